@@ -1,0 +1,86 @@
+"""Exceptions a user can meet: each says what was found, where, and what to do about it."""
+
+__all__ = [
+    "BigtopicError",
+    "BigtopicWarning",
+    "CorpusDamaged",
+    "CorpusExists",
+    "CorpusLocked",
+    "CorpusVersionError",
+    "InputError",
+    "MissingExtra",
+    "ModelError",
+    "NotFitted",
+    "SettingError",
+    "VocabularyMismatch",
+    "require",
+]
+
+
+class BigtopicError(Exception):
+    """Base of every error raised on purpose."""
+
+
+class InputError(BigtopicError, ValueError):
+    """A source (file, matrix, iterable) holds something that cannot be a corpus; names the file and line or document."""
+
+
+class SettingError(BigtopicError, ValueError):
+    """An argument is outside what is allowed; names the argument, the value found, and the values allowed."""
+
+
+class CorpusExists(BigtopicError, FileExistsError):
+    """The store to be written is already there."""
+
+
+class CorpusLocked(BigtopicError, RuntimeError):
+    """Another writer is appending to this corpus."""
+
+
+class CorpusDamaged(BigtopicError, RuntimeError):
+    """A part or chunk of a corpus (or of a stored model) is missing or does not match its checksum; names the part."""
+
+
+class CorpusVersionError(BigtopicError, RuntimeError):
+    """The store was written in a newer format than this version reads, or is not a bigtopic store."""
+
+
+class VocabularyMismatch(BigtopicError, ValueError):
+    """Documents and model (or matrix and vocabulary) do not speak about the same words."""
+
+
+class ModelError(BigtopicError, RuntimeError):
+    """A stored model cannot be read, or a model cannot do what was asked."""
+
+
+class NotFitted(BigtopicError, AttributeError):
+    """The estimator has not been fitted yet."""
+
+
+class MissingExtra(BigtopicError, ImportError):
+    """An optional package is needed; names the extra to install."""
+
+
+class BigtopicWarning(UserWarning):
+    """Something a user should know that does not stop the work."""
+
+
+def require(module: str, extra: str):
+    """Import an optional module, or say which extra provides it.
+
+    Raises
+    ------
+    MissingExtra
+        When the module is not installed.
+    """
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is not None and error.name.split(".")[0] != module.split(".")[0]:
+            raise
+        raise MissingExtra(
+            f"this needs the package '{module.split('.')[0]}', which is not installed; "
+            f"install it with: pip install 'bigtopic[{extra}]'"
+        ) from error

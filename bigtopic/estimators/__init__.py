@@ -1,0 +1,1 @@
+"""scikit-learn style estimators: they translate names and decide nothing."""

@@ -1,0 +1,1 @@
+"""What is global in each model, and on which axes."""

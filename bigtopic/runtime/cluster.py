@@ -1,0 +1,104 @@
+"""Where work runs: threads of this process, or a Dask client. The only module that imports `dask.distributed`."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+__all__ = ["bounded_map", "default_threads", "resolve_client"]
+
+
+def default_threads() -> int:
+    """Processors this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every platform
+        return os.cpu_count() or 1
+
+
+def resolve_client(client: Any = None) -> Any:
+    """The client to use: the one given, `Client.current()` when there is one, else None (threads in process).
+
+    `client=False` means threads even when a client is around. A string is a scheduler's address.
+    """
+    import sys
+
+    if client is False:
+        return None
+    if client is None:
+        # Nobody made a client if the package was never imported; importing it costs half a second.
+        if "distributed" not in sys.modules:
+            return None
+        from dask.distributed import Client
+
+        try:
+            return Client.current()
+        except ValueError:
+            return None
+    if isinstance(client, str):
+        from dask.distributed import Client
+
+        return Client(client)
+    return client
+
+
+def bounded_map(
+    function: Callable[[Any], Any],
+    items: Iterable[Any],
+    *,
+    client: Any = None,
+    n_threads: int = 1,
+    window: int | None = None,
+) -> Iterator[Any]:
+    """Results of `function(item)` in the order of the items, at most `window` in flight or waiting.
+
+    Equivalent to `map(function, items)`; `items` is consumed no further ahead than the window, which bounds memory.
+    The window defaults to twice the workers' threads.
+    """
+    if client is not None:
+        yield from _map_on_client(function, items, client, window)
+    elif n_threads <= 1:
+        yield from map(function, items)
+    else:
+        yield from _map_on_threads(function, items, n_threads, window or 2 * n_threads)
+
+
+def _map_on_threads(
+    function: Callable[[Any], Any], items: Iterable[Any], n_threads: int, window: int
+) -> Iterator[Any]:
+    waiting: deque[Any] = deque()
+    with ThreadPoolExecutor(n_threads, thread_name_prefix="bigtopic") as pool:
+        try:
+            for item in items:
+                waiting.append(pool.submit(function, item))
+                if len(waiting) >= window:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def _map_on_client(
+    function: Callable[[Any], Any], items: Iterable[Any], client: Any, window: int | None
+) -> Iterator[Any]:
+    from uuid import uuid4
+
+    run = uuid4().hex[:8]
+    window = window or 2 * max(1, sum(client.nthreads().values()))
+    waiting: deque[Any] = deque()
+    try:
+        for number, item in enumerate(items):
+            key = ("bt-map", run, number)  # one key prefix per package, or the scheduler's memory grows
+            waiting.append(client.submit(function, item, key=key, pure=False, retries=2))
+            if len(waiting) >= window:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()

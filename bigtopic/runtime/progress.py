@@ -1,0 +1,57 @@
+"""A progress bar for anything that may take more than two seconds, in a terminal and in a notebook."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import Any
+
+__all__ = ["Progress"]
+
+
+class Progress:
+    """A bar with rate and time left, shown only once two seconds have passed.
+
+    Parameters
+    ----------
+    description : shown before the bar
+    total : in `unit`; None when unknown
+    unit : "tokens", "docs", "B", ...
+    show : True, False, or None: when standard error is a terminal or this is a notebook
+    """
+
+    def __init__(self, description: str, total: float | None, unit: str, show: bool | None = None) -> None:
+        self._bar: Any = None
+        if show is None:
+            show = sys.stderr.isatty() or "ipykernel" in sys.modules
+        if show:
+            from tqdm.auto import tqdm
+
+            self._bar = tqdm(
+                total=total,
+                desc=description,
+                unit=unit,
+                unit_scale=True,
+                delay=2.0,
+                leave=False,
+                dynamic_ncols=True,
+            )
+
+    def update(self, amount: float, **figures: object) -> None:
+        """Advance by `amount`; `figures` are shown after the bar."""
+        if self._bar is not None:
+            if figures:
+                self._bar.set_postfix({name: str(value) for name, value in figures.items()}, refresh=False)
+            self._bar.update(amount)
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,251 @@
+"""The nouns that everything else passes around. Plain data: no behaviour beyond views of itself.
+
+`Block` carries documents with corpus word ids (between readers, store and runtime); `Docs` carries a slice of
+documents with ids local to the slice (between runtime and kernels). A kernel never learns the size of the
+vocabulary; a reader never learns what a topic is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+__all__ = [
+    "AxisStats",
+    "Block",
+    "Docs",
+    "Hyper",
+    "Kernel",
+    "KernelResult",
+    "MutableArray",
+    "RoundInfo",
+    "Scheme",
+    "Stats",
+    "View",
+]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A run of documents as CSR, with word ids of the corpus (or of whoever reads it: see `mapped`).
+
+    Attributes
+    ----------
+    indptr : int64 (n_docs + 1,), starting at 0
+    words : int32 (nnz,)
+    counts : float32 (nnz,), positive
+    rows : int64 (n_docs,), the documents' rows in the source; they key all randomness
+    author_indptr, authors : int64 (n_docs + 1,) and int32 (n_pairs,), or None
+    """
+
+    indptr: np.ndarray
+    words: np.ndarray
+    counts: np.ndarray
+    rows: np.ndarray
+    author_indptr: np.ndarray | None = None
+    authors: np.ndarray | None = None
+
+    @property
+    def n_docs(self) -> int:
+        return len(self.indptr) - 1
+
+    def __getitem__(self, item: slice) -> Block:
+        """Documents `start:stop` (step 1); arrays are views wherever they can be."""
+        start, stop, step = item.indices(self.n_docs)
+        assert step == 1
+        stop = max(start, stop)
+        first, last = self.indptr[start], self.indptr[stop]
+        author_indptr = authors = None
+        if self.author_indptr is not None and self.authors is not None:
+            a, b = self.author_indptr[start], self.author_indptr[stop]
+            author_indptr = self.author_indptr[start : stop + 1] - a
+            authors = self.authors[a:b]
+        return Block(
+            self.indptr[start : stop + 1] - first,
+            self.words[first:last],
+            self.counts[first:last],
+            self.rows[start:stop],
+            author_indptr,
+            authors,
+        )
+
+
+@dataclass(frozen=True)
+class Docs:
+    """A slice of documents as a kernel sees it: word (and author) ids are local, 0 .. n_local - 1.
+
+    Attributes
+    ----------
+    indptr : int64 (n_docs + 1,)
+    words : int32 (nnz,), ids into the rows of the view's word arrays
+    counts : float32 (nnz,)
+    rows : int64 (n_docs,), source rows: keys for randomness
+    n_words : number of distinct words of the slice
+    author_indptr, authors, n_authors : the same for authors, or None, None, 0
+    """
+
+    indptr: np.ndarray
+    words: np.ndarray
+    counts: np.ndarray
+    rows: np.ndarray
+    n_words: int
+    author_indptr: np.ndarray | None = None
+    authors: np.ndarray | None = None
+    n_authors: int = 0
+
+    @property
+    def n_docs(self) -> int:
+        return len(self.indptr) - 1
+
+
+class View(NamedTuple):
+    """What a kernel reads of the params: the rows of the slice's ids, in the form the kernel declared.
+
+    arrays : {array name: (n_local, n_columns)}; columns are padded with zeros to a multiple of 16.
+    totals : {array name: float64 (n_columns,)}, the sum of the weights over the whole axis, prior included.
+    """
+
+    arrays: Mapping[str, np.ndarray]
+    totals: Mapping[str, np.ndarray]
+
+
+class Hyper(NamedTuple):
+    """Everything a kernel is told besides documents and view.
+
+    doc_topic_prior : float64 (n_components,), in the literature alpha
+    n_components : K, without padding
+    options : the kernel's own settings, complete (defaults filled in)
+    priors : {array name: float}, scalar prior of each array, for kernels that need it (mean of a vector prior)
+    axis_sizes : {axis: size}, for kernels that need V or the number of authors
+    """
+
+    doc_topic_prior: np.ndarray
+    n_components: int
+    options: Mapping[str, Any]
+    priors: Mapping[str, float] = {}
+    axis_sizes: Mapping[str, int] = {}
+
+
+class KernelResult(NamedTuple):
+    """What one kernel call says.
+
+    stats : {array name: (n_local, n_columns)} aligned with the view's rows
+    doc_topics : (n_docs, n_components) rows that sum to 1
+    state : {name: array} to be kept for these documents, or None
+    info : {name: float}, additive over slices: "bound" (nats), "iterations" (inner iterations, all documents), ...
+    """
+
+    stats: Mapping[str, np.ndarray]
+    doc_topics: np.ndarray
+    state: Mapping[str, np.ndarray] | None
+    info: Mapping[str, float]
+
+
+KernelRun = Callable[["Docs", View, Hyper, int, "Mapping[str, np.ndarray] | None"], KernelResult]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A local inference algorithm: one file in `kernels/` defines one `KERNEL`.
+
+    Attributes
+    ----------
+    name : as used in the table of methods
+    run : (docs, view, hyper, seed, state) -> KernelResult; pure
+    views : {array name: "mean" | "expected_log" | "counts"}. "mean" is the posterior mean over the axis
+        (weights / totals), "expected_log" is exp(psi(weights) - psi(totals)) up to a factor per row,
+        "counts" is the weights themselves with their totals.
+    statistics : {array name: axis}, which arrays the kernel returns; the axis is "word", "author" or "none"
+    options : {name: default}
+    interacts : documents of a slice influence each other, so that the slice size is a hyper-parameter
+    state : "none", "round" or "run": how long document state lives
+    bound : whether info["bound"] is a variational bound when options["bound"] is true
+    paper : where the equations are
+    """
+
+    name: str
+    run: KernelRun
+    views: Mapping[str, str]
+    statistics: Mapping[str, str]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    interacts: bool = False
+    state: str = "none"
+    bound: bool = False
+    dtype: str = "float32"
+    paper: str = ""
+
+
+@dataclass(frozen=True)
+class AxisStats:
+    """Statistics on one axis: `values[i]` belongs to row `ids[i]`; ids are unique. ids is None on axis "none"."""
+
+    ids: np.ndarray | None
+    values: np.ndarray
+
+
+@dataclass(frozen=True)
+class Stats:
+    """What some documents say about the params. Adds elementwise (`runtime.reduce.add`).
+
+    n_docs, n_tokens : of the documents covered; info : additive figures of the kernel.
+    """
+
+    arrays: Mapping[str, AxisStats]
+    n_docs: int
+    n_tokens: float
+    info: Mapping[str, float] = field(default_factory=dict)
+
+
+class RoundInfo(NamedTuple):
+    """What a scheme may know of a round.
+
+    step : t = 1, 2, ... of this update
+    n_docs, n_tokens : of this minibatch
+    total_docs, total_tokens : of the corpus (or the declared size of a stream)
+    seed : for schemes with noise
+    """
+
+    step: int
+    n_docs: int
+    n_tokens: float
+    total_docs: float
+    total_tokens: float
+    seed: int = 0
+
+
+class MutableArray(Protocol):
+    """One array of the params as a scheme may touch it. Nothing else is offered, so that growth, memory-mapping
+    and sharding need no other interface. `weights = prior + statistics`; a scheme moves the statistics."""
+
+    n_columns: int
+    n_rows: int
+
+    def gather(self, ids: np.ndarray | None) -> np.ndarray:
+        """Weights of these rows, prior included: (len(ids), n_columns)."""
+
+    def add_rows(
+        self,
+        ids: np.ndarray | None,
+        values: np.ndarray,
+        weight: float | np.ndarray = 1.0,
+        decay: float | np.ndarray = 1.0,
+    ) -> None:
+        """statistics <- decay * statistics + weight * values; decay and weight are numbers or (n_columns,).
+        Costs the rows given, never the axis, except that decay 0 clears the array once."""
+
+    def totals(self) -> np.ndarray:
+        """Sum of the statistics over the axis, prior excluded: float64 (n_columns,)."""
+
+    def fold(self) -> None:
+        """Apply the lazy scale; costs the whole axis."""
+
+
+@runtime_checkable
+class Scheme(Protocol):
+    """How statistics move one array. One file in `schemes/` per rule; a frozen dataclass of its settings."""
+
+    def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
+        """Move `array` by one update."""

@@ -1,0 +1,27 @@
+"""Weights grow by the statistics of each minibatch: streaming without a step size or the size of the corpus.
+
+    weights <- weights + S
+
+Reference: Broderick et al. (2013), "Streaming variational Bayes", its sufficient statistics update; Than and Doan
+(2017), equation 27 (the prior enters once).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bigtopic.types import AxisStats, MutableArray, RoundInfo
+
+__all__ = ["SCHEME", "Add"]
+
+
+@dataclass(frozen=True)
+class Add:
+    """Every token counts once, whenever it came."""
+
+    def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
+        """Costs the rows of `stats`."""
+        array.add_rows(stats.ids, stats.values)
+
+
+SCHEME = Add

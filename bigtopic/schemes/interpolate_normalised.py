@@ -1,0 +1,54 @@
+"""Each topic moves a step towards the word frequencies it has in this minibatch: no size of corpus, no prior.
+
+    beta_k <- (1 - rho_t) beta_k + rho_t S_k / sum_v S_vk,    rho_t = (offset + t)^-decay
+
+A topic that received no mass stays where it is. The array may hold beta times any total T_k; T_k is kept (1 if the
+topic is still empty).
+
+Reference: Than and Doan (2017), "Guaranteed inference in topic models", equation 21.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bigtopic.schemes.schedule import check, robbins_monro
+from bigtopic.types import AxisStats, MutableArray, RoundInfo
+
+__all__ = ["SCHEME", "InterpolateNormalised"]
+
+
+@dataclass(frozen=True)
+class InterpolateNormalised:
+    """Every topic takes the same step, however many tokens it has in the minibatch.
+
+    Parameters
+    ----------
+    learning_decay, learning_offset : in the literature kappa and tau
+
+    Raises
+    ------
+    SettingError
+        When a parameter is outside its range.
+    """
+
+    learning_decay: float = 0.9
+    learning_offset: float = 1.0
+
+    def __post_init__(self) -> None:
+        check(self.learning_decay, self.learning_offset)
+
+    def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
+        """Costs the rows of `stats`."""
+        rate = robbins_monro(info.step, self.learning_decay, self.learning_offset)
+        mass = stats.values.sum(axis=0, dtype=np.float64)
+        seen = mass > 0
+        held = array.totals()
+        target = np.where(held > 0, held, 1.0)
+        weight = np.where(seen, rate * target / np.where(seen, mass, 1.0), 0.0)
+        array.add_rows(stats.ids, stats.values, weight=weight, decay=np.where(seen, 1.0 - rate, 1.0))
+
+
+SCHEME = InterpolateNormalised

@@ -29,7 +29,7 @@ from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 __all__ = ["KERNEL", "run"]
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "arcp", "nsz"})
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz"})
 def _infer(
     indptr, words, counts, topic_words, prior, max_sweeps, tolerance, block, shares, stats, doc_topics
 ):

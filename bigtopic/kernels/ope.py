@@ -39,7 +39,7 @@ __all__ = ["KERNEL", "run"]
 STATISTICS = ("theta", "phi")
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "arcp", "nsz"})
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz"})
 def _infer(
     indptr, words, counts, rows, topic_words, prior, seed, n_iter, eps, phi, floor, block, stats, doc_topics
 ):

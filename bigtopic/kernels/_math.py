@@ -1,0 +1,146 @@
+"""Special functions for compiled loops: no branches and no tables, so that a loop over them is vectorised.
+
+All shift the argument up by n with Gamma(x + 1) = x Gamma(x), n terms in one quotient, and expand there:
+
+    psi(x)      = psi(x + n) - sum_i 1 / (x + i)
+    psi(y + 1/2)      = log y + 1/24 z - 7/960 z^2 + 31/8064 z^3 - ...            with z = 1 / y^2
+    exp psi(y + 1/2)  = y (1 + 1/24 z - 37/5760 z^2 + 10313/2903040 z^3 - ...)
+
+(the second is the expansion of psi about half integers, the third its exponential). The arguments are positive.
+
+Callers compiled with fast-math keep what is exact here: each function has flags of its own.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit, types
+from numba.extending import overload
+
+__all__ = ["digamma", "exp_digamma", "fast_exp", "lgamma"]
+
+_HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
+_LOG2E = 1.0 / math.log(2.0)
+_LN2_HIGH, _LN2_LOW = (
+    0.693145751953125,
+    1.42860682030941723212e-6,
+)  # their sum is log 2; the first has 16 bits
+
+_f = np.float32
+_E32 = tuple(_f(1.0 / math.factorial(n)) for n in range(8))
+_LOG2E32, _HIGH32, _LOW32 = _f(_LOG2E), _f(_LN2_HIGH), _f(_LN2_LOW)
+_HALF32, _ONE32, _TWO32, _THREE32 = _f(0.5), _f(1.0), _f(2.0), _f(3.0)
+_A1, _A2, _A3, _A4 = _f(1 / 24), _f(-37 / 5760), _f(10313 / 2903040), _f(-5509121 / 1393459200)
+_LEAST32, _MOST32, _SHIFT32, _FADE32 = _f(-87.0), _f(88.0), _f(3.5), _f(-69.0)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _exp32(x):
+    x = min(max(x, _LEAST32), _MOST32)
+    n = np.floor(x * _LOG2E32 + _HALF32)
+    r = (x - n * _HIGH32) - n * _LOW32
+    p = _E32[6] + r * _E32[7]
+    p = _E32[4] + r * (_E32[5] + r * p)
+    p = _E32[2] + r * (_E32[3] + r * p)
+    p = _ONE32 + r * (_ONE32 + r * p)
+    return p * np.int32((np.int32(n) + np.int32(127)) << np.int32(23)).view(np.float32)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _exp64(x):
+    x = min(max(x, -708.0), 709.0)
+    n = np.floor(x * _LOG2E + 0.5)
+    r = (x - n * _LN2_HIGH) - n * _LN2_LOW
+    p = 1.0 / 479001600.0 + r * (1.0 / 6227020800.0)
+    p = 1.0 / 3628800.0 + r * (1.0 / 39916800.0 + r * p)
+    p = 1.0 / 40320.0 + r * (1.0 / 362880.0 + r * p)
+    p = 1.0 / 720.0 + r * (1.0 / 5040.0 + r * p)
+    p = 1.0 / 24.0 + r * (1.0 / 120.0 + r * p)
+    p = 0.5 + r * (1.0 / 6.0 + r * p)
+    p = 1.0 + r * (1.0 + r * p)
+    return p * np.int64((np.int64(np.int32(n)) + np.int64(1023)) << np.int64(52)).view(np.float64)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _exp_digamma32(x):
+    u = x * (x + _THREE32)
+    reciprocals = (_TWO32 * x + _THREE32) * (_TWO32 * u + _TWO32) / (u * (u + _TWO32))
+    y = x + _SHIFT32
+    inverse = _ONE32 / y
+    z = inverse * inverse
+    return (y + inverse * (_A1 + z * (_A2 + z * (_A3 + z * _A4)))) * _exp32(max(-reciprocals, _FADE32))
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _eight_reciprocals(x):
+    """Equivalent to `sum(1 / (x + i) for i in range(8))`."""
+    u = x * (x + 7.0)
+    a, b = u * (u + 6.0), (u + 10.0) * (u + 12.0)
+    return (2.0 * x + 7.0) * ((2.0 * u + 6.0) * b + (2.0 * u + 22.0) * a) / (a * b)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _exp_digamma64(x):
+    y = x + 7.5
+    inverse = 1.0 / y
+    z = inverse * inverse
+    p = -499769010050743.0 / 24103053950976000.0 + z * (47655701498228027.0 / 578473294823424000.0)
+    p = -5509121.0 / 1393459200.0 + z * (2709398569.0 / 367873228800.0 + z * p)
+    p = -37.0 / 5760.0 + z * (10313.0 / 2903040.0 + z * p)
+    return (y + inverse * (1.0 / 24.0 + z * p)) * _exp64(-_eight_reciprocals(x))
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def digamma(x):
+    """Derivative of log Gamma at x > 0, float64; relative error below 1e-12 away from its root."""
+    y = x + 7.5
+    z = 1.0 / (y * y)
+    p = -1414477.0 / 67092480.0 + z * (8191.0 / 98304.0)
+    p = -127.0 / 30720.0 + z * (511.0 / 67584.0 + z * p)
+    p = -7.0 / 960.0 + z * (31.0 / 8064.0 + z * p)
+    return math.log(y) + z * (1.0 / 24.0 + z * p) - _eight_reciprocals(x)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def lgamma(x):
+    """log Gamma(x) for x > 0, float64, by Stirling's series at x + 8."""
+    u = x * (x + 7.0)
+    y = x + 8.0
+    inverse = 1.0 / y
+    z = inverse * inverse
+    p = 1.0 / 1188.0 - z * (691.0 / 360360.0 - z * (1.0 / 156.0))
+    p = 1.0 / 12.0 - z * (1.0 / 360.0 - z * (1.0 / 1260.0 - z * (1.0 / 1680.0 - z * p)))
+    product = u * (u + 6.0) * (u + 10.0) * (u + 12.0)
+    return (y - 0.5) * math.log(y) - y + _HALF_LOG_2PI + inverse * p - math.log(product)
+
+
+def fast_exp(x):
+    """exp(x) in the precision of x, float32 or float64; exponents are clipped to what is normal there.
+
+    Relative error below 2e-7 or 4e-16 times (1 + |x|). Only for compiled code.
+    """
+    raise NotImplementedError("only for compiled code")
+
+
+def exp_digamma(x):
+    """exp(psi(x)) for x > 0 in the precision of x, float32 or float64, about x - 1/2 for large x.
+
+    Relative error below 1e-6 (float32, from x = 0.05 on; below, the error of its exponent, 1e-7 / x) or 1e-13
+    (times 1 / x below 1). float32 does not fall below about 4e-30 (it is reached at x = 0.0145): that keeps
+    products with it normal numbers. Only for compiled code.
+    """
+    raise NotImplementedError("only for compiled code")
+
+
+@overload(fast_exp)
+def _fast_exp(x):
+    function = _exp32 if x == types.float32 else _exp64
+    return lambda x: function(x)
+
+
+@overload(exp_digamma)
+def _exp_digamma(x):
+    function = _exp_digamma32 if x == types.float32 else _exp_digamma64
+    return lambda x: function(x)

@@ -1,0 +1,1 @@
+"""Corpora: sources are read once into a chunked sparse store; everything after that reads blocks of documents."""

@@ -1,0 +1,86 @@
+"""What a corpus says of itself, in a terminal and in a notebook."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from bigtopic.corpus.store import Corpus
+
+__all__ = ["byte_size", "html_card", "length_histogram", "text_card"]
+
+_SAMPLE = 20_000  # documents the histogram looks at; more would not change the picture
+
+
+def byte_size(n_bytes: float) -> str:
+    """1536 -> '1.5 KiB'."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if n_bytes < 1024:
+            return f"{n_bytes:.0f} {unit}" if unit == "B" else f"{n_bytes:.1f} {unit}"
+        n_bytes /= 1024
+    return f"{n_bytes:.1f} TiB"
+
+
+def _figures(corpus: Corpus) -> list[tuple[str, str]]:
+    figures = [
+        ("documents", f"{corpus.n_docs:,}"),
+        ("words", f"{corpus.n_words:,}"),
+        ("tokens", f"{corpus.n_tokens:,.0f}"),
+        ("entries", f"{corpus.nnz:,}"),
+        ("parts", f"{len(corpus.parts):,}"),
+        ("size", byte_size(corpus.n_bytes)),
+    ]
+    if corpus.author_vocabulary is not None:
+        figures.insert(2, ("authors", f"{corpus.n_authors:,}"))
+    if corpus.columns:
+        figures.append(("columns", ", ".join(corpus.columns)))
+    return figures
+
+
+def text_card(corpus: Corpus) -> str:
+    """One line of figures."""
+    where = corpus.url or "in memory"
+    return f"Corpus({where}: " + ", ".join(f"{value} {name}" for name, value in _figures(corpus)[:4]) + ")"
+
+
+def length_histogram(corpus: Corpus, n_bins: int = 24) -> tuple[np.ndarray, np.ndarray]:
+    """Documents by number of tokens, (n_bins,), and the bins' edges, (n_bins + 1,), of the first documents stored;
+    the longest hundredth falls into the last bin."""
+    seen = corpus[:_SAMPLE]
+    lengths = [part.tokens(0, part.n_docs) for part in seen.parts]
+    tokens = np.concatenate(lengths) if lengths else np.zeros(1)
+    top = max(1.0, float(np.quantile(tokens, 0.99)))
+    return np.histogram(np.minimum(tokens, top), bins=n_bins, range=(0.0, top))
+
+
+def _histogram_svg(corpus: Corpus) -> str:
+    counts, edges = length_histogram(corpus)
+    width, height = 10, 60
+    tallest = max(1, int(counts.max()))
+    bars = "".join(
+        f'<rect x="{i * width}" y="{height - height * n / tallest:.1f}" width="{width - 1}" '
+        f'height="{height * n / tallest:.1f}" fill="currentColor" opacity="0.6">'
+        f"<title>{edges[i]:.0f} to {edges[i + 1]:.0f} tokens: {n} documents</title></rect>"
+        for i, n in enumerate(counts.tolist())
+    )
+    return (
+        f'<svg width="{width * len(counts)}" height="{height + 16}" role="img" aria-label="document lengths">{bars}'
+        f'<text x="0" y="{height + 13}" font-size="11" fill="currentColor">0</text>'
+        f'<text x="{width * len(counts)}" y="{height + 13}" font-size="11" text-anchor="end" fill="currentColor">'
+        f"{edges[-1]:.0f} tokens a document</text></svg>"
+    )
+
+
+def html_card(corpus: Corpus) -> str:
+    """A small table beside a histogram of document lengths; everything that came from data is escaped."""
+    rows = "".join(
+        f"<tr><td style='text-align:left'>{escape(name)}</td><td style='text-align:right'>{escape(value)}</td></tr>"
+        for name, value in _figures(corpus)
+    )
+    return (
+        f"<div><strong>Corpus</strong> <code>{escape(corpus.url or 'in memory')}</code>"
+        f"<div style='display:flex;gap:2em;align-items:center'><table>{rows}</table>{_histogram_svg(corpus)}</div></div>"
+    )

@@ -1,0 +1,80 @@
+"""A corpus as other libraries know it: SciPy, AnnData, Dask."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bigtopic.corpus.blocks import take_segments
+from bigtopic.errors import SettingError, require
+
+if TYPE_CHECKING:
+    from bigtopic.corpus.store import Corpus
+
+__all__ = ["positions", "to_anndata", "to_delayed", "to_scipy"]
+
+
+def positions(corpus: Corpus, order: str) -> np.ndarray:
+    """Stored positions in the asked order, int64 (n_docs,).
+
+    Raises
+    ------
+    SettingError
+        When `order` is neither "source" nor "stored".
+    """
+    if order == "stored":
+        return np.arange(corpus.n_docs)
+    if order == "source":
+        return np.argsort(corpus.rows())
+    raise SettingError(f"order={order!r}: give 'source' or 'stored'")
+
+
+def to_scipy(corpus: Corpus, order: str) -> Any:
+    """`scipy.sparse.csr_matrix` (n_docs, n_words); each block is scattered to its place, nothing is held twice."""
+    from scipy import sparse
+
+    place = np.empty(corpus.n_docs, np.int64)
+    place[positions(corpus, order)] = np.arange(corpus.n_docs)
+    lengths = np.zeros(corpus.n_docs, np.int64)
+    entries = [part.entries(0, part.n_docs) for part in corpus.parts]
+    lengths[place] = np.concatenate(entries) if entries else 0
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    indices, data = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], np.float32)
+    done = 0
+    for block in corpus.blocks():
+        targets = take_segments(indptr, place[done : done + block.n_docs])[1]
+        indices[targets], data[targets] = block.words, block.counts
+        done += block.n_docs
+    if indptr[-1] < np.iinfo(np.int32).max:
+        indptr = indptr.astype(np.int32)
+    matrix = sparse.csr_matrix((data, indices, indptr), shape=(corpus.n_docs, corpus.n_words))
+    matrix.has_canonical_format = True
+    return matrix
+
+
+def to_anndata(corpus: Corpus, order: str) -> Any:
+    """`anndata.AnnData` in memory."""
+    anndata, pandas = require("anndata", "anndata"), require("pandas", "pandas")
+    obs = pandas.DataFrame(
+        {"source_row": corpus.rows()[positions(corpus, order)], **corpus.read_columns(order=order)},
+        index=corpus.document_ids(order).astype(str),
+    )
+    vocabulary = corpus.recounted().vocabulary
+    var = pandas.DataFrame(
+        {"document_frequency": vocabulary.document_frequency, "frequency": vocabulary.frequency},
+        index=vocabulary[:],
+    )
+    return anndata.AnnData(X=corpus.to_scipy(order), obs=obs, var=var)
+
+
+def to_delayed(corpus: Corpus, n_entries: int) -> list[Any]:
+    """One `dask.delayed` `Block` per span; a task carries the part, which is small, and reads where it runs."""
+    from dask import delayed
+
+    read = delayed(_read, pure=True)
+    return [read(part, start, stop) for part, start, stop in corpus.spans(n_entries)]
+
+
+def _read(part: Any, start: int, stop: int) -> Any:
+    return part.read(start, stop)

@@ -1,0 +1,64 @@
+"""Which words to keep: by document frequency, by rank, by name."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from bigtopic.errors import SettingError
+
+__all__ = ["VocabularySettings", "kept_words"]
+
+
+@dataclass(frozen=True)
+class VocabularySettings:
+    """Limits on the words of a corpus; the names and meanings are scikit-learn's.
+
+    Parameters
+    ----------
+    min_df : drop words in fewer documents than this, a number (int) or a share (float) of the documents
+    max_df : drop words in more documents than this, a number (int) or a share (float) of the documents
+    max_features : of what is left, keep this many with the most tokens; None keeps all
+    """
+
+    min_df: float = 1
+    max_df: float = 1.0
+    max_features: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("min_df", "max_df"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or value < 0 or (isinstance(value, float) and value > 1):
+                raise SettingError(
+                    f"{name}={value!r}: give a number of documents (an integer from 0) or a share of them "
+                    "(a float from 0.0 to 1.0)"
+                )
+        if self.max_features is not None and self.max_features < 1:
+            raise SettingError(
+                f"max_features={self.max_features!r}: give a positive number, or None to keep all"
+            )
+
+    @property
+    def idle(self) -> bool:
+        """Whether no word that occurs can be dropped."""
+        return self == VocabularySettings()
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def kept_words(
+    document_frequency: np.ndarray, frequency: np.ndarray, n_docs: int, settings: VocabularySettings
+) -> np.ndarray:
+    """Mask (n_words,) of the words to keep. Ties of `max_features` go to the lower id."""
+    low, high = (
+        limit * n_docs if isinstance(limit, float) else limit for limit in (settings.min_df, settings.max_df)
+    )
+    keep = (document_frequency >= low) & (document_frequency <= high)
+    if settings.max_features is not None and keep.sum() > settings.max_features:
+        candidates = np.flatnonzero(keep)
+        ranked = candidates[np.argsort(-frequency[candidates], kind="stable")]
+        keep[ranked[settings.max_features :]] = False
+    return keep

@@ -1,0 +1,184 @@
+"""A corpus in memory, made from a matrix: the same interface as a stored one."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.blocks import document_tokens, take
+from bigtopic.corpus.order import document_keys
+from bigtopic.corpus.schema import PART_DOCUMENTS, PART_ENTRIES
+from bigtopic.corpus.store import Corpus
+from bigtopic.corpus.vocabulary import Vocabulary, word_array
+from bigtopic.errors import InputError, VocabularyMismatch
+from bigtopic.types import Block
+
+__all__ = ["MemoryPart", "from_matrix"]
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryPart:
+    """A part whose documents are a block in memory."""
+
+    name: str
+    block: Block
+    document_ids: np.ndarray | None = None
+    extra: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def n_docs(self) -> int:
+        return self.block.n_docs
+
+    @property
+    def nnz(self) -> int:
+        return len(self.block.words)
+
+    @cached_property
+    def n_tokens(self) -> float:
+        return float(self.block.counts.sum(dtype=np.float64))
+
+    @property
+    def n_bytes(self) -> int:
+        block = self.block
+        return block.indptr.nbytes + block.words.nbytes + block.counts.nbytes + block.rows.nbytes
+
+    @cached_property
+    def fingerprint(self) -> str:
+        crc = 0
+        for array in (self.block.indptr, self.block.words, self.block.counts, self.block.rows):
+            crc = zlib.crc32(np.ascontiguousarray(array), crc)
+        return f"{self.n_docs}-{self.nnz}-{crc:08x}"
+
+    def read(self, start: int, stop: int) -> Block:
+        return self.block[start:stop]
+
+    def rows(self, start: int, stop: int) -> np.ndarray:
+        return self.block.rows[start:stop]
+
+    def entries(self, start: int, stop: int) -> np.ndarray:
+        return np.diff(self.block.indptr[start : max(start, min(stop, self.n_docs)) + 1])
+
+    def tokens(self, start: int, stop: int) -> np.ndarray:
+        return document_tokens(self.block[start:stop])
+
+    def ids(self, start: int, stop: int) -> np.ndarray:
+        if self.document_ids is not None:
+            return self.document_ids[start:stop]
+        return word_array([str(row) for row in self.rows(start, stop).tolist()])
+
+    def columns(self, names: Sequence[str], start: int, stop: int) -> dict[str, np.ndarray]:
+        return {name: self.extra[name][start:stop] for name in names}
+
+
+def from_matrix(
+    X: Any,
+    vocabulary: Iterable[str] | Vocabulary | None = None,
+    shuffle: bool = True,
+    seed: int = 0,
+    ids: Iterable[str] | None = None,
+) -> Corpus:
+    """A corpus in memory from a document-by-word matrix; columns keep their order.
+
+    Parameters
+    ----------
+    X : scipy sparse matrix or array, or anything NumPy makes two-dimensional, (n_docs, n_words), counts >= 0.
+        Fractional values are taken as weights.
+    vocabulary : the words of the columns, (n_words,); None leaves columns without names
+    shuffle : store documents in the order of a hash of (seed, row), so that every run of them is a random
+        minibatch; False keeps the order of the rows
+    seed : of the order
+    ids : document ids (n_docs,)
+
+    Raises
+    ------
+    InputError
+        For negative, infinite or NaN values (names the row), or a matrix without rows or columns.
+    VocabularyMismatch
+        When the vocabulary's length is not the number of columns.
+    """
+    block, n_words = _checked(X)
+    if vocabulary is None:
+        known = Vocabulary(size=n_words)
+    else:
+        known = vocabulary if isinstance(vocabulary, Vocabulary) else Vocabulary(vocabulary)
+        _check_width(block.n_docs, n_words, known.size)
+    document_ids = None if ids is None else word_array(ids)
+    if document_ids is not None and len(document_ids) != block.n_docs:
+        raise InputError(f"ids has {len(document_ids)} entries, but the matrix has {block.n_docs} rows")
+    if shuffle:
+        order = np.argsort(document_keys(seed, block.rows))
+        block = take(block, order)
+        document_ids = None if document_ids is None else document_ids[order]
+    counted = Vocabulary(
+        known.words,
+        n_words,
+        np.bincount(block.words, minlength=n_words).astype(np.int64),
+        np.bincount(block.words, weights=block.counts, minlength=n_words),
+    )
+    return Corpus(
+        _parts(block, document_ids),
+        counted,
+        shuffled=shuffle,
+        has_ids=ids is not None,
+    )
+
+
+def _checked(X: Any) -> tuple[Block, int]:
+    """The matrix as a block with sorted, unique, positive entries."""
+    from scipy import sparse
+
+    matrix = sparse.csr_matrix(X)
+    if matrix.shape[0] == 0 or matrix.shape[1] == 0:
+        raise InputError(f"the matrix has shape {matrix.shape}: there are no documents or no words")
+    data = matrix.data
+    with np.errstate(invalid="ignore"):
+        wrong = ~((data >= 0) & (data < np.inf))
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
+        raise InputError(
+            f"row {row} of the matrix holds {data[at]!s} at column {matrix.indices[at]}: counts must be finite "
+            "and not negative; replace such values by 0 or drop the row"
+        )
+    if not matrix.has_canonical_format or not data.all():
+        matrix = (
+            matrix.copy()
+            if matrix is X or np.shares_memory(matrix.data, getattr(X, "data", data))
+            else matrix
+        )
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+    block = Block(
+        matrix.indptr.astype(np.int64),
+        matrix.indices.astype(np.int32, copy=False),
+        matrix.data.astype(np.float32),
+        np.arange(matrix.shape[0], dtype=np.int64),
+    )
+    return block, matrix.shape[1]
+
+
+def _check_width(n_docs: int, n_columns: int, n_words: int) -> None:
+    if n_words == n_columns:
+        return
+    hint = "it looks transposed: pass X.T" if n_words == n_docs else "give one word for each column"
+    raise VocabularyMismatch(
+        f"the matrix has shape ({n_docs}, {n_columns}), documents by words, but the vocabulary has {n_words} words; "
+        + hint
+    )
+
+
+def _parts(block: Block, ids: np.ndarray | None) -> list[MemoryPart]:
+    """Runs of about `PART_ENTRIES` entries; they share the arrays of the block."""
+    parts, start = [], 0
+    while start < block.n_docs:
+        stop = int(np.searchsorted(block.indptr, block.indptr[start] + PART_ENTRIES, side="right")) - 1
+        stop = max(start + 1, min(stop, start + PART_DOCUMENTS, block.n_docs))
+        part_ids = None if ids is None else ids[start:stop]
+        parts.append(MemoryPart(f"documents {start} to {stop}", block[start:stop], part_ids))
+        start = stop
+    return parts

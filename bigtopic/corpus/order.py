@@ -1,0 +1,60 @@
+"""The order of documents: a keyed hash of the source row, so that order never depends on who did the work.
+
+`key(seed, row) = mix(mix(seed) + row * golden)` with the finaliser of SplitMix64, a bijection of 64-bit integers:
+two rows never share a key under one seed, and sorting by key is a uniformly random permutation for all practical
+purposes. Storing documents by ascending key makes every contiguous run of them a random minibatch.
+
+References
+----------
+Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+__all__ = ["document_keys", "key_bounds", "mix", "smallest_keys"]
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
+_SPAN = 1 << 64
+
+
+def mix(values: np.ndarray) -> np.ndarray:
+    """The finaliser of SplitMix64, elementwise: uint64 -> uint64, a bijection."""
+    z = np.asarray(values, dtype=np.uint64)
+    z = (z ^ (z >> np.uint64(30))) * _FIRST
+    z = (z ^ (z >> np.uint64(27))) * _SECOND
+    return z ^ (z >> np.uint64(31))
+
+
+def document_keys(seed: int, rows: np.ndarray) -> np.ndarray:
+    """Sort keys, uint64 (n_docs,), of the documents with these source rows."""
+    start = mix(np.array([seed % _SPAN], dtype=np.uint64) + _GOLDEN)
+    return mix(start + np.asarray(rows).astype(np.uint64) * _GOLDEN)
+
+
+def key_bounds(n_ranges: int) -> np.ndarray:
+    """Upper ends of `n_ranges` equal ranges of keys, all but the last: uint64 (n_ranges - 1,).
+
+    `np.searchsorted(key_bounds(n), keys, side="right")` is the range of each key.
+    """
+    return np.array([i * _SPAN // n_ranges for i in range(1, n_ranges)], dtype=np.uint64)
+
+
+def smallest_keys(n_wanted: int, n_total: int, key_blocks: Callable[[], Iterable[np.ndarray]]) -> np.uint64:
+    """The key such that exactly `n_wanted` of the `n_total` keys are below or equal to it.
+
+    `key_blocks()` yields the keys, uint64, in blocks. Little more than `n_wanted` of them are kept at a time: hashed
+    keys are uniform, so those far above the expected quantile cannot be among the smallest.
+    """
+    assert 0 < n_wanted <= n_total
+    likely = n_wanted + 20 * int(np.sqrt(n_wanted)) + 1000
+    limit = np.uint64(min(_SPAN - 1, likely * _SPAN // n_total))
+    kept = np.concatenate([keys[keys <= limit] for keys in key_blocks()])
+    if len(kept) < n_wanted:  # not uniform: what a split with the same seed left over
+        kept = np.concatenate(list(key_blocks()))
+    return np.partition(kept, n_wanted - 1)[n_wanted - 1]

@@ -1,0 +1,210 @@
+"""Parts: the unit of storage, and views of them. A part is picklable and light; documents are read when asked for."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from bigtopic.corpus.blocks import concatenate, document_tokens, empty_block, map_words, take
+from bigtopic.types import Block
+
+__all__ = ["Part", "PartView", "Selection", "WordMap"]
+
+WINDOW = 1 << 20  # entries decoded at a time for a scattered selection
+Selection = range | np.ndarray
+
+
+@runtime_checkable
+class Part(Protocol):
+    """Documents of a corpus that are stored together, or a view of them. Positions count from 0 within the part.
+
+    Attributes
+    ----------
+    name : where it is, for messages
+    n_docs, nnz : documents and entries (distinct words of documents, summed)
+    n_tokens : sum of the counts
+    n_bytes : on disk or in memory; of a view, its share of the documents
+    fingerprint : equal for equal contents
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def n_docs(self) -> int: ...
+    @property
+    def nnz(self) -> int: ...
+    @property
+    def n_tokens(self) -> float: ...
+    @property
+    def n_bytes(self) -> int: ...
+    @property
+    def fingerprint(self) -> str: ...
+
+    def read(self, start: int, stop: int) -> Block:
+        """Documents at positions `start` to `stop`, in stored order."""
+
+    def rows(self, start: int, stop: int) -> np.ndarray:
+        """Source rows, int64 (n,)."""
+
+    def entries(self, start: int, stop: int) -> np.ndarray:
+        """Entries of each document, int64 (n,)."""
+
+    def tokens(self, start: int, stop: int) -> np.ndarray:
+        """Tokens of each document, float64 (n,)."""
+
+    def ids(self, start: int, stop: int) -> np.ndarray:
+        """Document ids, object (n,) of str; the source rows as strings when the source had no ids."""
+
+    def columns(self, names: Sequence[str], start: int, stop: int) -> dict[str, np.ndarray]:
+        """Further columns by name, each (n,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class WordMap:
+    """New id of each word, int32 (n_words,), -1 for words that are dropped; rises wherever it is not -1."""
+
+    new_ids: np.ndarray
+
+    def after(self, first: WordMap | None) -> WordMap:
+        """The map that applies `first` and then this one."""
+        if first is None:
+            return self
+        return WordMap(np.where(first.new_ids < 0, np.int32(-1), self.new_ids[first.new_ids]))
+
+
+@dataclass(frozen=True, eq=False)
+class PartView:
+    """Some documents of a part, with some of its words.
+
+    Parameters
+    ----------
+    base : a part that is stored
+    documents : positions in `base`, ascending: a range, or int32 (n_docs,)
+    word_map : applied to the ids read, or None
+    """
+
+    base: Part
+    documents: Selection
+    word_map: WordMap | None = None
+    _figures: dict[str, float] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, part: Part, documents: Selection | None = None, word_map: WordMap | None = None) -> Part:
+        """A view of a part or of a view; never a view of a view."""
+        if documents is None:
+            documents = range(part.n_docs)
+        if isinstance(part, PartView):
+            chosen = (
+                part.documents[documents.start : documents.stop]
+                if isinstance(documents, range)
+                else (
+                    documents + np.int32(part.documents.start)
+                    if isinstance(part.documents, range)
+                    else part.documents[documents]
+                )
+            )
+            both = part.word_map if word_map is None else word_map.after(part.word_map)
+            return cls(part.base, chosen, both)
+        if word_map is None and isinstance(documents, range) and len(documents) == part.n_docs:
+            return part
+        return cls(part, documents, word_map)
+
+    @property
+    def name(self) -> str:
+        return self.base.name
+
+    @property
+    def n_docs(self) -> int:
+        return len(self.documents)
+
+    @property
+    def nnz(self) -> int:
+        return int(self._figure("nnz"))
+
+    @property
+    def n_tokens(self) -> float:
+        return self._figure("n_tokens")
+
+    def _figure(self, name: str) -> float:
+        """Exact figures cost a look at the document lengths, or, with a word map, one pass; they are kept."""
+        if name not in self._figures:
+            self._figures["nnz"] = float(self.entries(0, self.n_docs).sum())
+            self._figures["n_tokens"] = float(self.tokens(0, self.n_docs).sum())
+        return self._figures[name]
+
+    @property
+    def n_bytes(self) -> int:
+        return self.base.n_bytes * self.n_docs // max(self.base.n_docs, 1)
+
+    @property
+    def fingerprint(self) -> str:
+        if isinstance(self.documents, range):
+            chosen = f"{self.documents.start}:{self.documents.stop}"
+        else:
+            chosen = f"{len(self.documents)}#{zlib.crc32(np.ascontiguousarray(self.documents)):08x}"
+        words = "" if self.word_map is None else f"/{zlib.crc32(self.word_map.new_ids):08x}"
+        return f"{self.base.fingerprint}[{chosen}]{words}"
+
+    def read(self, start: int, stop: int) -> Block:
+        block = self._read(self.documents[start:stop])
+        return block if self.word_map is None else map_words(block, self.word_map.new_ids)
+
+    def _read(self, chosen: Selection) -> Block:
+        if isinstance(chosen, range):
+            return self.base.read(chosen.start, chosen.stop)
+        if not len(chosen):
+            return self.base.read(0, 0)
+        pieces = []
+        for group in _windows(self.base, chosen):
+            first = int(group[0])
+            pieces.append(take(self.base.read(first, int(group[-1]) + 1), group - first))
+        return concatenate(pieces)
+
+    def rows(self, start: int, stop: int) -> np.ndarray:
+        return self._gather(self.base.rows, start, stop)
+
+    def ids(self, start: int, stop: int) -> np.ndarray:
+        return self._gather(self.base.ids, start, stop)
+
+    def columns(self, names: Sequence[str], start: int, stop: int) -> dict[str, np.ndarray]:
+        def column(name: str) -> np.ndarray:
+            return self._gather(lambda a, b: self.base.columns([name], a, b)[name], start, stop)
+
+        return {name: column(name) for name in names}
+
+    def entries(self, start: int, stop: int) -> np.ndarray:
+        if self.word_map is None:
+            return self._gather(self.base.entries, start, stop)
+        return self._by_block(lambda block: np.diff(block.indptr), start, stop)
+
+    def tokens(self, start: int, stop: int) -> np.ndarray:
+        if self.word_map is None:
+            return self._gather(self.base.tokens, start, stop)
+        return self._by_block(document_tokens, start, stop)
+
+    def _by_block(self, figure, start: int, stop: int) -> np.ndarray:
+        cuts = [*range(start, min(stop, self.n_docs), 8192), min(stop, self.n_docs)]
+        pieces = [figure(self.read(a, b)) for a, b in zip(cuts, cuts[1:], strict=False)]
+        return np.concatenate(pieces) if pieces else figure(empty_block())
+
+    def _gather(self, read, start: int, stop: int) -> np.ndarray:
+        chosen = self.documents[start:stop]
+        if isinstance(chosen, range):
+            return read(chosen.start, chosen.stop)
+        if not len(chosen):
+            return read(0, 0)
+        first = int(chosen[0])
+        return read(first, int(chosen[-1]) + 1)[chosen - first]
+
+
+def _windows(part: Part, chosen: np.ndarray) -> list[np.ndarray]:
+    """The positions in groups whose hull holds about `WINDOW` entries, so that scattered ones are read in bounded
+    memory and no chunk is decoded more than twice."""
+    first, last = int(chosen[0]), int(chosen[-1])
+    ends = np.cumsum(part.entries(first, last + 1))
+    window = ends[chosen - first] // WINDOW
+    return np.split(chosen, np.flatnonzero(np.diff(window)) + 1)

@@ -1,0 +1,37 @@
+"""Names, types and sizes of the stored corpus: everything a reader in another language needs to agree on.
+
+```
+corpus.zarr/                zarr.json: attributes["bigtopic"] is the manifest, replaced in one write
+  vocabulary/<generation>/  words, document_frequency, frequency
+  authors/<generation>/     names, if any
+  parts/<number>/
+    X/                      AnnData csr_matrix 0.1.0: data, indices, indptr
+    obs/                    AnnData dataframe 0.2.0: source_row, n_tokens, document_id and further columns
+    authors/                indptr, indices into the names, if any
+```
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "CHUNK",
+    "FILL",
+    "FORMAT",
+    "FORMAT_VERSION",
+    "LOCK",
+    "MANIFEST",
+    "PART_DOCUMENTS",
+    "PART_ENTRIES",
+]
+
+FORMAT = "bigtopic-corpus"
+FORMAT_VERSION = 1
+MANIFEST = "bigtopic"  # the attribute of the root group that holds the manifest
+LOCK = ".bigtopic.lock"
+
+CHUNK = 1 << 18  # elements: 1 MiB of int32 before compression
+PART_ENTRIES = 1 << 23  # entries a part holds, about
+PART_DOCUMENTS = 1 << 20  # documents a part holds at most, when they are stored in the source's order
+
+# A chunk that is missing reads as the fill value, so fill values are what no array may hold.
+FILL = {"indices": -1, "indptr": -1, "data": 0, "source_row": -1, "n_tokens": -1, "document_frequency": -1}

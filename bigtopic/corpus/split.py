@@ -1,0 +1,119 @@
+"""Train and test, and documents by row or column value: selections of parts, cheap in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.order import document_keys, smallest_keys
+from bigtopic.corpus.part import Part, PartView, Selection
+from bigtopic.errors import SettingError
+
+__all__ = ["by_columns", "by_rows", "n_test_documents", "train_test"]
+
+_SALT = 0x5EED0F5B17  # a split must not repeat the order of storage, whose keys may have the same seed
+_STEP = 1 << 16  # documents looked at together
+
+
+def _in_steps(n_docs: int) -> Iterator[tuple[int, int]]:
+    for start in range(0, n_docs, _STEP):
+        yield start, min(start + _STEP, n_docs)
+
+
+def n_test_documents(test_size: float, n_docs: int) -> int:
+    """How many documents `test_size`, a share or a number, means.
+
+    Raises
+    ------
+    SettingError
+        When it would leave no document on one side.
+    """
+    if isinstance(test_size, float | np.floating) and 0 < test_size < 1:
+        wanted = round(float(test_size) * n_docs)
+    elif float(test_size).is_integer():
+        wanted = int(test_size)
+    else:
+        wanted = -1
+    if not 0 < wanted < n_docs:
+        raise SettingError(
+            f"test_size={test_size!r} of {n_docs} documents: give a share between 0 and 1, or a number of documents "
+            f"from 1 to {n_docs - 1}"
+        )
+    return wanted
+
+
+def train_test(parts: Sequence[Part], n_test: int, seed: int) -> tuple[list[Part], list[Part]]:
+    """Parts of the train and of the test documents: those with the `n_test` smallest salted keys are the test.
+
+    The choice depends on seed and source rows alone, never on how documents are stored.
+    """
+
+    def keys_of(part: Part) -> Iterator[np.ndarray]:
+        for start, stop in _in_steps(part.n_docs):
+            yield document_keys(seed + _SALT, part.rows(start, stop))
+
+    n_docs = sum(part.n_docs for part in parts)
+    limit = smallest_keys(n_test, n_docs, lambda: (keys for part in parts for keys in keys_of(part)))
+    train: list[Part] = []
+    test: list[Part] = []
+    for part in parts:
+        is_test = np.concatenate([keys <= limit for keys in keys_of(part)])
+        _add(train, part, ~is_test)
+        _add(test, part, is_test)
+    return train, test
+
+
+def by_rows(parts: Sequence[Part], rows: Any) -> list[Part]:
+    """Documents whose source row is in `rows` (integers, or a boolean mask over source rows)."""
+    wanted = np.asarray(rows)
+    if wanted.dtype == bool:
+        wanted = np.flatnonzero(wanted)
+    if wanted.ndim != 1 or not (np.issubdtype(wanted.dtype, np.integer) or wanted.size == 0):
+        raise SettingError("rows: give source rows as integers, or one boolean for each source row")
+    wanted = np.unique(wanted.astype(np.int64))
+
+    def holds(part: Part, start: int, stop: int) -> np.ndarray:
+        found = part.rows(start, stop)
+        at = np.minimum(np.searchsorted(wanted, found), max(len(wanted) - 1, 0))
+        return wanted[at] == found if len(wanted) else np.zeros(len(found), bool)
+
+    return _where(parts, holds)
+
+
+def by_columns(parts: Sequence[Part], values: Mapping[str, Any]) -> list[Part]:
+    """Documents whose columns equal these values; a list, tuple, set or array means any of its members."""
+
+    def holds(part: Part, start: int, stop: int) -> np.ndarray:
+        chosen = np.ones(stop - start, bool)
+        for name, column in part.columns(list(values), start, stop).items():
+            chosen &= _equals(column, values[name])
+        return chosen
+
+    return _where(parts, holds)
+
+
+def _equals(column: np.ndarray, value: Any) -> np.ndarray:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        return np.fromiter((entry == value for entry in column.tolist()), bool, len(column))
+    allowed = set(value.tolist() if isinstance(value, np.ndarray) else value)
+    return np.fromiter((entry in allowed for entry in column.tolist()), bool, len(column))
+
+
+def _where(parts: Sequence[Part], holds: Any) -> list[Part]:
+    chosen: list[Part] = []
+    for part in parts:
+        _add(chosen, part, np.concatenate([holds(part, a, b) for a, b in _in_steps(part.n_docs)]))
+    return chosen
+
+
+def _add(parts: list[Part], part: Part, mask: np.ndarray) -> None:
+    positions = np.flatnonzero(mask).astype(np.int32)
+    if not len(positions):
+        return
+    first, last = int(positions[0]), int(positions[-1])
+    selection: Selection = positions
+    if last - first + 1 == len(positions):
+        selection = range(first, last + 1)
+    parts.append(PartView.of(part, selection))

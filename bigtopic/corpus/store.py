@@ -1,0 +1,366 @@
+"""`Corpus`: documents in parts, on disk or in memory, and lazy views of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bigtopic.corpus import export, split
+from bigtopic.corpus.blocks import concatenate, empty_block
+from bigtopic.corpus.filter import VocabularySettings, kept_words
+from bigtopic.corpus.part import Part, PartView, WordMap
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.errors import InputError, SettingError
+from bigtopic.types import Block
+
+__all__ = ["Corpus", "Document", "open_corpus"]
+
+
+class Document(NamedTuple):
+    """One document: source row, id, {word: count}, author names (or None)."""
+
+    row: int
+    id: str
+    counts: dict[str, float]
+    authors: list[str] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Documents as counts of words, read from their parts when they are needed.
+
+    Made by `bigtopic.ingest`, `bigtopic.open_corpus` or `bigtopic.from_matrix`. Slices, splits and selections are
+    views: they hold positions, never documents.
+
+    Attributes
+    ----------
+    parts : the units of storage, or views of them
+    vocabulary : the words by id, shared by all views
+    shuffled : whether stored order is random (a hash of seed and source row), so that runs are random minibatches
+    text_settings : how raw text becomes words, as a dict, or None for sources that were counted already
+    author_vocabulary : author names by id, or None
+    columns : names of further columns
+    has_ids : whether the source named its documents
+    url : where the corpus is stored, None in memory
+    counted : whether the vocabulary's frequencies are those of exactly these documents
+    """
+
+    parts: Sequence[Part]
+    vocabulary: Vocabulary
+    shuffled: bool = True
+    text_settings: Mapping[str, Any] | None = None
+    author_vocabulary: Vocabulary | None = None
+    columns: Sequence[str] = ()
+    has_ids: bool = False
+    url: str | None = None
+    storage_options: Mapping[str, Any] | None = None
+    counted: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", tuple(self.parts))
+        object.__setattr__(self, "columns", tuple(self.columns))
+
+    # ------------------------------------------------------------------ figures
+
+    @cached_property
+    def n_docs(self) -> int:
+        """Number of documents."""
+        return sum(part.n_docs for part in self.parts)
+
+    @property
+    def n_words(self) -> int:
+        """Size of the vocabulary."""
+        return self.vocabulary.size
+
+    @cached_property
+    def nnz(self) -> int:
+        """Entries: distinct words of each document, summed."""
+        return sum(part.nnz for part in self.parts)
+
+    @cached_property
+    def n_tokens(self) -> float:
+        """Tokens: the sum of all counts."""
+        return float(sum(part.n_tokens for part in self.parts))
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of the documents on disk (compressed) or in memory."""
+        return sum(part.n_bytes for part in self.parts)
+
+    @property
+    def n_authors(self) -> int:
+        """Number of authors the corpus names; 0 without authors."""
+        return 0 if self.author_vocabulary is None else self.author_vocabulary.size
+
+    @cached_property
+    def authors(self) -> list[str] | None:
+        """Author names by id, or None."""
+        return None if self.author_vocabulary is None else self.author_vocabulary[:]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """32 hex digits: equal for the same documents in the same order with the same word ids."""
+        digest = hashlib.blake2b(digest_size=16)
+        digest.update(self.vocabulary.fingerprint.encode())
+        for part in self.parts:
+            digest.update(part.fingerprint.encode())
+        return digest.hexdigest()
+
+    def __len__(self) -> int:
+        return self.n_docs
+
+    # ------------------------------------------------------------------ reading
+
+    @cached_property
+    def _starts(self) -> np.ndarray:
+        """Position of the first document of each part, and the end: int64 (n_parts + 1,)."""
+        return np.concatenate([[0], np.cumsum([part.n_docs for part in self.parts], dtype=np.int64)])
+
+    def _spans(self, start: int, stop: int) -> Iterator[tuple[Part, int, int]]:
+        """The parts that hold positions `start` to `stop`, each with positions of its own."""
+        for part, first in zip(self.parts, self._starts.tolist(), strict=False):
+            a, b = max(start - first, 0), min(stop - first, part.n_docs)
+            if a < b:
+                yield part, a, b
+
+    def read(self, start: int = 0, stop: int | None = None) -> Block:
+        """Documents at positions `start` to `stop` of the stored order, with corpus word ids.
+
+        Raises
+        ------
+        CorpusDamaged
+            When a chunk is missing or does not match its checksum; names the part.
+        """
+        start, stop, _ = slice(start, stop).indices(self.n_docs)
+        blocks = [part.read(a, b) for part, a, b in self._spans(start, stop)]
+        return concatenate(blocks) if blocks else empty_block(self.author_vocabulary is not None)
+
+    def blocks(self, n_entries: int = 1 << 20) -> Iterator[Block]:
+        """All documents in stored order, in blocks of about `n_entries` entries and of one part each."""
+        for part, start, stop in self.spans(n_entries):
+            yield part.read(start, stop)
+
+    def spans(self, n_entries: int = 1 << 20) -> Iterator[tuple[Part, int, int]]:
+        """(part, start, stop) of runs with about `n_entries` entries: what `blocks` reads, without reading it."""
+        for part in self.parts:
+            per_document = max(1.0, part.nnz / max(part.n_docs, 1))
+            step = max(1, int(n_entries / per_document))
+            for start in range(0, part.n_docs, step):
+                yield part, start, min(start + step, part.n_docs)
+
+    def rows(self) -> np.ndarray:
+        """Source rows in stored order, int64 (n_docs,)."""
+        return self._joined([part.rows(0, part.n_docs) for part in self.parts], np.int64)
+
+    def document_ids(self, order: str = "stored") -> np.ndarray:
+        """Document ids, object (n_docs,) of str; source rows as strings when the source had no ids."""
+        found = self._joined([part.ids(0, part.n_docs) for part in self.parts], object)
+        return found[export.positions(self, order)]
+
+    def read_columns(
+        self, names: Sequence[str] | None = None, order: str = "stored"
+    ) -> dict[str, np.ndarray]:
+        """Further columns by name, each (n_docs,); all of them when `names` is None.
+
+        Raises
+        ------
+        SettingError
+            For a name that is not in `columns`.
+        """
+        names = self._known_columns(self.columns if names is None else names)
+        where = export.positions(self, order)
+        pieces = [part.columns(names, 0, part.n_docs) for part in self.parts]
+        return {name: self._joined([piece[name] for piece in pieces], object)[where] for name in names}
+
+    @staticmethod
+    def _joined(pieces: list[np.ndarray], dtype: Any) -> np.ndarray:
+        return np.concatenate(pieces) if pieces else np.zeros(0, dtype)
+
+    def _known_columns(self, names: Iterable[str]) -> list[str]:
+        names = list(names)
+        for name in names:
+            if name not in self.columns:
+                have = ", ".join(self.columns) or "none"
+                raise SettingError(f"there is no column {name!r} in this corpus; columns: {have}")
+        return names
+
+    # ------------------------------------------------------------------ views
+
+    def _view(self, parts: Iterable[Part]) -> Corpus:
+        return replace(self, parts=tuple(part for part in parts if part.n_docs), counted=False)
+
+    def __getitem__(self, item: slice | int) -> Any:
+        """A view of a run of documents in stored order, or, for an integer, the `Document` itself."""
+        if isinstance(item, int | np.integer):
+            return self._document(int(item))
+        start, stop, step = item.indices(self.n_docs)
+        if step != 1:
+            raise SettingError(
+                f"corpus[{start}:{stop}:{step}]: a slice must have step 1; select() takes any rows"
+            )
+        if (start, stop) == (0, self.n_docs):
+            return self
+        return self._view(PartView.of(part, range(a, b)) for part, a, b in self._spans(start, stop))
+
+    def _document(self, position: int) -> Document:
+        if not -self.n_docs <= position < self.n_docs:
+            raise IndexError(f"document {position} of a corpus of {self.n_docs}")
+        position %= self.n_docs
+        part, start, stop = next(self._spans(position, position + 1))
+        block = part.read(start, stop)
+        words = [self.vocabulary[word] for word in block.words]
+        authors = None if block.authors is None else [self.authors[a] for a in block.authors]
+        counts = dict(zip(words, block.counts.tolist(), strict=True))
+        return Document(int(block.rows[0]), str(part.ids(start, stop)[0]), counts, authors)
+
+    def split(self, test_size: float = 0.1, seed: int = 0) -> tuple[Corpus, Corpus]:
+        """Train and test documents, as views.
+
+        Parameters
+        ----------
+        test_size : a share (float between 0 and 1) or a number of documents (int)
+        seed : the choice depends on it and on source rows alone, never on how the corpus is stored
+
+        Raises
+        ------
+        SettingError
+            When one side would be empty.
+        """
+        n_test = split.n_test_documents(test_size, self.n_docs)
+        train, test = split.train_test(self.parts, n_test, seed)
+        return self._view(train), self._view(test)
+
+    def select(self, rows: Any = None, **columns: Any) -> Corpus:
+        """Documents by source row, by column value, or both, as a view in stored order.
+
+        Parameters
+        ----------
+        rows : source rows (integers), or a boolean for each source row; None for all
+        **columns : value, or list of values, that a column must have: `corpus.select(label="sport")`
+
+        Raises
+        ------
+        SettingError
+            For a column that is not in `columns`.
+        """
+        parts: Sequence[Part] = self.parts
+        if rows is not None:
+            parts = split.by_rows(parts, rows)
+        if columns:
+            self._known_columns(columns)
+            parts = split.by_columns(parts, columns)
+        return self._view(parts)
+
+    def filter_vocabulary(
+        self,
+        min_df: float = 1,
+        max_df: float = 1.0,
+        max_features: int | None = None,
+        keep: Iterable[str] | None = None,
+        drop: Iterable[str] | None = None,
+    ) -> Corpus:
+        """The same documents with fewer words, as a view: ids are mapped when documents are read.
+
+        Parameters
+        ----------
+        min_df, max_df, max_features : as in `ingest`, counted over the documents of this corpus or view
+        keep : only these words
+        drop : not these words
+
+        Raises
+        ------
+        InputError
+            When no word is left.
+        """
+        known = self.recounted().vocabulary
+        mask = kept_words(
+            known.document_frequency,
+            known.frequency,
+            self.n_docs,
+            VocabularySettings(min_df, max_df, max_features),
+        )
+        for words, wanted in ((keep, True), (drop, False)):
+            if words is not None:
+                named = np.zeros(known.size, bool)
+                ids = known.index_of(words)
+                named[ids[ids >= 0]] = True
+                mask &= named if wanted else ~named
+        if not mask.any():
+            raise InputError("no word of the vocabulary is left; loosen min_df, max_df, keep or drop")
+        new_ids = np.where(mask, np.cumsum(mask) - 1, -1).astype(np.int32)
+        word_map = WordMap(new_ids)
+        parts = tuple(PartView.of(part, None, word_map) for part in self.parts)
+        return replace(self, parts=parts, vocabulary=known.taken(np.flatnonzero(mask)), counted=True)
+
+    def recounted(self) -> Corpus:
+        """This corpus with a vocabulary whose frequencies are those of exactly these documents (one pass for views)."""
+        if self.counted:
+            return self
+        df, tf = np.zeros(self.n_words, np.int64), np.zeros(self.n_words)
+        for block in self.blocks():
+            df += np.bincount(block.words, minlength=self.n_words)
+            tf += np.bincount(block.words, weights=block.counts, minlength=self.n_words)
+        vocabulary = Vocabulary(self.vocabulary.words, self.n_words, df, tf)
+        return replace(self, vocabulary=vocabulary, counted=True)
+
+    # ------------------------------------------------------------------ out
+
+    def to_scipy(self, order: str = "source") -> Any:
+        """`scipy.sparse.csr_matrix` (n_docs, n_words), float32, in memory.
+
+        `order` is "source" (the rows of the source, ascending) or "stored".
+        """
+        return export.to_scipy(self, order)
+
+    def to_anndata(self, order: str = "source") -> Any:
+        """`anndata.AnnData` in memory: X the counts, obs ids and columns, var words and frequencies."""
+        return export.to_anndata(self, order)
+
+    def to_delayed(self, n_entries: int = 1 << 20) -> list[Any]:
+        """A `dask.delayed` `Block` for each run of about `n_entries` entries, in stored order."""
+        return export.to_delayed(self, n_entries)
+
+    def verify(self) -> Any:
+        """Read every chunk and compare checksums and counts with the manifest.
+
+        Raises
+        ------
+        CorpusDamaged
+            Names the part and the array.
+        """
+        from bigtopic.corpus.verify import verify
+
+        return verify(self)
+
+    def __repr__(self) -> str:
+        from bigtopic.corpus.card import text_card
+
+        return text_card(self)
+
+    def _repr_html_(self) -> str:
+        from bigtopic.corpus.card import html_card
+
+        return html_card(self)
+
+
+def open_corpus(url: Any, storage_options: Mapping[str, Any] | None = None) -> Corpus:
+    """A stored corpus; nothing but its manifest is read.
+
+    Parameters
+    ----------
+    url : folder or any URL that fsspec knows
+    storage_options : passed to fsspec
+
+    Raises
+    ------
+    CorpusVersionError
+        When there is no corpus there, or it was written in a newer format.
+    """
+    from bigtopic.corpus.stored import open_stored
+
+    return open_stored(url, storage_options)

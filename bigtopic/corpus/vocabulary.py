@@ -1,0 +1,198 @@
+"""Words and their ids."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from bigtopic.errors import VocabularyMismatch
+
+__all__ = ["Vocabulary", "fingerprint_words", "word_array"]
+
+
+class ArraySource(Protocol):
+    """Loads an array of a stored vocabulary when it is first needed."""
+
+    def load(self, name: str) -> np.ndarray: ...
+
+
+def word_array(words: Iterable[str]) -> np.ndarray:
+    """Words as an object array (n_words,), never a fixed-width one."""
+    words = words if isinstance(words, Sequence | np.ndarray) else list(words)
+    array = np.empty(len(words), dtype=object)
+    array[:] = words
+    return array
+
+
+def fingerprint_words(words: Sequence[str] | np.ndarray | None, size: int) -> str:
+    """32 hex digits that identify the words and their order; of the width alone when columns have no names."""
+    digest = hashlib.blake2b(digest_size=16)
+    digest.update(f"{size}:{'unnamed' if words is None else 'named'}".encode())
+    for word in () if words is None else words:
+        digest.update(f"{len(word)}:{word}".encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+class Vocabulary:
+    """The words of a corpus or a model; the position of a word is its id.
+
+    Parameters
+    ----------
+    words : the words by id, or None when columns have no names
+    size : number of words; needed only when `words` is None
+    document_frequency : int64 (size,), documents that hold the word
+    frequency : float64 (size,), tokens of the word
+    """
+
+    def __init__(
+        self,
+        words: Iterable[str] | None = None,
+        size: int | None = None,
+        document_frequency: np.ndarray | None = None,
+        frequency: np.ndarray | None = None,
+    ) -> None:
+        self.named = words is not None
+        self._source: ArraySource | None = None
+        self._arrays: dict[str, np.ndarray | None] = {
+            "words": None if words is None else word_array(words),
+            "document_frequency": document_frequency,
+            "frequency": frequency,
+        }
+        assert self.named or size is not None
+        stored = self._arrays["words"]
+        self.size = len(stored) if stored is not None else int(size or 0)
+
+    @classmethod
+    def stored(cls, source: ArraySource, size: int, named: bool, fingerprint: str) -> Vocabulary:
+        """A vocabulary whose arrays are read from `source` when they are first used."""
+        vocabulary = cls(None, size)
+        vocabulary.named = named
+        vocabulary._source = source
+        vocabulary._arrays = {}
+        vocabulary.__dict__["fingerprint"] = fingerprint
+        return vocabulary
+
+    def _array(self, name: str) -> np.ndarray | None:
+        if name not in self._arrays:
+            assert self._source is not None
+            self._arrays[name] = self._source.load(name)
+        return self._arrays[name]
+
+    @property
+    def words(self) -> np.ndarray | None:
+        """The words by id, an object array (size,); None when columns have no names."""
+        return self._array("words") if self.named else None
+
+    @property
+    def document_frequency(self) -> np.ndarray | None:
+        """Documents that hold each word, int64 (size,); of the corpus as it was ingested, not of a view of it."""
+        return self._array("document_frequency")
+
+    @property
+    def frequency(self) -> np.ndarray | None:
+        """Tokens of each word, float64 (size,); of the corpus as it was ingested, not of a view of it."""
+        return self._array("frequency")
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Equal for vocabularies with the same words in the same order."""
+        return fingerprint_words(self.words, self.size)
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        assert self.words is not None
+        return {word: number for number, word in enumerate(self.words.tolist())}
+
+    def index_of(self, words: Iterable[str]) -> np.ndarray:
+        """Ids of these words, int32 (n,); -1 for a word that is not here.
+
+        Raises
+        ------
+        VocabularyMismatch
+            When the columns have no names.
+        """
+        if not self.named:
+            raise VocabularyMismatch(
+                "words cannot be looked up: the columns of this vocabulary have no names; "
+                "give vocabulary= when the corpus is made"
+            )
+        get = self._index.get
+        return np.fromiter((get(word, -1) for word in words), dtype=np.int32)
+
+    def mapping_to(self, other: Vocabulary) -> np.ndarray:
+        """The id in `other` of each word of this vocabulary, int32 (size,); -1 for a word `other` lacks.
+
+        Raises
+        ------
+        VocabularyMismatch
+            When one of the two has no names and their widths differ.
+        """
+        if self.fingerprint == other.fingerprint:
+            return np.arange(self.size, dtype=np.int32)
+        if self.named and other.named:
+            assert self.words is not None
+            return other.index_of(self.words.tolist())
+        if self.size != other.size:
+            raise VocabularyMismatch(
+                f"columns without names can only be matched by position, but there are {self.size} on one side "
+                f"and {other.size} on the other; give both sides a vocabulary"
+            )
+        return np.arange(self.size, dtype=np.int32)
+
+    def extended(self, new_words: Iterable[str]) -> Vocabulary:
+        """This vocabulary with new words, of frequency 0, at the end."""
+        assert self.words is not None
+        new = word_array(new_words)
+        zeros = np.zeros(len(new))
+        df, tf = self.document_frequency, self.frequency
+        return Vocabulary(
+            np.concatenate([self.words, new]),
+            None,
+            None if df is None else np.concatenate([df, zeros.astype(np.int64)]),
+            None if tf is None else np.concatenate([tf, zeros]),
+        )
+
+    def taken(self, ids: np.ndarray) -> Vocabulary:
+        """The vocabulary of these ids, in this order. Columns without names get their old number as a name."""
+        df, tf = self.document_frequency, self.frequency
+        words = [str(i) for i in ids.tolist()] if self.words is None else self.words[ids]
+        return Vocabulary(words, None, None if df is None else df[ids], None if tf is None else tf[ids])
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, item: Any) -> Any:
+        """The word with this id (its number, as a string, when columns have no names), or words of a slice or array."""
+        if isinstance(item, int | np.integer):
+            if not -self.size <= item < self.size:
+                raise IndexError(f"word id {item} is outside 0 .. {self.size - 1}")
+            return str(item % self.size) if self.words is None else self.words[item]
+        ids = np.arange(self.size)[item]
+        return [str(i) for i in ids] if self.words is None else self.words[ids].tolist()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self[:])
+
+    def __contains__(self, word: object) -> bool:
+        return self.named and word in self._index
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Vocabulary) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(self.__dict__)
+        state.pop("_index", None)  # rebuilt where it is needed; it triples the size
+        return state
+
+    def __repr__(self) -> str:
+        shown = (
+            ", ".join(self[: min(5, self.size)]) if self._source is None or "words" in self._arrays else "..."
+        )
+        return f"Vocabulary({self.size} {'words' if self.named else 'columns without names'}: {shown})"

@@ -102,3 +102,28 @@ def _map_on_client(
     finally:
         for future in waiting:
             future.cancel()
+
+
+def threads_here() -> int:
+    """Threads of the Dask worker this runs on; processors of the machine when this is not a worker."""
+    try:
+        from dask.distributed import get_worker
+
+        return int(get_worker().state.nthreads)
+    except (ImportError, ValueError):
+        return default_threads()
+
+
+def on_one_host(client: Any) -> bool:
+    """Whether every worker shares this machine (and so its files)."""
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    return all("://127.0.0.1" in address or address.startswith("inproc://") for address in workers)
+
+
+def lost_errors() -> tuple[type[BaseException], ...]:
+    """What a result raises when the data it needed died with a worker."""
+    from concurrent.futures import CancelledError
+
+    from dask.distributed import FutureCancelledError
+
+    return CancelledError, FutureCancelledError

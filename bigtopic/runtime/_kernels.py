@@ -1,0 +1,199 @@
+"""Compiled helpers of the runtime: compaction of word ids, gather of views, scatter and merge of statistics.
+
+Memory-bound loops over rows of `n_columns` values (components padded to a multiple of 16); none of them costs more
+than the rows it is given.
+"""
+
+import numpy as np
+from numba import njit
+
+from bigtopic.kernels._math import digamma, exp_digamma, lgamma
+
+__all__ = [
+    "axis_bound",
+    "clear_columns",
+    "column_sums",
+    "compact",
+    "fold_scale",
+    "gather_expected_log",
+    "gather_linear",
+    "merge_rows",
+    "scatter_add",
+    "topic_change",
+]
+
+FLOOR = 1e-12
+
+
+@njit(nogil=True, cache=True)
+def compact(indptr, words, counts, id_map, lookup, out_indptr, out_words, out_counts, out_ids):
+    """Rename ids to 0 .. n-1 in order of first appearance; ids that `id_map` sends to -1 are dropped.
+
+    `id_map` of length 0 is the identity. `lookup` holds -1 everywhere, before and after.
+    Returns (number of distinct ids, number of entries kept).
+    """
+    n_ids = 0
+    kept = 0
+    mapped = len(id_map) > 0
+    out_indptr[0] = 0
+    for d in range(len(indptr) - 1):
+        for j in range(indptr[d], indptr[d + 1]):
+            word = words[j]
+            if mapped:
+                word = id_map[word]
+                if word < 0:
+                    continue
+            local = lookup[word]
+            if local < 0:
+                local = n_ids
+                lookup[word] = local
+                out_ids[local] = word
+                n_ids += 1
+            out_words[kept] = local
+            out_counts[kept] = counts[j]
+            kept += 1
+        out_indptr[d + 1] = kept
+    for i in range(n_ids):
+        lookup[out_ids[i]] = -1
+    return n_ids, kept
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def gather_linear(raw, factor, prior, prior_factor, floor, n_components, ids, out):
+    """out[i, k] = max(raw[ids[i], k] * factor[k] + prior(ids[i], k) * prior_factor[k], floor); padding is 0."""
+    for i in range(len(ids)):
+        row = ids[i]
+        p = row if prior.shape[0] > 1 else 0
+        source = raw[row]
+        target = out[i]
+        if prior.shape[1] == 1:
+            offset = prior[p, 0]
+            for k in range(n_components):
+                target[k] = max(source[k] * factor[k] + offset * prior_factor[k], floor)
+        else:
+            for k in range(n_components):
+                target[k] = max(source[k] * factor[k] + prior[p, k] * prior_factor[k], floor)
+        for k in range(n_components, out.shape[1]):
+            target[k] = 0.0
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def gather_expected_log(raw, scale, prior, log_total, n_components, ids, out, shift):
+    """out[i, k] = exp(psi(w_ik) - log_total[k] - shift[i]), w the weights, shift the largest exponent of the row.
+
+    The common case exponentiates without logarithms; a row too small for that (all weights near zero) is done in logs.
+    """
+    values = np.empty(n_components, np.float64)
+    inverse = np.exp(-(log_total[:n_components] - log_total[:n_components].min()))
+    base = log_total[:n_components].min()
+    for i in range(len(ids)):
+        row = ids[i]
+        p = row if prior.shape[0] > 1 else 0
+        source = raw[row]
+        if prior.shape[1] == 1:
+            for k in range(n_components):
+                values[k] = exp_digamma(source[k] * scale[k] + prior[p, 0]) * inverse[k]
+        else:
+            for k in range(n_components):
+                values[k] = exp_digamma(source[k] * scale[k] + prior[p, k]) * inverse[k]
+        top = values.max()
+        if top > 1e-250:
+            shift[i] = np.log(top) - base
+            for k in range(n_components):
+                out[i, k] = values[k] / top
+        else:
+            for k in range(n_components):
+                weight = source[k] * scale[k] + prior[p, k if prior.shape[1] > 1 else 0]
+                values[k] = digamma(weight) - log_total[k]
+            top = values.max()
+            shift[i] = top
+            for k in range(n_components):
+                out[i, k] = np.exp(values[k] - top)
+        for k in range(n_components, out.shape[1]):
+            out[i, k] = 0.0
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def scatter_add(raw, ids, values, factor, sums):
+    """raw[ids[i], k] += values[i, k] * factor[k]; sums[k] = sum_i values[i, k]. ids are distinct."""
+    n_columns = values.shape[1]
+    for i in range(len(ids)):
+        target = raw[ids[i]]
+        source = values[i]
+        for k in range(n_columns):
+            target[k] += source[k] * factor[k]
+            sums[k] += source[k]
+
+
+@njit(nogil=True, cache=True)
+def fold_scale(raw, scale, start, stop, sums):
+    """raw[start:stop] *= scale, adding the new values up by column in float64."""
+    for i in range(start, stop):
+        row = raw[i]
+        for k in range(raw.shape[1]):
+            row[k] *= scale[k]
+            sums[k] += row[k]
+
+
+@njit(nogil=True, cache=True)
+def clear_columns(raw, clear):
+    """raw[:, k] = 0 where clear[k]."""
+    for i in range(raw.shape[0]):
+        for k in range(raw.shape[1]):
+            if clear[k]:
+                raw[i, k] = 0.0
+
+
+@njit(nogil=True, cache=True)
+def column_sums(values, sums):
+    """sums[k] += sum_i values[i, k], in float64."""
+    for i in range(values.shape[0]):
+        for k in range(values.shape[1]):
+            sums[k] += values[i, k]
+
+
+@njit(nogil=True, cache=True)
+def merge_rows(ids_a, a, ids_b, b, lookup, out_ids, out):
+    """Add two sets of rows; the result has the rows of a, then those only in b. Returns the number of rows."""
+    n = len(ids_a)
+    for i in range(n):
+        lookup[ids_a[i]] = i
+        out_ids[i] = ids_a[i]
+        out[i] = a[i]
+    for j in range(len(ids_b)):
+        i = lookup[ids_b[j]]
+        if i >= 0:
+            target = out[i]
+            source = b[j]
+            for k in range(b.shape[1]):
+                target[k] += source[k]
+        else:
+            out_ids[n] = ids_b[j]
+            out[n] = b[j]
+            n += 1
+    for i in range(len(ids_a)):
+        lookup[ids_a[i]] = -1
+    return n
+
+
+@njit(nogil=True, cache=True)
+def topic_change(before, now, change):
+    """change[k] += sum_i |before[i, k] - now[i, k]|: distance of probability rows, by topic."""
+    for i in range(before.shape[0]):
+        for k in range(before.shape[1]):
+            change[k] += abs(before[i, k] - now[i, k])
+
+
+@njit(nogil=True, cache=True)
+def axis_bound(raw, scale, prior, log_total, start, stop, n_components):
+    """sum over rows start:stop of (eta - w) E[log beta] + lgamma(w) - lgamma(eta): the topics' part of the bound."""
+    total = 0.0
+    for i in range(start, stop):
+        p = i if prior.shape[0] > 1 else 0
+        for k in range(n_components):
+            eta = prior[p, k if prior.shape[1] > 1 else 0]
+            weight = raw[i, k] * scale[k] + eta
+            total += (eta - weight) * (digamma(weight) - log_total[k]) + lgamma(weight)
+            if eta > 0:
+                total -= lgamma(eta)
+    return total

@@ -1,0 +1,81 @@
+"""One task: documents and params in, statistics out. Pure; threads and Dask workers call the same functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bigtopic.runtime import document_state
+from bigtopic.runtime.params import LazyArray, Overlay
+from bigtopic.runtime.reduce import Tree
+from bigtopic.runtime.slices import SliceRef, make_docs
+from bigtopic.runtime.views import take_view
+from bigtopic.types import AxisStats, Block, Hyper, Kernel, KernelResult, Stats
+
+__all__ = ["Work", "estep", "estep_group", "run_kernel"]
+
+Arrays = Mapping[str, LazyArray | Overlay]
+
+
+@dataclass(frozen=True)
+class Work:
+    """What every task of a run is told; small, and the same for all of them.
+
+    Attributes
+    ----------
+    kernel, hyper : the algorithm and its settings
+    n_words, n_authors : sizes of the corpus' axes
+    id_map : corpus word id to params' word id (-1 unknown), or None when they agree
+    state_url : folder of document state, or None
+    """
+
+    kernel: Kernel
+    hyper: Hyper
+    n_words: int
+    n_authors: int = 0
+    id_map: np.ndarray | None = None
+    state_url: str | None = None
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Which turn of the run a task belongs to: its seed, and the epochs of document state it reads and writes."""
+
+    seed: int
+    read_epoch: str = ""
+    write_epoch: str = ""
+
+
+def run_kernel(
+    block: Block, arrays: Arrays, work: Work, seed: int, state: Mapping[str, np.ndarray] | None = None
+) -> tuple[KernelResult, dict[str, np.ndarray | None], float]:
+    """Kernel result, ids of the axes, and tokens kept, for these documents at these params."""
+    docs, axes = make_docs(block, work.n_words, work.id_map, work.n_authors)
+    view = take_view(arrays, work.kernel.views, axes)
+    result = work.kernel.run(docs, view, work.hyper, seed, state)
+    return result, axes, float(docs.counts.sum(dtype=np.float64))
+
+
+def estep(ref: SliceRef, block: Block, arrays: Arrays, work: Work, turn: Turn) -> Stats:
+    """The statistics of one slice; its document state, if any, is written at the turn's epoch."""
+    state = None
+    keeps = work.kernel.state != "none" and work.state_url is not None
+    if keeps and work.state_url and turn.read_epoch:
+        state = document_state.read(work.state_url, turn.read_epoch, ref)
+    result, axes, n_tokens = run_kernel(block, arrays, work, turn.seed, state)
+    if keeps and work.state_url and result.state is not None:
+        document_state.write(work.state_url, turn.write_epoch, ref, result.state)
+    stats = {name: AxisStats(axes[axis], result.stats[name]) for name, axis in work.kernel.statistics.items()}
+    return Stats(stats, block.n_docs, n_tokens, dict(result.info))
+
+
+def estep_group(
+    refs: Sequence[SliceRef], read: Callable[[SliceRef], Block], arrays: Arrays, work: Work, turn: Turn
+) -> Stats | None:
+    """The statistics of at most `SUBTREE` consecutive slices, merged as the tree says."""
+    tree = Tree()
+    for ref in refs:
+        tree.push(estep(ref, read(ref), arrays, work, turn))
+    return tree.result()

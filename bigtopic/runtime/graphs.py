@@ -1,0 +1,224 @@
+"""The Dask executor. Short rounds run whole, many in one task on one worker; long rounds are graphs of E-step tasks and
+their reduction, the driver owning the params and doing the step. The sums are those of the threads, bit for bit.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+from bigtopic.runtime import cluster, sharing
+from bigtopic.runtime.estep import Turn, estep_group
+from bigtopic.runtime.params import LazyArray, Overlay, Params
+from bigtopic.runtime.reading import UnitReader
+from bigtopic.runtime.reduce import WINDOW, Tree, add
+from bigtopic.runtime.rounds import Cursor, RoundReport, run_round
+from bigtopic.runtime.slices import SUBTREE, Round, SliceRef
+from bigtopic.runtime.threads import Run, ThreadExecutor
+from bigtopic.types import Stats
+
+__all__ = ["GraphExecutor", "round_graph"]
+
+LONG_ROUND_SECONDS = 0.3
+CHUNK_SECONDS = 2.0
+NANOSECONDS_PER_ENTRY = 0.4  # a distinct word, a topic, an iteration; only decides where rounds run
+ATTEMPTS = 3
+
+
+class GraphExecutor:
+    """Runs rounds on a Dask client, or under another Dask scheduler.
+
+    Parameters
+    ----------
+    run : as for `ThreadExecutor`
+    client : a `dask.distributed.Client`, or None with `scheduler`
+    scheduler : name of a Dask scheduler ("threads", "sync", ...) to use instead of a client; long rounds only
+    mode : "whole" or "graph" to force where rounds run; None decides by their estimated length
+    """
+
+    def __init__(
+        self, run: Run, client: Any = None, *, scheduler: str | None = None, mode: str | None = None
+    ) -> None:
+        self._run = run
+        self._client = client
+        self._scheduler = scheduler
+        self._name = uuid4().hex[:8]
+        self._count = 0
+        self._run_future: Any = None
+        self._one_host = client is None or cluster.on_one_host(client)
+        long = _round_seconds(run) > LONG_ROUND_SECONDS
+        self._whole = mode == "whole" if mode else client is not None and not long
+
+    def advance(
+        self, params: Params, cursor: Cursor, max_rounds: int | None = None, max_seconds: float | None = None
+    ) -> Iterator[tuple[Params, RoundReport]]:
+        """As `ThreadExecutor.advance`, except that `params` comes back as of the end of the rounds done together."""
+        steps = self._advance_whole if self._whole else self._advance_graphs
+        return steps(params, cursor, max_rounds, max_seconds)
+
+    def close(self) -> None:
+        self._run_future = None
+
+    def __enter__(self) -> GraphExecutor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _advance_whole(
+        self, params: Params, cursor: Cursor, max_rounds: int | None, max_seconds: float | None
+    ) -> Iterator[tuple[Params, RoundReport]]:
+        begun = time.perf_counter()
+        left = self._run.plan.n_rounds - cursor.round
+        left = left if max_rounds is None else min(left, max_rounds)
+        while left > 0:
+            seconds = CHUNK_SECONDS
+            if max_seconds is not None:
+                seconds = min(seconds, max_seconds - (time.perf_counter() - begun))
+                if seconds <= 0:
+                    return
+            params, reports = self._chunk(params, cursor, left, seconds)
+            for report in reports:
+                yield params, report
+            done = len(reports)
+            left -= done
+            cursor = replace(cursor, round=cursor.round + done, step=cursor.step + done)
+
+    def _chunk(
+        self, params: Params, cursor: Cursor, max_rounds: int, max_seconds: float
+    ) -> tuple[Params, list[RoundReport]]:
+        """Some rounds on one worker. What is lost with a worker is sent again; the driver's params are untouched."""
+        for attempt in range(ATTEMPTS):
+            sent = self._client.scatter(params, hash=False)
+            future = self._client.submit(
+                _run_rounds,
+                self._context(),
+                sent,
+                cursor,
+                max_rounds,
+                max_seconds,
+                key=self._key("bt-rounds"),
+                pure=False,
+                retries=2,
+            )
+            try:
+                return future.result()
+            except cluster.lost_errors():
+                self._run_future = None
+                if attempt == ATTEMPTS - 1:
+                    raise
+        raise AssertionError
+
+    def _advance_graphs(
+        self, params: Params, cursor: Cursor, max_rounds: int | None, max_seconds: float | None
+    ) -> Iterator[tuple[Params, RoundReport]]:
+        begun = time.perf_counter()
+        for done, rnd in enumerate(self._run.plan.rounds(cursor.epoch, cursor.round)):
+            late = max_seconds is not None and time.perf_counter() - begun >= max_seconds
+            if late or (max_rounds is not None and done >= max_rounds):
+                return
+            here = replace(cursor, round=rnd.number)
+            yield params, run_round(params, rnd, here, self._run.settings, self.map_reduce)
+            cursor = replace(cursor, step=cursor.step + 1)
+
+    def map_reduce(self, rnd: Round, arrays: Mapping[str, LazyArray | Overlay], turn: Turn) -> Stats:
+        """The statistics of a round at these arrays: a graph per window of slices, two windows in flight."""
+        for attempt in range(ATTEMPTS):
+            shared: Any = (
+                sharing.publish(arrays) if self._one_host else self._client.scatter(arrays, hash=False)
+            )
+            try:
+                return self._reduce_windows(rnd, shared, turn)
+            except cluster.lost_errors():
+                self._run_future = None
+                if attempt == ATTEMPTS - 1:
+                    raise
+            finally:
+                if isinstance(shared, sharing.MappedArrays):
+                    shared.remove()
+        raise AssertionError
+
+    def _reduce_windows(self, rnd: Round, shared: Any, turn: Turn) -> Stats:
+        tree = Tree()
+        waiting: deque[Any] = deque()
+        size = SUBTREE * WINDOW
+        for first in range(0, len(rnd.slices), size):
+            graph = round_graph(
+                self._context(), rnd.slices[first : first + size], shared, turn, name=self._key("window")[1]
+            )
+            if self._client is None:
+                tree.push_window(graph.compute(scheduler=self._scheduler))
+                continue
+            waiting.append(self._client.compute(graph, retries=2))
+            if len(waiting) == 2:
+                tree.push_window(waiting.popleft().result())
+        while waiting:
+            tree.push_window(waiting.popleft().result())
+        result = tree.result()
+        assert result is not None
+        return result
+
+    def _context(self) -> Any:
+        """The run as the tasks get it: a future on a client, so that it travels once."""
+        if self._client is None:
+            return self._run
+        if self._run_future is None:
+            self._run_future = self._client.scatter(self._run, hash=False)
+        return self._run_future
+
+    def _key(self, prefix: str) -> tuple[str, str]:
+        self._count += 1
+        return prefix, f"{self._name}-{self._count}"
+
+
+def round_graph(run: Any, slices: Sequence[SliceRef], shared: Any, turn: Turn, name: str = "round") -> Any:
+    """The graph of a window of slices: one task per subtree, added from left to right.
+
+    Parameters
+    ----------
+    run : a `Run`, or a future of one
+    slices : at most `SUBTREE` x `WINDOW` consecutive slices of a round
+    shared : params as `sharing.publish` gives them, the arrays themselves, or a future of them
+    turn : seed and epochs
+    name : unique per graph; keys are ("bt-estep", name, i) and ("bt-add", name, i)
+
+    Returns
+    -------
+    dask.delayed.Delayed
+        Of `Stats`.
+    """
+    from dask import delayed
+
+    estep = delayed(_subtree, pure=False)
+    merge = delayed(add, pure=False)
+    total = None
+    for i, first in enumerate(range(0, len(slices), SUBTREE)):
+        group = tuple(slices[first : first + SUBTREE])
+        stats = estep(run, group, shared, turn, dask_key_name=("bt-estep", name, i))
+        total = stats if total is None else merge(total, stats, dask_key_name=("bt-add", name, i))
+    return total
+
+
+def _subtree(run: Run, slices: Sequence[SliceRef], shared: Any, turn: Turn) -> Stats | None:
+    reader = UnitReader(run.parts, ahead=0)
+    return estep_group(slices, reader.block, sharing.load_arrays(shared), run.work, turn)
+
+
+def _run_rounds(
+    run: Run, params: Params, cursor: Cursor, max_rounds: int, max_seconds: float
+) -> tuple[Params, list[RoundReport]]:
+    params = params.copy()  # an input of a task belongs to Dask
+    with ThreadExecutor(run, cluster.threads_here()) as executor:
+        reports = [report for _, report in executor.advance(params, cursor, max_rounds, max_seconds)]
+    return params, reports
+
+
+def _round_seconds(run: Run) -> float:
+    """A rough forecast of one core's time for one round."""
+    iterations = run.work.kernel.options.get("max_doc_update_iter", 20)
+    entries = run.plan.batch_size * run.plan.entries_per_doc
+    return entries * run.work.hyper.n_components * iterations * NANOSECONDS_PER_ENTRY * 1e-9

@@ -1,0 +1,87 @@
+"""Reading units of the corpus, each once, a little ahead of the work."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from bigtopic.runtime.slices import SliceRef
+from bigtopic.types import Block
+
+__all__ = ["UnitReader"]
+
+CACHE_BYTES = 64 << 20
+
+
+class UnitReader:
+    """Blocks of slices. A unit is decoded once, kept while it is in use, and dropped when newer ones need the room.
+
+    Thread-safe. `prefetch` reads in the background; a failed background read is raised where the unit is needed.
+    """
+
+    def __init__(self, parts: Sequence[Any], *, cache_bytes: int = CACHE_BYTES, ahead: int = 1) -> None:
+        self._parts = parts
+        self._cache_bytes = cache_bytes
+        self._units: OrderedDict[tuple[int, int, int], Future[Block]] = OrderedDict()
+        self._lock = threading.Lock()
+        self._pool = ThreadPoolExecutor(max(1, ahead), thread_name_prefix="bigtopic-read") if ahead else None
+
+    def block(self, ref: SliceRef) -> Block:
+        """The documents of a slice."""
+        future, mine = self._claim(ref.unit)
+        if mine:
+            self._fill(future, ref.unit)
+        block = future.result()
+        return block[ref.start - ref.unit_start : ref.stop - ref.unit_start]
+
+    def prefetch(self, unit: tuple[int, int, int]) -> None:
+        """Start reading a unit unless it is here or on its way."""
+        if self._pool is None:
+            return
+        future, mine = self._claim(unit)
+        if mine:
+            self._pool.submit(self._fill, future, unit)
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+        self._units.clear()
+
+    def _claim(self, unit: tuple[int, int, int]) -> tuple[Future[Block], bool]:
+        with self._lock:
+            future = self._units.get(unit)
+            if future is not None:
+                self._units.move_to_end(unit)
+                return future, False
+            future = Future()
+            self._units[unit] = future
+            self._evict()
+            return future, True
+
+    def _fill(self, future: Future[Block], unit: tuple[int, int, int]) -> None:
+        part, start, stop = unit
+        try:
+            future.set_result(self._parts[part].read(start, stop))
+        except BaseException as error:  # delivered to whoever asks for the unit
+            future.set_exception(error)
+
+    def _evict(self) -> None:
+        """Drop the oldest units beyond the budget; the three newest stay, whatever their size."""
+        sizes = {unit: _nbytes(future) for unit, future in self._units.items()}
+        used = sum(sizes.values())
+        for unit in list(self._units)[:-3]:
+            if used <= self._cache_bytes:
+                break
+            if self._units[unit].done():
+                used -= sizes[unit]
+                del self._units[unit]
+
+
+def _nbytes(future: Future[Block]) -> int:
+    if not future.done() or future.cancelled() or future.exception() is not None:
+        return 0
+    block = future.result()
+    return block.words.nbytes + block.counts.nbytes + block.indptr.nbytes + block.rows.nbytes

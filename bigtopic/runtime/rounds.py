@@ -1,0 +1,94 @@
+"""A round: map over slices, reduce, and one step of every scheme; several times over provisional params if the method
+asks for it. Blind to the method and to where the map runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from bigtopic.runtime.estep import Turn
+from bigtopic.runtime.params import LazyArray, Overlay, Params
+from bigtopic.runtime.slices import Round
+from bigtopic.types import RoundInfo, Scheme, Stats
+
+__all__ = ["Cursor", "RoundReport", "Settings", "run_round"]
+
+MapReduce = Callable[[Round, Mapping[str, LazyArray | Overlay], Turn], Stats]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a round needs to know of the method and the corpus.
+
+    inner : turns per round, or a rule `(turn number from 1, info of the turn's statistics) -> another turn?`
+    """
+
+    schemes: Mapping[str, Scheme]
+    seed: int
+    total_docs: float
+    total_tokens: float
+    inner: int | Callable[[int, Mapping[str, float]], bool] = 1
+    state: str = "none"
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """Where a run stands: the pass, the next round of it, and the updates done so far."""
+
+    epoch: int = 0
+    round: int = 0
+    step: int = 0
+
+
+@dataclass(frozen=True)
+class RoundReport:
+    """One round that was done."""
+
+    cursor: Cursor
+    n_docs: int
+    n_tokens: float
+    info: Mapping[str, float] = field(default_factory=dict)
+
+
+def run_round(
+    params: Params, rnd: Round, cursor: Cursor, settings: Settings, map_reduce: MapReduce
+) -> RoundReport:
+    """Do one round: `params` moves by one step. Returns what was done; `cursor` is that of this round."""
+    arrays: Mapping[str, LazyArray | Overlay] = params.arrays
+    step = cursor.step + 1
+    turn = 0
+    while True:
+        turn += 1
+        stats = map_reduce(rnd, arrays, _turn(cursor, turn, settings))
+        if not _again(settings.inner, turn, stats.info):
+            break
+        provisional = params.overlay(settings.schemes)
+        _step(provisional, stats, step, settings)
+        arrays = provisional
+    _step(params.arrays, stats, step, settings)
+    return RoundReport(cursor, stats.n_docs, stats.n_tokens, stats.info)
+
+
+def _again(
+    inner: int | Callable[[int, Mapping[str, float]], bool], turn: int, info: Mapping[str, float]
+) -> bool:
+    return turn < inner if isinstance(inner, int) else bool(inner(turn, info))
+
+
+def _step(arrays: Mapping[str, LazyArray | Overlay], stats: Stats, step: int, settings: Settings) -> None:
+    info = RoundInfo(
+        step, stats.n_docs, stats.n_tokens, settings.total_docs, settings.total_tokens, settings.seed
+    )
+    for name, scheme in settings.schemes.items():
+        scheme.step(arrays[name], stats.arrays[name], info)
+
+
+def _turn(cursor: Cursor, turn: int, settings: Settings) -> Turn:
+    # One stream of randomness per pass; turns of a round share it, so that provisional params are the only change.
+    seed = (settings.seed * 1_000_003 + cursor.epoch * 8_191 + 1) % (1 << 62)
+    if settings.state == "run":
+        return Turn(seed, f"epoch-{cursor.epoch}", f"epoch-{cursor.epoch + 1}")
+    if settings.state == "round":
+        read = "" if turn == 1 else f"step-{cursor.step}-turn-{turn - 1}"
+        return Turn(seed, read, f"step-{cursor.step}-turn-{turn}")
+    return Turn(seed)

@@ -1,0 +1,70 @@
+"""Params on their way to the tasks of a round: a memory-mapped file when all workers share this machine, else a future.
+
+Every version is a new folder; workers keep the newest two mapped; the driver removes a version when its round is over.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bigtopic.runtime.params import LazyArray, Overlay
+
+__all__ = ["MappedArrays", "load_arrays", "publish"]
+
+Arrays = Mapping[str, LazyArray | Overlay]
+
+_mapped: OrderedDict[str, Arrays] = OrderedDict()
+
+
+@dataclass(frozen=True)
+class MappedArrays:
+    """Arrays whose raw statistics lie in files of a folder; everything else travels with this object."""
+
+    folder: str
+    shells: Mapping[str, LazyArray | Overlay]
+
+    def remove(self) -> None:
+        """Delete the files. Workers that still map them keep their pages."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def publish(arrays: Arrays) -> MappedArrays:
+    """Write a version."""
+    folder = tempfile.mkdtemp(prefix="bigtopic-params-")
+    shells = {}
+    for name, array in arrays.items():
+        base = array.base if isinstance(array, Overlay) else array
+        np.save(Path(folder) / f"{name}.npy", base.raw)
+        shell = replace(base, raw=np.zeros((0, base.n_columns), base.raw.dtype))
+        shells[name] = array.on(shell) if isinstance(array, Overlay) else shell
+    return MappedArrays(folder, shells)
+
+
+def load_arrays(shared: Any) -> Arrays:
+    """The arrays of a version, mapped; or the arrays themselves if they were sent."""
+    if not isinstance(shared, MappedArrays):
+        return shared
+    if shared.folder not in _mapped:
+        _mapped[shared.folder] = {
+            name: _map(shared.folder, name, shell) for name, shell in shared.shells.items()
+        }
+        while len(_mapped) > 2:
+            _mapped.popitem(last=False)
+    return _mapped[shared.folder]
+
+
+def _map(folder: str, name: str, shell: LazyArray | Overlay) -> LazyArray | Overlay:
+    # Copy-on-write pages are as shared as read-only ones, but compile to the same numba signature as arrays in memory.
+    raw = np.load(Path(folder) / f"{name}.npy", mmap_mode="c")
+    raw = np.ndarray(raw.shape, raw.dtype, buffer=raw)
+    if isinstance(shell, Overlay):
+        return shell.on(replace(shell.base, raw=raw))
+    return replace(shell, raw=raw)

@@ -1,0 +1,192 @@
+"""Slices: what one kernel call sees, and how passes, minibatches and slices follow from corpus and settings.
+
+A *minibatch* is the documents of one update; a *slice* the documents of one kernel call; a *unit* is what is read from
+the store at once (several slices, about a million entries). All three are ranges of positions, fixed by the corpus and
+the settings alone, never by the executor. An epoch permutes units, and minibatches inside a unit.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bigtopic.runtime import _kernels
+from bigtopic.types import Block, Docs
+
+__all__ = ["SUBTREE", "Plan", "Round", "SliceRef", "lookup_table", "make_docs"]
+
+SLICE_ENTRIES = 1 << 16
+SUBTREE = 16  # slices of a complete subtree of the merge tree; also of a unit, when minibatches are larger
+UNIT_ENTRIES = SLICE_ENTRIES * SUBTREE
+NO_MAP = np.zeros(0, np.int32)
+
+_scratch = threading.local()
+
+
+@dataclass(frozen=True)
+class SliceRef:
+    """Documents start:stop of a part, and the unit they are read with."""
+
+    part: int
+    start: int
+    stop: int
+    unit_start: int
+    unit_stop: int
+
+    @property
+    def unit(self) -> tuple[int, int, int]:
+        return self.part, self.unit_start, self.unit_stop
+
+
+@dataclass(frozen=True)
+class Round:
+    """One minibatch: its number inside the pass and its slices in order."""
+
+    number: int
+    slices: tuple[SliceRef, ...]
+    n_docs: int
+
+
+class Plan:
+    """The rounds of every pass over a corpus.
+
+    Parameters
+    ----------
+    part_docs : documents in each part
+    entries_per_doc : mean number of distinct words of a document; sizes the units
+    batch_size : documents of one update; None for all
+    slice_size : documents of one kernel call; None for half a minibatch, at most about 65 000 entries
+    shuffled : permute units and minibatches in each pass; else the stored order is followed
+    seed : of the permutation
+    """
+
+    def __init__(
+        self,
+        part_docs: Sequence[int],
+        entries_per_doc: float,
+        batch_size: int | None,
+        slice_size: int | None,
+        *,
+        shuffled: bool = True,
+        seed: int = 0,
+    ) -> None:
+        self.offsets = np.concatenate([[0], np.cumsum(np.asarray(part_docs, np.int64))])
+        self.n_docs = int(self.offsets[-1])
+        self.entries_per_doc = entries_per_doc
+        self.batch_size = min(batch_size or self.n_docs, max(self.n_docs, 1))
+        slice_docs = max(64, int(SLICE_ENTRIES / max(entries_per_doc, 1.0)))
+        self.slice_size = slice_size or min(slice_docs, max(1, -(-self.batch_size // 2)))
+        self.shuffled = shuffled
+        self.seed = seed
+        # A unit holds whole minibatches, or, of a minibatch larger than a unit, one subtree of slices.
+        unit_docs = max(1, int(UNIT_ENTRIES / max(entries_per_doc, 1.0)))
+        self.batches_per_unit = max(1, unit_docs // self.batch_size)
+
+    @property
+    def n_rounds(self) -> int:
+        """Rounds of one pass."""
+        return -(-self.n_docs // self.batch_size)
+
+    def rounds(self, epoch: int, start: int = 0) -> Iterator[Round]:
+        """The rounds of pass `epoch` (0, 1, ...), from the `start`-th on."""
+        for number, minibatch in enumerate(self._order(epoch)[start:], start):
+            yield Round(number, tuple(self._slices(int(minibatch))), self._size(int(minibatch)))
+
+    def _size(self, minibatch: int) -> int:
+        return min(self.batch_size, self.n_docs - minibatch * self.batch_size)
+
+    def _order(self, epoch: int) -> np.ndarray:
+        minibatches = np.arange(self.n_rounds)
+        if not self.shuffled or self.n_rounds < 2:
+            return minibatches
+        unit = minibatches // self.batches_per_unit
+        unit_key = _mix(unit.astype(np.uint64), self.seed, 2 * epoch)
+        own_key = _mix(minibatches.astype(np.uint64), self.seed, 2 * epoch + 1)
+        return np.lexsort((own_key, unit, unit_key))
+
+    def _slices(self, minibatch: int) -> Iterator[SliceRef]:
+        first = minibatch * self.batch_size
+        last = first + self._size(minibatch)
+        large = self.batch_size > self.slice_size * SUBTREE
+        unit_docs = self.slice_size * SUBTREE if large else self.batch_size * self.batches_per_unit
+        origin = first if large else 0
+        position = first
+        while position < last:
+            part = int(np.searchsorted(self.offsets, position, side="right")) - 1
+            begin, end = int(self.offsets[part]), int(self.offsets[part + 1])
+            unit_first = origin + (position - origin) // unit_docs * unit_docs
+            unit_last = min(unit_first + unit_docs, end, self.n_docs)
+            if large:
+                unit_last = min(unit_last, last)
+            next_cut = first + ((position - first) // self.slice_size + 1) * self.slice_size
+            stop = min(next_cut, unit_last, last)
+            yield SliceRef(
+                part, position - begin, stop - begin, max(unit_first, begin) - begin, unit_last - begin
+            )
+            position = stop
+
+
+def _mix(values: np.ndarray, seed: int, stream: int) -> np.ndarray:
+    """64 well-mixed bits per value (the splitmix64 finaliser), for permutations that no library version can change."""
+    mask = (1 << 64) - 1
+    start = np.uint64((seed * 0x9E3779B97F4A7C15 + stream * 0xD1342543DE82EF95 + 0x2545F4914F6CDD1D) & mask)
+    with np.errstate(over="ignore"):
+        z = values * np.uint64(0x9E3779B97F4A7C15) + start
+        for _ in range(2):
+            z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            z = z ^ (z >> np.uint64(31))
+    return z
+
+
+def lookup_table(size: int) -> np.ndarray:
+    """This thread's table of -1, at least `size` long; whoever writes to it restores the -1."""
+    table: Any = getattr(_scratch, "table", None)
+    if table is None or len(table) < size:
+        table = np.full(size, -1, np.int32)
+        _scratch.table = table
+    return table
+
+
+def make_docs(
+    block: Block, n_words: int, id_map: np.ndarray | None = None, n_authors: int = 0
+) -> tuple[Docs, dict[str, np.ndarray | None]]:
+    """Documents with ids local to the slice, and for each axis the ids they stand for.
+
+    Parameters
+    ----------
+    block : documents with corpus ids
+    n_words, n_authors : sizes of the corpus' axes
+    id_map : int32, corpus id to the params' id, -1 for words the params do not know (their entries are dropped)
+    """
+    indptr, words, counts, ids = _compact(block.indptr, block.words, block.counts, n_words, id_map)
+    axes: dict[str, np.ndarray | None] = {"word": ids, "author": None, "none": None}
+    if block.author_indptr is None or block.authors is None:
+        return Docs(indptr, words, counts, block.rows, len(ids)), axes
+    ones = np.ones(len(block.authors), np.float32)
+    author_indptr, authors, _, author_ids = _compact(
+        block.author_indptr, block.authors, ones, n_authors, None
+    )
+    axes["author"] = author_ids
+    docs = Docs(indptr, words, counts, block.rows, len(ids), author_indptr, authors, len(author_ids))
+    return docs, axes
+
+
+def _compact(
+    indptr: np.ndarray, ids: np.ndarray, counts: np.ndarray, size: int, id_map: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    nnz = len(ids)
+    out_indptr = np.empty(len(indptr), np.int64)
+    out_ids = np.empty(nnz, np.int32)
+    out_counts = np.empty(nnz, np.float32)
+    distinct = np.empty(min(nnz, max(size, 1)), np.int32)
+    table = lookup_table(size)
+    mapping = NO_MAP if id_map is None else id_map
+    n_ids, kept = _kernels.compact(
+        indptr, ids, counts, mapping, table, out_indptr, out_ids, out_counts, distinct
+    )
+    return out_indptr, out_ids[:kept], out_counts[:kept], distinct[:n_ids].copy()

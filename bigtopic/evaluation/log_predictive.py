@@ -1,0 +1,317 @@
+"""Document completion: how well a model predicts the rest of a document from a part of it.
+
+    theta_d = fold-in of the observed tokens;   log p_d = sum over held-out tokens w of log sum_k theta_dk p(w | k)
+    value = sum_d log p_d / number of held-out tokens                                    nats per token
+
+The fold-in is the same for every model: mean-field variational Bayes with the topics' words fixed at their posterior
+mean, 50 iterations from gamma = 1, so that what is compared is topics, not inference. It is deterministic. Which
+tokens are observed follows from (seed, repeat, source row): neither chunks nor workers change it.
+
+Values of the token split and of the type split must never be compared with each other: when types are divided, a
+held-out word was never seen in its document.
+
+References
+----------
+Than, Doan: Dual online inference for latent Dirichlet allocation. ACML 2014, and its successors, appendix A.
+Hoffman, Blei, Wang, Paisley: Stochastic variational inference. JMLR 14 (2013), section 4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bigtopic.corpus.store import Corpus
+from bigtopic.errors import InputError, SettingError, VocabularyMismatch
+from bigtopic.evaluation.source import FLOOR, TopicSource, topics_of
+from bigtopic.evaluation.streaming import over_blocks
+from bigtopic.evaluation.unigram import unigram
+from bigtopic.kernels import load
+from bigtopic.runtime.slices import make_docs
+from bigtopic.types import Block, Docs, Hyper, View
+
+__all__ = ["LogPredictive", "log_predictive"]
+
+_ITERATIONS = 50
+_SLICE_ENTRIES = 1 << 16
+_SPLITS = ("token", "type")
+
+
+@dataclass(frozen=True)
+class LogPredictive:
+    """Held-out log probability, in nats per token.
+
+    Attributes
+    ----------
+    value : pooled over all held-out tokens
+    standard_error : of `value`, over documents (delta method for a ratio)
+    per_document : mean over documents of each document's own nats per token
+    n_tokens : held-out tokens, over all repeats
+    n_docs : documents with held-out tokens; shorter ones are left out
+    unigram : `value` of the unigram model, or None when no word frequencies are known
+    unknown_share : share of the corpus' tokens that the model has no word for; they are left out
+    rows, log_likelihood, tokens : int64, float64, float64 (n_docs,): source row, summed log probability and held-out
+        tokens of each document, in stored order
+    """
+
+    value: float
+    standard_error: float
+    per_document: float
+    n_tokens: float
+    n_docs: int
+    unigram: float | None
+    unknown_share: float
+    rows: np.ndarray = field(repr=False)
+    log_likelihood: np.ndarray = field(repr=False)
+    tokens: np.ndarray = field(repr=False)
+
+    @property
+    def perplexity(self) -> float:
+        """exp(-value)."""
+        return float(np.exp(-self.value))
+
+    def minus(self, other: LogPredictive) -> tuple[float, float]:
+        """Difference of the values and its standard error, paired by document.
+
+        Raises
+        ------
+        SettingError
+            When the two were not measured on the same split of the same documents.
+        """
+        if not np.array_equal(self.rows, other.rows) or not np.array_equal(self.tokens, other.tokens):
+            raise SettingError("other: was not measured on the same held-out tokens of the same documents")
+        return _ratio(self.log_likelihood - other.log_likelihood, self.tokens)
+
+    def __repr__(self) -> str:
+        base = "" if self.unigram is None else f", unigram {self.unigram:.4f}"
+        return (
+            f"LogPredictive({self.value:.4f} ± {self.standard_error:.4f} nats per token, perplexity "
+            f"{self.perplexity:.1f}{base}; {self.n_tokens:,.0f} held-out tokens of {self.n_docs:,} documents)"
+        )
+
+
+def log_predictive(
+    model: Any,
+    corpus: Corpus,
+    split: str = "token",
+    ratio: float = 0.5,
+    repeats: int = 1,
+    seed: int = 0,
+    client: Any = None,
+    n_threads: int | None = None,
+    *,
+    vocabulary: Any = None,
+    doc_topic_prior: Any = None,
+    train: Corpus | None = None,
+) -> LogPredictive:
+    """Score a model by document completion on documents it has not seen.
+
+    Parameters
+    ----------
+    model : see `topics_of`, to which `vocabulary` and `doc_topic_prior` are passed
+    corpus : held-out documents; words are matched by name
+    split : "token" divides a document's tokens, "type" its distinct words
+    ratio : share that is observed, between 0 and 1
+    repeats : random splits of each document, pooled
+    seed : of the splits
+    client : a Dask client, its address, None for the current one if any, or False for threads
+    n_threads : in process; None for all processors
+    train : where the unigram model learns its frequencies; None: the model's vocabulary, else the corpus'
+
+    Returns
+    -------
+    LogPredictive
+
+    Raises
+    ------
+    SettingError
+        When a setting is outside what is allowed.
+    VocabularyMismatch
+        When the model knows fewer than half of the tokens.
+    InputError
+        When no document is long enough to be divided, or counts are fractional and `split` is "token".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bigtopic import from_matrix
+    >>> log_predictive(np.ones((2, 4)), from_matrix(np.ones((5, 4)))).perplexity
+    4.0
+    """
+    _check(split, ratio, repeats)
+    source = topics_of(model, vocabulary, doc_topic_prior)
+    id_map = _id_map(corpus, source)
+    base = _unigram_log(source, corpus, train)
+    completion = _Completion(source, id_map, corpus.n_words, base, split, ratio, repeats, seed)
+    pieces = list(over_blocks(completion, corpus, "scoring", client, n_threads))
+    if not pieces:
+        raise InputError("corpus: there are no documents to score")
+    return _summary(
+        _Scores(*(np.concatenate(arrays) for arrays in zip(*pieces, strict=True))), base is not None
+    )
+
+
+class _Scores(NamedTuple):
+    """Per document, (n_docs,): source row, log probability, held-out tokens, the unigram's log probability, and
+    tokens with and without those the model has no word for."""
+
+    rows: np.ndarray
+    log_likelihood: np.ndarray
+    tokens: np.ndarray
+    unigram: np.ndarray
+    all_tokens: np.ndarray
+    known_tokens: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class _Completion:
+    """The measure of one block of documents: pure, and picklable for workers."""
+
+    source: TopicSource
+    id_map: np.ndarray | None
+    n_words: int
+    unigram_log: np.ndarray | None
+    split: str
+    ratio: float
+    repeats: int
+    seed: int
+
+    def __call__(self, block: Block) -> _Scores:
+        step = max(1, _SLICE_ENTRIES * block.n_docs // max(1, len(block.words)))
+        pieces = [self._slice(block[start : start + step]) for start in range(0, block.n_docs, step)]
+        return _Scores(*(np.concatenate(arrays) for arrays in zip(*pieces, strict=True)))
+
+    def _slice(self, block: Block) -> _Scores:
+        docs, axes = make_docs(block, self.n_words, self.id_map)
+        topic_words = _padded(self.source.gather(axes["word"]))
+        base = (
+            np.zeros((docs.n_words, 1)) if self.unigram_log is None else self.unigram_log[axes["word"], None]
+        )
+        total, held, unigram_total = (np.zeros(docs.n_docs) for _ in range(3))
+        for repeat in range(self.repeats):
+            observed = self._observed(docs, repeat)
+            held_out = docs.counts - observed
+            held_out[np.repeat(_sums(docs.indptr, observed) == 0, np.diff(docs.indptr))] = 0
+            theta = _fold_in(_kept(docs, observed), topic_words, self.source)
+            _held_out_log(docs, held_out, theta, topic_words, total)
+            unigram_total += _sums(docs.indptr, held_out * base[docs.words, 0])
+            held += _sums(docs.indptr, held_out)
+        known, everything = _sums(docs.indptr, docs.counts), _sums(block.indptr, block.counts)
+        return _Scores(docs.rows, total, held, unigram_total, everything, known)
+
+    def _observed(self, docs: Docs, repeat: int) -> np.ndarray:
+        """Observed count of each entry, float32 (nnz,)."""
+        from bigtopic.evaluation import _kernels
+
+        if self.split == "token" and (docs.counts != np.floor(docs.counts)).any():
+            raise InputError("the corpus has fractional counts, which are not tokens; use split='type'")
+        divide = _kernels.observed_tokens if self.split == "token" else _kernels.observed_types
+        observed = np.empty(len(docs.counts), np.float32)
+        seed = self.seed * 1_000_003 + repeat
+        divide(docs.indptr, docs.counts, docs.rows, seed, self.ratio, observed)
+        return observed
+
+
+def _fold_in(docs: Docs, topic_words: np.ndarray, source: TopicSource) -> np.ndarray:
+    """Topics of the documents given the words of the topics: (n_docs, n_components)."""
+    options = {"max_doc_update_iter": _ITERATIONS, "mean_change_tol": 0.0, "bound": False}
+    hyper = Hyper(np.asarray(source.doc_topic_prior, np.float64), source.n_components, options)
+    view = View({"topic_words": topic_words}, {})
+    return load("vb").run(docs, view, hyper, 0, None).doc_topics
+
+
+def _held_out_log(
+    docs: Docs, held_out: np.ndarray, theta: np.ndarray, topic_words: np.ndarray, total: np.ndarray
+) -> None:
+    from bigtopic.evaluation import _kernels
+
+    _kernels.held_out_log(docs.indptr, docs.words, held_out, theta, topic_words, total)
+
+
+def _kept(docs: Docs, counts: np.ndarray) -> Docs:
+    """The documents with these counts, without the entries that are zero."""
+    kept = counts > 0
+    indptr = np.concatenate([[0], np.cumsum(kept)])[docs.indptr]
+    return Docs(indptr, docs.words[kept], counts[kept], docs.rows, docs.n_words)
+
+
+def _sums(indptr: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Sum of the entries of each document, float64 (n_docs,); the same whatever stands around the document."""
+    lengths = np.diff(indptr)
+    sums = np.zeros(len(lengths))
+    if len(values):
+        sums[lengths > 0] = np.add.reduceat(values.astype(np.float64), indptr[:-1][lengths > 0])
+    return sums
+
+
+def _padded(topic_words: np.ndarray) -> np.ndarray:
+    """Columns of zeros up to a multiple of 16, as kernels take them."""
+    n_words, n_components = topic_words.shape
+    padded = np.zeros((n_words, -(-n_components // 16) * 16), np.float32)
+    padded[:, :n_components] = np.maximum(topic_words, FLOOR)
+    return padded
+
+
+def _id_map(corpus: Corpus, source: TopicSource) -> np.ndarray | None:
+    if corpus.vocabulary.fingerprint == source.vocabulary.fingerprint:
+        return None
+    return corpus.vocabulary.mapping_to(source.vocabulary)
+
+
+def _unigram_log(source: TopicSource, corpus: Corpus, train: Corpus | None) -> np.ndarray | None:
+    """Log probability of each word of the model under the unigram model, float64 (n_words,), or None."""
+    counted = [source.vocabulary, corpus.vocabulary] if train is None else [train.recounted().vocabulary]
+    for vocabulary in counted:
+        found = unigram(vocabulary, source.vocabulary)
+        if found is not None:
+            return np.log(found)
+    return None
+
+
+def _check(split: str, ratio: float, repeats: int) -> None:
+    if split not in _SPLITS:
+        raise SettingError(f"split: must be one of {', '.join(map(repr, _SPLITS))}, found {split!r}")
+    if not 0 < ratio < 1:
+        raise SettingError(f"ratio: must be between 0 and 1, found {ratio!r}")
+    if repeats < 1:
+        raise SettingError(f"repeats: must be at least 1, found {repeats!r}")
+
+
+def _summary(scores: _Scores, with_unigram: bool) -> LogPredictive:
+    everything, known = scores.all_tokens.sum(), scores.known_tokens.sum()
+    if 2 * known < everything:
+        raise VocabularyMismatch(
+            f"the model has words for {known:,.0f} of the corpus' {everything:,.0f} tokens only; "
+            "score it on documents with the words and the tokeniser settings it was trained with"
+        )
+    scored = scores.tokens > 0
+    if not scored.any():
+        raise InputError(
+            "corpus: no document has two tokens that could be divided into observed and held out"
+        )
+    total, tokens = scores.log_likelihood[scored], scores.tokens[scored]
+    value, error = _ratio(total, tokens)
+    return LogPredictive(
+        value=value,
+        standard_error=error,
+        per_document=float(np.mean(total / tokens)),
+        n_tokens=float(tokens.sum()),
+        n_docs=int(scored.sum()),
+        unigram=_ratio(scores.unigram[scored], tokens)[0] if with_unigram else None,
+        unknown_share=float(1 - known / everything),
+        rows=scores.rows[scored],
+        log_likelihood=total,
+        tokens=tokens,
+    )
+
+
+def _ratio(total: np.ndarray, tokens: np.ndarray) -> tuple[float, float]:
+    """sum(total) / sum(tokens) and its standard error over documents (delta method); nan for one document."""
+    value = total.sum() / tokens.sum()
+    n_docs = len(tokens)
+    if n_docs < 2:
+        return float(value), float("nan")
+    residual = total - value * tokens
+    return float(value), float(np.sqrt(n_docs / (n_docs - 1) * (residual**2).sum()) / tokens.sum())

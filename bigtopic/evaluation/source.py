@@ -1,0 +1,166 @@
+"""Topics of any model behind one small interface, so that every measure compares like with like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.errors import InputError, SettingError, VocabularyMismatch
+
+__all__ = ["FLOOR", "TopicSource", "top_words", "topics_of"]
+
+FLOOR = 1e-10  # of a word's probability: a topic of another library may hold exact zeros
+_ROWS = 1 << 15
+
+
+class TopicSource(Protocol):
+    """What a measure may ask of a model.
+
+    Attributes
+    ----------
+    n_components : number of topics
+    doc_topic_prior : float64 (n_components,), in the literature alpha
+    vocabulary : words by id
+    n_words : its size
+    """
+
+    n_components: int
+    doc_topic_prior: np.ndarray
+    vocabulary: Vocabulary
+    n_words: int
+
+    def gather(self, ids: np.ndarray) -> np.ndarray:
+        """p(word | topic), float32 (len(ids), n_components); a column sums to 1 over the vocabulary."""
+
+
+@dataclass(frozen=True, eq=False)
+class DenseTopics:
+    """Topics held as one array: topic_words float32 (n_words, n_components)."""
+
+    topic_words: np.ndarray
+    doc_topic_prior: np.ndarray
+    vocabulary: Vocabulary
+
+    @property
+    def n_components(self) -> int:
+        return self.topic_words.shape[1]
+
+    @property
+    def n_words(self) -> int:
+        return self.topic_words.shape[0]
+
+    def gather(self, ids: np.ndarray) -> np.ndarray:
+        return self.topic_words[ids]
+
+
+def topics_of(model: Any, vocabulary: Any = None, doc_topic_prior: Any = None) -> TopicSource:
+    """The topics of a model.
+
+    Parameters
+    ----------
+    model : an estimator of this package; a fitted scikit-learn model (`components_`); a gensim model
+        (`get_topics`); or an array (n_components, n_words) of topic weights, which need not be normalised
+    vocabulary : the words of the columns, for arrays and scikit-learn models: a list, a `Vocabulary`, a corpus, or a
+        fitted vectorizer. None: columns are matched by position
+    doc_topic_prior : a number or (n_components,); None: the model's own, or 1 / n_components for an array
+
+    Raises
+    ------
+    SettingError
+        When `model` is none of these, or the prior is not positive.
+    InputError
+        When weights are negative, not finite, or all zero in a topic.
+    VocabularyMismatch
+        When the vocabulary does not have one word per column.
+    """
+    if hasattr(model, "topic_source"):
+        return model.topic_source()
+    if hasattr(model, "gather") and hasattr(model, "n_components"):
+        return model
+    if hasattr(model, "get_topics") and hasattr(model, "id2word"):
+        weights = model.get_topics()
+        words = [model.id2word[i] for i in range(weights.shape[1])] if vocabulary is None else vocabulary
+        prior = getattr(model, "alpha", None)
+    elif hasattr(model, "components_"):
+        weights = model.components_
+        words = getattr(model, "feature_names_in_", None) if vocabulary is None else vocabulary
+        prior = getattr(model, "doc_topic_prior_", None)
+    else:
+        weights, words, prior = _as_matrix(model), vocabulary, None
+    return _dense(np.asarray(weights), words, prior if doc_topic_prior is None else doc_topic_prior)
+
+
+def _as_matrix(model: Any) -> np.ndarray:
+    weights = model if isinstance(model, np.ndarray) else np.array([])
+    if weights.ndim != 2 or 0 in weights.shape:
+        raise SettingError(
+            f"model: {type(model).__name__} has no topics; give a fitted estimator, a scikit-learn or gensim model, "
+            "or an array of shape (n_components, n_words)"
+        )
+    return weights
+
+
+def _dense(weights: np.ndarray, words: Any, prior: Any) -> DenseTopics:
+    if not np.isfinite(weights).all() or (weights < 0).any() or not (weights.sum(axis=1) > 0).all():
+        raise InputError("topic weights must be finite, not negative, and not all zero within a topic")
+    n_components, n_words = weights.shape
+    known = _vocabulary(words, n_words)
+    if known.size != n_words:
+        raise VocabularyMismatch(
+            f"the topics have shape ({n_components}, {n_words}), topics by words, but the vocabulary has "
+            f"{known.size} words; give one word for each column"
+        )
+    topic_words = weights.T / weights.sum(axis=1)
+    topic_words = np.maximum(topic_words, FLOOR)
+    topic_words /= topic_words.sum(axis=0)
+    return DenseTopics(np.ascontiguousarray(topic_words, np.float32), _prior(prior, n_components), known)
+
+
+def _vocabulary(words: Any, n_words: int) -> Vocabulary:
+    if words is None:
+        return Vocabulary(size=n_words)
+    if hasattr(words, "get_feature_names_out"):  # a vectorizer
+        words = words.get_feature_names_out()
+    words = getattr(words, "vocabulary", words)  # a corpus
+    assert isinstance(words, Iterable)
+    return words if isinstance(words, Vocabulary) else Vocabulary(list(words))
+
+
+def _prior(prior: Any, n_components: int) -> np.ndarray:
+    values = np.asarray(1.0 / n_components if prior is None else prior, dtype=np.float64)
+    if values.shape not in ((), (n_components,)) or not (values > 0).all() or not np.isfinite(values).all():
+        raise SettingError(
+            f"doc_topic_prior: must be a positive number or {n_components} of them, found {prior!r}"
+        )
+    return np.broadcast_to(values, (n_components,)).copy()
+
+
+def top_words(source: TopicSource, n: int = 10) -> tuple[np.ndarray, np.ndarray]:
+    """The most probable words of each topic; equal probabilities in the order of the ids.
+
+    Returns
+    -------
+    ids : int64 (n_components, n)
+    probabilities : float32 (n_components, n), falling
+
+    Raises
+    ------
+    SettingError
+        When `n` is not between 1 and the size of the vocabulary.
+    """
+    if not 1 <= n <= source.n_words:
+        raise SettingError(f"n: must be between 1 and the vocabulary's {source.n_words} words, found {n}")
+    ids = np.zeros((source.n_components, 0), np.int64)
+    values = np.zeros((source.n_components, 0), np.float32)
+    for start in range(0, source.n_words, _ROWS):
+        rows = np.arange(start, min(start + _ROWS, source.n_words))
+        # What was found so far has the lower ids: a stable sort keeps ties in their order.
+        ids = np.hstack([ids, np.broadcast_to(rows, (source.n_components, len(rows)))])
+        values = np.hstack([values, source.gather(rows.astype(np.int32)).T])
+        best = np.argsort(-values, axis=1, kind="stable")[:, :n]
+        ids, values = np.take_along_axis(ids, best, 1), np.take_along_axis(values, best, 1)
+    return ids, values

@@ -1,0 +1,51 @@
+"""One pass over a corpus for a measure: spans of documents to threads or a Dask client, results in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from bigtopic.corpus.store import Corpus
+from bigtopic.runtime.cluster import bounded_map, default_threads, resolve_client
+from bigtopic.runtime.progress import Progress
+from bigtopic.types import Block
+
+__all__ = ["over_blocks"]
+
+_ENTRIES = 1 << 18
+
+
+def over_blocks(
+    measure: Callable[[Block], Any],
+    corpus: Corpus,
+    description: str,
+    client: Any = None,
+    n_threads: int | None = None,
+) -> Iterator[Any]:
+    """`measure(block)` for blocks of about 260 000 entries that together are the corpus, in stored order.
+
+    Workers read their own blocks; `measure` is sent to them once.
+    """
+    client = resolve_client(client)
+    task: Any = _Task(measure)
+    if client is not None:
+        task = client.scatter(task, hash=False, broadcast=True)
+    items = ((task, span) for span in corpus.spans(_ENTRIES))
+    with Progress(description, corpus.n_docs, "docs") as progress:
+        for n_docs, result in bounded_map(
+            _run, items, client=client, n_threads=n_threads or default_threads()
+        ):
+            progress.update(n_docs)
+            yield result
+
+
+class _Task:
+    """Hides a callable from Dask, which would take it for a task of its own."""
+
+    def __init__(self, measure: Callable[[Block], Any]) -> None:
+        self.measure = measure
+
+
+def _run(item: tuple[_Task, tuple[Any, int, int]]) -> tuple[int, Any]:
+    task, (part, start, stop) = item
+    return stop - start, task.measure(part.read(start, stop))

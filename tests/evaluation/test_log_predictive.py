@@ -1,0 +1,182 @@
+"""Document completion against brute force, exact cases, and everything that must not matter."""
+
+import numpy as np
+import pytest
+from bigtopic.corpus.memory import from_matrix
+from bigtopic.datasets import lda_corpus
+from bigtopic.errors import InputError, SettingError, VocabularyMismatch
+from bigtopic.evaluation import log_predictive, topics_of
+from bigtopic.evaluation.log_predictive import _Completion
+from scipy.special import digamma
+
+TRUTH = lda_corpus(300, 80, 4, mean_length=30, topic_word_prior=0.2, seed=5)
+CORPUS = from_matrix(TRUTH.counts)
+
+
+def completion(split="token", ratio=0.5, repeats=1, seed=0):
+    return _Completion(topics_of(TRUTH.components), None, 80, None, split, ratio, repeats, seed)
+
+
+def observed_by_row(corpus, **settings):
+    """{source row: (words, counts, observed counts)}"""
+    from bigtopic.runtime.slices import make_docs
+
+    docs, axes = make_docs(corpus.read(), corpus.n_words)
+    observed = completion(**settings)._observed(docs, 0)
+    return {
+        int(row): (axes["word"][docs.words[a:b]], docs.counts[a:b], observed[a:b])
+        for row, a, b in zip(docs.rows, docs.indptr, docs.indptr[1:], strict=False)
+    }
+
+
+def fold_in(counts, topic_words, alpha):
+    """theta by the equations: gamma_k = alpha_k + e_k sum_v c_v / Z_v W_vk, 50 times from 1."""
+    gamma = np.ones(topic_words.shape[1])
+    for _ in range(50):
+        e = np.exp(digamma(gamma) - digamma(gamma.sum()))
+        gamma = alpha + e * ((counts / (topic_words @ e)) @ topic_words)
+    return gamma / gamma.sum()
+
+
+@pytest.mark.parametrize("split", ["token", "type"])
+def test_equals_the_equations(split):
+    total = n_tokens = 0.0
+    per_document = []
+    for words, counts, observed in observed_by_row(CORPUS, split=split).values():
+        held_out = counts - observed
+        if observed.sum() == 0 or held_out.sum() == 0:
+            continue
+        topic_words = TRUTH.components.T[words]
+        topic_words = np.maximum(topic_words, 1e-10)
+        theta = fold_in(observed, topic_words, 0.25)
+        own = held_out @ np.log(topic_words @ theta)
+        total, n_tokens = total + own, n_tokens + held_out.sum()
+        per_document.append(own / held_out.sum())
+    result = log_predictive(TRUTH.components, CORPUS, split=split)
+    assert result.n_tokens == n_tokens
+    assert result.n_docs == len(per_document)
+    assert result.value == pytest.approx(total / n_tokens, abs=2e-4)  # kernels work in float32
+    assert result.per_document == pytest.approx(np.mean(per_document), abs=2e-4)
+
+
+def test_topics_that_are_all_uniform_give_the_size_of_the_vocabulary():
+    result = log_predictive(np.ones((3, 80)), CORPUS)
+    assert result.perplexity == pytest.approx(80, rel=1e-5)
+    assert result.standard_error < 1e-6
+
+
+def test_one_topic_with_the_corpus_frequencies_is_the_unigram():
+    frequency = np.asarray(TRUTH.counts.sum(axis=0)) + 0.5
+    result = log_predictive(frequency[None, :], CORPUS)
+    assert result.value == pytest.approx(result.unigram, abs=1e-5)
+
+
+def test_true_topics_beat_the_unigram_and_wrong_ones_do_not():
+    right = log_predictive(TRUTH.components, CORPUS)
+    wrong = log_predictive(TRUTH.components[:, ::-1], CORPUS)
+    assert right.value > right.unigram + 5 * right.standard_error
+    assert wrong.value < wrong.unigram
+    difference, error = right.minus(wrong)
+    assert difference == pytest.approx(right.value - wrong.value)
+    assert 0 < error < np.hypot(right.standard_error, wrong.standard_error)
+
+
+def test_the_split_is_of_the_right_size_and_every_document_keeps_both_sides():
+    for _, counts, observed in observed_by_row(CORPUS, ratio=0.3).values():
+        n_tokens = counts.sum()
+        if n_tokens >= 2:
+            assert observed.sum() == min(max(np.floor(0.3 * n_tokens + 0.5), 1), n_tokens - 1)
+        assert (observed <= counts).all()
+    for words, counts, observed in observed_by_row(CORPUS, split="type").values():
+        assert set(observed / counts) <= {0.0, 1.0}
+        if len(words) >= 2:
+            assert (observed > 0).sum() == np.floor(0.5 * len(words) + 0.5)
+
+
+def test_every_token_is_observed_equally_often():
+    documents = from_matrix(np.tile([4, 1, 0, 5], (4000, 1)))
+    share = np.mean([observed for _, _, observed in observed_by_row(documents).values()], axis=0)
+    # Five of ten tokens: the share of each word is hypergeometric
+    error = np.sqrt([4 * 0.5 * 0.5 * 6 / 9, 0.25, 5 * 0.5 * 0.5 * 5 / 9]) / np.sqrt(4000)
+    assert np.abs((share - [2, 0.5, 2.5]) / error).max() < 4
+
+
+def test_chunks_threads_and_storage_order_do_not_matter(monkeypatch):
+    expected = log_predictive(TRUTH.components, CORPUS, n_threads=1)
+    monkeypatch.setattr("bigtopic.evaluation.streaming._ENTRIES", 300)
+    monkeypatch.setattr(sys.modules[_Completion.__module__], "_SLICE_ENTRIES", 90)
+    again = log_predictive(TRUTH.components, CORPUS, n_threads=2)
+    np.testing.assert_allclose(again.log_likelihood, expected.log_likelihood, rtol=1e-6)
+    np.testing.assert_array_equal(again.tokens, expected.tokens)
+    reordered = log_predictive(TRUTH.components, from_matrix(TRUTH.counts, shuffle=False))
+    assert reordered.value == pytest.approx(expected.value, rel=1e-6)
+    assert (np.diff(reordered.rows) > 0).all()
+
+
+def test_seeds_differ_and_repeats_pool():
+    first, second = (log_predictive(TRUTH.components, CORPUS, seed=seed) for seed in (0, 1))
+    assert first.value != second.value
+    pooled = log_predictive(TRUTH.components, CORPUS, repeats=4)
+    assert pooled.n_tokens == 4 * first.n_tokens
+    assert pooled.standard_error < first.standard_error
+
+
+def test_the_standard_error_is_that_of_other_documents():
+    values, errors = [], []
+    for seed in range(30):
+        # Same topics (seed of the drawing), other documents: rows of one large corpus
+        part = CORPUS.select(rows=np.arange(seed * 10, seed * 10 + 10))
+        result = log_predictive(TRUTH.components, part)
+        values.append(result.value)
+        errors.append(result.standard_error)
+    ratio = np.std(values, ddof=1) / np.sqrt(np.mean(np.square(errors)))
+    assert (
+        0.6 < ratio < 1.6
+    )  # chi with 29 degrees of freedom: beyond this in 1 of 1000, and bias of small samples
+
+
+def test_words_are_matched_by_name_and_the_unknown_are_reported():
+    words = [f"w{i}" for i in range(80)]
+    named = from_matrix(TRUTH.counts, words)
+    order = np.random.default_rng(0).permutation(80)
+    shuffled = log_predictive(TRUTH.components[:, order], named, vocabulary=[words[i] for i in order])
+    assert shuffled.value == pytest.approx(log_predictive(TRUTH.components, CORPUS).value, abs=1e-5)
+    known = np.argsort(-np.asarray(TRUTH.counts.sum(axis=0)))[:60]
+    some = log_predictive(TRUTH.components[:, known], named, vocabulary=[words[i] for i in known])
+    kept = TRUTH.counts.sum(axis=0)[known].sum() / TRUTH.counts.sum()
+    assert some.unknown_share == pytest.approx(1 - kept)
+    with pytest.raises(VocabularyMismatch, match="tokens only"):
+        log_predictive(TRUTH.components, named, vocabulary=[f"other{i}" for i in range(80)])
+
+
+def test_the_unigram_learns_from_the_documents_asked_for():
+    train, test = CORPUS.split(100, seed=1)
+    one_word = from_matrix(np.eye(80)[[3, 3]] * 1000)
+    assert log_predictive(TRUTH.components, test, train=one_word).unigram < -7
+    assert log_predictive(TRUTH.components, test, train=train).unigram > -5
+
+
+@pytest.mark.parametrize("setting", [{"split": "half"}, {"ratio": 0}, {"ratio": 1.0}, {"repeats": 0}])
+def test_settings_outside_what_is_allowed_are_named(setting):
+    with pytest.raises(SettingError, match=next(iter(setting))):
+        log_predictive(TRUTH.components, CORPUS, **setting)
+
+
+def test_documents_that_cannot_be_divided_are_left_out_or_refused():
+    result = log_predictive(np.ones((2, 3)), from_matrix([[1, 0, 0], [0, 0, 0], [1, 1, 1]]))
+    assert (result.n_docs, result.rows.tolist()) == (1, [2])
+    with pytest.raises(InputError, match="no document"):
+        log_predictive(np.ones((2, 3)), from_matrix([[1, 0, 0], [0, 1, 0]]))
+    with pytest.raises(InputError, match="split='type'"):
+        log_predictive(np.ones((2, 3)), from_matrix([[0.5, 2, 1]]))
+    assert log_predictive(np.ones((2, 3)), from_matrix([[0.5, 2, 1]]), split="type").n_docs == 1
+
+
+@pytest.mark.distributed
+def test_a_dask_client_gives_the_same():
+    from dask.distributed import Client
+
+    expected = log_predictive(TRUTH.components, CORPUS, client=False)
+    with Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None) as client:
+        result = log_predictive(TRUTH.components, CORPUS, client=client)
+    np.testing.assert_array_equal(result.log_likelihood, expected.log_likelihood)

@@ -1,5 +1,7 @@
 """Document completion against brute force, exact cases, and everything that must not matter."""
 
+import sys
+
 import numpy as np
 import pytest
 from bigtopic.corpus.memory import from_matrix

@@ -1,0 +1,45 @@
+"""A run of documents as a reader hands it over: before the corpus has given its words their final ids."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+__all__ = ["RawBlock"]
+
+
+@dataclass(frozen=True)
+class RawBlock:
+    """Documents of one chunk of a source as CSR. Plain arrays and lists, so that it pickles.
+
+    Attributes
+    ----------
+    indptr : int64 (n_docs + 1,), starting at 0
+    words : int32 (nnz,), ascending and unique within a document; ids into `vocabulary`, or, where that is None,
+        ids of the source's own fixed vocabulary
+    counts : float32 (nnz,), positive
+    vocabulary : this block's own words, or None when the source has fixed ids
+    ids : the documents' names, or None
+    columns : {name: (n_docs,)}; numbers as numbers, everything else as an object array of str ("" where absent)
+    author_indptr, authors : int64 (n_docs + 1,) and int32 (n_pairs,) into `author_names`, or None
+    author_names : this block's own authors
+    first_row : row of the first document in its source, where the file says so, or None
+    n_zeros : explicit zeros that were dropped
+    """
+
+    indptr: np.ndarray
+    words: np.ndarray
+    counts: np.ndarray
+    vocabulary: list[str] | None = None
+    ids: list[str] | None = None
+    columns: dict[str, np.ndarray] = field(default_factory=dict)
+    author_indptr: np.ndarray | None = None
+    author_names: list[str] | None = None
+    authors: np.ndarray | None = None
+    first_row: int | None = None
+    n_zeros: int = 0
+
+    @property
+    def n_docs(self) -> int:
+        return len(self.indptr) - 1

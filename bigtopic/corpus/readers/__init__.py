@@ -1,0 +1,210 @@
+"""Readers: one file per format. `open_source` recognises what it is given.
+
+A format module for files has `match(file) -> float` (how sure it is, 0 to 1) and `open_reader(files, options)`; one
+for Python objects has `accepts(source) -> bool` and `open_reader(source, options)`. Its name is the format's. A module
+put into this folder is a format; nothing else needs to know.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from bigtopic.corpus.readers._annotate import AnnotatedReader, Annotations
+from bigtopic.corpus.readers._files import File, expand, is_local_directory
+from bigtopic.corpus.readers._vocabulary import read_vocabulary
+from bigtopic.corpus.readers.base import Chunk, Options, RawBlock, Reader, Stream
+from bigtopic.corpus.text_settings import TextSettings
+from bigtopic.errors import InputError, SettingError
+
+__all__ = ["FORMATS", "Chunk", "Options", "RawBlock", "Reader", "Stream", "open_source"]
+
+FORMATS: dict[str, str] = {
+    name: f"{__name__}.{name}"
+    for _, name, _ in pkgutil.iter_modules(__path__)
+    if name != "base" and not name.startswith("_")
+}
+"""Format name -> module."""
+
+
+def open_source(
+    source: Any,
+    *,
+    format: str | None = None,
+    text: TextSettings | None = None,
+    vocabulary: Any = None,
+    ids: Iterable[str] | str | None = None,
+    authors: Iterable[Any] | None = None,
+    columns: Mapping[str, Iterable[Any]] | Iterable[str] | None = None,
+    text_column: str | int | None = None,
+    id_column: str | int | None = None,
+    author_column: str | int | None = None,
+    weights: bool = False,
+    storage_options: Mapping[str, Any] | None = None,
+) -> Reader:
+    """Open anything that holds documents.
+
+    Parameters
+    ----------
+    source : path, URL or glob of files, a folder, a list of these; a matrix; an iterable of documents.
+        A list of strings is a list of files when the first is the path of one, else of texts.
+    format : one of `FORMATS`; None recognises it by content and name
+    text : how text becomes tokens
+    vocabulary : names of the word ids of a bag-of-words source; for text, the words to keep, others are dropped.
+        A file, list, mapping, gensim Dictionary or fitted model
+    ids, authors : one per document; authors are names or lists of names. They replace what the source has
+    columns : {name: one value per document} to be added, or names of the source's columns to keep (default all)
+    text_column, id_column, author_column : fields of records and tables; by number where there is no header
+    weights : accept fractional counts
+    storage_options : for fsspec URLs
+
+    Raises
+    ------
+    InputError
+        When the source does not exist or is not what it should be.
+    SettingError
+        When `format` is unknown.
+    VocabularyMismatch
+        When a matrix does not have one column per word.
+    """
+    added, kept = _split_columns(columns)
+    annotations = Annotations(ids, authors, added)
+    options = Options(
+        text or TextSettings(),
+        read_vocabulary(vocabulary, storage_options),
+        text_column,
+        id_column,
+        author_column,
+        kept,
+        weights,
+        bool(annotations),
+        storage_options,
+    )
+    reader = _open(source, format, options)
+    return AnnotatedReader(reader, annotations.named(storage_options)) if annotations else reader
+
+
+def _split_columns(columns: Any) -> tuple[Mapping[str, Any] | None, tuple[str, ...] | None]:
+    if columns is None:
+        return None, None
+    if isinstance(columns, Mapping):
+        return columns, None
+    if isinstance(columns, str):
+        return None, (columns,)
+    return None, tuple(columns)
+
+
+def _module(format: str) -> ModuleType:
+    name = format.replace("-", "_").lower()
+    if name not in FORMATS:
+        raise SettingError(f"format={format!r} is not known; allowed are {', '.join(sorted(FORMATS))}")
+    return import_module(FORMATS[name])
+
+
+def _open(source: Any, format: str | None, options: Options) -> Reader:
+    if format is not None:
+        module = _module(format)
+        if hasattr(module, "accepts"):
+            return module.open_reader(source, options)
+        paths = [source] if isinstance(source, (str, Path)) else list(source)
+        return module.open_reader(_forced(module, paths, options), options)
+    paths = _paths(source)
+    if paths is None:
+        return _open_object(source, options)
+    if len(paths) == 1 and is_local_directory(str(paths[0])):
+        return _open_folder(str(paths[0]), options)
+    return _open_files(expand(paths, options.storage_options), options)
+
+
+def _forced(module: ModuleType, paths: list[Any], options: Options) -> list[File]:
+    """The files of a forced format; a folder stands for all the files in it, unless it is the format itself."""
+    folders = getattr(module, "opens_folders", False)
+    files: list[File] = []
+    for path in paths:
+        if not is_local_directory(str(path)):
+            files += expand([path], options.storage_options)
+        elif folders:
+            files.append(File(str(path)))
+        else:
+            files += _files_of(str(path))
+    return files
+
+
+def _paths(source: Any) -> list[Any] | None:
+    """The source as paths, or None when it is an object."""
+    if isinstance(source, (str, Path)):
+        return [source]
+    if isinstance(source, (list, tuple)) and source and all(isinstance(item, (str, Path)) for item in source):
+        first = source[0]
+        if isinstance(first, Path) or _names_file(first):
+            return list(source)
+    return None
+
+
+def _names_file(text: str) -> bool:
+    if len(text) > 4096 or any(c.isspace() for c in text.split("://")[0]) and not Path(text[:255]).exists():
+        return False
+    return "://" in text or any(c in text for c in "*?") and "/" in text or Path(text).exists()
+
+
+def _open_object(source: Any, options: Options) -> Reader:
+    for name in sorted(FORMATS, key=lambda name: (name == "iterable", name)):
+        module = _module(name)
+        if hasattr(module, "accepts") and module.accepts(source):
+            return module.open_reader(source, options)
+    raise InputError(
+        f"the source is a {type(source).__name__}; give files, a folder, a sparse matrix, an array, an AnnData object, "
+        "or an iterable of texts, token lists, counters or (id, count) pairs"
+    )
+
+
+def _open_folder(path: str, options: Options) -> Reader:
+    for name in FORMATS:
+        module = _module(name)
+        if getattr(module, "opens_folders", False) and module.match(File(path)) > 0:
+            return module.open_reader([File(path)], options)
+    files = _files_of(path)
+    formats = {_recognise(file).__name__ for file in files[:20]}
+    if len(formats) == 1 and not formats & {FORMATS["text"]}:
+        return _open_files(files, options)
+    return _module("files").open_reader([File(path)], options)
+
+
+def _files_of(path: str) -> list[File]:
+    files = [p for p in sorted(Path(path).rglob("*")) if p.is_file() and not p.name.startswith(".")]
+    if not files:
+        raise InputError(f"{path} holds no files; check the folder")
+    return [File(str(p)) for p in files]
+
+
+def _open_files(files: list[File], options: Options) -> Reader:
+    module = _recognise(files[0])
+    for file in files[1:]:
+        other = _recognise(file)
+        if other is not module:
+            raise InputError(
+                f"{files[0].path} looks like {_short(module)} but {file.path} like {_short(other)}; "
+                "give files of one format, or name it with format="
+            )
+    return module.open_reader(files, options)
+
+
+def _short(module: ModuleType) -> str:
+    return module.__name__.rsplit(".", 1)[-1]
+
+
+def _recognise(file: File) -> ModuleType:
+    """The module most sure of the file."""
+    modules = [module for name in sorted(FORMATS) if hasattr(module := _module(name), "match")]
+    best = max(modules, key=lambda module: module.match(file))
+    if best.match(file) <= 0.1 and b"\0" in file.sample:
+        utf16 = file.sample[:2] in (b"\xff\xfe", b"\xfe\xff")
+        remedy = (
+            "it looks like UTF-16: convert it to UTF-8 with iconv" if utf16 else "give text or a known format"
+        )
+        raise InputError(f"{file.path} is a binary file (it holds zero bytes) of no known format; {remedy}")
+    return best

@@ -1,0 +1,149 @@
+"""Ids, authors and columns given beside a source, one value per document, attached to whatever it holds.
+
+Values are taken as chunks pass by, so an iterator will do; chunks know their number of documents because streams
+were asked to count (`Options.whole`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from bigtopic.corpus.raw import RawBlock
+from bigtopic.corpus.readers._assemble import author_csr, column
+from bigtopic.corpus.readers._files import File
+from bigtopic.corpus.readers.base import Chunk
+from bigtopic.errors import InputError
+
+__all__ = ["AnnotatedReader", "Annotations"]
+
+
+@dataclass(frozen=True)
+class Annotations:
+    """What was given: ids, authors and columns, each an iterable with a value per document, or None.
+
+    ids : strings, or the path of a file with one per line
+    """
+
+    ids: Any = None
+    authors: Any = None
+    columns: Mapping[str, Any] | None = None
+
+    def __bool__(self) -> bool:
+        return self.ids is not None or self.authors is not None or bool(self.columns)
+
+    def named(self, options: Mapping[str, Any] | None) -> dict[str, Iterable[Any]]:
+        """The iterables by the argument they came from."""
+        ids = self.ids
+        if isinstance(ids, (str, Path)):
+            with File(str(ids), options).open() as stream:
+                ids = stream.read().decode("utf-8-sig").splitlines()
+        out = {} if ids is None else {"ids": ids}
+        if self.authors is not None:
+            out["authors"] = self.authors
+        return {**out, **{f"columns[{name!r}]": values for name, values in (self.columns or {}).items()}}
+
+
+@dataclass(frozen=True)
+class _Given:
+    """A chunk of the source and the values that belong to its documents."""
+
+    chunk: Chunk
+    values: dict[str, list[Any]]
+
+    @property
+    def size(self) -> int:
+        return self.chunk.size
+
+
+class _Values:
+    """The iterables, consumed in step with the streams, which must therefore be read in order."""
+
+    def __init__(self, named: dict[str, Iterable[Any]]) -> None:
+        self._named = named
+        self._iterators: dict[str, Iterator[Any]] = {}
+
+    def restart(self) -> None:
+        self._iterators = {name: iter(values) for name, values in self._named.items()}
+
+    def take(self, n_docs: int, place: str) -> dict[str, list[Any]]:
+        taken = {name: list(islice(values, n_docs)) for name, values in self._iterators.items()}
+        for name, values in taken.items():
+            if len(values) < n_docs:
+                raise InputError(
+                    f"{name} ends before the documents do, in {place}; give one value per document"
+                )
+        return taken
+
+    def finish(self) -> None:
+        for name, values in self._iterators.items():
+            if next(values, self) is not self:
+                raise InputError(
+                    f"{name} has more values than there are documents; give one value per document"
+                )
+
+
+@dataclass(frozen=True)
+class _AnnotatedStream:
+    stream: Any
+    values: _Values
+    first: bool
+    last: bool
+
+    def chunks(self) -> Iterator[_Given]:
+        if self.first:
+            self.values.restart()
+        for chunk in self.stream.chunks():
+            assert chunk.n_docs is not None
+            yield _Given(chunk, self.values.take(chunk.n_docs, chunk.name))
+        if self.last:
+            self.values.finish()
+
+
+class AnnotatedReader:
+    """Another reader, with values attached to its documents; what is given wins over what the source has."""
+
+    def __init__(self, reader: Any, named: dict[str, Iterable[Any]]) -> None:
+        self.reader = reader
+        self._values: _Values | None = _Values(named)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"reader": self.reader, "_values": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("reader", "__setstate__"):
+            raise AttributeError(name)
+        return getattr(self.reader, name)
+
+    def streams(self) -> list[_AnnotatedStream]:
+        assert self._values is not None
+        streams = self.reader.streams()
+        last = len(streams) - 1
+        return [_AnnotatedStream(s, self._values, i == 0, i == last) for i, s in enumerate(streams)]
+
+    def with_collocations(self, pairs: Iterable[tuple[str, str]]) -> AnnotatedReader:
+        other = AnnotatedReader(self.reader.with_collocations(pairs), {})
+        other._values = self._values
+        return other
+
+    def collocation_counts(self, given: _Given) -> Any:
+        return self.reader.collocation_counts(given.chunk)
+
+    def parse(self, given: _Given) -> RawBlock:
+        block = self.reader.parse(given.chunk)
+        columns = dict(block.columns)
+        for name, values in given.values.items():
+            if name == "ids":
+                block = replace(block, ids=[str(value) for value in values])
+            elif name == "authors":
+                indptr, names, authors = author_csr(values)
+                block = replace(block, author_indptr=indptr, author_names=names, authors=authors)
+            else:
+                columns[name.removeprefix("columns['").removesuffix("']")] = column(values)
+        return replace(block, columns=columns)

@@ -1,0 +1,230 @@
+"""Documents that are Python objects (texts, token lists, counters) to a block; readers of such sources.
+
+The kind of a source is decided once, from its first documents, so that every block has the same form: "text",
+"tokens", "counts" ({word: n} or [(word, n), ...]) or "pairs" ({id: n} or [(id, n), ...], ids fixed by the source).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from numbers import Integral, Number
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.collocations import CollocationCounts
+from bigtopic.corpus.raw import RawBlock
+from bigtopic.corpus.readers._assemble import (
+    author_csr,
+    canonical,
+    check_counts,
+    column,
+    count_remedy,
+    restrict,
+)
+from bigtopic.corpus.readers.base import Chunk, Options
+from bigtopic.corpus.tokenizer import Tokenizer
+from bigtopic.errors import InputError
+
+__all__ = ["DocumentReader", "Documents", "kind_of"]
+
+_WANTED = {
+    "text": "a string",
+    "tokens": "a list of strings",
+    "counts": "a mapping of words to counts",
+    "pairs": "a list of (id, count) pairs",
+}
+
+
+@dataclass(frozen=True)
+class Documents:
+    """The documents of a chunk before they are counted.
+
+    bodies : texts, token lists, counters or pairs; None is an empty document
+    place : says where document i of this chunk is, for messages
+    """
+
+    bodies: Sequence[Any]
+    place: Callable[[int], str]
+    ids: list[str] | None = None
+    authors: list[Any] | None = None
+    columns: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+
+def kind_of(body: Any) -> str | None:
+    """The kind of one document, None when it is empty, or "?"."""
+    if isinstance(body, str):
+        return "text"
+    if isinstance(body, Mapping):
+        if not body:
+            return None
+        return "pairs" if all(isinstance(word, Integral) for word in body) else "counts"
+    if isinstance(body, (list, tuple, np.ndarray, set, frozenset)):
+        if len(body) == 0:
+            return None
+        first = next(iter(body))
+        if isinstance(first, str):
+            return "tokens"
+        if isinstance(first, (list, tuple, np.ndarray)) and len(first) == 2:
+            return "counts" if isinstance(first[0], str) else "pairs"
+    return None if body is None else "?"
+
+
+@dataclass
+class DocumentReader:
+    """Base of the readers whose documents are texts, tokens or counters; a subclass says how a chunk becomes
+    `Documents`.
+
+    pairs : collocations to be joined, once they are known
+    """
+
+    name: str
+    options: Options
+    kind: str = "text"
+    size: int | None = None
+    unit: str = "B"
+    collocations: frozenset[tuple[str, str]] = frozenset()
+
+    @property
+    def vocabulary(self) -> list[str] | None:
+        return self.options.vocabulary
+
+    @property
+    def n_words(self) -> int | None:
+        return None if self.vocabulary is None else len(self.vocabulary)
+
+    def streams(self) -> list[Any]:
+        raise NotImplementedError
+
+    def documents(self, chunk: Chunk) -> Documents:
+        raise NotImplementedError
+
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
+        return Tokenizer(self.options.text, self.collocations)
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {word: i for i, word in enumerate(self.vocabulary or ())}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k not in ("_tokenizer", "_index")}
+
+    def with_collocations(self, pairs: Iterable[tuple[str, str]]) -> DocumentReader:
+        """The same reader, joining these pairs of adjacent words."""
+        return replace(self, collocations=frozenset(pairs))
+
+    def collocation_counts(self, chunk: Chunk) -> CollocationCounts:
+        """Tokens and adjacent pairs of a chunk; nothing where documents have no order of words."""
+        documents = self.documents(chunk)
+        self._check_kind(documents)
+        if self.kind == "text":
+            return self._tokenizer.collocation_counts(body or "" for body in documents.bodies)
+        if self.kind == "tokens":
+            return self._tokenizer.token_collocation_counts(body or () for body in documents.bodies)
+        return CollocationCounts()
+
+    def parse(self, chunk: Chunk) -> RawBlock:
+        documents = self.documents(chunk)
+        self._check_kind(documents)
+        block = self._counted(documents)
+        if self.vocabulary is not None and block.vocabulary is not None:
+            block = restrict(block, self._index)
+        authors = author_csr(documents.authors) if documents.authors is not None else (None, None, None)
+        return replace(
+            block,
+            ids=documents.ids,
+            columns={name: column(values) for name, values in documents.columns.items()},
+            author_indptr=authors[0],
+            author_names=authors[1],
+            authors=authors[2],
+            first_row=chunk.first_row,
+        )
+
+    def _check_kind(self, documents: Documents) -> None:
+        for i, body in enumerate(documents.bodies):
+            found = kind_of(body)
+            if found is not None and found != self.kind:
+                raise InputError(
+                    f"{documents.place(i)} is {_shown(body)}, where the documents before are each "
+                    f"{_WANTED.get(self.kind, self.kind)}; all documents of a source must be of one kind"
+                )
+
+    def _counted(self, documents: Documents) -> RawBlock:
+        if self.kind == "text":
+            return self._tokenizer.counts(body or "" for body in documents.bodies)
+        if self.kind == "tokens":
+            return self._tokenizer.token_counts(() if body is None else body for body in documents.bodies)
+        return _count_pairs(documents, self.kind == "pairs", self.n_words, self.options.weights)
+
+
+def _shown(body: Any) -> str:
+    text = repr(body)
+    return f"{type(body).__name__} {text if len(text) < 60 else text[:57] + '...'}"
+
+
+def _count_pairs(documents: Documents, fixed: bool, n_words: int | None, weights: bool) -> RawBlock:
+    """Counters or pairs to CSR; words are numbered in the order they appear unless their ids are fixed."""
+    index: dict[Any, int] = {}
+    ids: list[int] = []
+    values: list[float] = []
+    indptr = np.zeros(len(documents.bodies) + 1, np.int64)
+    for i, body in enumerate(documents.bodies):
+        pairs = () if body is None else body.items() if isinstance(body, Mapping) else body
+        try:
+            for word, value in pairs:
+                ids.append(int(word) if fixed else index.setdefault(_word(word), len(index)))
+                values.append(_value(value))
+        except (TypeError, ValueError):
+            raise InputError(
+                f"{documents.place(i)}: {_shown(body)} is not {_WANTED['pairs' if fixed else 'counts']}; correct it"
+            ) from None
+        indptr[i + 1] = len(ids)
+    words, counts = np.array(ids, np.int64), np.array(values, np.float64)
+    _check(documents, indptr, words, counts, n_words if fixed else None, weights)
+    present = counts != 0
+    kept = np.concatenate([[0], np.cumsum(present)])[indptr]
+    arrays = canonical(kept, words[present].astype(np.int32), counts[present].astype(np.float32))
+    return RawBlock(*arrays, None if fixed else list(index), n_zeros=int(len(counts) - present.sum()))
+
+
+def _word(word: Any) -> str:
+    if not isinstance(word, str):
+        raise TypeError(word)
+    return word
+
+
+def _value(value: Any) -> float:
+    if not isinstance(value, Number) or isinstance(value, complex):
+        raise TypeError(value)
+    return float(value)  # type: ignore[arg-type]
+
+
+def _check(
+    documents: Documents,
+    indptr: np.ndarray,
+    words: np.ndarray,
+    counts: np.ndarray,
+    n_words: int | None,
+    weights: bool,
+) -> None:
+    bad = (words < 0) | (words >= (np.iinfo(np.int32).max if n_words is None else n_words))
+    if bad.any():
+        at = int(np.argmax(bad))
+        allowed = (
+            "0 .. 2147483646"
+            if n_words is None
+            else f"0 .. {n_words - 1}, as many as the vocabulary has words"
+        )
+        problem = (
+            f"word id {words[at]} is outside {allowed}; ids count from 0: give the vocabulary they belong to"
+        )
+    elif found := check_counts(counts, weights):
+        at, kind = found
+        problem = f"count {counts[at]:g} is {kind}; {count_remedy(kind)}"
+    else:
+        return
+    document = int(np.searchsorted(indptr, at, side="right")) - 1
+    raise InputError(f"{documents.place(document)}: {problem}")

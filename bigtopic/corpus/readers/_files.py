@@ -1,0 +1,238 @@
+"""Files as readers see them: local or remote, plain or compressed, one name or a glob of them."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Any
+
+from bigtopic.errors import InputError, require
+
+__all__ = ["File", "damaged", "expand", "is_local_directory"]
+
+_MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ\x00": "xz"}
+_SUFFIXES = (".gz", ".bz2", ".zst", ".zstd", ".xz")
+SAMPLE_BYTES = 1 << 17
+
+
+@dataclass(frozen=True)
+class File:
+    """One file. Light and picklable: it is opened where it is read.
+
+    path : local path or URL; options : fsspec's, for URLs
+    """
+
+    path: str
+    options: Mapping[str, Any] | None = None
+
+    @property
+    def remote(self) -> bool:
+        return "://" in self.path
+
+    @property
+    def name(self) -> str:
+        """The last part of the path, without the suffix of a compression."""
+        name = self.path.rstrip("/").rsplit("/", 1)[-1]
+        for suffix in _SUFFIXES:
+            name = name.removesuffix(suffix)
+        return name
+
+    def beside(self, name: str) -> File:
+        """A file of this name in the same folder."""
+        folder, slash, _ = self.path.rpartition("/")
+        return File(f"{folder}{slash}{name}", self.options)
+
+    def exists(self) -> bool:
+        if not self.remote:
+            return Path(self.path).is_file()
+        system, path = _file_system(self)
+        return bool(system.isfile(path))
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes as stored."""
+        if not self.remote:
+            return Path(self.path).stat().st_size
+        system, path = _file_system(self)
+        return int(system.size(path) or 0)
+
+    @cached_property
+    def compression(self) -> str | None:
+        with self.open_raw() as stream:
+            begin = stream.read(6)
+        return next((name for magic, name in _MAGIC.items() if begin.startswith(magic)), None)
+
+    @property
+    def plain(self) -> bool:
+        """Whether workers can read a byte range of it themselves."""
+        return not self.remote and self.compression is None
+
+    def open_raw(self) -> IO[bytes]:
+        if not self.remote:
+            return Path(self.path).open("rb")
+        system, path = _file_system(self)
+        return system.open(path, "rb")
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[IO[bytes]]:
+        """The decompressed bytes; damage found while reading is an `InputError`."""
+        with self.open_with_raw() as (stream, _):
+            yield stream
+
+    @contextlib.contextmanager
+    def open_with_raw(self) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+        """The decompressed bytes, and the stored ones, whose position tells how far one has come."""
+        with self.open_raw() as raw, damaged(self.path), _decompressed(raw, self.compression) as stream:
+            yield stream, raw
+
+    @cached_property
+    def sample(self) -> bytes:
+        """The first bytes, decompressed. Damage further on is left for whoever reads on."""
+        with self.open() as stream:
+            parts, missing = [], SAMPLE_BYTES
+            while missing and (part := stream.read(min(missing, 1 << 15))):
+                parts.append(part)
+                missing -= len(part)
+        return b"".join(parts)
+
+    def read(self, start: int, stop: int) -> bytes:
+        """Bytes `start:stop` of a plain file."""
+        with self.open_raw() as stream:
+            stream.seek(start)
+            return stream.read(stop - start)
+
+    def line_at(self, position: int) -> int:
+        """Number of the line, from 1, that holds a byte of a plain file."""
+        line, left = 1, position
+        with self.open_raw() as stream:
+            while left and (part := stream.read(min(left, 1 << 20))):
+                line += part.count(b"\n")
+                left -= len(part)
+        return line
+
+
+def _file_system(file: File) -> tuple[Any, str]:
+    from fsspec.core import url_to_fs
+
+    return url_to_fs(file.path, **(file.options or {}))
+
+
+def _decompressed(raw: IO[bytes], compression: str | None) -> Any:
+    if compression == "gzip":
+        import gzip
+
+        return gzip.GzipFile(fileobj=raw)
+    if compression == "bz2":
+        import bz2
+
+        return bz2.BZ2File(raw)
+    if compression == "xz":
+        import lzma
+
+        return lzma.LZMAFile(raw)
+    if compression == "zstd":
+        return io.BufferedReader(_Zstd(raw), 1 << 20)
+    return contextlib.nullcontext(raw)
+
+
+class _Zstd(io.RawIOBase):
+    """Decompressed frames one after the other. zstandard's own stream ends silently where a file is cut short."""
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        self._raw, self._decompressor = raw, require("zstandard", "zstd").ZstdDecompressor()
+        self._frame: Any = None
+        self._left = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, target: Any) -> int:
+        while not self._left:
+            part = self._raw.read(1 << 17)
+            if not part:
+                if self._frame is not None:
+                    raise EOFError
+                return 0
+            self._left = self._feed(part)
+        n = min(len(target), len(self._left))
+        target[:n], self._left = self._left[:n], self._left[n:]
+        return n
+
+    def _feed(self, part: bytes) -> bytes:
+        out = []
+        while part:
+            self._frame = self._frame or self._decompressor.decompressobj()
+            out.append(self._frame.decompress(part))
+            part = b""
+            if self._frame.eof:
+                part, self._frame = self._frame.unused_data, None
+        return b"".join(out)
+
+
+@contextlib.contextmanager
+def damaged(path: str) -> Iterator[None]:
+    """Say which file it was when its bytes cannot be decompressed."""
+    import gzip
+    import lzma
+    import zlib
+
+    try:
+        yield
+    except EOFError as error:
+        raise InputError(
+            f"{path} ends in the middle of its compressed data: it was cut short; copy or download it again"
+        ) from error
+    except (gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
+        raise InputError(f"{path} is damaged ({error}); copy or download it again") from error
+    except OSError as error:
+        if error.errno is None:  # bz2 reports damage as a bare OSError
+            raise InputError(f"{path} is damaged ({error}); copy or download it again") from error
+        raise
+    except Exception as error:
+        if type(error).__name__ != "ZstdError":
+            raise
+        raise InputError(f"{path} is damaged ({error}); copy or download it again") from error
+
+
+def is_local_directory(path: str) -> bool:
+    return "://" not in path and Path(path).is_dir()
+
+
+def expand(sources: Iterable[Any], options: Mapping[str, Any] | None = None) -> list[File]:
+    """Paths, URLs and globs as files, in the order given; the files of a glob sorted by name.
+
+    Raises
+    ------
+    InputError
+        When a path does not exist, a glob matches nothing, or a file is empty.
+    """
+    files: list[File] = []
+    for source in sources:
+        path = str(source).removeprefix("file://")
+        found = _glob(path, options) if any(c in path for c in "*?[") and not Path(path).exists() else [path]
+        if not found:
+            raise InputError(f"no file matches {path}; check the pattern and the folder")
+        files += [File(name, options) for name in found]
+    for file in files:
+        _check(file)
+    return files
+
+
+def _glob(pattern: str, options: Mapping[str, Any] | None) -> list[str]:
+    if "://" not in pattern:
+        import glob
+
+        return sorted(path for path in glob.glob(pattern, recursive=True) if Path(path).is_file())
+    system, path = _file_system(File(pattern, options))
+    return sorted(system.unstrip_protocol(name) for name in system.glob(path))
+
+
+def _check(file: File) -> None:
+    if not file.exists():
+        raise InputError(f"{file.path} does not exist or is not a file; check the path")
+    if file.size == 0:
+        raise InputError(f"{file.path} is empty; there is nothing to read")

@@ -1,0 +1,102 @@
+"""Cut a file into chunks at document boundaries, without parsing it.
+
+A boundary is looked for from every `target` bytes onward, and where it is depends on the bytes alone; so a plain
+file, a compressed one and a remote one are cut at the same places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from bigtopic.corpus.readers._files import File
+from bigtopic.corpus.readers.base import CHUNK_BYTES, Chunk
+
+__all__ = ["chunk_bytes", "first_line", "line_start", "pieces"]
+
+_STEP = 1 << 16
+
+Find = Callable[[bytes, int], int]
+
+
+def line_start(buffer: bytes, start: int) -> int:
+    """Position of the first line that begins after `start`, or -1 when the buffer does not reach so far."""
+    newline = buffer.find(b"\n", start)
+    return newline + 1 if newline >= 0 else -1
+
+
+def pieces(
+    file: File, find: Find = line_start, *, begin: int = 0, target: int = 0, whole: bool = False
+) -> Iterator[Chunk]:
+    """Chunks of about `target` bytes.
+
+    Parameters
+    ----------
+    find : (buffer, start) -> position in the buffer of the first boundary after start, or -1 when it needs more.
+        Where `whole` is not asked for, a plain file is not read between boundaries, and the buffer begins somewhere
+        in a document.
+    begin : bytes to leave out at the beginning (a header of whole lines)
+    whole : yield every chunk with its bytes, for readers that look at all of them
+    """
+    target = target or CHUNK_BYTES
+    if file.plain and not whole:
+        yield from _seek(file, find, begin, target)
+    else:
+        yield from _read(file, find, begin, target)
+
+
+def _seek(file: File, find: Find, begin: int, target: int) -> Iterator[Chunk]:
+    start = begin
+    while start < file.size:
+        stop = _boundary(file, find, start + target)
+        yield Chunk(file.path, stop - start, start, stop, begins=start == begin)
+        start = stop
+
+
+def _boundary(file: File, find: Find, position: int) -> int:
+    """The first boundary after `position`, or the end of the file."""
+    with file.open_raw() as stream:
+        stream.seek(position)
+        buffer = b""
+        while part := stream.read(max(_STEP, len(buffer))):
+            buffer += part
+            if (found := find(buffer, 0)) >= 0:
+                return position + found
+    return file.size
+
+
+def _read(file: File, find: Find, begin: int, target: int) -> Iterator[Chunk]:
+    start, line, done = begin, 1, 0
+    with file.open_with_raw() as (stream, raw):
+        line += _skip(stream, begin).count(b"\n")
+        buffer, ended = b"", False
+        while not ended or buffer:
+            # Read until there is a boundary after the target, or no more to read.
+            cut = -1
+            while not ended and (cut := find(buffer, target) if len(buffer) > target else -1) < 0:
+                part = stream.read(max(_STEP, target + _STEP - len(buffer)) + len(buffer) // 4)
+                buffer, ended = buffer + part, not part
+            data, buffer = (buffer, b"") if cut < 0 else (buffer[:cut], buffer[cut:])
+            if data:
+                stop = start + len(data)
+                now = raw.tell()  # progress counts bytes as stored
+                yield Chunk(file.path, now - done, start, stop, data, line, begins=start == begin)
+                line += data.count(b"\n")
+                start, done = stop, now
+
+
+def _skip(stream, n_bytes: int) -> bytes:
+    parts = []
+    while n_bytes and (part := stream.read(n_bytes)):
+        parts.append(part)
+        n_bytes -= len(part)
+    return b"".join(parts)
+
+
+def chunk_bytes(chunk: Chunk, file: File) -> bytes:
+    """The bytes of a chunk, wherever they are."""
+    return chunk.data if chunk.data is not None else file.read(chunk.start, chunk.stop)
+
+
+def first_line(chunk: Chunk, file: File) -> int:
+    """Number of the chunk's first line in its file, from 1."""
+    return chunk.first_line if chunk.first_line is not None else file.line_at(chunk.start)

@@ -1,0 +1,170 @@
+"""Files of lines "document word [count]", ids from 1, documents ascending: what UCI and Matrix Market share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bigtopic.corpus.raw import RawBlock
+from bigtopic.corpus.readers._assemble import canonical, count_remedy
+from bigtopic.corpus.readers._files import File
+from bigtopic.corpus.readers._matrix import check_width
+from bigtopic.corpus.readers._pieces import chunk_bytes, first_line, pieces
+from bigtopic.corpus.readers.base import Chunk
+from bigtopic.errors import InputError
+
+__all__ = ["TripleFile", "TriplesReader", "check_header"]
+
+
+@dataclass(frozen=True)
+class TripleFile:
+    """One file and what its header says.
+
+    begin : bytes of the header; offset : row of its first document in the whole source; has_count : a third number
+    """
+
+    file: File
+    begin: int
+    n_docs: int
+    n_words: int
+    n_entries: int
+    has_count: bool = True
+    offset: int = 0
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Chunks that end where a document ends, each knowing its rows: documents without entries are kept."""
+        from bigtopic.corpus.readers._kernels import count_lines, first_document, next_document
+
+        def find(buffer: bytes, start: int) -> int:
+            return int(next_document(np.frombuffer(buffer, np.uint8), start))
+
+        entries, row, waiting = 0, 0, None
+        for piece in pieces(self.file, find, begin=self.begin, whole=True):
+            data = np.frombuffer(piece.data, np.uint8)
+            entries += int(count_lines(data))
+            if waiting is not None:
+                next_row = max(row, int(first_document(data)) - 1)
+                yield self._chunk(waiting, row, next_row)
+                row = next_row
+            waiting = piece
+        if entries != self.n_entries:
+            raise InputError(
+                f"{self.file.path}: the header says {self.n_entries} entries but {entries} lines follow it; "
+                "the file was cut short or its header is wrong: get it again or correct the header"
+            )
+        if waiting is not None or self.n_docs:
+            yield self._chunk(
+                waiting or Chunk(self.file.path, 0, self.begin, self.begin, b""), row, self.n_docs
+            )
+
+    def _chunk(self, piece: Chunk, row: int, stop_row: int) -> Chunk:
+        data = None if self.file.plain and piece.size else piece.data
+        return replace(piece, data=data, first_row=self.offset + row, n_docs=max(0, stop_row - row))
+
+
+@dataclass
+class TriplesReader:
+    """Reads `TripleFile`s of one width."""
+
+    name: str
+    files: list[TripleFile]
+    vocabulary: list[str] | None
+    weights: bool
+    unit: str = "B"
+
+    def __post_init__(self) -> None:
+        offsets = np.cumsum([0, *(file.n_docs for file in self.files)])
+        self.files = [replace(f, offset=int(o)) for f, o in zip(self.files, offsets, strict=False)]
+
+    @property
+    def n_words(self) -> int:
+        return self.files[0].n_words
+
+    @property
+    def size(self) -> int:
+        return sum(file.file.size for file in self.files)
+
+    def streams(self) -> list[TripleFile]:
+        return self.files
+
+    def parse(self, chunk: Chunk) -> RawBlock:
+        from bigtopic.corpus.readers import _kernels as kernels
+
+        source = next(f for f in self.files if f.file.path == chunk.name)
+        assert chunk.first_row is not None and chunk.n_docs is not None
+        data = np.frombuffer(chunk_bytes(chunk, source.file), np.uint8)
+        lines = int(kernels.count_lines(data))
+        indptr = np.zeros(chunk.n_docs + 1, np.int64)
+        words, counts = np.empty(lines, np.int32), np.empty(lines, np.float32)
+        first_row = chunk.first_row - source.offset
+        code, position, nnz, zeros, order = kernels.parse_triples(
+            data,
+            first_row,
+            chunk.n_docs,
+            source.n_words,
+            source.has_count,
+            self.weights,
+            indptr,
+            words,
+            counts,
+        )
+        if code != kernels.OK:
+            raise self._error(code, bytes(data[position : position + 200]), position, chunk, source)
+        words, counts = words[:nnz], counts[:nnz]
+        if order:
+            indptr, words, counts = canonical(indptr, words, counts)
+        return RawBlock(indptr, words, counts, first_row=chunk.first_row, n_zeros=zeros)
+
+    def _error(self, code: int, text: bytes, position: int, chunk: Chunk, source: TripleFile) -> InputError:
+        from bigtopic.corpus.readers import _kernels as kernels
+
+        line = first_line(chunk, source.file) + chunk_bytes(chunk, source.file).count(b"\n", 0, position)
+        shown = text.split(b"\n")[0].decode("utf-8", "replace").strip()
+        place = f"{chunk.name}, line {line}: {shown!r}"
+        if code == kernels.BAD_ID:
+            named = f"{source.n_words} words" + (", as in the vocabulary" if self.vocabulary else "")
+            return InputError(
+                f"{place} has a word id outside 1 .. {source.n_words}; the header says {named}: "
+                "correct the ids (they count from 1) or the header"
+            )
+        if code == kernels.BAD_COUNT:
+            return InputError(f"{place} has a count that is negative or not a number; {count_remedy('')}")
+        if code == kernels.FRACTION:
+            return InputError(f"{place} has a fractional count; {count_remedy('fractional')}")
+        if code == kernels.BAD_ORDER:
+            document = int(shown.split()[0])
+            if 1 <= document <= source.n_docs:
+                return InputError(
+                    f"{place} goes back to document {document}; documents must be in ascending order: "
+                    "sort the lines below the header by their first number (sort -n -k1,1)"
+                )
+            return InputError(
+                f"{place} has a document id outside 1 .. {source.n_docs}, which the header says; "
+                "correct the ids (they count from 1) or the header"
+            )
+        wanted = "three numbers: document, word, count" if source.has_count else "two numbers: document, word"
+        return InputError(f"{place} is not {wanted}; correct the line or force another format")
+
+
+def check_header(files: Sequence[TripleFile], vocabulary: list[str] | None) -> None:
+    """All files and the vocabulary have one width.
+
+    Raises
+    ------
+    InputError, VocabularyMismatch
+    """
+    for file in files:
+        if file.n_words != files[0].n_words:
+            raise InputError(
+                f"{file.file.path} has {file.n_words} words but {files[0].file.path} has {files[0].n_words}; "
+                "files of one source share one vocabulary: ingest them one after the other instead"
+            )
+    first = files[0]
+    if vocabulary is not None and len(vocabulary) < first.n_words and len(vocabulary) != first.n_docs:
+        raise InputError(
+            f"{first.file.path} uses {first.n_words} word ids but the vocabulary has only {len(vocabulary)} words; "
+            "give the vocabulary that belongs to the file"
+        )
+    check_width((first.n_docs, first.n_words), vocabulary, first.file.path)

@@ -1,0 +1,96 @@
+"""What a reader is: streams of light chunks, and one pure function that turns a chunk into documents.
+
+`Stream.chunks` is sequential and cheap (it finds where documents begin and end); `Reader.parse` is the work, called
+in threads or on Dask workers. Chunks follow from the source and the settings only, never from the number of workers,
+and hold about `CHUNK_BYTES` of input or `CHUNK_DOCS` documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from bigtopic.corpus.raw import RawBlock
+from bigtopic.corpus.tokenizer import TextSettings
+
+__all__ = ["CHUNK_BYTES", "CHUNK_DOCS", "Chunk", "Options", "RawBlock", "Reader", "Stream"]
+
+CHUNK_BYTES = 1 << 23
+CHUNK_DOCS = 4096
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A piece of a source that holds whole documents.
+
+    Attributes
+    ----------
+    name : the file or object, for messages
+    size : bytes or documents, in the reader's unit, for the progress bar
+    start, stop : byte range of an uncompressed local file, or row range of a matrix
+    data : what is to be parsed, where it is not read from `name`: bytes, documents, rows of a matrix
+    first_line : number of the first line, from 1, or None (counted only when a message needs it)
+    first_row, n_docs : row of the first document in its source, number of documents; None where not known
+    begins : the chunk is the first of its file
+    """
+
+    name: str
+    size: int
+    start: int = 0
+    stop: int = 0
+    data: Any = None
+    first_line: int | None = None
+    first_row: int | None = None
+    n_docs: int | None = None
+    begins: bool = False
+
+
+class Stream(Protocol):
+    """An independent piece of a source: a file, a matrix, an iterable."""
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Chunks in the source's order; what can only be known at the end (a header's total) is checked there."""
+
+
+class Reader(Protocol):
+    """A source, opened.
+
+    Attributes
+    ----------
+    name : of the format
+    n_words : width, when the source has fixed word ids and says how many
+    vocabulary : the words of fixed ids, when known
+    size : total in `unit` ("B" or "docs"), or None
+    """
+
+    name: str
+    n_words: int | None
+    vocabulary: list[str] | None
+    size: int | None
+    unit: str
+
+    def streams(self) -> list[Any]:
+        """The independent pieces, in the source's order."""
+
+    def parse(self, chunk: Chunk) -> RawBlock:
+        """The documents of a chunk. Pure."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the caller of `open_source` said, after checking; the same for every format.
+
+    `keep_columns` are the further columns wanted (None: all); `whole` asks streams to count documents, because
+    something is to be attached to each of them.
+    """
+
+    text: TextSettings = field(default_factory=TextSettings)
+    vocabulary: list[str] | None = None
+    text_column: str | int | None = None
+    id_column: str | int | None = None
+    author_column: str | int | None = None
+    keep_columns: tuple[str, ...] | None = None
+    weights: bool = False
+    whole: bool = False
+    storage_options: Mapping[str, Any] | None = None

@@ -1,0 +1,90 @@
+"""JSON Lines: an object per line with the document as text, tokens or counts, and perhaps an id, authors and
+further fields; or just a string, a list of tokens, or an object of counts per line. Blank lines are passed over.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bigtopic.corpus.readers._documents import DocumentReader, Documents
+from bigtopic.corpus.readers._files import File
+from bigtopic.corpus.readers._lines import LineStream, lines_of, split_lines
+from bigtopic.corpus.readers._pieces import first_line
+from bigtopic.corpus.readers._records import Layout, record_documents, record_layout
+from bigtopic.corpus.readers.base import Chunk, Options
+from bigtopic.errors import InputError
+
+__all__ = ["match", "open_reader"]
+
+_BLANK = " \t\n\r\v\f"  # what bytes.strip() takes away, so that streams count the same lines
+_SUFFIXES = (".jsonl", ".ndjson", ".json")
+
+
+def match(file: File) -> float:
+    """The first line is a JSON object, or any JSON under a name that says so."""
+    first = next((line for line in _complete_lines(file) if line.strip()), b"")
+    named = file.name.endswith(_SUFFIXES)
+    if not (named or first.lstrip(b"\xef\xbb\xbf").startswith(b"{")):
+        return 0.0
+    try:
+        json.loads(first)
+    except ValueError:
+        return 0.5 if named else 0.0
+    return 0.9
+
+
+def _complete_lines(file: File) -> list[bytes]:
+    lines = split_lines(file.sample)
+    return lines if len(file.sample) < 1 << 17 or len(lines) < 2 else lines[:-1]
+
+
+def open_reader(files: Sequence[File], options: Options) -> JsonLinesReader:
+    first = files[0]
+    lines = [line for line in _complete_lines(first) if line.strip()]
+    if first.sample.lstrip()[:1] == b"[" and len(lines) > 1 and lines[0].strip() == b"[":
+        raise InputError(
+            f"{first.path} is one JSON array over many lines; write one document per line: "
+            f"jq -c '.[]' {first.name} > documents.jsonl"
+        )
+    items = []
+    for line in lines[:1000]:
+        try:
+            items.append(json.loads(line))
+        except ValueError:  # parse() says where, or the sample ended inside a line
+            break
+    layout, kind = record_layout(items, options, first.path) if items else (Layout(), "text")
+    size = sum(file.size for file in files)
+    return JsonLinesReader("json_lines", options, kind, size, files=tuple(files), layout=layout)
+
+
+@dataclass
+class JsonLinesReader(DocumentReader):
+    files: tuple[File, ...] = field(default=())
+    layout: Layout = field(default_factory=Layout)
+
+    def streams(self) -> list[LineStream]:
+        return [LineStream(file, self.options.whole, skip_blank=True) for file in self.files]
+
+    def documents(self, chunk: Chunk) -> Documents:
+        file = next(file for file in self.files if file.path == chunk.name)
+        numbered = [
+            (i, line) for i, line in enumerate(lines_of(chunk, file, self.options.text)) if line.strip(_BLANK)
+        ]
+
+        def place(i: int) -> str:
+            return f"{chunk.name}, line {first_line(chunk, file) + numbered[i][0]}"
+
+        items = []
+        for i, (_, line) in enumerate(numbered):
+            items.append(_load(line, i, place))
+        return record_documents(items, self.layout, place)
+
+
+def _load(line: str, i: int, place: Any) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError as error:
+        raise InputError(f"{place(i)} is not JSON ({error}); every line must hold one JSON value") from None

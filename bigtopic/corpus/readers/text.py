@@ -1,0 +1,39 @@
+"""Plain text, a document per line; a blank line is an empty document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from bigtopic.corpus.readers._documents import DocumentReader, Documents
+from bigtopic.corpus.readers._files import File
+from bigtopic.corpus.readers._lines import LineStream, lines_of
+from bigtopic.corpus.readers._pieces import first_line
+from bigtopic.corpus.readers.base import Chunk, Options
+
+__all__ = ["match", "open_reader"]
+
+
+def match(file: File) -> float:
+    """Any text is a document per line, if it is nothing else."""
+    return 0.1
+
+
+def open_reader(files: Sequence[File], options: Options) -> TextReader:
+    return TextReader("text", options, size=sum(file.size for file in files), files=tuple(files))
+
+
+@dataclass
+class TextReader(DocumentReader):
+    files: tuple[File, ...] = field(default=())
+
+    def streams(self) -> list[LineStream]:
+        return [LineStream(file, self.options.whole) for file in self.files]
+
+    def documents(self, chunk: Chunk) -> Documents:
+        file = next(file for file in self.files if file.path == chunk.name)
+
+        def place(i: int) -> str:
+            return f"{chunk.name}, line {first_line(chunk, file) + i}"
+
+        return Documents(lines_of(chunk, file, self.options.text), place)

@@ -1,0 +1,147 @@
+"""Text to bags of words, a chunk at a time: split, one look-up per token, the rest in NumPy.
+
+The default pattern on ASCII text needs no regular expression: its tokens are the runs of two or more word characters,
+so blanking everything else, lower-casing with the same table, and `str.split` find the same tokens three times as fast.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from bigtopic.corpus.collocations import CollocationCounts, count_pairs
+from bigtopic.corpus.raw import RawBlock
+from bigtopic.corpus.stopwords import ENGLISH
+from bigtopic.corpus.text_settings import TextSettings
+from bigtopic.corpus.tokens import TokenArrays, count, drop_words, encode, join_pairs, map_words, ngrams
+
+__all__ = ["CollocationCounts", "TextSettings", "Tokenizer"]
+
+
+_WORD_RUNS = TextSettings().token_pattern
+
+
+def _table(lowercase: bool) -> str:
+    """For `str.translate`: ASCII word characters stay (or are lower-cased), all else becomes a space."""
+    table = "".join(c if c.isalnum() or c == "_" else " " for c in map(chr, range(128)))
+    return table.lower() if lowercase else table
+
+
+class _WordRuns:
+    r"""Equivalent to `re.findall(r"\b\w\w+\b", text)`, but for tokens of one character, which the caller drops."""
+
+    def __init__(self, lowercase: bool) -> None:
+        self._table, self._lowercase = _table(lowercase), lowercase
+        self._findall = re.compile(_WORD_RUNS).findall
+
+    def __call__(self, text: str) -> list[str]:
+        if text.isascii():
+            return text.translate(self._table).split()
+        return self._findall(text.lower() if self._lowercase else text)
+
+
+class _Pattern:
+    def __init__(self, pattern: str, lowercase: bool) -> None:
+        self._findall, self._lowercase = re.compile(pattern).findall, lowercase
+
+    def __call__(self, text: str) -> list[str]:
+        return self._findall(text.lower() if self._lowercase else text)
+
+
+class Tokenizer:
+    """What `TextSettings` say, done.
+
+    Parameters
+    ----------
+    settings : TextSettings
+    collocations : pairs of words to be joined; None when they are not known (yet)
+    """
+
+    def __init__(
+        self, settings: TextSettings | None = None, collocations: frozenset[tuple[str, str]] = frozenset()
+    ) -> None:
+        self.settings = settings or TextSettings()
+        self.collocations = frozenset(collocations)
+        self._split, self._min_length = self._splitter()
+        words = self.settings.stop_words
+        self._stop_words = ENGLISH if words == "english" else frozenset(words or ())
+
+    def _splitter(self) -> tuple[Callable[[str], Iterable[str]], int]:
+        """The function that splits a text, and the shortest token that counts."""
+        settings = self.settings
+        if settings.tokenizer is not None:
+            return settings.tokenizer, 1
+        if settings.token_pattern == _WORD_RUNS:
+            return _WordRuns(settings.lowercase), 2
+        return _Pattern(settings.token_pattern, settings.lowercase), 1
+
+    def with_collocations(self, pairs: Iterable[tuple[str, str]]) -> Tokenizer:
+        """The same tokenizer, joining these pairs of adjacent words."""
+        return Tokenizer(self.settings, frozenset(pairs))
+
+    def tokens(self, text: str) -> list[str]:
+        """The terms of one text, in order; n-grams after the tokens they are made of."""
+        parts = self._terms([self._split(text)], self._min_length)
+        return [part.words[i] for part in parts for i in part.ids]
+
+    def counts(self, texts: Iterable[str]) -> RawBlock:
+        """Bags of words of some texts."""
+        return _count(self._terms(map(self._split, texts), self._min_length))
+
+    def token_counts(self, token_lists: Iterable[Iterable[str]]) -> RawBlock:
+        """Bags of words of documents that are split already; stop words and what follows still apply."""
+        return _count(self._terms(token_lists))
+
+    def collocation_counts(self, texts: Iterable[str]) -> CollocationCounts:
+        """Count tokens and adjacent pairs, for a first pass that finds collocations."""
+        return count_pairs(self._clean(map(self._split, texts), self._min_length))
+
+    def token_collocation_counts(self, token_lists: Iterable[Iterable[str]]) -> CollocationCounts:
+        """The same for documents that are split already."""
+        return count_pairs(self._clean(token_lists))
+
+    def _clean(self, token_lists: Iterable[Iterable[str]], min_length: int = 1) -> TokenArrays:
+        tokens = drop_words(encode(token_lists), self._stop_words, min_length)
+        if self.settings.token_filter is not None:
+            tokens = map_words(tokens, self.settings.token_filter)
+        return tokens
+
+    def _terms(self, token_lists: Iterable[Iterable[str]], min_length: int = 1) -> list[TokenArrays]:
+        tokens = self._clean(token_lists, min_length)
+        if self.collocations:
+            tokens = join_pairs(tokens, self.collocations)
+        return ngrams(tokens, *self.settings.ngram_range)
+
+
+def _count(parts: list[TokenArrays]) -> RawBlock:
+    counted = [count(part) for part in parts]
+    vocabulary = [word for part in parts for word in part.words]
+    if len(counted) == 1:
+        return _without_unused(RawBlock(*counted[0], vocabulary))
+    return _without_unused(RawBlock(*_side_by_side(counted, [len(part.words) for part in parts]), vocabulary))
+
+
+def _side_by_side(
+    counted: list[tuple[np.ndarray, np.ndarray, np.ndarray]], widths: list[int]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Matrices with their columns one after the other. Equivalent to `scipy.sparse.hstack`."""
+    offsets = np.cumsum([0, *widths])
+    documents = [np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)) for indptr, _, _ in counted]
+    order = np.argsort(np.concatenate(documents), kind="stable")  # words ascend already: parts are in order
+    words = np.concatenate([words + offsets[i] for i, (_, words, _) in enumerate(counted)])[order]
+    counts = np.concatenate([counts for _, _, counts in counted])[order]
+    return sum(indptr for indptr, _, _ in counted), words.astype(np.int32), counts  # type: ignore[return-value]
+
+
+def _without_unused(block: RawBlock) -> RawBlock:
+    """Drop words that no document has left (stop words, halves of collocations)."""
+    assert block.vocabulary is not None
+    used = np.zeros(len(block.vocabulary), bool)
+    used[block.words] = True
+    if used.all():
+        return block
+    words = (np.cumsum(used) - 1)[block.words].astype(np.int32)
+    vocabulary = [block.vocabulary[i] for i in np.flatnonzero(used)]
+    return RawBlock(block.indptr, words, block.counts, vocabulary)

@@ -1,0 +1,140 @@
+"""A chunk's tokens as integers, and the stages of the tokeniser as array operations on them.
+
+Working on ids means that stop words, filters, collocations and n-grams look at each distinct word once, and at each
+token only inside NumPy.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["TokenArrays", "count", "drop_words", "encode", "join_pairs", "map_words", "ngrams"]
+
+
+@dataclass(frozen=True)
+class TokenArrays:
+    """Tokens of some documents, in order.
+
+    words : the distinct words; ids : int64 (n_tokens,) into them; lengths : int64 (n_docs,) tokens per document
+    """
+
+    words: list[str]
+    ids: np.ndarray
+    lengths: np.ndarray
+
+    @property
+    def documents(self) -> np.ndarray:
+        """Document of each token: (n_tokens,)."""
+        return np.repeat(np.arange(len(self.lengths)), self.lengths)
+
+
+def encode(token_lists: Iterable[Iterable[str]]) -> TokenArrays:
+    """Number the words in the order they appear."""
+    index: defaultdict[str, int] = defaultdict()
+    index.default_factory = index.__len__
+    number = index.__getitem__
+    ids: list[int] = []
+    ends: list[int] = []
+    for tokens in token_lists:
+        ids.extend(map(number, tokens))
+        ends.append(len(ids))
+    lengths = np.diff(np.array(ends, np.int64), prepend=0)
+    return TokenArrays(list(index), np.array(ids, np.int64), lengths)
+
+
+def _select(tokens: TokenArrays, kept: np.ndarray, ids: np.ndarray, words: list[str]) -> TokenArrays:
+    """The tokens where `kept`; `ids` replaces all the ids."""
+    lengths = np.bincount(tokens.documents[kept], minlength=len(tokens.lengths)).astype(np.int64)
+    return TokenArrays(words, ids[kept], lengths)
+
+
+def drop_words(tokens: TokenArrays, unwanted: frozenset[str], min_length: int = 1) -> TokenArrays:
+    """Equivalent to `[t for t in document if t not in unwanted and len(t) >= min_length]`."""
+    wanted = np.fromiter(
+        (word not in unwanted and len(word) >= min_length for word in tokens.words), bool, len(tokens.words)
+    )
+    return tokens if wanted.all() else _select(tokens, wanted[tokens.ids], tokens.ids, tokens.words)
+
+
+def map_words(tokens: TokenArrays, function: Callable[[str], str | None]) -> TokenArrays:
+    """Equivalent to `[m for t in document if (m := function(t))]`, with one call per distinct word."""
+    index: dict[str, int] = {}
+    mapped = np.empty(len(tokens.words), np.int64)
+    for i, word in enumerate(tokens.words):
+        new = function(word)
+        mapped[i] = index.setdefault(new, len(index)) if new else -1
+    ids = mapped[tokens.ids] if len(tokens.ids) else tokens.ids
+    return _select(tokens, ids >= 0, ids, list(index))
+
+
+def join_pairs(tokens: TokenArrays, pairs: frozenset[tuple[str, str]]) -> TokenArrays:
+    """Adjacent tokens that are one of `pairs` become one token "a_b"; from the left, without overlap."""
+    index = {word: i for i, word in enumerate(tokens.words)}
+    known = sorted((index[a], index[b]) for a, b in pairs if a in index and b in index)
+    if not known or len(tokens.ids) < 2:
+        return tokens
+    n_words = len(tokens.words)
+    keys = np.array([a * n_words + b for a, b in known])
+    here = tokens.ids[:-1] * n_words + tokens.ids[1:]
+    found = np.searchsorted(keys, here)
+    found[found == len(keys)] = 0
+    hit = (keys[found] == here) & ~_last_of_document(tokens)[:-1]
+    # In a run of overlapping hits every second one is taken, beginning with the first.
+    position = np.arange(len(hit))
+    starts = hit & ~np.concatenate([[False], hit[:-1]])
+    run_start = np.maximum.accumulate(np.where(starts, position, 0))
+    hit &= (position - run_start) % 2 == 0
+
+    words, joined = list(tokens.words), np.empty(len(known), np.int64)
+    for i, (a, b) in enumerate(known):
+        word = f"{tokens.words[a]}_{tokens.words[b]}"
+        joined[i] = index.setdefault(word, len(words))
+        if joined[i] == len(words):
+            words.append(word)
+    ids = tokens.ids.copy()
+    ids[:-1][hit] = joined[found[hit]]
+    kept = np.concatenate([[True], ~hit])
+    return _select(tokens, kept, ids, words)
+
+
+def _last_of_document(tokens: TokenArrays) -> np.ndarray:
+    last = np.zeros(len(tokens.ids), bool)
+    ends = np.cumsum(tokens.lengths)[tokens.lengths > 0]
+    last[ends - 1] = True
+    return last
+
+
+def ngrams(tokens: TokenArrays, shortest: int, longest: int) -> list[TokenArrays]:
+    """Runs of n tokens for each n, as tokens of their own, joined with a space."""
+    grams, out = tokens, [tokens] if shortest == 1 else []
+    starts = np.cumsum(tokens.lengths) - tokens.lengths
+    n_words = max(1, len(tokens.words))
+    for n in range(2, longest + 1):
+        # Runs of n - 1 tokens that are not the last of their document, each with the token that follows it.
+        place = np.arange(len(grams.ids)) - np.repeat(np.cumsum(grams.lengths) - grams.lengths, grams.lengths)
+        more = np.repeat(grams.lengths, grams.lengths) - place > 1
+        position = (np.repeat(starts, grams.lengths) + place)[more]
+        keys = grams.ids[more] * n_words + tokens.ids[position + n - 1]
+        unique, ids = np.unique(keys, return_inverse=True)
+        words = [f"{grams.words[k // n_words]} {tokens.words[k % n_words]}" for k in unique.tolist()]
+        grams = TokenArrays(words, ids, np.maximum(grams.lengths - 1, 0))
+        if n >= shortest:
+            out.append(grams)
+    return out
+
+
+def count(tokens: TokenArrays) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Bags of words as CSR: indptr int64, words int32 ascending per document, counts float32."""
+    n_words = max(1, len(tokens.words))
+    keys = tokens.documents * n_words + tokens.ids
+    keys.sort()
+    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    counts = np.diff(first, append=len(keys)).astype(np.float32)
+    documents, words = np.divmod(keys[first], n_words)
+    indptr = np.zeros(len(tokens.lengths) + 1, np.int64)
+    np.cumsum(np.bincount(documents, minlength=len(tokens.lengths)), out=indptr[1:])
+    return indptr, words.astype(np.int32), counts

@@ -22,6 +22,7 @@ __all__ = [
     "MANIFEST",
     "PART_DOCUMENTS",
     "PART_ENTRIES",
+    "STRING_CHUNK",
 ]
 
 FORMAT = "bigtopic-corpus"
@@ -30,6 +31,7 @@ MANIFEST = "bigtopic"  # the attribute of the root group that holds the manifest
 LOCK = ".bigtopic.lock"
 
 CHUNK = 1 << 18  # elements: 1 MiB of int32 before compression
+STRING_CHUNK = 1 << 16  # strings
 PART_ENTRIES = 1 << 23  # entries a part holds, about
 PART_DOCUMENTS = 1 << 20  # documents a part holds at most, when they are stored in the source's order
 

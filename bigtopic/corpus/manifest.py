@@ -1,0 +1,121 @@
+"""The manifest: what a corpus consists of. It is the only thing in a store that changes, and it changes in one write."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from bigtopic.corpus.schema import FORMAT, FORMAT_VERSION, MANIFEST
+from bigtopic.corpus.storage import Place, zarr_store
+from bigtopic.errors import CorpusVersionError
+
+__all__ = ["Manifest", "NameList", "PartRecord", "read_manifest", "write_manifest"]
+
+
+@dataclass(frozen=True)
+class PartRecord:
+    """A committed part: its path below the root, figures, and the CRC-32 of the bytes of each array (hex)."""
+
+    path: str
+    n_docs: int
+    nnz: int
+    n_tokens: float
+    n_bytes: int
+    crc32: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class NameList:
+    """A stored list of words or authors."""
+
+    path: str
+    size: int
+    named: bool
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Everything about a corpus but its documents.
+
+    Attributes
+    ----------
+    generation : number of commits before this one
+    next_part : number of the next part; numbers are never used twice
+    n_rows : rows of the sources so far, dropped documents included; an append continues from here
+    seed, shuffled : of the order
+    vocabulary, authors : where the words and author names are
+    columns : {name: Zarr data type}
+    has_ids : whether the source named its documents
+    text, words : settings of the tokeniser, and limits on the vocabulary
+    """
+
+    generation: int
+    next_part: int
+    n_rows: int
+    seed: int
+    shuffled: bool
+    vocabulary: NameList
+    authors: NameList | None
+    columns: Mapping[str, str]
+    has_ids: bool
+    text: Mapping[str, Any] | None
+    words: Mapping[str, Any]
+    parts: tuple[PartRecord, ...] = field(default_factory=tuple)
+
+    def to_dict(self) -> dict[str, Any]:
+        figures = {
+            "n_docs": sum(part.n_docs for part in self.parts),
+            "n_words": self.vocabulary.size,
+            "nnz": sum(part.nnz for part in self.parts),
+            "n_tokens": sum(part.n_tokens for part in self.parts),
+        }
+        return {"format": FORMAT, "version": FORMAT_VERSION, **figures, **asdict(self)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Manifest:
+        known = {name: values[name] for name in cls.__dataclass_fields__}
+        known["vocabulary"] = NameList(**known["vocabulary"])
+        known["authors"] = None if known["authors"] is None else NameList(**known["authors"])
+        known["parts"] = tuple(PartRecord(**part) for part in known["parts"])
+        return cls(**known)
+
+
+def read_manifest(root: Place) -> Manifest:
+    """The manifest of the corpus at `root`.
+
+    Raises
+    ------
+    CorpusVersionError
+        When there is no corpus, or one of a newer format.
+    """
+    try:
+        document = json.loads((root / "zarr.json").read())
+    except FileNotFoundError as error:
+        raise CorpusVersionError(
+            f"there is no corpus at {root.url}; make one with bigtopic.ingest(source, {root.url!r})"
+        ) from error
+    except (ValueError, NotADirectoryError) as error:
+        raise CorpusVersionError(f"{root.url} is not a bigtopic corpus: its zarr.json is not JSON") from error
+    values = document.get("attributes", {}).get(MANIFEST)
+    if not isinstance(values, dict) or values.get("format") != FORMAT:
+        raise CorpusVersionError(
+            f"{root.url} is a Zarr group but not a finished bigtopic corpus; give another path, or ingest into it again"
+        )
+    if values.get("version", 0) > FORMAT_VERSION:
+        raise CorpusVersionError(
+            f"{root.url} has format version {values['version']}, but this version of bigtopic reads up to "
+            f"{FORMAT_VERSION}; upgrade bigtopic"
+        )
+    return Manifest.from_dict(values)
+
+
+def write_manifest(root: Place, manifest: Manifest) -> None:
+    """Replace the manifest, in one write, and make it durable: this is the commit."""
+    import zarr
+
+    group = zarr.open_group(zarr_store(root), mode="a", use_consolidated=False)
+    group.update_attributes({MANIFEST: manifest.to_dict()})
+    (root / "zarr.json").sync()

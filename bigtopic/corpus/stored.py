@@ -1,0 +1,216 @@
+"""Parts on disk, and opening a corpus."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+
+from bigtopic.corpus.chunks import ChunkedArray
+from bigtopic.corpus.manifest import NameList, PartRecord, read_manifest
+from bigtopic.corpus.storage import Place, zarr_store
+from bigtopic.corpus.store import Corpus
+from bigtopic.corpus.vocabulary import Vocabulary, word_array
+from bigtopic.errors import CorpusDamaged
+from bigtopic.types import Block
+
+__all__ = ["StoredNames", "StoredPart", "open_stored", "read_any"]
+
+_OPEN_PARTS = 4  # parts a process keeps open: each holds 16 bytes a document and a few decoded chunks
+
+
+@dataclass(frozen=True)
+class StoredPart:
+    """A part of a stored corpus. Pickles to a few hundred bytes and opens its arrays where it is used.
+
+    `session` tells one opening of a corpus from the next, so that nothing kept from an old one is used for a store
+    that was replaced since.
+    """
+
+    root: Place
+    record: PartRecord
+    n_words: int
+    has_ids: bool
+    n_authors: int
+    session: str
+
+    def __hash__(self) -> int:
+        return hash((self.root.url, self.record.path, self.session))
+
+    @property
+    def name(self) -> str:
+        return f"{self.root.url}/{self.record.path}"
+
+    @property
+    def n_docs(self) -> int:
+        return self.record.n_docs
+
+    @property
+    def nnz(self) -> int:
+        return self.record.nnz
+
+    @property
+    def n_tokens(self) -> float:
+        return self.record.n_tokens
+
+    @property
+    def n_bytes(self) -> int:
+        return self.record.n_bytes
+
+    @property
+    def fingerprint(self) -> str:
+        crc = "".join(self.record.crc32[name] for name in sorted(self.record.crc32))
+        return f"{self.n_docs}-{self.nnz}-{crc}"
+
+    def read(self, start: int, stop: int) -> Block:
+        return _open(self).read(start, stop)
+
+    def rows(self, start: int, stop: int) -> np.ndarray:
+        return _open(self).rows[start:stop]
+
+    def entries(self, start: int, stop: int) -> np.ndarray:
+        return np.diff(_open(self).indptr[start : max(start, min(stop, self.n_docs)) + 1])
+
+    def tokens(self, start: int, stop: int) -> np.ndarray:
+        return self._checked("obs/n_tokens", _open(self).array("obs/n_tokens", self.n_docs)[start:stop], 0)
+
+    def ids(self, start: int, stop: int) -> np.ndarray:
+        if not self.has_ids:
+            return word_array([str(row) for row in self.rows(start, stop).tolist()])
+        return read_any(self.root, f"{self.record.path}/obs/document_id", start, stop)
+
+    def columns(self, names: Sequence[str], start: int, stop: int) -> dict[str, np.ndarray]:
+        return {name: read_any(self.root, f"{self.record.path}/obs/{name}", start, stop) for name in names}
+
+    def _checked(self, array: str, values: np.ndarray, least: float, below: float = np.inf) -> np.ndarray:
+        """Values that no writer writes are a damaged chunk, or one that Zarr filled in."""
+        if len(values) and not (values.min() >= least and values.max() < below):
+            raise CorpusDamaged(
+                f"{self.name}/{array} holds values outside {least} .. {below}: a chunk is missing or damaged; "
+                "restore the corpus from a copy, or ingest the source again"
+            )
+        return values
+
+
+class _OpenPart:
+    """The arrays of a part, with the index of its documents in memory."""
+
+    def __init__(self, part: StoredPart) -> None:
+        self._part = part
+        self.words = self.array("X/indices", part.nnz)
+        self.counts = self.array("X/data", part.nnz)
+        self.indptr = self._offsets("X/indptr", part.n_docs, part.nnz)
+        self.rows = part._checked("obs/source_row", self.array("obs/source_row", part.n_docs)[:], 0)
+        if part.n_authors:
+            self.authors = self.array("authors/indices", None)
+            self.author_indptr = self._offsets("authors/indptr", part.n_docs, len(self.authors))
+
+    def array(self, name: str, size: int | None) -> ChunkedArray:
+        array = ChunkedArray(self._part.root / self._part.record.path / name, f"{self._part.name}/{name}")
+        if size is not None and len(array) != size:
+            raise CorpusDamaged(
+                f"{self._part.name}/{name} has {len(array)} values, but the manifest says {size}; "
+                "restore the corpus from a copy, or ingest the source again"
+            )
+        return array
+
+    def _offsets(self, name: str, n_docs: int, last: int) -> np.ndarray:
+        indptr = self.array(name, n_docs + 1)[:]
+        self._part._checked(name, np.diff(indptr), 0)
+        if indptr[0] != 0 or indptr[-1] != last:
+            raise CorpusDamaged(
+                f"{self._part.name}/{name} runs from {indptr[0]} to {indptr[-1]}, not 0 to {last}"
+            )
+        return indptr
+
+    def read(self, start: int, stop: int) -> Block:
+        part = self._part
+        start, stop, _ = slice(start, stop).indices(part.n_docs)
+        stop = max(start, stop)
+        first, last = int(self.indptr[start]), int(self.indptr[stop])
+        author_indptr = authors = None
+        if part.n_authors:
+            a, b = int(self.author_indptr[start]), int(self.author_indptr[stop])
+            author_indptr = self.author_indptr[start : stop + 1] - a
+            authors = part._checked("authors/indices", self.authors[a:b], 0, part.n_authors)
+        return Block(
+            self.indptr[start : stop + 1] - first,
+            part._checked("X/indices", self.words[first:last], 0, part.n_words),
+            part._checked("X/data", self.counts[first:last], np.nextafter(np.float32(0), np.float32(1))),
+            self.rows[start:stop],
+            author_indptr,
+            authors,
+        )
+
+
+@lru_cache(maxsize=_OPEN_PARTS)
+def _open(part: StoredPart) -> _OpenPart:
+    return _OpenPart(part)
+
+
+def read_any(root: Place, path: str, start: int | None = None, stop: int | None = None) -> np.ndarray:
+    """Part of an array of any type, through Zarr; strings come as objects.
+
+    Raises
+    ------
+    CorpusDamaged
+        When the array or one of its chunks is missing or damaged.
+    """
+    import zarr
+
+    what = f"{root.url}/{path}"
+    try:
+        array = zarr.open_array(zarr_store(root, read_only=True), path=path, mode="r")
+        start, stop, _ = slice(start, stop).indices(array.shape[0])
+        # Zarr would fill a missing chunk in.
+        for number in range(start // array.chunks[0], -(-stop // array.chunks[0]) if stop > start else 0):
+            if not (root / path / f"c/{number}").exists():
+                raise FileNotFoundError(f"chunk {number}")
+        values = array[start:stop]
+    except (FileNotFoundError, ValueError, RuntimeError, KeyError, json.JSONDecodeError) as error:
+        raise CorpusDamaged(
+            f"{what} is missing or damaged ({error}); restore the corpus from a copy, or ingest the source again"
+        ) from error
+    return word_array(values.tolist()) if values.dtype.kind in "TUO" else values
+
+
+@dataclass(frozen=True)
+class StoredNames:
+    """Loads the arrays of a vocabulary, or of author names, when they are needed."""
+
+    root: Place
+    path: str
+
+    def load(self, name: str) -> np.ndarray:
+        return read_any(self.root, f"{self.path}/{name}")
+
+
+def _names(root: Place, names: NameList) -> Vocabulary:
+    return Vocabulary.stored(StoredNames(root, names.path), names.size, names.named, names.fingerprint)
+
+
+def open_stored(url: Any, storage_options: Mapping[str, Any] | None = None) -> Corpus:
+    """See `bigtopic.corpus.store.open_corpus`."""
+    root = Place.of(url, storage_options)
+    manifest = read_manifest(root)
+    session = uuid4().hex[:12]
+    n_authors = 0 if manifest.authors is None else manifest.authors.size
+    return Corpus(
+        [
+            StoredPart(root, record, manifest.vocabulary.size, manifest.has_ids, n_authors, session)
+            for record in manifest.parts
+        ],
+        _names(root, manifest.vocabulary),
+        shuffled=manifest.shuffled,
+        text_settings=manifest.text,
+        author_vocabulary=None if manifest.authors is None else _names(root, manifest.authors),
+        columns=list(manifest.columns),
+        has_ids=manifest.has_ids,
+        url=root.url,
+        storage_options=storage_options,
+    )

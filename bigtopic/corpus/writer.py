@@ -1,0 +1,208 @@
+"""Writing parts and names. Everything written here is invisible until a manifest that lists it is committed."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.blocks import document_tokens
+from bigtopic.corpus.manifest import NameList, PartRecord
+from bigtopic.corpus.schema import CHUNK, FILL, STRING_CHUNK
+from bigtopic.corpus.storage import Place, zarr_store
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.types import Block
+
+__all__ = ["ArrayWriter", "PartWriter", "column_type", "crc32_of", "write_names"]
+
+
+def crc32_of(values: np.ndarray, before: int = 0) -> int:
+    """CRC-32 of the little-endian bytes of numbers, or of the UTF-8 of strings, each ended by a zero byte."""
+    if values.dtype.kind == "O":
+        return zlib.crc32("".join(f"{text}\0" for text in values.tolist()).encode("utf-8", "replace"), before)
+    return zlib.crc32(np.ascontiguousarray(values, values.dtype.newbyteorder("<")), before)
+
+
+def column_type(values: np.ndarray) -> str:
+    """The stored type of a further column: "bool", "int64", "float64" or "string"."""
+    return {"b": "bool", "i": "int64", "u": "int64", "f": "float64"}.get(values.dtype.kind, "string")
+
+
+class ArrayWriter:
+    """Fills a new one-dimensional array of known size from front to back, whole chunks at a time."""
+
+    def __init__(self, group: Any, name: str, size: int, dtype: str) -> None:
+        text = dtype == "string"
+        self._step = STRING_CHUNK if text else CHUNK
+        self._array = group.create_array(
+            name,
+            shape=(size,),
+            dtype=dtype,
+            chunks=(max(1, min(self._step, size)),),
+            fill_value=FILL.get(name, "" if text else 0),
+            compressors="auto" if text else _codecs(),
+            attributes={"encoding-type": "string-array" if text else "array", "encoding-version": "0.2.0"},
+            config={"write_empty_chunks": True},
+        )
+        self._dtype = np.dtype(object) if text else np.dtype(dtype)
+        self._size = size
+        self._waiting: list[np.ndarray] = []
+        self._n_waiting = 0
+        self._done = 0
+        self._crc = 0
+
+    def add(self, values: np.ndarray) -> None:
+        """The next values."""
+        values = np.asarray(values).astype(self._dtype, copy=False)
+        self._crc = crc32_of(values, self._crc)
+        self._waiting.append(values)
+        self._n_waiting += len(values)
+        if self._n_waiting >= self._step:
+            joined = np.concatenate(self._waiting)
+            whole = len(joined) - len(joined) % self._step
+            self._write(joined[:whole])
+            self._waiting, self._n_waiting = [joined[whole:].copy()], len(joined) - whole
+
+    def _write(self, values: np.ndarray) -> None:
+        if len(values):
+            self._array[self._done : self._done + len(values)] = values
+            self._done += len(values)
+
+    def close(self) -> str:
+        """Write what is left; returns the CRC-32 of all values, 8 hex digits."""
+        if self._waiting:
+            self._write(np.concatenate(self._waiting))
+        assert self._done == self._size, (self._array.path, self._done, self._size)
+        return f"{self._crc:08x}"
+
+
+def _codecs() -> list[Any]:
+    from zarr.codecs import BloscCodec, Crc32cCodec
+
+    return [BloscCodec(cname="zstd", clevel=5, shuffle="shuffle"), Crc32cCodec()]
+
+
+class PartWriter:
+    """Writes one part, document by document in stored order; the sizes are known before.
+
+    Parameters
+    ----------
+    root, path : of the corpus, and of the part below it
+    n_docs, nnz : sizes
+    n_words : size of the vocabulary
+    columns : {name: type} of further columns
+    has_ids : whether document ids follow
+    n_pairs : (document, author) pairs, or None without authors
+    """
+
+    def __init__(
+        self,
+        root: Place,
+        path: str,
+        n_docs: int,
+        nnz: int,
+        n_words: int,
+        columns: Mapping[str, str],
+        has_ids: bool,
+        n_pairs: int | None = None,
+    ) -> None:
+        import zarr
+
+        self._root, self._path = root, path
+        self._n_docs, self._nnz, self._n_tokens = n_docs, nnz, 0.0
+        self._entries = self._pairs = 0
+        self._columns = tuple(columns)
+        self._has_ids = has_ids
+        part = zarr.open_group(zarr_store(root), path=path, mode="a")
+        matrix = part.create_group("X", attributes=_CSR | {"shape": [n_docs, n_words]})
+        obs = part.create_group("obs", attributes=_frame_attributes(has_ids, self._columns))
+        self._arrays = {
+            "X/indptr": ArrayWriter(matrix, "indptr", n_docs + 1, "int64"),
+            "X/indices": ArrayWriter(matrix, "indices", nnz, "int32"),
+            "X/data": ArrayWriter(matrix, "data", nnz, "float32"),
+            "obs/source_row": ArrayWriter(obs, "source_row", n_docs, "int64"),
+            "obs/n_tokens": ArrayWriter(obs, "n_tokens", n_docs, "float64"),
+        }
+        for name, dtype in [*([("document_id", "string")] if has_ids else []), *columns.items()]:
+            self._arrays[f"obs/{name}"] = ArrayWriter(obs, name, n_docs, dtype)
+        if n_pairs is not None:
+            authors = part.create_group("authors")
+            self._arrays["authors/indptr"] = ArrayWriter(authors, "indptr", n_docs + 1, "int64")
+            self._arrays["authors/indices"] = ArrayWriter(authors, "indices", n_pairs, "int32")
+
+    def __enter__(self) -> PartWriter:
+        self._arrays["X/indptr"].add(np.zeros(1, np.int64))
+        if "authors/indptr" in self._arrays:
+            self._arrays["authors/indptr"].add(np.zeros(1, np.int64))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._arrays = {} if kind is not None else self._arrays
+
+    def add(self, block: Block, ids: np.ndarray | None, columns: Mapping[str, np.ndarray]) -> None:
+        """The next documents."""
+        arrays = self._arrays
+        tokens = document_tokens(block)
+        arrays["X/indptr"].add(block.indptr[1:] + self._entries)
+        arrays["X/indices"].add(block.words)
+        arrays["X/data"].add(block.counts)
+        arrays["obs/source_row"].add(block.rows)
+        arrays["obs/n_tokens"].add(tokens)
+        if self._has_ids and ids is not None:
+            arrays["obs/document_id"].add(ids)
+        for name in self._columns:
+            arrays[f"obs/{name}"].add(columns[name])
+        if block.author_indptr is not None and block.authors is not None:
+            arrays["authors/indptr"].add(block.author_indptr[1:] + self._pairs)
+            arrays["authors/indices"].add(block.authors)
+            self._pairs += len(block.authors)
+        self._entries += len(block.words)
+        self._n_tokens += float(tokens.sum())
+
+    def close(self) -> PartRecord:
+        """Write what is left and make it durable."""
+        crc = {name: array.close() for name, array in self._arrays.items()}
+        place = self._root / self._path
+        place.sync()
+        return PartRecord(self._path, self._n_docs, self._nnz, self._n_tokens, place.n_bytes(), crc)
+
+
+_CSR = {"encoding-type": "csr_matrix", "encoding-version": "0.1.0"}
+
+
+def _frame_attributes(has_ids: bool, columns: Sequence[str]) -> dict[str, Any]:
+    """AnnData's encoding of a table."""
+    order = [*(["source_row"] if has_ids else []), "n_tokens", *columns]
+    index = "document_id" if has_ids else "source_row"
+    return {
+        "encoding-type": "dataframe",
+        "encoding-version": "0.2.0",
+        "_index": index,
+        "column-order": order,
+    }
+
+
+def write_names(root: Place, path: str, names: Vocabulary) -> NameList:
+    """Words or author names with their frequencies, below `path`; durable when this returns."""
+    import zarr
+
+    group = zarr.open_group(zarr_store(root), path=path, mode="a")
+    for name, dtype in (("words", "string"), ("document_frequency", "int64"), ("frequency", "float64")):
+        values = getattr(names, name)
+        if values is not None:
+            writer = ArrayWriter(group, name, names.size, dtype)
+            for piece in _pieces(values):
+                writer.add(piece)
+            writer.close()
+    (root / path).sync()
+    return NameList(path, names.size, names.named, names.fingerprint)
+
+
+def _pieces(values: np.ndarray) -> Iterator[np.ndarray]:
+    for start in range(0, len(values), STRING_CHUNK):
+        yield values[start : start + STRING_CHUNK]

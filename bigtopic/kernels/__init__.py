@@ -1,7 +1,7 @@
 """Local inference: one algorithm per file, found by looking into this folder.
 
-A file whose name does not begin with an underscore defines `KERNEL`, a `bigtopic.types.Kernel`. Adding a kernel is
-adding a file. Importing this package does not import numba; loading a kernel does.
+A file whose name does not begin with an underscore defines `KERNEL`, a `bigtopic.types.Kernel`. Adding a
+kernel is adding a file. Importing this package does not import numba; loading a kernel does.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ All shift the argument up by n with Gamma(x + 1) = x Gamma(x), n terms in one qu
     psi(y + 1/2)      = log y + 1/24 z - 7/960 z^2 + 31/8064 z^3 - ...            with z = 1 / y^2
     exp psi(y + 1/2)  = y (1 + 1/24 z - 37/5760 z^2 + 10313/2903040 z^3 - ...)
 
-(the second is the expansion of psi about half integers, the third its exponential). The arguments are positive.
+(the second is the expansion of psi about half integers, the third its exponential). The arguments are
+positive.
 
 Callers compiled with fast-math keep what is exact here: each function has flags of its own.
 """

@@ -1,8 +1,8 @@
 """Random numbers that are functions of (seed, row, draw): no state, so no order of work can change them.
 
-A 64-bit word comes from two rounds of the finaliser of splitmix64 (Steele, Lea, Flood 2014): one makes a key of
-(seed, row), one mixes the key with the draw. Uniform numbers have 53 random bits and lie strictly inside (0, 1).
-The `fill_*` functions are for NumPy callers, everything else is for compiled loops.
+A 64-bit word comes from two rounds of the finaliser of splitmix64 (Steele, Lea, Flood 2014): one makes a key
+of (seed, row), one mixes the key with the draw. Uniform numbers have 53 random bits and lie strictly inside
+(0, 1). The `fill_*` functions are for NumPy callers, everything else is for compiled loops.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def normal(row_key, draw):
 
 @njit(nogil=True, cache=True)
 def gamma(row_key, draw, shape):
-    """A Gamma(shape, 1) number (Marsaglia and Tsang 2000); for shape < 1 that of shape + 1 times U^(1 / shape).
+    """A Gamma(shape, 1) number (Marsaglia and Tsang 2000); below 1, that of shape + 1 times U^(1 / shape).
 
     Each draw has a key of its own, so that rejections do not shift the draws that follow.
     """

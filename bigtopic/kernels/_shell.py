@@ -6,7 +6,10 @@ import numpy as np
 
 from bigtopic.types import Docs
 
-__all__ = ["csr", "frozen", "longest", "prior_row"]
+__all__ = ["csr", "frozen", "padded_prior", "scratch_rows"]
+
+LANES = 32  # scratch rows are multiples of this, so that a vectorised loop over a row leaves no scalar
+remainder
 
 
 def frozen(array: np.ndarray, dtype: np.dtype | type) -> np.ndarray:
@@ -25,13 +28,14 @@ def csr(docs: Docs, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray, np.ndarray
     return frozen(docs.indptr, np.int64), frozen(docs.words, np.int32), frozen(docs.counts, dtype)
 
 
-def longest(docs: Docs) -> int:
-    """Distinct words of the longest document; at least 1."""
-    return max(1, int(np.diff(docs.indptr).max(initial=0)))
+def scratch_rows(docs: Docs, n_columns: int, dtype: np.dtype) -> np.ndarray:
+    """Zeros: a row for each distinct word of the longest document and three more, at least `n_columns` wide."""
+    rows = int(np.diff(docs.indptr).max(initial=0)) + 3
+    return np.zeros((rows, -(-n_columns // LANES) * LANES), dtype)
 
 
-def prior_row(doc_topic_prior: np.ndarray, n_columns: int, dtype: np.dtype) -> np.ndarray:
-    """The prior of the topics of a document, padded with zeros to (n_columns,)."""
-    row = np.zeros(n_columns, dtype)
-    row[: len(doc_topic_prior)] = doc_topic_prior
+def padded_prior(prior: np.ndarray, n_columns: int, dtype: np.dtype, fill: float = 0.0) -> np.ndarray:
+    """The prior of a document's topics, padded with `fill` to (n_columns,)."""
+    row = np.full(n_columns, fill)
+    row[: len(prior)] = prior
     return frozen(row, dtype)

@@ -1,7 +1,7 @@
 """How statistics move the params: one rule per file, found by looking into this folder.
 
-A file that defines `SCHEME`, a frozen dataclass with the method `step(array, stats, info)`, is a scheme of the
-file's name. Adding a scheme is adding a file.
+A file that defines `SCHEME`, a frozen dataclass with the method `step(array, stats, info)`, is a scheme of
+the file's name. Adding a scheme is adding a file.
 """
 
 from __future__ import annotations

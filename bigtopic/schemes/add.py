@@ -2,8 +2,8 @@
 
     weights <- weights + S
 
-Reference: Broderick et al. (2013), "Streaming variational Bayes", its sufficient statistics update; Than and Doan
-(2017), equation 27 (the prior enters once).
+Reference: Broderick et al. (2013), "Streaming variational Bayes", its sufficient statistics update; Than and
+Doan (2017), equation 27 (the prior enters once).
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     weights <- (1 - rho_t) weights + rho_t (prior + scale S),    rho_t = (offset + t)^-decay
 
-`scale` is (documents of the corpus) / (documents of the minibatch), or the same of tokens. The prior is constant,
-so moving the statistics alone is the same.
+`scale` is (documents of the corpus) / (documents of the minibatch), or the same of tokens. The prior is
+constant, so moving the statistics alone is the same.
 
 References: Hoffman, Blei, Wang, Paisley (2013), "Stochastic variational inference", algorithm of figure 4 (by
 documents); Foulds et al. (2013), "Stochastic collapsed variational Bayesian inference for LDA" (by tokens).

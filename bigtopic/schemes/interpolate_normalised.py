@@ -2,8 +2,8 @@
 
     beta_k <- (1 - rho_t) beta_k + rho_t S_k / sum_v S_vk,    rho_t = (offset + t)^-decay
 
-A topic that received no mass stays where it is. The array may hold beta times any total T_k; T_k is kept (1 if the
-topic is still empty).
+A topic that received no mass stays where it is. The array may hold beta times any total T_k; T_k is kept (1
+if the topic is still empty).
 
 Reference: Than and Doan (2017), "Guaranteed inference in topic models", equation 21.
 """

@@ -8,8 +8,8 @@ from bigtopic.types import Docs
 
 __all__ = ["csr", "frozen", "padded_prior", "scratch_rows"]
 
-LANES = 32  # scratch rows are multiples of this, so that a vectorised loop over a row leaves no scalar
-remainder
+# scratch rows are multiples of this, so that a vectorised loop over a row leaves no scalar remainder
+LANES = 32
 
 
 def frozen(array: np.ndarray, dtype: np.dtype | type) -> np.ndarray:

@@ -25,16 +25,15 @@ import numpy as np
 
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
-from bigtopic.evaluation.source import FLOOR, TopicSource, topics_of
+from bigtopic.evaluation.fold_in import fold_in, topic_rows, word_map
+from bigtopic.evaluation.source import TopicSource, topics_of
 from bigtopic.evaluation.streaming import over_blocks
 from bigtopic.evaluation.unigram import unigram
-from bigtopic.kernels import load
 from bigtopic.runtime.slices import make_docs
-from bigtopic.types import Block, Docs, Hyper, View
+from bigtopic.types import Block, Docs
 
 __all__ = ["LogPredictive", "log_predictive"]
 
-_ITERATIONS = 50
 _SLICE_ENTRIES = 1 << 16
 _SPLITS = ("token", "type")
 
@@ -142,7 +141,7 @@ def log_predictive(
     """
     _check(split, ratio, repeats)
     source = topics_of(model, vocabulary, doc_topic_prior)
-    id_map = _id_map(corpus, source)
+    id_map = word_map(corpus, source)
     base = _unigram_log(source, corpus, train)
     completion = _Completion(source, id_map, corpus.n_words, base, split, ratio, repeats, seed)
     pieces = list(over_blocks(completion, corpus, "scoring", client, n_threads))
@@ -185,7 +184,7 @@ class _Completion:
 
     def _slice(self, block: Block) -> _Scores:
         docs, axes = make_docs(block, self.n_words, self.id_map)
-        topic_words = _padded(self.source.gather(axes["word"]))
+        topic_words = topic_rows(self.source, axes["word"])
         base = (
             np.zeros((docs.n_words, 1)) if self.unigram_log is None else self.unigram_log[axes["word"], None]
         )
@@ -194,7 +193,7 @@ class _Completion:
             observed = self._observed(docs, repeat)
             held_out = docs.counts - observed
             held_out[np.repeat(_sums(docs.indptr, observed) == 0, np.diff(docs.indptr))] = 0
-            theta = _fold_in(_kept(docs, observed), topic_words, self.source)
+            theta = fold_in(_kept(docs, observed), topic_words, self.source)
             _held_out_log(docs, held_out, theta, topic_words, total)
             unigram_total += _sums(docs.indptr, held_out * base[docs.words, 0])
             held += _sums(docs.indptr, held_out)
@@ -212,14 +211,6 @@ class _Completion:
         seed = self.seed * 1_000_003 + repeat
         divide(docs.indptr, docs.counts, docs.rows, seed, self.ratio, observed)
         return observed
-
-
-def _fold_in(docs: Docs, topic_words: np.ndarray, source: TopicSource) -> np.ndarray:
-    """Topics of the documents given the words of the topics: (n_docs, n_components)."""
-    options = {"max_doc_update_iter": _ITERATIONS, "mean_change_tol": 0.0, "bound": False}
-    hyper = Hyper(np.asarray(source.doc_topic_prior, np.float64), source.n_components, options)
-    view = View({"topic_words": topic_words}, {})
-    return load("vb").run(docs, view, hyper, 0, None).doc_topics
 
 
 def _held_out_log(
@@ -244,20 +235,6 @@ def _sums(indptr: np.ndarray, values: np.ndarray) -> np.ndarray:
     if len(values):
         sums[lengths > 0] = np.add.reduceat(values.astype(np.float64), indptr[:-1][lengths > 0])
     return sums
-
-
-def _padded(topic_words: np.ndarray) -> np.ndarray:
-    """Columns of zeros up to a multiple of 16, as kernels take them."""
-    n_words, n_components = topic_words.shape
-    padded = np.zeros((n_words, -(-n_components // 16) * 16), np.float32)
-    padded[:, :n_components] = np.maximum(topic_words, FLOOR)
-    return padded
-
-
-def _id_map(corpus: Corpus, source: TopicSource) -> np.ndarray | None:
-    if corpus.vocabulary.fingerprint == source.vocabulary.fingerprint:
-        return None
-    return corpus.vocabulary.mapping_to(source.vocabulary)
 
 
 def _unigram_log(source: TopicSource, corpus: Corpus, train: Corpus | None) -> np.ndarray | None:

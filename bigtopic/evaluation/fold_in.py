@@ -1,0 +1,45 @@
+"""The topics of documents when the words of the topics are known: one inference for all models.
+
+Mean-field variational Bayes with point estimates of the topics (the kernel `vb` with a mean view).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bigtopic.corpus.store import Corpus
+from bigtopic.evaluation.source import FLOOR, TopicSource
+from bigtopic.kernels import load
+from bigtopic.types import Docs, Hyper, View
+
+__all__ = ["fold_in", "topic_rows", "word_map"]
+
+
+def fold_in(
+    docs: Docs, topic_words: np.ndarray, source: TopicSource, max_iter: int = 50, tolerance: float = 0.0
+) -> np.ndarray:
+    """Posterior mean of the topics of each document, float32 (n_docs, n_components).
+
+    Parameters
+    ----------
+    docs : word ids are rows of `topic_words`
+    topic_words : from `topic_rows`
+    max_iter, tolerance : iterations, and the mean change of the Dirichlet parameters below which they end (0: never)
+    """
+    options = {"max_doc_update_iter": max_iter, "mean_change_tol": tolerance, "bound": False}
+    hyper = Hyper(np.asarray(source.doc_topic_prior, np.float64), source.n_components, options)
+    return load("vb").run(docs, View({"topic_words": topic_words}, {}), hyper, 0, None).doc_topics
+
+
+def topic_rows(source: TopicSource, ids: np.ndarray) -> np.ndarray:
+    """p(word | topic) of these words, no smaller than 1e-10, with columns of zeros up to a multiple of 16."""
+    padded = np.zeros((len(ids), -(-source.n_components // 16) * 16), np.float32)
+    padded[:, : source.n_components] = np.maximum(source.gather(ids), FLOOR)
+    return padded
+
+
+def word_map(corpus: Corpus, source: TopicSource) -> np.ndarray | None:
+    """The model's id of each word of the corpus, int32 (n_words,), -1 unknown; None when they agree."""
+    if corpus.vocabulary.fingerprint == source.vocabulary.fingerprint:
+        return None
+    return corpus.vocabulary.mapping_to(source.vocabulary)

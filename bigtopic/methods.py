@@ -3,8 +3,10 @@ takes to add one."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from types import ModuleType
 from typing import Any
 
 from bigtopic.errors import SettingError
@@ -35,8 +37,8 @@ class Method:
     max_iter : passes over the corpus
     tol : stop when a pass changes less than this (see `LDA`); 0 never
     doc_topic_prior, topic_word_prior : None for 1 / n_components
-    init : how the statistics begin, {array: (distribution, total tokens)}: "gamma" is Gamma(100, 0.01) per entry,
-        "uniform" is Uniform(0, 1); the second is None for entries as drawn, or a share of the corpus' tokens to scale to
+    init : how the statistics begin, {array: (distribution, share)}: "gamma" is Gamma(100, 0.01) per entry, "uniform"
+        is Uniform(0, 1); the share is None for entries as drawn, or that of the corpus' tokens to scale them to
     options : settings of the kernel that differ from its defaults
     summary, paper : for the table
     """
@@ -249,3 +251,13 @@ def _row(method: Method) -> dict[str, Any]:
         "summary": method.summary,
         "paper": method.paper,
     }
+
+
+class _CallableModule(ModuleType):
+    """`bigtopic.methods()` is the table although importing this file binds `bigtopic.methods` to the file."""
+
+    def __call__(self) -> MethodTable:
+        return methods()
+
+
+sys.modules[__name__].__class__ = _CallableModule

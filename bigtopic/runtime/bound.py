@@ -1,4 +1,4 @@
-"""The part of the variational bound that belongs to the global params (algorithm of Hoffman et al. 2013, equation 11)."""
+"""The part of the variational bound that belongs to the global params (Hoffman et al. 2013, equation 11)."""
 
 from __future__ import annotations
 

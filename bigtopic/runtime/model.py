@@ -45,7 +45,7 @@ class TopicModel:
     doc_topic_prior: np.ndarray
     options: dict[str, Any]
     seed: int = 0
-    cursor: Cursor = Cursor()
+    cursor: Cursor = field(default_factory=Cursor)
     text: dict[str, Any] | None = None
     history: list[dict[str, Any]] = field(default_factory=list)
 

@@ -1,9 +1,9 @@
 """Adding statistics along a fixed tree, so that no executor can change a sum.
 
-Slices are numbered 0, 1, ... inside a round. Sixteen consecutive slices form a complete binary subtree; 64 subtrees are
-added from left to right and make a window; windows are added from left to right. A task may merge a complete subtree, or
-a graph a complete window, and hand over the result: the sums are the same to the last bit. Adding from left to right
-bounds the memory: two running sums and at most four pending ones.
+Slices are numbered 0, 1, ... inside a round. Sixteen consecutive slices form a complete binary subtree; 64 subtrees
+are added from left to right and make a window; windows are added from left to right. A task may merge a complete
+subtree, or a graph a complete window, and hand over the result: the sums are the same to the last bit. Adding from left
+to right bounds the memory: two running sums and at most four pending ones.
 """
 
 from __future__ import annotations

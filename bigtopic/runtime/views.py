@@ -3,8 +3,8 @@
 None costs more than the rows asked for.
 
 * mean: weights / totals, the posterior mean of a topic's word probabilities, at least 1e-12.
-* expected_log: exp(psi(w_k) - psi(total_k)) times a factor per row that makes the row's largest entry 1. Responsibilities
-  do not depend on the factor; its logarithm is given as "<name>:shift" for kernels that compute a bound.
+* expected_log: exp(psi(w_k) - psi(total_k)) times a factor per row that makes the row's largest entry 1.
+  Responsibilities do not depend on the factor; its logarithm is "<name>:shift", for kernels that compute a bound.
 * counts: the weights themselves.
 
 For an array whose rows sum to one over the components (an author's topics) the total is the row's own.

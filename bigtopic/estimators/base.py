@@ -1,0 +1,63 @@
+"""scikit-learn's estimator contract, without scikit-learn."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from bigtopic.errors import SettingError
+
+__all__ = ["Estimator"]
+
+
+class Estimator:
+    """Parameters by name: a constructor that only stores, `get_params`, `set_params`, a readable `repr`."""
+
+    @classmethod
+    def _names(cls) -> list[str]:
+        return [name for name in inspect.signature(cls).parameters if name != "self"]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The constructor's arguments by name."""
+        return {name: getattr(self, name) for name in self._names()}
+
+    def set_params(self, **params: Any) -> Any:
+        """Change arguments of the constructor.
+
+        Raises
+        ------
+        SettingError
+            For a name the constructor does not have.
+        """
+        known = self._names()
+        for name, value in params.items():
+            if name not in known:
+                raise SettingError(
+                    f"{type(self).__name__} has no parameter {name!r}; it has: {', '.join(sorted(known))}"
+                )
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        signature = inspect.signature(type(self)).parameters
+        shown = [
+            f"{name}={value!r}"
+            for name, value in self.get_params().items()
+            if not _same(value, signature[name].default)
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def __sklearn_tags__(self) -> Any:
+        """Asked for by scikit-learn only, which is then there."""
+        from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
+
+        return Tags(
+            estimator_type=None,
+            target_tags=TargetTags(required=False),
+            transformer_tags=TransformerTags(),
+            input_tags=InputTags(sparse=True, positive_only=True),
+        )
+
+
+def _same(value: Any, default: Any) -> bool:
+    return value is default or (isinstance(value, int | float | str | tuple) and value == default)

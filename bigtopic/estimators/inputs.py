@@ -1,0 +1,86 @@
+"""What may be given to `fit` and `transform`: a corpus, the path of one, a matrix, or texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.memory import from_matrix
+from bigtopic.corpus.store import Corpus, open_corpus
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.errors import ModelError, SettingError
+
+__all__ = ["as_corpus"]
+
+
+def as_corpus(data: Any, *, shuffle: bool, seed: int = 0, text: Any = None) -> Corpus:
+    """The corpus a user means.
+
+    Parameters
+    ----------
+    data : a `Corpus`; the path or URL of one; a scipy or NumPy matrix or a pandas DataFrame (n_docs, n_words); or an
+        iterable of texts
+    shuffle : whether documents that are not stored yet are put in hashed order
+    seed : of that order
+    text : settings of the tokeniser for texts, or None for the defaults
+
+    Raises
+    ------
+    SettingError
+        When it is none of these.
+    """
+    if isinstance(data, Corpus):
+        return data
+    if isinstance(data, str | PathLike):
+        return open_corpus(data)
+    if hasattr(data, "columns") and hasattr(data, "to_numpy"):
+        names = [str(name) for name in data.columns]
+        return from_matrix(data.to_numpy(), names, shuffle=shuffle, seed=seed)
+    if hasattr(data, "shape") and len(data.shape) == 2:
+        return from_matrix(data, shuffle=shuffle, seed=seed)
+    if isinstance(data, Iterable):
+        return _from_texts(list(data), shuffle, seed, text)
+    raise SettingError(
+        f"documents: {type(data).__name__} is not a corpus; give a bigtopic corpus or its path, a matrix of counts, "
+        "or a list of texts"
+    )
+
+
+def _from_texts(texts: list[Any], shuffle: bool, seed: int, text: Any) -> Corpus:
+    from scipy.sparse import csr_matrix
+
+    from bigtopic.corpus.tokenizer import TextSettings, Tokenizer
+
+    if not all(isinstance(item, str) for item in texts):
+        odd = next(type(item).__name__ for item in texts if not isinstance(item, str))
+        raise SettingError(
+            f"documents: a list must hold texts, found {odd}; use bigtopic.ingest for tokens, counters or records"
+        )
+    settings = TextSettings() if text is None else TextSettings.from_dict(text)
+    missing = [
+        name
+        for name in ("tokenizer", "token_filter")
+        if text and text.get(name) and not _callable(settings, name)
+    ]
+    if missing:
+        raise ModelError(
+            f"the model's texts were split by a {missing[0]} of yours ({text[missing[0]]}), which is not stored; "
+            f"ingest the texts with it (bigtopic.ingest(texts, store, {missing[0]}=...)) and give that corpus"
+        )
+    raw = Tokenizer(settings).counts(texts)
+    words = raw.vocabulary or []
+    matrix = csr_matrix((raw.counts, raw.words, raw.indptr), shape=(len(texts), max(1, len(words))))
+    vocabulary = Vocabulary(words or ["\N{EMPTY SET}"])
+    return from_matrix(matrix, vocabulary, shuffle=shuffle, seed=seed)
+
+
+def _callable(settings: Any, name: str) -> bool:
+    return callable(getattr(settings, name, None))
+
+
+def in_source_order(rows: np.ndarray) -> np.ndarray:
+    """Positions that put stored documents into the order of their source."""
+    return np.argsort(rows, kind="stable")

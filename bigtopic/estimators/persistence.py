@@ -1,0 +1,53 @@
+"""Saving and loading estimators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bigtopic.errors import ModelError
+from bigtopic.runtime import model_store
+
+__all__ = ["load_model", "save_model"]
+
+
+def save_model(estimator: Any, url: Any) -> None:
+    """Write a fitted estimator: its params, and those of its arguments that JSON can hold."""
+    params = {name: value for name, value in estimator.get_params().items() if _is_plain(value)}
+    fitted = {"n_docs_seen": estimator.n_docs_seen_, "n_iter": estimator.n_iter_}
+    model_store.save(
+        estimator._fitted(), url, {"estimator": type(estimator).__name__, "params": params, **fitted}
+    )
+
+
+def load_model(url: Any) -> Any:
+    """The estimator stored at a path or URL.
+
+    Raises
+    ------
+    ModelError
+        When there is none, it is damaged, or its format is newer than this version reads.
+    """
+    from bigtopic.estimators.lda import LDA
+
+    model, extra = model_store.load(url)
+    kinds = {"LDA": LDA}
+    name = extra.get("estimator", "LDA")
+    if name not in kinds:
+        raise ModelError(
+            f"the model at {url} is of kind {name!r}, which this version of bigtopic does not know"
+        )
+    estimator = kinds[name](**extra.get("params", {}))
+    estimator._model = model
+    estimator.n_docs_seen_ = extra.get("n_docs_seen", 0)
+    estimator.n_iter_ = extra.get("n_iter", 0)
+    return estimator
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, np.generic | np.ndarray):
+        return False
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _is_plain(item) for key, item in value.items())
+    return value is None or isinstance(value, bool | int | float | str)

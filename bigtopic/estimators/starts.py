@@ -1,0 +1,170 @@
+"""How a fit begins: settings checked, documents held out, topics taken from another model, words added."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.store import Corpus
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.errors import InputError, SettingError, VocabularyMismatch
+from bigtopic.runtime.model import TopicModel
+
+__all__ = ["Largest", "begin_with", "check_corpus", "check_settings", "grow", "held_out"]
+
+ORDERS = ("shuffled", "stored")
+
+
+def check_settings(estimator: Any) -> None:
+    """Refuse what cannot be meant, before anything is computed.
+
+    Raises
+    ------
+    SettingError
+        Naming the argument, the value found and what is allowed.
+    """
+    for name in (
+        "n_components",
+        "batch_size",
+        "max_iter",
+        "slice_size",
+        "evaluate_every",
+        "patience",
+        "n_threads",
+    ):
+        _whole(name, getattr(estimator, name), optional=name != "n_components")
+    for name in ("max_time", "total_samples"):
+        _number(name, getattr(estimator, name), above=0)
+    _number("tol", estimator.tol, least=0)
+    _number("mean_change_tol", estimator.mean_change_tol, least=0)
+    _whole("max_doc_update_iter", estimator.max_doc_update_iter, optional=True)
+    if estimator.order not in ORDERS:
+        raise SettingError(f"order={estimator.order!r}: must be one of {', '.join(map(repr, ORDERS))}")
+    if estimator.validation is None and (
+        estimator.patience is not None or estimator.evaluate_every is not None
+    ):
+        raise SettingError(
+            "patience and evaluate_every need validation=: held-out documents, or a share of them"
+        )
+
+
+def _whole(name: str, value: Any, optional: bool) -> None:
+    if value is None and optional:
+        return
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise SettingError(
+            f"{name}={value!r}: must be a whole number, 1 or more{' (or None)' if optional else ''}"
+        )
+
+
+def _number(name: str, value: Any, *, above: float | None = None, least: float | None = None) -> None:
+    if value is None:
+        return
+    good = isinstance(value, int | float | np.number) and not isinstance(value, bool) and np.isfinite(value)
+    if not good or (above is not None and value <= above) or (least is not None and value < least):
+        bound = f"above {above}" if above is not None else f"at least {least}"
+        raise SettingError(f"{name}={value!r}: must be a number, {bound} (or None)")
+
+
+def check_corpus(corpus: Corpus) -> None:
+    """Refuse a corpus without tokens.
+
+    Raises
+    ------
+    InputError
+    """
+    if corpus.n_docs == 0 or corpus.n_words == 0 or corpus.nnz == 0:
+        raise InputError(
+            f"there is nothing to learn from: {corpus.n_docs} documents, {corpus.n_words} words, {corpus.nnz} entries; "
+            "check the source, and limits such as min_df and stop_words"
+        )
+
+
+def held_out(validation: Any, corpus: Corpus, seed: int) -> tuple[Corpus, Corpus | None]:
+    """Training and validation documents: those given, or a share of the corpus."""
+    if validation is None:
+        return corpus, None
+    if isinstance(validation, int | float) and not isinstance(validation, bool):
+        return corpus.split(test_size=validation, seed=seed)
+    from bigtopic.estimators.inputs import as_corpus
+
+    return corpus, as_corpus(validation, shuffle=False, text=corpus.text_settings)
+
+
+def begin_with(model: TopicModel, other: Any, n_tokens: float) -> None:
+    """Give a new model the topics of another, matched by word; words the other lacks begin with the prior alone.
+
+    Raises
+    ------
+    SettingError
+        When the number of topics differs.
+    VocabularyMismatch
+        When no word is shared.
+    """
+    from bigtopic.estimators.persistence import load_model
+    from bigtopic.evaluation.source import topics_of
+
+    source = topics_of(load_model(other) if isinstance(other, str | PathLike) else other)
+    array = model.topic_words
+    if source.n_components != model.n_components:
+        raise SettingError(
+            f"init has {source.n_components} topics, but n_components is {model.n_components}; make them equal"
+        )
+    ids = _places(model.vocabulary, source.vocabulary)
+    known = np.flatnonzero(ids >= 0)
+    if not len(known):
+        raise VocabularyMismatch("init shares no word with this corpus")
+    # As many tokens as the corpus has, evenly: schedules then weigh it like a first look at the whole corpus.
+    scale = n_tokens / model.n_components
+    array.raw[:] = 0
+    array.raw[known, : model.n_components] = source.gather(ids[known]) * scale
+    array.scale[:] = 1.0
+    array.fold()
+
+
+def _places(words: Vocabulary, others: Vocabulary) -> np.ndarray:
+    """For each word its id among the others, -1 where they lack it."""
+    return words.mapping_to(others)
+
+
+def grow(model: TopicModel, vocabulary: Vocabulary) -> None:
+    """Append the words of a vocabulary that the model does not know.
+
+    Raises
+    ------
+    VocabularyMismatch
+        When words have no names and the widths differ.
+    """
+    mapping = model.word_map(vocabulary)
+    if mapping is None or not (mapping < 0).any():
+        return
+    assert vocabulary.words is not None
+    model.vocabulary = model.vocabulary.extended(vocabulary.words[mapping < 0].tolist())
+    for array in model.params.arrays.values():
+        if array.axis == "word":
+            array.grow(len(model.vocabulary))
+
+
+class Largest:
+    """The n largest entries of each column, over blocks of rows; ties go to the earlier row."""
+
+    def __init__(self, n_columns: int, n: int) -> None:
+        self._n = n
+        self._positions = np.zeros((0, n_columns), np.int64)
+        self._values = np.zeros((0, n_columns))
+
+    def add(self, positions: np.ndarray, values: np.ndarray) -> None:
+        """Rows `positions` (n,), ascending, with `values` (n, n_columns)."""
+        tiled = np.broadcast_to(positions[:, None], values.shape)
+        values = np.concatenate([self._values, values])
+        positions = np.concatenate([self._positions, tiled])
+        best = np.argsort(-values, axis=0, kind="stable")[: self._n]
+        self._values = np.take_along_axis(values, best, 0)
+        self._positions = np.take_along_axis(positions, best, 0)
+
+    def result(self) -> list[list[tuple[int, float]]]:
+        """Per column [(position, value), ...], largest first."""
+        pairs = zip(self._positions.T.tolist(), self._values.T.tolist(), strict=True)
+        return [list(zip(p, v, strict=True)) for p, v in pairs]

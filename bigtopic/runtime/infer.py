@@ -1,0 +1,106 @@
+"""Topics of documents under a fixed model, streamed: the training kernel, slice by slice, on threads or Dask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bigtopic.runtime import cluster, sharing
+from bigtopic.runtime.estep import Work, run_kernel
+from bigtopic.runtime.model import TopicModel
+from bigtopic.runtime.params import LazyArray, Overlay
+from bigtopic.runtime.reading import UnitReader
+from bigtopic.runtime.slices import SUBTREE, Plan, SliceRef
+
+__all__ = ["Inferred", "infer", "unknown_share"]
+
+INFER_SEED = 0x5EED
+
+
+@dataclass(frozen=True)
+class Inferred:
+    """Topics of consecutive documents, in stored order.
+
+    rows : int64 (n_docs,), source rows; doc_topics : float32 (n_docs, n_components), rows sum to 1
+    n_tokens : float64 (n_docs,), tokens the model knows
+    """
+
+    rows: np.ndarray
+    doc_topics: np.ndarray
+    n_tokens: np.ndarray
+
+
+@dataclass(frozen=True)
+class _Context:
+    parts: Any
+    work: Work
+
+
+def infer(
+    model: TopicModel, corpus: Any, *, client: Any = None, n_threads: int | None = None
+) -> Iterator[Inferred]:
+    """Topics of every document of a corpus, in stored order, a million entries at a time.
+
+    The same for any number of workers; random kernels draw by the documents' source rows.
+    """
+    kernel = model.method.load_kernel()
+    work = Work(
+        kernel,
+        model.hyper(),
+        len(corpus.vocabulary),
+        corpus.n_authors,
+        model.word_map(corpus.vocabulary),
+    )
+    plan = Plan(
+        [p.n_docs for p in corpus.parts], corpus.nnz / max(1, corpus.n_docs), None, None, shuffled=False
+    )
+    slices = next(plan.rounds(0)).slices if plan.n_docs else ()
+    context: Any = _Context(corpus.parts, work)
+    arrays: Any = model.params.arrays
+    if client is not None:
+        context = client.scatter(context, hash=False)
+        if cluster.on_one_host(client):
+            arrays = sharing.publish(arrays)
+        else:
+            arrays = client.scatter(arrays, hash=False)
+    groups = [slices[i : i + SUBTREE] for i in range(0, len(slices), SUBTREE)]
+    if client is None and len(groups) < 4 * (n_threads or 2):
+        groups = [(ref,) for ref in slices]  # a small corpus still keeps every thread busy
+    items = ((context, group, arrays) for group in groups)
+    try:
+        yield from cluster.bounded_map(
+            _infer_group, items, client=client, n_threads=n_threads or cluster.default_threads()
+        )
+    finally:
+        if isinstance(arrays, sharing.MappedArrays):
+            arrays.remove()
+
+
+def _infer_group(item: tuple[_Context, tuple[SliceRef, ...], Mapping[str, LazyArray | Overlay]]) -> Inferred:
+    context, slices, shared = item
+    arrays = sharing.load_arrays(shared)
+    reader = UnitReader(context.parts, ahead=0)
+    rows, topics, tokens = [], [], []
+    for ref in slices:
+        # Units may be larger than what is asked for here; read exactly the slice's own range when it stands alone.
+        own = ref if len(slices) > 1 else SliceRef(ref.part, ref.start, ref.stop, ref.start, ref.stop)
+        block = reader.block(own)
+        result, _, _ = run_kernel(block, arrays, context.work, INFER_SEED)
+        rows.append(block.rows)
+        topics.append(result.doc_topics)
+        sums = np.concatenate([[0.0], np.cumsum(block.counts, dtype=np.float64)])
+        tokens.append(sums[block.indptr[1:]] - sums[block.indptr[:-1]])
+    return Inferred(np.concatenate(rows), np.concatenate(topics), np.concatenate(tokens))
+
+
+def unknown_share(model: TopicModel, corpus: Any) -> float:
+    """Share of the corpus' tokens whose words the model does not know, by the vocabulary's frequencies."""
+    mapping = model.word_map(corpus.vocabulary)
+    frequency = corpus.vocabulary.frequency
+    if mapping is None or frequency is None:
+        return 0.0
+    total = float(np.sum(frequency))
+    return float(np.sum(frequency[mapping < 0])) / total if total > 0 else 0.0

@@ -1,0 +1,200 @@
+"""Models on disk: Zarr arrays and JSON, nothing pickled, written so that a killed process leaves the old or the new.
+
+```
+model.zarr/                 zarr.json: attributes["bigtopic-model"] is the description, replaced in one write, last
+  state-<id>/               words, doc_topic_prior, and for each array of the params raw, scale, prior, sums
+```
+The raw statistics are kept with their scale, so a model that is loaded goes on to the same bits.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, fields
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+
+from bigtopic import errors
+from bigtopic.corpus.storage import Place, zarr_store
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.methods import Method, get
+from bigtopic.runtime.model import TopicModel
+from bigtopic.runtime.params import LazyArray, Params
+from bigtopic.runtime.rounds import Cursor
+
+__all__ = ["load", "save"]
+
+FORMAT = "bigtopic-model"
+VERSION = 1
+CHUNK_BYTES = 1 << 24
+
+
+def save(model: TopicModel, url: Any, extra: dict[str, Any] | None = None) -> None:
+    """Write a model, replacing the one that is there.
+
+    Parameters
+    ----------
+    extra : JSON for whoever saves, given back by `load`
+
+    Raises
+    ------
+    CorpusExists
+        When something that is not a model is at `url`.
+    """
+    import zarr
+
+    place = Place.of(url)
+    old = _description(place) if place.exists() else None
+    if place.exists() and old is None and place.names():
+        raise errors.CorpusExists(f"{place.url} exists and is not a bigtopic model; choose another path")
+    root = zarr.open_group(zarr_store(place), mode="a", use_consolidated=False)
+    name = f"state-{uuid4().hex[:12]}"
+    try:
+        _write_arrays(root.create_group(name), model)
+        (place / name).sync()
+        root.update_attributes({FORMAT: _describe(model, name, extra)})
+        (place / "zarr.json").sync()
+    except BaseException:
+        (place / name).remove()
+        if old is None and not [n for n in place.names() if n != "zarr.json"]:
+            place.remove()
+        raise
+    for entry in place.names():
+        if entry.startswith("state-") and entry != name:
+            (place / entry).remove()
+
+
+def load(url: Any) -> tuple[TopicModel, dict[str, Any]]:
+    """The model at `url`, and the `extra` it was saved with.
+
+    Raises
+    ------
+    ModelError
+        When there is no model, or it is of a newer format, or an array is missing or damaged.
+    """
+    import zarr
+
+    place = Place.of(url)
+    description = _description(place)
+    if description is None:
+        raise errors.ModelError(f"there is no bigtopic model at {place.url}")
+    if description["version"] > VERSION:
+        raise errors.ModelError(
+            f"the model at {place.url} has format version {description['version']}, this version of bigtopic reads up "
+            f"to {VERSION}; upgrade bigtopic"
+        )
+    try:
+        group = zarr.open_group(zarr_store(place / description["state"], read_only=True), mode="r")
+        return _rebuild(group, description), description["extra"]
+    except (KeyError, FileNotFoundError, RuntimeError, ValueError) as error:
+        if isinstance(error, errors.BigtopicError):
+            raise
+        raise errors.ModelError(f"the model at {place.url} is damaged: {error}") from error
+
+
+def _description(place: Place) -> dict[str, Any] | None:
+    try:
+        document = json.loads((place / "zarr.json").read())
+        return document["attributes"][FORMAT]
+    except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _describe(model: TopicModel, state: str, extra: dict[str, Any] | None) -> dict[str, Any]:
+    arrays = {
+        name: {"axis": a.axis, "n_components": a.n_components, "normalised_over": a.normalised_over}
+        for name, a in model.params.arrays.items()
+    }
+    return {
+        "version": VERSION,
+        "state": state,
+        "method": model.method.name,
+        "schemes": {name: asdict(scheme) for name, scheme in model.method.schemes.items()},  # type: ignore[call-overload]
+        "options": model.options,
+        "seed": model.seed,
+        "cursor": asdict(model.cursor),
+        "text": model.text,
+        "history": model.history,
+        "arrays": arrays,
+        "named": model.vocabulary.named,
+        "n_words": len(model.vocabulary),
+        "fingerprint": model.vocabulary.fingerprint,
+        "extra": extra or {},
+    }
+
+
+def _write_arrays(group: Any, model: TopicModel) -> None:
+    _put(group, "doc_topic_prior", model.doc_topic_prior)
+    if model.vocabulary.named:
+        words = model.vocabulary.words
+        assert words is not None
+        data = "\n".join(json.dumps(word) for word in words.tolist()).encode()
+        _put(group, "words", np.frombuffer(data, np.uint8))
+    for name, array in model.params.arrays.items():
+        own = group.create_group(name)
+        for part in ("raw", "scale", "prior", "sums"):
+            _put(own, part, getattr(array, part))
+
+
+def _put(group: Any, name: str, values: np.ndarray) -> None:
+    from zarr.codecs import BloscCodec, Crc32cCodec
+
+    row_bytes = max(1, values.dtype.itemsize * int(np.prod(values.shape[1:], dtype=np.int64)))
+    rows = max(1, min(max(1, len(values)), CHUNK_BYTES // row_bytes))
+    array = group.create_array(
+        name,
+        shape=values.shape,
+        dtype=values.dtype,
+        chunks=(rows, *values.shape[1:]),
+        compressors=[BloscCodec(cname="zstd", clevel=3, shuffle="shuffle"), Crc32cCodec()],
+        fill_value=np.nan if values.dtype.kind == "f" else 0,
+        config={"write_empty_chunks": True},
+    )
+    array[...] = values
+
+
+def _rebuild(group: Any, description: dict[str, Any]) -> TopicModel:
+    arrays = {}
+    for name, about in description["arrays"].items():
+        parts = {part: _get(group, f"{name}/{part}") for part in ("raw", "scale", "prior", "sums")}
+        arrays[name] = LazyArray(**parts, **about)
+    words = None
+    if description["named"]:
+        data = _get(group, "words").tobytes().decode()
+        words = [json.loads(line) for line in data.split("\n")]
+    vocabulary = Vocabulary(words, description["n_words"])
+    if vocabulary.fingerprint != description["fingerprint"]:
+        raise errors.ModelError("the stored words do not match their fingerprint")
+    return TopicModel(
+        _method(description),
+        Params(arrays),
+        vocabulary,
+        _get(group, "doc_topic_prior"),
+        description["options"],
+        description["seed"],
+        Cursor(**description["cursor"]),
+        description["text"],
+        description["history"],
+    )
+
+
+def _get(group: Any, name: str) -> np.ndarray:
+    values = np.ascontiguousarray(group[name][...])
+    if values.dtype.kind == "f" and np.isnan(values).any():
+        raise errors.ModelError(f"array {name} has missing chunks")
+    return values
+
+
+def _method(description: dict[str, Any]) -> Method:
+    """The method by name, with the schedule it was saved with."""
+    from dataclasses import replace
+
+    method = get(description["method"])
+    schemes = {}
+    for name, scheme in method.schemes.items():
+        known = {f.name for f in fields(scheme)}  # type: ignore[arg-type]
+        saved = {k: v for k, v in description["schemes"].get(name, {}).items() if k in known}
+        schemes[name] = replace(scheme, **saved)  # type: ignore[type-var]
+    return replace(method, schemes=schemes)

@@ -22,7 +22,7 @@ class BigtopicError(Exception):
 
 
 class InputError(BigtopicError, ValueError):
-    """A source (file, matrix, iterable) holds something that cannot be a corpus; names the file and line or document."""
+    """A source (file, matrix, iterable) holds what cannot be a corpus; names the file and line or document."""
 
 
 class SettingError(BigtopicError, ValueError):

@@ -220,8 +220,13 @@ class MutableArray(Protocol):
     """One array of the params as a scheme may touch it. Nothing else is offered, so that growth, memory-mapping
     and sharding need no other interface. `weights = prior + statistics`; a scheme moves the statistics."""
 
-    n_columns: int
-    n_rows: int
+    @property
+    def n_columns(self) -> int:
+        """Columns, padding included."""
+
+    @property
+    def n_rows(self) -> int:
+        """Size of the axis."""
 
     def gather(self, ids: np.ndarray | None) -> np.ndarray:
         """Weights of these rows, prior included: (len(ids), n_columns)."""

@@ -47,7 +47,8 @@ class LDA(Estimator):
     total_samples : documents of the stream when `partial_fit` sees parts of it; None for those seen so far
     init : begin with the topics of another model (an estimator, the path of a model, a scikit-learn or gensim model,
         or an array (n_components, n_words)), matched by word; None for random ones
-    random_state : seed; the same seed gives the same topics, to the last bit, for any number of workers. None draws one
+    random_state : seed; the same seed gives the same topics, to the last bit, for any number of workers. None draws
+        one
     order : "shuffled", or "stored" to follow the order of the store
     slice_size : documents of one kernel call; None for the method's
     validation : held-out documents (a corpus or matrix), or a share of the corpus, to score while learning

@@ -107,17 +107,26 @@ def _module(format: str) -> ModuleType:
 
 def _open(source: Any, format: str | None, options: Options) -> Reader:
     if format is not None:
-        module = _module(format)
-        if hasattr(module, "accepts"):
-            return module.open_reader(source, options)
-        paths = [source] if isinstance(source, (str, Path)) else list(source)
-        return module.open_reader(_forced(module, paths, options), options)
+        return _open_forced(_module(format), source, format, options)
     paths = _paths(source)
     if paths is None:
         return _open_object(source, options)
-    if len(paths) == 1 and is_local_directory(str(paths[0])):
-        return _open_folder(str(paths[0]), options)
+    if len(paths) == 1 and (is_local_directory(str(paths[0])) or str(paths[0]).rstrip("/").endswith(".zarr")):
+        return _open_folder(str(paths[0]).rstrip("/"), options)
     return _open_files(expand(paths, options.storage_options), options)
+
+
+def _open_forced(module: ModuleType, source: Any, format: str, options: Options) -> Reader:
+    paths = [source] if isinstance(source, (str, Path)) else source
+    named = (
+        isinstance(paths, (list, tuple)) and paths and all(isinstance(path, (str, Path)) for path in paths)
+    )
+    if named and hasattr(module, "match"):
+        return module.open_reader(_forced(module, list(paths), options), options)
+    if hasattr(module, "accepts") and module.accepts(source):
+        return module.open_reader(source, options)
+    wanted = "the path of a file" if hasattr(module, "match") else "an object of that kind"
+    raise InputError(f"format={format!r} needs {wanted}, found {type(source).__name__}")
 
 
 def _forced(module: ModuleType, paths: list[Any], options: Options) -> list[File]:
@@ -146,9 +155,13 @@ def _paths(source: Any) -> list[Any] | None:
 
 
 def _names_file(text: str) -> bool:
-    if len(text) > 4096 or any(c.isspace() for c in text.split("://")[0]) and not Path(text[:255]).exists():
+    """Whether a string is a path that exists, a URL, or a glob, rather than a text."""
+    try:
+        if Path(text).exists():
+            return True
+    except (OSError, ValueError):  # too long for a name, or a zero byte in it
         return False
-    return "://" in text or any(c in text for c in "*?") and "/" in text or Path(text).exists()
+    return len(text.split()) == 1 and ("://" in text or any(c in text for c in "*?["))
 
 
 def _open_object(source: Any, options: Options) -> Reader:
@@ -163,10 +176,13 @@ def _open_object(source: Any, options: Options) -> Reader:
 
 
 def _open_folder(path: str, options: Options) -> Reader:
+    folder = File(path, options.storage_options)
     for name in FORMATS:
         module = _module(name)
-        if getattr(module, "opens_folders", False) and module.match(File(path)) > 0:
-            return module.open_reader([File(path)], options)
+        if getattr(module, "opens_folders", False) and module.match(folder) > 0:
+            return module.open_reader([folder], options)
+    if not is_local_directory(path):
+        raise InputError(f"{path} does not exist; check the path")
     files = _files_of(path)
     formats = {_recognise(file).__name__ for file in files[:20]}
     if len(formats) == 1 and not formats & {FORMATS["text"]}:

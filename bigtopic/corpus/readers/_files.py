@@ -224,9 +224,9 @@ def expand(sources: Iterable[Any], options: Mapping[str, Any] | None = None) -> 
 
 def _glob(pattern: str, options: Mapping[str, Any] | None) -> list[str]:
     if "://" not in pattern:
-        import glob
+        from glob import glob
 
-        return sorted(path for path in glob.glob(pattern, recursive=True) if Path(path).is_file())
+        return sorted(path for path in glob(pattern, recursive=True) if Path(path).is_file())
     system, path = _file_system(File(pattern, options))
     return sorted(system.unstrip_protocol(name) for name in system.glob(path))
 

@@ -227,20 +227,16 @@ def parse_pairs(buffer, base, n_words, check_head, weights, indptr, words, count
     while at < n:
         line = at
         at = _skip_space(buffer, at)
-        if at < n and buffer[at] == 35:  # a line of comment
+        if _ends_line(buffer, at) or buffer[at] == 35:  # a blank line or a comment
             while not _ends_line(buffer, at):
                 at += 1
             at += 1
             continue
-        if at >= n:
-            break
-        heads[docs] = 0.0
-        if buffer[at] != 10:
-            head, end = _number(buffer, at)
-            if end == at:
-                return BAD_LINE, line, docs, nnz, zeros, order
-            heads[docs] = head
-            at = end
+        head, end = _number(buffer, at)
+        if end == at:
+            return BAD_LINE, line, docs, nnz, zeros, order
+        heads[docs] = head
+        at = end
         pairs = 0
         last_word = np.int64(-1)
         while True:

@@ -16,20 +16,26 @@ __all__ = ["LineStream", "decode", "lines_of"]
 
 @dataclass(frozen=True)
 class LineStream:
-    """Chunks of whole lines; `whole` counts the documents, `skip_blank` says whether blank lines are any."""
+    """Chunks of whole lines; `whole` counts the documents; where `skip` is given, blank lines
+    and those that begin with one of it are none."""
 
     file: File
     whole: bool = False
-    skip_blank: bool = False
+    skip: tuple[bytes, ...] | None = None
 
     def chunks(self) -> Iterator[Chunk]:
         for chunk in pieces(self.file, whole=self.whole):
             if not self.whole:
                 yield chunk
                 continue
-            lines = split_lines(chunk.data)
-            n_docs = sum(map(bool, map(bytes.strip, lines))) if self.skip_blank else len(lines)
+            n_docs = sum(map(self._is_document, split_lines(chunk.data)))
             yield replace(chunk, data=None if self.file.plain else chunk.data, n_docs=n_docs)
+
+    def _is_document(self, line: bytes) -> bool:
+        if self.skip is None:
+            return True
+        line = line.strip()
+        return bool(line) and not line.startswith(self.skip)
 
 
 def split_lines(data: bytes) -> list[bytes]:

@@ -106,7 +106,7 @@ def _check(
     name: str,
     first_row: int,
 ) -> None:
-    if len(words) and not (0 <= words.min() and words.max() < width):
+    if len(words) and not (words.min() >= 0 and words.max() < width):
         at = int(np.argmax((words < 0) | (words >= width)))
         problem, remedy = f"column {words[at]} of {width}", "the matrix is damaged; build it again"
     elif found := check_counts(values, weights):

@@ -66,7 +66,7 @@ class JsonLinesReader(DocumentReader):
     layout: Layout = field(default_factory=Layout)
 
     def streams(self) -> list[LineStream]:
-        return [LineStream(file, self.options.whole, skip_blank=True) for file in self.files]
+        return [LineStream(file, self.options.whole, skip=()) for file in self.files]
 
     def documents(self, chunk: Chunk) -> Documents:
         file = next(file for file in self.files if file.path == chunk.name)

@@ -23,8 +23,8 @@ def accepts(source: Any) -> bool:
     return sparse is not None and bool(sparse.issparse(source))
 
 
-def open_reader(source: Any, options: Options) -> MatrixReader:
-    name = "the matrix" if hasattr(source, "tocsr") else "the array"
+def open_reader(source: Any, options: Options, name: str = "") -> MatrixReader:
+    name = name or ("the matrix" if hasattr(source, "tocsr") else "the array")
     if source.ndim != 2:
         raise InputError(f"{name} has {source.ndim} dimensions; give two: documents x words")
     check_width(source.shape, options.vocabulary, name)

@@ -1,0 +1,191 @@
+"""AnnData: `.h5ad` files, `.zarr` groups, and objects in memory. X holds the counts, `obs_names` the documents' ids,
+`var_names` the words; the columns of `obs` are kept.
+
+CSR and dense X are read in runs of rows; CSC is read into memory, because its rows are scattered.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.raw import RawBlock
+from bigtopic.corpus.readers._assemble import author_csr, column
+from bigtopic.corpus.readers._files import File
+from bigtopic.corpus.readers._matrix import check_width, matrix_block, row_ranges
+from bigtopic.corpus.readers._records import AUTHORS, choose
+from bigtopic.corpus.readers.base import Chunk, Options
+from bigtopic.errors import InputError, require
+
+__all__ = ["accepts", "match", "open_reader", "opens_folders"]
+
+opens_folders = True
+
+
+def match(file: File) -> float:
+    """An HDF5 file, or a folder that is a Zarr group with AnnData's encoding."""
+    if _is_zarr(file):
+        return 1.0
+    if not file.remote and Path(file.path).is_dir():
+        return 0.0
+    return 1.0 if file.sample.startswith(b"\x89HDF\r\n\x1a\n") else 0.0
+
+
+def accepts(source: Any) -> bool:
+    return type(source).__module__.split(".")[0] == "anndata" and hasattr(source, "obs")
+
+
+def _is_zarr(file: File) -> bool:
+    if file.remote:
+        return file.path.rstrip("/").endswith(".zarr")
+    return any((Path(file.path) / name).exists() for name in ("zarr.json", ".zgroup"))
+
+
+def open_reader(source: Any, options: Options) -> AnnDataReader:
+    if accepts(source):
+        if source.isbacked:
+            return _open_stored(File(str(source.filename)), options)
+        return _reader("the AnnData object", source.X, None, source.obs, source.var_names, options)
+    if len(source) > 1:
+        raise InputError(
+            f"{source[1].path}: one AnnData store at a time can be read; ingest one and append the others"
+        )
+    return _open_stored(source[0], options)
+
+
+def _open_stored(file: File, options: Options) -> AnnDataReader:
+    read = require("anndata.io", "anndata").read_elem
+    with _group(file) as group:
+        if "bigtopic" in group.attrs:
+            raise InputError(f"{file.path} is a corpus already; open it with open_corpus")
+        if "X" not in group or "obs" not in group or "var" not in group:
+            raise InputError(f"{file.path} is not an AnnData store: it lacks X, obs or var")
+        obs, words = read(group["obs"]), read(group["var"]).index
+        x = group["X"]
+        kind = x.attrs.get("encoding-type")
+        if kind == "csr_matrix":
+            stored = _Stored(file, tuple(int(n) for n in x.attrs["shape"]), x["indptr"][:].astype(np.int64))
+            return _reader(file.path, stored, file, obs, words, options)
+        if kind == "csc_matrix":
+            return _reader(file.path, read(x).tocsr(), None, obs, words, options)
+        return _reader(file.path, _Stored(file, x.shape, None), file, obs, words, options)
+
+
+@contextlib.contextmanager
+def _group(file: File) -> Iterator[Any]:
+    if _is_zarr(file):
+        import zarr
+
+        options = dict(file.options) if file.options else None
+        yield zarr.open_group(file.path, mode="r", storage_options=options)
+        return
+    h5py = require("h5py", "anndata")
+    with file.open_raw() as raw:
+        try:
+            opened = h5py.File(raw if file.remote else file.path, "r")
+        except OSError as error:
+            raise InputError(f"{file.path} is damaged or cut short ({error}); get it again") from None
+        with opened:
+            yield opened
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """What a stream needs to know of an X that stays where it is."""
+
+    file: File
+    shape: tuple[int, int]
+    indptr: np.ndarray | None
+
+
+def _reader(name: str, x: Any, file: File | None, obs: Any, words: Any, options: Options) -> AnnDataReader:
+    if x is None:
+        raise InputError(f"{name} has no X; put the counts there (adata.X = adata.layers['counts'])")
+    vocabulary = options.vocabulary or [str(word) for word in words]
+    check_width(x.shape, vocabulary, f"X of {name}")
+    x = x.tocsr() if hasattr(x, "tocsr") else x
+    return AnnDataReader(AnnDataStream(name, x, obs, options), file, vocabulary, x.shape[0], options.weights)
+
+
+@dataclass(frozen=True)
+class AnnDataStream:
+    name: str
+    x: Any
+    obs: Any
+    options: Options
+
+    def chunks(self) -> Iterator[Chunk]:
+        stored = isinstance(self.x, _Stored)
+        indptr = getattr(self.x, "indptr", None)
+        names = list(self.obs.columns)
+        authors = choose(self.options.author_column, AUTHORS, names, "column of obs", self.name)
+        for start, stop in row_ranges(indptr, *self.x.shape):
+            ends = indptr[start : stop + 1] if stored and indptr is not None else None
+            data = (None if stored else self.x[start:stop], ends, self.obs.iloc[start:stop], authors)
+            n = stop - start
+            yield Chunk(f"X of {self.name}", n, start, stop, data, first_row=start, n_docs=n)
+
+
+@dataclass
+class AnnDataReader:
+    stream: AnnDataStream | None
+    file: File | None
+    vocabulary: list[str]
+    size: int
+    weights: bool = False
+    name: str = "anndata"
+    unit: str = "docs"
+
+    @property
+    def n_words(self) -> int:
+        return len(self.vocabulary)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "stream": None}
+
+    def streams(self) -> list[AnnDataStream]:
+        assert self.stream is not None
+        return [self.stream]
+
+    def parse(self, chunk: Chunk) -> RawBlock:
+        rows, indptr, obs, author_column = chunk.data
+        if rows is None:
+            rows = self._read(chunk, indptr)
+        block = matrix_block(rows, weights=self.weights, name=chunk.name, first_row=chunk.first_row or 0)
+        columns = {str(name): _column(obs[name]) for name in obs.columns if name != author_column}
+        block = replace(block, ids=[str(name) for name in obs.index], columns=columns)
+        if author_column is None:
+            return block
+        lists = [str(value).split(";") if isinstance(value, str) else value for value in obs[author_column]]
+        indptr, names, authors = author_csr(
+            [[n.strip() for n in v] if isinstance(v, list) else v for v in lists]
+        )
+        return replace(block, author_indptr=indptr, author_names=names, authors=authors)
+
+    def _read(self, chunk: Chunk, indptr: np.ndarray | None) -> Any:
+        """Rows `chunk.start:chunk.stop` from the store."""
+        assert self.file is not None
+        with _group(self.file) as group:
+            if indptr is None:
+                return np.asarray(group["X"][chunk.start : chunk.stop])
+            first, last = int(indptr[0]), int(indptr[-1])
+            x = group["X"]
+            data, indices = x["data"][first:last], x["indices"][first:last]
+        from scipy.sparse import csr_array
+
+        return csr_array(
+            (data, indices, indptr - first), shape=(chunk.stop - chunk.start, self.n_words), copy=False
+        )
+
+
+def _column(values: Any) -> np.ndarray:
+    """A column of obs; categories become their labels."""
+    array = values.to_numpy()
+    return column(
+        array if array.dtype.kind in "iufb" else values.astype(object).where(values.notna(), None).tolist()
+    )

@@ -1,0 +1,217 @@
+"""CSV and TSV: a text column, or the three columns document, word, count (rows of a document together).
+
+The first row is the header, unless it has numbers or long texts in it; columns without a header are called "0", "1",
+... Further columns are kept as text; authors in one cell are separated by ";".
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from bigtopic.corpus.raw import RawBlock
+from bigtopic.corpus.readers._documents import DocumentReader, Documents
+from bigtopic.corpus.readers._files import SAMPLE_BYTES, File
+from bigtopic.corpus.readers._lines import decode
+from bigtopic.corpus.readers._pieces import chunk_bytes, first_line, line_start, pieces
+from bigtopic.corpus.readers._tables import TableLayout, table_documents, table_layout, triples_block
+from bigtopic.corpus.readers.base import Chunk, Options
+from bigtopic.errors import InputError
+
+__all__ = ["match", "open_reader"]
+
+# The limit of the standard library, 131072 characters in a cell, is shorter than books.
+csv.field_size_limit(2**31 - 1)
+
+
+def match(file: File) -> float:
+    """By name; plain text with commas in it is no table."""
+    return 0.7 if file.name.lower().endswith((".csv", ".tsv", ".tab")) else 0.0
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """delimiter; quoted : cells may be in quotes; begin : bytes of the header, 0 for none"""
+
+    delimiter: str
+    quoted: bool
+    begin: int = 0
+
+    def rows(self, lines: io.StringIO | list[str]) -> Iterator[list[str]]:
+        quoting = csv.QUOTE_MINIMAL if self.quoted else csv.QUOTE_NONE
+        return csv.reader(lines, delimiter=self.delimiter, quoting=quoting)
+
+
+def open_reader(files: Sequence[File], options: Options) -> CsvReader:
+    opened = [_header(file, options) for file in files]
+    names = opened[0][1]
+    for file, (_, other, _) in zip(files, opened, strict=True):
+        if other != names:
+            raise InputError(
+                f"{file.path} has columns {', '.join(other)}; {files[0].path} has {', '.join(names)}"
+            )
+    layout = table_layout(names, options, files[0].path, opened[0][2])
+    dialects = tuple(dialect for dialect, _, _ in opened)
+    size = sum(file.size for file in files)
+    return CsvReader("csv", options, "text", size, files=tuple(files), dialects=dialects, layout=layout)
+
+
+def _header(file: File, options: Options) -> tuple[Dialect, list[str], int | None]:
+    """Dialect, names of the columns, and the column with the longest texts where there is no header."""
+    sample = file.sample
+    if len(sample) == SAMPLE_BYTES:
+        sample = sample[: sample.rfind(b"\n") + 1] or sample
+    text = decode(sample, options.text, file.path).removeprefix("\ufeff")
+    dialect = _dialect(file, text)
+    rows = [row for row in dialect.rows(io.StringIO(text, newline="")) if row]
+    if not rows:
+        raise InputError(f"{file.path} has no rows; there is nothing to read")
+    if _is_header(rows[0]):
+        line = _find_record(sample, 0) if dialect.quoted else line_start(sample, 0)
+        return (
+            replace(dialect, begin=line if line > 0 else len(sample)),
+            [name.strip() for name in rows[0]],
+            None,
+        )
+    lengths = [sum(len(row[i]) for row in rows if i < len(row)) for i in range(len(rows[0]))]
+    return dialect, [str(i) for i in range(len(rows[0]))], int(np.argmax(lengths))
+
+
+def _dialect(file: File, text: str) -> Dialect:
+    first = text.split("\n")[0]
+    delimiter = max("\t,;|", key=first.count)
+    if file.name.lower().endswith((".tsv", ".tab")):
+        delimiter = "\t"
+    elif first.count(delimiter) == 0:
+        delimiter = ","
+    # Tab-separated text has no quoting by its standard, but some programs quote as in CSV.
+    cells = (cell.strip() for line in text.split("\n")[:200] for cell in line.split(delimiter))
+    quoted = delimiter != "\t" or any(len(cell) > 1 and cell[0] == cell[-1] == '"' for cell in cells)
+    return Dialect(delimiter, quoted)
+
+
+def _is_header(row: list[str]) -> bool:
+    """Short, distinct names, none of them a number."""
+    short = all(0 < len(cell) <= 64 and len(cell.split()) <= 4 for cell in row)
+    return short and len(set(row)) == len(row) and not any(cell.replace(".", "", 1).isdigit() for cell in row)
+
+
+def _find_record(buffer: bytes, start: int) -> int:
+    """First line after `start` that does not begin inside quotes; the buffer begins with a record."""
+    quotes = buffer.count(b'"', 0, start)
+    at = start
+    while (newline := buffer.find(b"\n", at)) >= 0:
+        quotes += buffer.count(b'"', at, newline)
+        at = newline + 1
+        if quotes % 2 == 0:
+            return at
+    return -1
+
+
+@dataclass(frozen=True)
+class CsvStream:
+    """Chunks of whole records, or of whole documents where each has many rows."""
+
+    file: File
+    dialect: Dialect
+    layout: TableLayout
+    options: Options
+
+    def chunks(self) -> Iterator[Chunk]:
+        whole = self.options.whole
+        if self.layout.triple is not None:
+            found = pieces(self.file, self._find_document, begin=self.dialect.begin, whole=whole)
+        elif self.dialect.quoted:
+            found = pieces(self.file, _find_record, begin=self.dialect.begin, whole=True)
+        else:
+            found = pieces(self.file, begin=self.dialect.begin, whole=whole)
+        for chunk in found:
+            n_docs = self._count(chunk) if whole else None
+            yield replace(chunk, data=None if self.file.plain else chunk.data, n_docs=n_docs)
+
+    def _find_document(self, buffer: bytes, start: int) -> int:
+        assert self.layout.triple is not None
+        at, last = line_start(buffer, start), None
+        while at >= 0 and (end := line_start(buffer, at)) >= 0:
+            line = buffer[at:end].decode(self.options.text.encoding, "replace")
+            cells = next(self.dialect.rows([line]), [])
+            document = cells[self.layout.triple[0]] if len(cells) > self.layout.triple[0] else last
+            if last is not None and document != last:
+                return at
+            at, last = end, document
+        return -1
+
+    def _count(self, chunk: Chunk) -> int:
+        text = decode(chunk.data, self.options.text, chunk.name, chunk.first_line or 1)
+        rows = (row for row in self.dialect.rows(io.StringIO(text, newline="")) if row)
+        if self.layout.triple is None:
+            return sum(1 for _ in rows)
+        names = [row[self.layout.triple[0]] for row in rows]
+        return sum(1 for i, name in enumerate(names) if i == 0 or name != names[i - 1])
+
+
+@dataclass
+class CsvReader(DocumentReader):
+    files: tuple[File, ...] = field(default=())
+    dialects: tuple[Dialect, ...] = field(default=())
+    layout: TableLayout = field(default_factory=lambda: TableLayout(()))
+
+    def streams(self) -> list[CsvStream]:
+        return [
+            CsvStream(file, dialect, self.layout, self.options)
+            for file, dialect in zip(self.files, self.dialects, strict=True)
+        ]
+
+    def documents(self, chunk: Chunk) -> Documents:
+        columns, lines = self._table(chunk)
+        return table_documents(columns, self.layout, lambda i: f"{chunk.name}, line {lines[i]}")
+
+    def parse(self, chunk: Chunk) -> RawBlock:
+        if self.layout.triple is None:
+            return super().parse(chunk)
+        columns, lines = self._table(chunk)
+
+        def place(i: int) -> str:
+            return f"{chunk.name}, line {lines[i]}"
+
+        documents, words, counts = (columns[i] for i in self.layout.triple)
+        index: dict[str, int] = {}
+        ids = np.array([index.setdefault(word, len(index)) for word in words], np.int64)
+        values = np.array([_number(value, i, place) for i, value in enumerate(counts)], np.float64)
+        given = None if self.vocabulary is None else self._index
+        names = np.array(documents, object)
+        return triples_block(names, ids, list(index), values, place, self.options.weights, given)
+
+    def _table(self, chunk: Chunk) -> tuple[list[list[str]], list[int]]:
+        """The chunk's cells by column, and the line each row ends on."""
+        number = next(i for i, file in enumerate(self.files) if file.path == chunk.name)
+        file, width = self.files[number], len(self.layout.names)
+        begin = first_line(chunk, file)
+        text = decode(chunk_bytes(chunk, file), self.options.text, chunk.name, begin)
+        if chunk.begins:
+            text = text.removeprefix("\ufeff")
+        reader = self.dialects[number].rows(io.StringIO(text, newline=""))
+        rows, lines = [], []
+        for row in reader:
+            if not row:
+                continue
+            line = begin + reader.line_num - 1  # type: ignore[attr-defined]
+            if len(row) != width:
+                raise InputError(
+                    f"{chunk.name}, line {line}: {len(row)} cells where there are {width} columns; put cells that hold "
+                    "the delimiter or a line end in quotes"
+                )
+            rows.append(row)
+            lines.append(line)
+        return [list(cells) for cells in zip(*rows, strict=True)] or [[] for _ in range(width)], lines
+
+
+def _number(value: str, i: int, place) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise InputError(f"{place(i)}: count {value!r} is not a number; correct it") from None

@@ -1,0 +1,88 @@
+"""A text file per document: a folder, searched through all its sub-folders in order of name, or a list of files.
+
+The document's id is its path below the folder; with sub-folders, the column `folder` says which one it is in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bigtopic.corpus.readers._documents import DocumentReader, Documents
+from bigtopic.corpus.readers._files import File, is_local_directory
+from bigtopic.corpus.readers._lines import decode
+from bigtopic.corpus.readers.base import CHUNK_BYTES, CHUNK_DOCS, Chunk, Options
+from bigtopic.errors import InputError
+
+__all__ = ["match", "open_reader", "opens_folders"]
+
+opens_folders = True
+
+
+def match(file: File) -> float:
+    """Never by itself: a folder whose files are of no other format comes here."""
+    return 0.0
+
+
+def open_reader(files: Sequence[File], options: Options) -> FilesReader:
+    found: list[tuple[str, File]] = []
+    for file in files:
+        if is_local_directory(file.path):
+            found += _walk(Path(file.path))
+        else:
+            found.append((file.path.rsplit("/", 1)[-1], file))
+    if not found:
+        raise InputError(f"{files[0].path} holds no files; check the folder")
+    size = sum(file.size for _, file in found)
+    nested = any("/" in name for name, _ in found)
+    return FilesReader("files", options, size=size, found=tuple(found), nested=nested)
+
+
+def _walk(folder: Path) -> list[tuple[str, File]]:
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+    return [(path.relative_to(folder).as_posix(), File(str(path))) for path in paths]
+
+
+@dataclass(frozen=True)
+class FilesStream:
+    found: tuple[tuple[str, File], ...]
+
+    def chunks(self) -> Iterator[Chunk]:
+        start, size = 0, 0
+        for i, (_, file) in enumerate(self.found):
+            size += file.size
+            if size >= CHUNK_BYTES or i + 1 - start == CHUNK_DOCS or i + 1 == len(self.found):
+                yield self._chunk(start, i + 1, size)
+                start, size = i + 1, 0
+
+    def _chunk(self, start: int, stop: int, size: int) -> Chunk:
+        found = self.found[start:stop]
+        return Chunk(found[0][1].path, size, start, stop, found, first_row=start, n_docs=stop - start)
+
+
+@dataclass
+class FilesReader(DocumentReader):
+    found: tuple[tuple[str, File], ...] = field(default=())
+    nested: bool = False
+
+    def __getstate__(self) -> dict:
+        return {**super().__getstate__(), "found": ()}  # chunks carry their own files
+
+    def streams(self) -> list[FilesStream]:
+        return [FilesStream(self.found)]
+
+    def documents(self, chunk: Chunk) -> Documents:
+        names = [name for name, _ in chunk.data]
+        columns = {"folder": [name.rpartition("/")[0] for name in names]} if self.nested else {}
+        texts = [self._read(file) for _, file in chunk.data]
+        return Documents(texts, lambda i: chunk.data[i][1].path, names, columns=columns)
+
+    def _read(self, file: File) -> str:
+        with file.open() as stream:
+            data = stream.read()
+        if b"\0" in data:
+            raise InputError(
+                f"{file.path} is a binary file (it holds zero bytes); leave it out of the source"
+            )
+        return decode(data, self.options.text, file.path).removeprefix("\ufeff")

@@ -1,0 +1,67 @@
+"""Saved matrices: `scipy.sparse.save_npz` files, `numpy.save` files (memory-mapped), and `numpy.savez` files with one
+two-dimensional array. Nothing pickled is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.readers import matrix
+from bigtopic.corpus.readers._files import File
+from bigtopic.corpus.readers.base import Options
+from bigtopic.errors import InputError
+
+__all__ = ["match", "open_reader"]
+
+
+def match(file: File) -> float:
+    if file.sample.startswith(b"\x93NUMPY"):
+        return 1.0
+    return 0.9 if file.sample.startswith(b"PK\x03\x04") and file.name.endswith(".npz") else 0.0
+
+
+def open_reader(files: Sequence[File], options: Options) -> matrix.MatrixReader:
+    if len(files) > 1:
+        raise InputError(
+            f"{files[1].path}: one saved matrix at a time can be read; ingest one and append the others"
+        )
+    return matrix.open_reader(_load(files[0]), options, name=files[0].path)
+
+
+def _load(file: File) -> Any:
+    from zipfile import BadZipFile
+
+    try:
+        if file.sample.startswith(b"\x93NUMPY"):
+            return _load_npy(file)
+        with file.open() as stream:
+            return _load_npz(stream, file)
+    except (ValueError, BadZipFile, KeyError) as error:
+        raise InputError(
+            f"{file.path} is not a saved matrix ({error}); save it with scipy.sparse.save_npz"
+        ) from None
+
+
+def _load_npy(file: File) -> Any:
+    if file.plain:
+        return np.load(file.path, mmap_mode="r", allow_pickle=False)
+    with file.open() as stream:
+        return np.load(stream, allow_pickle=False)
+
+
+def _load_npz(stream: Any, file: File) -> Any:
+    from scipy.sparse import load_npz
+
+    with np.load(stream, allow_pickle=False) as arrays:
+        if "format" not in arrays.files:
+            found = [name for name in arrays.files if arrays[name].ndim == 2]
+            if len(found) != 1:
+                raise InputError(
+                    f"{file.path} holds {len(found)} two-dimensional arrays; save the one with the documents alone"
+                )
+            return arrays[found[0]]
+    stream.seek(0)
+    return load_npz(stream)

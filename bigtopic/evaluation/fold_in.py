@@ -10,9 +10,10 @@ import numpy as np
 from bigtopic.corpus.store import Corpus
 from bigtopic.evaluation.source import FLOOR, TopicSource
 from bigtopic.kernels import load
-from bigtopic.types import Docs, Hyper, View
+from bigtopic.runtime.slices import make_docs
+from bigtopic.types import Block, Docs, Hyper, View
 
-__all__ = ["fold_in", "topic_rows", "word_map"]
+__all__ = ["fold_in", "local_docs", "topic_rows", "word_map"]
 
 
 def fold_in(
@@ -36,6 +37,14 @@ def topic_rows(source: TopicSource, ids: np.ndarray) -> np.ndarray:
     padded = np.zeros((len(ids), -(-source.n_components // 16) * 16), np.float32)
     padded[:, : source.n_components] = np.maximum(source.gather(ids), FLOOR)
     return padded
+
+
+def local_docs(block: Block, n_words: int, id_map: np.ndarray | None) -> tuple[Docs, np.ndarray]:
+    """Documents of known words, without authors, and the model's ids of their words, int32 (docs.n_words,)."""
+    docs, axes = make_docs(Block(block.indptr, block.words, block.counts, block.rows), n_words, id_map)
+    ids = axes["word"]
+    assert ids is not None
+    return docs, ids
 
 
 def word_map(corpus: Corpus, source: TopicSource) -> np.ndarray | None:

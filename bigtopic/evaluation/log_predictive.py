@@ -25,11 +25,10 @@ import numpy as np
 
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
-from bigtopic.evaluation.fold_in import fold_in, topic_rows, word_map
+from bigtopic.evaluation.fold_in import fold_in, local_docs, topic_rows, word_map
 from bigtopic.evaluation.source import TopicSource, topics_of
 from bigtopic.evaluation.streaming import over_blocks
 from bigtopic.evaluation.unigram import unigram
-from bigtopic.runtime.slices import make_docs
 from bigtopic.types import Block, Docs
 
 __all__ = ["LogPredictive", "log_predictive"]
@@ -183,11 +182,9 @@ class _Completion:
         return _Scores(*(np.concatenate(arrays) for arrays in zip(*pieces, strict=True)))
 
     def _slice(self, block: Block) -> _Scores:
-        docs, axes = make_docs(block, self.n_words, self.id_map)
-        topic_words = topic_rows(self.source, axes["word"])
-        base = (
-            np.zeros((docs.n_words, 1)) if self.unigram_log is None else self.unigram_log[axes["word"], None]
-        )
+        docs, ids = local_docs(block, self.n_words, self.id_map)
+        topic_words = topic_rows(self.source, ids)
+        base = np.zeros((docs.n_words, 1)) if self.unigram_log is None else self.unigram_log[ids, None]
         total, held, unigram_total = (np.zeros(docs.n_docs) for _ in range(3))
         for repeat in range(self.repeats):
             observed = self._observed(docs, repeat)

@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bigtopic.corpus.store import Corpus
-from bigtopic.evaluation.fold_in import fold_in, topic_rows, word_map
+from bigtopic.evaluation.fold_in import fold_in, local_docs, topic_rows, word_map
 from bigtopic.evaluation.source import TopicSource, topics_of
 from bigtopic.evaluation.streaming import over_blocks
-from bigtopic.runtime.slices import make_docs
 from bigtopic.types import Block, Docs
 
 __all__ = ["Prevalence", "prevalence"]
@@ -96,8 +95,8 @@ class _Measure:
     with_authors: bool
 
     def __call__(self, block: Block) -> _Piece:
-        docs, axes = make_docs(block, self.n_words, self.id_map)
-        theta = fold_in(docs, topic_rows(self.source, axes["word"]), self.source, 100, 1e-3)
+        docs, ids = local_docs(block, self.n_words, self.id_map)
+        theta = fold_in(docs, topic_rows(self.source, ids), self.source, 100, 1e-3)
         lengths = _tokens(docs)
         weighted = theta * lengths[:, None].astype(np.float32)
         authors = _by_author(block, weighted) if self.with_authors else None

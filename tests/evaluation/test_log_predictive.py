@@ -1,10 +1,12 @@
 """Document completion against brute force, exact cases, and everything that must not matter."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from bigtopic.corpus.memory import from_matrix
+from bigtopic.corpus.memory import MemoryPart, from_matrix
+from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.datasets import lda_corpus
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
 from bigtopic.evaluation import log_predictive, topics_of
@@ -172,6 +174,19 @@ def test_documents_that_cannot_be_divided_are_left_out_or_refused():
     with pytest.raises(InputError, match="split='type'"):
         log_predictive(np.ones((2, 3)), from_matrix([[0.5, 2, 1]]))
     assert log_predictive(np.ones((2, 3)), from_matrix([[0.5, 2, 1]]), split="type").n_docs == 1
+
+
+def test_authors_do_not_matter():
+    (part,) = CORPUS.parts
+    n_docs, n_authors = part.block.n_docs, 1_000_000
+    block = replace(
+        part.block,
+        author_indptr=np.arange(n_docs + 1),
+        authors=np.arange(n_docs, dtype=np.int32) * (n_authors // n_docs),
+    )
+    authored = replace(CORPUS, parts=[MemoryPart("all", block)], author_vocabulary=Vocabulary(size=n_authors))
+    expected, result = log_predictive(TRUTH.components, CORPUS), log_predictive(TRUTH.components, authored)
+    np.testing.assert_array_equal(result.log_likelihood, expected.log_likelihood)
 
 
 @pytest.mark.distributed

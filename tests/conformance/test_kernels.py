@@ -1,0 +1,228 @@
+"""What every kernel promises, asked of every kernel in the folder."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bigtopic import kernels
+from bigtopic.errors import SettingError
+from bigtopic.types import Docs, Kernel, View
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from reference import case  # noqa: E402
+
+N_WORDS, N_COMPONENTS = 40, 5
+LENGTHS = [9, 0, 1, 17, 4, 25, 3, 12, 0, 6]
+ALPHA = np.array([0.1, 0.5, 1.3, 0.02, 0.7])
+
+
+@pytest.fixture(params=kernels.names())
+def kernel(request: pytest.FixtureRequest) -> Kernel:
+    return kernels.load(request.param)
+
+
+@pytest.fixture
+def docs() -> Docs:
+    return case.documents(LENGTHS, N_WORDS, seed=1, first_row=100)
+
+
+@pytest.fixture
+def topic_words() -> np.ndarray:
+    return case.topics(N_WORDS, N_COMPONENTS, seed=2)
+
+
+def word_counts(docs: Docs) -> np.ndarray:
+    return np.bincount(docs.words, docs.counts, docs.n_words)
+
+
+def word_statistics(kernel: Kernel) -> list[str]:
+    return [name for name, axis in kernel.statistics.items() if axis == "word"]
+
+
+def test_declaration(kernel):
+    name = next(name for name in kernels.names() if kernels.load(name) is kernel)
+    assert kernel.name == name
+    assert set(kernel.views.values()) <= {"mean", "expected_log", "counts"}
+    assert set(kernel.statistics.values()) <= {"word", "author", "none"}
+    assert kernel.state in ("none", "round", "run")
+    assert kernel.paper
+
+
+def test_unknown_kernel_names_the_known_ones():
+    with pytest.raises(SettingError, match="cvb0"):
+        kernels.load("nonsense")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_shapes_dtypes_and_simplex(kernel, docs, topic_words, dtype):
+    result = case.infer(kernel, docs, topic_words, ALPHA, dtype=dtype)
+    assert set(result.stats) == set(kernel.statistics)
+    for name in word_statistics(kernel):
+        values = result.stats[name]
+        assert values.shape == (N_WORDS, 16) and values.dtype == dtype
+        assert np.isfinite(values).all() and (values >= 0).all()
+        assert not values[:, N_COMPONENTS:].any()
+    assert result.doc_topics.shape == (docs.n_docs, N_COMPONENTS)
+    assert (result.doc_topics >= 0).all()
+    np.testing.assert_allclose(result.doc_topics.sum(axis=1), 1.0, atol=1e-5)
+    assert (result.state is None) == (kernel.state == "none")
+    assert all(isinstance(value, float) for value in result.info.values())
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float32, 2e-5), (np.float64, 1e-12)])
+def test_every_token_is_counted_once(kernel, docs, topic_words, dtype, tolerance):
+    result = case.infer(kernel, docs, topic_words, ALPHA, dtype=dtype)
+    for name in word_statistics(kernel):
+        np.testing.assert_allclose(result.stats[name].sum(axis=1), word_counts(docs), rtol=tolerance)
+
+
+def test_inputs_are_only_read(kernel, docs, topic_words):
+    inputs = case.view(kernel, topic_words)
+    told = case.hyper(kernel, ALPHA, N_COMPONENTS)
+    arrays = [docs.indptr, docs.words, docs.counts, docs.rows, told.doc_topic_prior, *inputs.arrays.values()]
+    before = [array.copy() for array in arrays]
+    for array in arrays:
+        array.flags.writeable = False
+    kernel.run(docs, inputs, told, 3, None)
+    assert all(np.array_equal(a, b) for a, b in zip(arrays, before, strict=True))
+
+
+def test_same_seed_same_bits(kernel, docs, topic_words):
+    first, second = (case.infer(kernel, docs, topic_words, ALPHA, dtype=np.float32) for _ in range(2))
+    np.testing.assert_array_equal(first.doc_topics, second.doc_topics)
+    for name in kernel.statistics:
+        np.testing.assert_array_equal(first.stats[name], second.stats[name])
+
+
+def test_layout_and_dtype_of_inputs_do_not_matter(kernel, docs, topic_words):
+    plain = case.infer(kernel, docs, topic_words, ALPHA)
+    inputs = case.view(kernel, topic_words)
+    odd = View({name: np.asfortranarray(array) for name, array in inputs.arrays.items()}, inputs.totals)
+    wide = replace(docs, words=docs.words.astype(np.int64), counts=docs.counts.astype(np.float64))
+    result = kernel.run(wide, odd, case.hyper(kernel, ALPHA, N_COMPONENTS), 7, None)
+    np.testing.assert_array_equal(result.doc_topics, plain.doc_topics)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float32, 1e-5), (np.float64, 1e-12)])
+def test_one_slice_or_seven(kernel, docs, topic_words, dtype, tolerance):
+    if kernel.interacts:
+        pytest.skip("documents of a slice influence each other by design")
+    whole = case.infer(kernel, docs, topic_words, ALPHA, dtype=dtype)
+    sums = {name: np.zeros((N_WORDS, 16)) for name in word_statistics(kernel)}
+    doc_topics = []
+    bounds = [0, 1, 2, 4, 5, 6, 9, 10]
+    for start, stop in zip(bounds, bounds[1:], strict=False):
+        part, ids = case.localised(docs, start, stop)
+        result = case.infer(kernel, part, topic_words[ids], ALPHA, dtype=dtype)
+        doc_topics.append(result.doc_topics)
+        for name, total in sums.items():
+            total[ids] += result.stats[name]
+    np.testing.assert_array_equal(np.concatenate(doc_topics), whole.doc_topics)
+    for name, total in sums.items():
+        np.testing.assert_allclose(total, whole.stats[name], rtol=tolerance, atol=tolerance)
+
+
+def test_randomness_follows_the_source_row(kernel, docs, topic_words):
+    if kernel.interacts:
+        pytest.skip("documents of a slice influence each other by design")
+    whole = case.infer(kernel, docs, topic_words, ALPHA)
+    alone = Docs(np.array([0, 17]), *(a[docs.indptr[3] : docs.indptr[4]] for a in (docs.words, docs.counts)),
+                 docs.rows[3:4], N_WORDS)  # fmt: skip
+    np.testing.assert_array_equal(
+        case.infer(kernel, alone, topic_words, ALPHA).doc_topics[0], whole.doc_topics[3]
+    )
+
+
+def test_empty_documents_have_the_prior_mean(kernel, docs, topic_words):
+    result = case.infer(kernel, docs, topic_words, ALPHA)
+    for d in (1, 8):
+        np.testing.assert_allclose(result.doc_topics[d], ALPHA / ALPHA.sum(), rtol=1e-12)
+    none = case.infer(kernel, case.documents([0, 0], N_WORDS), topic_words, ALPHA)
+    assert not any(values.any() for values in none.stats.values())
+
+
+def test_no_documents(kernel, topic_words):
+    result = case.infer(kernel, case.documents([], N_WORDS), topic_words, ALPHA)
+    assert result.doc_topics.shape == (0, N_COMPONENTS)
+    assert not any(values.any() for values in result.stats.values())
+
+
+def test_one_topic_takes_everything(kernel, docs):
+    result = case.infer(kernel, docs, case.topics(N_WORDS, 1), 0.4)
+    np.testing.assert_allclose(result.doc_topics, 1.0, rtol=1e-12)
+    for name in word_statistics(kernel):
+        np.testing.assert_allclose(result.stats[name][:, 0], word_counts(docs), rtol=1e-12)
+
+
+def test_permuting_topics_permutes_the_answer(kernel, docs, topic_words):
+    first = case.infer(kernel, docs, topic_words, ALPHA)
+    if not np.array_equal(first.doc_topics, case.infer(kernel, docs, topic_words, ALPHA, seed=8).doc_topics):
+        pytest.skip("random by topic: see the kernel's own tests")
+    order = np.array([3, 1, 4, 0, 2])
+    second = case.infer(kernel, docs, topic_words[:, order], ALPHA[order])
+    np.testing.assert_allclose(second.doc_topics, first.doc_topics[:, order], rtol=1e-10)
+    for name in word_statistics(kernel):
+        np.testing.assert_allclose(second.stats[name][:, :5], first.stats[name][:, order], rtol=1e-9)
+
+
+def test_authors_are_ignored_unless_read(kernel, docs, topic_words):
+    if "author" in kernel.statistics.values():
+        pytest.skip("reads authors")
+    signed = replace(
+        docs,
+        author_indptr=np.arange(docs.n_docs + 1),
+        authors=np.zeros(docs.n_docs, np.int32),
+        n_authors=1,
+    )
+    first, second = (case.infer(kernel, d, topic_words, ALPHA) for d in (docs, signed))
+    np.testing.assert_array_equal(first.doc_topics, second.doc_topics)
+
+
+def test_a_word_no_topic_knows_does_no_harm(kernel, docs, topic_words):
+    unknown = topic_words.copy()
+    unknown[docs.words[0]] = 0
+    for dtype in (np.float32, np.float64):
+        result = case.infer(kernel, docs, unknown, ALPHA, dtype=dtype)
+        assert np.isfinite(result.doc_topics).all()
+        known = np.arange(N_WORDS) != docs.words[0]
+        for name in word_statistics(kernel):
+            assert np.isfinite(result.stats[name]).all()
+            np.testing.assert_allclose(
+                result.stats[name].sum(axis=1)[known], word_counts(docs)[known], rtol=1e-5
+            )
+
+
+def test_float32_costs_less_than_a_thousandth_nat_per_token():
+    docs = case.documents([30, 80, 150] * 10, 400, seed=5)
+    topic_words = case.topics(400, 50, concentration=0.05)
+    for name in kernels.names():
+        scores = []
+        for dtype in (np.float32, np.float64):
+            doc_topics = case.infer(kernels.load(name), docs, topic_words, 0.02, dtype=dtype).doc_topics
+            of_token = np.repeat(np.arange(docs.n_docs), np.diff(docs.indptr))
+            probabilities = (doc_topics[of_token] * topic_words[docs.words]).sum(axis=1)
+            scores.append(docs.counts @ np.log(probabilities) / docs.counts.sum())
+        assert abs(scores[0] - scores[1]) < 1e-3, name
+
+
+@pytest.mark.parametrize("prior", [0.05, 1.0, 2.5, ALPHA], ids=["0.05", "1", "2.5", "vector"])
+def test_against_the_reference(kernel, docs, topic_words, prior):
+    alpha = np.broadcast_to(np.asarray(prior, float), N_COMPONENTS)
+    result = case.infer(kernel, docs, topic_words, alpha, seed=11)
+    expected = np.zeros((N_WORDS, N_COMPONENTS))
+    brute_force = case.reference(kernel.name)["infer"]
+    for d in range(docs.n_docs):
+        own = slice(docs.indptr[d], docs.indptr[d + 1])
+        stats, theta = brute_force(
+            docs.words[own], docs.counts[own].astype(float), topic_words, alpha, kernel.options, 11, int(docs.rows[d])
+        )
+        expected[docs.words[own]] += stats
+        np.testing.assert_allclose(result.doc_topics[d], theta, rtol=1e-8, atol=1e-12)
+    (name,) = word_statistics(kernel)
+    np.testing.assert_allclose(result.stats[name][:, :N_COMPONENTS], expected, rtol=1e-8, atol=1e-12)

@@ -19,7 +19,7 @@ from bigtopic.corpus.vocabulary import Vocabulary, word_array
 from bigtopic.errors import CorpusDamaged
 from bigtopic.types import Block
 
-__all__ = ["StoredNames", "StoredPart", "open_stored", "read_any"]
+__all__ = ["StoredNames", "StoredPart", "open_stored", "read_any", "stored_names"]
 
 _OPEN_PARTS = 4  # parts a process keeps open: each holds 16 bytes a document and a few decoded chunks
 
@@ -35,8 +35,8 @@ class StoredPart:
     root: Place
     record: PartRecord
     n_words: int
-    has_ids: bool
     n_authors: int
+    column_types: Mapping[str, str]
     session: str
 
     def __hash__(self) -> int:
@@ -80,12 +80,23 @@ class StoredPart:
         return self._checked("obs/n_tokens", _open(self).array("obs/n_tokens", self.n_docs)[start:stop], 0)
 
     def ids(self, start: int, stop: int) -> np.ndarray:
-        if not self.has_ids:
+        if "obs/document_id" not in self.record.crc32:
             return word_array([str(row) for row in self.rows(start, stop).tolist()])
         return read_any(self.root, f"{self.record.path}/obs/document_id", start, stop)
 
     def columns(self, names: Sequence[str], start: int, stop: int) -> dict[str, np.ndarray]:
-        return {name: read_any(self.root, f"{self.record.path}/obs/{name}", start, stop) for name in names}
+        return {name: self._column(name, start, stop) for name in names}
+
+    def _column(self, name: str, start: int, stop: int) -> np.ndarray:
+        """In the corpus's type; "" or NaN when another part has the column and this one not."""
+        text = self.column_types[name] == "string"
+        if f"obs/{name}" not in self.record.crc32:
+            n_docs = len(range(*slice(start, stop).indices(self.n_docs)))
+            return word_array([""] * n_docs) if text else np.full(n_docs, np.nan)
+        values = read_any(self.root, f"{self.record.path}/obs/{name}", start, stop)
+        if text and values.dtype != object:
+            return word_array([str(value) for value in values.tolist()])
+        return values if text else values.astype(self.column_types[name])
 
     def _checked(self, array: str, values: np.ndarray, least: float, below: float = np.inf) -> np.ndarray:
         """Values that no writer writes are a damaged chunk, or one that Zarr filled in."""
@@ -106,9 +117,12 @@ class _OpenPart:
         self.counts = self.array("X/data", part.nnz)
         self.indptr = self._offsets("X/indptr", part.n_docs, part.nnz)
         self.rows = part._checked("obs/source_row", self.array("obs/source_row", part.n_docs)[:], 0)
-        if part.n_authors:
+        self.authors: ChunkedArray | None = None
+        if "authors/indices" in part.record.crc32:
             self.authors = self.array("authors/indices", None)
             self.author_indptr = self._offsets("authors/indptr", part.n_docs, len(self.authors))
+        elif part.n_authors:  # another part has authors, this one not
+            self.author_indptr = np.zeros(part.n_docs + 1, np.int64)
 
     def array(self, name: str, size: int | None) -> ChunkedArray:
         array = ChunkedArray(self._part.root / self._part.record.path / name, f"{self._part.name}/{name}")
@@ -137,7 +151,8 @@ class _OpenPart:
         if part.n_authors:
             a, b = int(self.author_indptr[start]), int(self.author_indptr[stop])
             author_indptr = self.author_indptr[start : stop + 1] - a
-            authors = part._checked("authors/indices", self.authors[a:b], 0, part.n_authors)
+            authors = np.zeros(0, np.int32) if self.authors is None else self.authors[a:b]
+            authors = part._checked("authors/indices", authors, 0, part.n_authors)
         return Block(
             self.indptr[start : stop + 1] - first,
             part._checked("X/indices", self.words[first:last], 0, part.n_words),
@@ -190,7 +205,8 @@ class StoredNames:
         return read_any(self.root, f"{self.path}/{name}")
 
 
-def _names(root: Place, names: NameList) -> Vocabulary:
+def stored_names(root: Place, names: NameList) -> Vocabulary:
+    """A vocabulary, or author names, whose arrays are read when they are needed."""
     return Vocabulary.stored(StoredNames(root, names.path), names.size, names.named, names.fingerprint)
 
 
@@ -202,13 +218,13 @@ def open_stored(url: Any, storage_options: Mapping[str, Any] | None = None) -> C
     n_authors = 0 if manifest.authors is None else manifest.authors.size
     return Corpus(
         [
-            StoredPart(root, record, manifest.vocabulary.size, manifest.has_ids, n_authors, session)
+            StoredPart(root, record, manifest.vocabulary.size, n_authors, manifest.columns, session)
             for record in manifest.parts
         ],
-        _names(root, manifest.vocabulary),
+        stored_names(root, manifest.vocabulary),
         shuffled=manifest.shuffled,
         text_settings=manifest.text,
-        author_vocabulary=None if manifest.authors is None else _names(root, manifest.authors),
+        author_vocabulary=None if manifest.authors is None else stored_names(root, manifest.authors),
         columns=list(manifest.columns),
         has_ids=manifest.has_ids,
         url=root.url,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -132,17 +131,9 @@ class PartWriter:
             authors = part.create_group("authors")
             self._arrays["authors/indptr"] = ArrayWriter(authors, "indptr", n_docs + 1, "int64")
             self._arrays["authors/indices"] = ArrayWriter(authors, "indices", n_pairs, "int32")
-
-    def __enter__(self) -> PartWriter:
-        self._arrays["X/indptr"].add(np.zeros(1, np.int64))
-        if "authors/indptr" in self._arrays:
-            self._arrays["authors/indptr"].add(np.zeros(1, np.int64))
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._arrays = {} if kind is not None else self._arrays
+        for name in ("X/indptr", "authors/indptr"):
+            if name in self._arrays:
+                self._arrays[name].add(np.zeros(1, np.int64))
 
     def add(self, block: Block, ids: np.ndarray | None, columns: Mapping[str, np.ndarray]) -> None:
         """The next documents."""

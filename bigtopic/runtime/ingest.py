@@ -1,0 +1,281 @@
+"""From any source to a corpus on disk, once.
+
+The work is done in stages that `bigtopic.runtime.ingestion` describes. What is stored depends on the source and the
+settings alone: threads, processes or a cluster give the same corpus. Memory is bounded by
+
+    tasks in flight x (a chunk of about 8 MB and what is parsed from it, or the entries of a part: 64 MiB)
+    + the vocabulary (about 200 bytes a word; words past two million at a time are counted on disk)
+
+whatever the size of the source. Scratch space is about 8 bytes for each entry (a word of a document).
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from bigtopic.corpus.filter import VocabularySettings
+from bigtopic.corpus.manifest import Manifest, read_manifest
+from bigtopic.corpus.readers import open_source
+from bigtopic.corpus.storage import Place
+from bigtopic.corpus.store import Corpus, open_corpus
+from bigtopic.corpus.text_settings import TextSettings
+from bigtopic.corpus.transaction import Transaction, current_manifest
+from bigtopic.errors import CorpusExists, SettingError
+from bigtopic.runtime.cluster import default_threads, resolve_client
+from bigtopic.runtime.ingestion.collocate import with_collocations
+from bigtopic.runtime.ingestion.corpus_source import CorpusReader
+from bigtopic.runtime.ingestion.job import build
+from bigtopic.runtime.ingestion.settings import IngestSettings, Workers
+from bigtopic.runtime.ingestion.sort import Order
+
+__all__ = ["append", "compact", "ingest"]
+
+_TEXT = {field.name for field in fields(TextSettings)}
+
+
+def ingest(
+    source: Any,
+    store: str | Path,
+    *,
+    format: str | None = None,
+    vocabulary: Any = None,
+    ids: Iterable[str] | str | None = None,
+    authors: Iterable[Any] | None = None,
+    columns: Mapping[str, Iterable[Any]] | Iterable[str] | None = None,
+    text_column: str | int | None = None,
+    id_column: str | int | None = None,
+    author_column: str | int | None = None,
+    min_df: float = 1,
+    max_df: float = 1.0,
+    max_features: int | None = None,
+    min_doc_length: int = 0,
+    shuffle: bool = True,
+    seed: int = 0,
+    weights: bool = False,
+    overwrite: bool = False,
+    append: bool = False,
+    client: Any = None,
+    n_threads: int | None = None,
+    progress: bool | None = None,
+    scratch: str | Path | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    **text: Any,
+) -> Corpus:
+    """Read a source and store it as a corpus.
+
+    Parameters
+    ----------
+    source : path, URL or glob of files, a folder, a list of these; a scipy or NumPy matrix; an AnnData object; an
+        iterable of texts, token lists, counters, (id, count) pairs or records; or a `Corpus` (to store a view)
+    store : folder or fsspec URL of the corpus to be written
+    format : name of the source's format; None recognises it by content and name
+    vocabulary : names of the word ids of a source that is counted already; for text, the only words to keep, with
+        their ids. A file (a word per line), list, mapping, gensim Dictionary or fitted model
+    ids, authors : one per document; authors are names or lists of names
+    columns : {name: one value per document} to add, or the names of the source's columns to keep (default all)
+    text_column, id_column, author_column : fields of records and tables
+    min_df, max_df : drop words in fewer, or more, documents than this number (int) or share (float)
+    max_features : keep this many words, those with the most tokens
+    min_doc_length : drop documents with fewer tokens left; the default keeps empty documents
+    shuffle : store documents in the order of a hash of (seed, row), so that a run of them is a random minibatch;
+        False keeps the source's order, for streams
+    seed : of that order
+    weights : accept fractional counts
+    overwrite : replace the corpus that is there, once the new one is complete
+    append : add to the corpus that is there: new words get new ids at the end
+    client : a Dask client, or a scheduler's address; None takes the current one, if any; False threads
+    n_threads : threads in process; default all processors this process may use
+    progress : whether to show a bar; None: in a terminal or notebook, after two seconds
+    scratch : a folder for temporary files that all workers see; default inside the store
+    storage_options : for fsspec
+    **text : settings of the tokeniser, as of `TextSettings`: token_pattern, lowercase, stop_words, ngram_range,
+        collocations, token_filter, tokenizer, encoding, encoding_errors
+
+    Returns
+    -------
+    Corpus
+        Open, and the same whatever it was computed on.
+
+    Raises
+    ------
+    InputError
+        When the source is wrong; names the file and line, or the document. The store is as it was.
+    CorpusExists
+        When something is there and neither `overwrite` nor `append` is set.
+    CorpusLocked
+        When another process is writing there.
+    SettingError
+        For a setting that is not allowed.
+
+    Examples
+    --------
+    >>> corpus = ingest(["a cat sat", "a dog ran", "a cat ran"], "memory://pets.zarr")
+    >>> corpus.n_docs, corpus.vocabulary[:2]
+    (3, ['cat', 'ran'])
+    """
+    _check_text(text)
+    _check(shuffle=shuffle, overwrite=overwrite, append=append)
+    root = Place.of(store, storage_options)
+    known = _existing(root, overwrite, append)
+    limits = VocabularySettings(min_df, max_df, max_features)
+    tokeniser = _text_settings(text, min_doc_length, known)
+    workers = _workers(root, client, n_threads, progress)
+    if isinstance(source, Corpus):
+        reader: Any = CorpusReader(source)
+    else:
+        reader = open_source(
+            source,
+            format=format,
+            text=tokeniser,
+            vocabulary=vocabulary,
+            ids=ids,
+            authors=authors,
+            columns=columns,
+            text_column=text_column,
+            id_column=id_column,
+            author_column=author_column,
+            weights=weights,
+            storage_options=storage_options,
+        )
+    with Transaction(root, _scratch(root, workers, scratch)) as transaction:
+        known = transaction.old if append else None
+        reader, pairs = with_collocations(reader, tokeniser, known, workers)
+        settings = IngestSettings(
+            limits,
+            tokeniser.min_doc_length,
+            Order(shuffle, seed) if known is None else Order(known.shuffled, known.seed),
+            known is not None and bool(known.words.get("closed")),
+            _text_record(source, reader, tokeniser, pairs, known),
+        )
+        transaction.commit(build(reader, transaction, settings, workers, known))
+    return open_corpus(store, storage_options)
+
+
+def append(corpus: Corpus | str | Path, source: Any, **settings: Any) -> Corpus:
+    """Add documents to a stored corpus; new words, and authors, get new ids at the end.
+
+    Parameters
+    ----------
+    corpus : a stored corpus, or where it is
+    source : as of `ingest`
+    **settings : as of `ingest`. The order of documents and the tokeniser are those the corpus was made with;
+        functions given to the tokeniser then must be given again
+
+    Returns
+    -------
+    Corpus
+        The longer corpus; `corpus` itself still has the documents it had.
+
+    Raises
+    ------
+    CorpusLocked
+        When another process is writing there.
+    SettingError
+        When the corpus is not stored.
+    """
+    url, options = _stored_at(corpus, settings.pop("storage_options", None))
+    return ingest(source, url, append=True, storage_options=options, **settings)
+
+
+def compact(corpus: Corpus | str | Path, **settings: Any) -> Corpus:
+    """Write a stored corpus again: parts of full size, documents of all appends mixed, ids by falling frequency.
+
+    The old parts are removed once the new ones are committed, so readers that are at work must open it again.
+
+    Parameters
+    ----------
+    corpus : a stored corpus, or where it is
+    **settings : client, n_threads, progress and scratch, as of `ingest`
+
+    Returns
+    -------
+    Corpus
+    """
+    url, options = _stored_at(corpus, settings.pop("storage_options", None))
+    manifest = read_manifest(Place.of(url, options))
+    return ingest(
+        open_corpus(url, options),
+        url,
+        overwrite=True,
+        shuffle=manifest.shuffled,
+        seed=manifest.seed,
+        storage_options=options,
+        **settings,
+    )
+
+
+def _stored_at(corpus: Any, options: Any) -> tuple[Any, Any]:
+    if not isinstance(corpus, Corpus):
+        return corpus, options
+    if corpus.url is None:
+        raise SettingError("the corpus is in memory; store it first with ingest(corpus, path)")
+    return corpus.url, options or corpus.storage_options
+
+
+def _check(**flags: Any) -> None:
+    if flags["overwrite"] and flags["append"]:
+        raise SettingError("overwrite=True and append=True exclude each other; choose one")
+
+
+def _check_text(text: Mapping[str, Any]) -> None:
+    unknown = sorted(set(text) - _TEXT)
+    if unknown:
+        raise TypeError(
+            f"ingest() got an unexpected keyword argument {unknown[0]!r}; settings of the tokeniser are "
+            f"{', '.join(sorted(_TEXT))}"
+        )
+
+
+def _existing(root: Place, overwrite: bool, append: bool) -> Manifest | None:
+    manifest = current_manifest(root)
+    if manifest is not None and not overwrite and not append:
+        raise CorpusExists(
+            f"there is a corpus at {root.url}; pass overwrite=True to replace it, append=True to add to it, or give "
+            "another path"
+        )
+    return manifest if append else None
+
+
+def _text_settings(text: Mapping[str, Any], min_doc_length: int, known: Manifest | None) -> TextSettings:
+    """The tokeniser asked for; appending, the one the corpus was made with."""
+    if known is None or known.text is None:
+        return TextSettings(**text, min_doc_length=min_doc_length)
+    functions = {name: text[name] for name in ("token_filter", "tokenizer") if name in text}
+    settings = TextSettings.from_dict(known.text, **functions)
+    changed = [name for name in text if getattr(settings, name) != getattr(TextSettings(**text), name)]
+    if changed:
+        raise SettingError(
+            f"a corpus is appended to with the tokeniser it was made with; leave out {', '.join(changed)}"
+        )
+    return settings
+
+
+def _text_record(
+    source: Any, reader: Any, text: TextSettings, pairs: frozenset[tuple[str, str]], known: Manifest | None
+) -> Mapping[str, Any] | None:
+    """How raw text becomes words, for the manifest; None for sources that were counted already."""
+    if known is not None:
+        return known.text
+    if isinstance(source, Corpus):
+        return source.text_settings
+    if getattr(reader, "kind", None) != "text":
+        return None
+    return {**text.to_dict(), "collocation_pairs": sorted(map(list, pairs))}
+
+
+def _workers(root: Place, client: Any, n_threads: int | None, progress: bool | None) -> Workers:
+    if n_threads is not None and n_threads < 1:
+        raise SettingError(f"n_threads={n_threads}: give a positive number")
+    shared = not root.url.startswith("memory://")  # what one process keeps in memory no other can write to
+    return Workers(resolve_client(client) if shared else None, n_threads or default_threads(), progress)
+
+
+def _scratch(root: Place, workers: Workers, scratch: str | Path | None) -> Place | None:
+    """Inside the store, so that the next writer sweeps it; for a remote store, a local folder where that will do."""
+    if scratch is not None:
+        return Place.of(scratch)
+    return None if root.local or workers.client is not None else Place.of(tempfile.gettempdir())

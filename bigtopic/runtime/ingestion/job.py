@@ -1,0 +1,180 @@
+"""The stages, one after the other: what `ingest`, `append` and `compact` have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.manifest import Manifest, NameList, PartRecord
+from bigtopic.corpus.order import key_bounds
+from bigtopic.corpus.schema import PART_DOCUMENTS, PART_ENTRIES
+from bigtopic.corpus.transaction import Transaction
+from bigtopic.corpus.writer import write_names
+from bigtopic.errors import InputError
+from bigtopic.runtime.ingestion.merge import MergePlan, MergeTask, merge_part
+from bigtopic.runtime.ingestion.names import Names
+from bigtopic.runtime.ingestion.parse import Run, parse_run, parse_tasks
+from bigtopic.runtime.ingestion.settings import IngestSettings, Workers
+from bigtopic.runtime.ingestion.sort import Order, SortedRun, SortPlan, sort_run
+from bigtopic.runtime.progress import Progress
+
+__all__ = ["build"]
+
+
+def build(
+    reader: Any,
+    transaction: Transaction,
+    settings: IngestSettings,
+    workers: Workers,
+    known: Manifest | None = None,
+) -> Manifest:
+    """Write the parts and names of a source into the store; the manifest returned is still to be committed.
+
+    `known` is the manifest that is appended to, or None for a corpus of its own.
+
+    Raises
+    ------
+    InputError
+        When the source has no documents, or no word is left.
+    """
+    names = Names(reader, transaction, known, settings)
+    runs = list(_parsed(reader, transaction, names, workers))
+    n_rows = _place_runs(runs, 0 if known is None else known.n_rows)
+    if not runs or not sum(run.n_docs for run in runs):
+        raise InputError(
+            "the source holds no documents; check the path, or the iterable, which may be used up"
+        )
+    names.finish(sum(run.n_docs for run in runs))
+    bounds = _bounds(runs, names.n_entries, n_rows, settings.order)
+    plan = SortPlan(*names.spilled(), settings.order, bounds, settings.min_doc_length)
+    sorted_runs = list(_sorted(runs, plan, names, workers))
+    columns = _column_types(runs)
+    has_ids = any("ids" in run.header for run in runs)
+    merge_plan = MergePlan(
+        transaction.root, settings.order, names.vocabulary.size, names.n_authors, columns, has_ids
+    )
+    records = list(_merged(sorted_runs, len(bounds) + 1, transaction.next_part, merge_plan, workers))
+    if not records:
+        raise InputError(
+            f"every document has fewer than min_doc_length={settings.min_doc_length} tokens; lower it"
+        )
+    vocabulary, authors = _write_names(transaction, names)
+    return Manifest(
+        generation=transaction.generation,
+        next_part=transaction.next_part + len(bounds) + 1,
+        n_rows=n_rows,
+        seed=settings.order.seed,
+        shuffled=settings.order.shuffle,
+        vocabulary=vocabulary,
+        authors=authors,
+        columns=columns if known is None else _united([known.columns, columns]),
+        has_ids=has_ids or (known is not None and known.has_ids),
+        text=settings.text,
+        words={**settings.words.to_dict(), "closed": names.closed},
+        parts=(*(() if known is None else known.parts), *records),
+    )
+
+
+def _parsed(reader: Any, transaction: Transaction, names: Names, workers: Workers) -> Iterator[Run]:
+    """First stage; counts are added up, in the order of the source, while other chunks are parsed."""
+    function = partial(parse_run, reader=reader, scratch=transaction.scratch)
+    with (
+        Progress("reading", reader.size, reader.unit, workers.progress) as bar,
+        closing(workers.map(function, parse_tasks(reader))) as runs,
+    ):
+        for run in runs:
+            names.add(run)
+            bar.update(run.size)
+            yield run
+
+
+def _place_runs(runs: Sequence[Run], n_rows: int) -> int:
+    """Give each run the row of its first document in the whole source; returns the rows there are."""
+    stream, start = -1, n_rows
+    for run in runs:
+        if run.last_row >= 0:  # the documents know their rows
+            n_rows = max(n_rows, run.last_row + 1)
+            continue
+        if run.stream != stream:
+            stream, start = run.stream, n_rows
+        run.first = n_rows if run.first_row is None else start + run.first_row
+        n_rows = max(n_rows, run.first + run.n_docs)
+    return n_rows
+
+
+def _bounds(runs: Sequence[Run], n_entries: int, n_rows: int, order: Order) -> np.ndarray:
+    """First keys of all parts but the first: equal ranges of hashes, or ranges of rows with enough entries."""
+    n_docs = sum(run.n_docs for run in runs)
+    n_parts = max(1, -(-n_entries // PART_ENTRIES), -(-n_docs // PART_DOCUMENTS))
+    if order.shuffle:
+        return key_bounds(n_parts)
+    if any(run.last_row >= 0 for run in runs):
+        return np.array([i * n_rows // n_parts for i in range(1, n_parts)], np.uint64)
+    bounds, entries, documents = [], 0, 0
+    for run in runs:
+        if entries and (entries + run.nnz > PART_ENTRIES or documents + run.n_docs > PART_DOCUMENTS):
+            bounds.append(run.first)
+            entries = documents = 0
+        entries += run.nnz
+        documents += run.n_docs
+    return np.array(bounds, np.uint64)
+
+
+def _sorted(runs: Sequence[Run], plan: SortPlan, names: Names, workers: Workers) -> Iterator[SortedRun]:
+    with (
+        Progress("sorting", sum(run.n_docs for run in runs), "docs", workers.progress) as bar,
+        closing(workers.map(partial(sort_run, plan=plan), runs)) as results,
+    ):
+        for run, result in zip(runs, results, strict=True):
+            bar.update(run.n_docs)
+            if result.dropped is not None:
+                names.subtract(result.dropped)
+            yield replace(result, dropped=None)
+
+
+def _merged(
+    runs: Sequence[SortedRun], n_parts: int, first: int, plan: MergePlan, workers: Workers
+) -> Iterator[PartRecord]:
+    tasks = (MergeTask(number, f"parts/{first + number:08d}", runs) for number in range(n_parts))
+    total = sum(int(run.documents[-1]) for run in runs)
+    with (
+        Progress("writing", total, "docs", workers.progress) as bar,
+        closing(workers.map(partial(merge_part, plan=plan), tasks)) as records,
+    ):
+        for record in records:
+            if record is not None:
+                bar.update(record.n_docs)
+                yield record
+
+
+def _write_names(transaction: Transaction, names: Names) -> tuple[NameList, NameList | None]:
+    """The vocabulary, with the frequencies of what was kept, and the authors."""
+    generation = f"{transaction.generation:08d}"
+    vocabulary = write_names(transaction.root, f"vocabulary/{generation}", names.vocabulary)
+    if names.author_vocabulary is None:
+        return vocabulary, None
+    return vocabulary, write_names(transaction.root, f"authors/{generation}", names.author_vocabulary)
+
+
+def _column_types(runs: Sequence[Run]) -> dict[str, str]:
+    return _united([run.columns for run in runs if run.n_docs])
+
+
+def _united(types: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """One type for each column: what holds all values, NaN or "" where a column is absent."""
+    names = dict.fromkeys(name for some in types for name in some)
+    united = {}
+    for name in names:
+        found = {some.get(name, "absent") for some in types}
+        if len(found) == 1:
+            united[name] = found.pop()
+        elif "string" in found:
+            united[name] = "string"
+        else:
+            united[name] = "int64" if found == {"bool", "int64"} else "float64"
+    return united

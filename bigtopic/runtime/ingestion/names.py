@@ -1,0 +1,236 @@
+"""The words and authors of an ingest: counted while runs come in, then given their final ids."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.filter import kept_words
+from bigtopic.corpus.manifest import Manifest, NameList
+from bigtopic.corpus.storage import Place
+from bigtopic.corpus.stored import stored_names
+from bigtopic.corpus.transaction import Transaction
+from bigtopic.corpus.vocabulary import Vocabulary, word_array
+from bigtopic.errors import InputError, VocabularyMismatch
+from bigtopic.runtime.ingestion.parse import Run, WordCounts
+from bigtopic.runtime.ingestion.settings import IngestSettings
+from bigtopic.runtime.ingestion.spill import Header, spill
+from bigtopic.runtime.ingestion.tally import ColumnTally, WordTally, falling
+
+__all__ = ["Names"]
+
+_MATRICES = ("matrix", "anndata", "dask_array", "blocks")  # readers whose columns keep their place
+_ALL = 1 << 62
+
+
+class Names:
+    """Final names of words and authors.
+
+    A corpus that is appended to keeps its ids: new names come after the known ones.
+
+    Attributes
+    ----------
+    vocabulary, author_vocabulary : final names, once `finish` was called
+    n_entries : entries of the runs that are kept, as far as words decide
+    closed : no words but those that were given
+    """
+
+    def __init__(
+        self, reader: Any, transaction: Transaction, known: Manifest | None, settings: IngestSettings
+    ) -> None:
+        self._reader, self._settings, self._scratch = reader, settings, transaction.scratch
+        self._known = None if known is None else stored_names(transaction.root, known.vocabulary)
+        self._known_authors = _authors(transaction.root, None if known is None else known.authors)
+        self._words: WordTally | None = None
+        self._columns: ColumnTally | None = None
+        self._authors = WordTally(self._scratch, _ALL)
+        self._any_authors = self._known_authors is not None
+        self._new_ids: np.ndarray | None = None
+        self.author_vocabulary: Vocabulary | None = None
+        self.n_entries = 0
+        self.closed = settings.closed
+
+    def add(self, run: Run) -> None:
+        """Add up the counts of a run and take them from it."""
+        assert run.words is not None
+        if isinstance(run.words.words, list):
+            self._words = self._words or WordTally(self._scratch)
+            self._words.add(run.words)
+        else:
+            self._columns = self._columns or ColumnTally(self._reader.n_words)
+            self._columns.add(run.words)
+        if run.authors is not None:
+            self._any_authors = True
+            self._authors.add(run.authors)
+        run.words = run.authors = None
+
+    def finish(self, n_docs: int) -> None:
+        """Decide on the final ids.
+
+        Raises
+        ------
+        InputError
+            When no word is left.
+        VocabularyMismatch
+            When columns without names are appended to words, or the other way round.
+        """
+        if self._words is not None:
+            self._finish_words(n_docs, self._words)
+        else:
+            self._finish_columns(n_docs, self._columns or ColumnTally(self._reader.n_words))
+        self._finish_authors()
+        if not self.vocabulary.size or (self._known is None and not self.n_entries):
+            raise InputError(
+                "no word is left; loosen min_df, max_df, stop words or the token pattern, or give a vocabulary "
+                "that fits the source"
+            )
+
+    # ------------------------------------------------------------------ words that are strings
+
+    def _finish_words(self, n_docs: int, tally: WordTally) -> None:
+        given = self._reader.vocabulary
+        self.closed = self.closed or given is not None
+        found = tally.finish(n_docs, self._settings.words)
+        self._require_names(True)
+        if self._known is not None:
+            self._extend_known(found)
+        elif given is None:
+            order = falling(found.words, found.tokens)  # type: ignore[arg-type]
+            self._set(WordCounts(*(values[order] for values in found)))  # type: ignore[call-overload]
+        else:
+            self._set(_in_order_of(given, found, keep_absent=self._settings.words.idle))
+
+    def _extend_known(self, found: WordCounts) -> None:
+        """Known words first, with their counts so far; new ones after them, unless the vocabulary is closed."""
+        known = self._known
+        assert known is not None and known.words is not None
+        ids = known.index_of(found.words)
+        df, tf = known.document_frequency.copy(), known.frequency.copy()  # type: ignore[union-attr]
+        here = ids >= 0
+        df[ids[here]] += found.documents[here]
+        tf[ids[here]] += found.tokens[here]
+        new = WordCounts(*(values[~here] for values in found))  # type: ignore[call-overload]
+        order = falling(new.words, new.tokens)[: 0 if self.closed else None]  # type: ignore[arg-type]
+        before = int(known.document_frequency.sum())  # type: ignore[union-attr]
+        self._set(
+            WordCounts(
+                np.concatenate([known.words, new.words[order]]),  # type: ignore[index]
+                np.concatenate([tf, new.tokens[order]]),
+                np.concatenate([df, new.documents[order]]),
+            )
+        )
+        self.n_entries -= before
+
+    def _set(self, counts: WordCounts) -> None:
+        self.vocabulary = Vocabulary(counts.words, None, counts.documents.astype(np.int64), counts.tokens)
+        self.n_entries = int(counts.documents.sum())
+
+    # ------------------------------------------------------------------ ids fixed by the source
+
+    def _finish_columns(self, n_docs: int, tally: ColumnTally) -> None:
+        words = None if self._reader.vocabulary is None else word_array(self._reader.vocabulary)
+        if words is not None:
+            tally.add(WordCounts(np.array([len(words) - 1]), np.zeros(1), np.zeros(1, np.int64)))
+        n_columns = len(tally.tokens)
+        self._require_names(words is not None)
+        keep = np.ones(n_columns, bool)
+        if not self._settings.words.idle:
+            keep = kept_words(tally.documents, tally.tokens, n_docs, self._settings.words)
+        source = Vocabulary(words, n_columns, tally.documents, tally.tokens)
+        if self._known is not None and words is not None:
+            present = np.flatnonzero(keep & (tally.documents > 0))
+            self._extend_known(WordCounts(words[present], tally.tokens[present], tally.documents[present]))
+            self._new_ids = source.mapping_to(self.vocabulary)
+            return
+        stays = words is None or self._reader.name in _MATRICES
+        order = np.arange(n_columns) if stays else falling(words, tally.tokens)
+        order = order[keep[order]]
+        if self._known is not None:
+            self._widen_known(tally)
+        elif len(order) < n_columns or words is not None:
+            self.vocabulary = source.taken(order)
+        else:
+            self.vocabulary = source
+        self.n_entries = int(tally.documents[order].sum())
+        self._new_ids = np.full(n_columns, -1, np.int32)
+        self._new_ids[order] = np.arange(len(order), dtype=np.int32)
+
+    def _widen_known(self, tally: ColumnTally) -> None:
+        """Columns without names keep their numbers; there may be more of them now."""
+        known = self._known
+        assert known is not None
+        size = max(known.size, len(tally.tokens))
+        df, tf = np.zeros(size, np.int64), np.zeros(size)
+        for documents, tokens in (
+            (known.document_frequency, known.frequency),
+            (tally.documents, tally.tokens),
+        ):
+            df[: len(documents)] += documents  # type: ignore[arg-type]
+            tf[: len(tokens)] += tokens  # type: ignore[arg-type]
+        self.vocabulary = Vocabulary(None, size, df, tf)
+
+    def _require_names(self, named: bool) -> None:
+        if self._known is not None and self._known.named != named:
+            have = "words" if self._known.named else "columns without names"
+            come = "words" if named else "columns without names"
+            raise VocabularyMismatch(
+                f"the corpus has {have}, but what is appended has {come}; give vocabulary= for the source"
+                if not named
+                else f"the corpus has {have}, but what is appended has {come}; append a source without a vocabulary"
+            )
+
+    # ------------------------------------------------------------------ authors
+
+    @property
+    def n_authors(self) -> int:
+        return 0 if self.author_vocabulary is None else self.author_vocabulary.size
+
+    def _finish_authors(self) -> None:
+        """By falling number of documents; among equals the one who appeared first."""
+        if not self._any_authors:
+            return
+        found = self._authors.in_order()
+        names = found.words[np.argsort(-found.documents, kind="stable")]  # type: ignore[index]
+        if self._known_authors is None:
+            self.author_vocabulary = Vocabulary(names)
+        else:
+            new = names[self._known_authors.index_of(names) < 0]
+            self.author_vocabulary = self._known_authors.extended(new)
+
+    # ------------------------------------------------------------------ for the next stages
+
+    def spilled(self) -> tuple[Place, Header]:
+        """Final names in a scratch file, for whoever sorts runs."""
+        arrays: dict[str, np.ndarray] = {}
+        if self._new_ids is not None:
+            arrays["new_ids"] = self._new_ids
+        elif self.vocabulary.words is not None:
+            arrays["words"] = self.vocabulary.words
+        if self.author_vocabulary is not None and self.author_vocabulary.words is not None:
+            arrays["authors"] = self.author_vocabulary.words
+        place = self._scratch / "names"
+        return place, spill(place, arrays)
+
+    def subtract(self, dropped: WordCounts) -> None:
+        """Counts, by final id, of documents that were dropped."""
+        df, tf = self.vocabulary.document_frequency, self.vocabulary.frequency
+        assert df is not None and tf is not None
+        df[dropped.words] -= dropped.documents
+        tf[dropped.words] -= dropped.tokens
+
+
+def _in_order_of(given: list[str], found: WordCounts, keep_absent: bool) -> WordCounts:
+    """Counts of the given words, in their order."""
+    words = word_array(given)
+    at = Vocabulary(found.words).index_of(words)
+    tokens = np.where(at >= 0, found.tokens[at], 0.0) if len(found.tokens) else np.zeros(len(words))
+    documents = np.where(at >= 0, found.documents[at], 0) if len(found.tokens) else np.zeros(len(words), int)
+    keep = np.ones(len(words), bool) if keep_absent else at >= 0
+    return WordCounts(words[keep], tokens[keep], documents[keep])
+
+
+def _authors(root: Place, names: NameList | None) -> Vocabulary | None:
+    if names is None:
+        return None
+    return Vocabulary(stored_names(root, names).words)

@@ -1,0 +1,136 @@
+"""First stage: a chunk of the source becomes a run, spilled as it is, and counts of its words come back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bigtopic.corpus.readers.base import RawBlock
+from bigtopic.corpus.storage import Place
+from bigtopic.corpus.vocabulary import word_array
+from bigtopic.corpus.writer import column_type
+from bigtopic.runtime.ingestion.spill import Header, spill
+
+__all__ = ["ParseTask", "PlacedBlock", "Run", "WordCounts", "parse_run", "parse_tasks"]
+
+_RESERVED = ("source_row", "n_tokens", "document_id")  # written by the store itself
+
+
+@dataclass(frozen=True)
+class PlacedBlock(RawBlock):
+    """Documents that know their source rows, int64 (n_docs,): those of another corpus."""
+
+    rows: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+
+
+class WordCounts(NamedTuple):
+    """Tokens and documents of some words, which are strings, or ids fixed by the source."""
+
+    words: list[str] | np.ndarray
+    tokens: np.ndarray
+    documents: np.ndarray
+
+
+class ParseTask(NamedTuple):
+    """A chunk, its number in the order of the source, and the stream it comes from."""
+
+    number: int
+    stream: int
+    chunk: Any
+
+
+@dataclass
+class Run:
+    """A spilled chunk.
+
+    Attributes
+    ----------
+    place, header : of the spilled arrays
+    stream, first_row : where its first document is in the source, where known
+    size : of the chunk in the reader's unit
+    columns : {name: type} of further columns
+    words, authors : counts, taken away once they are added up
+    last_row : highest source row, when the documents know their rows, else -1
+    first : row of the first document in the whole source, once known
+    """
+
+    place: Place
+    header: Header
+    stream: int
+    first_row: int | None
+    size: float
+    n_docs: int
+    nnz: int
+    n_zeros: int
+    columns: dict[str, str]
+    words: WordCounts | None
+    authors: WordCounts | None
+    last_row: int = -1
+    first: int = 0
+
+
+def parse_tasks(reader: Any) -> Iterator[ParseTask]:
+    """All chunks in the order of the source."""
+    number = 0
+    for stream_number, stream in enumerate(reader.streams()):
+        for chunk in stream.chunks():
+            yield ParseTask(number, stream_number, chunk)
+            number += 1
+
+
+def parse_run(task: ParseTask, reader: Any, scratch: Place) -> Run:
+    """Parse a chunk and spill it."""
+    block = reader.parse(task.chunk)
+    arrays = {"indptr": block.indptr, "words": block.words, "counts": block.counts}
+    if isinstance(block, PlacedBlock):
+        arrays["rows"] = block.rows
+    if block.vocabulary is not None:
+        arrays["vocabulary"] = word_array(block.vocabulary)
+    if block.ids is not None:
+        arrays["ids"] = word_array(block.ids)
+    if block.author_indptr is not None:
+        arrays["author_indptr"], arrays["authors"] = block.author_indptr, block.authors
+        arrays["author_names"] = word_array(block.author_names or [])
+    columns = {_safe(name): values for name, values in block.columns.items() if name not in _RESERVED}
+    types = {name: column_type(values) for name, values in columns.items()}
+    for name, values in columns.items():
+        arrays[f"column {name}"] = _typed(values, types[name])
+    place = scratch / f"run-{task.number:08d}"
+    return Run(
+        place,
+        spill(place, arrays),
+        task.stream,
+        block.first_row,
+        task.chunk.size,
+        block.n_docs,
+        len(block.words),
+        block.n_zeros,
+        types,
+        _count(block.words, block.counts, block.vocabulary),
+        None if block.authors is None else _count(block.authors, None, block.author_names),
+        int(block.rows.max(initial=0)) if isinstance(block, PlacedBlock) else -1,
+    )
+
+
+def _safe(name: str) -> str:
+    """A column name that can be part of a path."""
+    return name.replace("/", "_").replace("\\", "_").strip(". ") or "_"
+
+
+def _typed(values: np.ndarray, dtype: str) -> np.ndarray:
+    if dtype != "string":
+        return values.astype(dtype)
+    return word_array([value if isinstance(value, str) else str(value) for value in values.tolist()])
+
+
+def _count(words: np.ndarray, counts: np.ndarray | None, names: list[str] | None) -> WordCounts:
+    """Every entry counts one document: words are unique within a document."""
+    documents = np.bincount(words, minlength=0 if names is None else len(names))
+    tokens = documents.astype(float) if counts is None else np.bincount(words, counts, len(documents))
+    if names is not None:
+        return WordCounts(names, tokens, documents)
+    present = np.flatnonzero(documents)
+    return WordCounts(present, tokens[present], documents[present])

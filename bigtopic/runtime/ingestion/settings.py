@@ -1,0 +1,44 @@
+"""What an ingest was asked for, and where its tasks run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bigtopic.corpus.filter import VocabularySettings
+from bigtopic.runtime.cluster import bounded_map
+from bigtopic.runtime.ingestion.sort import Order
+
+__all__ = ["IngestSettings", "Workers"]
+
+
+@dataclass(frozen=True)
+class IngestSettings:
+    """What an ingest was asked for.
+
+    words : limits on the vocabulary
+    min_doc_length : tokens a document must have left
+    order : of the documents
+    closed : no words but those there are (of a corpus that is appended to)
+    text : settings of the tokeniser for the manifest, or None
+    """
+
+    words: VocabularySettings
+    min_doc_length: int
+    order: Order
+    closed: bool
+    text: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Where tasks run, and whether a progress bar is shown (None: where there is somebody to see it)."""
+
+    client: Any
+    n_threads: int
+    progress: bool | None
+
+    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+        """Results in the order of the items, a bounded number in flight."""
+        return bounded_map(function, items, client=self.client, n_threads=self.n_threads)

@@ -108,19 +108,21 @@ def _infer(
                 change += abs(mass[k] - before[k])
             if change < limit:
                 break
+        # summed anew: the mass of a sweep is a sum of differences and has rounding errors of its largest value
+        for k in range(prior.shape[0]):
+            mass[k] = prior[k]
         for i in range(own_words.shape[0]):
             count, share, out = own_counts[i], shares[i], stats[own_words[i]]
             explained = prior.dtype.type(0)
             for k in range(stats.shape[1]):
-                out[k] += count * share[k]
-                explained += share[k]
+                tokens = count * share[k]
+                out[k] += tokens
+                mass[k] += tokens
+                explained += tokens
             if explained == 0:
                 dropped += count
-        total = 0.0
         for k in range(n_components):
-            total += mass[k]
-        for k in range(n_components):
-            doc_topics[d, k] = mass[k] / total
+            doc_topics[d, k] = mass[k]
     return sweeps, dropped
 
 
@@ -161,6 +163,7 @@ def run(
         stats,
         doc_topics,
     )
+    doc_topics /= doc_topics.sum(axis=1, keepdims=True)
     info = {"iterations": float(sweeps), "dropped_tokens": dropped}
     return KernelResult({"topic_words": stats}, doc_topics, None, info)
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
-
 from bigtopic import kernels
 from bigtopic.errors import SettingError
 from bigtopic.types import Docs, Kernel, View
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from reference import case  # noqa: E402
+from reference import case
 
 N_WORDS, N_COMPONENTS = 40, 5
 LENGTHS = [9, 0, 1, 17, 4, 25, 3, 12, 0, 6]
@@ -117,7 +117,7 @@ def test_one_slice_or_seven(kernel, docs, topic_words, dtype, tolerance):
     sums = {name: np.zeros((N_WORDS, 16)) for name in word_statistics(kernel)}
     doc_topics = []
     bounds = [0, 1, 2, 4, 5, 6, 9, 10]
-    for start, stop in zip(bounds, bounds[1:], strict=False):
+    for start, stop in pairwise(bounds):
         part, ids = case.localised(docs, start, stop)
         result = case.infer(kernel, part, topic_words[ids], ALPHA, dtype=dtype)
         doc_topics.append(result.doc_topics)
@@ -220,7 +220,13 @@ def test_against_the_reference(kernel, docs, topic_words, prior):
     for d in range(docs.n_docs):
         own = slice(docs.indptr[d], docs.indptr[d + 1])
         stats, theta = brute_force(
-            docs.words[own], docs.counts[own].astype(float), topic_words, alpha, kernel.options, 11, int(docs.rows[d])
+            docs.words[own],
+            docs.counts[own].astype(float),
+            topic_words,
+            alpha,
+            kernel.options,
+            11,
+            int(docs.rows[d]),
         )
         expected[docs.words[own]] += stats
         np.testing.assert_allclose(result.doc_topics[d], theta, rtol=1e-8, atol=1e-12)

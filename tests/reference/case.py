@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
 __all__ = ["documents", "hyper", "infer", "localised", "padded", "reference", "topics", "view"]
@@ -56,7 +55,11 @@ def hyper(kernel: Kernel, prior: Any, n_components: int, n_words: int = 1, **opt
     """The kernel's default options, changed by `options`; `prior` is a number or (n_components,)."""
     alpha = np.broadcast_to(np.asarray(prior, float), n_components).copy()
     return Hyper(
-        alpha, n_components, {**kernel.options, **options}, dict.fromkeys(kernel.views, 0.1), {"word": n_words}
+        alpha,
+        n_components,
+        {**kernel.options, **options},
+        dict.fromkeys(kernel.views, 0.1),
+        {"word": n_words},
     )
 
 

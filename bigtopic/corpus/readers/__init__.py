@@ -157,7 +157,7 @@ def _paths(source: Any) -> list[Any] | None:
 def _names_file(text: str) -> bool:
     """Whether a string is a path that exists, a URL, or a glob, rather than a text."""
     try:
-        if Path(text).exists():
+        if text and Path(text).exists():
             return True
     except (OSError, ValueError):  # too long for a name, or a zero byte in it
         return False

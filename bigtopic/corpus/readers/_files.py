@@ -86,7 +86,8 @@ class File:
     @contextlib.contextmanager
     def open_with_raw(self) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
         """The decompressed bytes, and the stored ones, whose position tells how far one has come."""
-        with self.open_raw() as raw, damaged(self.path), _decompressed(raw, self.compression) as stream:
+        compression = self.compression  # first: some file systems hand out one shared file object
+        with self.open_raw() as raw, damaged(self.path), _decompressed(raw, compression) as stream:
             yield stream, raw
 
     @cached_property
@@ -223,12 +224,10 @@ def expand(sources: Iterable[Any], options: Mapping[str, Any] | None = None) -> 
 
 
 def _glob(pattern: str, options: Mapping[str, Any] | None) -> list[str]:
-    if "://" not in pattern:
-        from glob import glob
-
-        return sorted(path for path in glob(pattern, recursive=True) if Path(path).is_file())
-    system, path = _file_system(File(pattern, options))
-    return sorted(system.unstrip_protocol(name) for name in system.glob(path))
+    file = File(pattern, options)
+    system, path = _file_system(file)
+    names = sorted(name for name in system.glob(path) if system.isfile(name))
+    return [system.unstrip_protocol(name) for name in names] if file.remote else names
 
 
 def _check(file: File) -> None:

@@ -37,7 +37,8 @@ def read_vocabulary(vocabulary: Any, options: Mapping[str, Any] | None = None) -
 
 
 def _words(vocabulary: Any) -> list[str]:
-    if isinstance(vocabulary, Mapping):
+    # gensim's Dictionary is a mapping too, but of ids to words.
+    if isinstance(vocabulary, Mapping) and not hasattr(vocabulary, "token2id"):
         return _from_mapping(vocabulary)
     for name in ("token2id", "get_feature_names_out", "vocabulary_", "words"):
         value = getattr(vocabulary, name, None)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import pkgutil
 from importlib import import_module
+from types import ModuleType
 
 from bigtopic.errors import SettingError
 
 __all__ = ["load", "names"]
 
 
-def _module(name: str):
+def _module(name: str) -> ModuleType:
     return import_module(f"{__name__}.{name}")
 
 

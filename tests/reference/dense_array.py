@@ -1,0 +1,55 @@
+"""A dense stand-in for the lazy params, with statistics and rounds to feed to a scheme."""
+
+from __future__ import annotations
+
+import numpy as np
+from bigtopic.types import AxisStats, RoundInfo
+
+__all__ = ["N_COLUMNS", "N_COMPONENTS", "N_ROWS", "DenseArray", "info", "random_array", "random_stats"]
+
+N_ROWS, N_COLUMNS, N_COMPONENTS = 30, 16, 5
+PRIOR = 0.05
+
+
+class DenseArray:
+    """A `MutableArray` that holds all of its statistics, and notes which rows a scheme touches."""
+
+    n_rows, n_columns = N_ROWS, N_COLUMNS
+
+    def __init__(self, statistics):
+        self.statistics = np.array(statistics, float)
+        self.touched = set()
+
+    def gather(self, ids):
+        rows = np.arange(N_ROWS) if ids is None else ids
+        self.touched.update(rows.tolist())
+        return self.statistics[rows] + PRIOR
+
+    def add_rows(self, ids, values, weight=1.0, decay=1.0):
+        rows = np.arange(N_ROWS) if ids is None else ids
+        assert values.shape == (len(rows), N_COLUMNS)
+        self.touched.update(rows.tolist())
+        self.statistics *= decay
+        self.statistics[rows] += weight * values.astype(float)
+
+    def totals(self):
+        return self.statistics.sum(axis=0)
+
+    def fold(self):
+        self.touched.update(range(N_ROWS))
+
+
+def random_array(seed=0):
+    statistics = np.zeros((N_ROWS, N_COLUMNS))
+    statistics[:, :N_COMPONENTS] = np.random.default_rng(seed).gamma(0.5, size=(N_ROWS, N_COMPONENTS))
+    return DenseArray(statistics)
+
+
+def random_stats(seed=1, ids=(2, 3, 11, 29), dtype=np.float32):
+    values = np.zeros((len(ids), N_COLUMNS), dtype)
+    values[:, :N_COMPONENTS] = np.random.default_rng(seed).gamma(0.5, size=(len(ids), N_COMPONENTS))
+    return AxisStats(np.array(ids, np.int32), values)
+
+
+def info(step=1, n_docs=10, n_tokens=500.0, total_docs=1000.0, total_tokens=40_000.0):
+    return RoundInfo(step, n_docs, n_tokens, total_docs, total_tokens)

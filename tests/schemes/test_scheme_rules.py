@@ -1,0 +1,152 @@
+"""Each scheme against its formula on dense arrays, and the masses that the formulas imply."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from bigtopic import schemes
+from bigtopic.errors import SettingError
+from bigtopic.schemes.schedule import robbins_monro
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from reference.dense_array import N_COLUMNS, N_COMPONENTS, N_ROWS, info, random_array, random_stats
+
+
+def dense(stats):
+    out = np.zeros((N_ROWS, N_COLUMNS))
+    out[stats.ids] = stats.values
+    return out
+
+
+def load(name, **settings):
+    return schemes.load(name)(**settings)
+
+
+def test_replace():
+    array, stats = random_array(), random_stats()
+    load("replace").step(array, stats, info())
+    np.testing.assert_array_equal(array.statistics, dense(stats))
+
+
+def test_add_counts_every_minibatch_once():
+    array, seen = random_array(), random_array().statistics
+    for step in range(1, 5):
+        stats = random_stats(seed=step, ids=(step, step + 7))
+        load("add").step(array, stats, info(step))
+        seen += dense(stats)
+    np.testing.assert_allclose(array.statistics, seen, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("scale", "factor"), [("documents", 1000 / 10), ("tokens", 40_000 / 500)])
+def test_interpolate(scale, factor):
+    array, scheme = random_array(), load("interpolate", learning_decay=0.7, learning_offset=3.0, scale=scale)
+    expected = array.statistics.copy()
+    for step in range(1, 6):
+        stats = random_stats(seed=step)
+        scheme.step(array, stats, info(step))
+        rate = (3 + step) ** -0.7
+        expected = (1 - rate) * expected + rate * factor * dense(stats)
+    np.testing.assert_allclose(array.statistics, expected, rtol=1e-12)
+
+
+def test_interpolate_by_tokens_keeps_the_mass_at_the_corpus():
+    """Once the statistics hold as many tokens as the corpus, they always do."""
+    array, scheme = random_array(), load("interpolate", scale="tokens")
+    array.statistics *= 40_000 / array.statistics.sum()
+    for step in range(1, 20):
+        stats = random_stats(seed=step)
+        scheme.step(array, stats, info(step, n_tokens=float(stats.values.sum(dtype=float))))
+        assert array.statistics.sum() == pytest.approx(40_000, rel=1e-10)
+
+
+def test_interpolate_with_step_one_forgets_and_decay_one_averages():
+    stats = [random_stats(seed=step) for step in range(1, 7)]
+    array = random_array()
+    for step, s in enumerate(stats, 1):
+        load("interpolate", learning_decay=1.0, learning_offset=0.0).step(array, s, info(step))
+    np.testing.assert_allclose(array.statistics, 100 * np.mean([dense(s) for s in stats], axis=0), rtol=1e-12)
+    load("interpolate", learning_decay=0.0).step(array, stats[0], info(9))
+    np.testing.assert_allclose(array.statistics, 100 * dense(stats[0]), rtol=1e-12)
+
+
+def test_an_empty_minibatch_moves_nothing():
+    for scale in ("documents", "tokens"):
+        array = random_array()
+        before = array.statistics.copy()
+        load("interpolate", scale=scale).step(array, random_stats(ids=()), info(n_docs=0, n_tokens=0.0))
+        np.testing.assert_array_equal(array.statistics, before)
+
+
+def test_interpolate_normalised():
+    array, scheme = random_array(), load("interpolate_normalised", learning_decay=0.9, learning_offset=1.0)
+    array.statistics[:, :N_COMPONENTS] /= array.statistics[:, :N_COMPONENTS].sum(axis=0)
+    expected = array.statistics[:, :N_COMPONENTS].copy()
+    for step in range(1, 6):
+        stats = random_stats(seed=step)
+        scheme.step(array, stats, info(step))
+        rate = (1 + step) ** -0.9
+        new = dense(stats)[:, :N_COMPONENTS]
+        expected = (1 - rate) * expected + rate * new / new.sum(axis=0)
+        np.testing.assert_allclose(array.statistics[:, :N_COMPONENTS].sum(axis=0), 1.0, rtol=1e-6)
+    np.testing.assert_allclose(array.statistics[:, :N_COMPONENTS], expected, rtol=1e-6)
+
+
+def test_interpolate_normalised_does_not_see_the_scale_of_a_topic():
+    """Weights from elsewhere (another model's counts) move by the same step as probabilities do."""
+    totals = np.arange(1.0, N_COLUMNS + 1) * 1e6
+    unit, large = random_array(), random_array()
+    unit.statistics[:, :N_COMPONENTS] /= unit.statistics[:, :N_COMPONENTS].sum(axis=0)
+    large.statistics = unit.statistics * totals
+    for array in (unit, large):
+        load("interpolate_normalised").step(array, random_stats(), info())
+    np.testing.assert_allclose(large.statistics / totals, unit.statistics, rtol=1e-10)
+
+
+def test_interpolate_normalised_leaves_topics_without_mass_alone():
+    array, stats = random_array(), random_stats()
+    stats.values[:, 2] = 0
+    before = array.statistics.copy()
+    load("interpolate_normalised").step(array, stats, info())
+    np.testing.assert_array_equal(array.statistics[:, 2], before[:, 2])
+    assert (array.statistics[:, 1] != before[:, 1]).any()
+
+
+def test_interpolate_normalised_fills_an_empty_topic():
+    array, stats = random_array(), random_stats()
+    array.statistics[:, 1] = 0
+    load("interpolate_normalised", learning_decay=0.0).step(array, stats, info())
+    np.testing.assert_allclose(array.statistics[:, 1].sum(), 1.0, rtol=1e-6)
+
+
+def test_schedule():
+    assert robbins_monro(1, 0.9, 1.0) == pytest.approx(2**-0.9)
+    assert robbins_monro(1, 0.5, 0.0) == 1.0
+    assert robbins_monro(5, 0.0, 10.0) == 1.0
+    rates = [robbins_monro(step, 0.7, 0.0) for step in range(1, 50)]
+    assert max(rates) <= 1.0 and all(np.diff(rates) < 0)
+
+
+@pytest.mark.parametrize("name", ["interpolate", "interpolate_normalised"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"learning_decay": -0.1},
+        {"learning_decay": 1.1},
+        {"learning_decay": float("nan")},
+        {"learning_offset": -1.0},
+        {"learning_offset": float("inf")},
+        {"learning_offset": float("nan")},
+    ],
+)
+def test_schedules_that_are_none(name, settings):
+    with pytest.raises(SettingError, match=next(iter(settings))):
+        load(name, **settings)
+
+
+def test_scale_is_documents_or_tokens():
+    with pytest.raises(SettingError, match="scale='words'"):
+        load("interpolate", scale="words")

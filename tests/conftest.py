@@ -1,0 +1,64 @@
+"""What many tests share: a small corpus of known topics, Dask clusters, and modules written or found by path."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from bigtopic.corpus.memory import from_matrix
+from bigtopic.corpus.store import Corpus
+from bigtopic.datasets.synthetic import SyntheticCorpus, lda_corpus
+
+
+@pytest.fixture(scope="session")
+def synthetic() -> SyntheticCorpus:
+    """300 documents of 4 known topics over 80 words."""
+    return lda_corpus(300, 80, 4, mean_length=60.0, seed=1)
+
+
+@pytest.fixture(scope="session")
+def corpus(synthetic: SyntheticCorpus) -> Corpus:
+    """The same documents as a corpus in memory, in hashed order, its words named w0, w1, ..."""
+    return from_matrix(synthetic.counts, [f"w{i}" for i in range(80)], seed=0)
+
+
+@pytest.fixture(scope="session")
+def toy() -> Callable[[Path], ModuleType]:
+    """Load a file as a module of its own name, as a worker does that got the file by `Client.upload_file`."""
+
+    def load(path: Path) -> ModuleType:
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[path.stem] = module
+        spec.loader.exec_module(module)
+        return module
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def one_worker() -> Iterator[Any]:
+    """Client of a cluster of one single-threaded worker process."""
+    yield from _client(1)
+
+
+@pytest.fixture(scope="session")
+def three_workers() -> Iterator[Any]:
+    """Client of a cluster of three single-threaded worker processes."""
+    yield from _client(3)
+
+
+def _client(n_workers: int) -> Iterator[Any]:
+    from dask.distributed import Client, LocalCluster
+
+    settings = {"threads_per_worker": 1, "processes": True, "dashboard_address": None, "memory_limit": 0}
+    # not the default client: a test that is not about clusters must not find one
+    with LocalCluster(n_workers, **settings) as cluster, Client(cluster, set_as_default=False) as client:
+        yield client

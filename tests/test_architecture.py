@@ -1,0 +1,164 @@
+"""The layers of the package, read from its source: who imports whom, where heavy packages may appear, how long files are."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "bigtopic"
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+# A layer may import those in the lines above it; the names inside one line may not import each other.
+LAYERS = [
+    {"types", "errors"},
+    {"corpus", "models", "kernels", "schemes"},
+    {"methods", "datasets"},
+    {"runtime"},
+    {"evaluation"},
+    {"estimators"},
+    {"report"},
+    {"cli"},
+]
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+FORBIDDEN = {"datasets": {"models", "kernels", "schemes"}}
+MAX_LINES = 400
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_of(path): path for path in FILES}
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def imports(path: Path, inside_functions: bool = True) -> tuple[str, ...]:
+    """Dotted names that a file imports; `from a import b` gives a.b."""
+    names: list[str] = []
+    for node in nodes(tree(path), inside_functions):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: relative import"
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+    return tuple(names)
+
+
+def nodes(root: ast.AST, inside_functions: bool) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(root):
+        if isinstance(child, ast.FunctionDef | ast.Lambda) and not inside_functions:
+            continue
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
+            continue
+        yield child
+        yield from nodes(child, inside_functions)
+
+
+def own_modules(path: Path, inside_functions: bool = True) -> Iterator[str]:
+    """Modules of this package that a file imports."""
+    for name in imports(path, inside_functions):
+        if name.split(".")[0] == "bigtopic":
+            yield name if name in MODULES else name.rpartition(".")[0]
+
+
+def layer(module: str) -> str:
+    return module.split(".")[1] if "." in module else ""
+
+
+def top_level(path: Path) -> set[str]:
+    return {name.split(".")[0] for name in imports(path)}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_go_one_way(path):
+    mine = layer(module_of(path))
+    if not mine:  # the package itself only fetches its public names when asked
+        return
+    for module in own_modules(path):
+        theirs = layer(module)
+        assert theirs, f"{path} imports from the package root"
+        if theirs != mine:
+            assert LEVEL[theirs] < LEVEL[mine], f"{path}: {mine} must not import {theirs}"
+            assert theirs not in FORBIDDEN.get(mine, ()), f"{path}: {mine} must not import {theirs}"
+
+
+def test_every_layer_is_known():
+    assert {layer(module) for module in MODULES} - {""} <= set(LEVEL)
+
+
+def test_no_module_imports_itself_through_others():
+    graph = {name: set(own_modules(path, inside_functions=False)) - {name} for name, path in MODULES.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"import cycle: {' -> '.join(error.args[1])}")
+
+
+def test_numba_stays_in_kernels():
+    allowed = [path for path in FILES if path.name == "_kernels.py" or path.is_relative_to(PACKAGE / "kernels")]
+    users = [path for path in FILES if "numba" in top_level(path)]
+    assert users and set(users) <= set(allowed)
+
+
+def test_one_module_knows_distributed():
+    users = []
+    for path in FILES:
+        names = set(imports(path))
+        if any(name.startswith(("dask.distributed", "distributed")) for name in names):
+            users.append(path.relative_to(PACKAGE).as_posix())
+    assert users == ["runtime/cluster.py"]
+
+
+def test_the_inner_layers_know_nothing_of_schedulers_and_files():
+    pure = ("kernels", "schemes", "models")
+    found = {path: top_level(path) & {"dask", "zarr", "distributed", "fsspec"} for path in FILES}
+    assert not [path for path, names in found.items() if names and layer(module_of(path)) in pure]
+
+
+def test_kernels_do_not_mention_dask_or_zarr():
+    kernels = [path for path in FILES if path.is_relative_to(PACKAGE / "kernels")]
+    for path in kernels:
+        text = path.read_text(encoding="utf-8").lower()
+        assert "dask" not in text and "zarr" not in text, path
+
+
+def test_nothing_pickled_is_loaded():
+    assert not [path for path in FILES if top_level(path) & {"pickle", "cloudpickle", "dill", "joblib", "shelve"}]
+    for path in FILES:
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.keyword) and node.arg == "allow_pickle":
+                assert isinstance(node.value, ast.Constant) and node.value.value is False, path
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_files_are_short(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) < MAX_LINES
+
+
+def test_importing_the_package_is_fast_and_light():
+    script = (
+        "import sys, time; start = time.perf_counter(); import bigtopic; "
+        "print(time.perf_counter() - start); print(*sys.modules)"
+    )
+    seconds, loaded = [], ""
+    for _ in range(3):  # the fastest of three: other processes may hold the machine
+        run = [sys.executable, "-c", script]
+        output = subprocess.run(run, capture_output=True, text=True, check=True, cwd=PACKAGE.parent).stdout
+        first, loaded = output.split("\n")[:2]
+        seconds.append(float(first))
+    assert min(seconds) < 0.3
+    heavy = {"numpy", "numba", "zarr", "dask", "distributed", "scipy", "pandas", "fsspec", "click"}
+    assert not heavy & set(loaded.split())

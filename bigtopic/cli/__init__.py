@@ -1,0 +1,26 @@
+"""The command `bigtopic`: one file per verb, imported when it is used."""
+
+from __future__ import annotations
+
+import click
+
+from bigtopic import __version__
+from bigtopic.cli._group import Verbs
+
+__all__ = ["main"]
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="bigtopic")
+@click.option("--debug", is_flag=True, help="Show where an error came from.")
+def main(debug: bool) -> None:
+    """Topic models for corpora larger than memory.
+
+    \b
+    Try it, no data and no network needed:
+        bigtopic demo
+    Then, with documents of your own:
+        bigtopic ingest articles.jsonl articles.zarr --stop-words english --min-df 5
+        bigtopic train articles.zarr topics.zarr --topics 100
+        bigtopic topics topics.zarr --corpus articles.zarr
+    """

@@ -1,0 +1,90 @@
+"""The corpus of the demonstration: made once, kept, and made again when packages come, go or change."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+__all__ = ["demo_folder", "kept_corpus"]
+
+# Words every documentation string is full of, whatever it is about.
+_FURNITURE = """
+    return returns returned returning default defaults true false none null optional parameter parameters param params
+    value values given use used uses using set sets int str float bool object objects type types example examples
+    instance instances note notes new specified provided call calls called following function functions method methods
+    class classes argument arguments args kwargs see self two first second
+""".split()  # noqa: SIM905
+_SETTINGS = {
+    "token_pattern": r"(?u)\b[^\W\d_]{3,}\b",  # names_with_underscores are code, not prose
+    "min_df": 5,
+    "max_df": 0.1,
+    "seed": 0,
+}
+
+
+def demo_folder() -> Path:
+    """Where the user's system keeps things that can be made again."""
+    if sys.platform == "darwin":
+        cache = Path.home() / "Library" / "Caches"
+    elif sys.platform == "win32":
+        cache = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    else:
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "bigtopic" / "demo"
+
+
+def kept_corpus(folder: Path, tell: Callable[[str], object], n_threads: int | None) -> Any:
+    """The corpus in `folder`, made now unless it is of the packages that are installed now.
+
+    Parameters
+    ----------
+    tell : told what is going on, one line at a time
+    """
+    from bigtopic.corpus.store import open_corpus
+    from bigtopic.datasets import installed_packages
+
+    packages = installed_packages()
+    key = _key(packages)
+    marker, store = folder / "packages.txt", folder / "corpus.zarr"
+    if store.exists() and marker.exists() and marker.read_text() == key:
+        corpus = open_corpus(store)
+        tell(
+            f"Documentation of Python and {len(packages) - 1} packages, kept from before: {len(corpus):,} documents"
+        )
+        return corpus
+    tell(f"Reading the documentation of Python and {len(packages) - 1} installed packages ...")
+    folder.mkdir(parents=True, exist_ok=True)
+    marker.unlink(missing_ok=True)  # until the new corpus is complete, there is none
+    corpus = _ingested(store, n_threads)
+    marker.write_text(key)
+    return corpus
+
+
+def _ingested(store: Path, n_threads: int | None) -> Any:
+    from bigtopic.corpus.stopwords import ENGLISH
+    from bigtopic.datasets import docstrings
+    from bigtopic.runtime.ingest import ingest
+
+    stop_words = [*sorted(ENGLISH), *_FURNITURE]
+    return ingest(
+        docstrings(),
+        store,
+        stop_words=stop_words,
+        overwrite=True,
+        client=False,
+        n_threads=n_threads,
+        **_SETTINGS,
+    )
+
+
+def _key(packages: dict[str, str]) -> str:
+    """Changes whenever the documents or their words would."""
+    from bigtopic import __version__
+
+    described = json.dumps([__version__, _SETTINGS, _FURNITURE, packages], sort_keys=True)
+    return hashlib.blake2b(described.encode(), digest_size=16).hexdigest()

@@ -1,0 +1,57 @@
+"""Verbs found by looking into this folder, and errors a person can read."""
+
+from __future__ import annotations
+
+import pkgutil
+import warnings
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bigtopic.errors import BigtopicError
+
+__all__ = ["Verbs"]
+
+_ORDER = ("demo", "ingest", "info", "train", "topics", "evaluate", "infer", "report")
+
+
+class _Failure(click.ClickException):
+    """A mistake of the user's: one message, exit code 2."""
+
+    exit_code = 2
+
+    def show(self, file: Any = None) -> None:
+        click.secho("Error: ", fg="red", bold=True, nl=False, err=True)
+        click.echo(self.format_message(), err=True)
+
+
+class Verbs(click.Group):
+    """A verb is a module of this package whose name does not begin with an underscore; it defines `command`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        found = [module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)])]
+        verbs = [name for name in found if not name.startswith("_")]
+        return sorted(verbs, key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name))
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in self.list_commands(ctx):
+            return None
+        return import_module(f"bigtopic.cli.{name}").command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            try:
+                return super().invoke(ctx)
+            except (BigtopicError, OSError) as error:
+                # A closed pipe (`bigtopic topics ... | head`) is click's business.
+                if ctx.params.get("debug") or isinstance(error, BrokenPipeError):
+                    raise
+                raise _Failure(str(error) or type(error).__name__) from error
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    click.secho("Warning: ", fg="yellow", bold=True, nl=False, err=True)
+    click.echo(str(message), err=True)

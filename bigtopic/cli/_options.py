@@ -1,0 +1,81 @@
+"""Options that several verbs share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+__all__ = ["Duration", "connected", "duration", "parallel", "seed"]
+
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_PIECE = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
+
+
+class Duration(click.ParamType):
+    """Seconds from '90', '90s', '10m', '1h30m' or '2d'."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, int | float):
+            return float(value)
+        text = value.strip().lower()
+        pieces = _PIECE.findall(text)
+        if pieces and "".join(number + unit for number, unit in pieces) == text:
+            seconds = sum(float(number) * _UNITS[unit] for number, unit in pieces)
+        else:
+            try:
+                seconds = float(text)
+            except ValueError:
+                self.fail(f"{value!r} is not a time; write it as 90s, 10m, 1h30m or 2d", param, ctx)
+        if not 0 < seconds < float("inf"):
+            self.fail(f"{value!r} must be longer than nothing", param, ctx)
+        return seconds
+
+
+duration = Duration()
+
+_Decorated = Callable[..., Any]
+
+
+def parallel(function: _Decorated) -> _Decorated:
+    """--scheduler and --threads."""
+    for option in (
+        click.option(
+            "--threads",
+            "n_threads",
+            type=click.IntRange(1),
+            help="Threads in process; default all processors.",
+        ),
+        click.option(
+            "--scheduler", metavar="ADDRESS", help="Dask scheduler to work on, such as tcp://10.0.0.1:8786."
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def seed(function: _Decorated) -> _Decorated:
+    """--seed."""
+    return click.option("--seed", type=int, default=0, show_default=True, help="Of everything random.")(
+        function
+    )
+
+
+@contextmanager
+def connected(scheduler: str | None) -> Iterator[Any]:
+    """What to pass as `client=`: a client of the scheduler, closed at the end, or False for threads."""
+    if scheduler is None:
+        yield False
+        return
+    from bigtopic.runtime.cluster import resolve_client
+
+    client = resolve_client(scheduler)
+    try:
+        yield client
+    finally:
+        client.close()

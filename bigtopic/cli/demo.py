@@ -1,0 +1,100 @@
+"""`bigtopic demo`: topics of text that is on this machine already."""
+
+from __future__ import annotations
+
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bigtopic.cli._options import seed
+
+_TEST_SHARE = 0.1
+
+
+@click.command("demo", short_help="Topics from text that is on this machine already.")
+@click.option("--topics", "n_components", type=int, default=40, show_default=True, help="Number of topics.")
+@click.option("--passes", "max_iter", type=int, default=20, show_default=True, help="Passes over the corpus.")
+@click.option(
+    "--folder", type=click.Path(path_type=Path), help="Where to keep things; default your cache folder."
+)
+@click.option("--threads", "n_threads", type=click.IntRange(1), help="Default all processors.")
+@seed
+def command(n_components: int, max_iter: int, folder: Path | None, n_threads: int | None, seed: int) -> None:
+    """Learn topics from the documentation of Python and of the packages installed here.
+
+    Nothing is downloaded, imported or run: source files are read as text. The corpus is kept, so that the second
+    time is quicker, and made again when packages change.
+
+    \b
+    Example:
+        bigtopic demo --topics 60
+    """
+    from bigtopic.cli import _show
+    from bigtopic.cli._demo_corpus import demo_folder, kept_corpus
+    from bigtopic.estimators.lda import LDA
+    from bigtopic.report import summarise, write_html
+
+    begun = time.perf_counter()
+    folder = demo_folder() if folder is None else folder.expanduser()
+    corpus = kept_corpus(folder, click.echo, n_threads)
+    train, test = corpus.split(test_size=_TEST_SHARE, seed=seed)
+    click.echo(
+        f"Learning {n_components} topics from {len(train):,} documents, {train.n_tokens:,.0f} words ...\n"
+    )
+    model = LDA(
+        n_components, max_iter=max_iter, validation=test, random_state=seed, client=False, n_threads=n_threads
+    )
+    model.fit(train)
+    summary = summarise(model, train, test=test, client=False, n_threads=n_threads)
+    _show.table(summary)
+    figures = _figures(summary, model.history_, time.perf_counter() - begun)
+    page = write_html(
+        summary,
+        folder / "topics.html",
+        title="What Python's documentation is about",
+        subtitle="Topics of the documentation strings of the standard library and of the packages installed on one "
+        "machine. Below each topic: the modules that write most about it, and documents that are about little else.",
+        figures={label: figures[label] for label in ("tokens per second", "peak memory") if figures[label]},
+        author_noun="modules",
+    )
+    click.echo()
+    _show.figures({**figures, "page": page.as_uri(), "corpus": str(corpus.url)})
+
+
+def _figures(summary: Any, history: list[dict[str, Any]], seconds: float) -> dict[str, str]:
+    scored, judged = summary.held_out, summary.coherence
+    rate = _tokens_per_second(history)
+    memory = _peak_memory()
+    return {
+        "held-out score": f"{scored.value:.3f} ± {scored.standard_error:.3f} nats per token; the unigram model's "
+        f"is {scored.unigram:.3f}",
+        "held out": f"{scored.n_tokens:,.0f} tokens of {scored.n_docs:,} documents",
+        "mean NPMI": f"{judged.value:.3f}",
+        "tokens per second": "" if rate is None else f"{rate:,.0f}",
+        "peak memory": "" if memory is None else f"{memory / 2**20:,.0f} MiB",
+        "time": f"{seconds:.1f} s",
+    }
+
+
+def _tokens_per_second(history: list[dict[str, Any]]) -> float | None:
+    """Of the passes after the first, in which code is compiled; scoring is not counted."""
+    tokens = seconds = 0.0
+    for before, row in pairwise(history):
+        if row.get("score") is None:
+            tokens += row["n_tokens"] - before["n_tokens"]
+            seconds += row["seconds"] - before["seconds"]
+    return tokens / seconds if seconds > 0 else None
+
+
+def _peak_memory() -> float | None:
+    """Largest resident size of this process so far, in bytes; None where the system does not say."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return float(peak if sys.platform == "darwin" else peak * 1024)

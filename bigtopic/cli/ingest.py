@@ -1,0 +1,109 @@
+"""`bigtopic ingest`: any source to a corpus."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bigtopic.cli._options import connected, parallel, seed
+
+
+def _number_or_share(context: click.Context, parameter: click.Parameter, value: str) -> float:
+    """'5' is a number of documents, '0.5' a share of them."""
+    try:
+        return int(value)
+    except ValueError:
+        pass
+    try:
+        return float(value)
+    except ValueError:
+        raise click.BadParameter(
+            f"{value!r} is neither a number of documents nor a share such as 0.5"
+        ) from None
+
+
+def _ngrams(context: click.Context, parameter: click.Parameter, value: str) -> tuple[int, int]:
+    shortest, _, longest = value.partition("-")
+    if not shortest.isdigit() or not (longest or shortest).isdigit():
+        raise click.BadParameter(f"{value!r} is not a range of lengths such as 1-2")
+    return int(shortest), int(longest or shortest)
+
+
+@click.command("ingest", short_help="Make a corpus of documents in any format.")
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@click.argument("corpus")
+@click.option(
+    "--format", "format", help="Name of the format; default it is recognised. An unknown name lists all."
+)
+@click.option(
+    "--vocabulary", help="File with a word per line: names of ids, or the only words of text to keep."
+)
+@click.option("--text-column", help="Of records and tables: where the text is.")
+@click.option("--id-column", help="Of records and tables: where the document's name is.")
+@click.option("--author-column", help="Of records and tables: where the authors or tags are.")
+@click.option("--stop-words", help="'english', or a file with a word per line.")
+@click.option("--token-pattern", help=r"Regular expression of a token; default two or more word characters.")
+@click.option("--keep-case", is_flag=True, help="Do not lower-case text.")
+@click.option(
+    "--ngrams", "ngram_range", callback=_ngrams, default="1-1", show_default=True, help="Lengths of terms."
+)
+@click.option(
+    "--collocations", type=float, help="Join neighbours whose normalised mutual information is above this."
+)
+@click.option("--encoding", default="utf-8", show_default=True, help="Of text files.")
+@click.option(
+    "--encoding-errors",
+    type=click.Choice(["strict", "replace", "ignore"]),
+    default="strict",
+    show_default=True,
+)
+@click.option(
+    "--min-df",
+    callback=_number_or_share,
+    default="1",
+    show_default=True,
+    help="Drop words in fewer documents.",
+)
+@click.option(
+    "--max-df",
+    callback=_number_or_share,
+    default="1.0",
+    show_default=True,
+    help="Drop words in more documents.",
+)
+@click.option("--max-features", type=click.IntRange(1), help="Keep only the most frequent words.")
+@click.option(
+    "--min-doc-length", type=click.IntRange(0), default=0, show_default=True, help="Drop shorter documents."
+)
+@click.option("--weights", is_flag=True, help="Counts may be fractional.")
+@click.option("--keep-order", is_flag=True, help="Keep the documents in the order of the source.")
+@click.option("--append", is_flag=True, help="Add to CORPUS.")
+@click.option("--overwrite", is_flag=True, help="Replace CORPUS if it is there.")
+@seed
+@parallel
+def command(
+    sources: tuple[str, ...],
+    corpus: str,
+    keep_case: bool,
+    keep_order: bool,
+    scheduler: str | None,
+    **settings: Any,
+) -> None:
+    """Make CORPUS of documents: files, globs, folders or URLs, compressed or not, of one format.
+
+    \b
+    Examples:
+        bigtopic ingest docword.pubmed.txt.gz pubmed.zarr --vocabulary vocab.pubmed.txt
+        bigtopic ingest articles.jsonl.gz articles.zarr --text-column body --author-column authors
+        bigtopic ingest notes/ notes.zarr --stop-words english --min-df 5 --max-df 0.5
+    """
+    from bigtopic.cli import _show
+    from bigtopic.cli.info import _of_corpus
+    from bigtopic.runtime.ingest import ingest
+
+    source: Any = sources[0] if len(sources) == 1 else list(sources)
+    given = {name: value for name, value in settings.items() if value is not None}
+    with connected(scheduler) as client:
+        made = ingest(source, corpus, lowercase=not keep_case, shuffle=not keep_order, client=client, **given)
+    _show.figures(_of_corpus(made))

@@ -1,0 +1,48 @@
+"""`bigtopic report`: one HTML page about a model."""
+
+from __future__ import annotations
+
+import click
+
+from bigtopic.cli._options import connected, parallel
+
+
+@click.command("report", short_help="Write one HTML page about a model.")
+@click.argument("model")
+@click.argument("page")
+@click.option("--corpus", help="Corpus for shares, coherence, leading authors and documents.")
+@click.option("--test", help="Corpus the model was not trained on, for the held-out score.")
+@click.option("--title", help="Of the page; default the name of the model.")
+@click.option(
+    "--words", "n_words", type=click.IntRange(1), default=12, show_default=True, help="Words of each topic."
+)
+@parallel
+def command(
+    model: str,
+    page: str,
+    corpus: str | None,
+    test: str | None,
+    title: str | None,
+    n_words: int,
+    scheduler: str | None,
+    n_threads: int | None,
+) -> None:
+    """Write one self-contained HTML page about MODEL to PAGE.
+
+    \b
+    Example:
+        bigtopic report topics.zarr topics.html --corpus articles.zarr
+    """
+    from bigtopic.corpus.store import open_corpus
+    from bigtopic.estimators.persistence import load_model
+    from bigtopic.report import summarise, write_html
+
+    estimator = load_model(model)
+    documents, held_out = (None if url is None else open_corpus(url) for url in (corpus, test))
+    with connected(scheduler) as client:
+        summary = summarise(
+            estimator, documents, test=held_out, n_words=n_words, client=client, n_threads=n_threads
+        )
+    name = model.rstrip("/").rpartition("/")[2].removesuffix(".zarr")
+    path = write_html(summary, page, title=title or f"Topics: {name}")
+    click.echo(f"Wrote {path}")

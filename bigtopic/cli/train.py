@@ -1,0 +1,82 @@
+"""`bigtopic train`: learn topics from a corpus."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bigtopic.cli._options import connected, duration, parallel, seed
+
+
+@click.command("train", short_help="Learn topics from a corpus.")
+@click.argument("corpus")
+@click.argument("model")
+@click.option("--topics", "n_components", type=int, default=100, show_default=True, help="Number of topics.")
+@click.option("--method", help="Learning method; default one that suits most corpora.")
+@click.option("--passes", "max_iter", type=int, help="Passes over the corpus; default the method's.")
+@click.option("--max-time", type=duration, help="Stop after this long, such as 90s, 10m or 1h30m.")
+@click.option("--batch-size", type=int, help="Documents of one update; default the method's.")
+@click.option("--doc-topic-prior", type=float, help="In the literature alpha; default 1 / topics.")
+@click.option("--topic-word-prior", type=float, help="In the literature eta; default 1 / topics.")
+@click.option("--learning-decay", type=float, help="In the literature kappa; default the method's.")
+@click.option("--learning-offset", type=float, help="In the literature tau; default the method's.")
+@click.option(
+    "--held-out", type=float, help="Share of the documents to set aside and score after every pass."
+)
+@click.option("--patience", type=int, help="Stop after this many scores without a better one.")
+@click.option("--overwrite", is_flag=True, help="Replace MODEL if it is there.")
+@seed
+@parallel
+def command(
+    corpus: str,
+    model: str,
+    overwrite: bool,
+    held_out: float | None,
+    seed: int,
+    scheduler: str | None,
+    n_threads: int | None,
+    **settings: Any,
+) -> None:
+    """Learn topics from CORPUS and write them to MODEL.
+
+    Ctrl-C ends the training early; the topics learnt so far are written.
+
+    \b
+    Examples:
+        bigtopic train articles.zarr topics.zarr --topics 100
+        bigtopic train articles.zarr topics.zarr --method online-vb --max-time 10m --held-out 0.05
+        bigtopic train s3://bucket/articles.zarr topics.zarr --scheduler tcp://10.0.0.1:8786
+    """
+    from bigtopic.cli import _show
+    from bigtopic.cli._stores import is_model
+    from bigtopic.corpus.store import open_corpus
+    from bigtopic.errors import CorpusExists
+    from bigtopic.estimators.lda import LDA
+    from bigtopic.report import summarise
+
+    if is_model(model) and not overwrite:
+        raise CorpusExists(f"{model} is a model already; give another path, or --overwrite to replace it")
+    documents = open_corpus(corpus)
+    with connected(scheduler) as client:
+        estimator = LDA(
+            random_state=seed, validation=held_out, client=client, n_threads=n_threads, **settings
+        )
+        estimator.fit(documents)
+    estimator.set_params(client=None, validation=None)
+    estimator.save(model)
+    _show.table(summarise(estimator))
+    click.echo()
+    _show.figures(_figures(estimator, model))
+
+
+def _figures(estimator: Any, model: str) -> dict[str, str]:
+    history = estimator.history_
+    last = history[-1] if history else {}
+    scores = [row["score"] for row in history if row.get("score") is not None]
+    return {
+        "held-out score": f"{scores[-1]:.4f} nats per token" if scores else "",
+        "learnt from": f"{last['n_tokens']:,.0f} tokens in {last['seconds']:.1f} s" if last else "",
+        "tokens per second": f"{last['tokens_per_second']:,.0f}" if last else "",
+        "model": model,
+    }

@@ -1,0 +1,115 @@
+"""One self-contained HTML page: no network, no fonts to fetch, every text escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bigtopic.report.summary import Summary
+
+__all__ = ["html_page", "write_html"]
+
+_TEMPLATES = Path(__file__).parent / "templates"
+_CURVE_WIDTH, _CURVE_HEIGHT, _MARGIN = 560.0, 150.0, 8.0
+
+
+class Curve(NamedTuple):
+    """A learning curve: points in pixels as SVG wants them, and the figures at its ends."""
+
+    title: str
+    points: str
+    dots: Sequence[tuple[float, float, str]]
+    first: str
+    last: str
+    tokens: str
+
+
+def html_page(
+    summary: Summary,
+    title: str = "Topics",
+    subtitle: str = "",
+    figures: Mapping[str, str] | None = None,
+    author_noun: str = "authors",
+) -> str:
+    """The page as text.
+
+    Parameters
+    ----------
+    title, subtitle : at the top of the page
+    figures : further figures to show, {label: value}
+    author_noun : what authors are in this corpus, in the plural
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("page.html.j2").render(
+        summary=summary,
+        title=title,
+        subtitle=subtitle,
+        figures={**_figures(summary), **(figures or {})},
+        author_noun=author_noun,
+        curve=_curve(summary.history),
+        largest_share=max((topic.share or 0.0 for topic in summary.topics), default=0.0),
+        width=_CURVE_WIDTH,
+        height=_CURVE_HEIGHT,
+    )
+
+
+def write_html(summary: Summary, path: str | Path, **settings: Any) -> Path:
+    """Write the page; `settings` are those of `html_page`. Returns the absolute path.
+
+    An existing file is replaced.
+    """
+    path = Path(path).expanduser().resolve()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(html_page(summary, **settings), encoding="utf-8")
+    return path
+
+
+def _figures(summary: Summary) -> dict[str, str]:
+    """The figures every page begins with."""
+    figures = {"topics": f"{len(summary.topics):,}"}
+    if summary.n_docs is not None:
+        figures["documents"] = f"{summary.n_docs:,}"
+    if summary.n_tokens is not None:
+        figures["tokens"] = f"{summary.n_tokens:,.0f}"
+    figures["words in the vocabulary"] = f"{summary.n_words:,}"
+    if summary.coherence is not None:
+        figures["mean NPMI"] = f"{summary.coherence.value:.3f}"
+    if summary.held_out is not None:
+        figures["held-out nats per token"] = f"{summary.held_out.value:.3f}"
+        if summary.held_out.unigram is not None:
+            figures["of the unigram model"] = f"{summary.held_out.unigram:.3f}"
+    return figures
+
+
+def _curve(history: Sequence[Mapping[str, Any]]) -> Curve | None:
+    """The held-out score, or else the bound, against tokens seen; None with fewer than two values."""
+    for key, title in (("score", "Held-out nats per token"), ("bound", "Variational bound, nats per token")):
+        known = [(float(row["n_tokens"]), float(row[key])) for row in history if row.get(key) is not None]
+        if len(known) >= 2:
+            return _drawn(known, title)
+    return None
+
+
+def _drawn(known: Sequence[tuple[float, float]], title: str) -> Curve:
+    values = [value for _, value in known]
+    low, span = min(values), (max(values) - min(values)) or 1.0
+    last_token = max(tokens for tokens, _ in known) or 1.0
+    dots = [
+        (
+            round(_MARGIN + (_CURVE_WIDTH - 2 * _MARGIN) * tokens / last_token, 1),
+            round(_MARGIN + (_CURVE_HEIGHT - 2 * _MARGIN) * (1 - (value - low) / span), 1),
+            f"{value:.3f} after {tokens:,.0f} tokens",
+        )
+        for tokens, value in known
+    ]
+    points = " ".join(f"{x},{y}" for x, y, _ in dots)
+    return Curve(title, points, dots, f"{values[0]:.3f}", f"{values[-1]:.3f}", f"{last_token:,.0f}")

@@ -1,0 +1,71 @@
+"""Topics as a table of text, as wide as the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from bigtopic.report.summary import Summary, Topic
+
+__all__ = ["text_table"]
+
+_NARROWEST = 20
+_AUTHORS_SHARE = 0.34  # of the width left over for words and authors
+
+
+def text_table(summary: Summary, width: int = 100, emphasis: Callable[[str], str] = str) -> str:
+    """One line per topic: number, share, NPMI, words, leading authors; what is not known has no column.
+
+    Parameters
+    ----------
+    width : characters
+    emphasis : applied to the line of headings, for colours
+    """
+    topics = list(summary.topics)
+    columns: list[tuple[str, list[str]]] = [("topic", [str(topic.number) for topic in topics])]
+    if any(topic.share is not None for topic in topics):
+        columns.append(("share", [_percent(topic.share) for topic in topics]))
+    if any(topic.npmi is not None for topic in topics):
+        columns.append(("NPMI", ["" if topic.npmi is None else f"{topic.npmi:.2f}" for topic in topics]))
+    widths = [max(map(len, [title, *cells])) for title, cells in columns]
+    left = max(_NARROWEST, width - sum(widths) - 2 * len(widths))
+    n_authors = int(left * _AUTHORS_SHARE) if summary.has_authors and left >= 2 * _NARROWEST else 0
+    n_words = left - (n_authors + 2 if n_authors else 0)
+    lines = []
+    for number in range(-1, len(topics)):
+        cells = [title if number < 0 else own[number] for title, own in columns]
+        line = "  ".join(cell.rjust(size) for cell, size in zip(cells, widths, strict=True))
+        line += "  " + (_words(topics[number], n_words) if number >= 0 else "words").ljust(n_words)
+        if n_authors:
+            line += "  " + (_authors(topics[number], n_authors) if number >= 0 else "most in")
+        lines.append(emphasis(line.rstrip()) if number < 0 else line.rstrip())
+    return "\n".join(lines)
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{share:.1%}"
+
+
+def _words(topic: Topic, width: int) -> str:
+    return _fitting((_printable(word) for word, _ in topic.words), width, " ")
+
+
+def _authors(topic: Topic, width: int) -> str:
+    return _fitting((f"{_printable(name)} {share:.0%}" for name, share in topic.authors), width, ", ")
+
+
+def _fitting(pieces: Iterable[str], width: int, separator: str) -> str:
+    """As many whole pieces as fit; the first is cut if it must be."""
+    line = ""
+    for piece in pieces:
+        longer = line + separator + piece if line else piece[:width]
+        if len(longer) > width:
+            break
+        line = longer
+    return line
+
+
+def _printable(text: str) -> str:
+    """Without control characters, which a word of a corpus may hold and a terminal would obey."""
+    return "".join(
+        character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text
+    )

@@ -126,7 +126,7 @@ class LazyArray:
         added = np.zeros(self.n_columns)
         values = np.ascontiguousarray(values)
         _kernels.scatter_add(self.raw, ids, values, weight / self.scale, added)
-        self.sums = decay * self.sums + weight * added
+        self.sums = self.sums + weight * added
 
     def _decay(self, decay: np.ndarray) -> None:
         if np.all(decay == 1.0):
@@ -136,6 +136,7 @@ class LazyArray:
             self.raw[:] = 0.0
         elif cleared.any():
             _kernels.clear_columns(self.raw, cleared)
+        self.sums = self.sums * decay
         self.scale = np.where(cleared, 1.0, self.scale * decay)
         if self.scale.min() < SMALLEST_SCALE:
             self.fold()

@@ -32,9 +32,11 @@ class Method:
     schemes : {global array: scheme}
     model : the arrays and their axes
     batch_size : documents of one update; None for the whole corpus
+    least_rounds : a smaller corpus gets smaller minibatches, down to 64 documents, so that a pass has this many updates
     slice_size : documents of one kernel call; None lets the plan choose. A hyper-parameter when documents interact
     inner : turns of a round: a number, or a rule `(turn from 1, info) -> another turn?`
     max_iter : passes over the corpus
+    enough_rounds : fewer passes suffice when they have this many updates together; None always does all passes
     tol : stop when a pass changes less than this (see `LDA`); 0 never
     doc_topic_prior, topic_word_prior : None for 1 / n_components
     init : how the statistics begin, {array: (distribution, share)}: "gamma" is Gamma(100, 0.01) per entry, "uniform"
@@ -48,9 +50,11 @@ class Method:
     schemes: Mapping[str, Scheme]
     model: Model = LDA
     batch_size: int | None = 500
+    least_rounds: int = 1
     slice_size: int | None = None
     inner: int | Callable[[int, Mapping[str, float]], bool] = 1
     max_iter: int = 1
+    enough_rounds: int | None = None
     tol: float = 0.0
     doc_topic_prior: float | None = None
     topic_word_prior: float | None = None
@@ -84,6 +88,19 @@ class Method:
             )
         return {**known, **self.options, **given}
 
+    def batch_size_for(self, n_docs: int) -> int | None:
+        """Documents of one update on a corpus of this size."""
+        if self.batch_size is None:
+            return None
+        return min(self.batch_size, max(SMALLEST_BATCH, n_docs // self.least_rounds))
+
+    def max_iter_for(self, n_docs: int, batch_size: int | None) -> int:
+        """Passes over a corpus of this size."""
+        if self.enough_rounds is None or batch_size is None:
+            return self.max_iter
+        rounds = max(1, -(-n_docs // batch_size))
+        return min(self.max_iter, -(-self.enough_rounds // rounds))
+
     def with_schedule(self, learning_decay: float | None, learning_offset: float | None) -> Method:
         """This method with another step size, in every scheme that has one.
 
@@ -111,6 +128,7 @@ class Method:
         return replace(self, schemes=schemes)
 
 
+SMALLEST_BATCH = 64
 _PAPER_STEP = {"learning_decay": 0.9, "learning_offset": 1.0}
 _OPE = "Than & Doan, Guaranteed inference in topic models"
 _GAMMA = {TOPIC_WORDS: ("gamma", None)}
@@ -186,7 +204,11 @@ _TABLE = (
         "cvb0",
         {TOPIC_WORDS: Interpolate(learning_decay=0.7, learning_offset=1.0, scale="tokens")},
         batch_size=500,
-        max_iter=3,
+        least_rounds=20,
+        max_iter=5,
+        enough_rounds=300,
+        doc_topic_prior=0.1,
+        topic_word_prior=0.05,
         init={TOPIC_WORDS: ("uniform", 1.0)},
         summary="collapsed variational inference of order zero against fixed topics, small minibatches; the default",
         paper="Foulds et al. 2013; Asuncion et al. 2009",

@@ -47,7 +47,7 @@ class LDA(Estimator):
     total_samples : documents of the stream when `partial_fit` sees parts of it; None for those seen so far
     init : begin with the topics of another model (an estimator, the path of a model, a scikit-learn or gensim model,
         or an array (n_components, n_words)), matched by word; None for random ones
-    random_state : seed; the same seed gives the same topics, to the last bit, for any number of workers. None draws
+    random_state : seed; the same seed gives the same topics, to the last bit, on any number of workers. None draws
         one
     order : "shuffled", or "stored" to follow the order of the store
     slice_size : documents of one kernel call; None for the method's
@@ -155,7 +155,7 @@ class LDA(Estimator):
             starts.begin_with(model, self.init, corpus.n_tokens)
         self._model = model
         self.n_docs_seen_ = corpus.n_docs
-        self._learn(corpus, self._or_method("max_iter"), held_out)
+        self._learn(corpus, self._passes(corpus), held_out)
         self.n_iter_ = model.cursor.epoch
         return self
 
@@ -199,7 +199,7 @@ class LDA(Estimator):
             self._model,
             corpus,
             limits,
-            batch_size=self._or_method("batch_size"),
+            batch_size=self._batch_size(corpus),
             slice_size=self._or_method("slice_size"),
             order=order or self.order,
             total_docs=total,
@@ -488,6 +488,12 @@ class LDA(Estimator):
     def _or_method(self, name: str) -> Any:
         value = getattr(self, name)
         return getattr(get(self.method), name) if value is None else value
+
+    def _batch_size(self, corpus: Any) -> int | None:
+        return self.batch_size or get(self.method).batch_size_for(corpus.n_docs)
+
+    def _passes(self, corpus: Any) -> int:
+        return self.max_iter or get(self.method).max_iter_for(corpus.n_docs, self._batch_size(corpus))
 
     def _client(self) -> Any:
         return cluster.resolve_client(self.client)

@@ -64,9 +64,12 @@ def concatenate(blocks: Sequence[Block]) -> Block:
     if not blocks:
         return empty_block()
     author_indptr = authors = None
-    if all(block.author_indptr is not None for block in blocks):
-        author_indptr = _offsets(np.concatenate([np.diff(block.author_indptr) for block in blocks]))
-        authors = np.concatenate([block.authors for block in blocks])
+    pairs = [
+        (b.author_indptr, b.authors) for b in blocks if b.author_indptr is not None and b.authors is not None
+    ]
+    if len(pairs) == len(blocks):
+        author_indptr = _offsets(np.concatenate([np.diff(indptr) for indptr, _ in pairs]))
+        authors = np.concatenate([ids for _, ids in pairs])
     return Block(
         _offsets(np.concatenate([np.diff(block.indptr) for block in blocks])),
         np.concatenate([block.words for block in blocks]),

@@ -51,7 +51,7 @@ class MemoryPart:
     def fingerprint(self) -> str:
         crc = 0
         for array in (self.block.indptr, self.block.words, self.block.counts, self.block.rows):
-            crc = zlib.crc32(np.ascontiguousarray(array), crc)
+            crc = zlib.crc32(np.ascontiguousarray(array).data, crc)
         return f"{self.n_docs}-{self.nnz}-{crc:08x}"
 
     def read(self, start: int, stop: int) -> Block:

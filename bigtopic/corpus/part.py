@@ -145,8 +145,8 @@ class PartView:
         if isinstance(self.documents, range):
             chosen = f"{self.documents.start}:{self.documents.stop}"
         else:
-            chosen = f"{len(self.documents)}#{zlib.crc32(np.ascontiguousarray(self.documents)):08x}"
-        words = "" if self.word_map is None else f"/{zlib.crc32(self.word_map.new_ids):08x}"
+            chosen = f"{len(self.documents)}#{zlib.crc32(self.documents.tobytes()):08x}"
+        words = "" if self.word_map is None else f"/{zlib.crc32(self.word_map.new_ids.tobytes()):08x}"
         return f"{self.base.fingerprint}[{chosen}]{words}"
 
     def read(self, start: int, stop: int) -> Block:

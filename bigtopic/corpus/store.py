@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import numpy as np
 
@@ -214,7 +215,9 @@ class Corpus:
         part, start, stop = next(self._spans(position, position + 1))
         block = part.read(start, stop)
         words = [self.vocabulary[word] for word in block.words]
-        authors = None if block.authors is None else [self.authors[a] for a in block.authors]
+        authors = None
+        if block.authors is not None and self.author_vocabulary is not None:
+            authors = [self.author_vocabulary[a] for a in block.authors]
         counts = dict(zip(words, block.counts.tolist(), strict=True))
         return Document(int(block.rows[0]), str(part.ids(start, stop)[0]), counts, authors)
 
@@ -278,12 +281,7 @@ class Corpus:
             When no word is left.
         """
         known = self.recounted().vocabulary
-        mask = kept_words(
-            known.document_frequency,
-            known.frequency,
-            self.n_docs,
-            VocabularySettings(min_df, max_df, max_features),
-        )
+        mask = kept_words(*known.counted, self.n_docs, VocabularySettings(min_df, max_df, max_features))
         for words, wanted in ((keep, True), (drop, False)):
             if words is not None:
                 named = np.zeros(known.size, bool)
@@ -361,6 +359,26 @@ def open_corpus(url: Any, storage_options: Mapping[str, Any] | None = None) -> C
     CorpusVersionError
         When there is no corpus there, or it was written in a newer format.
     """
-    from bigtopic.corpus.stored import open_stored
+    from bigtopic.corpus.manifest import read_manifest
+    from bigtopic.corpus.storage import Place
+    from bigtopic.corpus.stored import StoredPart, stored_names
 
-    return open_stored(url, storage_options)
+    root = Place.of(url, storage_options)
+    manifest = read_manifest(root)
+    session = uuid4().hex[:12]
+    n_words = manifest.vocabulary.size
+    n_authors = 0 if manifest.authors is None else manifest.authors.size
+    return Corpus(
+        [
+            StoredPart(root, record, n_words, n_authors, manifest.columns, session)
+            for record in manifest.parts
+        ],
+        stored_names(root, manifest.vocabulary),
+        shuffled=manifest.shuffled,
+        text_settings=manifest.text,
+        author_vocabulary=None if manifest.authors is None else stored_names(root, manifest.authors),
+        columns=list(manifest.columns),
+        has_ids=manifest.has_ids,
+        url=root.url,
+        storage_options=storage_options,
+    )

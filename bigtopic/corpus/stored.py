@@ -1,4 +1,4 @@
-"""Parts on disk, and opening a corpus."""
+"""Parts and names on disk, opened where they are used."""
 
 from __future__ import annotations
 
@@ -7,19 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 
 from bigtopic.corpus.chunks import ChunkedArray
-from bigtopic.corpus.manifest import NameList, PartRecord, read_manifest
+from bigtopic.corpus.manifest import NameList, PartRecord
 from bigtopic.corpus.storage import Place, zarr_store
-from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary, word_array
 from bigtopic.errors import CorpusDamaged
 from bigtopic.types import Block
 
-__all__ = ["StoredNames", "StoredPart", "open_stored", "read_any", "stored_names"]
+__all__ = ["StoredNames", "StoredPart", "read_any", "stored_names"]
 
 _OPEN_PARTS = 4  # parts a process keeps open: each holds 16 bytes a document and a few decoded chunks
 
@@ -186,7 +184,7 @@ def read_any(root: Place, path: str, start: int | None = None, stop: int | None 
         for number in range(start // array.chunks[0], -(-stop // array.chunks[0]) if stop > start else 0):
             if not (root / path / f"c/{number}").exists():
                 raise FileNotFoundError(f"chunk {number}")
-        values = array[start:stop]
+        values = np.asarray(array[start:stop])
     except (FileNotFoundError, ValueError, RuntimeError, KeyError, json.JSONDecodeError) as error:
         raise CorpusDamaged(
             f"{what} is missing or damaged ({error}); restore the corpus from a copy, or ingest the source again"
@@ -208,25 +206,3 @@ class StoredNames:
 def stored_names(root: Place, names: NameList) -> Vocabulary:
     """A vocabulary, or author names, whose arrays are read when they are needed."""
     return Vocabulary.stored(StoredNames(root, names.path), names.size, names.named, names.fingerprint)
-
-
-def open_stored(url: Any, storage_options: Mapping[str, Any] | None = None) -> Corpus:
-    """See `bigtopic.corpus.store.open_corpus`."""
-    root = Place.of(url, storage_options)
-    manifest = read_manifest(root)
-    session = uuid4().hex[:12]
-    n_authors = 0 if manifest.authors is None else manifest.authors.size
-    return Corpus(
-        [
-            StoredPart(root, record, manifest.vocabulary.size, n_authors, manifest.columns, session)
-            for record in manifest.parts
-        ],
-        stored_names(root, manifest.vocabulary),
-        shuffled=manifest.shuffled,
-        text_settings=manifest.text,
-        author_vocabulary=None if manifest.authors is None else stored_names(root, manifest.authors),
-        columns=list(manifest.columns),
-        has_ids=manifest.has_ids,
-        url=root.url,
-        storage_options=storage_options,
-    )

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import numpy as np
 
+from bigtopic.corpus.chunks import ChunkedArray
 from bigtopic.corpus.part import PartView
 from bigtopic.corpus.schema import CHUNK
+from bigtopic.corpus.stored import StoredPart, read_any
+from bigtopic.corpus.vocabulary import fingerprint_words
 from bigtopic.corpus.writer import crc32_of
 from bigtopic.errors import CorpusDamaged
 
 if TYPE_CHECKING:
     from bigtopic.corpus.store import Corpus
-    from bigtopic.corpus.stored import StoredPart
-
 __all__ = ["VerifyReport", "verify", "verify_part"]
 
 
@@ -32,8 +34,6 @@ class VerifyReport:
 
 def verify(corpus: Corpus) -> VerifyReport:
     """See `Corpus.verify`. Of a view, the stored parts behind it are read whole."""
-    from bigtopic.corpus.stored import StoredPart
-
     parts = [part.base if isinstance(part, PartView) else part for part in corpus.parts]
     stored = [part for part in parts if isinstance(part, StoredPart)]
     n_arrays = sum(verify_part(part) for part in stored)
@@ -51,9 +51,6 @@ def verify_part(part: StoredPart) -> int:
     CorpusDamaged
         Names the array.
     """
-    from bigtopic.corpus.chunks import ChunkedArray
-    from bigtopic.corpus.stored import read_any
-
     fresh = replace(part, session=uuid4().hex)
     for name, expected in part.record.crc32.items():
         path = f"{part.record.path}/{name}"
@@ -74,8 +71,6 @@ def verify_part(part: StoredPart) -> int:
 
 
 def _is_text(part: StoredPart, path: str) -> bool:
-    import json
-
     try:
         return json.loads((part.root / path / "zarr.json").read())["data_type"] == "string"
     except (FileNotFoundError, ValueError, KeyError) as error:
@@ -85,15 +80,14 @@ def _is_text(part: StoredPart, path: str) -> bool:
 
 
 def _verify_vocabulary(corpus: Corpus) -> None:
-    from bigtopic.corpus.vocabulary import fingerprint_words
-
     known = corpus.vocabulary
     if fingerprint_words(known.words, known.size) != known.fingerprint:
         raise CorpusDamaged(f"{corpus.url}: the words of the vocabulary do not match the manifest")
-    if corpus.counted and known.document_frequency is not None:
+    if corpus.counted:
+        df, tf = known.counted
         for name, found, expected in (
-            ("document_frequency", known.document_frequency.sum(), corpus.nnz),
-            ("frequency", known.frequency.sum(), corpus.n_tokens),
+            ("document_frequency", df.sum(), corpus.nnz),
+            ("frequency", tf.sum(), corpus.n_tokens),
         ):
             if not np.isclose(found, expected, rtol=1e-9):
                 raise CorpusDamaged(f"{corpus.url}: {name} of the vocabulary sums to {found}, not {expected}")

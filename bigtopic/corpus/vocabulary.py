@@ -32,8 +32,10 @@ def fingerprint_words(words: Sequence[str] | np.ndarray | None, size: int) -> st
     """32 hex digits that identify the words and their order; of the width alone when columns have no names."""
     digest = hashlib.blake2b(digest_size=16)
     digest.update(f"{size}:{'unnamed' if words is None else 'named'}".encode())
-    for word in () if words is None else words:
-        digest.update(f"{len(word)}:{word}".encode("utf-8", "surrogatepass"))
+    words = () if words is None else words
+    for start in range(0, len(words), 10_000):
+        joined = "".join([f"{len(word)}:{word}" for word in words[start : start + 10_000]])
+        digest.update(joined.encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 
 
@@ -96,6 +98,13 @@ class Vocabulary:
     def frequency(self) -> np.ndarray | None:
         """Tokens of each word, float64 (size,); of the corpus as it was ingested, not of a view of it."""
         return self._array("frequency")
+
+    @property
+    def counted(self) -> tuple[np.ndarray, np.ndarray]:
+        """Document frequency and frequency, where they are known to be known."""
+        df, tf = self.document_frequency, self.frequency
+        assert df is not None and tf is not None, "this vocabulary has no frequencies"
+        return df, tf
 
     @cached_property
     def fingerprint(self) -> str:
@@ -189,6 +198,8 @@ class Vocabulary:
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
         state.pop("_index", None)  # rebuilt where it is needed; it triples the size
+        if self._source is not None:
+            state["_arrays"] = {}  # likewise
         return state
 
     def __repr__(self) -> str:

@@ -22,7 +22,7 @@ def crc32_of(values: np.ndarray, before: int = 0) -> int:
     """CRC-32 of the little-endian bytes of numbers, or of the UTF-8 of strings, each ended by a zero byte."""
     if values.dtype.kind == "O":
         return zlib.crc32("".join(f"{text}\0" for text in values.tolist()).encode("utf-8", "replace"), before)
-    return zlib.crc32(np.ascontiguousarray(values, values.dtype.newbyteorder("<")), before)
+    return zlib.crc32(np.ascontiguousarray(values, values.dtype.newbyteorder("<")).data, before)
 
 
 def column_type(values: np.ndarray) -> str:

@@ -20,7 +20,7 @@ from bigtopic.runtime.ingestion.tally import ColumnTally, WordTally, falling
 
 __all__ = ["Names"]
 
-_MATRICES = ("matrix", "anndata", "dask_array", "blocks")  # readers whose columns keep their place
+_MATRICES = ("matrix", "anndata", "dask_array")  # readers whose columns keep their place
 _ALL = 1 << 62
 
 
@@ -54,7 +54,7 @@ class Names:
     def add(self, run: Run) -> None:
         """Add up the counts of a run and take them from it."""
         assert run.words is not None
-        if isinstance(run.words.words, list):
+        if run.words.words.dtype == object:
             self._words = self._words or WordTally(self._scratch)
             self._words.add(run.words)
         else:
@@ -90,14 +90,13 @@ class Names:
 
     def _finish_words(self, n_docs: int, tally: WordTally) -> None:
         given = self._reader.vocabulary
-        self.closed = self.closed or given is not None
+        self.closed = self.closed or (given is not None and self._known is None)
         found = tally.finish(n_docs, self._settings.words)
         self._require_names(True)
         if self._known is not None:
             self._extend_known(found)
         elif given is None:
-            order = falling(found.words, found.tokens)  # type: ignore[arg-type]
-            self._set(WordCounts(*(values[order] for values in found)))  # type: ignore[call-overload]
+            self._set(found.take(falling(found.words, found.tokens)))
         else:
             self._set(_in_order_of(given, found, keep_absent=self._settings.words.idle))
 
@@ -106,21 +105,18 @@ class Names:
         known = self._known
         assert known is not None and known.words is not None
         ids = known.index_of(found.words)
-        df, tf = known.document_frequency.copy(), known.frequency.copy()  # type: ignore[union-attr]
+        before = known.counted
+        df, tf = before[0].copy(), before[1].copy()
         here = ids >= 0
         df[ids[here]] += found.documents[here]
         tf[ids[here]] += found.tokens[here]
-        new = WordCounts(*(values[~here] for values in found))  # type: ignore[call-overload]
-        order = falling(new.words, new.tokens)[: 0 if self.closed else None]  # type: ignore[arg-type]
-        before = int(known.document_frequency.sum())  # type: ignore[union-attr]
-        self._set(
-            WordCounts(
-                np.concatenate([known.words, new.words[order]]),  # type: ignore[index]
-                np.concatenate([tf, new.tokens[order]]),
-                np.concatenate([df, new.documents[order]]),
-            )
+        new = found.take(np.flatnonzero(~here)[: 0 if self.closed else None])
+        new = new.take(falling(new.words, new.tokens))
+        words, tokens, documents = (
+            np.concatenate(pair) for pair in zip((known.words, tf, df), new, strict=True)
         )
-        self.n_entries -= before
+        self._set(WordCounts(words, tokens, documents))
+        self.n_entries -= int(before[0].sum())
 
     def _set(self, counts: WordCounts) -> None:
         self.vocabulary = Vocabulary(counts.words, None, counts.documents.astype(np.int64), counts.tokens)
@@ -162,12 +158,9 @@ class Names:
         assert known is not None
         size = max(known.size, len(tally.tokens))
         df, tf = np.zeros(size, np.int64), np.zeros(size)
-        for documents, tokens in (
-            (known.document_frequency, known.frequency),
-            (tally.documents, tally.tokens),
-        ):
-            df[: len(documents)] += documents  # type: ignore[arg-type]
-            tf[: len(tokens)] += tokens  # type: ignore[arg-type]
+        for documents, tokens in (known.counted, (tally.documents, tally.tokens)):
+            df[: len(documents)] += documents
+            tf[: len(tokens)] += tokens
         self.vocabulary = Vocabulary(None, size, df, tf)
 
     def _require_names(self, named: bool) -> None:
@@ -191,7 +184,7 @@ class Names:
         if not self._any_authors:
             return
         found = self._authors.in_order()
-        names = found.words[np.argsort(-found.documents, kind="stable")]  # type: ignore[index]
+        names = found.words[np.argsort(-found.documents, kind="stable")]
         if self._known_authors is None:
             self.author_vocabulary = Vocabulary(names)
         else:
@@ -214,8 +207,7 @@ class Names:
 
     def subtract(self, dropped: WordCounts) -> None:
         """Counts, by final id, of documents that were dropped."""
-        df, tf = self.vocabulary.document_frequency, self.vocabulary.frequency
-        assert df is not None and tf is not None
+        df, tf = self.vocabulary.counted
         df[dropped.words] -= dropped.documents
         tf[dropped.words] -= dropped.tokens
 

@@ -27,11 +27,15 @@ class PlacedBlock(RawBlock):
 
 
 class WordCounts(NamedTuple):
-    """Tokens and documents of some words, which are strings, or ids fixed by the source."""
+    """Tokens and documents of some words, which are strings (object), or ids fixed by the source (integers)."""
 
-    words: list[str] | np.ndarray
+    words: np.ndarray
     tokens: np.ndarray
     documents: np.ndarray
+
+    def take(self, chosen: np.ndarray) -> WordCounts:
+        """Some of them: positions or a mask."""
+        return WordCounts(self.words[chosen], self.tokens[chosen], self.documents[chosen])
 
 
 class ParseTask(NamedTuple):
@@ -131,6 +135,6 @@ def _count(words: np.ndarray, counts: np.ndarray | None, names: list[str] | None
     documents = np.bincount(words, minlength=0 if names is None else len(names))
     tokens = documents.astype(float) if counts is None else np.bincount(words, counts, len(documents))
     if names is not None:
-        return WordCounts(names, tokens, documents)
+        return WordCounts(word_array(names), tokens, documents)
     present = np.flatnonzero(documents)
     return WordCounts(present, tokens[present], documents[present])

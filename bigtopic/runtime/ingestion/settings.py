@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +39,6 @@ class Workers:
     n_threads: int
     progress: bool | None
 
-    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
-        """Results in the order of the items, a bounded number in flight."""
-        return bounded_map(function, items, client=self.client, n_threads=self.n_threads)
+    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Generator[Any, None, None]:
+        """Results in the order of the items, a bounded number in flight; close it to give up the rest."""
+        yield from bounded_map(function, items, client=self.client, n_threads=self.n_threads)

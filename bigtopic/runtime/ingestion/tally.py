@@ -37,7 +37,7 @@ class ColumnTally:
         self.documents = np.zeros(n_words or 0, np.int64)
 
     def add(self, counts: WordCounts) -> None:
-        ids = np.asarray(counts.words)
+        ids = counts.words
         missing = int(ids.max(initial=-1)) + 1 - len(self.tokens)
         if missing > 0:
             self.tokens = np.pad(self.tokens, (0, missing))
@@ -57,7 +57,8 @@ class WordTally:
 
     def add(self, counts: WordCounts) -> None:
         index = self._index
-        ids = np.fromiter((index.setdefault(word, len(index)) for word in counts.words), np.int64)
+        words = counts.words.tolist()
+        ids = np.fromiter((index.setdefault(word, len(index)) for word in words), np.int64, len(words))
         missing = len(index) - len(self._tokens)
         if missing > 0:
             self._tokens = np.pad(self._tokens, (0, missing + len(self._tokens)))
@@ -89,8 +90,7 @@ class WordTally:
         """Words that pass the settings, sorted as strings."""
         if not self._lists:
             words, tokens, documents = self._sorted()
-            keep = kept_words(documents, tokens, n_docs, settings)
-            return WordCounts(words[keep], tokens[keep], documents[keep])
+            return WordCounts(words, tokens, documents).take(kept_words(documents, tokens, n_docs, settings))
         if self._index:
             self._spill()
         return self._merged(n_docs, settings)
@@ -99,9 +99,9 @@ class WordTally:
         """A merge of the sorted lists; only words that can still be kept stay in memory."""
         kept: WordCounts = WordCounts(word_array([]), np.zeros(0), np.zeros(0, np.int64))
         for piece in _pieces(heapq.merge(*(_rows(place, header) for place, header in self._lists))):
-            joined = WordCounts(*(np.concatenate([a, b]) for a, b in zip(kept, piece, strict=True)))
-            keep = kept_words(joined.documents, joined.tokens, n_docs, settings)
-            kept = WordCounts(joined.words[keep], joined.tokens[keep], joined.documents[keep])
+            words, tokens, documents = (np.concatenate(pair) for pair in zip(kept, piece, strict=True))
+            keep = kept_words(documents, tokens, n_docs, settings)
+            kept = WordCounts(words, tokens, documents).take(keep)
         return kept
 
 

@@ -1,0 +1,152 @@
+"""Draw the graph of one round, as `bigtopic.runtime.graphs.round_graph` builds it, into docs/images/round.svg.
+
+    python docs/draw_round.py
+
+Nodes, names and arrows between tasks are read from the Dask graph; only the driver's part (dashed) and the tree of
+slices inside one task are added by hand. A test compares the committed picture with the script's output.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from bigtopic.corpus.memory import from_matrix
+from bigtopic.runtime.estep import Turn
+from bigtopic.runtime.graphs import round_graph
+from bigtopic.runtime.slices import SUBTREE, Plan
+from dask import delayed
+
+N_SUBTREES = 4
+WIDTH, HEIGHT = 980, 680
+BOX = 168, 46
+COLUMN, LEFT, TOP = 232, 26, 62
+INK, LINE, TASK, SUM, DATA = "#1f2933", "#7b8794", "#dbeafe", "#dcfce7", "#fef3c7"
+
+
+def graph() -> dict[Any, set[Any]]:
+    """Key -> keys it depends on, of a round of a little less than four complete subtrees."""
+    n_slices = N_SUBTREES * SUBTREE - 5
+    corpus = from_matrix(np.ones((n_slices, 1)))
+    plan = Plan([corpus.n_docs], 1, None, 1, shuffled=False)
+    slices = next(plan.rounds(0)).slices
+    run, params = delayed("run", name="run"), delayed("params", name="params")
+    tasks = dict(round_graph(run, slices, params, Turn(0)).__dask_graph__())
+    return {key: set(task.dependencies) for key, task in tasks.items()}
+
+
+def place(key: Any) -> tuple[float, float]:
+    """Middle of a node."""
+    if isinstance(key, str):
+        return {"run": (LEFT + 150, TOP), "params": (LEFT + 480, TOP)}[key]
+    kind, _, number = key
+    x = LEFT + BOX[0] / 2 + number * COLUMN
+    return (x, TOP + 112) if kind == "bt-estep" else (x, TOP + 216)
+
+
+def label(key: Any) -> tuple[str, str]:
+    """Name and explanation of a node."""
+    if key == "run":
+        return "run", "parts and kernel, sent once"
+    if key == "params":
+        return "params(t)", "mapped file, or a future"
+    kind, _, number = key
+    if kind == "bt-add":
+        return f'("bt-add", …, {number})', "sum of two statistics"
+    last = min((number + 1) * SUBTREE, N_SUBTREES * SUBTREE - 5) - 1
+    return f'("bt-estep", …, {number})', f"slices {number * SUBTREE} – {last}"
+
+
+def box(
+    x: float, y: float, lines: tuple[str, str], fill: str, dashed: bool = False, width: float = BOX[0]
+) -> str:
+    dash = ' stroke-dasharray="5 4"' if dashed else ""
+    return (
+        f'<rect x="{x - width / 2:g}" y="{y - BOX[1] / 2:g}" width="{width:g}" height="{BOX[1]}" rx="6" '
+        f'fill="{fill}" stroke="{LINE}"{dash}/>'
+        f'<text x="{x:g}" y="{y - 4:g}" class="name">{escape(lines[0])}</text>'
+        f'<text x="{x:g}" y="{y + 14:g}" class="note">{escape(lines[1])}</text>'
+    )
+
+
+def arrow(start: tuple[float, float], stop: tuple[float, float], dashed: bool = False) -> str:
+    (x1, y1), (x2, y2) = start, stop
+    if abs(y1 - y2) < 1:
+        side = BOX[0] / 2 if x2 > x1 else -BOX[0] / 2
+        x1, x2 = x1 + side, x2 - side - (6 if x2 > x1 else -6)
+    else:
+        y1, y2 = y1 + BOX[1] / 2, y2 - BOX[1] / 2 - 6
+    dash = ' stroke-dasharray="5 4"' if dashed else ""
+    return f'<path d="M{x1:g} {y1:g} L{x2:g} {y2:g}" stroke="{LINE}" marker-end="url(#head)"{dash}/>'
+
+
+def tasks_drawn() -> list[str]:
+    nodes = graph()
+    keys = sorted(nodes, key=str)
+    lines = [arrow(place(source), place(key)) for key in keys for source in sorted(nodes[key], key=str)]
+    fills = {"bt-estep": TASK, "bt-add": SUM}
+    boxes = [box(*place(key), label(key), DATA if isinstance(key, str) else fills[key[0]]) for key in keys]
+    return lines + boxes
+
+
+def driver_drawn() -> list[str]:
+    """What the driver does with the result."""
+    x, y = place(("bt-add", "", N_SUBTREES - 1))
+    step = (x, y + 92)
+    again = (x - COLUMN, y + 92)
+    return [
+        arrow((x, y), step, dashed=True),
+        arrow(step, again, dashed=True),
+        box(*step, ("scheme.step", "driver: params(t) moves"), "white", dashed=True),
+        box(*again, ("params(t + 1)", "the next round's graph"), DATA, dashed=True),
+    ]
+
+
+def tree_drawn() -> list[str]:
+    """The complete binary tree of slices inside one task."""
+    top, left, gap = TOP + 420, LEFT + 14, 56
+    out = [
+        f'<text x="{LEFT}" y="{top - 52}" class="title">Inside one ("bt-estep", …) task: '
+        f"{SUBTREE} slices, added as a complete binary tree</text>"
+    ]
+    xs, level = [left + 22 + i * gap for i in range(SUBTREE)], 0
+    while True:
+        y = top + level * 40
+        for i, x in enumerate(xs):
+            if level == 0:
+                out.append(
+                    f'<rect x="{x - 20:g}" y="{y - 14}" width="40" height="26" rx="4" fill="{TASK}" stroke="{LINE}"/>'
+                )
+                out.append(f'<text x="{x:g}" y="{y + 4}" class="note">{i}</text>')
+            else:
+                out.append(f'<circle cx="{x:g}" cy="{y}" r="10" fill="{SUM}" stroke="{LINE}"/>')
+                out.append(f'<text x="{x:g}" y="{y + 5}" class="name">+</text>')
+        if len(xs) == 1:
+            return out
+        parents = [(a + b) / 2 for a, b in zip(xs[::2], xs[1::2], strict=True)]
+        for i, x in enumerate(xs):
+            begin = y + (12 if level == 0 else 10)
+            out.insert(1, f'<path d="M{x:g} {begin} L{parents[i // 2]:g} {y + 30}" stroke="{LINE}"/>')
+        xs, level = parents, level + 1
+
+
+def svg() -> str:
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        f'font-family="system-ui, sans-serif" fill="none">'
+        f"<style>text{{fill:{INK};text-anchor:middle}}.name{{font-size:14px;font-weight:600}}"
+        f".note{{font-size:12px}}.title{{font-size:15px;font-weight:600;text-anchor:start}}</style>"
+        f'<defs><marker id="head" viewBox="0 0 8 8" refX="4" refY="4" markerWidth="7" markerHeight="7" '
+        f'orient="auto"><path d="M0 0 L8 4 L0 8 z" fill="{LINE}"/></marker></defs>'
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>'
+        f'<text x="{LEFT}" y="26" class="title">The Dask graph of a round (or of a window of 64 tasks of it)</text>'
+    )
+    return "\n".join([head, *tasks_drawn(), *driver_drawn(), *tree_drawn(), "</svg>", ""])
+
+
+if __name__ == "__main__":
+    path = Path(__file__).parent / "images" / "round.svg"
+    path.write_text(svg(), encoding="utf-8")
+    print(path)

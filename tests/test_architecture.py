@@ -108,7 +108,9 @@ def test_no_module_imports_itself_through_others():
 
 
 def test_numba_stays_in_kernels():
-    allowed = [path for path in FILES if path.name == "_kernels.py" or path.is_relative_to(PACKAGE / "kernels")]
+    allowed = [
+        path for path in FILES if path.name == "_kernels.py" or path.is_relative_to(PACKAGE / "kernels")
+    ]
     users = [path for path in FILES if "numba" in top_level(path)]
     assert users and set(users) <= set(allowed)
 
@@ -136,7 +138,9 @@ def test_kernels_do_not_mention_dask_or_zarr():
 
 
 def test_nothing_pickled_is_loaded():
-    assert not [path for path in FILES if top_level(path) & {"pickle", "cloudpickle", "dill", "joblib", "shelve"}]
+    assert not [
+        path for path in FILES if top_level(path) & {"pickle", "cloudpickle", "dill", "joblib", "shelve"}
+    ]
     for path in FILES:
         for node in ast.walk(tree(path)):
             if isinstance(node, ast.keyword) and node.arg == "allow_pickle":

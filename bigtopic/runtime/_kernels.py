@@ -29,8 +29,8 @@ FLOOR = 1e-12
 def compact(indptr, words, counts, id_map, lookup, out_indptr, out_words, out_counts, out_ids):
     """Rename ids to 0 .. n-1 in order of first appearance; ids that `id_map` sends to -1 are dropped.
 
-    `id_map` of length 0 is the identity. `lookup` holds -1 everywhere, before and after.
-    Returns (number of distinct ids, number of entries kept).
+    `id_map` of length 0 is the identity, else it is one-to-one. `lookup` covers `words`, not what they are mapped to, and
+    holds -1 everywhere, before and after. Returns (number of distinct ids, number of entries kept).
     """
     n_ids = 0
     kept = 0
@@ -39,22 +39,21 @@ def compact(indptr, words, counts, id_map, lookup, out_indptr, out_words, out_co
     for d in range(len(indptr) - 1):
         for j in range(indptr[d], indptr[d + 1]):
             word = words[j]
-            if mapped:
-                word = id_map[word]
-                if word < 0:
-                    continue
+            target = id_map[word] if mapped else word
+            if target < 0:
+                continue
             local = lookup[word]
             if local < 0:
                 local = n_ids
                 lookup[word] = local
-                out_ids[local] = word
+                out_ids[local] = target
                 n_ids += 1
             out_words[kept] = local
             out_counts[kept] = counts[j]
             kept += 1
         out_indptr[d + 1] = kept
-    for i in range(n_ids):
-        lookup[out_ids[i]] = -1
+    for j in range(indptr[0], indptr[-1]):
+        lookup[words[j]] = -1
     return n_ids, kept
 
 

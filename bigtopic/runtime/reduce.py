@@ -30,10 +30,10 @@ def add(a: Stats, b: Stats) -> Stats:
 def _add_axis(a: AxisStats, b: AxisStats) -> AxisStats:
     if a.ids is None or b.ids is None:
         return AxisStats(None, a.values + b.values)
-    n = len(a.ids) + len(b.ids)
+    size = int(max(a.ids.max(initial=-1), b.ids.max(initial=-1))) + 1
+    n = min(len(a.ids) + len(b.ids), size)
     if n == 0:
         return a
-    size = int(max(a.ids.max(initial=0), b.ids.max(initial=0))) + 1
     ids = np.empty(n, a.ids.dtype)
     values = np.empty((n, a.values.shape[1]), a.values.dtype)
     n = _kernels.merge_rows(a.ids, a.values, b.ids, b.values, lookup_table(size), ids, values)

@@ -146,7 +146,13 @@ def test_local_rows_keep_the_totals_of_the_axis(prior):
     np.testing.assert_array_equal(part.weight_totals(), array.weight_totals())
 
 
-SCHEMES = (Add(), Replace(), Interpolate(0.7, 1.0), Interpolate(0.7, 0.0, "tokens"), InterpolateNormalised(0.5, 0.0))
+SCHEMES = (
+    Add(),
+    Replace(),
+    Interpolate(0.7, 1.0),
+    Interpolate(0.7, 0.0, "tokens"),
+    InterpolateNormalised(0.5, 0.0),
+)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
@@ -184,7 +190,6 @@ def test_params_copy_and_overlay_leave_the_original():
     assert not params["a"].raw.any() and not params["a"].totals().any()
     assert provisional["b"] is params["b"]
     assert params.axis_sizes() == {"word": 4} and params.nbytes == 2 * 4 * 16 * 4
-
 
 
 def seconds(work, repeats: int = 5) -> float:

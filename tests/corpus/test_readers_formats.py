@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse as sp
-
 from bigtopic.corpus.readers import FORMATS, TextSettings, open_source
 
 N_DOCS, N_WORDS = 60, 15

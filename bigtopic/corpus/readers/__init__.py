@@ -8,6 +8,7 @@ put into this folder is a format; nothing else needs to know.
 from __future__ import annotations
 
 import pkgutil
+import re
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -51,7 +52,8 @@ def open_source(
     Parameters
     ----------
     source : path, URL or glob of files, a folder, a list of these; a matrix; an iterable of documents.
-        A list of strings is a list of files when the first is the path of one, else of texts.
+        A list of strings is a list of files when the first is a path or looks like one, else of texts
+        (`format="iterable"` forces that).
     format : one of `FORMATS`; None recognises it by content and name
     text : how text becomes tokens
     vocabulary : names of the word ids of a bag-of-words source; for text, the words to keep, others are dropped.
@@ -155,13 +157,13 @@ def _paths(source: Any) -> list[Any] | None:
 
 
 def _names_file(text: str) -> bool:
-    """Whether a string is a path that exists, a URL, or a glob, rather than a text."""
+    """Whether a string is a path that exists, or looks like a path, URL or glob, rather than a text."""
     try:
         if text and Path(text).exists():
             return True
     except (OSError, ValueError):  # too long for a name, or a zero byte in it
         return False
-    return len(text.split()) == 1 and ("://" in text or any(c in text for c in "*?["))
+    return re.fullmatch(r"\S*(://|[*?]|[\w*]/[\w*]|\w\.\w{1,7}$)\S*", text) is not None
 
 
 def _open_object(source: Any, options: Options) -> Reader:

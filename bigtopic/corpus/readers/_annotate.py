@@ -21,6 +21,9 @@ from bigtopic.errors import InputError
 __all__ = ["AnnotatedReader", "Annotations"]
 
 
+Name = tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Annotations:
     """What was given: ids, authors and columns, each an iterable with a value per document, or None.
@@ -35,16 +38,15 @@ class Annotations:
     def __bool__(self) -> bool:
         return self.ids is not None or self.authors is not None or bool(self.columns)
 
-    def named(self, options: Mapping[str, Any] | None) -> dict[str, Iterable[Any]]:
-        """The iterables by the argument they came from."""
+    def named(self, options: Mapping[str, Any] | None) -> dict[Name, Iterable[Any]]:
+        """The iterables by the argument they came from: ("ids",), ("authors",) or ("columns", name)."""
         ids = self.ids
         if isinstance(ids, (str, Path)):
             with File(str(ids), options).open() as stream:
                 ids = stream.read().decode("utf-8-sig").splitlines()
-        out = {} if ids is None else {"ids": ids}
-        if self.authors is not None:
-            out["authors"] = self.authors
-        return {**out, **{f"columns[{name!r}]": values for name, values in (self.columns or {}).items()}}
+        given = {("ids",): ids, ("authors",): self.authors}
+        given |= {("columns", name): values for name, values in (self.columns or {}).items()}
+        return {name: values for name, values in given.items() if values is not None}
 
 
 @dataclass(frozen=True)
@@ -52,24 +54,28 @@ class _Given:
     """A chunk of the source and the values that belong to its documents."""
 
     chunk: Chunk
-    values: dict[str, list[Any]]
+    values: dict[Name, list[Any]]
 
     @property
     def size(self) -> int:
         return self.chunk.size
 
 
+def _shown(name: Name) -> str:
+    return name[0] if len(name) == 1 else f"{name[0]}[{name[1]!r}]"
+
+
 class _Values:
     """The iterables, consumed in step with the streams, which must therefore be read in order."""
 
-    def __init__(self, named: dict[str, Iterable[Any]]) -> None:
+    def __init__(self, named: dict[Name, Iterable[Any]]) -> None:
         self._named = named
-        self._iterators: dict[str, Iterator[Any]] = {}
+        self._iterators: dict[Name, Iterator[Any]] = {}
 
     def restart(self) -> None:
         self._iterators = {name: iter(values) for name, values in self._named.items()}
 
-    def take(self, n_docs: int, place: str) -> dict[str, list[Any]]:
+    def take(self, n_docs: int, place: str) -> dict[Name, list[Any]]:
         taken = {name: list(islice(values, n_docs)) for name, values in self._iterators.items()}
         for name, values in taken.items():
             if len(values) < n_docs:
@@ -106,7 +112,7 @@ class _AnnotatedStream:
 class AnnotatedReader:
     """Another reader, with values attached to its documents; what is given wins over what the source has."""
 
-    def __init__(self, reader: Any, named: dict[str, Iterable[Any]]) -> None:
+    def __init__(self, reader: Any, named: dict[Name, Iterable[Any]]) -> None:
         self.reader = reader
         self._values: _Values | None = _Values(named)
 
@@ -139,11 +145,11 @@ class AnnotatedReader:
         block = self.reader.parse(given.chunk)
         columns = dict(block.columns)
         for name, values in given.values.items():
-            if name == "ids":
+            if name == ("ids",):
                 block = replace(block, ids=[str(value) for value in values])
-            elif name == "authors":
+            elif name == ("authors",):
                 indptr, names, authors = author_csr(values)
                 block = replace(block, author_indptr=indptr, author_names=names, authors=authors)
             else:
-                columns[name.removeprefix("columns['").removesuffix("']")] = column(values)
+                columns[name[1]] = column(values)
         return replace(block, columns=columns)

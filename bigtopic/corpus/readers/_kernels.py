@@ -252,7 +252,13 @@ def parse_pairs(buffer, base, n_words, check_head, weights, indptr, words, count
                 name = at
                 while not _ends_line(buffer, at) and buffer[at] > 32 and buffer[at] != 58:
                     at += 1
-                if check_head or _ends_line(buffer, at) or buffer[at] != 58 or buffer[name] == 45:
+                if (
+                    check_head
+                    or at == name
+                    or _ends_line(buffer, at)
+                    or buffer[at] != 58
+                    or buffer[name] == 45
+                ):
                     return BAD_LINE, line, docs, nnz, zeros, order
                 while not _ends_line(buffer, at) and buffer[at] > 32:
                     at += 1

@@ -15,7 +15,7 @@ from bigtopic.corpus.readers._records import AUTHORS, BODIES, IDS, choose
 from bigtopic.corpus.readers.base import Options
 from bigtopic.errors import InputError
 
-__all__ = ["TableLayout", "table_documents", "table_layout", "triples_block"]
+__all__ = ["TableLayout", "Together", "table_documents", "table_layout", "triples_block"]
 
 _DOCUMENTS = ("doc", "document", "doc_id", "docid", "document_id", "id")
 _WORDS = ("word", "term", "token", "feature", "word_id", "term_id")
@@ -94,6 +94,35 @@ def _split(value: Any) -> Any:
     return value
 
 
+class Together:
+    """Watches that the rows of each document are together, over the chunks of a table."""
+
+    def __init__(self) -> None:
+        self._seen: set[int] = set()
+
+    def check(self, documents: Sequence[Any] | np.ndarray, place: Callable[[int], str]) -> int:
+        """Number of documents among these rows, which begin with a new one. Keeps 64 bits of each.
+
+        Raises
+        ------
+        InputError
+            Naming the row that goes back to a document.
+        """
+        n_docs, last = 0, self
+        for i, document in enumerate(documents):
+            if document == last:
+                continue
+            last, key = document, document if isinstance(document, int) else hash(document)
+            if key in self._seen:
+                raise InputError(
+                    f"{place(i)} goes back to document {str(document)!r}; the rows of a document must be together: "
+                    "sort the table by document"
+                )
+            self._seen.add(key)
+            n_docs += 1
+        return n_docs
+
+
 def triples_block(
     documents: np.ndarray,
     words: np.ndarray,
@@ -114,7 +143,7 @@ def triples_block(
     Raises
     ------
     InputError
-        When a count is not allowed, or the rows of a document are scattered.
+        When a count is not allowed.
     """
     if found := check_counts(counts, weights):
         at, kind = found
@@ -123,13 +152,6 @@ def triples_block(
     new[1:] = documents[1:] != documents[:-1]
     starts = np.flatnonzero(new)
     ids = [str(documents[i]) for i in starts]
-    if len(set(ids)) < len(ids):
-        seen: set[str] = set()
-        again = next(i for i, name in enumerate(ids) if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise InputError(
-            f"{place(int(starts[again]))} goes back to document {ids[again]!r}; the rows of a document must be "
-            "together: sort the table by document"
-        )
     present = counts != 0
     indptr = np.concatenate([[0], np.cumsum(present)])[np.append(starts, len(documents))]
     arrays = canonical(indptr, words[present].astype(np.int32), counts[present].astype(np.float32))

@@ -40,15 +40,18 @@ class TripleFile:
         def find(buffer: bytes, start: int) -> int:
             return int(next_document(np.frombuffer(buffer, np.uint8), start))
 
-        entries, row, waiting = 0, 0, None
+        entries, row, waiting, last = 0, 0, None, 0
         for piece in pieces(self.file, find, begin=self.begin, whole=True):
             data = np.frombuffer(piece.data, np.uint8)
             entries += int(count_lines(data))
             if waiting is not None:
-                next_row = max(row, int(first_document(data)) - 1)
+                document = int(first_document(data))
+                if document < last:
+                    raise _out_of_order(f"{self.file.path}, line {piece.first_line}", document)
+                next_row = max(row, document - 1)
                 yield self._chunk(waiting, row, next_row)
                 row = next_row
-            waiting = piece
+            waiting, last = piece, _last_document(piece.data)
         if entries != self.n_entries:
             raise InputError(
                 f"{self.file.path}: the header says {self.n_entries} entries but {entries} lines follow it; "
@@ -136,16 +139,26 @@ class TriplesReader:
         if code == kernels.BAD_ORDER:
             document = int(shown.split()[0])
             if 1 <= document <= source.n_docs:
-                return InputError(
-                    f"{place} goes back to document {document}; documents must be in ascending order: "
-                    "sort the lines below the header by their first number (sort -n -k1,1)"
-                )
+                return _out_of_order(place, document)
             return InputError(
                 f"{place} has a document id outside 1 .. {source.n_docs}, which the header says; "
                 "correct the ids (they count from 1) or the header"
             )
         wanted = "three numbers: document, word, count" if source.has_count else "two numbers: document, word"
         return InputError(f"{place} is not {wanted}; correct the line or force another format")
+
+
+def _last_document(data: bytes) -> int:
+    """The number that begins the last line, 0 where there is none."""
+    words = data[-4096:].rstrip().rpartition(b"\n")[2].split()
+    return int(words[0]) if words and words[0].isdigit() else 0
+
+
+def _out_of_order(place: str, document: int) -> InputError:
+    return InputError(
+        f"{place}: document {document} is out of order; documents must be in ascending order: sort the lines below "
+        "the header by their first number (sort -n -k1,1)"
+    )
 
 
 def check_header(files: Sequence[TripleFile], vocabulary: list[str] | None) -> None:

@@ -18,7 +18,13 @@ from bigtopic.corpus.readers._documents import DocumentReader, Documents
 from bigtopic.corpus.readers._files import SAMPLE_BYTES, File
 from bigtopic.corpus.readers._lines import decode
 from bigtopic.corpus.readers._pieces import chunk_bytes, first_line, line_start, pieces
-from bigtopic.corpus.readers._tables import TableLayout, table_documents, table_layout, triples_block
+from bigtopic.corpus.readers._tables import (
+    TableLayout,
+    Together,
+    table_documents,
+    table_layout,
+    triples_block,
+)
 from bigtopic.corpus.readers.base import Chunk, Options
 from bigtopic.errors import InputError
 
@@ -122,15 +128,12 @@ class CsvStream:
     options: Options
 
     def chunks(self) -> Iterator[Chunk]:
-        whole = self.options.whole
-        if self.layout.triple is not None:
-            found = pieces(self.file, self._find_document, begin=self.dialect.begin, whole=whole)
-        elif self.dialect.quoted:
-            found = pieces(self.file, _find_record, begin=self.dialect.begin, whole=True)
-        else:
-            found = pieces(self.file, begin=self.dialect.begin, whole=whole)
-        for chunk in found:
-            n_docs = self._count(chunk) if whole else None
+        triples = self.layout.triple is not None
+        find = self._find_document if triples else _find_record if self.dialect.quoted else line_start
+        whole = self.options.whole or triples or self.dialect.quoted
+        together = Together()
+        for chunk in pieces(self.file, find, begin=self.dialect.begin, whole=whole):
+            n_docs = self._count(chunk, together) if self.options.whole or triples else None
             yield replace(chunk, data=None if self.file.plain else chunk.data, n_docs=n_docs)
 
     def _find_document(self, buffer: bytes, start: int) -> int:
@@ -145,13 +148,19 @@ class CsvStream:
             at, last = end, document
         return -1
 
-    def _count(self, chunk: Chunk) -> int:
-        text = decode(chunk.data, self.options.text, chunk.name, chunk.first_line or 1)
-        rows = (row for row in self.dialect.rows(io.StringIO(text, newline="")) if row)
+    def _count(self, chunk: Chunk, together: Together) -> int:
+        """Documents of a chunk."""
+        first = chunk.first_line or 1
+        text = decode(chunk.data, self.options.text, chunk.name, first)
+        rows = self.dialect.rows(io.StringIO(text, newline=""))
         if self.layout.triple is None:
-            return sum(1 for _ in rows)
-        names = [row[self.layout.triple[0]] for row in rows]
-        return sum(1 for i, name in enumerate(names) if i == 0 or name != names[i - 1])
+            return sum(map(bool, rows))
+        at = self.layout.triple[0]
+        # Rows without this cell are for the parser to complain about.
+        numbered = [(i, row[at]) for i, row in enumerate(rows) if len(row) > at]
+        return together.check(
+            [name for _, name in numbered], lambda i: f"{chunk.name}, line {first + numbered[i][0]}"
+        )
 
 
 @dataclass

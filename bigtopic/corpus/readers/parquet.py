@@ -13,7 +13,13 @@ import numpy as np
 from bigtopic.corpus.raw import RawBlock
 from bigtopic.corpus.readers._documents import DocumentReader, Documents, kind_of
 from bigtopic.corpus.readers._files import File
-from bigtopic.corpus.readers._tables import TableLayout, table_documents, table_layout, triples_block
+from bigtopic.corpus.readers._tables import (
+    TableLayout,
+    Together,
+    table_documents,
+    table_layout,
+    triples_block,
+)
 from bigtopic.corpus.readers.base import CHUNK_DOCS, Chunk, Options
 from bigtopic.errors import InputError, require
 
@@ -92,7 +98,7 @@ class ParquetStream:
         """Batches of rows, each cut where its last document begins; the rest waits for the next."""
         pyarrow = require("pyarrow", "parquet")
         assert self.layout.triple is not None
-        name, row, left = self.layout.names[self.layout.triple[0]], 0, None
+        name, row, left, together = self.layout.names[self.layout.triple[0]], 0, None, Together()
         for batch in parquet.iter_batches(_TRIPLES, columns=columns):
             table = pyarrow.Table.from_batches([batch])
             table = table if left is None else pyarrow.concat_tables([left, table])
@@ -101,13 +107,15 @@ class ParquetStream:
             cut = int(same[-1]) + 1 if len(same) else 0
             left = table.slice(cut)
             if cut:
-                yield self._chunk(table.slice(0, cut), row, documents[:cut])
+                yield self._chunk(table.slice(0, cut), row, documents[:cut], together)
                 row += cut
         if left is not None and left.num_rows:
-            yield self._chunk(left, row, _plain(left[name]))
+            yield self._chunk(left, row, _plain(left[name]), together)
 
-    def _chunk(self, table: Any, row: int, documents: np.ndarray) -> Chunk:
-        n_docs = 1 + int(np.count_nonzero(documents[1:] != documents[:-1]))
+    def _chunk(self, table: Any, row: int, documents: np.ndarray, together: Together) -> Chunk:
+        starts = np.flatnonzero(np.append(True, documents[1:] != documents[:-1]))
+        names = documents[starts].tolist()
+        n_docs = together.check(names, lambda i: f"{self.file.path}, row {row + starts[i]}")
         return Chunk(
             self.file.path, table.num_rows, row, row + table.num_rows, table.combine_chunks(), n_docs=n_docs
         )

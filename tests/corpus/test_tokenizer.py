@@ -1,0 +1,225 @@
+"""The tokeniser against plain Python, stage by stage, and its settings."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+from bigtopic.corpus.collocations import CollocationCounts
+from bigtopic.corpus.stopwords import ENGLISH
+from bigtopic.corpus.tokenizer import TextSettings, Tokenizer
+from bigtopic.errors import SettingError
+
+TEXTS = [
+    "The cat sat on the mat; the CAT's mat.",
+    "",
+    "a",
+    "Straße, naïve café ΌΔΟΣ İstanbul 東京 x_1 3.14 e-mail\u00a0new\x1cline",
+    "under_score UPPER lower 42 a1 -- ...",
+    "the the the",
+]
+
+
+def plain_tokens(text, settings):
+    """What the stages say, one token at a time."""
+    tokens = re.findall(settings.token_pattern, text.lower() if settings.lowercase else text)
+    stop = ENGLISH if settings.stop_words == "english" else set(settings.stop_words or ())
+    tokens = [token for token in tokens if token not in stop]
+    if settings.token_filter is not None:
+        tokens = [new for token in tokens if (new := settings.token_filter(token))]
+    shortest, longest = settings.ngram_range
+    return [
+        " ".join(tokens[i : i + n]) for n in range(shortest, longest + 1) for i in range(len(tokens) - n + 1)
+    ]
+
+
+def counters(block):
+    """A counter for each document."""
+    return [
+        {block.vocabulary[w]: int(n) for w, n in zip(block.words[a:b], block.counts[a:b], strict=True)}
+        for a, b in zip(block.indptr[:-1], block.indptr[1:], strict=True)
+    ]
+
+
+def stem(token):
+    return token.rstrip("s") if token != "cat" else None
+
+
+SETTINGS = [
+    TextSettings(),
+    TextSettings(lowercase=False),
+    TextSettings(stop_words="english"),
+    TextSettings(stop_words=["mat", "cat"], ngram_range=(1, 3)),
+    TextSettings(ngram_range=(2, 2)),
+    TextSettings(token_filter=stem, stop_words="english", ngram_range=(1, 2)),
+    TextSettings(token_pattern=r"(?u)\b[^\W\d_]+\b"),
+    TextSettings(token_pattern=r"#?(\w)\w*", lowercase=False),
+]
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=range(len(SETTINGS)))
+def test_counts_and_tokens_equal_plain_python(settings):
+    block = Tokenizer(settings).counts(TEXTS)
+    expected = [plain_tokens(text, settings) for text in TEXTS]
+    assert counters(block) == [dict(Counter(tokens)) for tokens in expected]
+    assert [Tokenizer(settings).tokens(text) for text in TEXTS] == expected
+    assert (
+        len(set(block.vocabulary)) == len(block.vocabulary) == len({t for tokens in expected for t in tokens})
+    )
+    assert (
+        block.indptr.dtype == np.int64 and block.words.dtype == np.int32 and block.counts.dtype == np.float32
+    )
+    assert all(
+        (np.diff(block.words[a:b]) > 0).all() for a, b in zip(block.indptr, block.indptr[1:], strict=False)
+    )
+
+
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_every_character_splits_as_the_pattern_says(lowercase):
+    """ASCII text takes a way of its own; the characters around its border are tried next to all kinds of others."""
+    characters = [chr(i) for i in range(0x250)] + ["\u2028", "\u3000", "\ud7ff", "\U0001d54f", "٣", "ª", "'"]
+    texts = [f"ab{c}cd {c}{c} {c}X" for c in characters]
+    settings = TextSettings(lowercase=lowercase)
+    assert [Tokenizer(settings).tokens(text) for text in texts] == [
+        plain_tokens(text, settings) for text in texts
+    ]
+
+
+def test_a_tokenizer_of_ones_own_gets_the_text_as_it_is():
+    settings = TextSettings(tokenizer=str.split, stop_words=["The"])
+    assert Tokenizer(settings).tokens("The Cat's a b The") == ["Cat's", "a", "b"]
+
+
+def test_token_lists_pass_through_the_later_stages():
+    tokenizer = Tokenizer(TextSettings(stop_words=["x"], ngram_range=(1, 2)))
+    assert counters(tokenizer.token_counts([["a", "x", "B"], []])) == [{"a": 1, "B": 1, "a B": 1}, {}]
+
+
+def test_no_documents_and_only_empty_ones():
+    for texts in ([], [""], ["", ""]):
+        block = Tokenizer(TextSettings(ngram_range=(1, 2))).counts(texts)
+        assert block.n_docs == len(texts) and block.vocabulary == [] and len(block.words) == 0
+
+
+# --- collocations
+
+
+def plain_join(tokens, pairs):
+    out, i = [], 0
+    while i < len(tokens):
+        if i + 1 < len(tokens) and (tokens[i], tokens[i + 1]) in pairs:
+            out.append(f"{tokens[i]}_{tokens[i + 1]}")
+            i += 2
+        else:
+            out.append(tokens[i])
+            i += 1
+    return out
+
+
+def test_joined_from_the_left_without_overlap_and_within_documents():
+    random.seed(0)
+    lists = [[random.choice("abcd") for _ in range(random.randrange(12))] for _ in range(300)]
+    pairs = frozenset({("a", "b"), ("b", "a"), ("a", "a"), ("c", "d"), ("d", "nowhere")})
+    tokenizer = Tokenizer(TextSettings(token_pattern=r"\w")).with_collocations(pairs)
+    assert [tokenizer.tokens(" ".join(tokens)) for tokens in lists] == [plain_join(t, pairs) for t in lists]
+
+
+def test_a_joined_word_may_exist_already():
+    tokenizer = Tokenizer(TextSettings(), frozenset({("new", "york")}))
+    assert counters(tokenizer.counts(["new york new_york new"])) == [{"new_york": 2, "new": 1}]
+
+
+def test_collocations_follow_the_equation():
+    texts = ["aa bb cc aa bb", "aa bb", "cc dd", "dd cc"] * 3
+    counts = Tokenizer(TextSettings()).collocation_counts(texts)
+    assert counts.words == {"aa": 9, "bb": 9, "cc": 9, "dd": 6}
+    assert counts.pairs == {
+        ("aa", "bb"): 9,
+        ("bb", "cc"): 3,
+        ("cc", "aa"): 3,
+        ("cc", "dd"): 3,
+        ("dd", "cc"): 3,
+    }
+    npmi = {
+        (a, b): math.log(n / 21 / (counts.words[a] / 33 * counts.words[b] / 33)) / -math.log(n / 21)
+        for (a, b), n in counts.pairs.items()
+    }
+    for threshold in (0.0, 0.3, 0.5, 0.9):
+        assert counts.select(threshold, min_count=3) == {
+            pair for pair, value in npmi.items() if value > threshold
+        }
+    assert counts.select(-1, min_count=4) == {("aa", "bb")}
+
+
+def test_counts_of_pairs_add_up_over_chunks_in_bounded_memory():
+    random.seed(1)
+    texts = [" ".join(random.choices(["aa", "bb", "cc", "dd", "ee"], k=9)) for _ in range(100)]
+    tokenizer = Tokenizer(TextSettings())
+    whole = tokenizer.collocation_counts(texts)
+    merged = CollocationCounts()
+    for i in range(0, 100, 7):
+        merged.merge(tokenizer.collocation_counts(texts[i : i + 7]))
+    assert (merged.words, merged.pairs) == (whole.words, whole.pairs)
+    small = CollocationCounts(limit=10)
+    small.merge(whole)
+    assert len(small.pairs) <= 10 and min(small.pairs.values()) >= sorted(whole.pairs.values())[-11]
+
+
+# --- settings
+
+
+def test_settings_survive_json():
+    settings = TextSettings(
+        stop_words=["b", "a", "a"], ngram_range=[1, 2], collocations=0.5, encoding="latin-1"
+    )
+    assert TextSettings.from_dict(json.loads(json.dumps(settings.to_dict()))) == settings
+    assert settings.stop_words == ("a", "b")
+
+
+def test_functions_are_recorded_by_name_and_asked_for_again():
+    stored = TextSettings(token_filter=stem, tokenizer=str.split).to_dict()
+    assert stored["token_filter"].endswith(":stem") and stored["tokenizer"] == "builtins:str.split"
+    json.dumps(stored)
+    with pytest.raises(SettingError, match=r"token_filter=.*:stem.*pass the same function again"):
+        TextSettings.from_dict(stored, tokenizer=str.split)
+    again = TextSettings.from_dict(stored, token_filter=stem, tokenizer=str.split)
+    assert again.token_filter is stem
+
+
+def test_stop_words_of_a_file_travel_with_the_settings(tmp_path):
+    path = tmp_path / "stop.txt"
+    path.write_text("the # an article\n\nof\n", encoding="utf-8")
+    assert TextSettings(stop_words=str(path)).to_dict()["stop_words"] == ["of", "the"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"stop_words": "german"}, "neither 'english' nor a file"),
+        ({"stop_words": [1]}, "must be strings"),
+        ({"token_pattern": "("}, "not a regular expression"),
+        ({"token_pattern": "(a)(b)"}, "2 groups"),
+        ({"ngram_range": (2, 1)}, "1 <= shortest <= longest"),
+        ({"ngram_range": 2}, "1 <= shortest <= longest"),
+        ({"collocations": 3}, r"\[-1, 1\]"),
+        ({"min_doc_length": -1}, "at least 0"),
+        ({"encoding": "klingon"}, "not known"),
+        ({"encoding": "utf-16"}, "iconv"),
+        ({"encoding_errors": "maybe"}, "'strict', 'replace' or 'ignore'"),
+        ({"token_filter": "stem"}, "must be a function"),
+    ],
+)
+def test_wrong_settings_are_refused(settings, message):
+    with pytest.raises(SettingError, match=message):
+        TextSettings(**settings)
+
+
+def test_the_english_list_holds_words_the_default_pattern_can_find():
+    pattern = re.compile(TextSettings().token_pattern)
+    assert {word for word in ENGLISH if not pattern.fullmatch(word)} == {"a", "i"}
+    assert {"the", "of", "and", "with", "didn"} <= ENGLISH and not {"model", "time", "people"} & ENGLISH

@@ -10,7 +10,6 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.store import Corpus
 from bigtopic.datasets.synthetic import SyntheticCorpus, lda_corpus

@@ -1,4 +1,4 @@
-"""The layers of the package, read from its source: who imports whom, where heavy packages may appear, how long files are."""
+"""The layers of the package, read from its source: who imports whom, where heavy packages are, how long files are."""
 
 from __future__ import annotations
 

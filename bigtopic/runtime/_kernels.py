@@ -29,8 +29,8 @@ FLOOR = 1e-12
 def compact(indptr, words, counts, id_map, lookup, out_indptr, out_words, out_counts, out_ids):
     """Rename ids to 0 .. n-1 in order of first appearance; ids that `id_map` sends to -1 are dropped.
 
-    `id_map` of length 0 is the identity, else it is one-to-one. `lookup` covers `words`, not what they are mapped to, and
-    holds -1 everywhere, before and after. Returns (number of distinct ids, number of entries kept).
+    `id_map` of length 0 is the identity, else it is one-to-one. `lookup` covers `words`, not what they are mapped to,
+    and holds -1 everywhere, before and after. Returns (number of distinct ids, number of entries kept).
     """
     n_ids = 0
     kept = 0

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
-
 from bigtopic.runtime.slices import SUBTREE, UNIT_ENTRIES, Plan, make_docs
 from bigtopic.types import Block
 
@@ -46,7 +47,7 @@ def test_units_do_not_overlap_and_stay_small(parts, batch_size, entries):
     plan = Plan(parts, entries, batch_size, None)
     units = {ref.unit for rnd in plan.rounds(0) for ref in rnd.slices}
     covered = sorted((part, start, stop) for part, start, stop in units)
-    for (part, _, stop), (next_part, next_start, _) in zip(covered, covered[1:], strict=False):
+    for (part, _, stop), (next_part, next_start, _) in itertools.pairwise(covered):
         assert part != next_part or stop == next_start
     # a slice of at least 64 documents is promised, so that is the least a unit can be
     limit = max(UNIT_ENTRIES / entries, 64 * SUBTREE, plan.slice_size * SUBTREE)
@@ -76,7 +77,7 @@ def test_slices_of_a_minibatch_are_the_same_in_every_epoch():
 def test_an_epoch_keeps_the_minibatches_of_a_unit_together():
     plan = Plan([100_000], 100.0, 500, None, seed=5)
     units = [rnd.slices[0].unit for rnd in plan.rounds(0)]
-    changes = sum(a != b for a, b in zip(units, units[1:], strict=False))
+    changes = sum(a != b for a, b in itertools.pairwise(units))
     assert changes == len(set(units)) - 1 > 5
     assert units != sorted(units)
 

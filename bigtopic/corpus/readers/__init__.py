@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from bigtopic.corpus.readers._annotate import AnnotatedReader, Annotations
 from bigtopic.corpus.readers._files import File, expand, is_local_directory
@@ -87,7 +87,9 @@ def open_source(
         storage_options,
     )
     reader = _open(source, format, options)
-    return AnnotatedReader(reader, annotations.named(storage_options)) if annotations else reader
+    if annotations:
+        return cast(Reader, AnnotatedReader(reader, annotations.named(storage_options)))
+    return reader
 
 
 def _split_columns(columns: Any) -> tuple[Mapping[str, Any] | None, tuple[str, ...] | None]:

@@ -44,7 +44,7 @@ class Annotations:
         if isinstance(ids, (str, Path)):
             with File(str(ids), options).open() as stream:
                 ids = stream.read().decode("utf-8-sig").splitlines()
-        given = {("ids",): ids, ("authors",): self.authors}
+        given: dict[Name, Any] = {("ids",): ids, ("authors",): self.authors}
         given |= {("columns", name): values for name, values in (self.columns or {}).items()}
         return {name: values for name, values in given.items() if values is not None}
 
@@ -80,7 +80,7 @@ class _Values:
         for name, values in taken.items():
             if len(values) < n_docs:
                 raise InputError(
-                    f"{name} ends before the documents do, in {place}; give one value per document"
+                    f"{_shown(name)} ends before the documents do, in {place}; give one value per document"
                 )
         return taken
 
@@ -88,7 +88,7 @@ class _Values:
         for name, values in self._iterators.items():
             if next(values, self) is not self:
                 raise InputError(
-                    f"{name} has more values than there are documents; give one value per document"
+                    f"{_shown(name)} has more values than there are documents; give one value per document"
                 )
 
 

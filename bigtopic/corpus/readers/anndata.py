@@ -69,7 +69,9 @@ def _open_stored(file: File, options: Options) -> AnnDataReader:
         x = group["X"]
         kind = x.attrs.get("encoding-type")
         if kind == "csr_matrix":
-            stored = _Stored(file, tuple(int(n) for n in x.attrs["shape"]), x["indptr"][:].astype(np.int64))
+            stored = _Stored(
+                file, (int(x.attrs["shape"][0]), int(x.attrs["shape"][1])), x["indptr"][:].astype(np.int64)
+            )
             return _reader(file.path, stored, file, obs, words, options)
         if kind == "csc_matrix":
             return _reader(file.path, read(x).tocsr(), None, obs, words, options)

@@ -48,8 +48,9 @@ class Dialect:
     begin: int = 0
 
     def rows(self, lines: io.StringIO | list[str]) -> Iterator[list[str]]:
-        quoting = csv.QUOTE_MINIMAL if self.quoted else csv.QUOTE_NONE
-        return csv.reader(lines, delimiter=self.delimiter, quoting=quoting)
+        if self.quoted:
+            return csv.reader(lines, delimiter=self.delimiter)
+        return csv.reader(lines, delimiter=self.delimiter, quoting=csv.QUOTE_NONE)
 
 
 def open_reader(files: Sequence[File], options: Options) -> CsvReader:

@@ -5,7 +5,7 @@ An iterable is read once, in order, and never held whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any
@@ -27,7 +27,7 @@ def open_reader(source: Iterable[Any], options: Options) -> IterableReader:
     items = iter(source)
     first = [_listed(item) for item in islice(items, _PEEK)]
     layout, kind = record_layout(first, options, "the iterable")
-    size = len(source) if hasattr(source, "__len__") else None
+    size = len(source) if isinstance(source, Sized) else None
     again = source if items is not source else None  # an iterator can be read only once
     stream = IterableStream(chain(first, items), again)
     return IterableReader("iterable", options, kind, size, "docs", stream=stream, layout=layout)

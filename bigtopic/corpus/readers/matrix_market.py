@@ -60,7 +60,8 @@ def _read_header(file: File) -> TripleFile | None:
         return None
     if sizes[2] is None:
         raise InputError(f"{file.path}: the line of sizes must be 'rows columns entries'; correct the header")
-    return TripleFile(file, header.end(), *map(int, sizes), has_count=field.lower() != b"pattern")
+    n_docs, n_words, n_entries = map(int, sizes)
+    return TripleFile(file, header.end(), n_docs, n_words, n_entries, has_count=field.lower() != b"pattern")
 
 
 def _ascending(triples: TripleFile) -> bool:

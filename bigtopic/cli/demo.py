@@ -55,7 +55,7 @@ def command(n_components: int, max_iter: int, folder: Path | None, n_threads: in
     page = write_html(
         summary,
         folder / "topics.html",
-        title="What Python's documentation is about",
+        title="What Python’s documentation is about",
         subtitle="Topics of the documentation strings of the standard library and of the packages installed on one "
         "machine. Below each topic: the modules that write most about it, and documents that are about little else.",
         figures={label: figures[label] for label in ("tokens per second", "peak memory") if figures[label]},

@@ -13,6 +13,8 @@ from bigtopic.types import Block
 __all__ = ["over_blocks"]
 
 _ENTRIES = 1 << 18
+_FEWEST_ENTRIES = 1 << 13
+_BLOCKS = 8  # of a small corpus, so that every processor has work
 
 
 def over_blocks(
@@ -22,7 +24,7 @@ def over_blocks(
     client: Any = None,
     n_threads: int | None = None,
 ) -> Iterator[Any]:
-    """`measure(block)` for blocks of about 260 000 entries that together are the corpus, in stored order.
+    """`measure(block)` for blocks of at most about 260 000 entries that together are the corpus, in stored order.
 
     Workers read their own blocks; `measure` is sent to them once.
     """
@@ -30,7 +32,8 @@ def over_blocks(
     task: Any = _Task(measure)
     if client is not None:
         task = client.scatter(task, hash=False, broadcast=True)
-    items = ((task, span) for span in corpus.spans(_ENTRIES))
+    n_entries = min(_ENTRIES, max(_FEWEST_ENTRIES, corpus.nnz // _BLOCKS))  # never by the number of workers
+    items = ((task, span) for span in corpus.spans(n_entries))
     with Progress(description, corpus.n_docs, "docs") as progress:
         for n_docs, result in bounded_map(
             _run, items, client=client, n_threads=n_threads or default_threads()

@@ -86,7 +86,7 @@ def _figures(summary: Summary) -> dict[str, str]:
     if summary.held_out is not None:
         figures["held-out nats per token"] = f"{summary.held_out.value:.3f}"
         if summary.held_out.unigram is not None:
-            figures["of the unigram model"] = f"{summary.held_out.unigram:.3f}"
+            figures["of the unigram model alone"] = f"{summary.held_out.unigram:.3f}"
     return figures
 
 

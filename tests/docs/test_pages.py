@@ -1,0 +1,78 @@
+"""Every block of Python on a page runs, in order, in an empty folder; so does every command of the shell page.
+
+A block after the comment `<!-- not run: reason -->` is left out.
+"""
+
+import re
+import shlex
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from click.testing import CliRunner
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile(
+    r"(?P<skip><!-- not run: [^>]+ -->\n+)?^(?P<indent> *)```(?P<language>\w+)[^\n]*\n(?P<code>.*?)^(?P=indent)```$",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+class Block(NamedTuple):
+    """One block: its text, and the line of the page it begins at."""
+
+    code: str
+    line: int
+
+
+def blocks_of(page: Path, language: str) -> list[Block]:
+    """The blocks of one language that are to be run, in order."""
+    text = page.read_text(encoding="utf-8")
+    found = []
+    for match in BLOCK.finditer(text):
+        if match["language"] == language and not match["skip"]:
+            indent = len(match["indent"])
+            code = "\n".join(row[indent:] for row in match["code"].splitlines())
+            found.append(Block(code, text.count("\n", 0, match.start("code")) + 1))
+    return found
+
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PYTHON_PAGES = [page for page in PAGES if blocks_of(page, "python")]
+
+
+def _name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PYTHON_PAGES, ids=_name)
+def test_python_of_page_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    namespace = {"__name__": "__page__"}
+    for block in blocks_of(page, "python"):
+        lines = "\n" * (block.line - 1) + block.code  # so that a traceback shows the line of the page
+        exec(compile(lines, str(page), "exec"), namespace)
+
+
+def test_commands_of_the_shell_page_run(tmp_path, monkeypatch):
+    from bigtopic.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    page = ROOT / "docs" / "cli.md"
+    for command in [line for block in blocks_of(page, "sh") for line in _commands(block.code)]:
+        result = CliRunner().invoke(main, shlex.split(command)[1:])
+        assert result.exit_code == 0, f"{command}\n{result.output}\n{result.exception!r}"
+
+
+def _commands(code: str) -> list[str]:
+    lines = [line.strip() for line in code.replace("\\\n", " ").splitlines()]
+    commands = [line.partition(" #")[0] for line in lines if line and not line.startswith("#")]
+    assert commands and all(command.startswith("bigtopic ") for command in commands), commands
+    return commands
+
+
+def test_blocks_are_found(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("text\n\n```python\nassert True\n```\n\n<!-- not run: no -->\n```python\n1 / 0\n```\n")
+    assert blocks_of(page, "python") == [Block("assert True", 4)]

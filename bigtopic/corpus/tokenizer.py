@@ -7,7 +7,8 @@ so blanking everything else, lower-casing with the same table, and `str.split` f
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -67,6 +68,15 @@ class Tokenizer:
         self._split, self._min_length = self._splitter()
         words = self.settings.stop_words
         self._stop_words = ENGLISH if words == "english" else frozenset(words or ())
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any], **functions: Any) -> Tokenizer:
+        """The tokenizer of a corpus: its recorded settings, and the `collocation_pairs` recorded beside them.
+
+        `functions` are those of `TextSettings.from_dict`.
+        """
+        pairs = frozenset((first, second) for first, second in values.get("collocation_pairs") or ())
+        return cls(TextSettings.from_dict(values, **functions), pairs)
 
     def _splitter(self) -> tuple[Callable[[str], Iterable[str]], int]:
         """The function that splits a text, and the shortest token that counts."""

@@ -16,6 +16,7 @@ import pytest
 import scipy.io
 import scipy.sparse as sp
 from bigtopic.corpus.readers import FORMATS, TextSettings, open_source
+from bigtopic.errors import InputError
 
 N_DOCS, N_WORDS = 60, 15
 WORDS = [f"word{i:02d}" for i in range(N_WORDS)]
@@ -516,3 +517,22 @@ def test_collocations_are_counted_in_a_first_pass_and_joined_in_the_second():
     assert "new_york" in block.vocabulary
     column = block.vocabulary.index("new_york")
     assert block.counts[block.words == column].sum() == 5 * 4
+
+
+def test_a_source_says_whether_it_can_be_read_twice():
+    def twice(source, **keywords):
+        return [getattr(stream, "repeatable", True) for stream in open_source(source, **keywords).streams()]
+
+    assert twice(["a text"]) == twice(["a text"], ids=["x"]) == [True]
+    assert (
+        twice(iter(["a text"]))
+        == twice(["a text"], ids=iter(["x"]))
+        == twice(iter(["a"]), ids=["x"])
+        == [False]
+    )
+    (stream,) = open_source(["a text"]).streams()
+    assert [len(list(stream.chunks())) for _ in range(2)] == [1, 1]
+    (stream,) = open_source(iter(["a text"])).streams()
+    list(stream.chunks())
+    with pytest.raises(InputError, match="only once"):
+        list(stream.chunks())

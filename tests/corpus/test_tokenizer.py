@@ -134,6 +134,15 @@ def test_a_joined_word_may_exist_already():
     assert counters(tokenizer.counts(["new york new_york new"])) == [{"new_york": 2, "new": 1}]
 
 
+def test_a_stored_tokenizer_joins_the_pairs_stored_with_it():
+    record = {
+        **TextSettings(collocations=0.5, token_filter=str.upper).to_dict(),
+        "collocation_pairs": [["A1", "B1"]],
+    }
+    tokenizer = Tokenizer.from_dict(json.loads(json.dumps(record)), token_filter=str.upper)
+    assert tokenizer.tokens("a1 b1 c1") == ["A1_B1", "C1"]
+
+
 def test_collocations_follow_the_equation():
     texts = ["aa bb cc aa bb", "aa bb", "cc dd", "dd cc"] * 3
     counts = Tokenizer(TextSettings()).collocation_counts(texts)

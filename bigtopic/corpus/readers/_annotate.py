@@ -72,6 +72,11 @@ class _Values:
         self._named = named
         self._iterators: dict[Name, Iterator[Any]] = {}
 
+    @property
+    def repeatable(self) -> bool:
+        """Whether a second pass is possible: iterators can be read only once."""
+        return not any(isinstance(values, Iterator) for values in self._named.values())
+
     def restart(self) -> None:
         self._iterators = {name: iter(values) for name, values in self._named.items()}
 
@@ -98,6 +103,10 @@ class _AnnotatedStream:
     values: _Values
     first: bool
     last: bool
+
+    @property
+    def repeatable(self) -> bool:
+        return self.values.repeatable and getattr(self.stream, "repeatable", True)
 
     def chunks(self) -> Iterator[_Given]:
         if self.first:

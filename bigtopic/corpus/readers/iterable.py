@@ -13,6 +13,7 @@ from typing import Any
 from bigtopic.corpus.readers._documents import DocumentReader, Documents
 from bigtopic.corpus.readers._records import Layout, record_documents, record_layout
 from bigtopic.corpus.readers.base import CHUNK_BYTES, CHUNK_DOCS, Chunk, Options
+from bigtopic.errors import InputError
 
 __all__ = ["accepts", "open_reader"]
 
@@ -47,7 +48,8 @@ class IterableStream:
     def chunks(self) -> Iterator[Chunk]:
         items = self._items if self._source is None else iter(self._source)
         self._items = None
-        assert items is not None, "an iterator can be read only once"
+        if items is None:
+            raise InputError("the source is an iterator, which can be read only once; give a list, or files")
         row = 0
         while documents := _take(items):
             n = len(documents)

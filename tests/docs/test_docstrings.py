@@ -20,5 +20,7 @@ def test_examples_of_module(name, tmp_path, monkeypatch):
 
 def test_there_are_examples():
     finder = doctest.DocTestFinder()
-    with_examples = [name for name in MODULES if any(test.examples for test in finder.find(import_module(name)))]
+    with_examples = [
+        name for name in MODULES if any(test.examples for test in finder.find(import_module(name)))
+    ]
     assert {"bigtopic.estimators.lda", "bigtopic.runtime.ingest"} <= set(with_examples)

@@ -60,6 +60,8 @@ def test_commands_of_the_shell_page_run(tmp_path, monkeypatch):
 
     monkeypatch.chdir(tmp_path)
     page = ROOT / "docs" / "cli.md"
+    for block in blocks_of(page, "python"):  # writes the file that is ingested
+        exec(block.code, {})
     for command in [line for block in blocks_of(page, "sh") for line in _commands(block.code)]:
         result = CliRunner().invoke(main, shlex.split(command)[1:])
         assert result.exit_code == 0, f"{command}\n{result.output}\n{result.exception!r}"

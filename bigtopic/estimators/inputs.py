@@ -52,33 +52,29 @@ def as_corpus(data: Any, *, shuffle: bool, seed: int = 0, text: Any = None) -> C
 def _from_texts(texts: list[Any], shuffle: bool, seed: int, text: Any) -> Corpus:
     from scipy.sparse import csr_matrix
 
-    from bigtopic.corpus.tokenizer import TextSettings, Tokenizer
+    from bigtopic.corpus.tokenizer import Tokenizer
 
     if not all(isinstance(item, str) for item in texts):
         odd = next(type(item).__name__ for item in texts if not isinstance(item, str))
         raise SettingError(
             f"documents: a list must hold texts, found {odd}; use bigtopic.ingest for tokens, counters or records"
         )
-    settings = TextSettings() if text is None else TextSettings.from_dict(text)
-    missing = [
-        name
-        for name in ("tokenizer", "token_filter")
-        if text and text.get(name) and not _callable(settings, name)
-    ]
-    if missing:
-        raise ModelError(
-            f"the model's texts were split by a {missing[0]} of yours ({text[missing[0]]}), which is not stored; "
-            f"ingest the texts with it (bigtopic.ingest(texts, store, {missing[0]}=...)) and give that corpus"
-        )
-    raw = Tokenizer(settings).counts(texts)
+    raw = _tokenizer(Tokenizer, text).counts(texts)
     words = raw.vocabulary or []
     matrix = csr_matrix((raw.counts, raw.words, raw.indptr), shape=(len(texts), max(1, len(words))))
     vocabulary = Vocabulary(words or ["\N{EMPTY SET}"])
     return from_matrix(matrix, vocabulary, shuffle=shuffle, seed=seed)
 
 
-def _callable(settings: Any, name: str) -> bool:
-    return callable(getattr(settings, name, None))
+def _tokenizer(kind: Any, text: Any) -> Any:
+    """The tokeniser these settings describe; the default one for None."""
+    try:
+        return kind() if text is None else kind.from_dict(text)
+    except SettingError as error:
+        raise ModelError(
+            f"the model's texts were split by a function of yours, which is not stored ({error}); ingest them with "
+            "bigtopic.ingest and the same function, and give that corpus"
+        ) from error
 
 
 def in_source_order(rows: np.ndarray) -> np.ndarray:

@@ -42,7 +42,8 @@ class LDA(Estimator):
         distance of the topics; None for the method's, 0 never
     learning_decay, learning_offset : step size (offset + t) ** -decay of online methods; None for the method's. In the
         literature kappa and tau
-    max_doc_update_iter, mean_change_tol : local iterations per document, and when to stop earlier; None for the method's
+    max_doc_update_iter, mean_change_tol : local iterations per document, and when to stop earlier; None for the
+        method's
     options : further settings of the kernel, by name
     total_samples : documents of the stream when `partial_fit` sees parts of it; None for those seen so far
     init : begin with the topics of another model (an estimator, the path of a model, a scikit-learn or gensim model,

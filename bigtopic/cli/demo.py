@@ -16,8 +16,22 @@ _TEST_SHARE = 0.1
 
 
 @click.command("demo", short_help="Topics from text that is on this machine already.")
-@click.option("--topics", "n_components", type=int, default=40, show_default=True, help="Number of topics.")
-@click.option("--passes", "max_iter", type=int, default=20, show_default=True, help="Passes over the corpus.")
+@click.option(
+    "--topics",
+    "n_components",
+    type=click.IntRange(1),
+    default=40,
+    show_default=True,
+    help="Number of topics.",
+)
+@click.option(
+    "--passes",
+    "max_iter",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="Passes over the corpus.",
+)
 @click.option(
     "--folder", type=click.Path(path_type=Path), help="Where to keep things; default your cache folder."
 )

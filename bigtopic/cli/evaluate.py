@@ -30,9 +30,15 @@ _MEASURES = ("log-predictive", "npmi", "umass")
 @click.option(
     "--ratio", type=float, default=0.5, show_default=True, help="Share of a document that is observed."
 )
-@click.option("--repeats", type=int, default=1, show_default=True, help="Random splits of each document.")
 @click.option(
-    "--topn", type=int, default=10, show_default=True, help="Words of a topic whose coherence is measured."
+    "--repeats", type=click.IntRange(1), default=1, show_default=True, help="Random splits of each document."
+)
+@click.option(
+    "--topn",
+    type=click.IntRange(2),
+    default=10,
+    show_default=True,
+    help="Words of a topic whose coherence is measured.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for other programs.")
 @seed

@@ -34,7 +34,7 @@ def _ngrams(context: click.Context, parameter: click.Parameter, value: str) -> t
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.argument("corpus")
 @click.option(
-    "--format", "format", help="Name of the format; default it is recognised. An unknown name lists all."
+    "--format", "format", help="Such as bag_of_words, json_lines, csv, text; default it is recognised."
 )
 @click.option(
     "--vocabulary", help="File with a word per line: names of ids, or the only words of text to keep."

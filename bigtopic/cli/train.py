@@ -12,11 +12,20 @@ from bigtopic.cli._options import connected, duration, parallel, seed
 @click.command("train", short_help="Learn topics from a corpus.")
 @click.argument("corpus")
 @click.argument("model")
-@click.option("--topics", "n_components", type=int, default=100, show_default=True, help="Number of topics.")
+@click.option(
+    "--topics",
+    "n_components",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="Number of topics.",
+)
 @click.option("--method", help="Learning method; default one that suits most corpora.")
-@click.option("--passes", "max_iter", type=int, help="Passes over the corpus; default the method's.")
+@click.option(
+    "--passes", "max_iter", type=click.IntRange(1), help="Passes over the corpus; default the method's."
+)
 @click.option("--max-time", type=duration, help="Stop after this long, such as 90s, 10m or 1h30m.")
-@click.option("--batch-size", type=int, help="Documents of one update; default the method's.")
+@click.option("--batch-size", type=click.IntRange(1), help="Documents of one update; default the method's.")
 @click.option("--doc-topic-prior", type=float, help="In the literature alpha; default 1 / topics.")
 @click.option("--topic-word-prior", type=float, help="In the literature eta; default 1 / topics.")
 @click.option("--learning-decay", type=float, help="In the literature kappa; default the method's.")
@@ -24,7 +33,7 @@ from bigtopic.cli._options import connected, duration, parallel, seed
 @click.option(
     "--held-out", type=float, help="Share of the documents to set aside and score after every pass."
 )
-@click.option("--patience", type=int, help="Stop after this many scores without a better one.")
+@click.option("--patience", type=click.IntRange(1), help="Stop after this many scores without a better one.")
 @click.option("--overwrite", is_flag=True, help="Replace MODEL if it is there.")
 @seed
 @parallel

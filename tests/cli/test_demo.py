@@ -1,0 +1,46 @@
+"""The demonstration: complete, kept, and made again when packages change."""
+
+import pytest
+from bigtopic.datasets import docstrings
+
+from .conftest import run
+
+SETTINGS = ("--topics", 5, "--passes", 2)
+
+
+@pytest.fixture
+def some_packages(monkeypatch):
+    """Documentation of a few packages only, and a record of how often it was read."""
+    reads = []
+
+    def few():
+        reads.append(1)
+        return docstrings(["asyncio", "email", "logging", "unittest", "tkinter", "http"])
+
+    monkeypatch.setattr("bigtopic.datasets.docstrings", few)
+    monkeypatch.setattr("bigtopic.datasets.installed_packages", lambda: {"python": "3"})
+    return reads
+
+
+def test_the_demo_shows_everything_and_keeps_its_corpus(some_packages, monkeypatch, tmp_path):
+    first = run("demo", "--folder", tmp_path, *SETTINGS).output
+    for expected in ("share", "NPMI", "most in", "tkinter", "held-out score", "unigram", "tokens per second"):
+        assert expected in first
+    page = (tmp_path / "topics.html").read_text()
+    assert (tmp_path / "topics.html").as_uri() in first
+    assert page.count("<article") == 5
+    second = run("demo", "--folder", tmp_path, *SETTINGS).output
+    assert "kept from before" in second
+    assert len(some_packages) == 1
+    topics = [output[output.index("topic ") : output.index("held-out")] for output in (first, second)]
+    assert topics[0] == topics[1]
+    monkeypatch.setattr("bigtopic.datasets.installed_packages", lambda: {"python": "3", "new": "1"})
+    run("demo", "--folder", tmp_path, *SETTINGS)
+    assert len(some_packages) == 2
+
+
+def test_a_corpus_that_was_not_finished_is_made_again(some_packages, tmp_path):
+    run("demo", "--folder", tmp_path, *SETTINGS)
+    (tmp_path / "packages.txt").unlink()
+    run("demo", "--folder", tmp_path, *SETTINGS)
+    assert len(some_packages) == 2

@@ -1,0 +1,145 @@
+"""Every verb as a user types it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from bigtopic.cli import main
+from bigtopic.cli._options import Duration
+from click.testing import CliRunner
+
+from .conftest import SUBJECTS, run
+
+VERBS = ["demo", "ingest", "info", "train", "topics", "evaluate", "infer", "report"]
+
+
+def test_help_lists_every_verb_and_imports_nothing_heavy():
+    code = (
+        "import sys, bigtopic.cli\n"
+        "try: bigtopic.cli.main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "print('heavy:', sorted({'numpy', 'numba', 'zarr', 'dask'} & set(sys.modules)))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "heavy: []" in shown
+    positions = [shown.index(f"\n  {verb} ") for verb in VERBS]
+    assert positions == sorted(positions)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_help_of_every_verb_has_an_example(verb):
+    assert f"bigtopic {verb} " in run(verb, "--help").output.split("Example")[1]
+
+
+def test_ingest_says_what_it_made(source, tmp_path):
+    shown = run(
+        "ingest", source, tmp_path / "c.zarr", "--min-df", "0.1", "--keep-order", "--ngrams", "1-2"
+    ).output
+    assert "documents" in shown and "200" in shown and "as in the source" in shown
+    assert "water" in run("info", tmp_path / "c.zarr", "--verify").output
+
+
+def test_info_of_a_model(model):
+    shown = run("info", model).output
+    assert "online-cvb0" in shown
+    assert "10 passes" in shown
+    assert "held-out score" in shown
+
+
+def test_topics_are_the_subjects(model, corpus):
+    topics = json.loads(run("topics", model, "--corpus", corpus, "--words", 8, "--json").output)
+    found = {frozenset(word["word"] for word in topic["words"]) for topic in topics}
+    assert found == {frozenset(words) for words in SUBJECTS.values()}
+    for topic in topics:
+        subject = next(name for name, words in SUBJECTS.items() if topic["words"][0]["word"] in words)
+        assert topic["authors"][0]["author"] == f"{subject}-club"
+        assert topic["share"] == pytest.approx(0.5, abs=0.02)
+    table = run("topics", model, "--corpus", corpus).output
+    assert "rivers-club" in table and "NPMI" in table
+
+
+def test_evaluate_prints_and_counts(model, corpus):
+    shown = run("evaluate", model, corpus).output
+    assert "unigram model" in shown and "NPMI" in shown
+    figures = json.loads(run("evaluate", model, corpus, "--json", "--measure", "log-predictive").output)
+    assert list(figures) == ["log-predictive"]
+    assert figures["log-predictive"]["value"] > figures["log-predictive"]["unigram"] + 0.3
+
+
+def test_infer_takes_a_corpus_and_raw_text(model, corpus, tmp_path):
+    anndata = pytest.importorskip("anndata")
+    run("infer", model, corpus, tmp_path / "theta.zarr")
+    assert anndata.read_zarr(tmp_path / "theta.zarr").shape == (200, 2)
+    (tmp_path / "new.txt").write_text("a boat on the water by the mill\nthe choir, the organ: an opera\n")
+    run("infer", model, tmp_path / "new.txt", tmp_path / "new.zarr")
+    theta = anndata.read_zarr(tmp_path / "new.zarr").X.toarray()
+    assert theta.argmax(axis=1)[0] != theta.argmax(axis=1)[1]
+    assert theta.max(axis=1).min() > 0.7
+
+
+def test_report_writes_a_page(model, corpus, tmp_path):
+    shown = run("report", model, tmp_path / "page.html", "--corpus", corpus, "--title", "Two subjects").output
+    assert str(tmp_path / "page.html") in shown
+    page = (tmp_path / "page.html").read_text()
+    assert "<title>Two subjects</title>" in page and "violin" in page
+
+
+def test_training_does_not_replace_a_model_unless_asked(model, corpus, tmp_path):
+    shown = run("train", corpus, model, code=2).output
+    assert "--overwrite" in shown
+    run("train", corpus, tmp_path / "m.zarr", "--topics", 2, "--max-time", "1m")
+    run("train", corpus, tmp_path / "m.zarr", "--topics", 3, "--overwrite")
+    assert "n_components=3" in run("info", tmp_path / "m.zarr").output
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["info", "nothing.zarr"], "no corpus"),
+        (["topics", "nothing.zarr"], "nothing.zarr"),
+        (["ingest", "no-file.txt", "c.zarr"], "no-file.txt"),
+        (["train", "CORPUS", "m.zarr", "--topics", "0"], "'--topics'"),
+        (["train", "CORPUS", "m.zarr", "--method", "magic"], "magic"),
+        (["evaluate", "MODEL", "CORPUS", "--ratio", "2"], "ratio"),
+        (["ingest", "x", "c.zarr", "--min-df", "some"], "neither a number"),
+        (["train", "x", "m.zarr", "--max-time", "10q"], "10q"),
+    ],
+)
+def test_mistakes_are_one_clear_message(arguments, message, corpus, model, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    paths = {"CORPUS": corpus, "MODEL": model}
+    result = run(*(paths.get(argument, argument) for argument in arguments), code=2)
+    assert message in result.output
+    assert result.output.count("Error: ") == 1
+    assert "Traceback" not in result.output
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_debug_shows_where_an_error_came_from():
+    result = CliRunner().invoke(main, ["--debug", "info", "nothing.zarr"])
+    assert type(result.exception).__name__ == "CorpusVersionError"
+
+
+@pytest.mark.parametrize(
+    "text, seconds", [("90", 90), ("90s", 90), ("10m", 600), ("1h30m", 5400), ("1.5h", 5400), ("2d", 172800)]
+)
+def test_durations(text, seconds):
+    assert Duration().convert(text, None, None) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "m", "10q", "10m5", "-3", "0", "nan", "inf"])
+def test_what_is_no_duration(text):
+    with pytest.raises(Exception, match=r"not a time|longer than nothing"):
+        Duration().convert(text, None, None)
+
+
+@pytest.mark.distributed
+def test_verbs_work_on_a_scheduler(corpus, model, tmp_path):
+    from dask.distributed import LocalCluster
+
+    with LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0") as cluster:
+        address = cluster.scheduler_address
+        run("train", corpus, tmp_path / "m.zarr", "--topics", 2, "--scheduler", address)
+        shown = run("evaluate", model, corpus, "--json", "--scheduler", address).output
+    assert json.loads(shown) == json.loads(run("evaluate", model, corpus, "--json").output)

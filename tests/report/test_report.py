@@ -1,0 +1,131 @@
+"""What a report says, and that nothing in a corpus can break the page or the terminal."""
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from bigtopic.corpus.memory import MemoryPart, from_matrix
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.datasets import lda_corpus
+from bigtopic.evaluation import coherence, prevalence
+from bigtopic.report import Summary, Topic, html_page, summarise, text_table, write_html
+
+TRUTH = lda_corpus(200, 50, 4, mean_length=40, seed=1)
+WORDS = [f"word{i}" for i in range(50)]
+
+
+def authored():
+    corpus = from_matrix(TRUTH.counts, WORDS, ids=[f"paper-{i}" for i in range(200)])
+    (part,) = corpus.parts
+    block = replace(part.block, author_indptr=np.arange(201), authors=(part.block.rows % 2).astype(np.int32))
+    part = MemoryPart("all", block, part.document_ids)
+    return replace(corpus, parts=[part], author_vocabulary=Vocabulary(["ann", "bo"]))
+
+
+@pytest.fixture(scope="module")
+def summary():
+    corpus = authored()
+    return summarise(TRUTH.components, corpus, test=corpus, vocabulary=WORDS, n_words=6)
+
+
+def test_a_summary_says_what_the_measures_say(summary):
+    corpus = authored()
+    shares = prevalence(TRUTH.components, corpus, vocabulary=WORDS).share
+    scores = coherence(TRUTH.components, corpus, vocabulary=WORDS).per_topic
+    assert [topic.share for topic in summary.topics] == sorted(shares, reverse=True)
+    for topic in summary.topics:
+        order = np.argsort(-TRUTH.components[topic.number], kind="stable")[:6]
+        assert [word for word, _ in topic.words] == [WORDS[i] for i in order]
+        assert topic.npmi == pytest.approx(scores[topic.number])
+        assert topic.share == pytest.approx(shares[topic.number])
+        assert sum(share for _, share in topic.authors) == pytest.approx(1, abs=1e-5)
+        for name, weight in topic.documents:
+            assert TRUTH.doc_topics[int(name.removeprefix("paper-")), topic.number] > 0.5
+            assert weight > 0.5
+
+
+def test_without_a_corpus_there_are_words_alone():
+    summary = summarise(TRUTH.components, vocabulary=WORDS)
+    assert [topic.number for topic in summary.topics] == [0, 1, 2, 3]
+    assert summary.topics[0].share is None
+    assert "Topic 3" in html_page(summary)
+    assert text_table(summary).splitlines()[0].split() == ["topic", "words"]
+
+
+NASTY = "</script><script>alert('x')</script>\"&"
+
+
+def nasty_summary():
+    topics = [Topic(0, [(NASTY, 0.5), ("b", 0.25)], 1.0, 0.5, [(NASTY, 1.0)], [(NASTY, 0.9)])]
+    history = [{"n_tokens": 10, "score": -9.0}, {"n_tokens": 20, "score": -8.5}]
+    return Summary(topics, 2, 1, 3.0, history=history)
+
+
+class _Tags(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.open, self.counts, self.addresses = [], {}, []
+
+    def handle_starttag(self, tag, attributes):
+        self.counts[tag] = self.counts.get(tag, 0) + 1
+        self.addresses += [value for name, value in attributes if name in ("src", "href", "action")]
+        if tag not in ("meta", "input", "line", "circle", "polyline"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag not in ("line", "circle", "polyline"):
+            assert self.open.pop() == tag
+
+
+def test_every_text_is_escaped_and_the_page_needs_nothing_else():
+    page = html_page(nasty_summary(), title=NASTY, subtitle=NASTY, figures={NASTY: NASTY}, author_noun=NASTY)
+    assert NASTY not in page
+    tags = _Tags()
+    tags.feed(page)
+    assert tags.open == []
+    assert tags.counts["script"] == 1
+    assert all(address.startswith("#") for address in tags.addresses)
+    assert not re.search(r"https?://|url\(|@import", page)
+
+
+def test_the_curve_is_drawn_from_two_values_on():
+    summary = nasty_summary()
+    page = html_page(summary)
+    assert page.count("<circle") == 2
+    assert "From -9.000 to -8.500 in 20 tokens" in page
+    assert "<svg" not in html_page(replace(summary, history=summary.history[:1]))
+
+
+def test_the_page_names_every_topic_and_is_written_whole(summary, tmp_path):
+    path = write_html(summary, tmp_path / "new" / "page.html", title="Rivers")
+    page = path.read_text(encoding="utf-8")
+    assert page.rstrip().endswith("</html>")
+    for topic in summary.topics:
+        assert f'id="topic-{topic.number}"' in page
+        assert f'href="#topic-{topic.number}"' in page
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_table_fits_the_terminal(summary, width):
+    lines = text_table(summary, width).splitlines()
+    assert len(lines) == 1 + len(summary.topics)
+    assert max(map(len, lines)) <= width
+    assert all(summary.topics[i].words[0][0] in line for i, line in enumerate(lines[1:]))
+
+
+def test_the_table_leaves_columns_that_are_unknown_out_and_cuts_between_words(summary):
+    heading = text_table(summary, 120).splitlines()[0].split()
+    assert heading == ["topic", "share", "NPMI", "words", "most", "in"]
+    narrow = text_table(summary, 60).splitlines()[1]
+    assert {word for word in narrow.split() if word.startswith("word")} <= {
+        w for w, _ in summary.topics[0].words
+    }
+
+
+def test_a_word_cannot_command_the_terminal():
+    topic = Topic(0, [("\x1b[31mred\n", 1.0)])
+    table = text_table(Summary([topic], 1))
+    assert "\x1b" not in table
+    assert len(table.splitlines()) == 2

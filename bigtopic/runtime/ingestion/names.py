@@ -21,6 +21,11 @@ from bigtopic.runtime.ingestion.tally import ColumnTally, WordTally, falling
 __all__ = ["Names"]
 
 _MATRICES = ("matrix", "anndata", "dask_array")  # readers whose columns keep their place
+_WORDS = (
+    "text",
+    "tokens",
+    "counts",
+)  # kinds of documents that hold words: a vocabulary given for them is a choice
 _ALL = 1 << 62
 
 
@@ -89,16 +94,12 @@ class Names:
     # ------------------------------------------------------------------ words that are strings
 
     def _finish_words(self, n_docs: int, tally: WordTally) -> None:
-        given = self._reader.vocabulary
-        self.closed = self.closed or (given is not None and self._known is None)
         found = tally.finish(n_docs, self._settings.words)
         self._require_names(True)
         if self._known is not None:
             self._extend_known(found)
-        elif given is None:
-            self._set(found.take(falling(found.words, found.tokens)))
         else:
-            self._set(_in_order_of(given, found, keep_absent=self._settings.words.idle))
+            self._set(found.take(falling(found.words, found.tokens)))
 
     def _extend_known(self, found: WordCounts) -> None:
         """Known words first, with their counts so far; new ones after them, unless the vocabulary is closed."""
@@ -139,7 +140,9 @@ class Names:
             self._extend_known(WordCounts(words[present], tally.tokens[present], tally.documents[present]))
             self._new_ids = source.mapping_to(self.vocabulary)
             return
-        stays = words is None or self._reader.name in _MATRICES
+        given = words is not None and getattr(self._reader, "kind", None) in _WORDS
+        self.closed = self.closed or (given and self._known is None)
+        stays = words is None or given or self._reader.name in _MATRICES
         order = np.arange(n_columns) if stays else falling(words, tally.tokens)
         order = order[keep[order]]
         if self._known is not None:
@@ -210,16 +213,6 @@ class Names:
         df, tf = self.vocabulary.counted
         df[dropped.words] -= dropped.documents
         tf[dropped.words] -= dropped.tokens
-
-
-def _in_order_of(given: list[str], found: WordCounts, keep_absent: bool) -> WordCounts:
-    """Counts of the given words, in their order."""
-    words = word_array(given)
-    at = Vocabulary(found.words).index_of(words)
-    tokens = np.where(at >= 0, found.tokens[at], 0.0) if len(found.tokens) else np.zeros(len(words))
-    documents = np.where(at >= 0, found.documents[at], 0) if len(found.tokens) else np.zeros(len(words), int)
-    keep = np.ones(len(words), bool) if keep_absent else at >= 0
-    return WordCounts(words[keep], tokens[keep], documents[keep])
 
 
 def _authors(root: Place, names: NameList | None) -> Vocabulary | None:

@@ -1,0 +1,223 @@
+"""A store that is damaged, newer, foreign or absent: every error names what is wrong; zeros are never made up."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from bigtopic.corpus.store import open_corpus
+from bigtopic.errors import CorpusDamaged, CorpusExists, CorpusVersionError
+from bigtopic.runtime.ingest import ingest
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory):
+    path = tmp_path_factory.mktemp("damage") / "corpus.zarr"
+    rng = np.random.default_rng(1)
+    ingest(
+        rng.poisson(0.3, (200, 40)).astype(np.float32),
+        path,
+        vocabulary=[f"w{i}" for i in range(40)],
+        ids=[f"d{i}" for i in range(200)],
+        authors=[[f"a{i % 7}"] for i in range(200)],
+        columns={"label": [f"l{i % 3}" for i in range(200)], "year": range(200)},
+        n_threads=1,
+    )
+    return path
+
+
+@pytest.fixture
+def store(original, tmp_path):
+    return Path(shutil.copytree(original, tmp_path / "corpus.zarr"))
+
+
+ARRAYS = [
+    "X/indptr",
+    "X/indices",
+    "X/data",
+    "authors/indptr",
+    "authors/indices",
+    "obs/source_row",
+    "obs/n_tokens",
+    "obs/document_id",
+    "obs/label",
+    "obs/year",
+]
+
+
+def read_everything(path):
+    corpus = open_corpus(path)
+    corpus.read()
+    corpus.document_ids()
+    corpus.read_columns()
+    corpus.parts[0].tokens(0, 200)
+
+
+def test_undamaged(store):
+    read_everything(store)
+    report = open_corpus(store).verify()
+    assert (report.n_parts, report.n_arrays, report.n_docs) == (1, len(ARRAYS), 200)
+
+
+def test_every_array_is_covered(store):
+    found = {str(p.parent.relative_to(store / "parts/00000000")) for p in store.glob("parts/*/*/*/zarr.json")}
+    assert found == set(ARRAYS)
+
+
+@pytest.mark.parametrize("array", ARRAYS)
+def test_missing_chunk(store, array):
+    (store / "parts/00000000" / array / "c/0").unlink()
+    for action in (lambda: read_everything(store), lambda: open_corpus(store).verify()):
+        with pytest.raises(CorpusDamaged, match=f"parts/00000000/{array}"):
+            action()
+
+
+@pytest.mark.parametrize("array", ARRAYS)
+def test_missing_array(store, array):
+    shutil.rmtree(store / "parts/00000000" / array)
+    for action in (lambda: read_everything(store), lambda: open_corpus(store).verify()):
+        with pytest.raises(CorpusDamaged, match=f"parts/00000000/{array}"):
+            action()
+
+
+@pytest.mark.parametrize("array", [name for name in ARRAYS if name not in ("obs/document_id", "obs/label")])
+def test_flipped_byte(store, array):
+    chunk = store / "parts/00000000" / array / "c/0"
+    data = bytearray(chunk.read_bytes())
+    data[len(data) // 2] ^= 0x10
+    chunk.write_bytes(data)
+    with pytest.raises(CorpusDamaged, match=f"parts/00000000/{array}"):
+        read_everything(store)
+    with pytest.raises(CorpusDamaged, match=f"parts/00000000/{array}"):
+        open_corpus(store).verify()
+
+
+@pytest.mark.parametrize("array", ARRAYS)
+def test_truncated_chunk(store, array):
+    chunk = store / "parts/00000000" / array / "c/0"
+    chunk.write_bytes(chunk.read_bytes()[:20])
+    with pytest.raises(CorpusDamaged, match=f"parts/00000000/{array}"):
+        read_everything(store)
+
+
+@pytest.mark.parametrize("array", ARRAYS)
+def test_changed_by_another_program(store, array):
+    """Chunks that are sound, but not what was written: only `verify` can tell."""
+    import zarr
+
+    values = zarr.open_array(store, path=f"parts/00000000/{array}", mode="r+")
+    values[-1:] = values[:1] if array != "X/data" else values[-1:] + 1
+    with pytest.raises(CorpusDamaged, match=f"parts/00000000/{array}"):
+        open_corpus(store).verify()
+
+
+@pytest.mark.parametrize(
+    "array, value", [("X/indices", -1), ("X/indices", 40), ("X/data", 0), ("X/data", np.nan)]
+)
+def test_values_no_writer_writes(store, array, value):
+    import zarr
+
+    zarr.open_array(store, path=f"parts/00000000/{array}", mode="r+")[5:6] = value
+    with pytest.raises(CorpusDamaged, match=f"parts/00000000/{array} holds values outside"):
+        open_corpus(store).read()
+
+
+def test_missing_part(store):
+    shutil.rmtree(store / "parts/00000000")
+    with pytest.raises(CorpusDamaged, match="parts/00000000"):
+        open_corpus(store).read()
+    with pytest.raises(CorpusDamaged, match="parts/00000000"):
+        open_corpus(store).verify()
+
+
+def test_damaged_vocabulary(store):
+    (store / "vocabulary/00000000/words/c/0").unlink()
+    corpus = open_corpus(store)  # lazy: the words are not needed yet
+    corpus.read()
+    with pytest.raises(CorpusDamaged, match="vocabulary/00000000/words"):
+        corpus.vocabulary[:]
+
+
+def test_nothing_kept_from_a_store_that_was_replaced(store):
+    first = open_corpus(store)
+    before = first.read().words
+    ingest(np.eye(3), store, overwrite=True, n_threads=1)
+    assert open_corpus(store).read().words.tolist() != before.tolist()
+    assert open_corpus(store).n_docs == 3
+
+
+def edit_manifest(store, **changes):
+    path = store / "zarr.json"
+    document = json.loads(path.read_text())
+    document["attributes"]["bigtopic"].update(changes)
+    path.write_text(json.dumps(document))
+
+
+def test_newer_format(store):
+    edit_manifest(store, version=99)
+    for action in (lambda: open_corpus(store), lambda: ingest(["a b"], store, overwrite=True)):
+        with pytest.raises(CorpusVersionError, match=r"format version 99.*upgrade"):
+            action()
+    assert (store / "parts/00000000").exists()
+
+
+def test_no_corpus(tmp_path):
+    with pytest.raises(CorpusVersionError, match=r"no corpus at .*bigtopic\.ingest"):
+        open_corpus(tmp_path / "nothing.zarr")
+    (tmp_path / "zarr.json").write_text("{")
+    with pytest.raises(CorpusVersionError, match="not JSON"):
+        open_corpus(tmp_path)
+    (tmp_path / "zarr.json").write_text('{"node_type": "group", "attributes": {}}')
+    with pytest.raises(CorpusVersionError, match="not a finished"):
+        open_corpus(tmp_path)
+
+
+def listing(path):
+    return sorted((str(p), p.stat().st_mtime_ns) for p in Path(path).rglob("*") if p.is_file())
+
+
+def test_a_store_that_exists_is_kept(store):
+    before = listing(store)
+    with pytest.raises(CorpusExists, match=r"overwrite=True.*append=True"):
+        ingest(["some text"], store)
+    assert listing(store) == before
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_what_is_not_ours_is_never_touched(tmp_path, overwrite):
+    (tmp_path / "thesis.txt").write_text("years of work")
+    before = listing(tmp_path)
+    with pytest.raises(CorpusExists, match="not a bigtopic corpus"):
+        ingest(["some text"], tmp_path, overwrite=overwrite)
+    with pytest.raises(CorpusExists, match="not a bigtopic corpus"):
+        ingest(["some text"], tmp_path / "thesis.txt", overwrite=overwrite)
+    assert listing(tmp_path) == before
+
+
+def test_foreign_zarr_group_is_never_touched(tmp_path):
+    import zarr
+
+    zarr.create_array(tmp_path / "other.zarr", name="X", shape=(3,), dtype="int32")
+    before = listing(tmp_path)
+    with pytest.raises((CorpusExists, CorpusVersionError), match="not a"):
+        ingest(["some text"], tmp_path / "other.zarr", overwrite=True)
+    assert listing(tmp_path) == before
+
+
+def test_anndata_opens_a_part(store):
+    anndata, zarr = pytest.importorskip("anndata"), pytest.importorskip("zarr")
+    corpus = open_corpus(store)
+    group = zarr.open_group(store, mode="r")
+    matrix = anndata.io.sparse_dataset(group["parts/00000000/X"])
+    assert matrix.shape == (200, 40)
+    assert (matrix[:].toarray() == corpus.to_scipy("stored").toarray()).all()
+    frame = anndata.io.read_elem(group["parts/00000000/obs"])
+    assert frame.index.tolist() == corpus.document_ids().tolist()
+    assert frame["source_row"].tolist() == corpus.rows().tolist()
+    assert frame["year"].tolist() == corpus.rows().tolist()
+
+
+def test_relative_paths_and_urls(original):
+    assert open_corpus(os.path.relpath(original)).fingerprint == open_corpus(f"file://{original}").fingerprint

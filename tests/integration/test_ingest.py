@@ -1,0 +1,392 @@
+"""Ingest from end to end: words, rows, order and parts are those of the source, whoever does the work."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from bigtopic.corpus.memory import from_matrix
+from bigtopic.corpus.storage import Place
+from bigtopic.corpus.store import open_corpus
+from bigtopic.errors import CorpusLocked, InputError, SettingError, VocabularyMismatch
+from bigtopic.runtime.ingest import append, compact, ingest
+from bigtopic.runtime.ingestion import job, names, tally
+from scipy import sparse
+
+TEXTS = [
+    "the cat sat on the mat",
+    "the dog ran to the cat",
+    "",
+    "a bird sang; the cat ran",
+    "dog dog dog bird",
+    "?!",
+]
+
+
+def counted(corpus, order="source"):
+    """[{word: count}] in the source's order."""
+    matrix = corpus.to_scipy(order)
+    return [
+        {corpus.vocabulary[int(w)]: float(n) for w, n in zip(row.indices, row.data, strict=True)}
+        for row in matrix
+    ]
+
+
+def random_texts(n, seed=0, n_words=300):
+    rng = np.random.default_rng(seed)
+    return [" ".join(f"w{int(w)}" for w in rng.zipf(1.4, rng.integers(0, 30)) % n_words) for _ in range(n)]
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    monkeypatch.setattr(job, "PART_ENTRIES", 2000)
+
+
+@pytest.fixture
+def small_chunks(monkeypatch):
+    from bigtopic.corpus.readers import iterable
+
+    monkeypatch.setattr(iterable, "CHUNK_DOCS", 64)
+
+
+# ---------------------------------------------------------------------- words
+
+
+def test_text_like_scikit_learn(tmp_path):
+    text = pytest.importorskip("sklearn.feature_extraction.text")
+    texts = random_texts(400)
+    for settings in (
+        {},
+        {"min_df": 3},
+        {"min_df": 0.01, "max_df": 0.3},
+        {"max_features": 20},
+        {"ngram_range": (1, 2), "min_df": 5},
+    ):
+        counter = text.CountVectorizer(**settings)
+        expected = counter.fit_transform(texts)
+        corpus = ingest(texts, tmp_path / "c.zarr", overwrite=True, n_threads=1, **settings)
+        order = [counter.vocabulary_[word] for word in corpus.vocabulary]
+        assert sorted(order) == list(range(expected.shape[1]))
+        assert (corpus.to_scipy() != expected[:, order]).nnz == 0
+
+
+def test_ids_fall_with_frequency_ties_by_word(tmp_path):
+    corpus = ingest(TEXTS, tmp_path / "c.zarr", n_threads=1)
+    assert corpus.vocabulary[:] == ["the", "dog", "cat", "bird", "ran", "mat", "on", "sang", "sat", "to"]
+    assert corpus.vocabulary.frequency.tolist() == [5, 4, 3, 2, 2, 1, 1, 1, 1, 1]
+    assert corpus.vocabulary.document_frequency.tolist() == [3, 2, 3, 2, 2, 1, 1, 1, 1, 1]
+    assert corpus.text_settings["token_pattern"] == r"(?u)\b\w\w+\b"
+
+
+def test_empty_documents_are_kept(tmp_path):
+    corpus = ingest(TEXTS, tmp_path / "c.zarr", n_threads=1)
+    assert len(corpus) == 6
+    assert counted(corpus)[2] == counted(corpus)[5] == {}
+    assert counted(corpus)[4] == {"dog": 3, "bird": 1}
+
+
+def test_vocabulary_counted_outside_memory(tmp_path, monkeypatch, small_chunks):
+    texts = random_texts(500)
+    settings = {"min_df": 2, "max_features": 60, "n_threads": 1}
+    inside = ingest(texts, tmp_path / "inside.zarr", **settings)
+    monkeypatch.setattr(names, "WordTally", lambda scratch, limit=50: tally.WordTally(scratch, limit))
+    monkeypatch.setattr(tally, "_PIECE", 7)
+    outside = ingest(texts, tmp_path / "outside.zarr", **settings)
+    assert outside.fingerprint == inside.fingerprint
+    assert outside.vocabulary.frequency.tolist() == inside.vocabulary.frequency.tolist()
+
+
+def test_given_vocabulary_keeps_its_ids(tmp_path):
+    corpus = ingest(TEXTS, tmp_path / "c.zarr", vocabulary=["dog", "unseen", "cat"], n_threads=1)
+    assert corpus.vocabulary[:] == ["dog", "unseen", "cat"]
+    assert counted(corpus)[1] == {"dog": 1, "cat": 1}
+    longer = append(corpus, ["dog zebra"], n_threads=1)
+    assert longer.vocabulary[:] == ["dog", "unseen", "cat"] and counted(longer)[-1] == {"dog": 1}
+
+
+def test_matrix_columns_keep_their_place(tmp_path):
+    X = sparse.csr_matrix(np.array([[0, 1, 0, 5], [0, 2, 0, 0]]))
+    for vocabulary in (None, ["a", "b", "c", "d"]):
+        corpus = ingest(X, tmp_path / "c.zarr", vocabulary=vocabulary, overwrite=True, n_threads=1)
+        assert corpus.n_words == 4 and (corpus.to_scipy() != X).nnz == 0
+    fewer = ingest(X, tmp_path / "c.zarr", overwrite=True, min_df=2, n_threads=1)
+    assert fewer.vocabulary[:] == ["1"] and fewer.to_scipy().toarray().tolist() == [[1], [2]]
+
+
+def test_words_of_a_file_fall_with_frequency(tmp_path):
+    (tmp_path / "docword.toy.txt").write_text("3\n4\n4\n1 2 1\n1 4 2\n3 2 5\n3 1 1\n")
+    (tmp_path / "vocab.toy.txt").write_text("a\nb\nnever\nd\n")
+    corpus = ingest(tmp_path / "docword.toy.txt", tmp_path / "c.zarr", n_threads=1)
+    assert corpus.vocabulary[:] == ["b", "d", "a", "never"]
+    assert counted(corpus) == [{"b": 1, "d": 2}, {}, {"b": 5, "a": 1}]
+    seen = ingest(tmp_path / "docword.toy.txt", tmp_path / "c.zarr", overwrite=True, min_df=2, n_threads=1)
+    assert seen.vocabulary[:] == ["b"]
+
+
+def test_min_doc_length(tmp_path):
+    corpus = ingest(TEXTS, tmp_path / "c.zarr", min_doc_length=5, n_threads=1, ids=list("uvwxyz"))
+    assert np.sort(corpus.rows()).tolist() == [0, 1, 3]
+    assert corpus.document_ids("source").tolist() == ["u", "v", "x"]
+    assert corpus.verify().n_docs == 3  # frequencies agree with what is stored
+    assert corpus.vocabulary.frequency[corpus.vocabulary.index_of(["dog"])[0]] == 1
+    assert np.sort(append(corpus, ["a dog sat on the mat"], n_threads=1).rows()).tolist() == [0, 1, 3, 6]
+    with pytest.raises(InputError, match="min_doc_length=50"):
+        ingest(TEXTS, tmp_path / "c.zarr", overwrite=True, min_doc_length=50, n_threads=1)
+
+
+def test_collocations(tmp_path):
+    texts = ["new york is a city", "new york is big", "york is new"] * 10
+    corpus = ingest(texts, tmp_path / "c.zarr", collocations=0.4, n_threads=1)
+    assert "new_york" in corpus.vocabulary
+    longer = append(corpus, ["new york new york"], n_threads=1)
+    assert counted(longer)[-1] == {"new_york": 2}
+    with pytest.raises(SettingError, match="two passes"):
+        ingest(iter(texts), tmp_path / "other.zarr", collocations=0.4, n_threads=1)
+    assert not (tmp_path / "other.zarr").exists()
+
+
+# ---------------------------------------------------------------------- rows, order, parts
+
+
+def test_same_corpus_whatever_the_threads(tmp_path, small_parts, small_chunks):
+    texts = random_texts(1500)
+    corpora = [
+        ingest(texts, tmp_path / f"{n}.zarr", n_threads=n, ids=[f"d{i}" for i in range(1500)], min_df=2)
+        for n in (1, 2, 5)
+    ]
+    assert len({corpus.fingerprint for corpus in corpora}) == 1
+    assert len(corpora[0].parts) > 3
+    assert corpora[0].verify().n_parts == len(corpora[0].parts)
+    words = [set(text.split()) & set(corpora[0].vocabulary) for text in texts]
+    assert [set(row) for row in counted(corpora[0])] == words
+
+
+def test_parts_are_runs_of_one_order(tmp_path, small_parts, small_chunks):
+    texts = random_texts(1500)
+    corpus = ingest(texts, tmp_path / "c.zarr", seed=3, n_threads=2)
+    assert corpus.rows().tolist() == from_matrix(np.ones((1500, 1)), seed=3).rows().tolist()
+    other = ingest(texts, tmp_path / "d.zarr", seed=4, n_threads=2)
+    assert other.rows().tolist() != corpus.rows().tolist() and counted(other) == counted(corpus)
+
+
+def test_source_order(tmp_path, small_parts, small_chunks):
+    corpus = ingest(random_texts(1500), tmp_path / "c.zarr", shuffle=False, n_threads=2)
+    assert not corpus.shuffled and len(corpus.parts) > 3
+    assert corpus.rows().tolist() == list(range(1500))
+
+
+def test_rows_run_on_over_files(tmp_path):
+    for i, lines in enumerate((["a1 b1", "c1"], ["d1"], ["e1 f1", "", "g1"])):
+        (tmp_path / f"text{i}.txt").write_text("".join(f"{line}\n" for line in lines))
+    corpus = ingest(str(tmp_path / "text*.txt"), tmp_path / "c.zarr", n_threads=2)
+    assert [set(row) for row in counted(corpus)] == [
+        {"a1", "b1"},
+        {"c1"},
+        {"d1"},
+        {"e1", "f1"},
+        set(),
+        {"g1"},
+    ]
+    for i in (1, 2):
+        (tmp_path / f"docword.{i}.txt").write_text(f"3\n2\n2\n1 1 {i}\n3 2 {i}\n")
+    both = ingest([tmp_path / "docword.1.txt", tmp_path / "docword.2.txt"], tmp_path / "d.zarr", n_threads=2)
+    assert both.to_scipy().toarray().tolist() == [[1, 0], [0, 0], [0, 1], [2, 0], [0, 0], [0, 2]]
+
+
+def test_columns_and_authors(tmp_path, small_parts, small_chunks):
+    n = 1500
+    corpus = ingest(
+        random_texts(n),
+        tmp_path / "c.zarr",
+        authors=[[f"a{i % 3}", f"b{i % 50}"] if i % 7 else [] for i in range(n)],
+        columns={"year": range(n), "label": [f"é{i % 5}" for i in range(n)], "x": np.arange(n) / 2},
+        n_threads=2,
+    )
+    assert len(corpus.parts) > 3
+    columns = corpus.read_columns(order="source")
+    assert columns["year"].tolist() == list(range(n)) and columns["year"].dtype == np.int64
+    assert columns["label"][:6].tolist() == ["é0", "é1", "é2", "é3", "é4", "é0"]
+    assert columns["x"].dtype == np.float64
+    documents = [corpus[i] for i in range(0, n, 97)]
+    for document in documents:
+        i = document.row
+        assert sorted(document.authors) == (sorted([f"a{i % 3}", f"b{i % 50}"]) if i % 7 else [])
+    share = [sum(name in (corpus[i].authors or []) for i in range(200)) for name in corpus.authors[:2]]
+    assert set(corpus.authors[:3]) == {"a0", "a1", "a2"} and min(share) > 30
+    assert corpus.verify().n_arrays == len(corpus.parts) * 10
+    block = corpus.split(300)[1].read()
+    assert len(block.author_indptr) == 301 and block.author_indptr[-1] == len(block.authors)
+
+
+def test_reserved_and_awkward_column_names(tmp_path):
+    columns = {"source_row": [7, 8], "a/b": ["x", "y"], "../up": [1, 2]}
+    corpus = ingest(["one two", "three"], tmp_path / "c.zarr", columns=columns, n_threads=1)
+    assert sorted(corpus.columns) == ["_up", "a_b"] and np.sort(corpus.rows()).tolist() == [0, 1]
+
+
+def test_in_memory_store():
+    corpus = ingest(TEXTS, "memory://ingest-test.zarr", n_threads=2)
+    assert counted(open_corpus("memory://ingest-test.zarr")) == counted(corpus)
+    assert sorted(Place.of("memory://ingest-test.zarr").names()) == ["parts", "vocabulary", "zarr.json"]
+    Place.of("memory://ingest-test.zarr").remove()
+
+
+def test_scratch_is_removed(tmp_path):
+    (tmp_path / "scratch").mkdir()
+    ingest(TEXTS, tmp_path / "c.zarr", scratch=tmp_path / "scratch", n_threads=1)
+    assert list((tmp_path / "scratch").iterdir()) == []
+    assert sorted(path.name for path in (tmp_path / "c.zarr").iterdir()) == [
+        "parts",
+        "vocabulary",
+        "zarr.json",
+    ]
+
+
+# ---------------------------------------------------------------------- append, compact, views
+
+
+def test_append_keeps_ids_and_adds_words_at_the_end(tmp_path, small_chunks):
+    first, second = random_texts(300, seed=1), [*random_texts(200, seed=2, n_words=400), "brandnew brandnew"]
+    corpus = ingest(first, tmp_path / "c.zarr", n_threads=2)
+    before = corpus.vocabulary[:]
+    longer = append(corpus, second, n_threads=2)
+    assert longer.vocabulary[: len(before)] == before and len(corpus) == 300
+    assert corpus.to_scipy().shape == (300, len(before))  # what was open still reads
+    assert np.sort(longer.rows()).tolist() == list(range(501))
+    together = ingest(first + second, tmp_path / "all.zarr", n_threads=2)
+    assert counted(longer) == counted(together)
+    index = together.vocabulary.index_of(longer.vocabulary)
+    assert (together.vocabulary.frequency[index] == longer.vocabulary.frequency).all()
+    assert longer.verify().n_parts == 2
+    assert open_corpus(tmp_path / "c.zarr").fingerprint == longer.fingerprint
+
+
+def test_compact_is_as_if_ingested_at_once(tmp_path, small_parts, small_chunks):
+    first, second = random_texts(900, seed=1), random_texts(700, seed=2, n_words=400)
+    ingest(first, tmp_path / "c.zarr", n_threads=2, seed=5)
+    append(tmp_path / "c.zarr", second, n_threads=2)
+    compacted = compact(tmp_path / "c.zarr", n_threads=2)
+    together = ingest(first + second, tmp_path / "all.zarr", n_threads=2, seed=5)
+    assert compacted.fingerprint == together.fingerprint and len(compacted.parts) > 3
+    assert compacted.text_settings == together.text_settings
+    assert len(list((tmp_path / "c.zarr" / "parts").glob("0*"))) == len(compacted.parts)
+
+
+def test_append_unites_columns_ids_and_authors(tmp_path):
+    corpus = ingest(
+        ["one two", "two"], tmp_path / "c.zarr", columns={"year": [1, 2], "k": [1, 2]}, n_threads=1
+    )
+    corpus = append(
+        corpus, ["three"], columns={"label": ["x"], "k": ["v"]}, ids=["named"], authors=["ann"], n_threads=1
+    )
+    columns = corpus.read_columns(order="source")
+    assert columns["label"].tolist() == ["", "", "x"] and columns["k"].tolist() == ["1", "2", "v"]
+    assert columns["year"][:2].tolist() == [1, 2] and np.isnan(columns["year"][2])
+    assert corpus.document_ids("source").tolist() == ["0", "1", "named"]
+    assert corpus.authors == ["ann"] and sorted(len(corpus[i].authors) for i in range(3)) == [0, 0, 1]
+    corpus.verify()
+    again = compact(corpus, n_threads=1)
+    assert again.read_columns(order="source")["k"].tolist() == ["1", "2", "v"]
+    assert again.document_ids("source").tolist() == ["0", "1", "named"]
+    assert append(again, ["four"], authors=[["bob", "ann"]], n_threads=1).authors == ["ann", "bob"]
+
+
+def test_append_columns_without_names(tmp_path):
+    corpus = ingest(np.eye(3), tmp_path / "c.zarr", n_threads=1)
+    wider = append(corpus, np.ones((1, 5)), n_threads=1)
+    assert wider.to_scipy().toarray().tolist() == [*np.eye(3, 5).tolist(), [1] * 5]
+    with pytest.raises(VocabularyMismatch, match="columns without names"):
+        append(wider, ["some words"], n_threads=1)
+    assert open_corpus(tmp_path / "c.zarr").fingerprint == wider.fingerprint
+
+
+def test_append_is_tokenised_as_the_corpus_was(tmp_path):
+    corpus = ingest(["The Cat"], tmp_path / "c.zarr", lowercase=False, n_threads=1)
+    longer = append(corpus, ["The Dog"], n_threads=1)
+    assert longer.vocabulary[:] == ["Cat", "The", "Dog"]
+    with pytest.raises(SettingError, match="leave out lowercase"):
+        append(corpus, ["x"], lowercase=True, n_threads=1)
+    stemmed = ingest(["cats"], tmp_path / "d.zarr", token_filter=_stem, n_threads=1)
+    with pytest.raises(SettingError, match="token_filter"):
+        append(stemmed, ["dogs"], n_threads=1)
+    assert append(stemmed, ["dogs"], token_filter=_stem, n_threads=1).vocabulary[:] == ["cat", "dog"]
+
+
+def _stem(word):
+    return word.removesuffix("s")
+
+
+def test_append_to_nothing_creates(tmp_path):
+    corpus = append(tmp_path / "c.zarr", TEXTS, n_threads=1)
+    assert len(corpus) == 6
+    with pytest.raises(SettingError, match="in memory"):
+        append(from_matrix(np.eye(2)), TEXTS)
+
+
+def test_a_view_can_be_stored(tmp_path):
+    corpus = ingest(random_texts(300), tmp_path / "c.zarr", ids=[f"d{i}" for i in range(300)], n_threads=1)
+    view = corpus.filter_vocabulary(min_df=5).select(rows=range(100, 200))
+    stored = ingest(view, tmp_path / "view.zarr", n_threads=2)
+    assert counted(stored) == counted(view) and stored.rows().min() == 100
+    assert stored.document_ids("source").tolist() == [f"d{i}" for i in range(100, 200)]
+    assert stored.text_settings == corpus.text_settings
+
+
+# ---------------------------------------------------------------------- mistakes
+
+
+@pytest.mark.parametrize("source", [[], np.zeros((0, 3)), iter(())])
+def test_no_documents(tmp_path, source):
+    with pytest.raises(InputError):
+        ingest(source, tmp_path / "c.zarr", n_threads=1)
+    assert not (tmp_path / "c.zarr").exists()
+
+
+def test_no_words(tmp_path):
+    for settings in ({}, {"min_df": 3}, {"vocabulary": ["nothing"]}):
+        texts = ["", "?"] if not settings else ["one", "two"]
+        with pytest.raises(InputError, match="no word is left"):
+            ingest(texts, tmp_path / "c.zarr", n_threads=1, **settings)
+    assert not (tmp_path / "c.zarr").exists()
+
+
+def test_wrong_settings(tmp_path):
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'lower_case'.*lowercase"):
+        ingest(TEXTS, tmp_path / "c.zarr", lower_case=True)
+    with pytest.raises(SettingError, match="exclude each other"):
+        ingest(TEXTS, tmp_path / "c.zarr", overwrite=True, append=True)
+    with pytest.raises(SettingError, match="n_threads=0"):
+        ingest(TEXTS, tmp_path / "c.zarr", n_threads=0)
+    with pytest.raises(SettingError, match="min_df"):
+        ingest(TEXTS, tmp_path / "c.zarr", min_df=-1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_two_writers_in_one_process(tmp_path):
+    def source():
+        yield "one two"
+        with pytest.raises(CorpusLocked, match="is being written"):
+            ingest(["x y"], tmp_path / "c.zarr", n_threads=1)
+        yield "three"
+
+    # the iterable is sampled before the lock is taken: enough documents make the second ingest start under it
+    def many():
+        yield from ["zero"] * 1000
+        yield from source()
+
+    assert len(ingest(many(), tmp_path / "c.zarr", n_threads=1)) == 1002
+
+
+@pytest.mark.distributed
+def test_same_corpus_on_a_cluster(tmp_path, three_workers, small_chunks):
+    texts = random_texts(1500)
+    ids = [f"d{i}" for i in range(1500)]
+    settings = {"ids": ids, "authors": [i[-1] for i in ids], "min_df": 2, "ngram_range": (1, 2)}
+    here = ingest(texts, tmp_path / "here.zarr", client=False, n_threads=2, **settings)
+    there = ingest(texts, tmp_path / "there.zarr", client=three_workers, **settings)
+    assert there.fingerprint == here.fingerprint and there.verify().n_docs == 1500
+    path = tmp_path / "texts.txt"
+    Path(path).write_text("\n".join(texts) + "\n")
+    from_file = ingest(path, tmp_path / "file.zarr", client=three_workers)
+    assert counted(from_file) == counted(ingest(path, tmp_path / "file2.zarr", client=False))
+    assert counted(append(from_file, ["new words"], client=three_workers))[-1] == {"new": 1, "words": 1}
+    assert compact(from_file, client=three_workers).n_docs == 1501

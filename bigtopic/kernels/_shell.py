@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
+from bigtopic.errors import SettingError
 from bigtopic.types import Docs
 
-__all__ = ["csr", "frozen", "padded_prior", "scratch_rows"]
+__all__ = ["csr", "frozen", "padded_prior", "positive", "scratch_rows"]
 
 # scratch rows are multiples of this, so that a vectorised loop over a row leaves no scalar remainder
 LANES = 32
@@ -18,7 +22,7 @@ def frozen(array: np.ndarray, dtype: np.dtype | type) -> np.ndarray:
     numba compiles one signature per dtype, order and writability: this makes them one. A compiled loop that
     writes to such an array does not compile.
     """
-    view = np.require(array, dtype, ["C", "A"]).view()
+    view = np.require(array, dtype, ["C", "A", "E"]).view()
     view.flags.writeable = False
     return view
 
@@ -39,3 +43,16 @@ def padded_prior(prior: np.ndarray, n_columns: int, dtype: np.dtype, fill: float
     row = np.full(n_columns, fill)
     row[: len(prior)] = prior
     return frozen(row, dtype)
+
+
+def positive(options: Mapping[str, Any], name: str) -> int:
+    """An option that counts something and is at least 1.
+
+    Raises
+    ------
+    SettingError
+        When it is less.
+    """
+    if options[name] < 1:
+        raise SettingError(f"{name}={options[name]!r}: must be a whole number of at least 1")
+    return int(options[name])

@@ -23,7 +23,7 @@ from collections.abc import Mapping
 import numpy as np
 from numba import njit
 
-from bigtopic.kernels._shell import csr, frozen, padded_prior, scratch_rows
+from bigtopic.kernels._shell import csr, frozen, padded_prior, positive, scratch_rows
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
 __all__ = ["KERNEL", "run"]
@@ -136,8 +136,7 @@ def run(
     docs : the documents; authors are ignored
     view : "topic_words" as "mean", (n_words, n_columns), p(word | topic)
     hyper : options `max_doc_update_iter` (sweeps, at least 1) and `mean_change_tol` (stop when a sweep moves
-    the
-        expected counts of a document by less than this, mean over topics, in tokens; 0 does all sweeps)
+        the expected counts of a document by less than this, mean over topics, in tokens; 0 does all sweeps)
     seed, state : unused, the algorithm is deterministic and keeps nothing
 
     Returns
@@ -145,6 +144,11 @@ def run(
     KernelResult
         stats["topic_words"] (n_words, n_columns), expected counts; doc_topics (n_docs, n_components);
         info: "iterations" (sweeps, all documents), "dropped_tokens" (of words that no topic knows).
+
+    Raises
+    ------
+    SettingError
+        When `max_doc_update_iter` is less than 1.
     """
     topic_words = view.arrays["topic_words"]
     dtype, n_components = topic_words.dtype, hyper.n_components
@@ -155,7 +159,7 @@ def run(
         *csr(docs, dtype),
         frozen(topic_words, dtype),
         padded_prior(hyper.doc_topic_prior, block.shape[1], dtype),
-        int(hyper.options["max_doc_update_iter"]),
+        positive(hyper.options, "max_doc_update_iter"),
         float(hyper.options["mean_change_tol"]),
         block,
         np.empty_like(block),

@@ -35,7 +35,7 @@ from numba import njit
 from bigtopic.errors import SettingError
 from bigtopic.kernels._dense import add_weighted_rows
 from bigtopic.kernels._random import bits, key, uniform
-from bigtopic.kernels._shell import csr, frozen, scratch_rows
+from bigtopic.kernels._shell import csr, frozen, positive, scratch_rows
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
 __all__ = ["KERNEL", "run"]
@@ -164,9 +164,8 @@ def run(
     ----------
     docs : the documents; authors are ignored
     view : "topic_words" as "mean", (n_words, n_columns), p(word | topic); values below 1e-12 count as 1e-12
-    hyper : options `n_iter` (T of the paper, at least 1), `eps` (0 for the authors' form; below 1 /
-    n_components)
-        and `statistic` ("theta" or "phi")
+    hyper : options `n_iter` (T of the paper, at least 1), `eps` (0 for the authors' form; below
+        1 / n_components) and `statistic` ("theta" or "phi")
     seed : with a document's source row, the key of its start and of its coins
     state : unused
 
@@ -179,13 +178,14 @@ def run(
     Raises
     ------
     SettingError
-        When `statistic` is neither "theta" nor "phi", or `eps` leaves no simplex.
+        When `statistic` is neither "theta" nor "phi", `eps` leaves no simplex, or `n_iter` is less than 1.
     """
     options = hyper.options
     if options["statistic"] not in STATISTICS:
         raise SettingError(f"statistic={options['statistic']!r}: must be one of {', '.join(STATISTICS)}")
     if not 0 <= options["eps"] < 1 / hyper.n_components:
         raise SettingError(f"eps={options['eps']!r}: must be at least 0 and below 1 / n_components")
+    n_iter = positive(options, "n_iter")
     topic_words = view.arrays["topic_words"]
     dtype = topic_words.dtype
     stats = np.zeros(topic_words.shape, dtype)
@@ -198,7 +198,7 @@ def run(
         frozen(topic_words, dtype),
         frozen(hyper.doc_topic_prior, dtype),
         int(seed),
-        int(options["n_iter"]),
+        n_iter,
         dtype.type(options["eps"]),
         options["statistic"] == "phi",
         dtype.type(1e-12),
@@ -209,7 +209,7 @@ def run(
     )
     doc_topics /= doc_topics.sum(axis=1, keepdims=True)
     n_nonempty = np.count_nonzero(np.diff(docs.indptr))
-    info = {"iterations": float(n_nonempty * int(options["n_iter"]))}
+    info = {"iterations": float(n_nonempty * n_iter)}
     return KernelResult({"topic_words": stats}, doc_topics, None, info)
 
 

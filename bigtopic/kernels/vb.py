@@ -25,7 +25,7 @@ from numba import njit
 
 from bigtopic.kernels._dense import add_weighted_rows, divide_by_products
 from bigtopic.kernels._math import digamma, exp_digamma, lgamma
-from bigtopic.kernels._shell import csr, frozen, padded_prior, scratch_rows
+from bigtopic.kernels._shell import csr, frozen, padded_prior, positive, scratch_rows
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
 __all__ = ["KERNEL", "run"]
@@ -35,8 +35,7 @@ _FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
 def _gather(words, counts, topic_words, block, tokens):
-    """Copy the rows of the words, each divided by its maximum, and pad to a multiple of four words of count
-    0.
+    """Copy the rows of the words, each divided by its maximum; pad with words of count 0 to a multiple of four.
 
     Returns the padded number of words and the tokens of words that no topic knows (their count becomes 0).
     """
@@ -139,13 +138,11 @@ def run(
     Parameters
     ----------
     docs : the documents; authors are ignored
-    view : "topic_words", (n_words, n_columns), as "expected_log" or as "mean" (for point estimates of the
-    topics).
+    view : "topic_words", (n_words, n_columns), as "expected_log" or, for point estimates of the topics, as "mean".
         If its rows were divided by exp(m_v), arrays["topic_words:shift"] (n_words,) float64 holds m_v; only
         the bound needs it.
-    hyper : options `max_doc_update_iter` (at least 1), `mean_change_tol` (in tokens; 0 does all iterations)
-    and
-        `bound` (whether to compute it)
+    hyper : options `max_doc_update_iter` (at least 1), `mean_change_tol` (mean over topics of the change of
+        gamma, in tokens; 0 does all iterations) and `bound` (whether to compute it)
     seed, state : unused, the algorithm is deterministic and keeps nothing
 
     Returns
@@ -154,6 +151,11 @@ def run(
         stats["topic_words"] (n_words, n_columns), expected counts; doc_topics (n_docs, n_components); info:
         "iterations" (all documents), "dropped_tokens" (of words that no topic knows), and, if asked for,
         "bound" in nats: the terms of the evidence lower bound that belong to documents.
+
+    Raises
+    ------
+    SettingError
+        When `max_doc_update_iter` is less than 1.
     """
     topic_words = view.arrays["topic_words"]
     dtype = topic_words.dtype
@@ -166,7 +168,7 @@ def run(
         *inputs,
         # 1 in the padding: its gamma must be positive; its words are zero, so that nothing comes of it
         padded_prior(hyper.doc_topic_prior, width, dtype, fill=1.0),
-        int(hyper.options["max_doc_update_iter"]),
+        positive(hyper.options, "max_doc_update_iter"),
         float(hyper.options["mean_change_tol"]),
         block,
         tuple(np.empty(size, dtype) for size in (width, width, width, n_rows, n_rows)),

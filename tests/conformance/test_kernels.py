@@ -54,6 +54,14 @@ def test_declaration(kernel):
     assert kernel.paper
 
 
+@pytest.mark.parametrize("option", ["max_doc_update_iter", "n_iter"])
+def test_no_iterations_is_refused(kernel, docs, topic_words, option):
+    if option not in kernel.options:
+        pytest.skip("has no such option")
+    with pytest.raises(SettingError, match=option):
+        case.infer(kernel, docs, topic_words, ALPHA, **{option: 0})
+
+
 def test_unknown_kernel_names_the_known_ones():
     with pytest.raises(SettingError, match="cvb0"):
         kernels.load("nonsense")

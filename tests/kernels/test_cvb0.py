@@ -38,11 +38,11 @@ def test_one_token_is_exact(topic_words):
 
 
 def test_same_fixed_points_as_token_by_token(docs, topic_words):
-    result = case.infer(KERNEL, docs, topic_words, ALPHA, max_doc_update_iter=3000)
+    result = case.infer(KERNEL, docs, topic_words, ALPHA, max_doc_update_iter=400)
     token_level = case.reference("cvb0")["token_level"]
     for d in range(docs.n_docs):
         own = slice(docs.indptr[d], docs.indptr[d + 1])
-        theta = token_level(docs.words[own], docs.counts[own], topic_words, ALPHA, 3000)
+        theta = token_level(docs.words[own], docs.counts[own], topic_words, ALPHA, 400)
         np.testing.assert_allclose(result.doc_topics[d], theta, rtol=1e-6, atol=1e-9)
 
 

@@ -38,25 +38,24 @@ def test_topics_are_the_average_of_start_and_vertices(docs, topic_words, n_iter)
         assert np.round(visits).sum() == n_iter - 1
 
 
-@pytest.mark.parametrize(("n_iter", "limit"), [(100, 0.02), (500, 0.003)])
 @pytest.mark.parametrize("alpha", [1.0, 2.0])
-def test_gap_to_the_optimum(alpha, n_iter, limit):
-    """For alpha >= 1 the duality gap bounds what is missing: per token, mean of 100 documents."""
+def test_gap_to_the_optimum(alpha):
+    """For alpha >= 1 the function is concave: how far from its maximum, per token, mean of 100 documents."""
     topic_words = case.topics(200, 20, seed=9, concentration=0.1)
     docs = case.documents([20, 60] * 50, 200, seed=10)
-    result = case.infer(KERNEL, docs, topic_words, alpha, n_iter=n_iter)
-    reference = case.reference("ope")
-    gaps = []
-    for d, theta in enumerate(result.doc_topics):
+    runs = {n: case.infer(KERNEL, docs, topic_words, alpha, n_iter=n).doc_topics for n in (100, 500)}
+    duality_gap, prior = case.reference("ope")["duality_gap"], np.full(20, alpha)
+    gaps = {n: [] for n in runs}
+    for d in range(docs.n_docs):
         own = slice(docs.indptr[d], docs.indptr[d + 1])
-        counts = docs.counts[own]
-        best, prior = objective_optimum(docs.words[own], counts, topic_words, alpha), np.full(20, alpha)
-        gap = best - objective(docs.words[own], counts, topic_words, prior, theta)
-        assert (
-            -1e-6 < gap <= reference["duality_gap"](docs.words[own], counts, topic_words, prior, theta) + 1e-6
-        )
-        gaps.append(gap / counts.sum())
-    assert np.mean(gaps) < limit
+        document = docs.words[own], docs.counts[own], topic_words
+        best = objective_optimum(*document, alpha)
+        for n, doc_topics in runs.items():
+            gap = best - objective(*document, prior, doc_topics[d])
+            assert gap <= duality_gap(*document, prior, doc_topics[d])
+            gaps[n].append(gap / docs.counts[own].sum())
+    assert -1e-3 < np.mean(gaps[100]) < 0.02
+    assert -1e-3 < np.mean(gaps[500]) < 0.003
 
 
 def objective(words, counts, topic_words, prior, theta):
@@ -66,7 +65,7 @@ def objective(words, counts, topic_words, prior, theta):
 def objective_optimum(words, counts, topic_words, alpha):
     """EM for the maximum a posteriori, which rises to the optimum of a concave function."""
     weights, theta = topic_words[words], np.full(20, 1 / 20)
-    for _ in range(2000):
+    for _ in range(300):
         theta = theta * ((counts / (weights @ theta)) @ weights) + alpha - 1
         theta /= theta.sum()
     return objective(words, counts, topic_words, np.full(20, alpha), np.maximum(theta, 1e-300))
@@ -78,8 +77,8 @@ def test_seed_and_row_decide(docs, topic_words):
 
 
 def test_eps_keeps_away_from_the_faces(docs, topic_words):
-    options = {"n_iter": 60, "eps": 0.01}
-    result = case.infer(KERNEL, docs, topic_words, 0.01, seed=5, **options)
+    options = {"n_iter": 150, "eps": 0.01}  # the coins of more than one word of 64 bits
+    result = case.infer(KERNEL, docs, topic_words, 2.0, seed=5, **options)
     walk = case.reference("ope")["walk"]
     for d in np.flatnonzero(np.diff(docs.indptr)):
         own = slice(docs.indptr[d], docs.indptr[d + 1])
@@ -87,13 +86,13 @@ def test_eps_keeps_away_from_the_faces(docs, topic_words):
             docs.words[own],
             docs.counts[own].astype(float),
             topic_words,
-            np.full(6, 0.01),
+            np.full(6, 2.0),
             options,
             5,
             int(docs.rows[d]),
         )
         np.testing.assert_allclose(result.doc_topics[d], theta, rtol=1e-9)
-    assert result.doc_topics[np.diff(docs.indptr) > 0].min() > 0.01 * 59 / 60
+    assert result.doc_topics[np.diff(docs.indptr) > 0].min() > 0.01 * 149 / 150
 
 
 def test_statistic_theta_is_blind_to_words(docs, topic_words):

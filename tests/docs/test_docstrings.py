@@ -4,9 +4,8 @@ import doctest
 import pkgutil
 from importlib import import_module
 
-import pytest
-
 import bigtopic
+import pytest
 
 MODULES = sorted(module.name for module in pkgutil.walk_packages(bigtopic.__path__, "bigtopic."))
 

@@ -1,10 +1,14 @@
 """Every block of Python on a page runs, in order, in an empty folder; so does every command of the shell page.
 
-A block after the comment `<!-- not run: reason -->` is left out.
+A block after the comment `<!-- not run: reason -->` is left out. A block with the title of a file of the package, such as
+title="bigtopic/kernels/mine.py", is not run but put there, as a file of its own that nothing else knows of.
 """
 
 import re
 import shlex
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,16 +17,19 @@ from click.testing import CliRunner
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(
-    r"(?P<skip><!-- not run: [^>]+ -->\n+)?^(?P<indent> *)```(?P<language>\w+)[^\n]*\n(?P<code>.*?)^(?P=indent)```$",
+    r"(?P<skip><!-- not run: [^>]+ -->\n+)?"
+    r'^(?P<indent> *)```(?P<language>\w+)(?: title="(?P<title>[^"]+)")?\n'
+    r"(?P<code>.*?)^(?P=indent)```$",
     re.MULTILINE | re.DOTALL,
 )
 
 
 class Block(NamedTuple):
-    """One block: its text, and the line of the page it begins at."""
+    """One block: its text, the line of the page it begins at, and the file it is of, or ""."""
 
     code: str
     line: int
+    title: str = ""
 
 
 def blocks_of(page: Path, language: str) -> list[Block]:
@@ -33,7 +40,7 @@ def blocks_of(page: Path, language: str) -> list[Block]:
         if match["language"] == language and not match["skip"]:
             indent = len(match["indent"])
             code = "\n".join(row[indent:] for row in match["code"].splitlines())
-            found.append(Block(code, text.count("\n", 0, match.start("code")) + 1))
+            found.append(Block(code, text.count("\n", 0, match.start("code")) + 1, match["title"] or ""))
     return found
 
 
@@ -45,12 +52,35 @@ def _name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
+@pytest.fixture
+def install(tmp_path, monkeypatch) -> Iterator[Callable[[Block], None]]:
+    """Put a block into the package, under the file name in its title, until the test ends."""
+    modules = []
+
+    def put(block: Block) -> None:
+        path = tmp_path / "installed" / block.title
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(block.code, encoding="utf-8")
+        package = import_module(".".join(Path(block.title).parent.parts))
+        monkeypatch.setattr(package, "__path__", [*package.__path__, str(path.parent)])
+        modules.append(f"{package.__name__}.{path.stem}")
+        if hasattr(package, "FORMATS"):  # found by looking into the folder, once
+            monkeypatch.setitem(package.FORMATS, path.stem, modules[-1])
+
+    yield put
+    for name in modules:
+        if sys.modules.pop(name, None) is not None:
+            delattr(sys.modules[name.rpartition(".")[0]], name.rpartition(".")[2])
+
+
 @pytest.mark.parametrize("page", PYTHON_PAGES, ids=_name)
-def test_python_of_page_runs(page, tmp_path, monkeypatch):
+def test_python_of_page_runs(page, tmp_path, monkeypatch, install):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
     namespace = {"__name__": "__page__"}
     for block in blocks_of(page, "python"):
+        if block.title:
+            install(block)
+            continue
         lines = "\n" * (block.line - 1) + block.code  # so that a traceback shows the line of the page
         exec(compile(lines, str(page), "exec"), namespace)
 

@@ -82,5 +82,6 @@ def html_card(corpus: Corpus) -> str:
     )
     return (
         f"<div><strong>Corpus</strong> <code>{escape(corpus.url or 'in memory')}</code>"
-        f"<div style='display:flex;gap:2em;align-items:center'><table>{rows}</table>{_histogram_svg(corpus)}</div></div>"
+        f"<div style='display:flex;gap:2em;align-items:center'><table>{rows}</table>{_histogram_svg(corpus)}</div>"
+        "</div>"
     )

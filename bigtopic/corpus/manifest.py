@@ -1,4 +1,4 @@
-"""The manifest: what a corpus consists of. It is the only thing in a store that changes, and it changes in one write."""
+"""The manifest: what a corpus consists of. Nothing else in a store changes, and it changes in one write."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -188,7 +189,7 @@ class PartView:
 
     def _by_block(self, figure, start: int, stop: int) -> np.ndarray:
         cuts = [*range(start, min(stop, self.n_docs), 8192), min(stop, self.n_docs)]
-        pieces = [figure(self.read(a, b)) for a, b in zip(cuts, cuts[1:], strict=False)]
+        pieces = [figure(self.read(a, b)) for a, b in pairwise(cuts)]
         return np.concatenate(pieces) if pieces else figure(empty_block())
 
     def _gather(self, read, start: int, stop: int) -> np.ndarray:

@@ -6,29 +6,20 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
 
-from bigtopic.corpus import export, split
+from bigtopic.corpus import export, split, views
 from bigtopic.corpus.blocks import concatenate, empty_block
-from bigtopic.corpus.filter import VocabularySettings, kept_words
-from bigtopic.corpus.part import Part, PartView, WordMap
+from bigtopic.corpus.filter import VocabularySettings
+from bigtopic.corpus.part import Part, PartView
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import InputError, SettingError
+from bigtopic.errors import SettingError
 from bigtopic.types import Block
 
-__all__ = ["Corpus", "Document", "open_corpus"]
-
-
-class Document(NamedTuple):
-    """One document: source row, id, {word: count}, author names (or None)."""
-
-    row: int
-    id: str
-    counts: dict[str, float]
-    authors: list[str] | None
+__all__ = ["Corpus", "open_corpus"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +189,7 @@ class Corpus:
     def __getitem__(self, item: slice | int) -> Any:
         """A view of a run of documents in stored order, or, for an integer, the `Document` itself."""
         if isinstance(item, int | np.integer):
-            return self._document(int(item))
+            return views.document(self, int(item))
         start, stop, step = item.indices(self.n_docs)
         if step != 1:
             raise SettingError(
@@ -207,19 +198,6 @@ class Corpus:
         if (start, stop) == (0, self.n_docs):
             return self
         return self._view(PartView.of(part, range(a, b)) for part, a, b in self._spans(start, stop))
-
-    def _document(self, position: int) -> Document:
-        if not -self.n_docs <= position < self.n_docs:
-            raise IndexError(f"document {position} of a corpus of {self.n_docs}")
-        position %= self.n_docs
-        part, start, stop = next(self._spans(position, position + 1))
-        block = part.read(start, stop)
-        words = [self.vocabulary[word] for word in block.words]
-        authors = None
-        if block.authors is not None and self.author_vocabulary is not None:
-            authors = [self.author_vocabulary[a] for a in block.authors]
-        counts = dict(zip(words, block.counts.tolist(), strict=True))
-        return Document(int(block.rows[0]), str(part.ids(start, stop)[0]), counts, authors)
 
     def split(self, test_size: float = 0.1, seed: int = 0) -> tuple[Corpus, Corpus]:
         """Train and test documents, as views.
@@ -280,31 +258,11 @@ class Corpus:
         InputError
             When no word is left.
         """
-        known = self.recounted().vocabulary
-        mask = kept_words(*known.counted, self.n_docs, VocabularySettings(min_df, max_df, max_features))
-        for words, wanted in ((keep, True), (drop, False)):
-            if words is not None:
-                named = np.zeros(known.size, bool)
-                ids = known.index_of(words)
-                named[ids[ids >= 0]] = True
-                mask &= named if wanted else ~named
-        if not mask.any():
-            raise InputError("no word of the vocabulary is left; loosen min_df, max_df, keep or drop")
-        new_ids = np.where(mask, np.cumsum(mask) - 1, -1).astype(np.int32)
-        word_map = WordMap(new_ids)
-        parts = tuple(PartView.of(part, None, word_map) for part in self.parts)
-        return replace(self, parts=parts, vocabulary=known.taken(np.flatnonzero(mask)), counted=True)
+        return views.filtered(self, VocabularySettings(min_df, max_df, max_features), keep, drop)
 
     def recounted(self) -> Corpus:
         """This corpus with a vocabulary whose frequencies are those of exactly these documents (one pass for views)."""
-        if self.counted:
-            return self
-        df, tf = np.zeros(self.n_words, np.int64), np.zeros(self.n_words)
-        for block in self.blocks():
-            df += np.bincount(block.words, minlength=self.n_words)
-            tf += np.bincount(block.words, weights=block.counts, minlength=self.n_words)
-        vocabulary = Vocabulary(self.vocabulary.words, self.n_words, df, tf)
-        return replace(self, vocabulary=vocabulary, counted=True)
+        return views.recounted(self)
 
     # ------------------------------------------------------------------ out
 

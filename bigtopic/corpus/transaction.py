@@ -1,6 +1,6 @@
 """A writer's hold on a store, from the lock to the commit.
 
-    lock -> sweep what a killed writer left -> write parts and names (invisible) -> fsync -> replace the manifest -> sweep
+    lock -> sweep what a killed writer left -> write parts and names, invisible -> fsync -> replace manifest -> sweep
 
 Whatever happens before the manifest is replaced, a reader sees the old corpus (or none); after it, the new one. The
 sweep removes everything the manifest on disk does not list, so it serves a failure, a success, and the next writer.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -68,6 +69,4 @@ def _read_text(place: Place, span: Span, start: int, stop: int) -> np.ndarray:
     first = span.offset + 8 * (span.size + 1)
     data = place.read(first + int(ends[0]), first + int(ends[-1])) if ends[-1] > ends[0] else b""
     cuts = (ends - ends[0]).tolist()
-    return word_array(
-        [data[a:b].decode("utf-8", "surrogatepass") for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
-    )
+    return word_array([data[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(cuts)])

@@ -57,7 +57,7 @@ def three_workers() -> Iterator[Any]:
 def _client(n_workers: int) -> Iterator[Any]:
     from dask.distributed import Client, LocalCluster
 
-    settings = {"threads_per_worker": 1, "processes": True, "dashboard_address": None, "memory_limit": 0}
+    settings = {"n_workers": n_workers, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "memory_limit": 0}
     # not the default client: a test that is not about clusters must not find one
-    with LocalCluster(n_workers, **settings) as cluster, Client(cluster, set_as_default=False) as client:
+    with LocalCluster(**settings) as cluster, Client(cluster, set_as_default=False) as client:
         yield client

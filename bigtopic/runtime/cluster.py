@@ -118,12 +118,3 @@ def on_one_host(client: Any) -> bool:
     """Whether every worker shares this machine (and so its files)."""
     workers = client.scheduler_info(n_workers=-1)["workers"]
     return all("://127.0.0.1" in address or address.startswith("inproc://") for address in workers)
-
-
-def lost_errors() -> tuple[type[BaseException], ...]:
-    """What a result raises when the data it needed died with a worker."""
-    from concurrent.futures import CancelledError
-
-    from dask.distributed import FutureCancelledError
-
-    return CancelledError, FutureCancelledError

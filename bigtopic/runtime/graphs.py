@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -27,6 +28,7 @@ LONG_ROUND_SECONDS = 0.3
 CHUNK_SECONDS = 2.0
 NANOSECONDS_PER_ENTRY = 0.4  # a distinct word, a topic, an iteration; only decides where rounds run
 ATTEMPTS = 3
+LOST = CancelledError  # what a result raises when the data it needed died with a worker
 
 
 class GraphExecutor:
@@ -107,7 +109,7 @@ class GraphExecutor:
             )
             try:
                 return future.result()
-            except cluster.lost_errors():
+            except LOST:
                 self._run_future = None
                 if attempt == ATTEMPTS - 1:
                     raise
@@ -133,7 +135,7 @@ class GraphExecutor:
             )
             try:
                 return self._reduce_windows(rnd, shared, turn)
-            except cluster.lost_errors():
+            except LOST:
                 self._run_future = None
                 if attempt == ATTEMPTS - 1:
                     raise

@@ -89,6 +89,6 @@ def _turn(cursor: Cursor, turn: int, settings: Settings) -> Turn:
     if settings.state == "run":
         return Turn(seed, f"epoch-{cursor.epoch}", f"epoch-{cursor.epoch + 1}")
     if settings.state == "round":
-        read = "" if turn == 1 else f"step-{cursor.step}-turn-{turn - 1}"
-        return Turn(seed, read, f"step-{cursor.step}-turn-{turn}")
+        read = "" if turn == 1 else f"step-{cursor.step}/turn-{turn - 1}"
+        return Turn(seed, read, f"step-{cursor.step}/turn-{turn}")
     return Turn(seed)

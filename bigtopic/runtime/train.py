@@ -194,6 +194,8 @@ class _Loop:
     def _done(self, params: Params, report: RoundReport) -> None:
         self.model.params = params
         self.model.cursor = replace(report.cursor, round=report.cursor.round + 1, step=report.cursor.step + 1)
+        if self.run.work.state_url:
+            document_state.drop(self.run.work.state_url, f"step-{report.cursor.step}")
         self.n_docs += report.n_docs
         self.n_tokens += report.n_tokens
         self.bar.update(report.n_tokens, **({"score": f"{self.scores[-1]:.3f}"} if self.scores else {}))

@@ -1,0 +1,266 @@
+"""New kernels, schemes and methods run without touching another module, in every executor, to the same bits."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bigtopic.corpus.memory import MemoryPart
+from bigtopic.corpus.store import Corpus
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.methods import Method
+from bigtopic.runtime import document_state
+from bigtopic.runtime.graphs import GraphExecutor
+from bigtopic.runtime.model import new_model
+from bigtopic.runtime.threads import ThreadExecutor
+from bigtopic.runtime.train import Limits, train
+from bigtopic.types import Block
+
+TOYS = Path(__file__).with_name("toys.py")
+N_AUTHORS = 6
+N_COMPONENTS = 3
+
+IN_PROCESS = {
+    "two threads": lambda run: ThreadExecutor(run, 2),
+    "graph, sync": lambda run: GraphExecutor(run, scheduler="sync"),
+    "graph, threads": lambda run: GraphExecutor(run, scheduler="threads"),
+}
+
+
+@pytest.fixture(scope="module")
+def toys(toy):
+    return toy(TOYS)
+
+
+@pytest.fixture(scope="module")
+def documents() -> Corpus:
+    """120 documents in two parts, each of one or two authors out of six."""
+    rng = np.random.default_rng(0)
+    parts = [MemoryPart(f"part {first}", block(rng, first, 60)) for first in (0, 60)]
+    names = Vocabulary([f"author {i}" for i in range(N_AUTHORS)])
+    return Corpus(parts, Vocabulary([f"w{i}" for i in range(30)]), author_vocabulary=names)
+
+
+def block(rng: np.random.Generator, first: int, n_docs: int) -> Block:
+    lengths, n_writers = rng.integers(1, 9, n_docs), rng.integers(1, 3, n_docs)
+    words = [np.sort(rng.choice(30, n, replace=False)) for n in lengths]
+    writers = [np.sort(rng.choice(N_AUTHORS, n, replace=False)) for n in n_writers]
+    return Block(
+        np.concatenate([[0], np.cumsum(lengths)]),
+        np.concatenate(words).astype(np.int32),
+        rng.integers(1, 4, lengths.sum()).astype(np.float32),
+        np.arange(first, first + n_docs),
+        np.concatenate([[0], np.cumsum(n_writers)]),
+        np.concatenate(writers).astype(np.int32),
+    )
+
+
+def learn(method: Method, documents: Corpus, executor: Any = None, n_components: int = N_COMPONENTS) -> Any:
+    model = new_model(
+        method,
+        n_components,
+        documents.vocabulary,
+        n_tokens=documents.n_tokens,
+        axis_sizes={"author": max(1, documents.n_authors)},
+        seed=3,
+    )
+    sizes = {"batch_size": method.batch_size, "slice_size": method.slice_size}
+    train(model, documents, Limits(method.max_iter), n_threads=1, executor=executor, **sizes)
+    return model
+
+
+def bits(model: Any) -> dict[str, bytes]:
+    arrays = model.params.arrays
+    return {
+        f"{name}.{part}": getattr(array, part).tobytes()
+        for name, array in arrays.items()
+        for part in ("raw", "scale", "sums")
+    }
+
+
+@pytest.fixture(scope="module")
+def expected(toys, documents) -> dict[str, Any]:
+    """What one thread learns, by method."""
+    return {name: learn(method, documents) for name, method in toys.METHODS.items()}
+
+
+NAMES = ("labels", "inner", "stopping", "authors")
+
+
+@pytest.mark.parametrize("executor", IN_PROCESS.values(), ids=IN_PROCESS.keys())
+@pytest.mark.parametrize("name", NAMES)
+def test_executors_of_this_process_agree(name, executor, toys, documents, expected):
+    assert bits(learn(toys.METHODS[name], documents, executor)) == bits(expected[name])
+
+
+@pytest.mark.distributed
+@pytest.mark.parametrize(("cluster", "mode"), [("one_worker", "whole"), ("three_workers", "graph")])
+def test_workers_agree(cluster, mode, toys, documents, expected, request):
+    client = request.getfixturevalue(cluster)
+    client.upload_file(str(TOYS), load=False)
+    for name in NAMES:
+        model = learn(toys.METHODS[name], documents, lambda run: GraphExecutor(run, client, mode=mode))
+        assert bits(model) == bits(expected[name]), name
+
+
+# ---------------------------------------------------------------- what the toys are there to show
+
+
+def test_labels_are_kept_from_pass_to_pass(expected, documents):
+    """Were state lost, tokens would be counted again in every pass; were it read in place, some would go missing."""
+    statistics = expected["labels"].topic_words.raw
+    assert (statistics == np.round(statistics)).all() and (statistics >= 0).all()
+    counts = np.zeros(30)
+    for one in documents.blocks():
+        counts += np.bincount(one.words, one.counts, 30)
+    np.testing.assert_array_equal(statistics.sum(axis=1), counts)
+
+
+def test_labels_go_to_zarr_and_an_epoch_is_dropped_when_the_next_is_complete(toys, documents, monkeypatch):
+    written, dropped = set(), []
+    write, drop = document_state.write, document_state.drop
+
+    def spy_write(url, epoch, ref, state):
+        written.add(epoch)
+        write(url, epoch, ref, state)
+        assert list(Path(url, epoch).rglob("zarr.json"))
+
+    def spy_drop(url, epoch):
+        dropped.extend([epoch] if epoch.startswith("epoch") else [])
+        drop(url, epoch)
+
+    monkeypatch.setattr(document_state, "write", spy_write)
+    monkeypatch.setattr(document_state, "drop", spy_drop)
+    learn(toys.LABELS, documents)
+    assert written == {"epoch-1", "epoch-2", "epoch-3"}
+    assert dropped == ["epoch-0", "epoch-1", "epoch-2"]
+
+
+def test_state_of_a_round_is_dropped_with_the_round(toys, documents, tmp_path, monkeypatch):
+    from contextlib import nullcontext
+
+    from bigtopic.runtime import train as loop
+
+    monkeypatch.setattr(loop, "_state_folder", lambda: nullcontext(str(tmp_path)))
+    learn(toys.INNER, documents)
+    assert not list(tmp_path.rglob("zarr.json"))
+
+
+def test_inner_turns_see_provisional_params(toys, documents, expected):
+    """Three turns in dense NumPy: each from the params at the start of the round, moved by the last turn's sums."""
+    whole = Method(**{**vars(toys.INNER), "batch_size": None, "max_iter": 1})
+    model = learn(whole, documents)
+    start = new_model(whole, N_COMPONENTS, documents.vocabulary, n_tokens=documents.n_tokens, seed=3)
+    prior = 1 / N_COMPONENTS
+    before = start.topic_words.gather(None)[:, :N_COMPONENTS].astype(float) - prior
+    counts, rate = np.asarray(documents.to_scipy().todense(), float), 11.0**-0.7
+    statistics, topics = before, np.full((120, N_COMPONENTS), prior)
+    for _ in range(3):
+        words = (statistics + prior) / (statistics + prior).sum(axis=0)
+        joint = topics[:, None, :] * words
+        share = counts[:, :, None] * joint / joint.sum(axis=2, keepdims=True)
+        statistics = (1 - rate) * before + rate * share.sum(axis=0)
+        topics = prior + share.sum(axis=1)
+        topics /= topics.sum(axis=1, keepdims=True)
+    learnt = model.topic_words.gather(None)[:, :N_COMPONENTS] - prior
+    np.testing.assert_allclose(learnt, statistics, rtol=2e-5, atol=2e-5)
+
+
+def test_a_stopping_rule_decides_on_the_sums_of_a_turn(toys, documents):
+    turns = []
+
+    def rule(turn, info):
+        turns.append(turn)
+        return toys.not_at_rest(turn, info)
+
+    learn(Method(**{**vars(toys.STOPPING), "inner": rule, "max_iter": 1}), documents)
+    per_round = [turn for turn, following in zip(turns, [*turns[1:], 1], strict=True) if following == 1]
+    assert len(per_round) == 2 and 1 < max(per_round) <= 9
+
+
+def test_each_axis_has_its_own_scheme(expected, documents):
+    model = expected["authors"]
+    authors, commonness = model.params["author_topics"], model.params["commonness"]
+    assert authors.raw.shape == (N_AUTHORS, 16) and commonness.raw.shape == (1, 16)
+    last_minibatch = commonness.raw.sum()
+    assert last_minibatch < 0.5 * documents.n_tokens  # replaced
+    per_pass = documents.n_tokens
+    random_start = N_AUTHORS * N_COMPONENTS  # at most 1 per entry
+    assert 2 * per_pass <= authors.totals().sum() <= 2 * per_pass + random_start  # added
+
+
+# ---------------------------------------------------------------- files written at run time
+
+KERNEL_FILE = '''
+"""Responsibilities in proportion to the topics' words alone."""
+
+import numpy as np
+
+from bigtopic.types import Kernel, KernelResult
+
+
+def run(docs, view, hyper, seed, state=None):
+    words = view.arrays["topic_words"] ** hyper.options["sharpness"]
+    share = words / np.maximum(words.sum(axis=1, keepdims=True), 1e-30)
+    counts = np.bincount(docs.words, docs.counts, docs.n_words).astype(words.dtype)
+    topics = np.ones((docs.n_docs, hyper.n_components), np.float32) / hyper.n_components
+    return KernelResult({"topic_words": share * counts[:, None]}, topics, None, {"iterations": 1.0})
+
+
+KERNEL = Kernel("sharp", run, {"topic_words": "mean"}, {"topic_words": "word"}, {"sharpness": 2.0})
+'''
+
+SCHEME_FILE = '''
+"""Statistics fade by a constant factor before each addition."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Fade:
+    keep: float = 0.9
+
+    def step(self, array, stats, info):
+        array.add_rows(stats.ids, stats.values, decay=self.keep)
+
+
+SCHEME = Fade
+'''
+
+
+@pytest.fixture
+def written(tmp_path, toy) -> Method:
+    """A method of a kernel file and a scheme file that did not exist before."""
+    for name, text in {"toy_kernel": KERNEL_FILE, "toy_scheme": SCHEME_FILE}.items():
+        (tmp_path / f"{name}.py").write_text(textwrap.dedent(text))
+    kernel, scheme = toy(tmp_path / "toy_kernel.py"), toy(tmp_path / "toy_scheme.py")
+    return Method("sharp", kernel.KERNEL, {"topic_words": scheme.SCHEME(keep=0.5)}, batch_size=50)
+
+
+def test_a_kernel_file_and_a_scheme_file_are_all_a_method_needs(written, corpus):
+    from bigtopic.estimators.lda import LDA
+
+    model = LDA(4, method=written, max_iter=2, n_threads=1, client=False).fit(corpus)
+    assert model.n_batch_iter_ == 12
+    batches = [corpus[start : start + 50].n_tokens for start in range(0, 300, 50)]
+    statistics = model._model.topic_words.totals().sum()
+    assert 1.9 * min(batches) < statistics < 2 * max(batches) + 320  # 1 + 1/2 + 1/4 + ...
+    again = LDA(4, method=written, max_iter=2, n_threads=2, client=False).fit(corpus)
+    np.testing.assert_array_equal(model.components_, again.components_)
+    assert model.transform(corpus).shape == (300, 4)
+
+
+@pytest.mark.distributed
+def test_a_method_of_files_runs_on_workers(written, corpus, tmp_path, three_workers):
+    from bigtopic.estimators.lda import LDA
+
+    for name in ("toy_kernel", "toy_scheme"):
+        three_workers.upload_file(str(tmp_path / f"{name}.py"), load=False)
+    here = LDA(4, method=written, client=False).fit(corpus)
+    there = LDA(4, method=written, client=three_workers).fit(corpus)
+    np.testing.assert_array_equal(here.components_, there.components_)
+    np.testing.assert_array_equal(here.transform(corpus), there.transform(corpus))

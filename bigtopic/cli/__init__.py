@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import click
 
-from bigtopic import __version__
 from bigtopic.cli._group import Verbs
 
 __all__ = ["main"]
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, prog_name="bigtopic")
+@click.version_option(package_name="bigtopic", prog_name="bigtopic")
 @click.option("--debug", is_flag=True, help="Show where an error came from.")
 def main(debug: bool) -> None:
     """Topic models for corpora larger than memory.

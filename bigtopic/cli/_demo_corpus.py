@@ -17,9 +17,9 @@ _FURNITURE = """
     return returns returned returning default defaults true false none null optional parameter parameters param params
     value values given use used uses using set sets int str float bool object objects type types example examples
     instance instances note notes new specified provided call calls called following function functions method methods
-    class classes argument arguments args kwargs see self two first second
+    class classes argument arguments args kwargs see self two first second passed get
 """.split()  # noqa: SIM905
-_SETTINGS = {
+_SETTINGS: dict[str, Any] = {
     "token_pattern": r"(?u)\b[^\W\d_]{3,}\b",  # names_with_underscores are code, not prose
     "min_df": 5,
     "max_df": 0.1,
@@ -83,8 +83,6 @@ def _ingested(store: Path, n_threads: int | None) -> Any:
 
 
 def _key(packages: dict[str, str]) -> str:
-    """Changes whenever the documents or their words would."""
-    from bigtopic import __version__
-
-    described = json.dumps([__version__, _SETTINGS, _FURNITURE, packages], sort_keys=True)
+    """Changes whenever the documents or their words would: this package is one of the packages."""
+    described = json.dumps([_SETTINGS, _FURNITURE, packages], sort_keys=True)
     return hashlib.blake2b(described.encode(), digest_size=16).hexdigest()

@@ -18,20 +18,23 @@ _ROWS = 1 << 15
 
 
 class TopicSource(Protocol):
-    """What a measure may ask of a model.
+    """What a measure may ask of a model."""
 
-    Attributes
-    ----------
-    n_components : number of topics
-    doc_topic_prior : float64 (n_components,), in the literature alpha
-    vocabulary : words by id
-    n_words : its size
-    """
+    @property
+    def n_components(self) -> int:
+        """Number of topics."""
 
-    n_components: int
-    doc_topic_prior: np.ndarray
-    vocabulary: Vocabulary
-    n_words: int
+    @property
+    def doc_topic_prior(self) -> np.ndarray:
+        """float64 (n_components,), in the literature alpha."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Words by id."""
+
+    @property
+    def n_words(self) -> int:
+        """Size of the vocabulary."""
 
     def gather(self, ids: np.ndarray) -> np.ndarray:
         """p(word | topic), float32 (len(ids), n_components); a column sums to 1 over the vocabulary."""

@@ -49,11 +49,13 @@ def main() -> None:
 def compare(name: str, data: Path, folder: Path, peers: list[str], n_components: int, n_seeds: int) -> None:
     """One corpus: all models, all seeds, and what they say."""
     from bigtopic.estimators.lda import LDA
+    from bigtopic.evaluation import coherence
 
     corpus = corpora.load(name, data, folder)
     LDA(n_components, max_time=1.0, progress=False).fit(corpus)
     scores: dict[str, list[float]] = {}
     seconds: dict[str, list[float]] = {}
+    npmi: dict[str, list[float]] = {}
     for seed in range(n_seeds):
         train, test = corpus.split(test_size=HELD_OUT[name], seed=seed)
         counts = train.to_scipy()
@@ -68,11 +70,12 @@ def compare(name: str, data: Path, folder: Path, peers: list[str], n_components:
             seconds.setdefault(label, []).append(time.perf_counter() - begun)
             result = score(model, test, train, seed)
             scores.setdefault(label, []).append(result.value)
+            npmi.setdefault(label, []).append(coherence(model, train, vocabulary=train.vocabulary).value)
             scores.setdefault("unigram", [])
         scores["unigram"].append(result.unigram)
     print(f"\n{name}: {corpus.n_docs:,} documents, {corpus.n_words:,} words, {corpus.n_tokens:,.0f} tokens; "
           f"K = {n_components}, {n_seeds} seeds, {result.n_tokens:,.0f} held-out tokens")  # fmt: skip
-    report(scores, seconds)
+    report(scores, seconds, npmi)
 
 
 def score(model: Any, test: Any, train: Any, seed: int) -> Any:
@@ -82,8 +85,10 @@ def score(model: Any, test: Any, train: Any, seed: int) -> Any:
     return log_predictive(model, test, seed=seed, train=train, vocabulary=train.vocabulary)
 
 
-def report(scores: dict[str, list[float]], seconds: dict[str, list[float]]) -> None:
-    """A table: score, difference to bigtopic with its paired error, seconds, and share of their time."""
+def report(
+    scores: dict[str, list[float]], seconds: dict[str, list[float]], npmi: dict[str, list[float]]
+) -> None:
+    """A table: score, difference to bigtopic with its paired error, seconds, share of their time, mean NPMI."""
     ours = np.asarray(scores["bigtopic"])
     print(
         f"{'':16s}{'nats/token':>12s}{'bigtopic is better by':>26s}{'seconds':>10s}{'our share of it':>18s}"

@@ -1,6 +1,6 @@
 """Every block of Python on a page runs, in order, in an empty folder; so does every command of the shell page.
 
-A block after the comment `<!-- not run: reason -->` is left out. A block with the title of a file of the package, such as
+A block after the comment `<!-- not run: reason -->` is left out. A block titled as a file of the package, such as
 title="bigtopic/kernels/mine.py", is not run but put there, as a file of its own that nothing else knows of.
 """
 

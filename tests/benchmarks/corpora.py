@@ -24,7 +24,7 @@ def load(name: str, data: Path, folder: Path) -> Corpus:
 
 def _ap(source: Path, store: Path) -> None:
     files = [source / "ap_train.txt", source / "ap_infer.txt"]
-    ingest(files, store, vocabulary=source / "vocab.txt", format="ldac")
+    ingest(files, store, vocabulary=source / "vocab.txt", format="lda_c")
 
 
 def _titles(source: Path, store: Path) -> None:

@@ -19,6 +19,7 @@ import corpora
 import numpy as np
 from peers import PEERS
 
+WIDTHS = (12, 24, 10, 18, 9)
 HELD_OUT = {"ap": 450, "bbc": 600, "dblp": 10_000, "demo": 2000}
 
 
@@ -90,17 +91,16 @@ def report(
 ) -> None:
     """A table: score, difference to bigtopic with its paired error, seconds, share of their time, mean NPMI."""
     ours = np.asarray(scores["bigtopic"])
-    print(
-        f"{'':16s}{'nats/token':>12s}{'bigtopic is better by':>26s}{'seconds':>10s}{'our share of it':>18s}"
-    )
+    heads = ["nats/token", "bigtopic is better by", "seconds", "our share of it", "NPMI"]
+    print(" " * 16 + "".join(head.rjust(width) for head, width in zip(heads, WIDTHS, strict=True)))
     for label, values in scores.items():
         difference = ours - np.asarray(values)
         error = difference.std(ddof=1) / np.sqrt(len(difference)) if len(difference) > 1 else float("nan")
-        row = f"{label:16s}{np.mean(values):12.4f}{difference.mean():16.4f} ± {error:.4f}"
+        cells = [f"{np.mean(values):.4f}", f"{difference.mean():.4f} ± {error:.4f}"]
         if label in seconds:
             share = np.median(seconds["bigtopic"]) / np.median(seconds[label])
-            row += f"{np.median(seconds[label]):12.2f}{share:11.4f} = 1/{1 / share:.0f}"
-        print(row, flush=True)
+            cells += [f"{np.median(seconds[label]):.2f}", f"1/{1 / share:.0f}", f"{np.mean(npmi[label]):.3f}"]
+        print(label.ljust(16) + "".join(c.rjust(w) for c, w in zip(cells, WIDTHS, strict=False)), flush=True)
 
 
 if __name__ == "__main__":

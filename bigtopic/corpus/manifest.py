@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from bigtopic.corpus.schema import FORMAT, FORMAT_VERSION, MANIFEST
-from bigtopic.corpus.storage import Place, zarr_store
-from bigtopic.errors import CorpusVersionError
+from bigtopic.corpus.storage import Place
+from bigtopic.errors import CorpusDamaged, CorpusVersionError
 
-__all__ = ["Manifest", "NameList", "PartRecord", "read_manifest", "write_manifest"]
+__all__ = ["Manifest", "NameList", "PartRecord", "Unfinished", "read_manifest", "write_manifest"]
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,10 @@ class Manifest:
         return cls(**known)
 
 
+class Unfinished(CorpusVersionError):
+    """There is only what an ingest that has not ended, or was killed, has written."""
+
+
 def read_manifest(root: Place) -> Manifest:
     """The manifest of the corpus at `root`.
 
@@ -90,32 +94,46 @@ def read_manifest(root: Place) -> Manifest:
     ------
     CorpusVersionError
         When there is no corpus, or one of a newer format.
+    CorpusDamaged
+        When the manifest cannot be understood.
     """
-    try:
-        document = json.loads((root / "zarr.json").read())
-    except FileNotFoundError as error:
-        raise CorpusVersionError(
-            f"there is no corpus at {root.url}; make one with bigtopic.ingest(source, {root.url!r})"
-        ) from error
-    except (ValueError, NotADirectoryError) as error:
-        raise CorpusVersionError(f"{root.url} is not a bigtopic corpus: its zarr.json is not JSON") from error
-    values = document.get("attributes", {}).get(MANIFEST)
+    values = _attributes(root).get(MANIFEST)
     if not isinstance(values, dict) or values.get("format") != FORMAT:
-        raise CorpusVersionError(
-            f"{root.url} is a Zarr group but not a finished bigtopic corpus; give another path, or ingest into it again"
-        )
+        raise CorpusVersionError(f"{root.url} is a Zarr group but not a bigtopic corpus; give another path")
     if values.get("version", 0) > FORMAT_VERSION:
         raise CorpusVersionError(
             f"{root.url} has format version {values['version']}, but this version of bigtopic reads up to "
             f"{FORMAT_VERSION}; upgrade bigtopic"
         )
-    return Manifest.from_dict(values)
+    try:
+        return Manifest.from_dict(values)
+    except (KeyError, TypeError) as error:
+        raise CorpusDamaged(
+            f"the manifest in {root.url}/zarr.json is incomplete ({error!r}); restore it from a copy, or remove the "
+            "folder and ingest the source again"
+        ) from error
+
+
+def _attributes(root: Place) -> dict[str, Any]:
+    try:
+        attributes = json.loads((root / "zarr.json").read())["attributes"]
+    except FileNotFoundError as error:
+        raise CorpusVersionError(
+            f"there is no corpus at {root.url}; make one with bigtopic.ingest(source, {root.url!r})"
+        ) from error
+    except (ValueError, KeyError, TypeError, NotADirectoryError) as error:
+        raise CorpusDamaged(
+            f"{root.url}/zarr.json is not that of a corpus: it is not JSON, or has no attributes; restore it from a "
+            "copy, or remove the folder and ingest the source again"
+        ) from error
+    if attributes == {}:
+        raise Unfinished(
+            f"{root.url} is not a finished corpus: an ingest is at work or was killed; ingest into it again"
+        )
+    return attributes
 
 
 def write_manifest(root: Place, manifest: Manifest) -> None:
     """Replace the manifest, in one write, and make it durable: this is the commit."""
-    import zarr
-
-    group = zarr.open_group(zarr_store(root), mode="a", use_consolidated=False)
-    group.update_attributes({MANIFEST: manifest.to_dict()})
-    (root / "zarr.json").sync()
+    group = {"zarr_format": 3, "node_type": "group", "attributes": {MANIFEST: manifest.to_dict()}}
+    (root / "zarr.json").replace(json.dumps(group, indent=1).encode())

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import fsspec
 
@@ -73,6 +74,17 @@ class Place:
         filesystem, path = self._opened
         filesystem.makedirs(filesystem._parent(path), exist_ok=True)
         filesystem.pipe_file(path, data)
+
+    def replace(self, data: bytes) -> None:
+        """Create or replace this file at once and durably: a reader sees the old bytes or the new ones."""
+        if not self.local:
+            return self.write(data)  # object stores replace whole objects
+        draft = f"{self.url}.{uuid4().hex}.partial"
+        with Path(draft).open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(draft).replace(self.url)
 
     def exists(self) -> bool:
         filesystem, path = self._opened

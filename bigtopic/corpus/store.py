@@ -72,12 +72,21 @@ class Corpus:
     @cached_property
     def nnz(self) -> int:
         """Entries: distinct words of each document, summed."""
+        if self._fewer_words:
+            return int(self.vocabulary.counted[0].sum())
         return sum(part.nnz for part in self.parts)
 
     @cached_property
     def n_tokens(self) -> float:
         """Tokens: the sum of all counts."""
+        if self._fewer_words:
+            return float(self.vocabulary.counted[1].sum())
         return float(sum(part.n_tokens for part in self.parts))
+
+    @property
+    def _fewer_words(self) -> bool:
+        """Whether words were filtered and then counted: parts would have to read everything to know their figures."""
+        return self.counted and any(isinstance(p, PartView) and p.word_map is not None for p in self.parts)
 
     @property
     def n_bytes(self) -> int:

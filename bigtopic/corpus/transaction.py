@@ -14,10 +14,10 @@ from types import TracebackType
 from uuid import uuid4
 
 from bigtopic.corpus.lock import WriterLock
-from bigtopic.corpus.manifest import Manifest, read_manifest, write_manifest
+from bigtopic.corpus.manifest import Manifest, Unfinished, read_manifest, write_manifest
 from bigtopic.corpus.schema import LOCK
 from bigtopic.corpus.storage import Place
-from bigtopic.errors import CorpusExists, CorpusVersionError
+from bigtopic.errors import CorpusExists
 
 __all__ = ["Transaction", "current_manifest"]
 
@@ -33,15 +33,14 @@ def current_manifest(root: Place) -> Manifest | None:
     CorpusExists
         When something else is there.
     CorpusVersionError
-        When a corpus of a newer format is there.
+        When a corpus of a newer format is there, or another Zarr group.
+    CorpusDamaged
+        When the manifest cannot be understood.
     """
     names = root.names()
     if "zarr.json" in names:
-        try:
+        with suppress(Unfinished):
             return read_manifest(root)
-        except CorpusVersionError as error:
-            if "newer" in str(error) or not _only_ours(names):
-                raise
     if not _only_ours(names) or (not names and root.exists() and not _is_folder(root)):
         raise CorpusExists(
             f"{root.url} exists and is not a bigtopic corpus; nothing was written: give another path"

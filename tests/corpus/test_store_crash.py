@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bigtopic.corpus import manifest, storage, writer
+from bigtopic.corpus import storage, writer
 from bigtopic.corpus.schema import LOCK
 from bigtopic.corpus.storage import Place
 from bigtopic.corpus.store import open_corpus
@@ -47,7 +47,7 @@ class Mortal:
 @pytest.fixture
 def mortal(monkeypatch):
     """Make writers of this process mortal; returns a function that sets the number of writes they may do."""
-    real = {name: getattr(Place, name) for name in ("write", "remove")}
+    real = {name: getattr(Place, name) for name in ("write", "replace", "remove")}
     real_unlink, real_store = os.unlink, storage.zarr_store
 
     def install(last):
@@ -74,8 +74,7 @@ def mortal(monkeypatch):
                 raise Killed
             return real_unlink(path, *arguments, **options)
 
-        for module in (manifest, writer):
-            monkeypatch.setattr(module, "zarr_store", lambda place: MortalStore(real_store(place)))
+        monkeypatch.setattr(writer, "zarr_store", lambda place: MortalStore(real_store(place)))
         for name in real:
             monkeypatch.setattr(Place, name, mortal_place(name))
         monkeypatch.setattr(os, "unlink", unlink)
@@ -170,7 +169,7 @@ def test_killed_at_every_write(action, quick_path, mortal):
 
 KILLED_PROCESS = """
 import os, sys
-from bigtopic.corpus import manifest, writer, storage
+from bigtopic.corpus import storage, writer
 from bigtopic.runtime.ingest import ingest
 from zarr.storage import WrapperStore
 count = 0
@@ -182,7 +181,7 @@ class Mortal(WrapperStore):
             os._exit(9)
         await self._store.set(key, value)
 real = storage.zarr_store
-manifest.zarr_store = writer.zarr_store = lambda place: Mortal(real(place))
+writer.zarr_store = lambda place: Mortal(real(place))
 ingest(["a bird sang", "the dog sang"], sys.argv[1], overwrite=True, n_threads=2)
 """
 

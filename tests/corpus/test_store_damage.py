@@ -29,8 +29,8 @@ def original(tmp_path_factory):
 
 
 @pytest.fixture
-def store(original, tmp_path):
-    return Path(shutil.copytree(original, tmp_path / "corpus.zarr"))
+def store(original, tmp_path_factory):
+    return Path(shutil.copytree(original, tmp_path_factory.mktemp("copy") / "corpus.zarr"))
 
 
 ARRAYS = [
@@ -163,14 +163,23 @@ def test_newer_format(store):
     assert (store / "parts/00000000").exists()
 
 
+def test_incomplete_manifest(store):
+    edit_manifest(store, parts=[{"path": "parts/00000000"}])
+    for action in (lambda: open_corpus(store), lambda: ingest(["a b"], store, overwrite=True)):
+        with pytest.raises(CorpusDamaged, match=r"manifest in .* incomplete"):
+            action()
+    assert (store / "parts/00000000").exists()
+
+
 def test_no_corpus(tmp_path):
     with pytest.raises(CorpusVersionError, match=r"no corpus at .*bigtopic\.ingest"):
         open_corpus(tmp_path / "nothing.zarr")
     (tmp_path / "zarr.json").write_text("{")
-    with pytest.raises(CorpusVersionError, match="not JSON"):
-        open_corpus(tmp_path)
+    for action in (lambda: open_corpus(tmp_path), lambda: ingest(["a b"], tmp_path, overwrite=True)):
+        with pytest.raises(CorpusDamaged, match="not JSON"):
+            action()
     (tmp_path / "zarr.json").write_text('{"node_type": "group", "attributes": {}}')
-    with pytest.raises(CorpusVersionError, match="not a finished"):
+    with pytest.raises(CorpusVersionError, match="not a finished corpus"):
         open_corpus(tmp_path)
 
 

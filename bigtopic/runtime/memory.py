@@ -9,7 +9,7 @@ from bigtopic.runtime.params import Params, padded
 from bigtopic.runtime.slices import UNIT_ENTRIES
 from bigtopic.runtime.threads import Run
 
-__all__ = ["available_bytes", "check_memory", "estimate_bytes"]
+__all__ = ["check_memory", "check_params", "estimate_bytes"]
 
 
 def estimate_bytes(run: Run, params: Params, n_threads: int) -> int:
@@ -24,29 +24,42 @@ def estimate_bytes(run: Run, params: Params, n_threads: int) -> int:
     return int((n_threads + 2) * per_slice + sums + 4 * UNIT_ENTRIES * 8 + params.nbytes)
 
 
-def available_bytes() -> int | None:
-    """Memory that could be used now, or None where the system does not say."""
-    try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError, AttributeError):
-        return None
-
-
 def check_memory(run: Run, params: Params, n_threads: int) -> None:
-    """Refuse a run that cannot fit, naming the setting that would make it fit.
+    """Refuse a run that cannot fit, naming the settings that would make it fit.
 
     Raises
     ------
     SettingError
-        When the estimate is larger than all memory that is free or can be freed.
+        When the estimate is larger than the machine's memory.
     """
-    need, have = estimate_bytes(run, params, n_threads) - params.nbytes, _total_bytes()
-    if have is None or need < have:
-        return
-    raise SettingError(
-        f"this run needs about {need / 1e9:.1f} GB beside its params, the machine has {have / 1e9:.1f} GB; choose a "
-        f"smaller batch_size (now {run.plan.batch_size}) or fewer topics (now {run.work.hyper.n_components})"
+    _refuse_beyond(
+        estimate_bytes(run, params, n_threads),
+        f"choose a smaller batch_size (now {run.plan.batch_size}) or fewer topics "
+        f"(now {run.work.hyper.n_components})",
     )
+
+
+def check_params(n_rows: int, n_components: int, itemsize: int = 4) -> None:
+    """Refuse params that cannot fit, before they are made.
+
+    Raises
+    ------
+    SettingError
+        When one array of (n_rows, n_components) is larger than the machine's memory.
+    """
+    _refuse_beyond(
+        n_rows * padded(n_components) * itemsize,
+        f"choose fewer topics (now {n_components}) or a smaller vocabulary (now {n_rows} words; see min_df and "
+        "max_features of ingest, and Corpus.filter_vocabulary)",
+    )
+
+
+def _refuse_beyond(need: int, remedy: str) -> None:
+    have = _total_bytes()
+    if have is not None and need >= have:
+        raise SettingError(
+            f"this model needs about {need / 1e9:.1f} GB, the machine has {have / 1e9:.1f} GB; {remedy}"
+        )
 
 
 def _total_bytes() -> int | None:

@@ -11,6 +11,7 @@ import numpy as np
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import SettingError, VocabularyMismatch
 from bigtopic.methods import Method
+from bigtopic.runtime.memory import check_params
 from bigtopic.runtime.params import LazyArray, Params
 from bigtopic.runtime.rounds import Cursor
 from bigtopic.runtime.views import mean_rows
@@ -144,12 +145,14 @@ def new_model(
     for number, (name, spec) in enumerate(method.model.arrays.items()):
         default = getattr(method, spec.prior) if spec.prior and hasattr(method, spec.prior) else None
         prior = _array_prior(spec.prior, given.get(spec.prior or ""), default, sizes[spec.axis], n_components)
+        dtype = getattr(method.schemes.get(name), "dtype", "float32")
+        check_params(sizes[spec.axis], n_components, np.dtype(dtype).itemsize)
         array = LazyArray.zeros(
             sizes[spec.axis],
             n_components,
             axis=spec.axis,
             prior=prior,
-            dtype=getattr(method.schemes.get(name), "dtype", "float32"),
+            dtype=dtype,
             normalised_over=spec.normalised_over,
         )
         distribution, share = method.init.get(name, ("uniform", None))

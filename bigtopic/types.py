@@ -250,7 +250,10 @@ class MutableArray(Protocol):
 
 @runtime_checkable
 class Scheme(Protocol):
-    """How statistics move one array. One file in `schemes/` per rule; a frozen dataclass of its settings."""
+    """How statistics move one array. One file in `schemes/` per rule; a frozen dataclass of its settings.
+
+    A class attribute `dtype` asks for an array of another type than "float32".
+    """
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
         """Move `array` by one update."""

@@ -9,6 +9,7 @@ Doan (2017), equation 27 (the prior enters once).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from bigtopic.types import AxisStats, MutableArray, RoundInfo
 
@@ -17,7 +18,12 @@ __all__ = ["SCHEME", "Add"]
 
 @dataclass(frozen=True)
 class Add:
-    """Every token counts once, whenever it came."""
+    """Every token counts once, whenever it came.
+
+    The sums only grow, and single-precision ones would stop growing at 2**24: hence the double-precision array.
+    """
+
+    dtype: ClassVar[str] = "float64"
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
         """Costs the rows of `stats`."""

@@ -20,7 +20,7 @@ _TEST_SHARE = 0.1
     "--topics",
     "n_components",
     type=click.IntRange(1),
-    default=40,
+    default=30,
     show_default=True,
     help="Number of topics.",
 )

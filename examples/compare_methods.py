@@ -1,0 +1,46 @@
+"""Every learning method on the same documents: held-out score, paired difference to the default, and time.
+
+    python examples/compare_methods.py [package ...]
+
+The documents are the documentation strings of some packages of this machine (by default of the standard library).
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import bigtopic as bt
+
+PACKAGES = ["asyncio", "email", "http", "logging", "unittest", "xml"]
+N_TOPICS = 15
+
+
+def main(packages: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = bt.ingest(
+            bt.datasets.docstrings(packages), Path(folder) / "corpus.zarr", stop_words="english", min_df=3
+        )
+        train, test = corpus.split(test_size=0.2, seed=0)
+        print(f"{len(train):,} documents to learn from, {len(test):,} held out, {corpus.n_words:,} words\n")
+        default = bt.evaluate.log_predictive(bt.LDA(N_TOPICS, random_state=0).fit(train), test)
+
+        print(f"{'method':<14} {'nats per token':>15} {'to the default':>20} {'seconds':>9}")
+        for row in bt.methods():
+            # The papers' minibatches of 5000 documents are more than this corpus has.
+            small = {} if row["batch_size"] == "all" else {"batch_size": 64, "max_iter": 5}
+            begun = time.perf_counter()
+            model = bt.LDA(N_TOPICS, method=row["method"], random_state=0, **small).fit(train)
+            seconds = time.perf_counter() - begun
+            score = bt.evaluate.log_predictive(model, test)
+            difference, error = score.minus(default)
+            print(
+                f"{row['method']:<14} {score.value:15.3f} {difference:+12.3f} ± {error:.3f} {seconds:10.2f}"
+            )
+        print(f"{'(no topics)':<14} {default.unigram:15.3f}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:] or PACKAGES)

@@ -1,0 +1,37 @@
+"""The examples run."""
+
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SCRIPTS = sorted(EXAMPLES.glob("*.py"))
+NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
+
+
+def test_there_are_examples():
+    assert SCRIPTS and NOTEBOOKS
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
+def test_script_runs(script, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [script.name, "logging", "json"])
+    runpy.run_path(str(script), run_name="__main__")
+    assert "online-cvb0" in capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings("default")  # those of Jupyter; the notebook's own go to its kernel
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.name)
+def test_notebook_runs(notebook, tmp_path):
+    import nbformat
+    from nbclient import NotebookClient
+
+    book = nbformat.read(notebook, as_version=4)
+    assert not any(cell.get("outputs") for cell in book.cells), "commit notebooks without their outputs"
+    NotebookClient(book, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    assert any(
+        output.get("data", {}).get("image/png") for cell in book.cells for output in cell.get("outputs", ())
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,7 +19,8 @@ from bigtopic.types import Block
 
 __all__ = ["StoredNames", "StoredPart", "read_any", "stored_names"]
 
-_OPEN_PARTS = 4  # parts a process keeps open: each holds 16 bytes a document and a few decoded chunks
+# Parts a process keeps open, each with 16 bytes a document and a few decoded chunks: one for every thread that reads.
+_OPEN_PARTS = max(4, (os.cpu_count() or 1) + 2)
 
 
 @dataclass(frozen=True)

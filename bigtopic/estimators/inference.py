@@ -1,0 +1,165 @@
+"""Topics of documents under a fitted model, and how well it predicts them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from bigtopic.errors import BigtopicWarning, VocabularyMismatch
+from bigtopic.estimators import output, starts
+from bigtopic.estimators.inputs import as_corpus, in_source_order
+from bigtopic.estimators.reading import FittedTopics
+from bigtopic.runtime import cluster
+from bigtopic.runtime.infer import Inferred, infer, unknown_share
+from bigtopic.runtime.progress import Progress
+
+__all__ = ["TopicInference"]
+
+
+class TopicInference(FittedTopics):
+    """Inference with the training kernel, streamed, on the estimator's threads or client."""
+
+    client: Any
+    n_threads: int | None
+    progress: bool | None
+
+    def transform(self, X: Any, *, order: str = "source", sparse: bool = False, **sparsity: Any) -> Any:
+        """Topics of documents: float32 (n_docs, n_components), rows sum to 1, in the caller's order.
+
+        Parameters
+        ----------
+        X : corpus, its path, a matrix, or texts (split as the model's own corpus was)
+        order : of a stored corpus, "source" or "stored"
+        sparse : a scipy CSR matrix instead, of entries chosen by `min_probability` (default 0.01) and `top_k`
+
+        Raises
+        ------
+        VocabularyMismatch
+            When the model does not know most of the tokens, or a matrix has another width.
+        """
+        corpus = self._known_corpus(X)
+        rows, topics = [], []
+        for piece in self._infer(corpus, "inferring"):
+            rows.append(piece.rows)
+            topics.append(piece.doc_topics)
+        if not rows:
+            return np.zeros((0, self.n_components), np.float32)
+        result = np.concatenate(topics)
+        if order == "source":
+            result = result[in_source_order(np.concatenate(rows))]
+        if not sparse:
+            return result
+        from scipy.sparse import csr_matrix
+
+        settings = {"min_probability": 0.01, "top_k": None, **sparsity}
+        indptr, indices, data = output.sparse_topics(result, **settings)
+        return csr_matrix((data, indices, indptr), shape=result.shape)
+
+    def transform_to(
+        self,
+        X: Any,
+        url: Any,
+        *,
+        min_probability: float = 0.01,
+        top_k: int | None = None,
+        overwrite: bool = False,
+    ) -> str:
+        """Write the topics of documents as they are computed: an AnnData store in Zarr, X sparse, in stored order.
+
+        `obs` has the document ids and source rows. Entries below `min_probability`, or beyond the `top_k` largest of a
+        document, are left out; the largest always stays. Returns the path.
+
+        Raises
+        ------
+        CorpusExists
+            When the place is taken and `overwrite` is false.
+        """
+        corpus = self._known_corpus(X)
+        return output.write_topics(
+            self._infer(corpus, "inferring"),
+            corpus,
+            url,
+            self._fitted().n_components,
+            min_probability=min_probability,
+            top_k=top_k,
+            overwrite=overwrite,
+        )
+
+    def representative_documents(
+        self, X: Any, n: int = 3, min_tokens: float = 10
+    ) -> list[list[tuple[str, float]]]:
+        """For each topic the documents it takes the largest share of: [(document id, share), ...].
+
+        Documents with fewer than `min_tokens` tokens are passed over. One streaming pass.
+        """
+        corpus = self._known_corpus(X)
+        best = starts.Largest(self._fitted().n_components, n)
+        position = 0
+        for piece in self._infer(corpus, "inferring"):
+            long_enough = piece.n_tokens >= min_tokens
+            positions = position + np.flatnonzero(long_enough)
+            best.add(positions, piece.doc_topics[long_enough])
+            position += len(piece.rows)
+        return [[(str(corpus[int(p)].id), share) for p, share in topic] for topic in best.result()]
+
+    def pyldavis_input(self, X: Any) -> dict[str, Any]:
+        """Arguments of `pyLDAvis.prepare(**..., sort_topics=False, start_index=0)`, without a corpus in memory.
+
+        pyLDAvis uses documents only through the topics' shares: one "document" per topic gives the same picture.
+        """
+        from bigtopic.evaluation import prevalence
+
+        corpus = self._known_corpus(X)
+        shares = prevalence(self, corpus, client=self._client(), n_threads=self.n_threads).share
+        frequency = corpus.recounted().vocabulary.frequency
+        mapping = self._fitted().word_map(corpus.vocabulary)
+        counts = np.zeros(len(self.vocabulary_))
+        known = np.arange(len(counts)) if mapping is None else mapping
+        counts[known[known >= 0]] = frequency[known >= 0]
+        used = counts > 0
+        topics = self.get_topics()[:, used].astype(np.float64)
+        return {
+            "topic_term_dists": topics / topics.sum(axis=1, keepdims=True),
+            "doc_topic_dists": np.eye(len(shares)),
+            "doc_lengths": shares * counts.sum(),
+            "vocab": [w for w, u in zip(self.vocabulary_, used, strict=True) if u],
+            "term_frequency": counts[used],
+        }
+
+    def _infer(self, corpus: Any, description: str) -> Iterator[Inferred]:
+        with Progress(description, corpus.n_docs, " docs", self.progress) as bar:
+            for piece in infer(self._fitted(), corpus, client=self._client(), n_threads=self.n_threads):
+                bar.update(len(piece.rows))
+                yield piece
+
+    def _known_corpus(self, X: Any) -> Any:
+        model = self._fitted()
+        corpus = as_corpus(X, shuffle=False, text=model.text)
+        share = unknown_share(model, corpus)
+        if share > 0.5:
+            raise VocabularyMismatch(
+                f"the model does not know {share:.0%} of the tokens; give documents in the language and with the "
+                "tokeniser settings it was trained with"
+            )
+        if share > 0.2:
+            warnings.warn(
+                f"{share:.0%} of the tokens are unknown to the model and left out", BigtopicWarning, 3
+            )
+        return corpus
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Held-out nats per token by document completion (`bigtopic.evaluate.log_predictive`); higher is better."""
+        from bigtopic.evaluation import log_predictive
+
+        corpus = as_corpus(X, shuffle=False, text=self._fitted().text)
+        return log_predictive(self, corpus, client=self._client(), n_threads=self.n_threads).value
+
+    def perplexity(self, X: Any) -> float:
+        """exp(-score(X)); lower is better."""
+        return float(np.exp(-self.score(X)))
+
+    def _client(self) -> Any:
+        return cluster.resolve_client(self.client)

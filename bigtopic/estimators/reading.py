@@ -1,0 +1,129 @@
+"""Reading a fitted model: topics as words, tables and arrays, by the names users of other libraries know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.errors import NotFitted, SettingError, require
+from bigtopic.estimators.base import Estimator
+from bigtopic.runtime.model import TopicModel, TopicSource
+
+__all__ = ["FittedTopics"]
+
+
+class FittedTopics(Estimator):
+    """What an estimator with topics over words can be asked once it is fitted; the model is in `_model`."""
+
+    _model: TopicModel | None = None
+
+    def topics(self, n: int = 10) -> list[list[tuple[str, float]]]:
+        """The most probable words of each topic: [[(word, probability), ...], ...]."""
+        from bigtopic.evaluation.source import top_words
+
+        ids, probabilities = top_words(self.topic_source(), min(n, len(self.vocabulary_)))
+        return [
+            [(self.vocabulary_[int(i)], float(p)) for i, p in zip(row, values, strict=True)]
+            for row, values in zip(ids, probabilities, strict=True)
+        ]
+
+    def topics_frame(self, n: int = 10) -> Any:
+        """The same as a pandas DataFrame with columns topic, rank, word, probability.
+
+        Raises
+        ------
+        MissingExtra
+            Without pandas.
+        """
+        rows = [
+            (k, rank, w, p) for k, topic in enumerate(self.topics(n)) for rank, (w, p) in enumerate(topic)
+        ]
+        return require("pandas", "pandas").DataFrame(rows, columns=["topic", "rank", "word", "probability"])
+
+    def show_topic(self, topic: int, topn: int = 10) -> list[tuple[str, float]]:
+        """The most probable words of one topic: [(word, probability), ...]."""
+        if not 0 <= topic < self._fitted().n_components:
+            raise SettingError(f"topic={topic}: there are topics 0 .. {self._fitted().n_components - 1}")
+        return self.topics(topn)[topic]
+
+    def show_topics(self, topn: int = 10) -> list[tuple[int, str]]:
+        """The topics as text: [(topic, "word word ..."), ...]."""
+        return [(k, " ".join(word for word, _ in topic)) for k, topic in enumerate(self.topics(topn))]
+
+    def get_topics(self) -> np.ndarray:
+        """Topic-word probabilities, float32 (n_components, n_words); rows sum to 1."""
+        return np.ascontiguousarray(self.topic_source().gather(None).T)
+
+    def topic_source(self) -> TopicSource:
+        """The topics by rows, for evaluations."""
+        return self._fitted().topic_source()
+
+    @property
+    def components_(self) -> np.ndarray:
+        weights = self._fitted().topic_words.gather(None)[:, : self._fitted().n_components]
+        return np.ascontiguousarray(weights.T)
+
+    @property
+    def exp_dirichlet_component_(self) -> np.ndarray:
+        from scipy.special import psi
+
+        weights = self.components_.astype(np.float64)
+        return np.exp(psi(weights) - psi(weights.sum(axis=1, keepdims=True)))
+
+    @property
+    def vocabulary_(self) -> Vocabulary:
+        return self._fitted().vocabulary
+
+    @property
+    def history_(self) -> list[dict[str, Any]]:
+        return self._fitted().history
+
+    @property
+    def doc_topic_prior_(self) -> np.ndarray:
+        return self._fitted().doc_topic_prior
+
+    @property
+    def topic_word_prior_(self) -> Any:
+        prior = self._fitted().topic_words.prior
+        return float(prior[0, 0]) if prior.size == 1 else prior.T
+
+    @property
+    def n_features_in_(self) -> int:
+        return len(self.vocabulary_)
+
+    @property
+    def n_batch_iter_(self) -> int:
+        return self._fitted().cursor.step
+
+    @property
+    def random_state_(self) -> int:
+        return self._fitted().seed
+
+    def get_feature_names_out(self, input_features: Iterable[str] | None = None) -> np.ndarray:
+        """Names of the columns of `transform`: lda0, lda1, ..."""
+        prefix = type(self).__name__.lower()
+        return np.asarray([f"{prefix}{k}" for k in range(self._fitted().n_components)], dtype=object)
+
+    def _fitted(self) -> TopicModel:
+        if not self._is_fitted():
+            raise NotFitted(f"this {type(self).__name__} has no topics yet; call fit first")
+        return self._model
+
+    def _is_fitted(self) -> bool:
+        return getattr(self, "_model", None) is not None
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._is_fitted()
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        if not self._is_fitted():
+            return f"<pre>{escape(repr(self))}</pre>"
+        rows = "".join(
+            f"<tr><td>{k}</td><td>{escape(words)}</td></tr>" for k, words in self.show_topics(8)[:100]
+        )
+        return f"<pre>{escape(repr(self))}</pre><table><tr><th>topic</th><th>words</th></tr>{rows}</table>"

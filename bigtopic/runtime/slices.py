@@ -160,7 +160,7 @@ def make_docs(
     Parameters
     ----------
     block : documents with corpus ids
-    n_words, n_authors : sizes of the corpus' axes
+    n_words, n_authors : sizes of the corpus' axes; authors may be more than said
     id_map : int32, corpus id to the params' id, -1 for words the params do not know (their entries are dropped)
     """
     indptr, words, counts, ids = _compact(block.indptr, block.words, block.counts, n_words, id_map)
@@ -168,6 +168,7 @@ def make_docs(
     if block.author_indptr is None or block.authors is None:
         return Docs(indptr, words, counts, block.rows, len(ids)), axes
     ones = np.ones(len(block.authors), np.float32)
+    n_authors = max(n_authors, int(block.authors.max(initial=-1)) + 1)
     author_indptr, authors, _, author_ids = _compact(
         block.author_indptr, block.authors, ones, n_authors, None
     )

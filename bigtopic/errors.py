@@ -1,5 +1,7 @@
 """Exceptions a user can meet: each says what was found, where, and what to do about it."""
 
+from typing import Any
+
 __all__ = [
     "BigtopicError",
     "BigtopicWarning",
@@ -65,7 +67,7 @@ class BigtopicWarning(UserWarning):
     """Something a user should know that does not stop the work."""
 
 
-def require(module: str, extra: str):
+def require(module: str, extra: str) -> Any:
     """Import an optional module, or say which extra provides it.
 
     Raises

@@ -129,7 +129,6 @@ class Method:
 
 
 SMALLEST_BATCH = 64
-_PAPER_STEP = {"learning_decay": 0.9, "learning_offset": 1.0}
 _OPE = "Than & Doan, Guaranteed inference in topic models"
 _GAMMA = {TOPIC_WORDS: ("gamma", None)}
 _UNIFORM = {TOPIC_WORDS: ("uniform", None)}
@@ -154,7 +153,7 @@ _TABLE = (
     Method(
         "online-vb",
         "vb",
-        {TOPIC_WORDS: Interpolate(**_PAPER_STEP)},
+        {TOPIC_WORDS: Interpolate(learning_decay=0.9, learning_offset=1.0)},
         batch_size=5000,
         init=_GAMMA,
         options={"max_doc_update_iter": 50, **_CLOSE},
@@ -174,7 +173,7 @@ _TABLE = (
     Method(
         "ml-ope",
         "ope",
-        {TOPIC_WORDS: InterpolateNormalised(**_PAPER_STEP)},
+        {TOPIC_WORDS: InterpolateNormalised(learning_decay=0.9, learning_offset=1.0)},
         batch_size=5000,
         topic_word_prior=0.0,
         init=_UNIFORM,
@@ -185,7 +184,7 @@ _TABLE = (
     Method(
         "online-ope",
         "ope",
-        {TOPIC_WORDS: Interpolate(**_PAPER_STEP)},
+        {TOPIC_WORDS: Interpolate(learning_decay=0.9, learning_offset=1.0)},
         batch_size=5000,
         init=_UNIFORM,
         options={"statistic": "phi"},

@@ -55,7 +55,7 @@ def resolve_stop_words(stop_words: str | Iterable[str] | None) -> tuple[str, ...
         When a string is neither "english" nor the path of a file.
     """
     if stop_words is None or stop_words == "english":
-        return stop_words  # type: ignore[return-value]
+        return stop_words
     if isinstance(stop_words, (str, Path)):
         stop_words = _read(Path(stop_words))
     words = tuple(sorted(set(stop_words)))

@@ -22,6 +22,7 @@ __all__ = ["TopicInference"]
 class TopicInference(FittedTopics):
     """Inference with the training kernel, streamed, on the estimator's threads or client."""
 
+    n_components: int
     client: Any
     n_threads: int | None
     progress: bool | None
@@ -155,7 +156,7 @@ class TopicInference(FittedTopics):
         from bigtopic.evaluation import log_predictive
 
         corpus = as_corpus(X, shuffle=False, text=self._fitted().text)
-        return log_predictive(self, corpus, client=self._client(), n_threads=self.n_threads).value
+        return log_predictive(self, corpus, client=self._client() or False, n_threads=self.n_threads).value
 
     def perplexity(self, X: Any) -> float:
         """exp(-score(X)); lower is better."""

@@ -108,12 +108,12 @@ class FittedTopics(Estimator):
         return np.asarray([f"{prefix}{k}" for k in range(self._fitted().n_components)], dtype=object)
 
     def _fitted(self) -> TopicModel:
-        if not self._is_fitted():
+        if self._model is None:
             raise NotFitted(f"this {type(self).__name__} has no topics yet; call fit first")
         return self._model
 
     def _is_fitted(self) -> bool:
-        return getattr(self, "_model", None) is not None
+        return self._model is not None
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._is_fitted()

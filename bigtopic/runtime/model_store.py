@@ -159,7 +159,15 @@ def _rebuild(group: Any, description: dict[str, Any]) -> TopicModel:
     arrays = {}
     for name, about in description["arrays"].items():
         parts = {part: _get(group, f"{name}/{part}") for part in ("raw", "scale", "prior", "sums")}
-        arrays[name] = LazyArray(**parts, **about)
+        arrays[name] = LazyArray(
+            parts["raw"],
+            parts["scale"],
+            parts["prior"],
+            about["n_components"],
+            about["axis"],
+            about["normalised_over"],
+            parts["sums"],
+        )
     words = None
     if description["named"]:
         data = _get(group, "words").tobytes().decode()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from bigtopic import kernels
 from bigtopic.errors import SettingError
 from bigtopic.types import Docs, Kernel, View

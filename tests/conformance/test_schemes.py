@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from bigtopic import schemes
 from bigtopic.errors import SettingError
 from bigtopic.types import AxisStats, Scheme

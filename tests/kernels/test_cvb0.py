@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from bigtopic import kernels
 from bigtopic.types import Docs
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bigtopic.kernels import _math
 from numba import njit
 from scipy import special
+
+from bigtopic.kernels import _math
 
 POSITIVE = np.geomspace(1e-3, 1e6, 5000)
 

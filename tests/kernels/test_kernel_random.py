@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from bigtopic.kernels import _random
 from scipy import stats
+
+from bigtopic.kernels import _random
 
 ROWS = np.arange(1000)
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.special import gammaln
+
 from bigtopic import kernels
 from bigtopic.types import Docs, View
-from scipy.special import gammaln
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

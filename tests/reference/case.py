@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
 __all__ = ["documents", "hyper", "infer", "localised", "padded", "reference", "topics", "view"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from bigtopic.types import AxisStats, RoundInfo
 
 __all__ = ["N_COLUMNS", "N_COMPONENTS", "N_ROWS", "DenseArray", "info", "random_array", "random_stats"]

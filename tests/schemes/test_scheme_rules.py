@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from bigtopic import schemes
 from bigtopic.errors import SettingError
 from bigtopic.schemes.schedule import robbins_monro

@@ -13,14 +13,14 @@ _HOME = {
     "Corpus": "bigtopic.corpus.store",
     "Method": "bigtopic.methods",
     "append": "bigtopic.runtime.ingest",
+    "compact": "bigtopic.runtime.ingest",
     "from_matrix": "bigtopic.corpus.memory",
     "ingest": "bigtopic.runtime.ingest",
     "load_model": "bigtopic.estimators.persistence",
-    "methods": "bigtopic.methods",
     "open_corpus": "bigtopic.corpus.store",
     "seed_prior": "bigtopic.estimators.priors",
 }
-_MODULES = ("datasets", "errors", "evaluate", "report")
+_MODULES = ("datasets", "errors", "evaluate", "methods", "report")
 
 __all__ = sorted([*_HOME, *_MODULES])
 

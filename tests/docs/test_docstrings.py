@@ -4,8 +4,9 @@ import doctest
 import pkgutil
 from importlib import import_module
 
-import bigtopic
 import pytest
+
+import bigtopic
 
 MODULES = sorted(module.name for module in pkgutil.walk_packages(bigtopic.__path__, "bigtopic."))
 

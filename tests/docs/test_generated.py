@@ -4,6 +4,7 @@ import runpy
 from pathlib import Path
 
 import pytest
+
 from bigtopic import methods
 
 ROOT = Path(__file__).parents[2]

@@ -1,0 +1,25 @@
+"""The README's shape: two commands for a fresh machine, and links that lead somewhere."""
+
+import os
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_there_are_two_commands_the_demonstration_and_the_tests():
+    first, second = re.findall(r"^```sh\n(.*?)\n```$", TEXT, re.MULTILINE | re.DOTALL)
+    assert first.endswith("bigtopic demo") and second.endswith("pytest")
+    assert "\n" not in first + second
+
+
+def test_links_and_pictures_are_there():
+    targets = re.findall(r"\]\(([^)#]+)\)", TEXT)
+    assert len(targets) > 10
+    missing = [target for target in targets if "://" not in target and not (ROOT / target).exists()]
+    assert not missing
+
+
+def test_what_ci_runs_is_executable():
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)

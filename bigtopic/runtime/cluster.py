@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -102,6 +103,16 @@ def _map_on_client(
     finally:
         for future in waiting:
             future.cancel()
+
+
+def send(client: Any, data: Any) -> Any:
+    """A future of `data` on some worker. A worker that just died may still be on the scheduler's list: then again."""
+    for seconds in (0.1, 0.5, 2.0):
+        try:
+            return client.scatter(data, hash=False)
+        except OSError:
+            time.sleep(seconds)
+    return client.scatter(data, hash=False)
 
 
 def threads_here() -> int:

@@ -95,7 +95,7 @@ class GraphExecutor:
     ) -> tuple[Params, list[RoundReport]]:
         """Some rounds on one worker. What is lost with a worker is sent again; the driver's params are untouched."""
         for attempt in range(ATTEMPTS):
-            sent = self._client.scatter(params, hash=False)
+            sent = cluster.send(self._client, params)
             future = self._client.submit(
                 _run_rounds,
                 self._context(),
@@ -130,9 +130,7 @@ class GraphExecutor:
     def map_reduce(self, rnd: Round, arrays: Mapping[str, LazyArray | Overlay], turn: Turn) -> Stats:
         """The statistics of a round at these arrays: a graph per window of slices, two windows in flight."""
         for attempt in range(ATTEMPTS):
-            shared: Any = (
-                sharing.publish(arrays) if self._one_host else self._client.scatter(arrays, hash=False)
-            )
+            shared: Any = sharing.publish(arrays) if self._one_host else cluster.send(self._client, arrays)
             try:
                 return self._reduce_windows(rnd, shared, turn)
             except LOST:
@@ -169,7 +167,7 @@ class GraphExecutor:
         if self._client is None:
             return self._run
         if self._run_future is None:
-            self._run_future = self._client.scatter(self._run, hash=False)
+            self._run_future = cluster.send(self._client, self._run)
         return self._run_future
 
     def _key(self, prefix: str) -> tuple[str, str]:

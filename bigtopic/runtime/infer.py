@@ -61,11 +61,11 @@ def infer(
     context: Any = _Context(corpus.parts, work)
     arrays: Any = model.params.arrays
     if client is not None:
-        context = client.scatter(context, hash=False)
+        context = cluster.send(client, context)
         if cluster.on_one_host(client):
             arrays = sharing.publish(arrays)
         else:
-            arrays = client.scatter(arrays, hash=False)
+            arrays = cluster.send(client, arrays)
     groups = [slices[i : i + SUBTREE] for i in range(0, len(slices), SUBTREE)]
     if client is None and len(groups) < 4 * (n_threads or 2):
         groups = [(ref,) for ref in slices]  # a small corpus still keeps every thread busy

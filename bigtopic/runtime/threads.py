@@ -78,9 +78,10 @@ class ThreadExecutor:
         return result
 
     def close(self) -> None:
-        self._reader.close()
+        # Slices first: one may be waiting for a unit that only the reader can still deliver.
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
+        self._reader.close()
 
     def __enter__(self) -> ThreadExecutor:
         return self

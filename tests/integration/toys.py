@@ -45,7 +45,7 @@ def label(docs, view, hyper, seed, state):
             labels[i] = draw.choice(hyper.n_components, p=share / share.sum())
             rows[word, labels[i]] += count
             topics[d, labels[i]] += count
-    stats = {TOPIC_WORDS: (rows - before).astype(np.float32)}
+    stats = {TOPIC_WORDS: np.round(rows - before).astype(np.float32)}
     topics = topics + hyper.doc_topic_prior
     topics /= topics.sum(axis=1, keepdims=True)
     return KernelResult(stats, topics, {"labels": labels.astype(np.int16)}, {})
@@ -53,9 +53,7 @@ def label(docs, view, hyper, seed, state):
 
 LABELS = Method(
     "labels",
-    Kernel(
-        "labels", label, {TOPIC_WORDS: "counts"}, {TOPIC_WORDS: "word"}, interacts=True, state="run"
-    ),
+    Kernel("labels", label, {TOPIC_WORDS: "counts"}, {TOPIC_WORDS: "word"}, interacts=True, state="run"),
     {TOPIC_WORDS: Add()},
     batch_size=70,
     slice_size=35,
@@ -79,7 +77,9 @@ def expect(docs, view, hyper, seed, state):
     mass = hyper.doc_topic_prior + np.zeros_like(start)
     np.add.at(mass, entry, share)
     mass /= mass.sum(axis=1, keepdims=True)
-    return KernelResult({TOPIC_WORDS: stats}, mass, {"topics": mass}, {"moved": float(np.abs(mass - topics).sum())})
+    return KernelResult(
+        {TOPIC_WORDS: stats}, mass, {"topics": mass}, {"moved": float(np.abs(mass - topics).sum())}
+    )
 
 
 def not_at_rest(turn, info):
@@ -88,9 +88,17 @@ def not_at_rest(turn, info):
 
 
 EXPECT = Kernel("expect", expect, {TOPIC_WORDS: "mean"}, {TOPIC_WORDS: "word"}, state="round")
-INNER = Method("inner", EXPECT, {TOPIC_WORDS: Interpolate()}, batch_size=70, slice_size=35, inner=3, max_iter=2)
+INNER = Method(
+    "inner", EXPECT, {TOPIC_WORDS: Interpolate()}, batch_size=70, slice_size=35, inner=3, max_iter=2
+)
 STOPPING = Method(
-    "stopping", EXPECT, {TOPIC_WORDS: Interpolate()}, batch_size=70, slice_size=35, inner=not_at_rest, max_iter=2
+    "stopping",
+    EXPECT,
+    {TOPIC_WORDS: Interpolate()},
+    batch_size=70,
+    slice_size=35,
+    inner=not_at_rest,
+    max_iter=2,
 )
 
 

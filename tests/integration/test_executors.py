@@ -1,0 +1,308 @@
+"""Where work runs changes nothing: the same bits from one thread, two threads, and clusters of one and three processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bigtopic import methods as table
+from bigtopic.corpus.memory import MemoryPart, from_matrix
+from bigtopic.corpus.store import Corpus
+from bigtopic.errors import CorpusDamaged
+from bigtopic.estimators.lda import LDA
+from bigtopic.methods import Method
+from bigtopic.runtime import graphs, reduce
+from bigtopic.runtime.graphs import GraphExecutor, round_graph
+from bigtopic.runtime.model import new_model
+from bigtopic.runtime.threads import ThreadExecutor
+from bigtopic.runtime.train import Limits, make_run, train
+
+METHODS = [row["method"] for row in table()]
+
+
+def learn(
+    method: str | Method, corpus: Corpus, executor: Any = None, n_passes: int = 2, **limits: Any
+) -> Any:
+    """A model of 4 topics; minibatches of 70 in slices of 9, so that trees, parts and last slices are uneven."""
+    method = table.get(method)
+    model = new_model(method, 4, corpus.vocabulary, n_tokens=corpus.n_tokens, seed=5)
+    batch_size = None if method.batch_size is None else 70
+    train(
+        model,
+        corpus,
+        Limits(n_passes, **limits),
+        batch_size=batch_size,
+        slice_size=9,
+        n_threads=1,
+        executor=executor,
+    )
+    return model
+
+
+def bits(model: Any) -> tuple[bytes, bytes, bytes]:
+    array = model.topic_words
+    return array.raw.tobytes(), array.scale.tobytes(), array.sums.tobytes()
+
+
+@pytest.fixture(scope="module")
+def in_parts(corpus) -> Corpus:
+    """The shared corpus in three parts of different sizes."""
+    whole = corpus.read()
+    cuts = [0, 41, 170, 300]
+    pairs = zip(cuts[:-1], cuts[1:], strict=True)
+    parts = [MemoryPart(f"{a}-{b}", whole[a:b]) for a, b in pairs]
+    return Corpus(parts, corpus.vocabulary)
+
+
+@pytest.fixture(scope="module")
+def expected(in_parts) -> dict[str, tuple[bytes, bytes, bytes]]:
+    """What one thread learns, by method."""
+    return {name: bits(learn(name, in_parts)) for name in METHODS}
+
+
+IN_PROCESS = {
+    "two threads": lambda run: ThreadExecutor(run, 2),
+    "five threads": lambda run: ThreadExecutor(run, 5),
+    "graph, sync": lambda run: GraphExecutor(run, scheduler="sync"),
+    "graph, threads": lambda run: GraphExecutor(run, scheduler="threads"),
+}
+
+
+@pytest.mark.parametrize("executor", IN_PROCESS.values(), ids=IN_PROCESS.keys())
+@pytest.mark.parametrize("name", METHODS)
+def test_executors_of_this_process_agree(name, executor, in_parts, expected):
+    assert bits(learn(name, in_parts, executor)) == expected[name]
+
+
+@pytest.mark.distributed
+@pytest.mark.parametrize("mode", ["whole", "graph"])
+@pytest.mark.parametrize("cluster", ["one_worker", "three_workers"])
+def test_workers_agree(cluster, mode, in_parts, expected, request):
+    client = request.getfixturevalue(cluster)
+    for name in METHODS:
+        model = learn(name, in_parts, lambda run: GraphExecutor(run, client, mode=mode))
+        assert bits(model) == expected[name], name
+
+
+def test_a_graph_of_several_windows(in_parts, monkeypatch):
+    """Two windows are in flight, the driver adds them; here a window is two subtrees of 16 slices."""
+    monkeypatch.setattr(graphs, "WINDOW", 2)
+    monkeypatch.setattr(reduce, "WINDOW", 2)
+    by_threads = learn("vb", in_parts, n_passes=1)
+    method = table.get("vb")
+    seen = []
+
+    class Counting(GraphExecutor):
+        def _key(self, prefix):
+            seen.append(prefix)
+            return super()._key(prefix)
+
+    model = new_model(method, 4, in_parts.vocabulary, n_tokens=in_parts.n_tokens, seed=5)
+    train(model, in_parts, Limits(1), slice_size=2, executor=lambda run: Counting(run, scheduler="sync"))
+    other = new_model(method, 4, in_parts.vocabulary, n_tokens=in_parts.n_tokens, seed=5)
+    train(other, in_parts, Limits(1), slice_size=2, n_threads=1)
+    assert bits(model) == bits(other) and len(seen) == 5
+    np.testing.assert_allclose(model.topic_words.raw, by_threads.topic_words.raw, rtol=1e-4, atol=1e-3)
+
+
+def test_task_keys_stay_in_one_group_per_kind(in_parts):
+    """A new key prefix per round would leak memory in the scheduler."""
+    from dask.utils import key_split
+
+    model = new_model(table.get("vb"), 4, in_parts.vocabulary, n_tokens=in_parts.n_tokens)
+    run = make_run(model, in_parts, batch_size=None, slice_size=9, order="shuffled")
+    slices = next(run.plan.rounds(0)).slices
+    names = set()
+    for name in ("a", "b"):
+        graph = round_graph(run, slices, model.params.arrays, graphs.Turn(1), name=name)
+        names |= {key_split(key) for key in graph.dask}
+    assert {name for name in names if name.startswith("bt-")} == {"bt-estep", "bt-add"}
+    assert len(names) <= 3
+
+
+def test_document_order_changes_nothing_but_rounding_in_a_batch_method(synthetic):
+    """Batch learning sees all documents at once: another order of them gives the same topics."""
+    stored = from_matrix(synthetic.counts, shuffle=False)
+    shuffled = from_matrix(synthetic.counts, shuffle=True, seed=9)
+    one, other = (learn("vb", docs, n_passes=3).topic_words.gather(None) for docs in (stored, shuffled))
+    np.testing.assert_allclose(one, other, rtol=2e-3, atol=2e-3)
+
+
+# ---------------------------------------------------------------- failures
+
+
+class Damaged:
+    """A part that cannot be read beyond some document."""
+
+    def __init__(self, part: Any, first_bad: int) -> None:
+        self._part, self._first_bad = part, first_bad
+        self.n_docs, self.nnz, self.n_tokens = part.n_docs, part.nnz, part.n_tokens
+        self.fingerprint = "damaged"
+
+    def read(self, start, stop):
+        if stop > self._first_bad:
+            raise CorpusDamaged("part 0: indices are missing")
+        return self._part.read(start, stop)
+
+
+def fails_soon(work: Callable[[], object]) -> BaseException:
+    """What `work` raises, in a thread that may hang without hanging the tests."""
+    raised: list[BaseException] = []
+
+    def catch() -> None:
+        try:
+            work()
+        except CorpusDamaged as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=catch, daemon=True)
+    thread.start()
+    thread.join(20)
+    assert not thread.is_alive(), "the run hangs"
+    return raised[0]
+
+
+@pytest.mark.parametrize("batch_size", [5, None])
+def test_a_damaged_part_ends_the_run_with_its_name(corpus, batch_size):
+    """Two threads: neither waits for a unit that nobody reads any more."""
+    broken = Corpus([Damaged(corpus.parts[0], 200)], corpus.vocabulary)
+    model = new_model(table.get("online-cvb0"), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    sizes = {"batch_size": batch_size, "slice_size": 2}
+    raised = fails_soon(lambda: train(model, broken, Limits(1), order="stored", n_threads=2, **sizes))
+    assert "part 0" in str(raised)
+
+
+def test_a_failure_leaves_nobody_waiting_for_a_unit_in_the_queue(corpus):
+    """Slices wait for units that the reading thread has not come to yet when another unit turns out to be damaged."""
+
+    class Slow(Damaged):
+        def read(self, start, stop):
+            time.sleep(0.01)
+            return super().read(start, stop)
+
+    whole = corpus.read()
+    pieces = [MemoryPart(str(first), whole[first : first + 3]) for first in range(0, 180, 3)]
+    parts = [Slow(part, 0 if number == 20 else 3) for number, part in enumerate(pieces)]
+    model = new_model(table.get("vb"), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    raised = fails_soon(lambda: train(model, Corpus(parts, corpus.vocabulary), Limits(1), n_threads=2))
+    assert "part 0" in str(raised)
+
+
+KERNEL_FILE = '''
+"""CVB0 that ends its process when it first meets a document, once for each flag file that is there."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from bigtopic.kernels import cvb0
+
+
+def run(docs, view, hyper, seed, state=None):
+    flag = Path(hyper.options["flag"])
+    if 77 in docs.rows and flag.exists():
+        flag.unlink()
+        os._exit(1)
+    return cvb0.run(docs, view, hyper, seed, state)
+
+
+KERNEL = replace(cvb0.KERNEL, name="dies", run=run, options={**cvb0.KERNEL.options, "flag": "none"})
+'''
+
+
+@pytest.fixture
+def dying(tmp_path, toy) -> Method:
+    """online-cvb0 whose worker dies in the middle of a task."""
+    path = tmp_path / "dying_kernel.py"
+    path.write_text(KERNEL_FILE)
+    method = table.get("online-cvb0")
+    return Method(
+        **{
+            **vars(method),
+            "name": "dies",
+            "kernel": toy(path).KERNEL,
+            "options": {"flag": str(tmp_path / "flag")},
+        }
+    )
+
+
+@pytest.mark.distributed
+@pytest.mark.parametrize("mode", ["whole", "graph"])
+@pytest.mark.parametrize("cluster", ["one_worker", "three_workers"])
+def test_a_worker_that_dies_in_a_task_changes_nothing(cluster, mode, dying, in_parts, tmp_path, request):
+    client = request.getfixturevalue(cluster)
+    client.upload_file(str(tmp_path / "dying_kernel.py"), load=False)
+    alive = learn(dying, in_parts)
+    (tmp_path / "flag").touch()
+    model = learn(dying, in_parts, lambda run: GraphExecutor(run, client, mode=mode))
+    assert not (tmp_path / "flag").exists()
+    assert bits(model) == bits(alive)
+
+
+@pytest.mark.distributed
+@pytest.mark.parametrize("mode", ["whole", "graph"])
+def test_workers_that_die_between_rounds_take_what_they_held(mode, in_parts, one_worker, monkeypatch):
+    """The only worker is killed after two rounds, and with it the run and the params that were sent to it."""
+    monkeypatch.setattr(graphs, "CHUNK_SECONDS", 0.01)
+    killed = []
+
+    def kill(event):
+        if event.kind == "round" and event.step == 2:
+            for pid in one_worker.run(os.getpid).values():
+                os.kill(pid, signal.SIGKILL)
+                killed.append(pid)
+
+    alive = learn("online-cvb0", in_parts)
+    model = learn(
+        "online-cvb0", in_parts, lambda run: GraphExecutor(run, one_worker, mode=mode), callbacks=[kill]
+    )
+    assert killed and bits(model) == bits(alive)
+
+
+# ---------------------------------------------------------------- estimators and stores
+
+
+@pytest.fixture(scope="module")
+def stored(synthetic, tmp_path_factory) -> Corpus:
+    """The shared documents as an ingested store of several small parts."""
+    ingest = pytest.importorskip("bigtopic.runtime.ingest")
+    words = [f"w{i}" for i in range(80)]
+    return ingest.ingest(synthetic.counts, str(tmp_path_factory.mktemp("store") / "c.zarr"), vocabulary=words)
+
+
+@pytest.mark.distributed
+def test_an_estimator_learns_and_infers_the_same_from_a_store(stored, one_worker, three_workers):
+    def estimate(**settings):
+        model = LDA(4, max_iter=2, batch_size=70, random_state=2, **settings).fit(stored)
+        scores = model.score(stored), model.representative_documents(stored, 2)
+        return model.components_.tobytes(), model.transform(stored).tobytes(), scores
+
+    expected = estimate(n_threads=1, client=False)
+    assert estimate(n_threads=2, client=False) == expected
+    assert estimate(client=one_worker) == expected
+    assert estimate(client=three_workers) == expected
+
+
+@pytest.mark.distributed
+def test_a_current_client_is_found_and_can_be_declined(corpus, one_worker, monkeypatch):
+    used = []
+    submit = type(one_worker).submit
+
+    def spy(self, function, *args, **settings):
+        used.append(function.__name__)
+        return submit(self, function, *args, **settings)
+
+    monkeypatch.setattr(type(one_worker), "submit", spy)
+    with one_worker.as_current():
+        model = LDA(4, max_iter=1, client=False).fit(corpus)
+        model.transform(corpus), model.score(corpus)
+        assert not used
+        LDA(4, max_iter=1).fit(corpus)
+        assert used

@@ -1,5 +1,6 @@
 """What scripts in docs/ generate is what is committed."""
 
+import re
 import runpy
 from pathlib import Path
 
@@ -24,3 +25,9 @@ def test_tables_of_methods_are_those_of_the_code():
             f"run python docs/methods_table.py: {page.name} is old"
         )
         assert all(f"| `{row['method']}` |" in text for row in methods())
+
+
+def test_every_benchmark_has_a_section():
+    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    names = runpy.run_path(str(ROOT / "tests" / "benchmarks" / "__main__.py"))["names"]()
+    assert sorted(re.findall(r"^## `(.*)`$", page, re.MULTILINE)) == names

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from dask import delayed
+
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.runtime.estep import Turn
 from bigtopic.runtime.graphs import round_graph
 from bigtopic.runtime.slices import SUBTREE, Plan
-from dask import delayed
 
 N_SUBTREES = 4
 WIDTH, HEIGHT = 980, 680

@@ -140,6 +140,20 @@ def train(
 
 
 @dataclass
+class _Pass:
+    """What a pass is measured by.
+
+    topics : at its start, to see how far they move, or None
+    topics_bound : of the params that its documents are seen with, in nats, where there is a bound
+    """
+
+    topics: np.ndarray | None = None
+    topics_bound: float | None = None
+    documents_bound: float = 0.0
+    n_tokens: float = 0.0
+
+
+@dataclass
 class _Loop:
     model: TopicModel
     run: Run
@@ -155,31 +169,34 @@ class _Loop:
 
     def passes(self) -> None:
         self._tell("start")
-        reason = "max_iter"
+        reason = None
         for _ in range(self.limits.max_iter):
-            before = self._topics() if self.limits.tol > 0 and not self._has_bound else None
-            ended = self._one_pass()
-            if ended:
-                reason = ended
+            reason = self._one_pass()
+            if reason is not None:
                 break
-            if self._at_rest(before):
-                reason = "tol"
-                break
-        self._tell("end", reason=reason)
+        self._tell("end", reason=reason or "max_iter")
 
     def _one_pass(self) -> str | None:
-        """All rounds of a pass; the reason to end the run, if there is one."""
-        docs, tokens, info = 0, 0.0, {"bound": 0.0}
-        before = self._bound_part()
+        """The rounds that are left of a pass; the reason to end the run, if there is one."""
+        measures = self._begin_pass()
+        reason = self._rounds(measures)
+        if self.model.cursor.round < self.run.plan.n_rounds:
+            return reason
+        at_rest = self._end_pass(measures)
+        if reason is None and self.limits.score and self._score():
+            reason = "score"
+        return reason or ("tol" if at_rest else None)
+
+    def _rounds(self, measures: _Pass) -> str | None:
         every = self.limits.evaluate_every if self.limits.score else None
         while self.model.cursor.round < self.run.plan.n_rounds:
             n = None if every is None else every - self.model.cursor.step % every
             for params, report in self.engine.advance(
                 self.model.params, self.model.cursor, n, self._seconds_left()
             ):
+                measures.n_tokens += report.n_tokens
+                measures.documents_bound += report.info.get("bound", 0.0)
                 self._done(params, report)
-                docs, tokens = docs + report.n_docs, tokens + report.n_tokens
-                info["bound"] += report.info.get("bound", 0.0)
                 if self.stop.is_set():
                     return "interrupt"
             left = self._seconds_left()
@@ -188,8 +205,7 @@ class _Loop:
             scored = every is not None and self.model.cursor.step % every == 0
             if scored and self.model.cursor.round < self.run.plan.n_rounds and self._score():
                 return "score"
-        self._end_pass(tokens, info["bound"], before)
-        return "score" if self.limits.score and self._score() else None
+        return None
 
     def _done(self, params: Params, report: RoundReport) -> None:
         self.model.params = params
@@ -199,19 +215,38 @@ class _Loop:
         self.n_docs += report.n_docs
         self.n_tokens += report.n_tokens
         self.bar.update(report.n_tokens, **({"score": f"{self.scores[-1]:.3f}"} if self.scores else {}))
-        self._tell("round", info=report.info)
+        self._tell("round", info=dict(report.info))
 
-    def _end_pass(self, tokens: float, documents_bound: float, topics_bound: float | None) -> None:
+    def _begin_pass(self) -> _Pass:
+        if self._has_bound:
+            return _Pass(topics_bound=bound.global_part(self.model.params))
+        return _Pass(topics=self._topics() if self.limits.tol > 0 else None)
+
+    def _end_pass(self, measures: _Pass) -> bool:
+        """Whether the params are at rest."""
         epoch = self.model.cursor.epoch
         if self.run.work.state_url:
             document_state.drop(self.run.work.state_url, f"epoch-{epoch}")
         self.model.cursor = Cursor(epoch + 1, 0, self.model.cursor.step)
-        value = None
-        if topics_bound is not None and tokens > 0:
-            value = (documents_bound + topics_bound) / tokens
-            self.bounds.append(value)
-        self._record({"pass": epoch + 1, "bound": value})
-        self._tell("pass", bound=value)
+        value, change = self._bound_per_token(measures), self._change(measures)
+        self._record({"pass": epoch + 1, "bound": value, **({} if change is None else {"change": change})})
+        self._tell("pass", bound=value, change=change)
+        return self._at_rest(change)
+
+    def _bound_per_token(self, measures: _Pass) -> float | None:
+        if measures.topics_bound is None or measures.n_tokens == 0:
+            return None
+        self.bounds.append((measures.documents_bound + measures.topics_bound) / measures.n_tokens)
+        return self.bounds[-1]
+
+    def _change(self, measures: _Pass) -> float | None:
+        """Mean total variation distance of the topics from where they were when the pass began."""
+        if measures.topics is None:
+            return None
+        now = self._topics()
+        change = np.zeros(now.shape[1])
+        _kernels.topic_change(measures.topics, now, change)
+        return float(change[: self.model.n_components].mean() / 2)
 
     def _score(self) -> bool:
         """Score the held-out documents; whether patience is over."""
@@ -258,29 +293,17 @@ class _Loop:
         kernel, options = self.run.work.kernel, self.run.work.hyper.options
         return kernel.bound and bool(options.get("bound")) and self.run.plan.n_rounds == 1
 
-    def _bound_part(self) -> float | None:
-        """The topics' share of the bound, at the params the documents of this pass are seen with."""
-        return bound.global_part(self.model.params) if self._has_bound else None
-
     def _topics(self) -> np.ndarray:
         return mean_rows(self.model.topic_words, None)
 
-    def _at_rest(self, before: np.ndarray | None) -> bool:
+    def _at_rest(self, change: float | None) -> bool:
         if self.limits.tol <= 0:
             return False
-        if self._has_bound:
-            if len(self.bounds) < 2:
-                return False
-            return abs(self.bounds[-1] - self.bounds[-2]) < self.limits.tol * abs(self.bounds[-2])
-        assert before is not None
-        now = self._topics()
-        change = np.zeros(now.shape[1])
-        if before.shape == now.shape:
-            _kernels.topic_change(before, now, change)
-            moved = float(change[: self.model.n_components].mean() / 2)
-            self.model.history[-1]["change"] = moved
-            return moved < self.limits.tol
-        return False
+        if change is not None:
+            return change < self.limits.tol
+        if len(self.bounds) < 2:
+            return False
+        return abs(self.bounds[-1] - self.bounds[-2]) < self.limits.tol * abs(self.bounds[-2])
 
 
 @contextmanager

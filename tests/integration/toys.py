@@ -1,6 +1,6 @@
 """Three toy methods that ask of the runtime what later methods need, each about twenty lines of NumPy.
 
-* `LABELS`: documents of a slice interact and keep a label per entry from one pass to the next (as collapsed Gibbs does).
+* `LABELS`: documents of a slice interact and keep a label per entry from pass to pass (as collapsed Gibbs does).
 * `INNER`, `STOPPING`: a round repeats over provisional params; documents remember their topics within the round.
 * `AUTHORS`: params on three axes (words, authors, none), a scheme for each.
 """

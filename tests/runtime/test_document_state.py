@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from bigtopic.runtime import document_state
 from bigtopic.runtime.slices import SliceRef
 

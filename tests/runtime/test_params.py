@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+
 from bigtopic.runtime import params as params_module
 from bigtopic.runtime.params import LazyArray, Overlay, Params, padded
 from bigtopic.schemes.add import Add

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+
 from bigtopic.errors import CorpusDamaged
 from bigtopic.runtime.reading import UnitReader
 from bigtopic.runtime.slices import SliceRef

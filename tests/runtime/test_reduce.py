@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from bigtopic.runtime.reduce import WINDOW, Tree, add
 from bigtopic.runtime.slices import SUBTREE
 from bigtopic.types import AxisStats, Stats

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+
 from bigtopic.runtime.slices import SUBTREE, UNIT_ENTRIES, Plan, make_docs
 from bigtopic.types import Block
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import psi
+
 from bigtopic.runtime.params import LazyArray, Overlay
 from bigtopic.runtime.views import mean_rows, take_view
-from scipy.special import psi
 
 N_ROWS, N_COMPONENTS = 40, 5
 IDS = np.array([3, 39, 0, 17], np.int32)

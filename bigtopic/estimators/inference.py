@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.errors import BigtopicWarning, VocabularyMismatch
+from bigtopic.errors import BigtopicWarning, SettingError, VocabularyMismatch
 from bigtopic.estimators import output, starts
 from bigtopic.estimators.inputs import as_corpus, in_source_order
 from bigtopic.estimators.reading import FittedTopics
@@ -40,14 +40,20 @@ class TopicInference(FittedTopics):
         ------
         VocabularyMismatch
             When the model does not know most of the tokens, or a matrix has another width.
+        SettingError
+            For another order, or sparsity outside what is allowed.
         """
+        if order not in ("source", "stored"):
+            raise SettingError(f"order={order!r}: must be 'source' or 'stored'")
+        settings = {"min_probability": 0.01, "top_k": None, **sparsity}
+        output.check_sparsity(**settings)
         corpus = self._known_corpus(X)
         rows, topics = [], []
         for piece in self._infer(corpus, "inferring"):
             rows.append(piece.rows)
             topics.append(piece.doc_topics)
         if not rows:
-            return np.zeros((0, self.n_components), np.float32)
+            return np.zeros((0, self._fitted().n_components), np.float32)
         result = np.concatenate(topics)
         if order == "source":
             result = result[in_source_order(np.concatenate(rows))]
@@ -55,7 +61,6 @@ class TopicInference(FittedTopics):
             return result
         from scipy.sparse import csr_matrix
 
-        settings = {"min_probability": 0.01, "top_k": None, **sparsity}
         indptr, indices, data = output.sparse_topics(result, **settings)
         return csr_matrix((data, indices, indptr), shape=result.shape)
 
@@ -76,7 +81,7 @@ class TopicInference(FittedTopics):
         Raises
         ------
         CorpusExists
-            When the place is taken and `overwrite` is false.
+            When the place is taken and `overwrite` is false, or what is there are not topics.
         """
         corpus = self._known_corpus(X)
         return output.write_topics(
@@ -114,7 +119,7 @@ class TopicInference(FittedTopics):
         from bigtopic.evaluation import prevalence
 
         corpus = self._known_corpus(X)
-        shares = prevalence(self, corpus, client=self._client(), n_threads=self.n_threads).share
+        shares = prevalence(self, corpus, client=self._client() or False, n_threads=self.n_threads).share
         frequency = corpus.recounted().vocabulary.frequency
         mapping = self._fitted().word_map(corpus.vocabulary)
         counts = np.zeros(len(self.vocabulary_))

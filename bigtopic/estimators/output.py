@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
@@ -12,9 +13,10 @@ from bigtopic.corpus.storage import Place, zarr_store
 from bigtopic.errors import CorpusExists, SettingError
 from bigtopic.runtime.infer import Inferred
 
-__all__ = ["sparse_topics", "write_topics"]
+__all__ = ["check_sparsity", "sparse_topics", "write_topics"]
 
 CHUNK = 1 << 18
+MARK = "bigtopic-topics"
 
 
 def sparse_topics(doc_topics: np.ndarray, min_probability: float, top_k: int | None) -> tuple[Any, Any, Any]:
@@ -34,6 +36,19 @@ def sparse_topics(doc_topics: np.ndarray, min_probability: float, top_k: int | N
     return indptr.astype(np.int64), np.nonzero(keep)[1].astype(np.int32), doc_topics[keep].astype(np.float32)
 
 
+def check_sparsity(min_probability: float, top_k: int | None) -> None:
+    """Refuse what no entry, or every entry, would pass.
+
+    Raises
+    ------
+    SettingError
+    """
+    if not 0 <= min_probability < 1:
+        raise SettingError(f"min_probability={min_probability!r}: must be at least 0 and below 1")
+    if top_k is not None and top_k < 1:
+        raise SettingError(f"top_k={top_k!r}: must be 1 or more, or None")
+
+
 def write_topics(
     pieces: Iterator[Inferred],
     corpus: Any,
@@ -49,15 +64,16 @@ def write_topics(
     Raises
     ------
     CorpusExists
-        When the place is taken and `overwrite` is false.
+        When the place is taken and `overwrite` is false, or what is there are not topics.
     """
-    if not 0 <= min_probability < 1:
-        raise SettingError(f"min_probability={min_probability!r}: must be at least 0 and below 1")
-    if top_k is not None and top_k < 1:
-        raise SettingError(f"top_k={top_k!r}: must be 1 or more, or None")
+    check_sparsity(min_probability, top_k)
     place = Place.of(url)
     if place.exists() and not overwrite:
         raise CorpusExists(f"{place.url} exists; choose another path, or pass overwrite=True")
+    if place.exists() and place.names() and not _holds_topics(place):
+        raise CorpusExists(
+            f"{place.url} is not a store of topics and will not be overwritten; choose another path"
+        )
     target = Place(f"{place.url}.{uuid4().hex[:8]}.partial", place.options)
     try:
         _write(target, pieces, corpus, n_components, min_probability, top_k)
@@ -68,6 +84,13 @@ def write_topics(
         target.remove()
         raise
     return place.url
+
+
+def _holds_topics(place: Place) -> bool:
+    try:
+        return MARK in json.loads((place / "zarr.json").read())["attributes"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
 
 
 def _write(
@@ -106,7 +129,7 @@ def _write(
     _strings(var, "topic", [str(k) for k in range(n_components)])
     _frame(var, "topic", [])
     _frame(obs, "document_id", ["source_row"])
-    root.attrs.update({"encoding-type": "anndata", "encoding-version": "0.1.0"})
+    root.attrs.update({"encoding-type": "anndata", "encoding-version": "0.1.0", MARK: 1})
 
 
 def _write_ids(obs: Any, corpus: Any) -> None:

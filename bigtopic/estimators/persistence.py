@@ -14,11 +14,10 @@ __all__ = ["load_model", "save_model"]
 
 def save_model(estimator: Any, url: Any) -> None:
     """Write a fitted estimator: its params, and those of its arguments that JSON can hold."""
+    model = estimator._fitted()
     params = {name: value for name, value in estimator.get_params().items() if _is_plain(value)}
     fitted = {"n_docs_seen": estimator.n_docs_seen_, "n_iter": estimator.n_iter_}
-    model_store.save(
-        estimator._fitted(), url, {"estimator": type(estimator).__name__, "params": params, **fitted}
-    )
+    model_store.save(model, url, {"estimator": type(estimator).__name__, "params": params, **fitted})
 
 
 def load_model(url: Any) -> Any:

@@ -14,6 +14,7 @@ from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.params import LazyArray, Overlay
 from bigtopic.runtime.reading import UnitReader
 from bigtopic.runtime.slices import SUBTREE, Plan, SliceRef
+from bigtopic.types import Block
 
 __all__ = ["Inferred", "infer", "unknown_share"]
 
@@ -91,9 +92,14 @@ def _infer_group(item: tuple[_Context, tuple[SliceRef, ...], Mapping[str, LazyAr
         result, _, _ = run_kernel(block, arrays, context.work, INFER_SEED)
         rows.append(block.rows)
         topics.append(result.doc_topics)
-        sums = np.concatenate([[0.0], np.cumsum(block.counts, dtype=np.float64)])
-        tokens.append(sums[block.indptr[1:]] - sums[block.indptr[:-1]])
+        tokens.append(_known_tokens(block, context.work.id_map))
     return Inferred(np.concatenate(rows), np.concatenate(topics), np.concatenate(tokens))
+
+
+def _known_tokens(block: Block, id_map: np.ndarray | None) -> np.ndarray:
+    counts = block.counts if id_map is None else np.where(id_map[block.words] >= 0, block.counts, 0)
+    sums = np.concatenate([[0.0], np.cumsum(counts, dtype=np.float64)])
+    return sums[block.indptr[1:]] - sums[block.indptr[:-1]]
 
 
 def unknown_share(model: TopicModel, corpus: Any) -> float:

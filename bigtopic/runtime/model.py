@@ -182,7 +182,7 @@ def _draw(array: LazyArray, distribution: str, total: float | None, seed: int, n
 
 def _doc_prior(given: float | np.ndarray | None, default: float | None, n_components: int) -> np.ndarray:
     value: Any = given if given is not None else default if default is not None else 1.0 / n_components
-    alpha = np.asarray(value, np.float64)
+    alpha = _numbers("doc_topic_prior", value)
     if alpha.ndim == 0:
         alpha = np.full(n_components, float(alpha))
     if alpha.shape != (n_components,):
@@ -200,7 +200,7 @@ def _array_prior(
     if name is None:
         return np.zeros(())
     value: Any = given if given is not None else default if default is not None else 1.0 / n_components
-    prior = np.asarray(value, np.float64)
+    prior = _numbers(name, value)
     if prior.shape not in ((), (n_rows,), (n_components, n_rows)):
         raise SettingError(
             f"{name} has shape {prior.shape}: give a number, one per word ({n_rows},), or one per topic and word "
@@ -210,6 +210,13 @@ def _array_prior(
     if not np.all(np.isfinite(prior)) or low < 0 or (low == 0 and given is not None):
         raise SettingError(f"{name}={_short(value)}: must be positive and finite")
     return prior
+
+
+def _numbers(name: str, value: Any) -> np.ndarray:
+    try:
+        return np.asarray(value, np.float64)
+    except (TypeError, ValueError):
+        raise SettingError(f"{name}={value!r}: must be a number or an array of numbers") from None
 
 
 def _short(value: Any) -> str:

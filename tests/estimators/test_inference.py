@@ -1,0 +1,209 @@
+"""Topics of documents: in the caller's order, for whatever documents are given, in memory or streamed to a store."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from bigtopic.corpus.memory import from_matrix
+from bigtopic.errors import BigtopicWarning, CorpusExists, SettingError, VocabularyMismatch
+from bigtopic.estimators.lda import LDA
+
+WORDS = [f"w{i}" for i in range(80)]
+
+
+@pytest.fixture(scope="module")
+def model(corpus) -> LDA:
+    return LDA(4, batch_size=50, max_iter=3, client=False, n_threads=2).fit(corpus)
+
+
+def test_rows_are_in_the_order_of_the_matrix(model, synthetic):
+    counts = synthetic.counts
+    expected = np.vstack([model.transform(counts[[i]]) for i in range(0, 300, 30)])
+    topics = model.transform(counts)
+    assert topics.dtype == np.float32 and topics.shape == (300, 4)
+    np.testing.assert_allclose(topics[::30], expected, rtol=1e-5)
+    np.testing.assert_allclose(topics.sum(axis=1), 1, rtol=1e-5)
+    for same in (counts.toarray(), sparse.csc_matrix(counts), counts.astype(int)):
+        np.testing.assert_array_equal(model.transform(same), topics)
+
+
+def test_a_corpus_gives_its_sources_order_or_its_own(model, corpus, synthetic):
+    expected = model.transform(synthetic.counts)
+    np.testing.assert_array_equal(model.transform(corpus), expected)
+    rows = corpus.rows()
+    assert (rows != np.arange(300)).any()
+    np.testing.assert_array_equal(model.transform(corpus, order="stored"), expected[rows])
+    view = corpus[40:90]
+    np.testing.assert_array_equal(model.transform(view), expected[np.sort(view.rows())])
+    with pytest.raises(SettingError, match=r"order='shuffled'.*'source'"):
+        model.transform(corpus, order="shuffled")
+
+
+def test_words_are_matched_by_name(model, synthetic):
+    order = np.random.default_rng(0).permutation(80)
+    shuffled = from_matrix(synthetic.counts[:, order], [WORDS[i] for i in order])
+    # Not to the bit: a document's words are visited in the order of their ids.
+    np.testing.assert_allclose(model.transform(shuffled), model.transform(synthetic.counts), atol=0.15)
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(synthetic.counts.toarray(), columns=WORDS)
+    np.testing.assert_array_equal(model.transform(frame), model.transform(synthetic.counts))
+
+
+@pytest.mark.parametrize("method", ["vb", "online-vb", "online-cvb0", "online-ope", "ml-ope"])
+def test_empty_documents_have_the_prior_mean(corpus, synthetic, method):
+    prior = np.array([0.4, 0.1, 0.3, 0.2])
+    model = LDA(4, method=method, doc_topic_prior=prior, max_iter=1, client=False).fit(corpus)
+    counts = synthetic.counts[:5].toarray()
+    counts[[0, 3]] = 0
+    topics = model.transform(counts)
+    np.testing.assert_allclose(topics[[0, 3]], [prior / prior.sum()] * 2, rtol=1e-5)
+    assert (np.abs(topics[[1, 2, 4]] - prior).max(axis=1) > 0.1).all()
+
+
+def test_empty_documents_do_not_disturb_learning(synthetic):
+    """They are kept, and count as documents only where a scheme counts documents."""
+    counts = synthetic.counts[:100].toarray()
+    with_gaps = np.zeros((200, 80))
+    with_gaps[::2] = counts
+    full, gaps = (
+        LDA(3, method="vb", max_iter=3, client=False).fit(m).components_ for m in (counts, with_gaps)
+    )
+    np.testing.assert_allclose(full, gaps, rtol=2e-3, atol=2e-3)
+
+
+def test_texts_are_split_as_the_corpus_was():
+    texts = ["Cat dog, cat!", "dog cat pet", "sun rain", "rain wind sun"] * 5
+    model = LDA(2, max_iter=20, client=False).fit(texts)
+    assert sorted(model.vocabulary_) == ["cat", "dog", "pet", "rain", "sun", "wind"]
+    new = model.transform(["CAT; dog", "rain", "", "sun sun sun"])
+    assert new.shape == (4, 2)
+    assert new[0].argmax() != new[1].argmax() == new[3].argmax()
+    np.testing.assert_allclose(new[2], 0.5, rtol=1e-5)
+    np.testing.assert_array_equal(new[[0]], model.transform(["cat dog"]))
+
+
+def test_unknown_words_are_left_out_with_a_warning_and_refused_when_they_are_most(model, synthetic):
+    names = [*WORDS[:60], *(f"other{i}" for i in range(20))]
+    by_frequency = np.argsort(-np.asarray(synthetic.counts.sum(axis=0)).ravel())
+    counts = synthetic.counts[:, np.concatenate([by_frequency[20:], by_frequency[:20]])]
+    known = [WORDS[i] for i in by_frequency[20:]]
+    share = counts[:, 60:].sum() / counts.sum()
+    assert share > 0.5
+    with pytest.raises(VocabularyMismatch, match=f"{share:.0%}"):
+        model.transform(from_matrix(counts, [*known, *names[60:]]))
+    fewer = counts.tolil()
+    fewer[:, 60:75] = 0
+    fewer = fewer.tocsr()
+    share = fewer[:, 60:].sum() / fewer.sum()
+    assert 0.2 < share < 0.5
+    with pytest.warns(BigtopicWarning, match=f"{share:.0%} of the tokens are unknown"):
+        topics = model.transform(from_matrix(fewer, [*known, *names[60:]]))
+    only_known = fewer.copy()[:, :60]
+    np.testing.assert_allclose(topics, model.transform(from_matrix(only_known, known)), atol=1e-6)
+
+
+def test_sparse_topics_keep_what_is_large(model, synthetic):
+    dense = model.transform(synthetic.counts)
+    kept = model.transform(synthetic.counts, sparse=True, min_probability=0.2).toarray()
+    np.testing.assert_array_equal(kept, np.where(dense >= 0.2, dense, 0))
+    top = model.transform(synthetic.counts, sparse=True, min_probability=0.0, top_k=1)
+    assert top.nnz == 300
+    np.testing.assert_array_equal(top.indices, dense.argmax(axis=1))
+    all_small = model.transform(synthetic.counts, sparse=True, min_probability=0.999)
+    assert (np.diff(all_small.indptr) == 1).all()  # the largest always stays
+
+
+def test_tokens_the_model_does_not_know_do_not_make_a_document_long(model, corpus):
+    """A document of one known word and a thousand unknown ones is a document of one word."""
+    counts = np.zeros((41, 81))
+    counts[:40, :80] = corpus.to_scipy().toarray()[:40] * 10
+    counts[40, 0], counts[40, 80] = 1, 2000
+    found = model.representative_documents(from_matrix(counts, [*WORDS, "other"]), n=41, min_tokens=2)
+    assert "40" not in {identity for topic in found for identity, _ in topic}
+
+
+def test_representative_documents_take_the_largest_share(model, corpus, synthetic):
+    found = model.representative_documents(corpus, n=3, min_tokens=20)
+    topics = model.transform(synthetic.counts)
+    lengths = np.asarray(synthetic.counts.sum(axis=1)).ravel()
+    for k, documents in enumerate(found):
+        assert len(documents) == 3
+        allowed = np.where(lengths >= 20, topics[:, k], -1)
+        np.testing.assert_allclose([share for _, share in documents], np.sort(allowed)[::-1][:3], rtol=1e-6)
+        for identity, share in documents:
+            np.testing.assert_allclose(topics[int(identity), k], share, rtol=1e-6)
+
+
+def test_scores_and_perplexity(model, corpus, synthetic):
+    score = model.score(corpus)
+    assert -np.log(80) < score < 0
+    assert model.perplexity(corpus) == pytest.approx(np.exp(-score))
+    assert model.score(synthetic.counts) == score
+
+
+# ---------------------------------------------------------------- streamed to a store
+
+
+@pytest.fixture
+def written(model, corpus, tmp_path) -> str:
+    return model.transform_to(corpus, tmp_path / "theta.zarr", min_probability=0.05)
+
+
+def test_anndata_opens_streamed_topics(written, model, corpus):
+    anndata = pytest.importorskip("anndata")
+    found = anndata.read_zarr(written)
+    expected = model.transform(corpus, order="stored", sparse=True, min_probability=0.05)
+    assert (expected != found.X).nnz == 0
+    assert found.obs_names.tolist() == corpus.document_ids().tolist()
+    np.testing.assert_array_equal(found.obs["source_row"], corpus.rows())
+    assert found.var_names.tolist() == ["0", "1", "2", "3"]
+
+
+def test_streamed_topics_in_many_pieces(model, corpus, tmp_path, monkeypatch):
+    anndata = pytest.importorskip("anndata")
+    from bigtopic.estimators import output
+
+    monkeypatch.setattr(output, "CHUNK", 64)
+    found = anndata.read_zarr(
+        model.transform_to(corpus, tmp_path / "theta.zarr", min_probability=0.0, top_k=2)
+    )
+    expected = model.transform(corpus, order="stored", sparse=True, min_probability=0.0, top_k=2)
+    assert (expected != found.X).nnz == 0 and found.X.nnz == 600
+
+
+def test_a_store_that_is_there_stays_unless_it_may_go(written, model, corpus):
+    anndata = pytest.importorskip("anndata")
+    with pytest.raises(CorpusExists, match="overwrite"):
+        model.transform_to(corpus, written)
+    model.transform_to(corpus[:10], written, overwrite=True)
+    assert anndata.read_zarr(written).shape == (10, 4)
+
+
+def test_only_topics_are_overwritten(model, corpus, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("years of work")
+    with pytest.raises(CorpusExists, match="not a store of topics"):
+        model.transform_to(corpus, tmp_path / "mine", overwrite=True)
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
+
+
+def test_a_failure_leaves_no_half_store(model, corpus, tmp_path, monkeypatch):
+    from bigtopic.estimators import output
+
+    def fail(*args):
+        raise RuntimeError("disk full")
+
+    monkeypatch.setattr(output, "_write_ids", fail)
+    with pytest.raises(RuntimeError, match="disk full"):
+        model.transform_to(corpus, tmp_path / "theta.zarr")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("settings", [{"min_probability": 1.0}, {"min_probability": -0.1}, {"top_k": 0}])
+def test_wrong_sparsity(model, corpus, tmp_path, settings):
+    with pytest.raises(SettingError, match=next(iter(settings))):
+        model.transform_to(corpus, tmp_path / "theta.zarr", **settings)
+    with pytest.raises(SettingError, match=next(iter(settings))):
+        model.transform(corpus, sparse=True, **settings)

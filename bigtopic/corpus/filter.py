@@ -50,9 +50,20 @@ class VocabularySettings:
 
 
 def kept_words(
-    document_frequency: np.ndarray, frequency: np.ndarray, n_docs: int, settings: VocabularySettings
+    document_frequency: np.ndarray,
+    frequency: np.ndarray,
+    n_docs: int,
+    settings: VocabularySettings,
+    known: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Mask (n_words,) of the words to keep. Ties of `max_features` go to the lower id."""
+    """Mask (n_words,) of the words to keep. Ties of `max_features` go to the lower id.
+
+    `known` is a mask of words that stay in any case; the settings are then for the others.
+    """
+    if known is not None:
+        keep, new = known.copy(), ~known
+        keep[new] = kept_words(document_frequency[new], frequency[new], n_docs, settings)
+        return keep
     low, high = (
         limit * n_docs if isinstance(limit, float) else limit for limit in (settings.min_df, settings.max_df)
     )

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import sparse
+
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.storage import Place
 from bigtopic.corpus.store import open_corpus
 from bigtopic.errors import CorpusLocked, InputError, SettingError, VocabularyMismatch
 from bigtopic.runtime.ingest import append, compact, ingest
 from bigtopic.runtime.ingestion import job, names, tally
-from scipy import sparse
 
 TEXTS = [
     "the cat sat on the mat",
@@ -258,6 +259,25 @@ def test_append_keeps_ids_and_adds_words_at_the_end(tmp_path, small_chunks):
     assert (together.vocabulary.frequency[index] == longer.vocabulary.frequency).all()
     assert longer.verify().n_parts == 2
     assert open_corpus(tmp_path / "c.zarr").fingerprint == longer.fingerprint
+
+
+@pytest.mark.parametrize("limits", [{"min_df": 2}, {"max_df": 0.4}, {"max_features": 1}])
+def test_limits_of_an_append_are_for_its_new_words(tmp_path, monkeypatch, limits):
+    texts = ["cat dog", "dog bird", "emu", "cat emu dog"]
+    expected = {"min_df": ["dog", "emu"], "max_df": ["bird"], "max_features": ["dog"]}[next(iter(limits))]
+    for outside in (False, True):
+        if outside:
+            monkeypatch.setattr(names, "WordTally", lambda scratch, limit=2: tally.WordTally(scratch, limit))
+            monkeypatch.setattr(tally, "_PIECE", 1)
+        corpus = ingest(["cat", "cat sat"], tmp_path / "c.zarr", overwrite=True, n_threads=1)
+        longer = append(corpus, [text.replace("bird", "sat bird") for text in texts], n_threads=1, **limits)
+        assert set(longer.vocabulary) == {"cat", "sat", *expected}
+        assert counted(longer)[2].get("cat") == counted(longer)[3].get("sat") == 1
+        longer.verify()
+    counts = ingest(np.array([[1, 1], [1, 0]]), tmp_path / "n.zarr", n_threads=1)
+    wider = append(counts, np.array([[1, 0, 1], [0, 0, 1], [0, 1, 0]]), n_threads=1, **limits)
+    wider.verify()
+    assert wider.to_scipy()[:, :2].toarray().tolist() == [[1, 1], [1, 0], [1, 0], [0, 0], [0, 1]]
 
 
 def test_compact_is_as_if_ingested_at_once(tmp_path, small_parts, small_chunks):

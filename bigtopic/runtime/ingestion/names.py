@@ -94,8 +94,8 @@ class Names:
     # ------------------------------------------------------------------ words that are strings
 
     def _finish_words(self, n_docs: int, tally: WordTally) -> None:
-        found = tally.finish(n_docs, self._settings.words)
         self._require_names(True)
+        found = tally.finish(n_docs, self._settings.words, self._known)
         if self._known is not None:
             self._extend_known(found)
         else:
@@ -133,7 +133,8 @@ class Names:
         self._require_names(words is not None)
         keep = np.ones(n_columns, bool)
         if not self._settings.words.idle:
-            keep = kept_words(tally.documents, tally.tokens, n_docs, self._settings.words)
+            known = self._known_columns(words, n_columns)
+            keep = kept_words(tally.documents, tally.tokens, n_docs, self._settings.words, known)
         source = Vocabulary(words, n_columns, tally.documents, tally.tokens)
         if self._known is not None and words is not None:
             present = np.flatnonzero(keep & (tally.documents > 0))
@@ -146,7 +147,7 @@ class Names:
         order = np.arange(n_columns) if stays else falling(words, tally.tokens)
         order = order[keep[order]]
         if self._known is not None:
-            self._widen_known(tally)
+            self._widen_known(tally, keep)
         elif len(order) < n_columns or words is not None:
             self.vocabulary = source.taken(order)
         else:
@@ -155,13 +156,19 @@ class Names:
         self._new_ids = np.full(n_columns, -1, np.int32)
         self._new_ids[order] = np.arange(len(order), dtype=np.int32)
 
-    def _widen_known(self, tally: ColumnTally) -> None:
+    def _known_columns(self, words: np.ndarray | None, n_columns: int) -> np.ndarray | None:
+        """Which columns of the source the corpus has already: they stay, whatever the limits."""
+        if self._known is None:
+            return None
+        return np.arange(n_columns) < self._known.size if words is None else self._known.index_of(words) >= 0
+
+    def _widen_known(self, tally: ColumnTally, keep: np.ndarray) -> None:
         """Columns without names keep their numbers; there may be more of them now."""
         known = self._known
         assert known is not None
         size = max(known.size, len(tally.tokens))
         df, tf = np.zeros(size, np.int64), np.zeros(size)
-        for documents, tokens in (known.counted, (tally.documents, tally.tokens)):
+        for documents, tokens in (known.counted, (tally.documents * keep, tally.tokens * keep)):
             df[: len(documents)] += documents
             tf[: len(tokens)] += tokens
         self.vocabulary = Vocabulary(None, size, df, tf)

@@ -13,7 +13,7 @@ import numpy as np
 
 from bigtopic.corpus.filter import VocabularySettings, kept_words
 from bigtopic.corpus.storage import Place
-from bigtopic.corpus.vocabulary import word_array
+from bigtopic.corpus.vocabulary import Vocabulary, word_array
 from bigtopic.runtime.ingestion.parse import WordCounts
 from bigtopic.runtime.ingestion.spill import Header, read_spilled, spill
 
@@ -86,22 +86,23 @@ class WordTally:
         self._lists.append((place, header))
         self._index, self._tokens, self._documents = {}, np.zeros(1024), np.zeros(1024, np.int64)
 
-    def finish(self, n_docs: int, settings: VocabularySettings) -> WordCounts:
-        """Words that pass the settings, sorted as strings."""
+    def finish(
+        self, n_docs: int, settings: VocabularySettings, known: Vocabulary | None = None
+    ) -> WordCounts:
+        """Words that are known or pass the settings, sorted as strings."""
+
+        def passing(counts: WordCounts) -> WordCounts:
+            here = None if known is None else known.index_of(counts.words) >= 0
+            return counts.take(kept_words(counts.documents, counts.tokens, n_docs, settings, here))
+
         if not self._lists:
-            words, tokens, documents = self._sorted()
-            return WordCounts(words, tokens, documents).take(kept_words(documents, tokens, n_docs, settings))
+            return passing(WordCounts(*self._sorted()))
         if self._index:
             self._spill()
-        return self._merged(n_docs, settings)
-
-    def _merged(self, n_docs: int, settings: VocabularySettings) -> WordCounts:
-        """A merge of the sorted lists; only words that can still be kept stay in memory."""
-        kept: WordCounts = WordCounts(word_array([]), np.zeros(0), np.zeros(0, np.int64))
+        # A merge of the sorted lists; only words that can still be kept stay in memory.
+        kept = WordCounts(word_array([]), np.zeros(0), np.zeros(0, np.int64))
         for piece in _pieces(heapq.merge(*(_rows(place, header) for place, header in self._lists))):
-            words, tokens, documents = (np.concatenate(pair) for pair in zip(kept, piece, strict=True))
-            keep = kept_words(documents, tokens, n_docs, settings)
-            kept = WordCounts(words, tokens, documents).take(keep)
+            kept = passing(WordCounts(*(np.concatenate(pair) for pair in zip(kept, piece, strict=True))))
         return kept
 
 

@@ -10,6 +10,7 @@ import re
 import numpy as np
 import pytest
 import scipy.sparse as sp
+
 from bigtopic.corpus.readers import TextSettings, open_source
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
 
@@ -147,10 +148,11 @@ def test_undecodable_bytes_in_one_of_many_files(tmp_path):
         (("1 4 1", "1 4"), ["line 5", "three numbers"]),
         (("1 4 1", "1 4 1 9"), ["line 5", "three numbers"]),
         (("1 4 1", "one 4 1"), ["line 5", "three numbers"]),
-        (("1 4 1", "1 4 -1"), ["line 5", "negative or not a number"]),
-        (("1 4 1", "1 4 nan"), ["line 5", "negative or not a number"]),
-        (("1 4 1", "1 4 inf"), ["line 5", "negative or not a number"]),
-        (("1 4 1", "1 4 1e999"), ["line 5", "negative or not a number"]),
+        (("1 4 1", "1 4 -1"), ["line 5", "negative, too large or not a number"]),
+        (("1 4 1", "1 4 nan"), ["line 5", "negative, too large or not a number"]),
+        (("1 4 1", "1 4 inf"), ["line 5", "negative, too large or not a number"]),
+        (("1 4 1", "1 4 " + "9" * 41), ["line 5", "negative, too large or not a number"]),
+        (("1 4 1", "1 4 1e999"), ["line 5", "negative, too large or not a number"]),
         (("1 4 1", "1 4 1.5"), ["line 5", "fractional", "weights=True"]),
     ],
 )
@@ -286,7 +288,8 @@ def test_vocabularies_that_are_none(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("value", "kind"), [(-1, "negative"), (np.nan, "not finite"), (np.inf, "finite"), (0.5, "frac")]
+    ("value", "kind"),
+    [(-1, "negative"), (np.nan, "not finite"), (np.inf, "finite"), (1e39, "above 3e"), (0.5, "frac")],
 )
 def test_counts_of_a_matrix(value, kind, tmp_path):
     counts = np.ones((9000, 3))
@@ -318,6 +321,7 @@ def test_matrices_that_are_none(tmp_path):
     [
         ({"a": -1}, ["count -1 is negative"]),
         ({"a": float("nan")}, ["count nan is negative or not finite"]),
+        ({"a": 1e39}, ["count 1e\\+39 is above 3e\\+38"]),
         ({"a": 1.5}, ["fractional", "weights=True"]),
         ({"a": "many"}, ["mapping of words to counts"]),
         ("some text", ["str 'some text'", "one kind"]),

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse as sp
+
 from bigtopic.corpus.readers import FORMATS, TextSettings, open_source
 from bigtopic.errors import InputError
 
@@ -437,6 +438,16 @@ def test_explicit_zeros_are_dropped_and_counted(tmp_path):
     for source in (matrix, bag, pairs, [[(0, 0), (1, 2)], [(1, 0)]], [{"a": 0, "b": 2}, {"b": 0}]):
         (block,) = read(source)[1]
         assert (block.n_docs, block.n_zeros, block.counts.tolist()) == (2, 2, [2.0])
+
+
+def test_weights_too_small_to_store_are_zeros(tmp_path):
+    bag = write(tmp_path / "docword.z.txt", "1\n2\n2\n1 1 1e-60\n1 2 0.5\n")
+    pairs = write(tmp_path / "z.dat", "2 0:1e-60 1:0.5\n")
+    table = write(tmp_path / "z.csv", "doc,word,count\nd,a,1e-60\nd,b,0.5\n")
+    matrix = sp.csr_array([[1e-60, 0.5]])
+    for source in (bag, pairs, table, matrix, matrix.toarray(), [{"a": 1e-60, "b": 0.5}]):
+        (block,) = read(source, weights=True)[1]
+        assert (block.words.tolist(), block.counts.tolist()) == ([1], [0.5])
 
 
 def test_repeated_words_are_added_up(tmp_path):

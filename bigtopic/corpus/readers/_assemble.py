@@ -13,6 +13,8 @@ from bigtopic.errors import InputError
 
 __all__ = ["author_csr", "canonical", "check_counts", "column", "restrict"]
 
+LARGEST = 3e38  # counts are stored as float32; those that are nothing in it are dropped like zeros
+
 
 def canonical(
     indptr: np.ndarray, words: np.ndarray, counts: np.ndarray
@@ -35,6 +37,8 @@ def check_counts(values: np.ndarray, weights: bool) -> tuple[int, str] | None:
     """Position of the first count that is not allowed, and what is wrong with it."""
     bad = ~(np.isfinite(values) & (values >= 0))
     problem = "negative or not finite"
+    if not bad.any() and values.dtype.kind == "f":
+        bad, problem = values > np.float64(LARGEST), f"above {LARGEST:.1g}"
     if not bad.any() and not weights and values.dtype.kind == "f":
         bad, problem = values != np.floor(values), "fractional"
     return (int(np.argmax(bad)), problem) if bad.any() else None
@@ -44,7 +48,7 @@ def count_remedy(problem: str) -> str:
     """What to do about a count that is not allowed."""
     if problem == "fractional":
         return "counts must be whole numbers; pass weights=True if weights are meant"
-    return "counts must be zero or more; correct the source"
+    return f"counts must be from 0 to {LARGEST:.1g}; correct the source"
 
 
 def author_csr(lists: Sequence[Any]) -> tuple[np.ndarray, list[str], np.ndarray]:

@@ -184,9 +184,10 @@ def _count_pairs(documents: Documents, fixed: bool, n_words: int | None, weights
         indptr[i + 1] = len(ids)
     words, counts = np.array(ids, np.int64), np.array(values, np.float64)
     _check(documents, indptr, words, counts, n_words if fixed else None, weights)
+    counts = counts.astype(np.float32)
     present = counts != 0
     kept = np.concatenate([[0], np.cumsum(present)])[indptr]
-    arrays = canonical(kept, words[present].astype(np.int32), counts[present].astype(np.float32))
+    arrays = canonical(kept, words[present].astype(np.int32), counts[present])
     return RawBlock(*arrays, None if fixed else list(index), n_zeros=int(len(counts) - present.sum()))
 
 

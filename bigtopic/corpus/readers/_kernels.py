@@ -46,6 +46,10 @@ def _number(buffer, at):
     first = at
     whole, at = _integer(buffer, at)
     value = float(whole)
+    if whole >= 1 << 58:  # saturated
+        value = 0.0
+        for i in range(first, at):
+            value = value * 10.0 + (buffer[i] - 48)
     digits = at - first
     if at < n and buffer[at] == 46:
         at += 1
@@ -194,7 +198,7 @@ def parse_triples(buffer, first_row, n_docs, n_words, has_count, weights, indptr
         if row != previous:
             last_word = -1
             previous = row
-        if value == 0.0:
+        if np.float32(value) == 0.0:
             zeros += 1
             continue
         if word == last_word:
@@ -279,7 +283,7 @@ def parse_pairs(buffer, base, n_words, check_head, weights, indptr, words, count
             code = _check_count(value, weights)
             if code != OK:
                 return code, line, docs, nnz, zeros, order
-            if value == 0.0:
+            if np.float32(value) == 0.0:
                 zeros += 1
                 continue
             if word == last_word:

@@ -62,10 +62,11 @@ def matrix_block(
     """
     indptr, words, values = _csr(rows, name)
     _check(indptr, words, values, rows.shape[1], weights, name, first_row)
+    values = values.astype(np.float32)
     present = values != 0
     n_zeros = len(values) - int(np.count_nonzero(present)) if hasattr(rows, "indptr") else 0
     indptr = np.concatenate([[0], np.cumsum(present)])[indptr]
-    words, counts = words[present].astype(np.int32), values[present].astype(np.float32)
+    words, counts = words[present].astype(np.int32), values[present]
     if (np.diff(words) <= 0)[_inside(indptr, len(words))].any():
         indptr, words, counts = canonical(indptr, words, counts)
     return RawBlock(indptr, words, counts, first_row=first_row if known_row else None, n_zeros=n_zeros)

@@ -107,7 +107,9 @@ class PairsReader:
                 f"{place} has a word id outside {low} .. {high} ({of}); give the vocabulary that belongs to the file"
             )
         if code == kernels.BAD_COUNT:
-            return InputError(f"{place} has a count that is negative or not a number; {count_remedy('')}")
+            return InputError(
+                f"{place} has a count that is negative, too large or not a number; {count_remedy('')}"
+            )
         if code == kernels.FRACTION:
             return InputError(f"{place} has a fractional count; {count_remedy('fractional')}")
         if code == kernels.BAD_ORDER:

@@ -152,8 +152,9 @@ def triples_block(
     new[1:] = documents[1:] != documents[:-1]
     starts = np.flatnonzero(new)
     ids = [str(documents[i]) for i in starts]
+    counts = counts.astype(np.float32)
     present = counts != 0
     indptr = np.concatenate([[0], np.cumsum(present)])[np.append(starts, len(documents))]
-    arrays = canonical(indptr, words[present].astype(np.int32), counts[present].astype(np.float32))
+    arrays = canonical(indptr, words[present].astype(np.int32), counts[present])
     block = RawBlock(*arrays, vocabulary, ids, n_zeros=int(len(counts) - present.sum()))
     return block if index is None else restrict(block, index)

@@ -133,7 +133,9 @@ class TriplesReader:
                 "correct the ids (they count from 1) or the header"
             )
         if code == kernels.BAD_COUNT:
-            return InputError(f"{place} has a count that is negative or not a number; {count_remedy('')}")
+            return InputError(
+                f"{place} has a count that is negative, too large or not a number; {count_remedy('')}"
+            )
         if code == kernels.FRACTION:
             return InputError(f"{place} has a fractional count; {count_remedy('fractional')}")
         if code == kernels.BAD_ORDER:

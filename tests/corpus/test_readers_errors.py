@@ -277,6 +277,7 @@ def _market(folder, matrix):
 def test_vocabularies_that_are_none(tmp_path):
     matrix = np.ones((1, 2), int)
     refused(matrix, "missing.txt does not exist", vocabulary=tmp_path / "missing.txt")
+    refused(matrix, "is not a file", "load it first", vocabulary=tmp_path)
     refused(matrix, "'a' at position 2 is there already", vocabulary=["a", "a"])
     refused(matrix, "holds no words", vocabulary=write(tmp_path / "v.txt", "\n\n"))
     refused(matrix, "v.txt, line 2", vocabulary=write(tmp_path / "v.txt", b"a\n\xff\n"))

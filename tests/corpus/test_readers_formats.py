@@ -16,8 +16,10 @@ import pytest
 import scipy.io
 import scipy.sparse as sp
 
+from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.readers import FORMATS, TextSettings, open_source
 from bigtopic.errors import InputError
+from bigtopic.estimators.lda import LDA
 
 N_DOCS, N_WORDS = 60, 15
 WORDS = [f"word{i:02d}" for i in range(N_WORDS)]
@@ -501,6 +503,18 @@ def test_a_vocabulary_may_be_a_fitted_model():
     CountVectorizer = pytest.importorskip("sklearn.feature_extraction.text").CountVectorizer
     fitted = CountVectorizer().fit(["some words here"])
     assert open_source(["some here"], vocabulary=fitted).vocabulary == ["here", "some", "words"]
+
+
+def test_a_vocabulary_may_be_a_topic_model():
+    corpus = from_matrix(np.eye(3), ["some", "words", "here"])
+    model = LDA(2, max_iter=1, client=False, n_threads=1).fit(corpus)
+    assert open_source(["some here"], vocabulary=model).vocabulary == ["some", "words", "here"]
+    assert open_source(["some here"], vocabulary=corpus.vocabulary).vocabulary == ["some", "words", "here"]
+    gensim = pytest.importorskip("gensim")
+    texts = [["some", "here"], ["words"]]
+    dictionary = gensim.corpora.Dictionary(texts)
+    other = gensim.models.LdaModel([dictionary.doc2bow(text) for text in texts], 2, dictionary)
+    assert open_source(["some here"], vocabulary=other).vocabulary == ["here", "some", "words"]
 
 
 def test_formats_can_be_forced(tmp_path):

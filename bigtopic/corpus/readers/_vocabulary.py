@@ -20,7 +20,8 @@ def read_vocabulary(vocabulary: Any, options: Mapping[str, Any] | None = None) -
     Parameters
     ----------
     vocabulary : None; a path or URL (a word per line, id = line); words; a mapping word -> id; an object with
-        `token2id` (gensim's Dictionary), `words`, `get_feature_names_out()` or `vocabulary_` (a fitted model)
+        `token2id` (gensim's Dictionary), `words`, or `vocabulary_`, `id2word` or `get_feature_names_out()` (a
+        fitted model, asked in this order: a topic model's features may be its topics)
 
     Raises
     ------
@@ -40,7 +41,7 @@ def _words(vocabulary: Any) -> list[str]:
     # gensim's Dictionary is a mapping too, but of ids to words.
     if isinstance(vocabulary, Mapping) and not hasattr(vocabulary, "token2id"):
         return _from_mapping(vocabulary)
-    for name in ("token2id", "get_feature_names_out", "vocabulary_", "words"):
+    for name in ("token2id", "vocabulary_", "id2word", "get_feature_names_out", "words"):
         value = getattr(vocabulary, name, None)
         if value is not None:
             return _words(value() if callable(value) else value)
@@ -69,7 +70,9 @@ def _from_mapping(mapping: Mapping[str, int]) -> list[str]:
 def words_of_file(file: File) -> list[str]:
     """A word per line; what follows a tab is not part of the word. A byte-order mark is passed over."""
     if not file.exists():
-        raise InputError(f"vocabulary file {file.path} does not exist; check the path")
+        raise InputError(
+            f"vocabulary file {file.path} does not exist or is not a file; check the path (a model: load it first)"
+        )
     with file.open() as stream:
         data = stream.read()
     try:

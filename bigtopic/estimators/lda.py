@@ -166,6 +166,7 @@ class LDA(TopicInference):
             self._model = self._new_model(corpus, self._seed())
             self.n_docs_seen_, self.n_iter_ = 0, 0
         else:
+            starts.end_pass(self._fitted())
             starts.grow(self._fitted(), corpus.vocabulary)
         self.n_docs_seen_ += corpus.n_docs
         self._learn(corpus, 1, None, order="stored", total=float(self.total_samples or self.n_docs_seen_))

@@ -11,11 +11,17 @@ from bigtopic.runtime import model_store
 
 __all__ = ["load_model", "save_model"]
 
+NOT_KEPT = ("client",)  # a connection of this session
+
 
 def save_model(estimator: Any, url: Any) -> None:
     """Write a fitted estimator: its params, and those of its arguments that JSON can hold."""
     model = estimator._fitted()
-    params = {name: value for name, value in estimator.get_params().items() if _is_plain(value)}
+    params = {
+        name: value
+        for name, value in estimator.get_params().items()
+        if name not in NOT_KEPT and _is_plain(value)
+    }
     fitted = {"n_docs_seen": estimator.n_docs_seen_, "n_iter": estimator.n_iter_}
     model_store.save(model, url, {"estimator": type(estimator).__name__, "params": params, **fitted})
 
@@ -37,7 +43,8 @@ def load_model(url: Any) -> Any:
         raise ModelError(
             f"the model at {url} is of kind {name!r}, which this version of bigtopic does not know"
         )
-    estimator = kinds[name](**extra.get("params", {}))
+    known = kinds[name]().get_params()
+    estimator = kinds[name](**{k: v for k, v in extra.get("params", {}).items() if k in known})
     estimator._model = model
     estimator.n_docs_seen_ = extra.get("n_docs_seen", 0)
     estimator.n_iter_ = extra.get("n_iter", 0)
@@ -45,8 +52,6 @@ def load_model(url: Any) -> Any:
 
 
 def _is_plain(value: Any) -> bool:
-    if isinstance(value, np.generic | np.ndarray):
-        return False
     if isinstance(value, dict):
         return all(isinstance(key, str) and _is_plain(item) for key, item in value.items())
-    return value is None or isinstance(value, bool | int | float | str)
+    return value is None or isinstance(value, bool | int | float | str | np.generic)

@@ -11,8 +11,9 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
 from bigtopic.runtime.model import TopicModel
+from bigtopic.runtime.rounds import Cursor
 
-__all__ = ["Largest", "begin_with", "check_corpus", "check_settings", "grow", "held_out"]
+__all__ = ["Largest", "begin_with", "check_corpus", "check_settings", "end_pass", "grow", "held_out"]
 
 ORDERS = ("shuffled", "stored")
 
@@ -127,6 +128,12 @@ def begin_with(model: TopicModel, other: Any, n_tokens: float) -> None:
 def _places(words: Vocabulary, others: Vocabulary) -> np.ndarray:
     """For each word its id among the others, -1 where they lack it."""
     return words.mapping_to(others)
+
+
+def end_pass(model: TopicModel) -> None:
+    """Leave a pass that was cut short: other documents are no continuation of it."""
+    if model.cursor.round > 0:
+        model.cursor = Cursor(model.cursor.epoch + 1, 0, model.cursor.step)
 
 
 def grow(model: TopicModel, vocabulary: Vocabulary) -> None:

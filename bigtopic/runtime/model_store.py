@@ -47,7 +47,7 @@ def save(model: TopicModel, url: Any, extra: dict[str, Any] | None = None) -> No
 
     place = Place.of(url)
     old = _description(place) if place.exists() else None
-    if place.exists() and old is None and place.names():
+    if place.exists() and old is None and not _is_debris(place):
         raise errors.CorpusExists(f"{place.url} exists and is not a bigtopic model; choose another path")
     root = zarr.open_group(zarr_store(place), mode="a", use_consolidated=False)
     name = f"state-{uuid4().hex[:12]}"
@@ -80,18 +80,30 @@ def load(url: Any) -> tuple[TopicModel, dict[str, Any]]:
     description = _description(place)
     if description is None:
         raise errors.ModelError(f"there is no bigtopic model at {place.url}")
-    if description["version"] > VERSION:
-        raise errors.ModelError(
-            f"the model at {place.url} has format version {description['version']}, this version of bigtopic reads up "
-            f"to {VERSION}; upgrade bigtopic"
-        )
     try:
+        _check_version(description["version"], place)
         group = zarr.open_group(zarr_store(place / description["state"], read_only=True), mode="r")
         return _rebuild(group, description), description["extra"]
     except (KeyError, FileNotFoundError, RuntimeError, ValueError) as error:
         if isinstance(error, errors.BigtopicError):
             raise
         raise errors.ModelError(f"the model at {place.url} is damaged: {error}") from error
+
+
+def _check_version(version: int, place: Place) -> None:
+    if version > VERSION:
+        raise errors.ModelError(
+            f"the model at {place.url} has format version {version}, this version of bigtopic reads up to {VERSION}; "
+            "upgrade bigtopic"
+        )
+
+
+def _is_debris(place: Place) -> bool:
+    """Whether this is what a first save leaves behind when it is killed, or an empty folder."""
+    names = place.names()
+    if any(name != "zarr.json" and not name.startswith("state-") for name in names):
+        return False
+    return "zarr.json" not in names or json.loads((place / "zarr.json").read()).get("attributes", {}) == {}
 
 
 def _description(place: Place) -> dict[str, Any] | None:
@@ -107,7 +119,7 @@ def _describe(model: TopicModel, state: str, extra: dict[str, Any] | None) -> di
         name: {"axis": a.axis, "n_components": a.n_components, "normalised_over": a.normalised_over}
         for name, a in model.params.arrays.items()
     }
-    return {
+    description = {
         "version": VERSION,
         "state": state,
         "method": model.method.name,
@@ -123,6 +135,16 @@ def _describe(model: TopicModel, state: str, extra: dict[str, Any] | None) -> di
         "fingerprint": model.vocabulary.fingerprint,
         "extra": extra or {},
     }
+    return _plain(description)
+
+
+def _plain(value: Any) -> Any:
+    """The same with Python's own numbers in place of NumPy's."""
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _write_arrays(group: Any, model: TopicModel) -> None:

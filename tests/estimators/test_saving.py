@@ -1,0 +1,305 @@
+"""Models on disk: the same bits back, the old or the new after a kill, clear words when nothing can be loaded."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bigtopic import methods as table
+from bigtopic.corpus.memory import from_matrix
+from bigtopic.corpus.storage import Place
+from bigtopic.errors import BigtopicError, CorpusExists, ModelError
+from bigtopic.estimators.lda import LDA
+from bigtopic.estimators.persistence import load_model
+from bigtopic.runtime import model_store
+
+METHODS = [row["method"] for row in table()]
+
+
+def fitted(corpus, **settings) -> LDA:
+    return LDA(3, **{"max_iter": 1, "client": False, "n_threads": 1, "batch_size": 50, **settings}).fit(
+        corpus
+    )
+
+
+def bits(model: LDA) -> bytes:
+    return model.components_.tobytes()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_loaded_model_is_the_model(corpus, tmp_path, method):
+    model = fitted(corpus, method=method)
+    model.save(tmp_path / "m.zarr")
+    loaded = load_model(tmp_path / "m.zarr")
+    assert bits(loaded) == bits(model)
+    assert loaded.vocabulary_ == model.vocabulary_ and list(loaded.vocabulary_) == list(model.vocabulary_)
+    assert loaded.history_ == model.history_
+    assert (loaded.n_iter_, loaded.n_batch_iter_, loaded.n_docs_seen_) == (1, model.n_batch_iter_, 300)
+    assert loaded.random_state_ == model.random_state_
+    np.testing.assert_array_equal(loaded.doc_topic_prior_, model.doc_topic_prior_)
+    assert loaded.topic_word_prior_ == model.topic_word_prior_
+    np.testing.assert_array_equal(loaded.transform(corpus), model.transform(corpus))
+
+
+def test_a_loaded_model_goes_on_to_the_same_bits(corpus, tmp_path):
+    """Statistics are kept with their scale, not multiplied out."""
+    settings = {
+        "method": "online-vb",
+        "learning_decay": 0.6,
+        "learning_offset": 9.0,
+        "max_doc_update_iter": 11,
+    }
+    model = fitted(corpus[:200], **settings)
+    model.save(tmp_path / "m.zarr")
+    loaded = load_model(tmp_path / "m.zarr")
+    assert loaded.get_params()["learning_decay"] == 0.6
+    assert bits(loaded.partial_fit(corpus[200:])) == bits(model.partial_fit(corpus[200:]))
+
+
+@pytest.mark.parametrize("prior", [np.linspace(0.1, 1, 80), np.random.default_rng(0).random((3, 80)) + 0.1])
+def test_priors_of_every_shape_come_back(corpus, tmp_path, prior):
+    model = fitted(corpus, topic_word_prior=prior, doc_topic_prior=[0.1, 0.2, 0.3])
+    model.save(tmp_path / "m.zarr")
+    loaded = load_model(tmp_path / "m.zarr")
+    np.testing.assert_array_equal(loaded.topic_word_prior_, model.topic_word_prior_)
+    assert bits(loaded) == bits(model)
+
+
+def test_columns_without_names_and_words_of_every_script(corpus, tmp_path):
+    unnamed = fitted(from_matrix(corpus.to_scipy()))
+    unnamed.save(tmp_path / "unnamed.zarr")
+    assert not load_model(tmp_path / "unnamed.zarr").vocabulary_.named
+    words = ["naïve", "Ω", "日本", 'a"quote', "line\nbreak", "\N{PILE OF POO}", "", " "]
+    named = fitted(from_matrix(np.eye(8), words))
+    named.save(tmp_path / "named.zarr")
+    assert list(load_model(tmp_path / "named.zarr").vocabulary_) == words
+
+
+def test_numbers_of_numpy_survive(corpus, tmp_path):
+    model = LDA(
+        np.int64(3),
+        max_iter=np.int64(1),
+        max_doc_update_iter=np.int64(4),
+        client=False,
+        learning_decay=np.float64(0.6),
+    )
+    model.fit(corpus).save(tmp_path / "m.zarr")
+    loaded = load_model(tmp_path / "m.zarr")
+    assert (loaded.n_components, loaded.max_iter, loaded.max_doc_update_iter) == (3, 1, 4)
+
+
+def test_a_client_is_not_part_of_a_model(corpus, tmp_path):
+    model = fitted(corpus)
+    model.client = "tcp://127.0.0.1:1"
+    model.save(tmp_path / "m.zarr")
+    assert load_model(tmp_path / "m.zarr").client is None
+
+
+def test_texts_are_split_by_a_loaded_model_as_before(tmp_path):
+    model = LDA(2, client=False).fit(["cat dog pet", "dog cat", "rain sun", "sun rain wind"] * 5)
+    model.save(tmp_path / "m.zarr")
+    texts = ["Cat!", "rain; wind"]
+    np.testing.assert_array_equal(load_model(tmp_path / "m.zarr").transform(texts), model.transform(texts))
+
+
+def test_nothing_but_zarr_and_json_is_written(corpus, tmp_path):
+    fitted(corpus).save(tmp_path / "m.zarr")
+    files = [path for path in (tmp_path / "m.zarr").rglob("*") if path.is_file()]
+    assert all(path.name == "zarr.json" or "c" in path.relative_to(tmp_path).parts for path in files)
+    for path in files:
+        assert not path.read_bytes().startswith(b"\x80"), "a pickle"
+
+
+def test_another_process_loads_it(corpus, tmp_path):
+    model = fitted(corpus)
+    model.save(tmp_path / "m.zarr")
+    script = f"import bigtopic; print(bigtopic.load_model({str(tmp_path / 'm.zarr')!r}).topics(3)[0][0][0])"
+    run = [sys.executable, "-c", script]
+    root = str(Path(table.__file__).parents[1])
+    output = subprocess.run(run, capture_output=True, text=True, check=True, cwd=root).stdout
+    assert output.strip() == model.topics(3)[0][0][0]
+
+
+def test_a_model_replaces_a_model_and_leaves_nothing_behind(corpus, tmp_path):
+    url = tmp_path / "m.zarr"
+    fitted(corpus).save(url)
+    other = fitted(corpus, random_state=5)
+    other.save(url)
+    assert bits(load_model(url)) == bits(other)
+    assert sorted(path.name[:6] for path in url.iterdir()) == ["state-", "zarr.j"]
+
+
+def test_what_is_not_a_model_is_not_replaced(corpus, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("years of work")
+    with pytest.raises(CorpusExists, match="not a bigtopic model"):
+        fitted(corpus).save(tmp_path / "mine")
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
+
+
+# ---------------------------------------------------------------- kills
+
+
+class Killed(BaseException):
+    """The process is gone: nothing that tidies up runs any more."""
+
+
+def killed_after(monkeypatch, n_writes: int, save) -> bool:
+    """Whether `save` was killed after that many writes to the store (it may have had fewer)."""
+    from zarr.storage import LocalStore
+
+    left = [n_writes]
+    write, remove = LocalStore.set, Place.remove
+
+    async def dying_write(self, key, value, *args, **settings):
+        if left[0] == 0:
+            raise Killed
+        left[0] -= 1
+        return await write(self, key, value, *args, **settings)
+
+    def dead_remove(self):
+        if left[0] > 0:
+            remove(self)
+
+    monkeypatch.setattr(LocalStore, "set", dying_write)
+    monkeypatch.setattr(Place, "remove", dead_remove)
+    try:
+        save()
+    except Killed:
+        return True
+    finally:
+        monkeypatch.undo()
+    return False
+
+
+def test_a_kill_at_any_write_leaves_the_old_model_or_the_new(corpus, tmp_path, monkeypatch):
+    old, new = fitted(corpus), fitted(corpus, random_state=5)
+    old.save(tmp_path / "old.zarr")
+    n = 0
+    while True:
+        url = tmp_path / f"{n}.zarr"
+        shutil.copytree(tmp_path / "old.zarr", url)
+        killed = killed_after(monkeypatch, n, lambda url=url: new.save(url))
+        found = bits(load_model(url))
+        assert found in (bits(old), bits(new)) and (killed or found == bits(new))
+        if not killed:
+            break
+        new.save(url)  # the next writer sweeps up
+        assert bits(load_model(url)) == bits(new) and len(list(url.iterdir())) == 2
+        n += 1
+    assert n > 5
+
+
+def test_a_kill_during_the_first_save_can_be_repaired_by_saving_again(corpus, tmp_path, monkeypatch):
+    model = fitted(corpus)
+    n = 0
+    while True:
+        url = tmp_path / f"{n}.zarr"
+        if not killed_after(monkeypatch, n, lambda url=url: model.save(url)):
+            break
+        with pytest.raises(ModelError, match="no bigtopic model"):
+            load_model(url)
+        model.save(url)
+        assert bits(load_model(url)) == bits(model) and len(list(url.iterdir())) == 2
+        n += 1
+    assert n > 5
+
+
+def test_a_failure_while_saving_leaves_no_trace(corpus, tmp_path, monkeypatch):
+    model = fitted(corpus)
+
+    def fail(*args):
+        raise RuntimeError("disk full")
+
+    monkeypatch.setattr(model_store, "_describe", fail)
+    with pytest.raises(RuntimeError, match="disk full"):
+        model.save(tmp_path / "m.zarr")
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---------------------------------------------------------------- what cannot be loaded
+
+
+@pytest.fixture
+def saved(corpus, tmp_path) -> Path:
+    fitted(corpus).save(tmp_path / "m.zarr")
+    return tmp_path / "m.zarr"
+
+
+def change(saved: Path, **values) -> None:
+    document = json.loads((saved / "zarr.json").read_text())
+    document["attributes"]["bigtopic-model"].update(values)
+    (saved / "zarr.json").write_text(json.dumps(document))
+
+
+def test_there_is_no_model(tmp_path, corpus):
+    for url in (tmp_path / "nothing.zarr", tmp_path):
+        with pytest.raises(ModelError, match="no bigtopic model at"):
+            load_model(url)
+    (tmp_path / "file").write_text("text")
+    with pytest.raises(ModelError, match="no bigtopic model at"):
+        load_model(tmp_path / "file")
+
+
+def test_a_newer_format_is_refused(saved):
+    change(saved, version=99)
+    with pytest.raises(ModelError, match=r"version 99.*upgrade"):
+        load_model(saved)
+
+
+def test_a_model_of_a_newer_kind_is_refused(saved):
+    change(saved, extra={"estimator": "QuantumTopics", "params": {}})
+    with pytest.raises(ModelError, match="QuantumTopics"):
+        load_model(saved)
+
+
+def test_a_parameter_of_a_newer_version_is_passed_over(saved, corpus):
+    """An argument that this version does not have cannot matter to topics that are already learnt."""
+    document = json.loads((saved / "zarr.json").read_text())
+    extra = document["attributes"]["bigtopic-model"]["extra"]
+    change(saved, extra={**extra, "params": {**extra["params"], "colour": "red"}})
+    assert load_model(saved).n_components == 3
+
+
+@pytest.mark.parametrize("array", ["topic_words/raw", "topic_words/scale", "words", "doc_topic_prior"])
+@pytest.mark.parametrize("damage", ["missing chunk", "flipped byte", "missing array", "truncated chunk"])
+def test_a_damaged_model_says_so(saved, array, damage):
+    folder = next(saved.glob("state-*")) / array
+    chunk = next(path for path in (folder / "c").rglob("*") if path.is_file())
+    if damage == "missing chunk":
+        chunk.unlink()
+    elif damage == "missing array":
+        shutil.rmtree(folder)
+    elif damage == "truncated chunk":
+        chunk.write_bytes(chunk.read_bytes()[:-7])
+    else:
+        data = bytearray(chunk.read_bytes())
+        data[len(data) // 2] ^= 0xFF
+        chunk.write_bytes(data)
+    with pytest.raises(ModelError, match=r"damaged|missing|fingerprint"):
+        load_model(saved)
+
+
+def test_a_description_with_holes_says_so(saved):
+    document = json.loads((saved / "zarr.json").read_text())
+    for name in ("state", "arrays", "method", "cursor", "version"):
+        broken = json.loads(json.dumps(document))
+        del broken["attributes"]["bigtopic-model"][name]
+        (saved / "zarr.json").write_text(json.dumps(broken))
+        with pytest.raises(ModelError, match="damaged"):
+            load_model(saved)
+
+
+def test_a_method_of_ones_own_must_be_given_again(corpus, tmp_path):
+    from dataclasses import replace
+
+    own = replace(table.get("online-vb"), name="my-own")
+    fitted(corpus, method=own).save(tmp_path / "m.zarr")
+    with pytest.raises(BigtopicError, match="my-own"):
+        load_model(tmp_path / "m.zarr")

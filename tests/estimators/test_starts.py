@@ -1,0 +1,194 @@
+"""How learning begins and goes on: other models, seed words, held-out documents, more documents, new words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bigtopic.corpus.memory import from_matrix
+from bigtopic.errors import SettingError, VocabularyMismatch
+from bigtopic.estimators.lda import LDA
+from bigtopic.estimators.priors import seed_prior
+from bigtopic.runtime.model import new_model
+
+WORDS = [f"w{i}" for i in range(80)]
+QUIET = {"client": False, "n_threads": 1}
+
+
+def probabilities(model: LDA) -> np.ndarray:
+    return model.components_ / model.components_.sum(axis=1, keepdims=True)
+
+
+# ---------------------------------------------------------------- partial_fit
+
+
+def test_the_first_partial_fit_is_a_pass_in_stored_order(corpus):
+    settings = {"method": "online-vb", "batch_size": 50, **QUIET}
+    once = LDA(3, **settings).partial_fit(corpus)
+    fit = LDA(3, max_iter=1, order="stored", **settings).fit(corpus)
+    np.testing.assert_array_equal(once.components_, fit.components_)
+    assert (once.n_iter_, once.n_batch_iter_, once.n_docs_seen_) == (1, 6, 300)
+
+
+def test_streaming_by_parts_is_streaming_the_whole(corpus):
+    """Adding needs no corpus size: where the stream is cut does not matter when minibatches are the same."""
+    settings = {"method": "streaming-ope", "batch_size": 50, **QUIET}
+    whole = LDA(3, **settings).partial_fit(corpus)
+    parts = LDA(3, **settings)
+    parts._model = new_model(
+        whole._model.method, 3, corpus.vocabulary, n_tokens=corpus.n_tokens, options=whole._model.options
+    )
+    parts.n_docs_seen_ = parts.n_iter_ = 0
+    first = LDA(3, **settings).partial_fit(corpus[:100])
+    assert first.n_docs_seen_ == 100
+    total = first.partial_fit(corpus[100:]).components_.sum() - whole.components_.sum()
+    assert abs(total) < 1  # the same tokens, up to rounding; coins differ from pass to pass
+    assert first.n_docs_seen_ == 300 and first.n_iter_ == 2 and first.n_batch_iter_ == 6
+
+
+def test_the_declared_size_of_a_stream_is_used(corpus):
+    settings = {"method": "online-vb", "batch_size": 50, "topic_word_prior": 0.1, **QUIET}
+    small, large = (LDA(3, total_samples=n, **settings).partial_fit(corpus[:50]) for n in (50, 5000))
+    assert large.components_.sum() > 50 * small.components_.sum()
+
+
+def test_new_words_are_added_at_the_end(corpus, synthetic):
+    counts = synthetic.counts.toarray()
+    first = from_matrix(counts[:150, :60], WORDS[:60], shuffle=False)
+    order = np.random.default_rng(0).permutation(80)
+    second = from_matrix(counts[150:, order], [WORDS[i] for i in order], shuffle=False)
+    model = LDA(3, method="online-vb", batch_size=50, **QUIET).partial_fit(first)
+    assert model.n_features_in_ == 60
+    before = model.components_
+    model.partial_fit(second)
+    assert model.n_features_in_ == 80 and list(model.vocabulary_)[:60] == WORDS[:60]
+    assert set(model.vocabulary_) == set(WORDS)
+    assert model.components_.shape == (3, 80) and (model.components_[:, :60] != before).any()
+    learnt = model.components_.sum(axis=0) - 3 * model.topic_word_prior_
+    seen = dict(zip(second.vocabulary, np.asarray(second.to_scipy().sum(axis=0)).ravel(), strict=True))
+    for word, weight in zip(list(model.vocabulary_)[60:], learnt[60:], strict=True):
+        assert (weight > 1e-3) == (seen[word] > 0)
+
+
+def test_fewer_words_than_the_model_has(corpus, synthetic):
+    """The corpus has three words, the last of the model's: ids are the model's, tables are the corpus' own."""
+    model = LDA(3, method="streaming-vb", batch_size=50, **QUIET).partial_fit(corpus)
+    before = model.components_.sum(axis=0)
+    few = from_matrix(np.full((10, 3), 2), WORDS[77:])
+    model.partial_fit(few)
+    gained = model.components_.sum(axis=0) - before
+    np.testing.assert_allclose(gained, np.where(np.arange(80) >= 77, 20, 0), atol=2e-3)
+
+
+def test_unnamed_columns_cannot_grow(corpus):
+    model = LDA(3, **QUIET).partial_fit(np.ones((5, 7)))
+    model.partial_fit(np.ones((5, 7)))
+    with pytest.raises(VocabularyMismatch, match="9 columns"):
+        model.partial_fit(np.ones((5, 9)))
+
+
+def test_more_documents_after_a_fit_that_was_cut_short(corpus):
+    """Every one of them is seen, although the fit stopped in the middle of a pass."""
+    import signal
+
+    def interrupt(event):
+        if event.kind == "round" and event.step == 4:
+            signal.raise_signal(signal.SIGINT)
+
+    model = LDA(3, batch_size=50, max_iter=3, callbacks=[interrupt], **QUIET).fit(corpus)
+    assert model.n_batch_iter_ == 4
+    model.set_params(callbacks=())
+    model.partial_fit(corpus[:250])
+    assert model.n_batch_iter_ == 9 and model.history_[-1]["n_docs"] == 250
+
+
+# ---------------------------------------------------------------- init
+
+
+def test_a_start_from_another_model_begins_with_its_topics(corpus):
+    first = LDA(3, max_iter=3, random_state=1, **QUIET).fit(corpus)
+    for source in (first, first.components_, probabilities(first)):
+        model = LDA(3, method="streaming-ope", init=source, topic_word_prior=1e-6, max_iter=1, **QUIET)
+        begun = {}
+
+        def look(event, model=model, begun=begun):
+            begun.setdefault(event.kind, probabilities(model))
+
+        model.set_params(callbacks=[look]).fit(corpus)
+        np.testing.assert_allclose(begun["start"], probabilities(first), rtol=1e-3, atol=1e-5)
+
+
+def test_a_start_from_a_saved_model_or_another_library(corpus, synthetic, tmp_path):
+    first = LDA(3, max_iter=1, **QUIET).fit(corpus)
+    first.save(tmp_path / "m.zarr")
+    settings = {"max_iter": 1, **QUIET}
+    by_path = LDA(3, init=str(tmp_path / "m.zarr"), **settings).fit(corpus)
+    np.testing.assert_array_equal(by_path.components_, LDA(3, init=first, **settings).fit(corpus).components_)
+    decomposition = pytest.importorskip("sklearn.decomposition")
+    other = decomposition.LatentDirichletAllocation(3, max_iter=2, random_state=0).fit(synthetic.counts)
+    by_sklearn = LDA(3, init=other, **settings).fit(corpus)
+    by_array = LDA(3, init=other.components_, **settings).fit(corpus)
+    np.testing.assert_allclose(by_sklearn.components_, by_array.components_)
+
+
+def test_a_start_is_matched_by_word(corpus, synthetic):
+    first = LDA(3, max_iter=2, **QUIET).fit(corpus)
+    order = np.random.default_rng(0).permutation(80)
+    names = [WORDS[i] for i in order[:70]] + [f"new{i}" for i in range(10)]
+    other = from_matrix(synthetic.counts[:, order], names)
+    begun = []
+    model = LDA(3, method="vb", init=first, max_iter=1, topic_word_prior=1e-9, **QUIET)
+    model.set_params(callbacks=[lambda event: begun.append(model.components_)]).fit(other)
+    expected = first.get_topics()[:, order[:70]]
+    np.testing.assert_allclose(
+        begun[0][:, :70] / begun[0][0, 0] * expected[0, 0], expected, rtol=1e-3, atol=1e-8
+    )
+    assert (begun[0][:, 70:] < 1e-6).all()
+    with pytest.raises(VocabularyMismatch, match="no word"):
+        LDA(3, init=first, **QUIET).fit(from_matrix(np.ones((3, 2)), ["x", "y"]))
+    with pytest.raises(SettingError, match="3 topics"):
+        LDA(5, init=first, **QUIET).fit(corpus)
+
+
+# ---------------------------------------------------------------- seeds, validation
+
+
+def test_seed_words_lead_topics(synthetic, corpus):
+    top = np.argsort(-synthetic.components, axis=1)[:, :5]
+    seeds = {3 - k: [WORDS[i] for i in top[k]] for k in range(4)}
+    prior = seed_prior(seeds, corpus, 4, weight=200)
+    model = LDA(4, topic_word_prior=prior, batch_size=50, max_iter=5, **QUIET).fit(corpus)
+    distance = np.abs(synthetic.components[:, None] - model.get_topics()[None]).sum(axis=2)
+    assert distance.argmin(axis=1).tolist() == [3, 2, 1, 0]
+
+
+def test_seed_prior_takes_lists_words_and_vocabularies(corpus):
+    expected = seed_prior({0: ["w1"], 1: ["w2", "w3"]}, corpus.vocabulary, 3, base=0.1, weight=5)
+    np.testing.assert_array_equal(seed_prior([["w1"], ["w2", "w3"]], WORDS, 3, base=0.1, weight=5), expected)
+    assert expected.shape == (3, 80) and expected[1, 3] == 5 and expected[2].max() == 0.1
+    assert seed_prior({}, WORDS, 4).max() == 0.25
+    with pytest.raises(SettingError, match="topic 3"):
+        seed_prior({3: ["w1"]}, WORDS, 3)
+    with pytest.raises(SettingError, match="'zebra'"):
+        seed_prior({0: ["w1", "zebra"]}, WORDS, 3)
+
+
+def test_held_out_documents_are_scored_and_not_learnt_from(corpus):
+    model = LDA(3, batch_size=50, max_iter=3, validation=0.2, **QUIET).fit(corpus)
+    scores = [row["score"] for row in model.history_ if "score" in row]
+    assert len(scores) == 3 and model.n_docs_seen_ == 240
+    train, test = corpus.split(0.2, seed=0)
+    alone = LDA(3, batch_size=50, max_iter=3, **QUIET).fit(train)
+    np.testing.assert_array_equal(alone.components_, model.components_)
+    assert scores[-1] == alone.score(test)
+    given = LDA(3, batch_size=50, max_iter=3, validation=test, evaluate_every=2, **QUIET).fit(train)
+    assert [row["score"] for row in given.history_ if "score" in row and row["step"] % 5 == 0][-1] == scores[
+        -1
+    ]
+    np.testing.assert_array_equal(given.components_, model.components_)
+
+
+def test_patience_ends_a_fit(corpus):
+    model = LDA(3, batch_size=50, max_iter=500, validation=0.2, patience=3, **QUIET).fit(corpus)
+    scores = [row["score"] for row in model.history_ if "score" in row]
+    assert model.n_iter_ < 500 and len(scores) - 1 - int(np.argmax(scores)) == 3

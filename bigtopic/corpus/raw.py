@@ -26,6 +26,7 @@ class RawBlock:
     author_names : this block's own authors
     first_row : row of the first document in its source, where the file says so, or None
     n_zeros : explicit zeros that were dropped
+    n_unknown : tokens that were dropped because a given vocabulary lacks their word
     """
 
     indptr: np.ndarray
@@ -39,6 +40,7 @@ class RawBlock:
     authors: np.ndarray | None = None
     first_row: int | None = None
     n_zeros: int = 0
+    n_unknown: float = 0.0
 
     @property
     def n_docs(self) -> int:

@@ -55,8 +55,13 @@ def filtered(
     if not mask.any():
         raise InputError("no word of the vocabulary is left; loosen min_df, max_df, keep or drop")
     word_map = WordMap(np.where(mask, np.cumsum(mask) - 1, -1).astype(np.int32))
+    vocabulary = known.taken(np.flatnonzero(mask))
+    text = corpus.text_settings
+    if text is not None:
+        share = float(vocabulary.counted[1].sum()) / float(known.counted[1].sum())
+        text = {**text, "known_share": share * text.get("known_share", 1.0)}
     parts = tuple(PartView.of(part, None, word_map) for part in corpus.parts)
-    return replace(corpus, parts=parts, vocabulary=known.taken(np.flatnonzero(mask)), counted=True)
+    return replace(corpus, parts=parts, vocabulary=vocabulary, text_settings=text, counted=True)
 
 
 def _named(known: Vocabulary, words: Iterable[str]) -> np.ndarray:

@@ -105,7 +105,8 @@ def restrict(block: RawBlock, index: Mapping[str, int]) -> RawBlock:
     known = words >= 0
     indptr = np.concatenate([[0], np.cumsum(known)])[block.indptr]
     indptr, words, counts = canonical(indptr, words[known], block.counts[known])
-    return replace(block, indptr=indptr, words=words, counts=counts, vocabulary=None)
+    n_unknown = float(block.counts[~known].sum(dtype=np.float64))
+    return replace(block, indptr=indptr, words=words, counts=counts, vocabulary=None, n_unknown=n_unknown)
 
 
 def require_length(found: int, expected: int, what: str) -> None:

@@ -74,7 +74,7 @@ def build(
         authors=authors,
         columns=columns if known is None else _united([known.columns, columns]),
         has_ids=has_ids or (known is not None and known.has_ids),
-        text=settings.text,
+        text=None if settings.text is None else {"known_share": names.known_share, **settings.text},
         words={**settings.words.to_dict(), "closed": names.closed},
         parts=(*(() if known is None else known.parts), *records),
     )

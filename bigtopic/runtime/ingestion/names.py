@@ -39,6 +39,7 @@ class Names:
     vocabulary, author_vocabulary : final names, once `finish` was called
     n_entries : entries of the runs that are kept, as far as words decide
     closed : no words but those that were given
+    known_share : share of the source's tokens whose word was kept
     """
 
     def __init__(
@@ -55,10 +56,13 @@ class Names:
         self.author_vocabulary: Vocabulary | None = None
         self.n_entries = 0
         self.closed = settings.closed
+        self.known_share = 1.0
+        self._n_tokens = 0.0
 
     def add(self, run: Run) -> None:
         """Add up the counts of a run and take them from it."""
         assert run.words is not None
+        self._n_tokens += float(run.words.tokens.sum()) + run.n_unknown
         if run.words.words.dtype == object:
             self._words = self._words or WordTally(self._scratch)
             self._words.add(run.words)
@@ -90,6 +94,8 @@ class Names:
                 "no word is left; loosen min_df, max_df, stop words or the token pattern, or give a vocabulary "
                 "that fits the source"
             )
+        if self._known is None:
+            self.known_share = float(self.vocabulary.counted[1].sum()) / self._n_tokens
 
     # ------------------------------------------------------------------ words that are strings
 

@@ -69,6 +69,7 @@ class Run:
     n_docs: int
     nnz: int
     n_zeros: int
+    n_unknown: float
     columns: dict[str, str]
     words: WordCounts | None
     authors: WordCounts | None
@@ -112,6 +113,7 @@ def parse_run(task: ParseTask, reader: Any, scratch: Place) -> Run:
         block.n_docs,
         len(block.words),
         block.n_zeros,
+        block.n_unknown,
         types,
         _count(block.words, block.counts, block.vocabulary),
         None if block.authors is None else _count(block.authors, None, block.author_names),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -34,7 +34,8 @@ def command(
 ) -> None:
     """Write the topics of DOCUMENTS under MODEL to THETA, an AnnData store with one sparse row per document.
 
-    DOCUMENTS is a corpus, or any source that `bigtopic ingest` reads; text is split as the model's own was.
+    DOCUMENTS is a corpus, or any source that `bigtopic ingest` reads without further options; text is split as the
+    model's own was.
 
     \b
     Examples:
@@ -54,20 +55,35 @@ def command(
 
 @contextmanager
 def _as_corpus(source: str, estimator: Any, n_threads: int | None) -> Iterator[Any]:
-    """The corpus at `source`, or one made of it with the model's words, for as long as it is needed."""
+    """The corpus at `source`, or one made of it, for as long as it is needed; words are matched by the model."""
     from bigtopic.cli._stores import is_corpus
     from bigtopic.corpus.store import open_corpus
 
     if is_corpus(source):
         yield open_corpus(source)
         return
-    from bigtopic.corpus.text_settings import TextSettings
     from bigtopic.runtime.ingest import ingest
 
-    text = TextSettings.from_dict(estimator._fitted().text or {})
-    settings = {name: value for name, value in vars(text).items() if name not in ("min_doc_length",)}
+    settings = _text_settings(estimator._fitted().text or {})
     with TemporaryDirectory(prefix="bigtopic-infer-") as folder:
         yield ingest(
-            source, f"{folder}/corpus.zarr", vocabulary=estimator.vocabulary_, shuffle=False, client=False,
-            n_threads=n_threads, **settings,
-        )  # fmt: skip
+            source, f"{folder}/corpus.zarr", shuffle=False, client=False, n_threads=n_threads, **settings
+        )
+
+
+def _text_settings(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """How the model's texts were split, its collocations included, as `ingest` takes it; no document is dropped."""
+    from bigtopic.corpus.text_settings import TextSettings
+    from bigtopic.errors import ModelError, SettingError
+
+    values = dict(stored)
+    if values.get("collocations") is not None:
+        values["collocations"] = values["collocation_pairs"]
+    try:
+        settings = vars(TextSettings.from_dict(values))
+    except SettingError as error:
+        raise ModelError(
+            f"{error}. That is not possible here: ingest the documents in Python with bigtopic.ingest and the "
+            "function, and give that corpus"
+        ) from error
+    return {name: value for name, value in settings.items() if name != "min_doc_length"}

@@ -29,7 +29,8 @@ class TextSettings:
         wrong language does harm.
     ngram_range : (shortest, longest) run of tokens that counts as a term; joined with a space
     collocations : None, or a threshold in [-1, 1] for the normalised pointwise mutual information above which
-        two adjacent tokens become one, joined with "_" [1]_; 0.5 is a usual choice
+        two adjacent tokens that are seen at least five times become one, joined with "_" [1]_; 0.5 is a usual
+        choice. Or the pairs themselves: [("new", "york"), ...]
     token_filter : pure function str -> str, or None to drop the token: a stemmer, a lemmatiser.
         Called once per distinct token of a chunk.
     tokenizer : function str -> iterable of str instead of the pattern
@@ -46,7 +47,7 @@ class TextSettings:
     lowercase: bool = True
     stop_words: str | Iterable[str] | None = None
     ngram_range: tuple[int, int] = (1, 1)
-    collocations: float | None = None
+    collocations: float | Iterable[tuple[str, str]] | None = None
     token_filter: Callable[[str], str | None] | None = None
     tokenizer: Callable[[str], Iterable[str]] | None = None
     min_doc_length: int = 0
@@ -58,10 +59,7 @@ class TextSettings:
         object.__setattr__(self, "ngram_range", _ngram_range(self.ngram_range))
         _check_pattern(self.token_pattern)
         _check_encoding(self.encoding, self.encoding_errors)
-        if self.collocations is not None and not -1 <= self.collocations <= 1:
-            raise SettingError(
-                f"collocations must be None or a threshold in [-1, 1], found {self.collocations!r}"
-            )
+        object.__setattr__(self, "collocations", _collocations(self.collocations))
         if self.min_doc_length < 0:
             raise SettingError(f"min_doc_length must be at least 0, found {self.min_doc_length!r}")
         for name in _CALLABLES:
@@ -74,6 +72,8 @@ class TextSettings:
         values["ngram_range"] = list(self.ngram_range)
         if isinstance(self.stop_words, tuple):
             values["stop_words"] = list(self.stop_words)
+        if isinstance(self.collocations, tuple):
+            values["collocations"] = list(map(list, self.collocations))
         for name in _CALLABLES:
             values[name] = _name_of(values[name])
         return values
@@ -115,6 +115,20 @@ def _ngram_range(value: Any) -> tuple[int, int]:
             f"ngram_range must be (shortest, longest) with 1 <= shortest <= longest, found {value!r}"
         )
     return shortest, longest
+
+
+def _collocations(value: Any) -> float | tuple[tuple[str, str], ...] | None:
+    """None, a threshold, or pairs of words in alphabetical order."""
+    if value is None:
+        return None
+    if isinstance(value, int | float) and not isinstance(value, bool) and -1 <= value <= 1:
+        return float(value)
+    pairs = list(value) if isinstance(value, Iterable) else [value]
+    if not all(isinstance(pair, list | tuple) and [*map(type, pair)] == [str, str] for pair in pairs):
+        raise SettingError(
+            f"collocations must be None, a threshold in [-1, 1], or pairs of words, found {value!r}"
+        )
+    return tuple(sorted({(first, second) for first, second in pairs}))
 
 
 def _check_pattern(pattern: str) -> None:

@@ -5,9 +5,10 @@ import subprocess
 import sys
 
 import pytest
+from click.testing import CliRunner
+
 from bigtopic.cli import main
 from bigtopic.cli._options import Duration
-from click.testing import CliRunner
 
 from .conftest import SUBJECTS, run
 
@@ -65,17 +66,6 @@ def test_evaluate_prints_and_counts(model, corpus):
     figures = json.loads(run("evaluate", model, corpus, "--json", "--measure", "log-predictive").output)
     assert list(figures) == ["log-predictive"]
     assert figures["log-predictive"]["value"] > figures["log-predictive"]["unigram"] + 0.3
-
-
-def test_infer_takes_a_corpus_and_raw_text(model, corpus, tmp_path):
-    anndata = pytest.importorskip("anndata")
-    run("infer", model, corpus, tmp_path / "theta.zarr")
-    assert anndata.read_zarr(tmp_path / "theta.zarr").shape == (200, 2)
-    (tmp_path / "new.txt").write_text("a boat on the water by the mill\nthe choir, the organ: an opera\n")
-    run("infer", model, tmp_path / "new.txt", tmp_path / "new.zarr")
-    theta = anndata.read_zarr(tmp_path / "new.zarr").X.toarray()
-    assert theta.argmax(axis=1)[0] != theta.argmax(axis=1)[1]
-    assert theta.max(axis=1).min() > 0.7
 
 
 def test_report_writes_a_page(model, corpus, tmp_path):

@@ -10,6 +10,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+
 from bigtopic.corpus.collocations import CollocationCounts
 from bigtopic.corpus.stopwords import ENGLISH
 from bigtopic.corpus.tokenizer import TextSettings, Tokenizer
@@ -188,6 +189,9 @@ def test_settings_survive_json():
     )
     assert TextSettings.from_dict(json.loads(json.dumps(settings.to_dict()))) == settings
     assert settings.stop_words == ("a", "b")
+    given = TextSettings(collocations=[["new", "york"], ("a", "b"), ("new", "york")])
+    assert TextSettings.from_dict(json.loads(json.dumps(given.to_dict()))) == given
+    assert given.collocations == (("a", "b"), ("new", "york"))
 
 
 def test_functions_are_recorded_by_name_and_asked_for_again():
@@ -216,6 +220,8 @@ def test_stop_words_of_a_file_travel_with_the_settings(tmp_path):
         ({"ngram_range": (2, 1)}, "1 <= shortest <= longest"),
         ({"ngram_range": 2}, "1 <= shortest <= longest"),
         ({"collocations": 3}, r"\[-1, 1\]"),
+        ({"collocations": True}, r"\[-1, 1\]"),
+        ({"collocations": ["new york"]}, "pairs of words"),
         ({"min_doc_length": -1}, "at least 0"),
         ({"encoding": "klingon"}, "not known"),
         ({"encoding": "utf-16"}, "iconv"),

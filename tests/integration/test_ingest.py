@@ -104,6 +104,24 @@ def test_given_vocabulary_keeps_its_ids(tmp_path):
     assert longer.vocabulary[:] == ["dog", "unseen", "cat"] and counted(longer)[-1] == {"dog": 1}
 
 
+def test_the_share_of_tokens_that_were_kept_is_recorded(tmp_path):
+    texts = ["the cat sat", "the dog", "the cat the cat"]  # tokens: 4 the, 3 cat, 1 sat, 1 dog
+    for limits, share in (
+        ({}, 1),
+        ({"max_df": 2}, 5 / 9),
+        ({"vocabulary": ["cat"]}, 3 / 9),
+        ({"stop_words": ["the"]}, 1),
+    ):
+        corpus = ingest(texts, tmp_path / "c.zarr", overwrite=True, n_threads=1, **limits)
+        assert corpus.text_settings["known_share"] == pytest.approx(share)
+    view = ingest(texts, tmp_path / "c.zarr", overwrite=True, n_threads=1, max_df=2).filter_vocabulary(
+        keep=["dog"]
+    )
+    assert view.text_settings["known_share"] == pytest.approx(1 / 9)
+    stored = ingest(view, tmp_path / "view.zarr", n_threads=1)
+    assert append(stored, ["the cat"], n_threads=1).text_settings == view.text_settings
+
+
 def test_matrix_columns_keep_their_place(tmp_path):
     X = sparse.csr_matrix(np.array([[0, 1, 0, 5], [0, 2, 0, 0]]))
     for vocabulary in (None, ["a", "b", "c", "d"]):
@@ -140,6 +158,9 @@ def test_collocations(tmp_path):
     assert "new_york" in corpus.vocabulary
     longer = append(corpus, ["new york new york"], n_threads=1)
     assert counted(longer)[-1] == {"new_york": 2}
+    given = ingest(texts[:3], tmp_path / "given.zarr", collocations=[("new", "york")], n_threads=1)
+    assert counted(given)[0] == {"new_york": 1, "is": 1, "city": 1}
+    assert counted(append(given, ["new york"], n_threads=1))[-1] == {"new_york": 1}
     with pytest.raises(SettingError, match="two passes"):
         ingest(iter(texts), tmp_path / "other.zarr", collocations=0.4, n_threads=1)
     assert not (tmp_path / "other.zarr").exists()
@@ -348,7 +369,7 @@ def test_a_view_can_be_stored(tmp_path):
     stored = ingest(view, tmp_path / "view.zarr", n_threads=2)
     assert counted(stored) == counted(view) and stored.rows().min() == 100
     assert stored.document_ids("source").tolist() == [f"d{i}" for i in range(100, 200)]
-    assert stored.text_settings == corpus.text_settings
+    assert stored.text_settings == view.text_settings
 
 
 # ---------------------------------------------------------------------- mistakes

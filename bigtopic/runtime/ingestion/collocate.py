@@ -21,7 +21,7 @@ Pairs = frozenset[tuple[str, str]]
 def with_collocations(
     reader: Any, text: TextSettings, known: Manifest | None, workers: Workers
 ) -> tuple[Any, Pairs]:
-    """The reader, joining the collocations of the source (appending: those of the corpus), and the pairs.
+    """The reader, joining collocations: those given, else the source's (appending: the corpus's); and the pairs.
 
     Raises
     ------
@@ -33,11 +33,15 @@ def with_collocations(
     if known is not None and known.text is not None:
         pairs: Pairs = frozenset((first, second) for first, second in known.text["collocation_pairs"])
         return reader.with_collocations(pairs), pairs
+    if isinstance(text.collocations, tuple):
+        pairs = frozenset(text.collocations)
+        return reader.with_collocations(pairs), pairs
     if not all(getattr(stream, "repeatable", True) for stream in reader.streams()):
         raise SettingError(
             "collocations need two passes, but the source is an iterator that can be read once; "
             "give a list, or files"
         )
+    assert isinstance(text.collocations, float)
     pairs = _counted(reader, workers).select(text.collocations)
     return reader.with_collocations(pairs), pairs
 

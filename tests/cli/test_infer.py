@@ -1,0 +1,66 @@
+"""`bigtopic infer`: raw text and counted sources meet the words, and the tokeniser, of the model."""
+
+import numpy as np
+import pytest
+
+from bigtopic.estimators.lda import LDA
+from bigtopic.estimators.persistence import load_model
+from bigtopic.runtime.ingest import ingest
+
+from .conftest import run
+
+
+def test_infer_takes_a_corpus_and_raw_text(model, corpus, tmp_path):
+    anndata = pytest.importorskip("anndata")
+    run("infer", model, corpus, tmp_path / "theta.zarr")
+    assert anndata.read_zarr(tmp_path / "theta.zarr").shape == (200, 2)
+    (tmp_path / "new.txt").write_text("boat water mill, new bridge\nchoir, organ: opera in concert\n")
+    run("infer", model, tmp_path / "new.txt", tmp_path / "new.zarr")
+    theta = anndata.read_zarr(tmp_path / "new.zarr").X.toarray()
+    assert theta.argmax(axis=1)[0] != theta.argmax(axis=1)[1]
+    assert theta.max(axis=1).min() > 0.7
+
+
+@pytest.fixture
+def phrases(tmp_path):
+    """A corpus with collocations of its own, in which "york" alone never occurs, and its model."""
+    path = tmp_path / "phrases.txt"
+    path.write_text("new york bridge\nold town music\n" * 20)
+    run("ingest", path, tmp_path / "phrases.zarr", "--collocations", 0.5)
+    run("train", tmp_path / "phrases.zarr", tmp_path / "phrases-topics.zarr", "--topics", 2)
+    return tmp_path / "phrases-topics.zarr"
+
+
+def theta_of(path):
+    return pytest.importorskip("anndata").read_zarr(path).X.toarray()
+
+
+def test_infer_joins_the_collocations_of_the_model_and_no_others(phrases, tmp_path):
+    texts = ["new york new york", "old town music old town music", "music of a new york"]
+    (tmp_path / "new.txt").write_text("\n".join(texts) + "\n")
+    run("infer", phrases, tmp_path / "new.txt", tmp_path / "new.zarr")
+    expected = load_model(phrases).transform(texts)
+    assert expected.max(axis=1)[:2].min() > 0.7
+    np.testing.assert_array_equal(theta_of(tmp_path / "new.zarr"), expected)
+
+
+def test_infer_matches_the_words_of_a_source_that_has_its_own_ids(model, tmp_path):
+    (tmp_path / "docword.new.txt").write_text("2\n3\n3\n1 1 9\n2 2 9\n2 3 1\n")
+    (tmp_path / "vocab.new.txt").write_text("opera\nboat\nunheard\n")
+    run("infer", model, tmp_path / "docword.new.txt", tmp_path / "theta.zarr")
+    expected = load_model(model).transform(["opera " * 9, "boat " * 9])
+    np.testing.assert_allclose(theta_of(tmp_path / "theta.zarr"), expected, atol=1e-6)
+
+
+def test_infer_refuses_documents_the_model_knows_nothing_of(model, tmp_path):
+    (tmp_path / "new.txt").write_text("le violon et le bateau\n")
+    shown = run("infer", model, tmp_path / "new.txt", tmp_path / "theta.zarr", code=2).output
+    assert "does not know 100%" in shown and not (tmp_path / "theta.zarr").exists()
+
+
+def test_infer_cannot_split_text_by_a_function_that_is_not_stored(tmp_path):
+    corpus = ingest(["a-b c", "b c"], tmp_path / "c.zarr", tokenizer=str.split, n_threads=1)
+    LDA(2, max_iter=1, client=False).fit(corpus).save(tmp_path / "m.zarr")
+    (tmp_path / "new.txt").write_text("a-b\n")
+    shown = run("infer", tmp_path / "m.zarr", tmp_path / "new.txt", tmp_path / "theta.zarr", code=2).output
+    assert "split" in shown and "ingest the documents in Python" in shown

@@ -25,6 +25,7 @@ LAYERS = [
     {"estimators"},
     {"report"},
     {"cli"},
+    {"__main__"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 FORBIDDEN = {"datasets": {"models", "kernels", "schemes"}}

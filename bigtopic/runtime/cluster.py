@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-__all__ = ["bounded_map", "default_threads", "resolve_client"]
+__all__ = ["bounded_map", "default_threads", "on_one_host", "resolve_client", "send", "threads_here"]
+
+_clients: dict[str, Any] = {}
 
 
 def default_threads() -> int:
@@ -39,11 +41,17 @@ def resolve_client(client: Any = None) -> Any:
             return Client.current()
         except ValueError:
             return None
-    if isinstance(client, str):
-        from dask.distributed import Client
+    return _connected(client) if isinstance(client, str) else client
 
-        return Client(client)
-    return client
+
+def _connected(address: str) -> Any:
+    """One client for each address, for this process' life; it does not become the current one."""
+    from dask.distributed import Client
+
+    known = _clients.get(address)
+    if known is None or known.status != "running":
+        known = _clients[address] = Client(address, set_as_default=False)
+    return known
 
 
 def bounded_map(

@@ -48,9 +48,10 @@ def infer(
     The same for any number of workers; random kernels draw by the documents' source rows.
     """
     kernel = model.method.load_kernel()
+    options = {"bound": False} if kernel.bound else {}
     work = Work(
         kernel,
-        model.hyper(),
+        model.hyper(**options),
         len(corpus.vocabulary),
         corpus.n_authors,
         model.word_map(corpus.vocabulary),

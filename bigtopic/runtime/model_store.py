@@ -62,7 +62,7 @@ def save(model: TopicModel, url: Any, extra: dict[str, Any] | None = None) -> No
             place.remove()
         raise
     for entry in place.names():
-        if entry.startswith("state-") and entry != name:
+        if _is_left_over(entry) and entry != name:
             (place / entry).remove()
 
 
@@ -101,9 +101,15 @@ def _check_version(version: int, place: Place) -> None:
 def _is_debris(place: Place) -> bool:
     """Whether this is what a first save leaves behind when it is killed, or an empty folder."""
     names = place.names()
-    if any(name != "zarr.json" and not name.startswith("state-") for name in names):
+    if any(name != "zarr.json" and not _is_left_over(name) for name in names):
         return False
     return "zarr.json" not in names or json.loads((place / "zarr.json").read()).get("attributes", {}) == {}
+
+
+def _is_left_over(name: str) -> bool:
+    return name.startswith("state-") or name.endswith(
+        ".partial"
+    )  # the latter are files that Zarr was writing
 
 
 def _description(place: Place) -> dict[str, Any] | None:

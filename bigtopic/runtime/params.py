@@ -20,6 +20,7 @@ __all__ = ["FOLD_ROWS", "LazyArray", "Overlay", "Params", "padded"]
 
 FOLD_ROWS = 1 << 16
 SMALLEST_SCALE = 1e-18
+NO_FLOOR = float(np.finfo(np.float64).min)  # fast-math loops must not see an infinity
 
 
 def padded(n_components: int) -> int:
@@ -108,7 +109,7 @@ class LazyArray:
         ids = self.rows_of(ids)
         out = np.empty((len(ids), self.n_columns), self.raw.dtype)
         ones = np.ones(self.n_columns)
-        _kernels.gather_linear(self.raw, self.scale, self.prior, ones, -np.inf, self.n_components, ids, out)
+        _kernels.gather_linear(self.raw, self.scale, self.prior, ones, NO_FLOOR, self.n_components, ids, out)
         return out
 
     def add_rows(

@@ -52,13 +52,13 @@ def load_arrays(shared: Any) -> Arrays:
     """The arrays of a version, mapped; or the arrays themselves if they were sent."""
     if not isinstance(shared, MappedArrays):
         return shared
-    if shared.folder not in _mapped:
-        _mapped[shared.folder] = {
-            name: _map(shared.folder, name, shell) for name, shell in shared.shells.items()
-        }
+    arrays = _mapped.get(shared.folder)
+    if arrays is None:  # two threads may both map it: the same pages
+        arrays = {name: _map(shared.folder, name, shell) for name, shell in shared.shells.items()}
+        _mapped[shared.folder] = arrays
         while len(_mapped) > 2:
             _mapped.popitem(last=False)
-    return _mapped[shared.folder]
+    return arrays
 
 
 def _map(folder: str, name: str, shell: LazyArray | Overlay) -> LazyArray | Overlay:

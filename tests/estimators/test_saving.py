@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -172,6 +173,7 @@ def killed_after(monkeypatch, n_writes: int, save) -> bool:
     try:
         save()
     except Killed:
+        time.sleep(0.02)  # writes that were under way end in other threads
         return True
     finally:
         monkeypatch.undo()

@@ -1,0 +1,60 @@
+"""Params in a mapped file are the params, overlays included."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+
+from bigtopic.runtime import sharing
+from bigtopic.runtime.params import LazyArray, Params
+from bigtopic.runtime.views import take_view
+
+IDS = {"word": np.array([5, 0, 11], np.int32)}
+
+
+def params() -> Params:
+    array = LazyArray.zeros(12, 3, axis="word", prior=np.linspace(0.1, 1, 12))
+    values = np.zeros((12, 16), np.float32)
+    values[:, :3] = np.random.default_rng(0).random((12, 3))
+    array.add_rows(None, values)
+    array.add_rows(np.array([2], np.int32), values[:1], decay=0.3)
+    return Params({"a": array, "b": array.copy()})
+
+
+def test_a_mapped_version_is_the_same_as_the_arrays():
+    arrays = params().overlay(["b"])
+    arrays["b"].add_rows(np.array([5], np.int32), np.ones((1, 16), np.float32), decay=0.5)
+    shared = sharing.publish(arrays)
+    kinds = {"a": "mean", "b": "expected_log"}
+    expected = take_view(arrays, kinds, IDS)
+    found = take_view(sharing.load_arrays(pickle.loads(pickle.dumps(shared))), kinds, IDS)
+    for name, rows in expected.arrays.items():
+        np.testing.assert_array_equal(found.arrays[name], rows)
+    folder = Path(shared.folder)
+    assert folder.exists()
+    shared.remove()
+    assert not folder.exists()
+
+
+def test_what_travels_does_not_hold_the_axis():
+    big = Params({"a": LazyArray.zeros(20_000, 16, axis="word", prior=0.1)})
+    shared = sharing.publish(big.arrays)
+    assert len(pickle.dumps(shared)) < 5000
+    shared.remove()
+
+
+def test_a_worker_keeps_two_versions_mapped():
+    versions = [sharing.publish(params().arrays) for _ in range(4)]
+    for shared in versions:
+        first = sharing.load_arrays(shared)
+        assert sharing.load_arrays(shared) is first
+    assert len(sharing._mapped) == 2
+    for shared in versions:
+        shared.remove()
+
+
+def test_arrays_that_were_sent_are_taken_as_they_are():
+    arrays = params().arrays
+    assert sharing.load_arrays(arrays) is arrays

@@ -28,6 +28,10 @@ class VocabularySettings:
     max_features: int | None = None
 
     def __post_init__(self) -> None:
+        for name in ("min_df", "max_df", "max_features"):
+            value = getattr(self, name)
+            if isinstance(value, np.generic):
+                object.__setattr__(self, name, value.item())
         for name in ("min_df", "max_df"):
             value = getattr(self, name)
             if isinstance(value, bool) or value < 0 or (isinstance(value, float) and value > 1):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.blocks import document_tokens, take
-from bigtopic.corpus.order import document_keys
+from bigtopic.corpus.order import checked_seed, document_keys
 from bigtopic.corpus.schema import PART_DOCUMENTS, PART_ENTRIES
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary, word_array
@@ -111,7 +111,7 @@ def from_matrix(
     if document_ids is not None and len(document_ids) != block.n_docs:
         raise InputError(f"ids has {len(document_ids)} entries, but the matrix has {block.n_docs} rows")
     if shuffle:
-        order = np.argsort(document_keys(seed, block.rows))
+        order = np.argsort(document_keys(checked_seed(seed), block.rows))
         block = take(block, order)
         document_ids = None if document_ids is None else document_ids[order]
     counted = Vocabulary(

@@ -12,10 +12,13 @@ Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
-__all__ = ["document_keys", "key_bounds", "mix", "smallest_keys"]
+from bigtopic.errors import SettingError
+
+__all__ = ["checked_seed", "document_keys", "key_bounds", "mix", "smallest_keys"]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
@@ -29,6 +32,19 @@ def mix(values: np.ndarray) -> np.ndarray:
     z = (z ^ (z >> np.uint64(30))) * _FIRST
     z = (z ^ (z >> np.uint64(27))) * _SECOND
     return z ^ (z >> np.uint64(31))
+
+
+def checked_seed(seed: Any) -> int:
+    """The seed of an order as a Python integer.
+
+    Raises
+    ------
+    SettingError
+        When it is no whole number.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+        raise SettingError(f"seed={seed!r}: give a whole number")
+    return int(seed)
 
 
 def document_keys(seed: int, rows: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.corpus.order import document_keys, smallest_keys
+from bigtopic.corpus.order import checked_seed, document_keys, smallest_keys
 from bigtopic.corpus.part import Part, PartView, Selection
 from bigtopic.errors import SettingError
 
@@ -50,9 +50,11 @@ def train_test(parts: Sequence[Part], n_test: int, seed: int) -> tuple[list[Part
     The choice depends on seed and source rows alone, never on how documents are stored.
     """
 
+    salted = checked_seed(seed) + _SALT
+
     def keys_of(part: Part) -> Iterator[np.ndarray]:
         for start, stop in _in_steps(part.n_docs):
-            yield document_keys(seed + _SALT, part.rows(start, stop))
+            yield document_keys(salted, part.rows(start, stop))
 
     n_docs = sum(part.n_docs for part in parts)
     limit = smallest_keys(n_test, n_docs, lambda: (keys for part in parts for keys in keys_of(part)))

@@ -60,8 +60,11 @@ class TextSettings:
         _check_pattern(self.token_pattern)
         _check_encoding(self.encoding, self.encoding_errors)
         object.__setattr__(self, "collocations", _collocations(self.collocations))
-        if self.min_doc_length < 0:
-            raise SettingError(f"min_doc_length must be at least 0, found {self.min_doc_length!r}")
+        if self.min_doc_length < 0 or int(self.min_doc_length) != self.min_doc_length:
+            raise SettingError(
+                f"min_doc_length must be a whole number, at least 0, found {self.min_doc_length!r}"
+            )
+        object.__setattr__(self, "min_doc_length", int(self.min_doc_length))
         for name in _CALLABLES:
             if getattr(self, name) is not None and not callable(getattr(self, name)):
                 raise SettingError(f"{name} must be a function or None, found {getattr(self, name)!r}")

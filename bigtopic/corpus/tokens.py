@@ -9,10 +9,21 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-__all__ = ["TokenArrays", "count", "drop_words", "encode", "join_pairs", "map_words", "ngrams"]
+from bigtopic.errors import SettingError
+
+__all__ = ["NotAWord", "TokenArrays", "count", "drop_words", "encode", "join_pairs", "map_words", "ngrams"]
+
+
+class NotAWord(Exception):
+    """A token that is not a string, and the number of its document."""
+
+    def __init__(self, token: Any, document: int) -> None:
+        super().__init__(f"{type(token).__name__} {token!r} is not a string")
+        self.document = document
 
 
 @dataclass(frozen=True)
@@ -33,7 +44,12 @@ class TokenArrays:
 
 
 def encode(token_lists: Iterable[Iterable[str]]) -> TokenArrays:
-    """Number the words in the order they appear."""
+    """Number the words in the order they appear.
+
+    Raises
+    ------
+    NotAWord
+    """
     index: defaultdict[str, int] = defaultdict()
     index.default_factory = index.__len__
     number = index.__getitem__
@@ -42,6 +58,10 @@ def encode(token_lists: Iterable[Iterable[str]]) -> TokenArrays:
     for tokens in token_lists:
         ids.extend(map(number, tokens))
         ends.append(len(ids))
+    if not all(isinstance(word, str) for word in index):
+        odd = next(word for word in index if not isinstance(word, str))
+        document = int(np.searchsorted(ends, ids.index(index[odd]), side="right"))
+        raise NotAWord(odd, document)
     lengths = np.diff(np.array(ends, np.int64), prepend=0)
     return TokenArrays(list(index), np.array(ids, np.int64), lengths)
 
@@ -66,6 +86,10 @@ def map_words(tokens: TokenArrays, function: Callable[[str], str | None]) -> Tok
     mapped = np.empty(len(tokens.words), np.int64)
     for i, word in enumerate(tokens.words):
         new = function(word)
+        if new is not None and not isinstance(new, str):
+            raise SettingError(
+                f"token_filter gave {new!r} for {word!r}; it must give a string, or None to drop it"
+            )
         mapped[i] = index.setdefault(new, len(index)) if new else -1
     ids = mapped[tokens.ids] if len(tokens.ids) else tokens.ids
     return _select(tokens, ids >= 0, ids, list(index))

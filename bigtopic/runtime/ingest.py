@@ -19,6 +19,7 @@ from typing import Any
 
 from bigtopic.corpus.filter import VocabularySettings
 from bigtopic.corpus.manifest import Manifest, read_manifest
+from bigtopic.corpus.order import checked_seed
 from bigtopic.corpus.readers import open_source
 from bigtopic.corpus.storage import Place
 from bigtopic.corpus.store import Corpus, open_corpus
@@ -118,7 +119,9 @@ def ingest(
     (3, ['cat', 'ran'])
     """
     _check_text(text)
-    _check(shuffle=shuffle, overwrite=overwrite, append=append)
+    if overwrite and append:
+        raise SettingError("overwrite=True and append=True exclude each other; choose one")
+    seed = checked_seed(seed)
     root = Place.of(store, storage_options)
     known = _existing(root, overwrite, append)
     limits = VocabularySettings(min_df, max_df, max_features)
@@ -148,7 +151,7 @@ def ingest(
             limits,
             tokeniser.min_doc_length,
             Order(shuffle, seed) if known is None else Order(known.shuffled, known.seed),
-            known is not None and bool(known.words.get("closed")),
+            _closed(source, known),
             _text_record(source, reader, tokeniser, pairs, known),
         )
         transaction.commit(build(reader, transaction, settings, workers, known))
@@ -216,11 +219,6 @@ def _stored_at(corpus: Any, options: Any) -> tuple[Any, Any]:
     return corpus.url, options or corpus.storage_options
 
 
-def _check(**flags: Any) -> None:
-    if flags["overwrite"] and flags["append"]:
-        raise SettingError("overwrite=True and append=True exclude each other; choose one")
-
-
 def _check_text(text: Mapping[str, Any]) -> None:
     unknown = sorted(set(text) - _TEXT)
     if unknown:
@@ -247,11 +245,20 @@ def _text_settings(text: Mapping[str, Any], min_doc_length: int, known: Manifest
     functions = {name: text[name] for name in ("token_filter", "tokenizer") if name in text}
     settings = TextSettings.from_dict(known.text, **functions)
     changed = [name for name in text if getattr(settings, name) != getattr(TextSettings(**text), name)]
+    if min_doc_length not in (0, settings.min_doc_length):
+        changed.append("min_doc_length")
     if changed:
         raise SettingError(
             f"a corpus is appended to with the tokeniser it was made with; leave out {', '.join(changed)}"
         )
     return settings
+
+
+def _closed(source: Any, known: Manifest | None) -> bool:
+    """Whether no words may be added to those of the corpus that is appended to, or stored again."""
+    if known is None and isinstance(source, Corpus) and source.url is not None:
+        known = read_manifest(Place.of(source.url, source.storage_options))
+    return known is not None and bool(known.words.get("closed"))
 
 
 def _text_record(

@@ -341,6 +341,15 @@ def test_wrong_pairs_and_tokens():
     refused([["a"], "a text"], "document 1", "str 'a text'")
 
 
+def test_tokens_that_are_no_strings():
+    refused([["a"], ["b"], ["c", 7]], "document 2 of the iterable: token int 7", "must be strings")
+    refused([["a"], ["b", None]], "document 1 of the iterable: token NoneType None")
+    settings = TextSettings(tokenizer=lambda text: [len(text)])
+    refused(["", "abc"], "document 0 of the iterable: token int 0", "tokenizer of yours", text=settings)
+    settings = TextSettings(token_filter=len)
+    refused(["some words"], "token_filter gave 4 for 'some'", error=SettingError, text=settings)
+
+
 def test_sources_that_are_none(tmp_path):
     refused(3, "the source is a int")
     refused([object()], "holds object", "a document is a string")
@@ -353,6 +362,14 @@ def test_sources_that_are_none(tmp_path):
     refused(["a text"], "format='word' is not known", "bag_of_words", error=SettingError, format="word")
     refused("x.txt", "needs an object", format="matrix")
     refused([{"a": 1}, {"title": "x", "year": 3}], "title", "text_column=")
+    refused([{"text": "x", "year": 3}], "no field named 'yaer'", "year", columns=["yaer"])
+
+
+def test_a_data_frame_says_what_to_give_instead():
+    frame = pytest.importorskip("pandas").DataFrame({"text": ["a text"], "year": [1990]})
+    refused(frame, r"table.to_dict\('records'\)", "vocabulary=table.columns")
+    (block,) = read(frame.to_dict("records"))
+    assert block.columns["year"].tolist() == [1990]
 
 
 def test_a_corpus_is_not_a_source(tmp_path):

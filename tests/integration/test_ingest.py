@@ -102,6 +102,8 @@ def test_given_vocabulary_keeps_its_ids(tmp_path):
     assert counted(corpus)[1] == {"dog": 1, "cat": 1}
     longer = append(corpus, ["dog zebra"], n_threads=1)
     assert longer.vocabulary[:] == ["dog", "unseen", "cat"] and counted(longer)[-1] == {"dog": 1}
+    again = append(compact(longer, n_threads=1), ["cat zebra"], n_threads=1)
+    assert sorted(again.vocabulary) == ["cat", "dog", "unseen"] and counted(again)[-1] == {"cat": 1}
 
 
 def test_the_share_of_tokens_that_were_kept_is_recorded(tmp_path):
@@ -346,6 +348,8 @@ def test_append_is_tokenised_as_the_corpus_was(tmp_path):
     assert longer.vocabulary[:] == ["Cat", "The", "Dog"]
     with pytest.raises(SettingError, match="leave out lowercase"):
         append(corpus, ["x"], lowercase=True, n_threads=1)
+    with pytest.raises(SettingError, match="leave out min_doc_length"):
+        append(corpus, ["x"], min_doc_length=3, n_threads=1)
     stemmed = ingest(["cats"], tmp_path / "d.zarr", token_filter=_stem, n_threads=1)
     with pytest.raises(SettingError, match="token_filter"):
         append(stemmed, ["dogs"], n_threads=1)
@@ -399,7 +403,20 @@ def test_wrong_settings(tmp_path):
         ingest(TEXTS, tmp_path / "c.zarr", n_threads=0)
     with pytest.raises(SettingError, match="min_df"):
         ingest(TEXTS, tmp_path / "c.zarr", min_df=-1)
+    with pytest.raises(SettingError, match="seed=None"):
+        ingest(TEXTS, tmp_path / "c.zarr", seed=None)
+    with pytest.raises(SettingError, match="min_doc_length"):
+        ingest(TEXTS, tmp_path / "c.zarr", min_doc_length=1.5)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_settings_may_be_numpy_numbers(tmp_path):
+    plain = {"min_df": 1, "max_df": 0.9, "max_features": 6, "min_doc_length": 1, "seed": 3}
+    numpy = {name: np.asarray(value)[()] for name, value in plain.items()}
+    one = ingest(TEXTS, tmp_path / "one.zarr", n_threads=1, **plain)
+    two = ingest(TEXTS, tmp_path / "two.zarr", n_threads=1, **numpy)
+    assert one.fingerprint == two.fingerprint
+    assert one.split(2, seed=np.int64(5))[1].fingerprint == two.split(np.int64(2), seed=5)[1].fingerprint
 
 
 def test_two_writers_in_one_process(tmp_path):

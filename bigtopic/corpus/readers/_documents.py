@@ -6,7 +6,8 @@ The kind of a source is decided once, from its first documents, so that every bl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral, Number
@@ -26,6 +27,7 @@ from bigtopic.corpus.readers._assemble import (
 )
 from bigtopic.corpus.readers.base import Chunk, Options
 from bigtopic.corpus.tokenizer import Tokenizer
+from bigtopic.corpus.tokens import NotAWord
 from bigtopic.errors import InputError
 
 __all__ = ["DocumentReader", "Documents", "kind_of"]
@@ -120,11 +122,12 @@ class DocumentReader:
         """Tokens and adjacent pairs of a chunk; nothing where documents have no order of words."""
         documents = self.documents(chunk)
         self._check_kind(documents)
-        if self.kind == "text":
-            return self._tokenizer.collocation_counts(body or "" for body in documents.bodies)
-        if self.kind == "tokens":
+        if self.kind not in ("text", "tokens"):
+            return CollocationCounts()
+        with _words_only(documents):
+            if self.kind == "text":
+                return self._tokenizer.collocation_counts(body or "" for body in documents.bodies)
             return self._tokenizer.token_collocation_counts(body or () for body in documents.bodies)
-        return CollocationCounts()
 
     def parse(self, chunk: Chunk) -> RawBlock:
         documents = self.documents(chunk)
@@ -153,11 +156,24 @@ class DocumentReader:
                 )
 
     def _counted(self, documents: Documents) -> RawBlock:
-        if self.kind == "text":
-            return self._tokenizer.counts(body or "" for body in documents.bodies)
-        if self.kind == "tokens":
-            return self._tokenizer.token_counts(() if body is None else body for body in documents.bodies)
+        if self.kind in ("text", "tokens"):
+            with _words_only(documents):
+                if self.kind == "text":
+                    return self._tokenizer.counts(body or "" for body in documents.bodies)
+                return self._tokenizer.token_counts(() if body is None else body for body in documents.bodies)
         return _count_pairs(documents, self.kind == "pairs", self.n_words, self.options.weights)
+
+
+@contextmanager
+def _words_only(documents: Documents) -> Iterator[None]:
+    """Say which document holds a token that is not a string."""
+    try:
+        yield
+    except NotAWord as error:
+        raise InputError(
+            f"{documents.place(error.document)}: token {error}; tokens, and what a tokenizer of yours returns, must be "
+            "strings"
+        ) from None
 
 
 def _shown(body: Any) -> str:

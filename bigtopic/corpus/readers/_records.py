@@ -65,6 +65,8 @@ def record_layout(items: Sequence[Any], options: Options, where: str) -> tuple[L
                 f"{where}: none of the fields {', '.join(map(str, names))} is known to be the document; "
                 "name it with text_column="
             )
+        for name in options.keep_columns or ():
+            choose(name, (), names, "field", where)
         layout = Layout(
             body,
             choose(options.id_column, IDS, names, "field", where),

@@ -25,6 +25,11 @@ def accepts(source: Any) -> bool:
 
 
 def open_reader(source: Iterable[Any], options: Options) -> IterableReader:
+    if hasattr(source, "iterrows"):
+        raise InputError(
+            "the source is a table; give table.to_dict('records') for a document per row, or one column of texts, or "
+            "table.to_numpy() with vocabulary=table.columns where the columns are words"
+        )
     items = iter(source)
     first = [_listed(item) for item in islice(items, _PEEK)]
     layout, kind = record_layout(first, options, "the iterable")

@@ -57,8 +57,8 @@ class GraphExecutor:
 
     def advance(
         self, params: Params, cursor: Cursor, max_rounds: int | None = None, max_seconds: float | None = None
-    ) -> Iterator[tuple[Params, RoundReport]]:
-        """As `ThreadExecutor.advance`, except that `params` comes back as of the end of the rounds done together."""
+    ) -> Iterator[tuple[Params, list[RoundReport]]]:
+        """As `ThreadExecutor.advance`; rounds that ran whole on a worker are yielded together, `params` not moved."""
         steps = self._advance_whole if self._whole else self._advance_graphs
         return steps(params, cursor, max_rounds, max_seconds)
 
@@ -73,7 +73,7 @@ class GraphExecutor:
 
     def _advance_whole(
         self, params: Params, cursor: Cursor, max_rounds: int | None, max_seconds: float | None
-    ) -> Iterator[tuple[Params, RoundReport]]:
+    ) -> Iterator[tuple[Params, list[RoundReport]]]:
         begun = time.perf_counter()
         left = self._run.plan.n_rounds - cursor.round
         left = left if max_rounds is None else min(left, max_rounds)
@@ -84,8 +84,8 @@ class GraphExecutor:
                 if seconds <= 0:
                     return
             params, reports = self._chunk(params, cursor, left, seconds)
-            for report in reports:
-                yield params, report
+            if reports:
+                yield params, reports
             done = len(reports)
             left -= done
             cursor = replace(cursor, round=cursor.round + done, step=cursor.step + done)
@@ -117,14 +117,14 @@ class GraphExecutor:
 
     def _advance_graphs(
         self, params: Params, cursor: Cursor, max_rounds: int | None, max_seconds: float | None
-    ) -> Iterator[tuple[Params, RoundReport]]:
+    ) -> Iterator[tuple[Params, list[RoundReport]]]:
         begun = time.perf_counter()
         for done, rnd in enumerate(self._run.plan.rounds(cursor.epoch, cursor.round)):
             late = max_seconds is not None and time.perf_counter() - begun >= max_seconds
             if late or (max_rounds is not None and done >= max_rounds):
                 return
             here = replace(cursor, round=rnd.number)
-            yield params, run_round(params, rnd, here, self._run.settings, self.map_reduce)
+            yield params, [run_round(params, rnd, here, self._run.settings, self.map_reduce)]
             cursor = replace(cursor, step=cursor.step + 1)
 
     def map_reduce(self, rnd: Round, arrays: Mapping[str, LazyArray | Overlay], turn: Turn) -> Stats:
@@ -213,7 +213,8 @@ def _run_rounds(
 ) -> tuple[Params, list[RoundReport]]:
     params = params.copy()  # an input of a task belongs to Dask
     with ThreadExecutor(run, cluster.threads_here()) as executor:
-        reports = [report for _, report in executor.advance(params, cursor, max_rounds, max_seconds)]
+        rounds = executor.advance(params, cursor, max_rounds, max_seconds)
+        reports = [report for _, reports in rounds for report in reports]
     return params, reports
 
 

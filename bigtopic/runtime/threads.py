@@ -50,10 +50,11 @@ class ThreadExecutor:
 
     def advance(
         self, params: Params, cursor: Cursor, max_rounds: int | None = None, max_seconds: float | None = None
-    ) -> Iterator[tuple[Params, RoundReport]]:
+    ) -> Iterator[tuple[Params, list[RoundReport]]]:
         """Rounds from the cursor to the end of its pass, at most `max_rounds`, none begun after `max_seconds`.
 
-        `params` is moved in place and yielded after every round.
+        Yields the params after some rounds, at least one, and the reports of these rounds: here after each, `params`
+        itself, moved in place.
         """
         begun = time.perf_counter()
         rounds = islice(self._run.plan.rounds(cursor.epoch, cursor.round), max_rounds)
@@ -61,7 +62,7 @@ class ThreadExecutor:
             if max_seconds is not None and time.perf_counter() - begun >= max_seconds:
                 return
             here = replace(cursor, round=rnd.number)
-            yield params, run_round(params, rnd, here, self._run.settings, self.map_reduce)
+            yield params, [run_round(params, rnd, here, self._run.settings, self.map_reduce)]
             cursor = replace(cursor, step=cursor.step + 1)
 
     def map_reduce(self, rnd: Round, arrays: Mapping[str, LazyArray | Overlay], turn: Turn) -> Stats:

@@ -19,7 +19,6 @@ from bigtopic.runtime.events import Callback, Event
 from bigtopic.runtime.graphs import GraphExecutor
 from bigtopic.runtime.memory import check_memory
 from bigtopic.runtime.model import TopicModel
-from bigtopic.runtime.params import Params
 from bigtopic.runtime.progress import Progress
 from bigtopic.runtime.rounds import Cursor, RoundReport, Settings
 from bigtopic.runtime.slices import Plan
@@ -191,12 +190,16 @@ class _Loop:
         every = self.limits.evaluate_every if self.limits.score else None
         while self.model.cursor.round < self.run.plan.n_rounds:
             n = None if every is None else every - self.model.cursor.step % every
-            for params, report in self.engine.advance(
+            for params, reports in self.engine.advance(
                 self.model.params, self.model.cursor, n, self._seconds_left()
             ):
-                measures.n_tokens += report.n_tokens
-                measures.documents_bound += report.info.get("bound", 0.0)
-                self._done(params, report)
+                last = reports[-1].cursor
+                self.model.params = params
+                self.model.cursor = replace(last, round=last.round + 1, step=last.step + 1)
+                for report in reports:
+                    measures.n_tokens += report.n_tokens
+                    measures.documents_bound += report.info.get("bound", 0.0)
+                    self._done(report)
                 if self.stop.is_set():
                     return "interrupt"
             left = self._seconds_left()
@@ -207,15 +210,13 @@ class _Loop:
                 return "score"
         return None
 
-    def _done(self, params: Params, report: RoundReport) -> None:
-        self.model.params = params
-        self.model.cursor = replace(report.cursor, round=report.cursor.round + 1, step=report.cursor.step + 1)
+    def _done(self, report: RoundReport) -> None:
         if self.run.work.state_url:
             document_state.drop(self.run.work.state_url, f"step-{report.cursor.step}")
         self.n_docs += report.n_docs
         self.n_tokens += report.n_tokens
         self.bar.update(report.n_tokens, **({"score": f"{self.scores[-1]:.3f}"} if self.scores else {}))
-        self._tell("round", info=dict(report.info))
+        self._tell("round", step=report.cursor.step + 1, info=dict(report.info))
 
     def _begin_pass(self) -> _Pass:
         if self._has_bound:
@@ -268,12 +269,12 @@ class _Loop:
         }
         self.model.history.append({**row, **shared, "tokens_per_second": rate})
 
-    def _tell(self, kind: str, **figures: Any) -> None:
+    def _tell(self, kind: str, step: int | None = None, **figures: Any) -> None:
         if not self.limits.callbacks:
             return
         event = Event(
             kind,
-            self.model.cursor.step,
+            self.model.cursor.step if step is None else step,
             self.model.cursor.epoch,
             time.perf_counter() - self.begun,
             self.n_docs,

@@ -307,3 +307,43 @@ def test_a_current_client_is_found_and_can_be_declined(corpus, one_worker, monke
         assert not used
         LDA(4, max_iter=1).fit(corpus)
         assert used
+
+
+def bits_after(steps: int, corpus: Corpus) -> tuple[bytes, bytes, bytes]:
+    """What one thread has learnt after so many updates."""
+
+    def stop(event: Any) -> None:
+        if event.kind == "round" and event.step == steps:
+            signal.raise_signal(signal.SIGINT)
+
+    return bits(learn("online-cvb0", corpus, n_passes=steps, callbacks=[stop]))
+
+
+@pytest.mark.distributed
+@pytest.mark.parametrize("mode", ["whole", "graph"])
+def test_an_interrupted_run_on_workers_stands_where_it_says(mode, in_parts, one_worker):
+    """Rounds that were done together are reported one by one; params and cursor belong together all the same."""
+
+    def interrupt(event: Any) -> None:
+        if event.kind == "round" and event.step == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    model = learn(
+        "online-cvb0",
+        in_parts,
+        lambda run: GraphExecutor(run, one_worker, mode=mode),
+        4,
+        callbacks=[interrupt],
+    )
+    assert 3 <= model.cursor.step < 20
+    assert bits(model) == bits_after(model.cursor.step, in_parts)
+
+
+@pytest.mark.distributed
+@pytest.mark.parametrize("mode", ["whole", "graph"])
+def test_a_time_limit_on_workers_truncates(mode, in_parts, one_worker):
+    model = learn(
+        "online-cvb0", in_parts, lambda run: GraphExecutor(run, one_worker, mode=mode), 10_000, max_time=0.3
+    )
+    assert 0 < model.cursor.step < 50_000
+    assert bits(model) == bits_after(model.cursor.step, in_parts)

@@ -224,3 +224,31 @@ def test_a_minibatch_costs_its_own_rows_and_not_the_vocabulary():
         minibatch()
         costs[n_rows] = seconds(minibatch)
     assert costs[2_000_000] < 10 * costs[1000]
+
+
+def test_rounds_cost_the_same_in_a_large_vocabulary(synthetic):
+    """Twenty whole rounds, read to step, over the same documents: once of 80 words, once of a million."""
+    from scipy import sparse
+
+    from bigtopic import methods as table
+    from bigtopic.corpus.memory import from_matrix
+    from bigtopic.runtime.model import new_model
+    from bigtopic.runtime.rounds import Cursor
+    from bigtopic.runtime.threads import ThreadExecutor
+    from bigtopic.runtime.train import make_run
+
+    costs = {}
+    for n_words in (80, 1_000_000):
+        matrix = sparse.csr_array(synthetic.counts, copy=True)
+        matrix.resize(300, n_words)
+        corpus = from_matrix(matrix)
+        model = new_model(table.get("online-cvb0"), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+        run = make_run(model, corpus, batch_size=15, slice_size=None, order="stored")
+        with ThreadExecutor(run, 1) as executor:
+
+            def one_pass(executor=executor, model=model):
+                assert sum(1 for _ in executor.advance(model.params, Cursor())) == 20
+
+            one_pass()
+            costs[n_words] = seconds(one_pass)
+    assert costs[1_000_000] < 10 * costs[80]

@@ -5,6 +5,7 @@ from typing import Any
 __all__ = [
     "BigtopicError",
     "BigtopicWarning",
+    "ClusterError",
     "CorpusDamaged",
     "CorpusExists",
     "CorpusLocked",
@@ -29,6 +30,10 @@ class InputError(BigtopicError, ValueError):
 
 class SettingError(BigtopicError, ValueError):
     """An argument is outside what is allowed; names the argument, the value found, and the values allowed."""
+
+
+class ClusterError(BigtopicError, RuntimeError):
+    """The Dask cluster cannot do the work: it has no workers, or they keep dying."""
 
 
 class CorpusExists(BigtopicError, FileExistsError):

@@ -9,7 +9,11 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from bigtopic.errors import ClusterError
+
 __all__ = ["bounded_map", "default_threads", "on_one_host", "resolve_client", "send", "threads_here"]
+
+NO_WORKERS_SECONDS = 30
 
 _clients: dict[str, Any] = {}
 
@@ -115,12 +119,19 @@ def _map_on_client(
 
 def send(client: Any, data: Any) -> Any:
     """A future of `data` on some worker. A worker that just died may still be on the scheduler's list: then again."""
-    for seconds in (0.1, 0.5, 2.0):
+    for seconds in (0.1, 0.5, 2.0, None):
         try:
-            return client.scatter(data, hash=False)
+            return client.scatter(data, hash=False, timeout=NO_WORKERS_SECONDS)
+        except TimeoutError as error:
+            raise ClusterError(
+                f"the Dask scheduler at {client.scheduler.address} has had no worker for {NO_WORKERS_SECONDS} seconds; "
+                "start workers, or pass client=False to run on threads"
+            ) from error
         except OSError:
+            if seconds is None:
+                raise
             time.sleep(seconds)
-    return client.scatter(data, hash=False)
+    raise AssertionError
 
 
 def threads_here() -> int:

@@ -41,6 +41,7 @@ class LazyArray:
     axis : "word", "author" or "none"
     normalised_over : "axis" or "components"
     sums : float64 (n_columns,), column sums of the scaled statistics
+    prior_totals : float64 (n_components,), column sums of the prior over the whole axis, also in rows cut from it
     """
 
     raw: np.ndarray
@@ -50,8 +51,11 @@ class LazyArray:
     axis: str
     normalised_over: str = "axis"
     sums: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    prior_totals: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
+        if len(self.prior_totals) == 0:
+            self.prior_totals = self._sum_prior()
         if len(self.sums) == 0:
             self.sums = np.zeros(self.raw.shape[1])
             _kernels.column_sums(self.raw, self.sums)
@@ -101,8 +105,11 @@ class LazyArray:
 
     def weight_totals(self) -> np.ndarray:
         """Column sums of the weights, prior included: float64 (n_components,)."""
+        return self.sums[: self.n_components] + self.prior_totals
+
+    def _sum_prior(self) -> np.ndarray:
         repeats = self.n_rows if self.prior.shape[0] == 1 else 1
-        return self.sums[: self.n_components] + self.prior.sum(axis=0) * repeats
+        return np.broadcast_to(self.prior.sum(axis=0) * repeats, (self.n_components,)).copy()
 
     def gather(self, ids: np.ndarray | None) -> np.ndarray:
         """Weights of these rows (all rows for None), in the array's dtype, zero in the padding."""
@@ -164,31 +171,16 @@ class LazyArray:
         if self.prior.shape[0] > 1:
             mean = self.prior.mean(axis=0, keepdims=True)
             self.prior = np.concatenate([self.prior, np.repeat(mean, extra, axis=0)])
+        self.prior_totals = self._sum_prior()
 
     def local(self, ids: np.ndarray) -> LazyArray:
         """These rows as an array of their own whose totals are still those of the whole axis."""
         prior = self.prior if self.prior.shape[0] == 1 else self.prior[ids]
-        part = replace(self, raw=self.raw[ids], prior=prior, scale=self.scale.copy(), sums=self.sums.copy())
-        return _with_totals(part, self.weight_totals())
+        return replace(self, raw=self.raw[ids], prior=prior, scale=self.scale.copy(), sums=self.sums.copy())
 
     def rows_of(self, ids: np.ndarray | None) -> np.ndarray:
         """The ids, or all of them for None."""
         return np.arange(self.n_rows, dtype=np.int32) if ids is None else ids
-
-
-@dataclass
-class _Local(LazyArray):
-    """Rows cut from a larger array: remembers the totals of the whole axis."""
-
-    whole: np.ndarray = field(default_factory=lambda: np.zeros(0))
-
-    def weight_totals(self) -> np.ndarray:
-        return self.whole
-
-
-def _with_totals(part: LazyArray, totals: np.ndarray) -> _Local:
-    fields = {name: getattr(part, name) for name in LazyArray.__dataclass_fields__}
-    return _Local(**fields, whole=totals)
 
 
 class Overlay:
@@ -264,15 +256,13 @@ class Overlay:
             known = self._ids[place] == ids
             rows[known] += self._added[place[known]]
         prior = base.prior if base.prior.shape[0] == 1 else base.prior[ids]
-        part = replace(
+        return replace(
             base,
             raw=rows.astype(base.raw.dtype),
             prior=prior,
             scale=np.ones(self.n_columns),
             sums=self._sums.copy(),
         )
-        prior_totals = base.weight_totals() - base.sums[: base.n_components]
-        return _with_totals(part, self._sums[: base.n_components] + prior_totals)
 
 
 @dataclass

@@ -26,7 +26,7 @@ _mapped: OrderedDict[str, Arrays] = OrderedDict()
 
 @dataclass(frozen=True)
 class MappedArrays:
-    """Arrays whose raw statistics lie in files of a folder; everything else travels with this object."""
+    """Arrays whose raw statistics and priors lie in files of a folder; everything else travels with this object."""
 
     folder: str
     shells: Mapping[str, LazyArray | Overlay]
@@ -42,8 +42,9 @@ def publish(arrays: Arrays) -> MappedArrays:
     shells = {}
     for name, array in arrays.items():
         base = array.base if isinstance(array, Overlay) else array
-        np.save(Path(folder) / f"{name}.npy", base.raw)
-        shell = replace(base, raw=np.zeros((0, base.n_columns), base.raw.dtype))
+        np.save(Path(folder) / f"{name}.raw.npy", base.raw)
+        np.save(Path(folder) / f"{name}.prior.npy", base.prior)
+        shell = replace(base, raw=np.zeros((0, base.n_columns), base.raw.dtype), prior=np.zeros((0, 1)))
         shells[name] = array.on(shell) if isinstance(array, Overlay) else shell
     return MappedArrays(folder, shells)
 
@@ -62,9 +63,13 @@ def load_arrays(shared: Any) -> Arrays:
 
 
 def _map(folder: str, name: str, shell: LazyArray | Overlay) -> LazyArray | Overlay:
-    # Copy-on-write pages are as shared as read-only ones, but compile to the same numba signature as arrays in memory.
-    raw = np.load(Path(folder) / f"{name}.npy", mmap_mode="c")
-    raw = np.ndarray(raw.shape, raw.dtype, buffer=raw)
+    raw, prior = (_array(Path(folder) / f"{name}.{part}.npy") for part in ("raw", "prior"))
     if isinstance(shell, Overlay):
-        return shell.on(replace(shell.base, raw=raw))
-    return replace(shell, raw=raw)
+        return shell.on(replace(shell.base, raw=raw, prior=prior))
+    return replace(shell, raw=raw, prior=prior)
+
+
+def _array(path: Path) -> np.ndarray:
+    # Copy-on-write pages are as shared as read-only ones, but compile to the same numba signature as arrays in memory.
+    mapped = np.load(path, mmap_mode="c")
+    return np.ndarray(mapped.shape, mapped.dtype, buffer=mapped)

@@ -201,7 +201,8 @@ def seconds(work, repeats: int = 5) -> float:
     return min(times)
 
 
-def test_a_minibatch_costs_its_own_rows_and_not_the_vocabulary():
+@pytest.mark.parametrize("vector", [False, True], ids=["scalar prior", "prior per row"])
+def test_a_minibatch_costs_its_own_rows_and_not_the_vocabulary(vector):
     """A step and a view over 1000 of 2 000 000 rows: reading the axis once would take a hundred times as long."""
     from bigtopic.runtime.views import take_view
 
@@ -209,7 +210,8 @@ def test_a_minibatch_costs_its_own_rows_and_not_the_vocabulary():
     values = np.ones((1000, 16), np.float32)
     costs = {}
     for n_rows in (1000, 2_000_000):
-        array = LazyArray.zeros(n_rows, 16, axis="word", prior=0.1)
+        prior = np.full(n_rows, 0.1) if vector else 0.1
+        array = LazyArray.zeros(n_rows, 16, axis="word", prior=prior)
         info = RoundInfo(3, 500, 1000.0, 10_000, 20_000.0)
 
         def minibatch(array=array, info=info):

@@ -39,7 +39,7 @@ def test_a_mapped_version_is_the_same_as_the_arrays():
 
 
 def test_what_travels_does_not_hold_the_axis():
-    big = Params({"a": LazyArray.zeros(20_000, 16, axis="word", prior=0.1)})
+    big = Params({"a": LazyArray.zeros(20_000, 16, axis="word", prior=np.full((16, 20_000), 0.1))})
     shared = sharing.publish(big.arrays)
     assert len(pickle.dumps(shared)) < 5000
     shared.remove()

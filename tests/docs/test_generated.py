@@ -29,3 +29,32 @@ def test_every_benchmark_has_a_section():
     page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
     names = runpy.run_path(str(ROOT / "tests" / "benchmarks" / "__main__.py"))["names"]()
     assert sorted(re.findall(r"^## `(.*)`$", page, re.MULTILINE)) == names
+
+
+def test_every_format_has_a_row():
+    from bigtopic.corpus.readers import FORMATS
+
+    page = (ROOT / "docs" / "ingest.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^\| `(\w+)` \|(?:[^|]*\|){3}$", page, re.MULTILINE)) == sorted(FORMATS)
+
+
+def test_every_setting_of_the_tokeniser_has_a_row():
+    from dataclasses import fields
+
+    from bigtopic.corpus.text_settings import TextSettings
+
+    page = (ROOT / "docs" / "ingest.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+    assert not [f.name for f in fields(TextSettings) if not any(f"`{f.name}`" in row for row in rows)]
+
+
+def test_every_field_of_the_manifest_is_in_the_page_of_the_format(corpus, tmp_path):
+    from bigtopic.corpus.manifest import read_manifest
+    from bigtopic.corpus.storage import Place
+    from bigtopic.runtime.ingest import ingest
+
+    ingest(corpus, tmp_path / "corpus.zarr")
+    manifest = read_manifest(Place.of(tmp_path / "corpus.zarr")).to_dict()
+    page = (ROOT / "docs" / "format-corpus.md").read_text(encoding="utf-8")
+    names = [*manifest, *manifest["parts"][0], *manifest["vocabulary"]]
+    assert not [name for name in names if f"`{name}`" not in page]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pkgutil
+import re
 import warnings
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -49,7 +51,24 @@ class Verbs(click.Group):
                 # A closed pipe (`bigtopic topics ... | head`) is click's business.
                 if ctx.params.get("debug") or isinstance(error, BrokenPipeError):
                     raise
-                raise _Failure(str(error) or type(error).__name__) from error
+                message = str(error) or type(error).__name__
+                verb = self.get_command(ctx, ctx.invoked_subcommand or "")
+                raise _Failure(message if verb is None else _as_options(message, verb)) from error
+
+
+def _as_options(message: str, verb: click.Command) -> str:
+    """The message with arguments of Python functions written as options of the verb: overwrite=True as --overwrite."""
+    message = re.sub(r"bigtopic\.ingest\(source, '(.*?)'\)", r"'bigtopic ingest SOURCE \1'", message)
+    for option in verb.params:
+        if option.name and option.opts[0].startswith("--"):
+            argument = rf"(?<![\w.]){option.name}=(?:True\b|'(.*?)'|([-\w.]*[-\w])|)"
+            message = re.sub(argument, partial(_spelled, option.opts[0]), message)
+    return message
+
+
+def _spelled(option: str, argument: re.Match[str]) -> str:
+    value = argument[1] or argument[2]
+    return f"{option} {value}" if value else option
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

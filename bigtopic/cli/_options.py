@@ -42,6 +42,13 @@ duration = Duration()
 _Decorated = Callable[..., Any]
 
 
+def _address(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """Dask takes a minute to give up what is no address."""
+    if value is not None and not re.fullmatch(r"\w+://\S+|\S+:\d+", value):
+        raise click.BadParameter(f"{value!r} is not the address of a scheduler, such as tcp://10.0.0.1:8786")
+    return value
+
+
 def parallel(function: _Decorated) -> _Decorated:
     """--scheduler and --threads."""
     for option in (
@@ -52,7 +59,10 @@ def parallel(function: _Decorated) -> _Decorated:
             help="Threads in process; default all processors.",
         ),
         click.option(
-            "--scheduler", metavar="ADDRESS", help="Dask scheduler to work on, such as tcp://10.0.0.1:8786."
+            "--scheduler",
+            metavar="ADDRESS",
+            callback=_address,
+            help="Dask scheduler to work on, such as tcp://10.0.0.1:8786.",
         ),
     ):
         function = option(function)

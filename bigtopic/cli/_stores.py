@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 
-__all__ = ["is_corpus", "is_model"]
+__all__ = ["is_corpus", "is_model", "require_room"]
 
 
 def is_corpus(url: str) -> bool:
@@ -15,6 +17,27 @@ def is_corpus(url: str) -> bool:
 def is_model(url: str) -> bool:
     """Whether a model is there, of whatever version."""
     return "bigtopic-model" in _attributes(url)
+
+
+def require_room(url: str) -> None:
+    """Refuse a place for a new store before hours of work are spent on what could not be written.
+
+    Raises
+    ------
+    CorpusExists
+        When something is there.
+    OSError
+        When the folder that is to hold it is none, or cannot be written to.
+    """
+    from bigtopic.corpus.storage import Place
+    from bigtopic.errors import CorpusExists
+
+    place = Place.of(url)
+    if place.exists() and (place.names() or not (place.local and Path(place.url).is_dir())):
+        raise CorpusExists(f"{place.url} exists and is no model; give another path")
+    folder = next(path for path in Path(place.url).parents if path.exists()) if place.local else None
+    if folder is not None and not (folder.is_dir() and os.access(folder, os.W_OK)):
+        raise PermissionError(f"{place.url} cannot be made: {folder} is no folder that may be written to")
 
 
 def _attributes(url: str) -> dict:

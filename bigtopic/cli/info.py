@@ -9,7 +9,7 @@ import click
 
 @click.command("info", short_help="Describe a corpus or a model.")
 @click.argument("store")
-@click.option("--verify", is_flag=True, help="Read every chunk of a corpus and check it.")
+@click.option("--verify", is_flag=True, help="Read every chunk and check it.")
 def command(store: str, verify: bool) -> None:
     """Describe the corpus or model at STORE.
 
@@ -21,7 +21,9 @@ def command(store: str, verify: bool) -> None:
     from bigtopic.cli._stores import is_model
 
     if is_model(store):
-        _show.figures(_of_model(store))
+        _show.figures(_of_model(store))  # every array was read for that
+        if verify:
+            click.echo("  every array is as it was written")
         return
     from bigtopic.corpus.store import open_corpus
 

@@ -46,10 +46,17 @@ def _ngrams(context: click.Context, parameter: click.Parameter, value: str) -> t
 @click.option("--token-pattern", help=r"Regular expression of a token; default two or more word characters.")
 @click.option("--keep-case", is_flag=True, help="Do not lower-case text.")
 @click.option(
-    "--ngrams", "ngram_range", callback=_ngrams, default="1-1", show_default=True, help="Lengths of terms."
+    "--ngrams",
+    "ngram_range",
+    callback=_ngrams,
+    default="1-1",
+    show_default=True,
+    help="Lengths of terms; 1-2 also takes pairs of words.",
 )
 @click.option(
-    "--collocations", type=float, help="Join neighbours whose normalised mutual information is above this."
+    "--collocations",
+    type=float,
+    help="Join neighbours whose normalised mutual information is above this, such as 0.5.",
 )
 @click.option("--encoding", default="utf-8", show_default=True, help="Of text files.")
 @click.option(
@@ -63,18 +70,22 @@ def _ngrams(context: click.Context, parameter: click.Parameter, value: str) -> t
     callback=_number_or_share,
     default="1",
     show_default=True,
-    help="Drop words in fewer documents.",
+    help="Drop words in fewer documents than this number, or share such as 0.001.",
 )
 @click.option(
     "--max-df",
     callback=_number_or_share,
     default="1.0",
     show_default=True,
-    help="Drop words in more documents.",
+    help="Drop words in more documents than this number, or share such as 0.5.",
 )
 @click.option("--max-features", type=click.IntRange(1), help="Keep only the most frequent words.")
 @click.option(
-    "--min-doc-length", type=click.IntRange(0), default=0, show_default=True, help="Drop shorter documents."
+    "--min-doc-length",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Drop documents with fewer tokens left.",
 )
 @click.option("--weights", is_flag=True, help="Counts may be fractional.")
 @click.option("--keep-order", is_flag=True, help="Keep the documents in the order of the source.")

@@ -31,7 +31,10 @@ from bigtopic.cli._options import connected, duration, parallel, seed
 @click.option("--learning-decay", type=float, help="In the literature kappa; default the method's.")
 @click.option("--learning-offset", type=float, help="In the literature tau; default the method's.")
 @click.option(
-    "--held-out", type=float, help="Share of the documents to set aside and score after every pass."
+    "--held-out",
+    "validation",
+    type=float,
+    help="Share, or number, of the documents to set aside and score after every pass.",
 )
 @click.option("--patience", type=click.IntRange(1), help="Stop after this many scores without a better one.")
 @click.option("--overwrite", is_flag=True, help="Replace MODEL if it is there.")
@@ -41,7 +44,6 @@ def command(
     corpus: str,
     model: str,
     overwrite: bool,
-    held_out: float | None,
     seed: int,
     scheduler: str | None,
     n_threads: int | None,
@@ -58,19 +60,19 @@ def command(
         bigtopic train s3://bucket/articles.zarr topics.zarr --scheduler tcp://10.0.0.1:8786
     """
     from bigtopic.cli import _show
-    from bigtopic.cli._stores import is_model
+    from bigtopic.cli._stores import is_model, require_room
     from bigtopic.corpus.store import open_corpus
     from bigtopic.errors import CorpusExists
     from bigtopic.estimators.lda import LDA
     from bigtopic.report import summarise
 
-    if is_model(model) and not overwrite:
+    if not is_model(model):
+        require_room(model)
+    elif not overwrite:
         raise CorpusExists(f"{model} is a model already; give another path, or --overwrite to replace it")
     documents = open_corpus(corpus)
     with connected(scheduler) as client:
-        estimator = LDA(
-            random_state=seed, validation=held_out, client=client, n_threads=n_threads, **settings
-        )
+        estimator = LDA(random_state=seed, client=client, n_threads=n_threads, **settings)
         estimator.fit(documents)
     estimator.set_params(client=None, validation=None)
     estimator.save(model)

@@ -97,9 +97,13 @@ def read_manifest(root: Place) -> Manifest:
     CorpusDamaged
         When the manifest cannot be understood.
     """
-    values = _attributes(root).get(MANIFEST)
+    attributes = _attributes(root)
+    values = attributes.get(MANIFEST)
     if not isinstance(values, dict) or values.get("format") != FORMAT:
-        raise CorpusVersionError(f"{root.url} is a Zarr group but not a bigtopic corpus; give another path")
+        raise CorpusVersionError(
+            f"{root.url} is a Zarr group but not a bigtopic corpus (it has {', '.join(sorted(attributes))}); give "
+            "another path"
+        )
     if values.get("version", 0) > FORMAT_VERSION:
         raise CorpusVersionError(
             f"{root.url} has format version {values['version']}, but this version of bigtopic reads up to "
@@ -121,7 +125,11 @@ def _attributes(root: Place) -> dict[str, Any]:
         raise CorpusVersionError(
             f"there is no corpus at {root.url}; make one with bigtopic.ingest(source, {root.url!r})"
         ) from error
-    except (ValueError, KeyError, TypeError, NotADirectoryError) as error:
+    except NotADirectoryError as error:
+        raise CorpusVersionError(
+            f"{root.url} is a file, not a corpus; make a corpus of it with bigtopic.ingest"
+        ) from error
+    except (ValueError, KeyError, TypeError) as error:
         raise CorpusDamaged(
             f"{root.url}/zarr.json is not that of a corpus: it is not JSON, or has no attributes; restore it from a "
             "copy, or remove the folder and ingest the source again"

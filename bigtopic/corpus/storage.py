@@ -14,7 +14,27 @@ from uuid import uuid4
 
 import fsspec
 
-__all__ = ["Place", "zarr_store"]
+from bigtopic.errors import MissingExtra, SettingError
+
+__all__ = ["Place", "file_system", "zarr_store"]
+
+
+def file_system(url: str, options: Mapping[str, Any] | None = None) -> tuple[Any, str]:
+    """fsspec's file system of a URL (it keeps one per set of options), and the path in it.
+
+    Raises
+    ------
+    MissingExtra
+        When the package for this kind of URL is not installed.
+    SettingError
+        When fsspec knows no such kind.
+    """
+    try:
+        return fsspec.core.url_to_fs(url, **(options or {}))
+    except ImportError as error:
+        raise MissingExtra(f"{url} cannot be reached: {error} (with pip)") from error
+    except ValueError as error:
+        raise SettingError(f"{url}: {error}; give a path, or a URL that fsspec knows") from error
 
 
 def zarr_store(place: Place, read_only: bool = False) -> Any:
@@ -58,9 +78,7 @@ class Place:
 
     @property
     def _opened(self) -> tuple[Any, str]:
-        return fsspec.core.url_to_fs(
-            self.url, **self.options
-        )  # fsspec keeps one file system per set of options
+        return file_system(self.url, self.options)
 
     def read(self, start: int | None = None, stop: int | None = None) -> bytes:
         """The bytes of this file. Raises FileNotFoundError."""

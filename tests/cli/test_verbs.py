@@ -86,24 +86,44 @@ def test_training_does_not_replace_a_model_unless_asked(model, corpus, tmp_path)
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["info", "nothing.zarr"], "no corpus"),
+        (["info", "nothing.zarr"], "'bigtopic ingest SOURCE "),
+        (["info", "PAGE"], "is a file, not a corpus"),
+        (["evaluate", "CORPUS", "MODEL"], "no bigtopic model"),
+        (["train", "MODEL", "m.zarr"], "bigtopic-model"),
+        (["train", "CORPUS", "CORPUS"], "exists and is no model"),
+        (["train", "CORPUS", "PAGE", "--overwrite"], "exists and is no model"),
+        (["train", "CORPUS", "/dev/null/m.zarr"], "/dev/null is no folder"),
+        (["ingest", "SOURCE", "CORPUS"], "pass --overwrite to replace it, --append to add"),
+        (["ingest", "SOURCE", "c.zarr", "--format", "word"], "--format word is not known"),
+        (["ingest", "SOURCE", "c.zarr", "--text-column", "body"], "body"),
+        (["ingest", "SOURCE", "c.zarr", "--min-doc-length", "500"], "--min-doc-length 500"),
+        (["ingest", "LATIN", "c.zarr"], "pass --encoding-errors replace"),
+        (["ingest", "-", "c.zarr"], "save it to a file"),
         (["topics", "nothing.zarr"], "nothing.zarr"),
         (["ingest", "no-file.txt", "c.zarr"], "no-file.txt"),
         (["train", "CORPUS", "m.zarr", "--topics", "0"], "'--topics'"),
         (["train", "CORPUS", "m.zarr", "--method", "magic"], "magic"),
+        (["train", "CORPUS", "m.zarr", "--patience", "3"], "need --held-out"),
         (["evaluate", "MODEL", "CORPUS", "--ratio", "2"], "ratio"),
         (["ingest", "x", "c.zarr", "--min-df", "some"], "neither a number"),
         (["train", "x", "m.zarr", "--max-time", "10q"], "10q"),
+        (["train", "CORPUS", "m.zarr", "--scheduler", "nonsense"], "not the address of a scheduler"),
+        (["ingest", "foo://x", "c.zarr"], "foo://x: Protocol not known"),
+        (["ingest", "SOURCE", "foo://c.zarr"], "foo://c.zarr: Protocol not known"),
     ],
 )
-def test_mistakes_are_one_clear_message(arguments, message, corpus, model, tmp_path, monkeypatch):
+def test_mistakes_are_one_clear_message(arguments, message, source, corpus, model, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    paths = {"CORPUS": corpus, "MODEL": model}
+    (folder := tmp_path / "given").mkdir()
+    (folder / "page.html").write_text("<html>")
+    (folder / "latin.txt").write_bytes(b"caf\xe9 noir\n")
+    paths = {"CORPUS": corpus, "MODEL": model, "SOURCE": source}
+    paths |= {"PAGE": folder / "page.html", "LATIN": folder / "latin.txt"}
     result = run(*(paths.get(argument, argument) for argument in arguments), code=2)
     assert message in result.output
     assert result.output.count("Error: ") == 1
     assert "Traceback" not in result.output
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == [folder]
 
 
 def test_debug_shows_where_an_error_came_from():

@@ -6,13 +6,14 @@ import bz2
 import gzip
 import json
 import re
+import sys
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from bigtopic.corpus.readers import TextSettings, open_source
-from bigtopic.errors import InputError, SettingError, VocabularyMismatch
+from bigtopic.errors import InputError, MissingExtra, SettingError, VocabularyMismatch
 
 BAG = "3\n4\n5\n1 1 2\n1 4 1\n2 2 1\n3 1 1\n3 3 7\n"
 
@@ -359,6 +360,8 @@ def test_sources_that_are_none(tmp_path):
     refused(write(tmp_path / "empty.txt", b""), "empty.txt is empty")
     (tmp_path / "folder").mkdir()
     refused(tmp_path / "folder", "folder holds no files")
+    refused([tmp_path, write(tmp_path / "a.txt", "a text")], "is a folder", "glob of the files")
+    refused("/dev/null", "save it to a file")
     refused(["a text"], "format='word' is not known", "bag_of_words", error=SettingError, format="word")
     refused("x.txt", "needs an object", format="matrix")
     refused([{"a": 1}, {"title": "x", "year": 3}], "title", "text_column=")
@@ -370,6 +373,11 @@ def test_a_data_frame_says_what_to_give_instead():
     refused(frame, r"table.to_dict\('records'\)", "vocabulary=table.columns")
     (block,) = read(frame.to_dict("records"))
     assert block.columns["year"].tolist() == [1990]
+
+
+def test_a_url_whose_package_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "s3fs", None)
+    refused("s3://bucket/x.txt", "s3://bucket/x.txt cannot be reached: Install s3fs", error=MissingExtra)
 
 
 def test_a_corpus_is_not_a_source(tmp_path):

@@ -492,6 +492,20 @@ def test_labels_folders_and_names_are_kept(tmp_path):
     assert block.ids[31] == "group1/031.txt" and block.columns["folder"][31] == "group1"
 
 
+def test_several_folders_are_one_source(tmp_path):
+    for name in ("b", "a"):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name / "1.txt", f"text {name}")
+        write(tmp_path / name / "2.txt", f"more {name}")
+    (block,) = read([tmp_path / "b", f"{tmp_path}/a/"])[1]
+    assert block.n_docs == 4 and block.vocabulary == ["text", "b", "more", "a"]
+    for name in ("b", "a"):
+        (tmp_path / name / "1.txt").unlink()
+        (tmp_path / name / "2.txt").rename(tmp_path / name / "2.jsonl")
+        write(tmp_path / name / "2.jsonl", f'{{"text": "{name} first"}}\n{{"text": "second"}}\n')
+    assert [block.n_docs for block in read([tmp_path / "b", tmp_path / "a"])[1]] == [2, 2]
+
+
 def test_a_given_vocabulary_keeps_its_order_and_drops_other_words():
     reader, (block,) = read(["b a c c", "", "x c"], vocabulary=["c", "b"])
     assert (reader.n_words, block.vocabulary) == (2, None)

@@ -115,8 +115,11 @@ def _open(source: Any, format: str | None, options: Options) -> Reader:
     paths = _paths(source)
     if paths is None:
         return _open_object(source, options)
-    if len(paths) == 1 and (is_local_directory(str(paths[0])) or str(paths[0]).rstrip("/").endswith(".zarr")):
-        return _open_folder(str(paths[0]).rstrip("/"), options)
+    names = [str(path).rstrip("/") or "/" for path in paths]
+    if len(names) == 1 and (is_local_directory(names[0]) or names[0].endswith(".zarr")):
+        return _open_folder(names[0], options)
+    if all(map(is_local_directory, names)):
+        return _open_folders(names, options)
     return _open_files(expand(paths, options.storage_options), options)
 
 
@@ -187,11 +190,16 @@ def _open_folder(path: str, options: Options) -> Reader:
             return module.open_reader([folder], options)
     if not is_local_directory(path):
         raise InputError(f"{path} does not exist; check the path")
-    files = _files_of(path)
-    formats = {_recognise(file).__name__ for file in files[:20]}
+    return _open_folders([path], options)
+
+
+def _open_folders(paths: list[str], options: Options) -> Reader:
+    """Folders of files of one format, or else of texts, a document per file."""
+    files = [_files_of(path) for path in paths]
+    formats = {_recognise(file).__name__ for some in files for file in some[:20]}
     if len(formats) == 1 and not formats & {FORMATS["text"]}:
-        return _open_files(files, options)
-    return _module("files").open_reader([File(path)], options)
+        return _open_files([file for some in files for file in some], options)
+    return _module("files").open_reader([File(path) for path in paths], options)
 
 
 def _files_of(path: str) -> list[File]:

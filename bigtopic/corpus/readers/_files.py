@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
+from bigtopic.corpus.storage import file_system
 from bigtopic.errors import InputError, require
 
 __all__ = ["File", "damaged", "expand", "is_local_directory"]
@@ -49,7 +50,7 @@ class File:
     def exists(self) -> bool:
         if not self.remote:
             return Path(self.path).is_file()
-        system, path = _file_system(self)
+        system, path = file_system(self.path, self.options)
         return bool(system.isfile(path))
 
     @cached_property
@@ -57,7 +58,7 @@ class File:
         """Bytes as stored."""
         if not self.remote:
             return Path(self.path).stat().st_size
-        system, path = _file_system(self)
+        system, path = file_system(self.path, self.options)
         return int(system.size(path) or 0)
 
     @cached_property
@@ -74,7 +75,7 @@ class File:
     def open_raw(self) -> IO[bytes]:
         if not self.remote:
             return Path(self.path).open("rb")
-        system, path = _file_system(self)
+        system, path = file_system(self.path, self.options)
         return system.open(path, "rb")
 
     @contextlib.contextmanager
@@ -114,12 +115,6 @@ class File:
                 line += part.count(b"\n")
                 left -= len(part)
         return line
-
-
-def _file_system(file: File) -> tuple[Any, str]:
-    from fsspec.core import url_to_fs
-
-    return url_to_fs(file.path, **(file.options or {}))
 
 
 def _decompressed(raw: IO[bytes], compression: str | None) -> Any:
@@ -225,13 +220,19 @@ def expand(sources: Iterable[Any], options: Mapping[str, Any] | None = None) -> 
 
 def _glob(pattern: str, options: Mapping[str, Any] | None) -> list[str]:
     file = File(pattern, options)
-    system, path = _file_system(file)
+    system, path = file_system(file.path, file.options)
     names = sorted(name for name in system.glob(path) if system.isfile(name))
     return [system.unstrip_protocol(name) for name in names] if file.remote else names
 
 
 def _check(file: File) -> None:
+    if is_local_directory(file.path):
+        raise InputError(f"{file.path} is a folder; give folders alone, or a glob of the files in it")
+    if file.path == "-" or (not file.remote and Path(file.path).exists() and not file.exists()):
+        raise InputError(
+            f"{file.path} is not a file but a pipe or device; a source is read more than once: save it to a file"
+        )
     if not file.exists():
-        raise InputError(f"{file.path} does not exist or is not a file; check the path")
+        raise InputError(f"{file.path} does not exist; check the path")
     if file.size == 0:
         raise InputError(f"{file.path} is empty; there is nothing to read")

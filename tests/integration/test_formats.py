@@ -1,0 +1,32 @@
+"""Every format of the source, written, ingested and read back: equal in the source's order, whoever did the work."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bigtopic.corpus.store import open_corpus
+from bigtopic.runtime.ingest import ingest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from reference.sources import PLAIN, TRIPLES, WHOLE, WORDS, cut_small, make_counts
+
+
+@pytest.mark.parametrize("make", [*WHOLE, *TRIPLES], ids=lambda make: make.__name__)
+def test_ingested_and_read_back_is_equal_in_the_source_order(make, tmp_path, monkeypatch):
+    counts = make_counts()
+    source, keywords = make(tmp_path, counts)
+    cut_small(monkeypatch)
+    settings = vars(keywords.pop("text", PLAIN))
+    ingest(source, tmp_path / "corpus.zarr", client=False, n_threads=2, **settings, **keywords)
+    corpus = open_corpus(tmp_path / "corpus.zarr")
+    expected = counts[counts.any(axis=1)] if make in TRIPLES else counts
+    read = corpus.to_scipy()[:, corpus.vocabulary.index_of(WORDS)]
+    np.testing.assert_array_equal(read.toarray(), expected)
+    np.testing.assert_array_equal(np.sort(corpus.rows()), np.arange(len(expected)))
+    assert corpus.rows().tolist() != list(range(len(expected)))
+    assert corpus.verify().n_docs == len(expected)

@@ -18,7 +18,7 @@ from bigtopic.schemes.interpolate_normalised import InterpolateNormalised
 from bigtopic.schemes.replace import Replace
 from bigtopic.types import Kernel, Scheme
 
-__all__ = ["DEFAULT", "Method", "MethodTable", "get", "methods"]
+__all__ = ["DEFAULT", "Method", "MethodTable", "get", "methods", "names"]
 
 
 @dataclass(frozen=True)
@@ -218,6 +218,11 @@ _TABLE = (
 )
 
 _BY_NAME = {method.name: method for method in _TABLE}
+
+
+def names() -> list[str]:
+    """Names of the methods in the table."""
+    return [method.name for method in _TABLE]
 
 
 def get(method: str | Method | None) -> Method:

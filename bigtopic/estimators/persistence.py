@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.errors import ModelError
+from bigtopic.methods import Method
 from bigtopic.runtime import model_store
 
 __all__ = ["load_model", "save_model"]
@@ -26,8 +27,12 @@ def save_model(estimator: Any, url: Any) -> None:
     model_store.save(model, url, {"estimator": type(estimator).__name__, "params": params, **fitted})
 
 
-def load_model(url: Any) -> Any:
+def load_model(url: Any, method: Method | None = None) -> Any:
     """The estimator stored at a path or URL.
+
+    Parameters
+    ----------
+    method : the `Method` it was learnt with, if that was one of your own
 
     Raises
     ------
@@ -36,7 +41,7 @@ def load_model(url: Any) -> Any:
     """
     from bigtopic.estimators.lda import LDA
 
-    model, extra = model_store.load(url)
+    model, extra = model_store.load(url, method)
     kinds = {"LDA": LDA}
     name = extra.get("estimator", "LDA")
     if name not in kinds:
@@ -45,6 +50,7 @@ def load_model(url: Any) -> Any:
         )
     known = kinds[name]().get_params()
     estimator = kinds[name](**{k: v for k, v in extra.get("params", {}).items() if k in known})
+    estimator.method = method or estimator.method
     estimator._model = model
     estimator.n_docs_seen_ = extra.get("n_docs_seen", 0)
     estimator.n_iter_ = extra.get("n_iter", 0)

@@ -19,7 +19,7 @@ import numpy as np
 from bigtopic import errors
 from bigtopic.corpus.storage import Place, zarr_store
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.methods import Method, get
+from bigtopic.methods import Method, get, names
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.params import LazyArray, Params
 from bigtopic.runtime.rounds import Cursor
@@ -66,8 +66,12 @@ def save(model: TopicModel, url: Any, extra: dict[str, Any] | None = None) -> No
             (place / entry).remove()
 
 
-def load(url: Any) -> tuple[TopicModel, dict[str, Any]]:
+def load(url: Any, method: Method | None = None) -> tuple[TopicModel, dict[str, Any]]:
     """The model at `url`, and the `extra` it was saved with.
+
+    Parameters
+    ----------
+    method : the one it was learnt with, if that is not in the table
 
     Raises
     ------
@@ -83,7 +87,7 @@ def load(url: Any) -> tuple[TopicModel, dict[str, Any]]:
     try:
         _check_version(description["version"], place)
         group = zarr.open_group(zarr_store(place / description["state"], read_only=True), mode="r")
-        return _rebuild(group, description), description["extra"]
+        return _rebuild(group, description, method), description["extra"]
     except (KeyError, FileNotFoundError, RuntimeError, ValueError) as error:
         if isinstance(error, errors.BigtopicError):
             raise
@@ -183,7 +187,7 @@ def _put(group: Any, name: str, values: np.ndarray) -> None:
     array[...] = values
 
 
-def _rebuild(group: Any, description: dict[str, Any]) -> TopicModel:
+def _rebuild(group: Any, description: dict[str, Any], method: Method | None) -> TopicModel:
     arrays = {}
     for name, about in description["arrays"].items():
         parts = {part: _get(group, f"{name}/{part}") for part in ("raw", "scale", "prior", "sums")}
@@ -204,7 +208,7 @@ def _rebuild(group: Any, description: dict[str, Any]) -> TopicModel:
     if vocabulary.fingerprint != description["fingerprint"]:
         raise errors.ModelError("the stored words do not match their fingerprint")
     return TopicModel(
-        _method(description),
+        _method(description, method),
         Params(arrays),
         vocabulary,
         _get(group, "doc_topic_prior"),
@@ -223,11 +227,18 @@ def _get(group: Any, name: str) -> np.ndarray:
     return values
 
 
-def _method(description: dict[str, Any]) -> Method:
+def _method(description: dict[str, Any], given: Method | None) -> Method:
     """The method by name, with the schedule it was saved with."""
     from dataclasses import replace
 
-    method = get(description["method"])
+    name = description["method"]
+    if given is not None and given.name != name:
+        raise errors.ModelError(f"the model was learnt with method {name!r}, not with {given.name!r}")
+    if given is None and name not in names():
+        raise errors.ModelError(
+            f"the model was learnt with a method of yours, {name!r}; give it: load_model(url, method=...)"
+        )
+    method = get(given or name)
     schemes = {}
     for name, scheme in method.schemes.items():
         known = {f.name for f in fields(scheme)}  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic.errors import ClusterError
 from bigtopic.runtime import _kernels, bound, cluster, document_state
 from bigtopic.runtime.estep import Work
 from bigtopic.runtime.events import Callback, Event
@@ -115,7 +116,7 @@ def train(
     """
     with ExitStack() as stack:
         kernel = model.method.load_kernel()
-        state_url = stack.enter_context(_state_folder()) if kernel.state != "none" else None
+        state_url = stack.enter_context(_state_folder(client)) if kernel.state != "none" else None
         run = make_run(
             model,
             corpus,
@@ -308,7 +309,13 @@ class _Loop:
 
 
 @contextmanager
-def _state_folder() -> Iterator[str]:
+def _state_folder(client: Any) -> Iterator[str]:
+    """A temporary folder for document state, which all workers must see."""
+    if client is not None and not cluster.on_one_host(client):
+        raise ClusterError(
+            "this method keeps labels of documents in files of this machine, but the cluster has workers elsewhere; "
+            "use a cluster on this machine, or client=False"
+        )
     with tempfile.TemporaryDirectory(prefix="bigtopic-state-") as folder:
         yield folder
 

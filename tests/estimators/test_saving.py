@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -305,3 +306,16 @@ def test_a_method_of_ones_own_must_be_given_again(corpus, tmp_path):
     fitted(corpus, method=own).save(tmp_path / "m.zarr")
     with pytest.raises(BigtopicError, match="my-own"):
         load_model(tmp_path / "m.zarr")
+
+
+def test_a_model_of_an_own_method_is_loaded_with_it(tmp_path, corpus):
+    own = replace(table.get("online-vb"), name="mine", batch_size=50)
+    model = fitted(corpus, method=own)
+    model.save(tmp_path / "model.zarr")
+    with pytest.raises(ModelError, match=r"'mine'.*method="):
+        load_model(tmp_path / "model.zarr")
+    with pytest.raises(ModelError, match="not with 'vb'"):
+        load_model(tmp_path / "model.zarr", method=table.get("vb"))
+    again = load_model(tmp_path / "model.zarr", method=own)
+    assert again.method is own
+    assert again.components_.tobytes() == model.components_.tobytes()

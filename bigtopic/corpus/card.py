@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -46,31 +47,32 @@ def text_card(corpus: Corpus) -> str:
     return f"Corpus({where}: " + ", ".join(f"{value} {name}" for name, value in _figures(corpus)[:4]) + ")"
 
 
-def length_histogram(corpus: Corpus, n_bins: int = 24) -> tuple[np.ndarray, np.ndarray]:
-    """Documents by number of tokens, (n_bins,), and the bins' edges, (n_bins + 1,), of the first documents stored;
-    the longest hundredth falls into the last bin."""
+def length_histogram(corpus: Corpus) -> tuple[np.ndarray, np.ndarray]:
+    """Documents by number of tokens, (n_bins,), at most 24, and the bins' edges, whole numbers, (n_bins + 1,), of the
+    first documents stored; the longest hundredth falls into the last bin."""
     seen = corpus[:_SAMPLE]
     lengths = [part.tokens(0, part.n_docs) for part in seen.parts]
     tokens = np.concatenate(lengths) if lengths else np.zeros(1)
-    top = max(1.0, float(np.quantile(tokens, 0.99)))
-    return np.histogram(np.minimum(tokens, top), bins=n_bins, range=(0.0, top))
+    top = math.ceil(np.quantile(tokens, 0.99))
+    step = top // 24 + 1
+    return np.histogram(np.minimum(tokens, top), bins=np.arange(0, top + 1 + step, step))
 
 
 def _histogram_svg(corpus: Corpus) -> str:
     counts, edges = length_histogram(corpus)
-    width, height = 10, 60
+    width, height = 240 / len(counts), 60
     tallest = max(1, int(counts.max()))
     bars = "".join(
-        f'<rect x="{i * width}" y="{height - height * n / tallest:.1f}" width="{width - 1}" '
+        f'<rect x="{i * width:.1f}" y="{height - height * n / tallest:.1f}" width="{width - 1:.1f}" '
         f'height="{height * n / tallest:.1f}" fill="currentColor" opacity="0.6">'
-        f"<title>{edges[i]:.0f} to {edges[i + 1]:.0f} tokens: {n} documents</title></rect>"
+        f"<title>{edges[i]:,} to {edges[i + 1] - 1:,} tokens: {n:,} documents</title></rect>"
         for i, n in enumerate(counts.tolist())
     )
     return (
-        f'<svg width="{width * len(counts)}" height="{height + 16}" role="img" aria-label="document lengths">{bars}'
+        f'<svg width="240" height="{height + 16}" role="img" aria-label="document lengths">{bars}'
         f'<text x="0" y="{height + 13}" font-size="11" fill="currentColor">0</text>'
-        f'<text x="{width * len(counts)}" y="{height + 13}" font-size="11" text-anchor="end" fill="currentColor">'
-        f"{edges[-1]:.0f} tokens a document</text></svg>"
+        f'<text x="240" y="{height + 13}" font-size="11" text-anchor="end" fill="currentColor">'
+        f"{edges[-1] - 1:,} tokens a document</text></svg>"
     )
 
 

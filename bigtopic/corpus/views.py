@@ -66,7 +66,7 @@ def filtered(
 
 def _named(known: Vocabulary, words: Iterable[str]) -> np.ndarray:
     """Mask (n_words,) of these words; those the vocabulary lacks do not matter."""
-    ids = known.index_of(words)
+    ids = known.index_of([words] if isinstance(words, str) else words)
     mask = np.zeros(known.size, bool)
     mask[ids[ids >= 0]] = True
     return mask

@@ -4,13 +4,15 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy import sparse
+
 from bigtopic.corpus import part as part_module
+from bigtopic.corpus.card import length_histogram
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
 from bigtopic.runtime import ingest as ingest_module
 from bigtopic.runtime.ingestion import job
-from scipy import sparse
 
 N_DOCS, N_WORDS = 600, 90
 
@@ -150,6 +152,7 @@ def test_filter_vocabulary(corpus, matrix):
     assert (dense(view, "source") == matrix.toarray()[:, keep]).all()
     assert view.n_docs == N_DOCS and view.nnz == (matrix.toarray()[:, keep] > 0).sum()
     assert view.vocabulary.frequency.tolist() == matrix.toarray()[:, keep].sum(0).tolist()
+    assert corpus.filter_vocabulary(keep="w3").vocabulary[:] == ["w3"]
     narrower = view.filter_vocabulary(keep=view.vocabulary[:4])[7:100]
     assert (dense(narrower) == dense(view)[7:100, :4]).all()
 
@@ -211,6 +214,15 @@ def test_card_escapes_what_came_from_data(corpus, matrix, tmp_path):
     assert "600 documents" in repr(corpus) and "<svg" in corpus._repr_html_()
     nasty = ingest_module.ingest(matrix, tmp_path / "<b>.zarr", columns={"<script>": ["x"] * N_DOCS})
     assert "<script>" not in nasty._repr_html_() and "&lt;script&gt;" in nasty._repr_html_()
+
+
+@pytest.mark.parametrize("lengths", [[0, 0], [1, 2, 2, 3], [23, 24], [5] * 98 + [70, 9000], [100_000.5]])
+def test_bars_of_the_card_cover_whole_numbers_of_tokens(lengths):
+    counts, edges = length_histogram(from_matrix(np.array(lengths, float)[:, None]))
+    assert counts.sum() == len(lengths) and 1 <= len(counts) <= 24
+    steps = np.diff(edges)
+    assert edges[0] == 0 and steps[0] >= 1 and (steps == steps[0]).all() and (edges % 1 == 0).all()
+    assert counts[-1] > 0
 
 
 def test_wrong_matrices():

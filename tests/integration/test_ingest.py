@@ -410,6 +410,14 @@ def test_wrong_settings(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_half_a_character_is_not_stored(tmp_path):
+    (tmp_path / "x.jsonl").write_text('{"text": "cat", "title": "\\ud83d"}\n')
+    for source in ([["a\ud800"]], [{"text": "a cat", "id": "\udfff"}], str(tmp_path / "x.jsonl")):
+        with pytest.raises(InputError, match=r"(the iterable|x.jsonl): .*half a character .*'replace'"):
+            ingest(source, tmp_path / "c.zarr", n_threads=1)
+    assert counted(ingest(["cat\ud83d \U0001f600"], tmp_path / "c.zarr", n_threads=1)) == [{"cat": 1}]
+
+
 def test_settings_may_be_numpy_numbers(tmp_path):
     plain = {"min_df": 1, "max_df": 0.9, "max_features": 6, "min_doc_length": 1, "seed": 3}
     numpy = {name: np.asarray(value)[()] for name, value in plain.items()}

@@ -57,6 +57,10 @@ class _Given:
     values: dict[Name, list[Any]]
 
     @property
+    def name(self) -> str:
+        return self.chunk.name
+
+    @property
     def size(self) -> int:
         return self.chunk.size
 

@@ -12,6 +12,7 @@ from bigtopic.corpus.readers.base import RawBlock
 from bigtopic.corpus.storage import Place
 from bigtopic.corpus.vocabulary import word_array
 from bigtopic.corpus.writer import column_type
+from bigtopic.errors import InputError
 from bigtopic.runtime.ingestion.spill import Header, spill
 
 __all__ = ["ParseTask", "PlacedBlock", "Run", "WordCounts", "parse_run", "parse_tasks"]
@@ -104,9 +105,16 @@ def parse_run(task: ParseTask, reader: Any, scratch: Place) -> Run:
     for name, values in columns.items():
         arrays[f"column {name}"] = _typed(values, types[name])
     place = scratch / f"run-{task.number:08d}"
+    try:
+        header = spill(place, arrays)
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{task.chunk.name}: {error.object[:60]!r} holds half a character (a lone "
+            "surrogate); clean texts, ids and columns with text.encode('utf-8', 'replace').decode()"
+        ) from None
     return Run(
         place,
-        spill(place, arrays),
+        header,
         task.stream,
         block.first_row,
         task.chunk.size,

@@ -33,7 +33,7 @@ def spill(place: Place, arrays: Mapping[str, np.ndarray]) -> Header:
     offset = 0
     for name, values in arrays.items():
         if values.dtype.kind == "O":
-            encoded = [text.encode("utf-8", "surrogatepass") for text in values.tolist()]
+            encoded = [text.encode() for text in values.tolist()]
             ends = np.zeros(len(encoded) + 1, np.int64)
             np.cumsum([len(text) for text in encoded], out=ends[1:])
             data = ends.tobytes() + b"".join(encoded)
@@ -69,4 +69,4 @@ def _read_text(place: Place, span: Span, start: int, stop: int) -> np.ndarray:
     first = span.offset + 8 * (span.size + 1)
     data = place.read(first + int(ends[0]), first + int(ends[-1])) if ends[-1] > ends[0] else b""
     cuts = (ends - ends[0]).tolist()
-    return word_array([data[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(cuts)])
+    return word_array([data[a:b].decode() for a, b in pairwise(cuts)])

@@ -76,7 +76,8 @@ def ingest(
     format : name of the source's format; None recognises it by content and name
     vocabulary : names of the word ids of a source that is counted already; for text, the only words to keep, with
         their ids. A file (a word per line), list, mapping, gensim Dictionary or fitted model
-    ids, authors : one per document; authors are names or lists of names
+    ids : one per document, or a file with one per line
+    authors : one per document: a name, a list of names, or None
     columns : {name: one value per document} to add, or the names of the source's columns to keep (default all)
     text_column, id_column, author_column : fields of records and tables
     min_df, max_df : drop words in fewer, or more, documents than this number (int) or share (float)

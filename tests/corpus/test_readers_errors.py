@@ -438,5 +438,6 @@ def test_wrong_parquet(tmp_path):
 
 def test_one_value_for_each_document():
     refused(["a b", "c d"], "ids ends before the documents", ids=["x"])
+    refused(["a b", "c d"], "missing does not exist", ids="missing")
     refused(["a b", "c d"], "authors has more values", authors=[["x"]] * 3)
     refused(np.ones((2, 2), int), "columns\\['year'\\] ends before", columns={"year": [1]})

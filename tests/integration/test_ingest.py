@@ -241,6 +241,12 @@ def test_columns_and_authors(tmp_path, small_parts, small_chunks):
     assert len(block.author_indptr) == 301 and block.author_indptr[-1] == len(block.authors)
 
 
+def test_authors_that_are_missing_are_nobody(tmp_path):
+    authors = [["ann", None, "", " bob "], None, float("nan"), "", [], [float("nan")], ("ann", "ann"), 7]
+    corpus = ingest(["some text"] * 8, tmp_path / "c.zarr", authors=authors, n_threads=1, shuffle=False)
+    assert [corpus[i].authors for i in range(8)] == [["ann", "bob"], [], [], [], [], [], ["ann"], ["7"]]
+
+
 def test_reserved_and_awkward_column_names(tmp_path):
     columns = {"source_row": [7, 8], "a/b": ["x", "y"], "../up": [1, 2]}
     corpus = ingest(["one two", "three"], tmp_path / "c.zarr", columns=columns, n_threads=1)

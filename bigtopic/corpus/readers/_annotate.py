@@ -14,7 +14,7 @@ from typing import Any
 
 from bigtopic.corpus.raw import RawBlock
 from bigtopic.corpus.readers._assemble import author_csr, column
-from bigtopic.corpus.readers._files import File
+from bigtopic.corpus.readers._files import expand
 from bigtopic.corpus.readers.base import Chunk
 from bigtopic.errors import InputError
 
@@ -42,7 +42,8 @@ class Annotations:
         """The iterables by the argument they came from: ("ids",), ("authors",) or ("columns", name)."""
         ids = self.ids
         if isinstance(ids, (str, Path)):
-            with File(str(ids), options).open() as stream:
+            (file,) = expand([ids], options)
+            with file.open() as stream:
                 ids = stream.read().decode("utf-8-sig").splitlines()
         given: dict[Name, Any] = {("ids",): ids, ("authors",): self.authors}
         given |= {("columns", name): values for name, values in (self.columns or {}).items()}

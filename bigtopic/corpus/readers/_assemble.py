@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.raw import RawBlock
-from bigtopic.errors import InputError
 
 __all__ = ["author_csr", "canonical", "check_counts", "column", "restrict"]
 
@@ -73,7 +72,7 @@ def _names(names: Any) -> Iterable[str]:
     if isinstance(names, str):
         return (names.strip(),) if names.strip() else ()
     if isinstance(names, Iterable):
-        return tuple(str(name) for name in names)
+        return tuple(known for name in names for known in _names(name))
     return (str(names),)
 
 
@@ -107,9 +106,3 @@ def restrict(block: RawBlock, index: Mapping[str, int]) -> RawBlock:
     indptr, words, counts = canonical(indptr, words[known], block.counts[known])
     n_unknown = float(block.counts[~known].sum(dtype=np.float64))
     return replace(block, indptr=indptr, words=words, counts=counts, vocabulary=None, n_unknown=n_unknown)
-
-
-def require_length(found: int, expected: int, what: str) -> None:
-    """Say which argument does not have one value per document."""
-    if found != expected:
-        raise InputError(f"{what} has {found} entries for {expected} documents; give one for each")

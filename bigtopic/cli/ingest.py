@@ -37,7 +37,8 @@ def _ngrams(context: click.Context, parameter: click.Parameter, value: str) -> t
     "--format", "format", help="Such as bag_of_words, json_lines, csv, text; default it is recognised."
 )
 @click.option(
-    "--vocabulary", help="File with a word per line: names of ids, or the only words of text to keep."
+    "--vocabulary",
+    help="File with a word per line: names of ids, or the only words of text to keep. Or a model: its words.",
 )
 @click.option("--text-column", help="Of records and tables: where the text is.")
 @click.option("--id-column", help="Of records and tables: where the document's name is.")
@@ -110,11 +111,16 @@ def command(
         bigtopic ingest notes/ notes.zarr --stop-words english --min-df 5 --max-df 0.5
     """
     from bigtopic.cli import _show
+    from bigtopic.cli._stores import is_model
     from bigtopic.cli.info import _of_corpus
     from bigtopic.runtime.ingest import ingest
 
     source: Any = sources[0] if len(sources) == 1 else list(sources)
     given = {name: value for name, value in settings.items() if value is not None}
+    if "vocabulary" in given and is_model(given["vocabulary"]):
+        from bigtopic.estimators.persistence import load_model
+
+        given["vocabulary"] = load_model(given["vocabulary"]).vocabulary_
     with connected(scheduler) as client:
         made = ingest(source, corpus, lowercase=not keep_case, shuffle=not keep_order, client=client, **given)
     _show.figures(_of_corpus(made))

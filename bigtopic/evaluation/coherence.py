@@ -24,7 +24,7 @@ import numpy as np
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError, VocabularyMismatch
 from bigtopic.evaluation.source import top_words, topics_of
-from bigtopic.evaluation.streaming import over_blocks
+from bigtopic.evaluation.streaming import documents_of, over_blocks
 from bigtopic.types import Block
 
 __all__ = ["Coherence", "coherence"]
@@ -71,7 +71,7 @@ def coherence(
     Parameters
     ----------
     model : see `topics_of`, or a list of topics, each a list of words, best first
-    corpus : the reference documents; a word counts once per document
+    corpus : the reference documents, or the path of their corpus; a word counts once per document
     measure : "npmi" or "umass"
     topn : top words of each topic, at least 2
     client, n_threads : see `log_predictive`
@@ -92,6 +92,7 @@ def coherence(
         raise SettingError(f"measure: must be one of {', '.join(map(repr, _MEASURES))}, found {measure!r}")
     if topn < 2:
         raise SettingError(f"topn: a pair needs at least 2 words, found {topn!r}")
+    corpus = documents_of(corpus)
     ids = _top_ids(model, corpus, topn, vocabulary)
     if (ids < 0).all():
         raise VocabularyMismatch(
@@ -119,6 +120,8 @@ def _top_ids(model: Any, corpus: Corpus, topn: int, vocabulary: Any) -> np.ndarr
             raise SettingError(f"topn: {topn} words wanted, but topics {short or 'given'} have fewer")
         return np.stack([corpus.vocabulary.index_of(words[:topn]) for words in model]).astype(np.int64)
     source = topics_of(model, vocabulary)
+    if topn > source.n_words:
+        raise SettingError(f"topn: {topn} words wanted, but the model has only {source.n_words}")
     ids, _ = top_words(source, topn)
     return source.vocabulary.mapping_to(corpus.vocabulary).astype(np.int64)[ids]
 

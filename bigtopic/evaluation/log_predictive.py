@@ -27,7 +27,7 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
 from bigtopic.evaluation.fold_in import fold_in, local_docs, topic_rows, word_map
 from bigtopic.evaluation.source import TopicSource, topics_of
-from bigtopic.evaluation.streaming import over_blocks
+from bigtopic.evaluation.streaming import documents_of, over_blocks
 from bigtopic.evaluation.unigram import unigram
 from bigtopic.types import Block, Docs
 
@@ -109,7 +109,7 @@ def log_predictive(
     Parameters
     ----------
     model : see `topics_of`, to which `vocabulary` and `doc_topic_prior` are passed
-    corpus : held-out documents; words are matched by name
+    corpus : held-out documents, or the path of their corpus; words are matched by name
     split : "token" divides a document's tokens, "type" its distinct words
     ratio : share that is observed, between 0 and 1
     repeats : random splits of each document, pooled
@@ -139,13 +139,12 @@ def log_predictive(
     4.0
     """
     _check(split, ratio, repeats)
+    corpus = documents_of(corpus)
     source = topics_of(model, vocabulary, doc_topic_prior)
     id_map = word_map(corpus, source)
     base = _unigram_log(source, corpus, train)
     completion = _Completion(source, id_map, corpus.n_words, base, split, ratio, repeats, seed)
     pieces = list(over_blocks(completion, corpus, "scoring", client, n_threads))
-    if not pieces:
-        raise InputError("corpus: there are no documents to score")
     return _summary(
         _Scores(*(np.concatenate(arrays) for arrays in zip(*pieces, strict=True))), base is not None
     )
@@ -258,7 +257,8 @@ def _summary(scores: _Scores, with_unigram: bool) -> LogPredictive:
     if 2 * known < everything:
         raise VocabularyMismatch(
             f"the model has words for {known:,.0f} of the corpus' {everything:,.0f} tokens only; "
-            "score it on documents with the words and the tokeniser settings it was trained with"
+            "score it on documents of the language and the tokeniser settings it was trained with, ingested with "
+            "vocabulary=model where they hold many words that training left out"
         )
     scored = scores.tokens > 0
     if not scored.any():

@@ -16,7 +16,7 @@ import numpy as np
 from bigtopic.corpus.store import Corpus
 from bigtopic.evaluation.fold_in import fold_in, local_docs, topic_rows, word_map
 from bigtopic.evaluation.source import TopicSource, topics_of
-from bigtopic.evaluation.streaming import over_blocks
+from bigtopic.evaluation.streaming import documents_of, over_blocks
 from bigtopic.types import Block, Docs
 
 __all__ = ["Prevalence", "prevalence"]
@@ -64,10 +64,11 @@ def prevalence(
     Parameters
     ----------
     model : see `topics_of`, to which `vocabulary` is passed
-    corpus : any documents; words are matched by name
+    corpus : any documents, or the path of their corpus; words are matched by name
     n_top : documents to name for each topic
     client, n_threads : see `log_predictive`
     """
+    corpus = documents_of(corpus)
     source = topics_of(model, vocabulary)
     n_cells = corpus.n_authors * source.n_components
     with_authors = 0 < n_cells <= _AUTHOR_CELLS

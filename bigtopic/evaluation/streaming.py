@@ -3,18 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from os import PathLike
 from typing import Any
 
-from bigtopic.corpus.store import Corpus
+from bigtopic.corpus.store import Corpus, open_corpus
+from bigtopic.errors import InputError, SettingError
 from bigtopic.runtime.cluster import bounded_map, default_threads, resolve_client
 from bigtopic.runtime.progress import Progress
 from bigtopic.types import Block
 
-__all__ = ["over_blocks"]
+__all__ = ["documents_of", "over_blocks"]
 
 _ENTRIES = 1 << 18
 _FEWEST_ENTRIES = 1 << 13
 _BLOCKS = 8  # of a small corpus, so that every processor has work
+
+
+def documents_of(corpus: Any) -> Corpus:
+    """The corpus a user means by it or by its path.
+
+    Raises
+    ------
+    SettingError
+        When it is neither.
+    InputError
+        When it has no documents.
+    """
+    if isinstance(corpus, str | PathLike):
+        corpus = open_corpus(corpus)
+    if not isinstance(corpus, Corpus):
+        raise SettingError(
+            f"corpus: {type(corpus).__name__} is not a corpus; give one, or its path: bigtopic.from_matrix makes one "
+            "of a matrix, bigtopic.ingest of anything else"
+        )
+    if not corpus.n_docs:
+        raise InputError("corpus: there are no documents in it; give the ones to be measured")
+    return corpus
 
 
 def over_blocks(

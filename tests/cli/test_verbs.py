@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from bigtopic.cli import main
 from bigtopic.cli._options import Duration
+from bigtopic.corpus.store import open_corpus
 
 from .conftest import SUBJECTS, run
 
@@ -66,6 +67,14 @@ def test_evaluate_prints_and_counts(model, corpus):
     figures = json.loads(run("evaluate", model, corpus, "--json", "--measure", "log-predictive").output)
     assert list(figures) == ["log-predictive"]
     assert figures["log-predictive"]["value"] > figures["log-predictive"]["unigram"] + 0.3
+
+
+def test_ingest_keeps_the_words_of_a_model(model, tmp_path):
+    (tmp_path / "new.txt").write_text("a boat and a barge\nopera buffa\n")
+    run("ingest", tmp_path / "new.txt", tmp_path / "new.zarr", "--vocabulary", model)
+    kept = open_corpus(tmp_path / "new.zarr")
+    assert kept.n_words == 16 and kept.n_tokens == 2
+    run("evaluate", model, tmp_path / "new.zarr", "--measure", "npmi")
 
 
 def test_report_writes_a_page(model, corpus, tmp_path):

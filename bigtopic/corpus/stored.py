@@ -11,9 +11,9 @@ from functools import lru_cache
 import numpy as np
 
 from bigtopic.corpus.chunks import ChunkedArray
-from bigtopic.corpus.manifest import NameList, PartRecord
+from bigtopic.corpus.manifest import NameList, PartRecord, read_manifest
 from bigtopic.corpus.storage import Place, zarr_store
-from bigtopic.corpus.vocabulary import Vocabulary, word_array
+from bigtopic.corpus.vocabulary import Vocabulary, fingerprint_words, word_array
 from bigtopic.errors import CorpusDamaged
 from bigtopic.types import Block
 
@@ -195,15 +195,36 @@ def read_any(root: Place, path: str, start: int | None = None, stop: int | None 
 
 @dataclass(frozen=True)
 class StoredNames:
-    """Loads the arrays of a vocabulary, or of author names, when they are needed."""
+    """Loads the arrays of a vocabulary, or of author names, when they are needed.
+
+    An append replaces them by longer ones: for whoever opened the corpus before, the first `size` are the same words,
+    and frequencies are those of the corpus as it is now.
+    """
 
     root: Place
-    path: str
+    names: NameList
 
     def load(self, name: str) -> np.ndarray:
-        return read_any(self.root, f"{self.path}/{name}")
+        try:
+            return read_any(self.root, f"{self.names.path}/{name}")
+        except CorpusDamaged:
+            now = self._replaced_by()
+            if now is None:
+                raise
+            return read_any(self.root, f"{now.path}/{name}")[: self.names.size]
+
+    def _replaced_by(self) -> NameList | None:
+        """The names that took the place of these since, if these are still the first of them."""
+        manifest = read_manifest(self.root)
+        folder = self.names.path.split("/")[0]
+        now = manifest.vocabulary if folder == "vocabulary" else manifest.authors
+        if now is None or now.path == self.names.path or now.size < self.names.size:
+            return None
+        words = read_any(self.root, f"{now.path}/words")[: self.names.size] if now.named else None
+        same = fingerprint_words(words, self.names.size) == self.names.fingerprint
+        return now if same else None
 
 
 def stored_names(root: Place, names: NameList) -> Vocabulary:
     """A vocabulary, or author names, whose arrays are read when they are needed."""
-    return Vocabulary.stored(StoredNames(root, names.path), names.size, names.named, names.fingerprint)
+    return Vocabulary.stored(StoredNames(root, names), names.size, names.named, names.fingerprint)

@@ -84,6 +84,13 @@ class Vocabulary:
             self._arrays[name] = self._source.load(name)
         return self._arrays[name]
 
+    def loaded(self) -> Vocabulary:
+        """This vocabulary, with everything read that the store has of it: a model outlives its corpus."""
+        for name in ("words", "document_frequency", "frequency"):
+            if name != "words" or self.named:
+                self._array(name)
+        return self
+
     @property
     def words(self) -> np.ndarray | None:
         """The words by id, an object array (size,); None when columns have no names."""

@@ -220,7 +220,7 @@ class LDA(TopicInference):
         return new_model(
             method,
             self.n_components,
-            corpus.vocabulary,
+            corpus.vocabulary.loaded(),
             n_tokens=corpus.n_tokens,
             doc_topic_prior=self.doc_topic_prior,
             topic_word_prior=self.topic_word_prior,

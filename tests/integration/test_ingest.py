@@ -9,7 +9,7 @@ from scipy import sparse
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.storage import Place
 from bigtopic.corpus.store import open_corpus
-from bigtopic.errors import CorpusLocked, InputError, SettingError, VocabularyMismatch
+from bigtopic.errors import CorpusDamaged, CorpusLocked, InputError, SettingError, VocabularyMismatch
 from bigtopic.runtime.ingest import append, compact, ingest
 from bigtopic.runtime.ingestion import job, names, tally
 
@@ -462,3 +462,28 @@ def test_same_corpus_on_a_cluster(tmp_path, three_workers, small_chunks):
     assert counted(from_file) == counted(ingest(path, tmp_path / "file2.zarr", client=False))
     assert counted(append(from_file, ["new words"], client=three_workers))[-1] == {"new": 1, "words": 1}
     assert compact(from_file, client=three_workers).n_docs == 1501
+
+
+def test_what_was_opened_before_an_append_goes_on(tmp_path):
+    from bigtopic.estimators.lda import LDA
+
+    texts = ["the cat sat down", "the dog ran away", "a cat ran down"] * 5
+    first = ingest(texts, tmp_path / "pets.zarr")
+    words = first.vocabulary[:]
+    model = LDA(2, max_iter=1, client=False).fit(open_corpus(tmp_path / "pets.zarr"))
+    unread = open_corpus(tmp_path / "pets.zarr")
+    for n in range(3):
+        longer = append(tmp_path / "pets.zarr", [f"a parrot{n} said hello"])
+    assert unread.vocabulary[:] == words
+    assert len(unread.vocabulary.frequency) == len(words)
+    assert [word for word, _ in model.topics(3)[0]]
+    model.partial_fit(longer)
+    assert "parrot2" in model.vocabulary_
+
+
+def test_a_vocabulary_that_was_replaced_by_another_is_damaged(tmp_path):
+    ingest(["cat dog"], tmp_path / "pets.zarr", overwrite=True)
+    unread = open_corpus(tmp_path / "pets.zarr")
+    ingest(["apples pears plums"], tmp_path / "pets.zarr", overwrite=True)
+    with pytest.raises(CorpusDamaged, match="vocabulary"):
+        unread.vocabulary.words  # noqa: B018

@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.store import Corpus
 from bigtopic.datasets.synthetic import SyntheticCorpus, lda_corpus
@@ -57,7 +58,13 @@ def three_workers() -> Iterator[Any]:
 def _client(n_workers: int) -> Iterator[Any]:
     from dask.distributed import Client, LocalCluster
 
-    settings = {"n_workers": n_workers, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "memory_limit": 0}
+    settings = {
+        "n_workers": n_workers,
+        "threads_per_worker": 1,
+        "processes": True,
+        "dashboard_address": ":0",
+        "memory_limit": 0,
+    }
     # not the default client: a test that is not about clusters must not find one
     with LocalCluster(**settings) as cluster, Client(cluster, set_as_default=False) as client:
         yield client

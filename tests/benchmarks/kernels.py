@@ -14,9 +14,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from numba import njit
+
 from bigtopic import kernels
 from bigtopic.types import Docs, Kernel
-from numba import njit
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

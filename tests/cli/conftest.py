@@ -4,8 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from bigtopic.cli import main
 from click.testing import CliRunner
+
+from bigtopic.cli import main
 
 SUBJECTS = {
     "rivers": "water bank bridge flow boat mill flood delta".split(),  # noqa: SIM905

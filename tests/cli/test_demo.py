@@ -1,6 +1,7 @@
 """The demonstration: complete, kept, and made again when packages change."""
 
 import pytest
+
 from bigtopic.datasets import docstrings
 
 from .conftest import run

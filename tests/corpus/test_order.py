@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from bigtopic.corpus.order import document_keys, key_bounds, mix, smallest_keys
 
 

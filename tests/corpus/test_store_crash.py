@@ -12,13 +12,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from zarr.storage import WrapperStore
+
 from bigtopic.corpus import storage, writer
 from bigtopic.corpus.schema import LOCK
 from bigtopic.corpus.storage import Place
 from bigtopic.corpus.store import open_corpus
 from bigtopic.errors import CorpusLocked, CorpusVersionError
 from bigtopic.runtime.ingest import append, compact, ingest
-from zarr.storage import WrapperStore
 
 OLD = ["a cat sat", "a dog ran", "the cat ran far"]
 NEW = ["a bird sang", "the dog sang"]

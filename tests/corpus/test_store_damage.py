@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from bigtopic.corpus.store import open_corpus
 from bigtopic.errors import CorpusDamaged, CorpusExists, CorpusVersionError
 from bigtopic.runtime.ingest import ingest

@@ -5,6 +5,7 @@ import sys
 import textwrap
 
 import pytest
+
 from bigtopic.datasets import docstrings, installed_packages
 from bigtopic.datasets._parse import documents_of
 from bigtopic.datasets._prose import n_words, prose

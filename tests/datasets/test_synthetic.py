@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from bigtopic.datasets import lda_corpus, write_bag_of_words
 from bigtopic.errors import SettingError
 

@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import digamma
+
 from bigtopic.corpus.memory import MemoryPart, from_matrix
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.datasets import lda_corpus
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
 from bigtopic.evaluation import log_predictive, topics_of
 from bigtopic.evaluation.log_predictive import _Completion
-from scipy.special import digamma
 
 TRUTH = lda_corpus(300, 80, 4, mean_length=30, topic_word_prior=0.2, seed=5)
 CORPUS = from_matrix(TRUTH.counts)

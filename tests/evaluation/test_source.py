@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
 from bigtopic.evaluation import top_words, topics_of
 

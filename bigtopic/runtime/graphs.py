@@ -5,6 +5,7 @@ their reduction, the driver owning the params and doing the step. The sums are t
 from __future__ import annotations
 
 import time
+import warnings
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
@@ -12,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
+from bigtopic.errors import BigtopicWarning
 from bigtopic.runtime import cluster, sharing
 from bigtopic.runtime.estep import Turn, estep_group
 from bigtopic.runtime.params import LazyArray, Overlay, Params
@@ -25,6 +27,7 @@ from bigtopic.types import Stats
 __all__ = ["GraphExecutor", "round_graph"]
 
 LONG_ROUND_SECONDS = 0.3
+LONG_PASS_SECONDS = 30.0
 CHUNK_SECONDS = 2.0
 NANOSECONDS_PER_ENTRY = 0.4  # a distinct word, a topic, an iteration; only decides where rounds run
 ATTEMPTS = 3
@@ -54,6 +57,8 @@ class GraphExecutor:
         self._one_host = client is None or cluster.on_one_host(client)
         long = _round_seconds(run) > LONG_ROUND_SECONDS
         self._whole = mode == "whole" if mode else client is not None and not long
+        if self._whole and mode is None:
+            _warn_of_idle_workers(run, client)
 
     def advance(
         self, params: Params, cursor: Cursor, max_rounds: int | None = None, max_seconds: float | None = None
@@ -223,3 +228,17 @@ def _round_seconds(run: Run) -> float:
     iterations = run.work.kernel.options.get("max_doc_update_iter", 20)
     entries = run.plan.batch_size * run.plan.entries_per_doc
     return entries * run.work.hyper.n_components * iterations * NANOSECONDS_PER_ENTRY * 1e-9
+
+
+def _warn_of_idle_workers(run: Run, client: Any) -> None:
+    """Say which setting would use the whole cluster, when a long pass is about to run on one of its workers."""
+    workers = len(client.nthreads())
+    seconds = _round_seconds(run)
+    if workers > 1 and seconds * run.plan.n_rounds > LONG_PASS_SECONDS:
+        warnings.warn(
+            f"minibatches of {run.plan.batch_size} documents take about {seconds * 1000:.0f} ms, too short to spread "
+            f"over {workers} workers, so they run on one of them; choose a larger batch_size (about "
+            f"{int(run.plan.batch_size * workers / max(seconds, 1e-9)):,} documents keep all busy) or method='vb'",
+            BigtopicWarning,
+            stacklevel=2,
+        )

@@ -16,7 +16,7 @@ import pytest
 from bigtopic import methods as table
 from bigtopic.corpus.memory import MemoryPart, from_matrix
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import CorpusDamaged
+from bigtopic.errors import BigtopicWarning, CorpusDamaged
 from bigtopic.estimators.lda import LDA
 from bigtopic.methods import Method
 from bigtopic.runtime import graphs, reduce
@@ -347,3 +347,13 @@ def test_a_time_limit_on_workers_truncates(mode, in_parts, one_worker):
     )
     assert 0 < model.cursor.step < 50_000
     assert bits(model) == bits_after(model.cursor.step, in_parts)
+
+
+@pytest.mark.distributed
+def test_workers_that_stay_idle_for_long_are_worth_a_warning(corpus, one_worker, three_workers, monkeypatch):
+    from bigtopic.runtime import graphs
+
+    monkeypatch.setattr(graphs, "LONG_PASS_SECONDS", 0.0)
+    with pytest.warns(BigtopicWarning, match="batch_size"):
+        LDA(4, max_iter=1, client=three_workers).fit(corpus)
+    LDA(4, max_iter=1, client=one_worker).fit(corpus)  # no worker is idle: warnings are errors here

@@ -145,9 +145,8 @@ def log_predictive(
     base = _unigram_log(source, corpus, train)
     completion = _Completion(source, id_map, corpus.n_words, base, split, ratio, repeats, seed)
     pieces = list(over_blocks(completion, corpus, "scoring", client, n_threads))
-    return _summary(
-        _Scores(*(np.concatenate(arrays) for arrays in zip(*pieces, strict=True))), base is not None
-    )
+    scores = _Scores(*(np.concatenate(arrays) for arrays in zip(*pieces, strict=True)))
+    return _summary(scores, base is not None, getattr(source, "known_share", 1.0))
 
 
 class _Scores(NamedTuple):
@@ -252,9 +251,9 @@ def _check(split: str, ratio: float, repeats: int) -> None:
         raise SettingError(f"repeats: must be at least 1, found {repeats!r}")
 
 
-def _summary(scores: _Scores, with_unigram: bool) -> LogPredictive:
+def _summary(scores: _Scores, with_unigram: bool, known_share: float) -> LogPredictive:
     everything, known = scores.all_tokens.sum(), scores.known_tokens.sum()
-    if 2 * known < everything:
+    if 2 * known < everything * known_share:
         raise VocabularyMismatch(
             f"the model has words for {known:,.0f} of the corpus' {everything:,.0f} tokens only; "
             "score it on documents of the language and the tokeniser settings it was trained with, ingested with "

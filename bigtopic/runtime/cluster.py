@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from bigtopic.errors import ClusterError
+from bigtopic.errors import ClusterError, SettingError
 
 __all__ = ["bounded_map", "default_threads", "on_one_host", "resolve_client", "send", "threads_here"]
 
@@ -52,6 +52,10 @@ def _connected(address: str) -> Any:
     """One client for each address, for this process' life; it does not become the current one."""
     from dask.distributed import Client
 
+    if ":" not in address:
+        raise SettingError(
+            f"client={address!r}: must be a Dask client or a scheduler's address, as tcp://host:8786"
+        )
     known = _clients.get(address)
     if known is None or known.status != "running":
         known = _clients[address] = Client(address, set_as_default=False)

@@ -55,6 +55,11 @@ class TopicModel:
         return len(self.doc_topic_prior)
 
     @property
+    def known_share(self) -> float:
+        """Share of the tokens of the model's own texts whose word was kept by limits such as min_df."""
+        return float((self.text or {}).get("known_share", 1.0)) or 1.0
+
+    @property
     def topic_words(self) -> LazyArray:
         return next(array for array in self.params.arrays.values() if array.axis == "word")
 
@@ -101,6 +106,7 @@ class TopicSource:
         self.n_components = model.n_components
         self.doc_topic_prior = model.doc_topic_prior
         self.vocabulary = model.vocabulary
+        self.known_share = model.known_share
         self.n_words = len(model.vocabulary)
 
     def gather(self, ids: np.ndarray | None) -> np.ndarray:

@@ -9,6 +9,7 @@ from scipy import sparse
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.errors import BigtopicWarning, CorpusExists, SettingError, VocabularyMismatch
 from bigtopic.estimators.lda import LDA
+from bigtopic.runtime.ingest import ingest
 
 WORDS = [f"w{i}" for i in range(80)]
 
@@ -207,3 +208,19 @@ def test_wrong_sparsity(model, corpus, tmp_path, settings):
         model.transform_to(corpus, tmp_path / "theta.zarr", **settings)
     with pytest.raises(SettingError, match=next(iter(settings))):
         model.transform(corpus, sparse=True, **settings)
+
+
+def test_words_that_limits_dropped_are_expected_to_be_unknown(tmp_path):
+    where = ["river bank shore", "music hall stage"]
+    texts = [f"the cat sat on the mat and the dog number{i} ran to the {where[i % 2]}" for i in range(50)]
+    corpus = ingest(texts, tmp_path / "cats.zarr", max_df=0.6, min_df=2, client=False)
+    model = LDA(2, max_iter=2, client=False).fit(corpus)
+    assert model.transform(texts).shape == (50, 2)
+    assert model.score(texts) < 0
+    with pytest.raises(VocabularyMismatch, match="does not know"):
+        model.transform(["nothing here was ever seen before"])
+
+
+def test_a_client_that_is_no_address_is_refused():
+    with pytest.raises(SettingError, match="tcp://"):
+        LDA(2, client="nonsense").fit(np.ones((4, 3)))

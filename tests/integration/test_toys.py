@@ -145,7 +145,7 @@ def test_state_of_a_round_is_dropped_with_the_round(toys, documents, tmp_path, m
 
     from bigtopic.runtime import train as loop
 
-    monkeypatch.setattr(loop, "_state_folder", lambda: nullcontext(str(tmp_path)))
+    monkeypatch.setattr(loop, "_state_folder", lambda client: nullcontext(str(tmp_path)))
     learn(toys.INNER, documents)
     assert not list(tmp_path.rglob("zarr.json"))
 

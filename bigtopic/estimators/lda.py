@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.errors import SettingError
-from bigtopic.estimators import persistence, starts
+from bigtopic.estimators import saving, starts
 from bigtopic.estimators.inference import TopicInference
 from bigtopic.estimators.inputs import as_corpus
 from bigtopic.methods import Method, get
@@ -232,7 +232,7 @@ class LDA(TopicInference):
 
     def save(self, url: Any) -> None:
         """Write the model to a path or URL: Zarr and JSON. A model that is there is replaced, in one write."""
-        persistence.save_model(self, url)
+        saving.save_model(self, url)
 
     def _or_method(self, name: str) -> Any:
         value = getattr(self, name)

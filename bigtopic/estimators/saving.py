@@ -10,7 +10,7 @@ from bigtopic.runtime import model_store
 
 __all__ = ["save_model"]
 
-NOT_KEPT = ("client",)  # a connection of this session
+NOT_KEPT = ("client",)  # a connection, good for this process only
 
 
 def save_model(estimator: Any, url: Any) -> None:

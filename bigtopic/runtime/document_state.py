@@ -37,7 +37,7 @@ def write(url: str, epoch: str, ref: SliceRef, state: Mapping[str, np.ndarray]) 
     for name, values in state.items():
         values = np.ascontiguousarray(values)
         array: Any = group.create_array(
-            name, shape=values.shape, dtype=values.dtype, chunks=values.shape or (1,)
+            name, shape=values.shape, dtype=values.dtype, chunks=tuple(max(1, n) for n in values.shape)
         )
         array[...] = values
 

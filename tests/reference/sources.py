@@ -235,9 +235,12 @@ def anndata_h5ad_csc(folder, counts):
 
 def anndata_zarr(folder, counts):
     anndata = pytest.importorskip("anndata")
-    with warnings.catch_warnings(), anndata.settings.override(zarr_write_format=3, auto_shard_zarr_v3=False):
-        warnings.simplefilter("ignore")  # of consolidated metadata, by the writer
-        anndata_of(counts).write_zarr(folder / "toy.zarr")
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore"
+        )  # of consolidated metadata, by the writer; of settings that are going away
+        with anndata.settings.override(zarr_write_format=3, auto_shard_zarr_v3=False):
+            anndata_of(counts).write_zarr(folder / "toy.zarr")
     return folder / "toy.zarr", {}
 
 

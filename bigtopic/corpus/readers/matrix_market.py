@@ -83,7 +83,7 @@ def _in_memory(file: File, options: Options) -> Any:
 
     with file.open() as stream:
         try:
-            read = mmread(stream)
+            read = mmread(stream, spmatrix=True)
         except (ValueError, OverflowError) as error:
             raise InputError(f"{file.path}: {error}; the file was cut short or its header is wrong") from None
     return matrix.open_reader(csr_array(read), options, name=file.path)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from pathlib import Path
 
 from bigtopic.errors import SettingError
 from bigtopic.runtime.params import Params, padded
@@ -10,6 +12,9 @@ from bigtopic.runtime.slices import UNIT_ENTRIES
 from bigtopic.runtime.threads import Run
 
 __all__ = ["check_memory", "check_params", "estimate_bytes"]
+
+# Control groups, version 2 and 1.
+CONTAINER_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 
 
 def estimate_bytes(run: Run, params: Params, n_threads: int) -> int:
@@ -63,7 +68,17 @@ def _refuse_beyond(need: int, remedy: str) -> None:
 
 
 def _total_bytes() -> int | None:
+    """Memory of the machine, or of the container this runs in; None where the system does not say."""
     try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (ValueError, OSError, AttributeError):
         return None
+    return min([total, *_container_limits()])
+
+
+def _container_limits() -> Iterator[int]:
+    for path in CONTAINER_LIMITS:
+        try:
+            yield int(path.read_text())
+        except (OSError, ValueError):  # not there, or "max"
+            continue

@@ -144,6 +144,7 @@ def new_model(
             f"n_components={n_components!r}: the number of topics must be a whole number, 1 or more"
         )
     n_components = int(n_components)
+    check_params(len(vocabulary), n_components)
     alpha = _doc_prior(doc_topic_prior, method.doc_topic_prior, n_components)
     sizes = {"word": len(vocabulary), "none": 1, **(axis_sizes or {})}
     given = {"topic_word_prior": topic_word_prior}

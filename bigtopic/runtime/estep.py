@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -52,10 +52,17 @@ def run_kernel(
     block: Block, arrays: Arrays, work: Work, seed: int, state: Mapping[str, np.ndarray] | None = None
 ) -> tuple[KernelResult, dict[str, np.ndarray | None], float]:
     """Kernel result, ids of the axes, and tokens kept, for these documents at these params."""
+    if block.authors is not None and not _uses_authors(work.kernel, arrays):
+        block = replace(block, author_indptr=None, authors=None)  # renaming them would be for nothing
     docs, axes = make_docs(block, work.n_words, work.id_map, work.n_authors)
     view = take_view(arrays, work.kernel.views, axes)
     result = work.kernel.run(docs, view, work.hyper, seed, state)
     return result, axes, float(docs.counts.sum(dtype=np.float64))
+
+
+def _uses_authors(kernel: Kernel, arrays: Arrays) -> bool:
+    axes = {arrays[name].axis for name in kernel.views} | set(kernel.statistics.values())
+    return "author" in axes
 
 
 def estep(ref: SliceRef, block: Block, arrays: Arrays, work: Work, turn: Turn) -> Stats:

@@ -19,8 +19,6 @@ from bigtopic.types import Hyper
 
 __all__ = ["TopicModel", "TopicSource", "new_model"]
 
-INIT_ROWS = 1 << 16
-
 
 @dataclass
 class TopicModel:

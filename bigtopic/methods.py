@@ -34,6 +34,8 @@ class Method:
     batch_size : documents of one update; None for the whole corpus
     least_rounds : a smaller corpus gets smaller minibatches, down to 64 documents, so that a pass has this many updates
     slice_size : documents of one kernel call; None lets the plan choose. A hyper-parameter when documents interact
+    delay : updates that a minibatch need not have seen: 1 lets its E-step overlap with that of the one before; for
+        minibatches too short to be shared among threads
     inner : turns of a round: a number, or a rule `(turn from 1, info) -> another turn?`
     max_iter : passes over the corpus
     enough_rounds : fewer passes suffice when they have this many updates together; None always does all passes
@@ -52,6 +54,7 @@ class Method:
     batch_size: int | None = 500
     least_rounds: int = 1
     slice_size: int | None = None
+    delay: int = 0
     inner: int | Callable[[int, Mapping[str, float]], bool] = 1
     max_iter: int = 1
     enough_rounds: int | None = None
@@ -206,6 +209,7 @@ _TABLE = (
         "cvb0",
         {TOPIC_WORDS: Interpolate(learning_decay=0.7, learning_offset=1.0, scale="tokens")},
         batch_size=500,
+        delay=1,
         least_rounds=20,
         max_iter=5,
         enough_rounds=300,

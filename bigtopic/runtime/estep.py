@@ -12,9 +12,9 @@ from bigtopic.runtime.params import LazyArray, Overlay
 from bigtopic.runtime.reduce import Tree
 from bigtopic.runtime.slices import SliceRef, make_docs
 from bigtopic.runtime.views import take_view
-from bigtopic.types import AxisStats, Block, Hyper, Kernel, KernelResult, Stats
+from bigtopic.types import AxisStats, Block, Docs, Hyper, Kernel, Stats, View
 
-__all__ = ["Work", "estep", "estep_group", "run_kernel"]
+__all__ = ["Gathered", "Turn", "Work", "estep_group", "evaluate", "gather"]
 
 Arrays = Mapping[str, LazyArray | Overlay]
 
@@ -48,16 +48,27 @@ class Turn:
     write_epoch: str = ""
 
 
-def run_kernel(
-    block: Block, arrays: Arrays, work: Work, seed: int, state: Mapping[str, np.ndarray] | None = None
-) -> tuple[KernelResult, dict[str, np.ndarray | None], float]:
-    """Kernel result, ids of the axes, and tokens kept, for these documents at these params."""
+@dataclass(frozen=True)
+class Gathered:
+    """All that a kernel needs of some documents and of the params; nothing of it changes with the params.
+
+    axes : {axis: the params' row of each local id, or None}; n_tokens : of words the params know
+    """
+
+    docs: Docs
+    view: View
+    axes: Mapping[str, np.ndarray | None]
+    n_tokens: float
+
+
+def gather(block: Block, arrays: Arrays, work: Work) -> Gathered:
+    """Documents with local ids, and the rows of the params at these ids."""
     if block.authors is not None and not _uses_authors(work.kernel, arrays):
         block = replace(block, author_indptr=None, authors=None)  # renaming them would be for nothing
     docs, axes = make_docs(block, work.n_words, work.id_map, work.n_authors)
-    view = take_view(arrays, work.kernel.views, axes)
-    result = work.kernel.run(docs, view, work.hyper, seed, state)
-    return result, axes, float(docs.counts.sum(dtype=np.float64))
+    return Gathered(
+        docs, take_view(arrays, work.kernel.views, axes), axes, float(docs.counts.sum(dtype=np.float64))
+    )
 
 
 def _uses_authors(kernel: Kernel, arrays: Arrays) -> bool:
@@ -65,17 +76,20 @@ def _uses_authors(kernel: Kernel, arrays: Arrays) -> bool:
     return "author" in axes
 
 
-def estep(ref: SliceRef, block: Block, arrays: Arrays, work: Work, turn: Turn) -> Stats:
+def evaluate(ref: SliceRef, gathered: Gathered, work: Work, turn: Turn) -> Stats:
     """The statistics of one slice; its document state, if any, is written at the turn's epoch."""
     state = None
     keeps = work.kernel.state != "none" and work.state_url is not None
     if keeps and work.state_url and turn.read_epoch:
         state = document_state.read(work.state_url, turn.read_epoch, ref)
-    result, axes, n_tokens = run_kernel(block, arrays, work, turn.seed, state)
+    result = work.kernel.run(gathered.docs, gathered.view, work.hyper, turn.seed, state)
     if keeps and work.state_url and result.state is not None:
         document_state.write(work.state_url, turn.write_epoch, ref, result.state)
-    stats = {name: AxisStats(axes[axis], result.stats[name]) for name, axis in work.kernel.statistics.items()}
-    return Stats(stats, block.n_docs, n_tokens, dict(result.info))
+    stats = {
+        name: AxisStats(gathered.axes[axis], result.stats[name])
+        for name, axis in work.kernel.statistics.items()
+    }
+    return Stats(stats, gathered.docs.n_docs, gathered.n_tokens, dict(result.info))
 
 
 def estep_group(
@@ -84,5 +98,5 @@ def estep_group(
     """The statistics of at most `SUBTREE` consecutive slices, merged as the tree says."""
     tree = Tree()
     for ref in refs:
-        tree.push(estep(ref, read(ref), arrays, work, turn))
+        tree.push(evaluate(ref, gather(read(ref), arrays, work), work, turn))
     return tree.result()

@@ -19,9 +19,9 @@ from bigtopic.runtime.estep import Turn, estep_group
 from bigtopic.runtime.params import LazyArray, Overlay, Params
 from bigtopic.runtime.reading import UnitReader
 from bigtopic.runtime.reduce import WINDOW, Tree, add
-from bigtopic.runtime.rounds import Cursor, RoundReport, run_round
+from bigtopic.runtime.rounds import Cursor, RoundReport, run_stretch
 from bigtopic.runtime.slices import SUBTREE, Round, SliceRef
-from bigtopic.runtime.threads import Run, ThreadExecutor
+from bigtopic.runtime.threads import Run, ThreadExecutor, cut
 from bigtopic.types import Stats
 
 __all__ = ["GraphExecutor", "round_graph"]
@@ -123,14 +123,19 @@ class GraphExecutor:
     def _advance_graphs(
         self, params: Params, cursor: Cursor, max_rounds: int | None, max_seconds: float | None
     ) -> Iterator[tuple[Params, list[RoundReport]]]:
-        begun = time.perf_counter()
-        for done, rnd in enumerate(self._run.plan.rounds(cursor.epoch, cursor.round)):
-            late = max_seconds is not None and time.perf_counter() - begun >= max_seconds
-            if late or (max_rounds is not None and done >= max_rounds):
-                return
-            here = replace(cursor, round=rnd.number)
-            yield params, [run_round(params, rnd, here, self._run.settings, self.map_reduce)]
-            cursor = replace(cursor, step=cursor.step + 1)
+        plan = self._run.plan
+        for stretch in cut(plan.stretches(cursor.epoch, cursor.round), max_rounds, max_seconds):
+            reports: list[RoundReport] = []
+            rounds = run_stretch(params, stretch, cursor, self._run.settings, self.map_reduce, plan.delay)
+            try:
+                for report in rounds:
+                    reports.append(report)
+            except BaseException:
+                if reports:
+                    yield params, reports
+                raise
+            yield params, reports
+            cursor = replace(cursor, step=cursor.step + len(reports))
 
     def map_reduce(self, rnd: Round, arrays: Mapping[str, LazyArray | Overlay], turn: Turn) -> Stats:
         """The statistics of a round at these arrays: a graph per window of slices, two windows in flight."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.runtime import cluster, sharing
-from bigtopic.runtime.estep import Work, run_kernel
+from bigtopic.runtime.estep import Work, gather
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.params import LazyArray, Overlay
 from bigtopic.runtime.reading import UnitReader
@@ -90,7 +90,10 @@ def _infer_group(item: tuple[_Context, tuple[SliceRef, ...], Mapping[str, LazyAr
         # Units may be larger than what is asked for here; read exactly the slice's own range when it stands alone.
         own = ref if len(slices) > 1 else SliceRef(ref.part, ref.start, ref.stop, ref.start, ref.stop)
         block = reader.block(own)
-        result, _, _ = run_kernel(block, arrays, context.work, INFER_SEED)
+        gathered = gather(block, arrays, context.work)
+        result = context.work.kernel.run(
+            gathered.docs, gathered.view, context.work.hyper, INFER_SEED, None
+        )
         rows.append(block.rows)
         topics.append(result.doc_topics)
         tokens.append(_known_tokens(block, context.work.id_map))

@@ -1,17 +1,18 @@
 """A round: map over slices, reduce, and one step of every scheme; several times over provisional params if the method
-asks for it. Blind to the method and to where the map runs."""
+asks for it. A stretch: some rounds, until all their updates are in. Blind to the method and to where the map runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from bigtopic.runtime.estep import Turn
 from bigtopic.runtime.params import LazyArray, Overlay, Params
 from bigtopic.runtime.slices import Round
 from bigtopic.types import RoundInfo, Scheme, Stats
 
-__all__ = ["Cursor", "RoundReport", "Settings", "run_round"]
+__all__ = ["Cursor", "RoundReport", "Settings", "run_stretch", "step", "turn_of"]
 
 MapReduce = Callable[[Round, Mapping[str, LazyArray | Overlay], Turn], Stats]
 
@@ -29,6 +30,11 @@ class Settings:
     total_tokens: float
     inner: int | Callable[[int, Mapping[str, float]], bool] = 1
     state: str = "none"
+
+    @property
+    def one_turn(self) -> bool:
+        """Whether a round is one turn, with nothing provisional."""
+        return self.inner == 1
 
 
 @dataclass(frozen=True)
@@ -50,23 +56,48 @@ class RoundReport:
     info: Mapping[str, float] = field(default_factory=dict)
 
 
-def run_round(
+def run_stretch(
+    params: Params,
+    rounds: Sequence[Round],
+    cursor: Cursor,
+    settings: Settings,
+    map_reduce: MapReduce,
+    delay: int = 0,
+) -> Iterator[RoundReport]:
+    """Do some rounds, each at the params without the last `delay` updates of this stretch; see `pipeline`.
+
+    `params` moves by one step for each report; `cursor` is that before the first round.
+    """
+    waiting: deque[tuple[Cursor, Stats]] = deque()
+    for number, rnd in enumerate(rounds):
+        here = replace(cursor, round=rnd.number, step=cursor.step + number)
+        waiting.append((here, _turns(params, rnd, here, settings, map_reduce)))
+        if len(waiting) > delay:
+            yield step(params, *waiting.popleft(), settings)
+    while waiting:
+        yield step(params, *waiting.popleft(), settings)
+
+
+def step(params: Params, cursor: Cursor, stats: Stats, settings: Settings) -> RoundReport:
+    """Move the params by what one round says."""
+    _step(params.arrays, stats, cursor.step + 1, settings)
+    return RoundReport(cursor, stats.n_docs, stats.n_tokens, stats.info)
+
+
+def _turns(
     params: Params, rnd: Round, cursor: Cursor, settings: Settings, map_reduce: MapReduce
-) -> RoundReport:
-    """Do one round: `params` moves by one step. Returns what was done; `cursor` is that of this round."""
+) -> Stats:
+    """What a round says in the end: the statistics of its last turn."""
     arrays: Mapping[str, LazyArray | Overlay] = params.arrays
-    step = cursor.step + 1
     turn = 0
     while True:
         turn += 1
-        stats = map_reduce(rnd, arrays, _turn(cursor, turn, settings))
+        stats = map_reduce(rnd, arrays, turn_of(cursor, turn, settings))
         if not _again(settings.inner, turn, stats.info):
-            break
+            return stats
         provisional = params.overlay(settings.schemes)
-        _step(provisional, stats, step, settings)
+        _step(provisional, stats, cursor.step + 1, settings)
         arrays = provisional
-    _step(params.arrays, stats, step, settings)
-    return RoundReport(cursor, stats.n_docs, stats.n_tokens, stats.info)
 
 
 def _again(
@@ -83,7 +114,8 @@ def _step(arrays: Mapping[str, LazyArray | Overlay], stats: Stats, step: int, se
         scheme.step(arrays[name], stats.arrays[name], info)
 
 
-def _turn(cursor: Cursor, turn: int, settings: Settings) -> Turn:
+def turn_of(cursor: Cursor, turn: int, settings: Settings) -> Turn:
+    """Seed and epochs of a round's turn."""
     # One stream of randomness per pass; turns of a round share it, so that provisional params are the only change.
     seed = (settings.seed * 1_000_003 + cursor.epoch * 8_191 + 1) % (1 << 62)
     if settings.state == "run":

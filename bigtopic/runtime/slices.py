@@ -2,7 +2,8 @@
 
 A *minibatch* is the documents of one update; a *slice* the documents of one kernel call; a *unit* is what is read from
 the store at once (several slices, about a million entries). All three are ranges of positions, fixed by the corpus and
-the settings alone, never by the executor. An epoch permutes units, and minibatches inside a unit.
+the settings alone, never by the executor. An epoch permutes units, and minibatches inside a unit. A *stretch* is some
+consecutive rounds after which all updates are in: where delayed updates end, and where a run can be cut.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ __all__ = ["SUBTREE", "Plan", "Round", "SliceRef", "lookup_table", "make_docs"]
 SLICE_ENTRIES = 1 << 16
 SUBTREE = 16  # slices of a complete subtree of the merge tree; also of a unit, when minibatches are larger
 UNIT_ENTRIES = SLICE_ENTRIES * SUBTREE
+STRETCH = 16  # rounds of a stretch with delayed updates
+PROMPT_ROUNDS = 8  # the first updates of a run change much: nobody works without them
 NO_MAP = np.zeros(0, np.int32)
 
 _scratch = threading.local()
@@ -59,7 +62,10 @@ class Plan:
     part_docs : documents in each part
     entries_per_doc : mean number of distinct words of a document; sizes the units
     batch_size : documents of one update; None for all
-    slice_size : documents of one kernel call; None for half a minibatch, at most about 65 000 entries
+    slice_size : documents of one kernel call; None for half a minibatch (with a delay, all of it), at most about
+        65 000 entries
+    delay : updates that a minibatch need not have seen; 0 when a minibatch is several slices, which keep threads
+        busy without
     shuffled : permute units and minibatches in each pass; else the stored order is followed
     seed : of the permutation
     """
@@ -71,6 +77,7 @@ class Plan:
         batch_size: int | None,
         slice_size: int | None,
         *,
+        delay: int = 0,
         shuffled: bool = True,
         seed: int = 0,
     ) -> None:
@@ -79,7 +86,9 @@ class Plan:
         self.entries_per_doc = entries_per_doc
         self.batch_size = min(batch_size or self.n_docs, max(self.n_docs, 1))
         slice_docs = max(64, int(SLICE_ENTRIES / max(entries_per_doc, 1.0)))
-        self.slice_size = slice_size or min(slice_docs, max(1, -(-self.batch_size // 2)))
+        share = self.batch_size if delay else -(-self.batch_size // 2)
+        self.slice_size = slice_size or min(slice_docs, max(1, share))
+        self.delay = delay if self.slice_size >= self.batch_size else 0
         self.shuffled = shuffled
         self.seed = seed
         # A unit holds whole minibatches, or, of a minibatch larger than a unit, one subtree of slices.
@@ -95,6 +104,21 @@ class Plan:
         """The rounds of pass `epoch` (0, 1, ...), from the `start`-th on."""
         for number, minibatch in enumerate(self._order(epoch)[start:], start):
             yield Round(number, tuple(self._slices(int(minibatch))), self._size(int(minibatch)))
+
+    def stretches(self, epoch: int, start: int = 0) -> Iterator[list[Round]]:
+        """The same rounds, in stretches."""
+        stretch: list[Round] = []
+        for rnd in self.rounds(epoch, start):
+            stretch.append(rnd)
+            if self._ends_stretch(epoch, rnd.number + 1):
+                yield stretch
+                stretch = []
+        if stretch:
+            yield stretch
+
+    def _ends_stretch(self, epoch: int, n_rounds: int) -> bool:
+        prompt = epoch == 0 and n_rounds <= PROMPT_ROUNDS
+        return self.delay == 0 or prompt or n_rounds % STRETCH == 0
 
     def _size(self, minibatch: int) -> int:
         return min(self.batch_size, self.n_docs - minibatch * self.batch_size)

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any
 
-from bigtopic.runtime.estep import Turn, Work, estep
+from bigtopic.runtime.estep import Gathered, Turn, Work, evaluate, gather
 from bigtopic.runtime.params import LazyArray, Overlay, Params
+from bigtopic.runtime.pipeline import Pipeline
 from bigtopic.runtime.reading import UnitReader
-from bigtopic.runtime.reduce import Tree
-from bigtopic.runtime.rounds import Cursor, RoundReport, Settings, run_round
+from bigtopic.runtime.rounds import Cursor, RoundReport, Settings, run_stretch, step, turn_of
 from bigtopic.runtime.slices import Plan, Round, SliceRef
 from bigtopic.types import Stats
 
-__all__ = ["Run", "ThreadExecutor"]
-
-LOOK_AHEAD = 8
+__all__ = ["Run", "ThreadExecutor", "cut"]
 
 
 @dataclass(frozen=True)
@@ -46,37 +43,53 @@ class ThreadExecutor:
         self._run = run
         self._n_threads = n_threads
         self._reader = UnitReader(run.parts)
-        self._pool = ThreadPoolExecutor(n_threads, thread_name_prefix="bigtopic") if n_threads > 1 else None
+        helpers = n_threads - 1  # the caller's thread works too
+        self._pool = ThreadPoolExecutor(helpers, thread_name_prefix="bigtopic") if helpers else None
 
     def advance(
         self, params: Params, cursor: Cursor, max_rounds: int | None = None, max_seconds: float | None = None
     ) -> Iterator[tuple[Params, list[RoundReport]]]:
-        """Rounds from the cursor to the end of its pass, at most `max_rounds`, none begun after `max_seconds`.
+        """Stretches of rounds from the cursor to the end of its pass, or to the end of the one that reaches
+        `max_rounds`; none begun after `max_seconds`.
 
-        Yields the params after some rounds, at least one, and the reports of these rounds: here after each, `params`
-        itself, moved in place.
+        Yields the params after some rounds, at least one, and the reports of these rounds: here after each stretch,
+        `params` itself, moved in place. A failure is raised after the rounds done before it were yielded.
         """
-        begun = time.perf_counter()
-        rounds = islice(self._run.plan.rounds(cursor.epoch, cursor.round), max_rounds)
-        for rnd in self._prefetching(rounds):
-            if max_seconds is not None and time.perf_counter() - begun >= max_seconds:
-                return
-            here = replace(cursor, round=rnd.number)
-            yield params, [run_round(params, rnd, here, self._run.settings, self.map_reduce)]
-            cursor = replace(cursor, step=cursor.step + 1)
+        stretches = self._run.plan.stretches(cursor.epoch, cursor.round)
+        for stretch in cut(self._prefetching(stretches), max_rounds, max_seconds):
+            reports: list[RoundReport] = []
+            try:
+                self._do(params, stretch, cursor, reports)
+            except BaseException:
+                if reports:
+                    yield params, reports
+                raise
+            yield params, reports
+            cursor = replace(cursor, step=cursor.step + len(reports))
+
+    def _do(
+        self, params: Params, stretch: Sequence[Round], cursor: Cursor, reports: list[RoundReport]
+    ) -> None:
+        settings, plan = self._run.settings, self._run.plan
+        if not settings.one_turn:
+            for report in run_stretch(params, stretch, cursor, settings, self.map_reduce):
+                reports.append(report)
+            return
+        cursors = [replace(cursor, round=rnd.number, step=cursor.step + i) for i, rnd in enumerate(stretch)]
+        turns = [turn_of(here, 1, settings) for here in cursors]
+
+        def move(number: int, stats: Stats) -> None:
+            reports.append(step(params, cursors[number], stats, settings))
+
+        jobs = _Jobs(self._reader, self._run.work, params.arrays, turns, move)
+        Pipeline(stretch, jobs, plan.delay).run(self._pool, self._n_threads)
 
     def map_reduce(self, rnd: Round, arrays: Mapping[str, LazyArray | Overlay], turn: Turn) -> Stats:
         """The statistics of a round at these arrays."""
-        tree = Tree()
-        if self._pool is None or len(rnd.slices) == 1:
-            for ref in rnd.slices:
-                tree.push(self._estep(ref, arrays, turn))
-        else:
-            for stats in self._in_order(rnd.slices, arrays, turn):
-                tree.push(stats)
-        result = tree.result()
-        assert result is not None
-        return result
+        found: list[Stats] = []
+        jobs = _Jobs(self._reader, self._run.work, arrays, [turn], lambda i, stats: found.append(stats))
+        Pipeline([rnd], jobs).run(self._pool, self._n_threads)
+        return found[0]
 
     def close(self) -> None:
         # Slices first: one may be waiting for a unit that only the reader can still deliver.
@@ -90,31 +103,47 @@ class ThreadExecutor:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _estep(self, ref: SliceRef, arrays: Mapping[str, LazyArray | Overlay], turn: Turn) -> Stats:
-        return estep(ref, self._reader.block(ref), arrays, self._run.work, turn)
-
-    def _in_order(
-        self, slices: Sequence[SliceRef], arrays: Mapping[str, LazyArray | Overlay], turn: Turn
-    ) -> Iterator[Stats]:
-        """Results in slice order, with a bounded number of slices in flight."""
-        assert self._pool is not None
-        waiting: deque[Future[Stats]] = deque()
-        window = self._n_threads + 2
-        for number, ref in enumerate(slices):
-            if number + window < len(slices):
-                self._reader.prefetch(slices[number + window].unit)
-            waiting.append(self._pool.submit(self._estep, ref, arrays, turn))
-            if len(waiting) >= window:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-
-    def _prefetching(self, rounds: Iterator[Round]) -> Iterator[Round]:
-        """The same rounds; the units of those a little ahead are being read meanwhile."""
-        queue: deque[Round] = deque()
-        for rnd in rounds:
-            queue.append(rnd)
-            self._reader.prefetch(rnd.slices[0].unit)
-            if len(queue) > LOOK_AHEAD:
+    def _prefetching(self, stretches: Iterator[list[Round]]) -> Iterator[list[Round]]:
+        """The same stretches; the units of the next one are being read meanwhile."""
+        queue: deque[list[Round]] = deque()
+        for stretch in stretches:
+            queue.append(stretch)
+            for rnd in stretch:
+                self._reader.prefetch(rnd.slices[0].unit)
+            if len(queue) > 1:
                 yield queue.popleft()
         yield from queue
+
+
+@dataclass(frozen=True)
+class _Jobs:
+    """The jobs of a pipeline: the task functions, on one set of arrays."""
+
+    reader: UnitReader
+    work: Work
+    arrays: Mapping[str, LazyArray | Overlay]
+    turns: Sequence[Turn]
+    step: Callable[[int, Stats], None]
+
+    def prefetch(self, ref: SliceRef) -> None:
+        self.reader.prefetch(ref.unit)
+
+    def gather(self, number: int, ref: SliceRef) -> Gathered:
+        return gather(self.reader.block(ref), self.arrays, self.work)
+
+    def evaluate(self, number: int, ref: SliceRef, gathered: Gathered) -> Stats:
+        return evaluate(ref, gathered, self.work, self.turns[number])
+
+
+def cut(
+    stretches: Iterator[list[Round]], max_rounds: int | None, max_seconds: float | None
+) -> Iterator[list[Round]]:
+    """The stretches until so many rounds are reached, and none after so many seconds."""
+    begun = time.perf_counter()
+    n_rounds = 0
+    for stretch in stretches:
+        late = max_seconds is not None and time.perf_counter() - begun >= max_seconds
+        if late or (max_rounds is not None and n_rounds >= max_rounds):
+            return
+        yield stretch
+        n_rounds += len(stretch)

@@ -40,7 +40,7 @@ class Limits:
     tol : end when, over a pass, the bound per token grew by less than this share of itself, or, where there is no
         bound, the topics moved by less than this (mean total variation distance); 0 never
     score : a function of the model giving held-out nats per token, or None
-    evaluate_every : rounds between scores; None for once a pass
+    evaluate_every : rounds between scores, which come at the end of a stretch; None for once a pass
     patience : end after this many scores without a better one; None never
     """
 
@@ -72,6 +72,7 @@ def make_run(
         entries,
         batch_size,
         slice_size,
+        delay=model.method.delay if model.method.inner == 1 else 0,
         shuffled=order != "stored",
         seed=model.seed,
     )
@@ -189,8 +190,9 @@ class _Loop:
 
     def _rounds(self, measures: _Pass) -> str | None:
         every = self.limits.evaluate_every if self.limits.score else None
+        due = None if every is None else (self.model.cursor.step // every + 1) * every
         while self.model.cursor.round < self.run.plan.n_rounds:
-            n = None if every is None else every - self.model.cursor.step % every
+            n = None if due is None else due - self.model.cursor.step
             for params, reports in self.engine.advance(
                 self.model.params, self.model.cursor, n, self._seconds_left()
             ):
@@ -206,9 +208,10 @@ class _Loop:
             left = self._seconds_left()
             if left is not None and left <= 0:
                 return "max_time"
-            scored = every is not None and self.model.cursor.step % every == 0
-            if scored and self.model.cursor.round < self.run.plan.n_rounds and self._score():
-                return "score"
+            if every is not None and due is not None and self.model.cursor.step >= due:
+                due = (self.model.cursor.step // every + 1) * every
+                if self.model.cursor.round < self.run.plan.n_rounds and self._score():
+                    return "score"
         return None
 
     def _done(self, report: RoundReport) -> None:

@@ -249,7 +249,7 @@ def test_rounds_cost_the_same_in_a_large_vocabulary(synthetic):
         with ThreadExecutor(run, 1) as executor:
 
             def one_pass(executor=executor, model=model):
-                assert sum(1 for _ in executor.advance(model.params, Cursor())) == 20
+                assert sum(len(done) for _, done in executor.advance(model.params, Cursor())) == 20
 
             one_pass()
             costs[n_words] = seconds(one_pass)

@@ -173,6 +173,9 @@ def test_single_and_double_precision_score_alike(corpus):
 # ---------------------------------------------------------------- when it stops
 
 
+PROMPT = replace(table.get("online-cvb0"), delay=0)
+
+
 class Recorder:
     """Bits of the model after every update."""
 
@@ -191,9 +194,9 @@ class Recorder:
 
 
 def recorded(corpus: Any, n_passes: int = 2, extra: Any = None, **limits: Any) -> tuple[TopicModel, Recorder]:
-    """Minibatches of 50: six updates a pass."""
+    """Minibatches of 50: six updates a pass, none of them delayed."""
     recorder = Recorder()
-    recorder.model = make_model("online-cvb0", corpus)
+    recorder.model = make_model(PROMPT, corpus)
     callbacks = [recorder] if extra is None else [recorder, extra]
     train(recorder.model, corpus, Limits(n_passes, callbacks=callbacks, **limits), batch_size=50, n_threads=1)
     return recorder.model, recorder
@@ -239,7 +242,7 @@ def test_the_first_interrupt_ends_the_run_after_the_round(corpus, undisturbed):
 
 
 def test_a_second_interrupt_is_raised_and_leaves_a_valid_model(corpus, undisturbed):
-    model = make_model("online-cvb0", corpus)
+    model = make_model(PROMPT, corpus)
 
     def insist(event):
         if event.kind == "round" and event.step == 3:
@@ -254,7 +257,7 @@ def test_a_second_interrupt_is_raised_and_leaves_a_valid_model(corpus, undisturb
 
 
 def test_a_callback_that_fails_ends_the_run_and_leaves_a_valid_model(corpus, undisturbed):
-    model = make_model("online-cvb0", corpus)
+    model = make_model(PROMPT, corpus)
 
     def fail(event):
         if event.kind == "round" and event.step == 2:
@@ -277,6 +280,20 @@ def test_a_run_goes_on_from_its_cursor_to_the_same_bits(corpus, undisturbed, mak
     assert (model.cursor.epoch, model.cursor.round) == (1, 2)
     train(model, corpus, Limits(1), batch_size=50, executor=make)
     assert model.cursor.step == 12 and bits(model) == undisturbed.bits[12]
+
+
+def test_a_run_with_delayed_updates_is_cut_at_the_end_of_a_stretch(corpus):
+    """Sixty updates a pass; asked to end after the twentieth, it stands where a stretch of sixteen ends."""
+
+    def interrupt(event):
+        if event.kind == "round" and event.step == 20:
+            signal.raise_signal(signal.SIGINT)
+
+    model = learn("online-cvb0", corpus, batch=5, callbacks=[interrupt])
+    assert (model.cursor.round, model.cursor.step) == (32, 32)
+    train(model, corpus, Limits(1), batch_size=5, n_threads=2)
+    assert bits(model) == bits(learn("online-cvb0", corpus, batch=5))
+    assert bits(model) != bits(learn(PROMPT, corpus, batch=5))
 
 
 def test_a_relative_change_of_the_bound_ends_batch_learning(corpus):

@@ -128,8 +128,7 @@ class GraphExecutor:
             reports: list[RoundReport] = []
             rounds = run_stretch(params, stretch, cursor, self._run.settings, self.map_reduce, plan.delay)
             try:
-                for report in rounds:
-                    reports.append(report)
+                reports.extend(rounds)  # one at a time: those before a failure are there
             except BaseException:
                 if reports:
                     yield params, reports

@@ -91,9 +91,7 @@ def _infer_group(item: tuple[_Context, tuple[SliceRef, ...], Mapping[str, LazyAr
         own = ref if len(slices) > 1 else SliceRef(ref.part, ref.start, ref.stop, ref.start, ref.stop)
         block = reader.block(own)
         gathered = gather(block, arrays, context.work)
-        result = context.work.kernel.run(
-            gathered.docs, gathered.view, context.work.hyper, INFER_SEED, None
-        )
+        result = context.work.kernel.run(gathered.docs, gathered.view, context.work.hyper, INFER_SEED, None)
         rows.append(block.rows)
         topics.append(result.doc_topics)
         tokens.append(_known_tokens(block, context.work.id_map))

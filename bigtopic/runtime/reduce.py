@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from bigtopic import buffers
 from bigtopic.runtime import _kernels
 from bigtopic.runtime.slices import SUBTREE, lookup_table
 from bigtopic.types import AxisStats, Stats
@@ -35,7 +36,7 @@ def _add_axis(a: AxisStats, b: AxisStats) -> AxisStats:
     if n == 0:
         return a
     ids = np.empty(n, a.ids.dtype)
-    values = np.empty((n, a.values.shape[1]), a.values.dtype)
+    values = buffers.empty((n, a.values.shape[1]), a.values.dtype)
     n = _kernels.merge_rows(a.ids, a.values, b.ids, b.values, lookup_table(size), ids, values)
     if 2 * n < len(ids):  # do not let a view pin twice the memory
         return AxisStats(ids[:n].copy(), values[:n].copy())

@@ -84,9 +84,7 @@ def step(params: Params, cursor: Cursor, stats: Stats, settings: Settings) -> Ro
     return RoundReport(cursor, stats.n_docs, stats.n_tokens, stats.info)
 
 
-def _turns(
-    params: Params, rnd: Round, cursor: Cursor, settings: Settings, map_reduce: MapReduce
-) -> Stats:
+def _turns(params: Params, rnd: Round, cursor: Cursor, settings: Settings, map_reduce: MapReduce) -> Stats:
     """What a round says in the end: the statistics of its last turn."""
     arrays: Mapping[str, LazyArray | Overlay] = params.arrays
     turn = 0

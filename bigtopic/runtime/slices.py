@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic import buffers
 from bigtopic.runtime import _kernels
 from bigtopic.types import Block, Docs
 
@@ -206,9 +207,9 @@ def _compact(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     nnz = len(ids)
     out_indptr = np.empty(len(indptr), np.int64)
-    out_ids = np.empty(nnz, np.int32)
-    out_counts = np.empty(nnz, np.float32)
-    distinct = np.empty(min(nnz, max(size, 1)), np.int32)
+    out_ids = buffers.empty(nnz, np.int32)
+    out_counts = buffers.empty(nnz, np.float32)
+    distinct = buffers.empty(min(nnz, max(size, 1)), np.int32)
     table = lookup_table(size)
     mapping = NO_MAP if id_map is None else id_map
     n_ids, kept = _kernels.compact(

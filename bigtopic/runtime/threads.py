@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bigtopic import buffers
 from bigtopic.runtime.estep import Gathered, Turn, Work, evaluate, gather
 from bigtopic.runtime.params import LazyArray, Overlay, Params
 from bigtopic.runtime.pipeline import Pipeline
@@ -72,8 +73,7 @@ class ThreadExecutor:
     ) -> None:
         settings, plan = self._run.settings, self._run.plan
         if not settings.one_turn:
-            for report in run_stretch(params, stretch, cursor, settings, self.map_reduce):
-                reports.append(report)
+            reports.extend(run_stretch(params, stretch, cursor, settings, self.map_reduce))
             return
         cursors = [replace(cursor, round=rnd.number, step=cursor.step + i) for i, rnd in enumerate(stretch)]
         turns = [turn_of(here, 1, settings) for here in cursors]
@@ -96,6 +96,7 @@ class ThreadExecutor:
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
         self._reader.close()
+        buffers.clear()
 
     def __enter__(self) -> ThreadExecutor:
         return self

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from bigtopic import buffers
 from bigtopic.runtime import _kernels
 from bigtopic.runtime.params import LazyArray, Overlay
 from bigtopic.types import View
@@ -58,7 +59,7 @@ def _mean(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, np.ndarray]
         return {name: weights / weights.sum(axis=1, keepdims=True)}
     inverse = np.zeros(array.n_columns)
     inverse[: array.n_components] = 1.0 / np.maximum(array.weight_totals(), 1e-300)
-    out = np.empty((len(ids), array.n_columns), np.float32)
+    out = buffers.empty((len(ids), array.n_columns), np.float32)
     factor = array.scale * inverse
     _kernels.gather_linear(
         array.raw, factor, array.prior, inverse, _kernels.FLOOR, array.n_components, ids, out
@@ -70,13 +71,14 @@ def _expected_log(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, np.
     from scipy.special import psi
 
     n = array.n_components
-    out = np.zeros((len(ids), array.n_columns), np.float32)
+    out = buffers.empty((len(ids), array.n_columns), np.float32)
     shift = np.empty(len(ids))
     if array.normalised_over == "components":
         weights = array.gather(ids)[:, :n].astype(np.float64)
         expected = psi(weights) - psi(weights.sum(axis=1, keepdims=True))
         shift[:] = expected.max(axis=1, initial=-np.inf)
         out[:, :n] = np.exp(expected - shift[:, None])
+        out[:, n:] = 0.0
     else:
         _kernels.gather_expected_log(
             array.raw, array.scale, array.prior, psi(array.weight_totals()), n, ids, out, shift

@@ -1,0 +1,73 @@
+"""Memory is used again only when nobody refers to it."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from bigtopic import buffers
+
+
+def address(array: np.ndarray) -> int:
+    return array.__array_interface__["data"][0]
+
+
+def test_memory_in_use_is_not_handed_out():
+    first = buffers.empty((1000, 100), np.float32)
+    first[:] = 7
+    second = buffers.empty((1000, 100), np.float32)
+    second[:] = 8
+    assert not np.shares_memory(first, second)
+    assert (first == 7).all()
+
+
+def test_a_view_keeps_its_memory():
+    array = buffers.empty((1000, 100), np.float32)
+    where = address(array)
+    view = array[3:, ::2].T
+    del array
+    assert address(buffers.empty((1000, 100), np.float32)) != where
+    del view
+    assert address(buffers.empty((900, 110), np.float32)) == where
+
+
+def test_rows_begin_at_cache_lines_and_shapes_are_those_asked_for():
+    array = buffers.zeros((777, 48), np.float64)
+    assert array.shape == (777, 48) and array.dtype == np.float64 and array.flags.c_contiguous
+    assert address(array) % 64 == 0 and not array.any()
+    assert buffers.empty(5, np.int32).shape == (5,)
+    assert buffers.zeros((0, 16), np.float32).shape == (0, 16)
+
+
+def test_zeros_are_zeros_in_used_memory():
+    array = buffers.empty(100_000, np.float32)
+    array[:] = 1
+    where = address(array)
+    del array
+    again = buffers.zeros(100_000, np.float32)
+    assert address(again) == where and not again.any()
+
+
+def test_small_needs_do_not_pin_large_memory():
+    large = buffers.empty(10_000_000, np.uint8)
+    where = address(large)
+    del large
+    assert address(buffers.empty(100_000, np.uint8)) != where
+    buffers.clear()
+
+
+def test_threads_do_not_share():
+    here = address(buffers.empty(100_000, np.uint8))
+    there: list[int] = []
+    kept: list[np.ndarray] = []
+
+    def work() -> None:
+        kept.append(buffers.empty(100_000, np.uint8))
+        there.append(address(kept[0]))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert there[0] != here
+    kept[0][:] = 1  # lives on when its thread is gone

@@ -97,5 +97,8 @@ def map_words(block: Block, new_ids: np.ndarray) -> Block:
 
 def document_tokens(block: Block) -> np.ndarray:
     """Tokens of each document, float64 (n_docs,)."""
-    sums = np.concatenate([np.zeros(1), np.cumsum(block.counts, dtype=np.float64)])
-    return sums[block.indptr[1:]] - sums[block.indptr[:-1]]
+    tokens = np.zeros(block.n_docs)
+    filled = np.flatnonzero(np.diff(block.indptr))  # reduceat knows no empty segments
+    if len(filled):
+        tokens[filled] = np.add.reduceat(block.counts, block.indptr[filled], dtype=np.float64)
+    return tokens

@@ -1,8 +1,8 @@
-"""Reading runs of one-dimensional numeric arrays, chunk by chunk.
+"""One-dimensional numeric arrays, chunk by chunk.
 
-The corpus fixes its codecs (bytes, Blosc, CRC-32C), so a chunk is one read, one checksum and one decompression. Through
-Zarr's own pipeline the same chunk costs twice the time on one thread and more on several, and a missing chunk is not
-an error but fill values. Any Zarr v3 reader still opens these arrays.
+The corpus fixes its codecs (bytes, Blosc, CRC-32C), so a chunk is one compression, one checksum and one write, and the
+same backwards. Through Zarr's own pipeline the same chunk costs twice the time on one thread and more on several, and
+a missing chunk is not an error but fill values. Any Zarr v3 reader still opens these arrays.
 """
 
 from __future__ import annotations
@@ -18,9 +18,29 @@ import numpy as np
 from bigtopic.corpus.storage import Place
 from bigtopic.errors import CorpusDamaged
 
-__all__ = ["ChunkedArray"]
+__all__ = ["ChunkedArray", "chunk_codecs", "write_chunk"]
 
+# Zstandard's first level in large blocks: a tenth of the time of level 5 in Blosc's own blocks, for 0-8 % more bytes.
+_SETTINGS: dict[str, Any] = {"cname": "zstd", "clevel": 1, "blocksize": 1 << 19}
 _KEPT = 4  # decoded chunks kept, so that short runs one after the other do not decode a chunk each
+
+
+def chunk_codecs() -> list[Any]:
+    """The codecs of a numeric array, for Zarr."""
+    from zarr.codecs import BloscCodec, Crc32cCodec
+
+    return [BloscCodec(shuffle="shuffle", **_SETTINGS), Crc32cCodec()]
+
+
+def write_chunk(array: Place, number: int, values: np.ndarray) -> None:
+    """Write all values of a chunk of the array at this place; the last chunk is padded by the caller."""
+    # Importing zarr.codecs, as `chunk_codecs` did, keeps Blosc from using threads of its own: they finish in any order.
+    from numcodecs.blosc import SHUFFLE, Blosc
+
+    encoded = Blosc(shuffle=SHUFFLE, **_SETTINGS).encode(
+        values.astype(values.dtype.newbyteorder("<"), copy=False)
+    )
+    (array / f"c/{number}").write(encoded + google_crc32c.value(encoded).to_bytes(4, "little"))
 
 
 class ChunkedArray:
@@ -59,29 +79,40 @@ class ChunkedArray:
 
     def __getitem__(self, item: slice) -> np.ndarray:
         start, stop, _ = item.indices(self.size)
-        out = np.empty(max(0, stop - start), self.dtype)
+        out = self._empty(max(0, stop - start))
         for number in range(start // self._chunk, -(-stop // self._chunk) if stop > start else 0):
             first = number * self._chunk
             a, b = max(start, first), min(stop, first + self._chunk)
-            whole = b - a == min(self._chunk, self.size - first)
-            values = self._decode(number) if whole else self._kept(number)
-            out[a - start : b - start] = values[a - first : b - first]
-        return out
+            if b - a == self._chunk:
+                self._decode(number, out[a - start : b - start])
+            elif b - a == self.size - first:
+                out[a - start : b - start] = self._decoded_chunk(number)[: b - a]
+            else:
+                out[a - start : b - start] = self._kept(number)[a - first : b - first]
+        return out.astype(self.dtype, copy=False)
+
+    def _empty(self, size: int) -> np.ndarray:
+        return np.empty(size, self.dtype.newbyteorder("<"))
 
     def _kept(self, number: int) -> np.ndarray:
         with self._lock:
             if number in self._decoded:
                 self._decoded.move_to_end(number)
                 return self._decoded[number]
-        values = self._decode(number)
+        values = self._decoded_chunk(number)
         with self._lock:
             self._decoded[number] = values
             while len(self._decoded) > _KEPT:
                 self._decoded.popitem(last=False)
         return values
 
-    def _decode(self, number: int) -> np.ndarray:
-        """All `chunk` values of a chunk; the last one is padded with the fill value."""
+    def _decoded_chunk(self, number: int) -> np.ndarray:
+        values = self._empty(self._chunk)
+        self._decode(number, values)
+        return values
+
+    def _decode(self, number: int, out: np.ndarray) -> None:
+        """Fill in all values of a chunk; the last one is padded with the fill value."""
         from numcodecs.blosc import Blosc
 
         try:
@@ -90,13 +121,15 @@ class ChunkedArray:
             raise CorpusDamaged(f"{self._what}: chunk {number} is missing; {_REMEDY}") from error
         if google_crc32c.value(stored[:-4]) != int.from_bytes(stored[-4:], "little"):
             raise CorpusDamaged(f"{self._what}: chunk {number} does not match its checksum; {_REMEDY}")
+        n_bytes = int.from_bytes(stored[4:8], "little")  # of Blosc's header
+        if n_bytes != out.nbytes:
+            raise CorpusDamaged(
+                f"{self._what}: chunk {number} has {n_bytes // out.itemsize} values; {_REMEDY}"
+            )
         try:
-            values = np.frombuffer(Blosc().decode(memoryview(stored)[:-4]), self.dtype.newbyteorder("<"))
+            Blosc().decode(memoryview(stored)[:-4], out)
         except (RuntimeError, ValueError) as error:
             raise CorpusDamaged(f"{self._what}: chunk {number} cannot be decompressed; {_REMEDY}") from error
-        if len(values) != self._chunk:
-            raise CorpusDamaged(f"{self._what}: chunk {number} has {len(values)} values; {_REMEDY}")
-        return values
 
 
 _REMEDY = "restore the corpus from a copy, or ingest the source again"

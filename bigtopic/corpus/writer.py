@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.blocks import document_tokens
+from bigtopic.corpus.chunks import chunk_codecs, write_chunk
 from bigtopic.corpus.manifest import NameList, PartRecord
 from bigtopic.corpus.schema import CHUNK, FILL, STRING_CHUNK
 from bigtopic.corpus.storage import Place, zarr_store
@@ -31,57 +32,63 @@ def column_type(values: np.ndarray) -> str:
 
 
 class ArrayWriter:
-    """Fills a new one-dimensional array of known size from front to back, whole chunks at a time."""
+    """Fills a new one-dimensional array of known size from front to back.
 
-    def __init__(self, group: Any, name: str, size: int, dtype: str) -> None:
-        text = dtype == "string"
-        self._step = STRING_CHUNK if text else CHUNK
+    Numbers are compressed in the thread that adds them; strings go through Zarr.
+    """
+
+    def __init__(self, root: Place, group: Any, name: str, size: int, dtype: str) -> None:
+        self._text = dtype == "string"
+        chunk = max(1, min(STRING_CHUNK if self._text else CHUNK, size))
+        self._fill = FILL.get(name, "" if self._text else 0)
         self._array = group.create_array(
             name,
             shape=(size,),
             dtype=dtype,
-            chunks=(max(1, min(self._step, size)),),
-            fill_value=FILL.get(name, "" if text else 0),
-            compressors="auto" if text else _codecs(),
-            attributes={"encoding-type": "string-array" if text else "array", "encoding-version": "0.2.0"},
+            chunks=(chunk,),
+            fill_value=self._fill,
+            compressors="auto" if self._text else chunk_codecs(),
+            attributes={
+                "encoding-type": "string-array" if self._text else "array",
+                "encoding-version": "0.2.0",
+            },
             config={"write_empty_chunks": True},
         )
-        self._dtype = np.dtype(object) if text else np.dtype(dtype)
+        self._place = root / self._array.path
         self._size = size
-        self._waiting: list[np.ndarray] = []
-        self._n_waiting = 0
-        self._done = 0
+        self._waiting = np.empty(chunk, object if self._text else dtype)
+        self._n_waiting = self._n_written = 0
         self._crc = 0
 
     def add(self, values: np.ndarray) -> None:
         """The next values."""
-        values = np.asarray(values).astype(self._dtype, copy=False)
+        values = np.asarray(values).astype(self._waiting.dtype, copy=False)
         self._crc = crc32_of(values, self._crc)
-        self._waiting.append(values)
-        self._n_waiting += len(values)
-        if self._n_waiting >= self._step:
-            joined = np.concatenate(self._waiting)
-            whole = len(joined) - len(joined) % self._step
-            self._write(joined[:whole])
-            self._waiting, self._n_waiting = [joined[whole:].copy()], len(joined) - whole
+        done = 0
+        while done < len(values):
+            some = values[done : done + len(self._waiting) - self._n_waiting]
+            self._waiting[self._n_waiting : self._n_waiting + len(some)] = some
+            self._n_waiting += len(some)
+            done += len(some)
+            if self._n_waiting == len(self._waiting):
+                self._write()
 
-    def _write(self, values: np.ndarray) -> None:
-        if len(values):
-            self._array[self._done : self._done + len(values)] = values
-            self._done += len(values)
+    def _write(self) -> None:
+        if self._text:
+            stop = self._n_written + self._n_waiting
+            self._array[self._n_written : stop] = self._waiting[: self._n_waiting]
+        else:
+            self._waiting[self._n_waiting :] = self._fill
+            write_chunk(self._place, self._n_written // len(self._waiting), self._waiting)
+        self._n_written += self._n_waiting
+        self._n_waiting = 0
 
     def close(self) -> str:
         """Write what is left; returns the CRC-32 of all values, 8 hex digits."""
-        if self._waiting:
-            self._write(np.concatenate(self._waiting))
-        assert self._done == self._size, (self._array.path, self._done, self._size)
+        if self._n_waiting:
+            self._write()
+        assert self._n_written == self._size, (self._array.path, self._n_written, self._size)
         return f"{self._crc:08x}"
-
-
-def _codecs() -> list[Any]:
-    from zarr.codecs import BloscCodec, Crc32cCodec
-
-    return [BloscCodec(cname="zstd", clevel=5, shuffle="shuffle"), Crc32cCodec()]
 
 
 class PartWriter:
@@ -119,18 +126,18 @@ class PartWriter:
         matrix = part.create_group("X", attributes=_CSR | {"shape": [n_docs, n_words]})
         obs = part.create_group("obs", attributes=_frame_attributes(has_ids, self._columns))
         self._arrays = {
-            "X/indptr": ArrayWriter(matrix, "indptr", n_docs + 1, "int64"),
-            "X/indices": ArrayWriter(matrix, "indices", nnz, "int32"),
-            "X/data": ArrayWriter(matrix, "data", nnz, "float32"),
-            "obs/source_row": ArrayWriter(obs, "source_row", n_docs, "int64"),
-            "obs/n_tokens": ArrayWriter(obs, "n_tokens", n_docs, "float64"),
+            "X/indptr": ArrayWriter(root, matrix, "indptr", n_docs + 1, "int64"),
+            "X/indices": ArrayWriter(root, matrix, "indices", nnz, "int32"),
+            "X/data": ArrayWriter(root, matrix, "data", nnz, "float32"),
+            "obs/source_row": ArrayWriter(root, obs, "source_row", n_docs, "int64"),
+            "obs/n_tokens": ArrayWriter(root, obs, "n_tokens", n_docs, "float64"),
         }
         for name, dtype in [*([("document_id", "string")] if has_ids else []), *columns.items()]:
-            self._arrays[f"obs/{name}"] = ArrayWriter(obs, name, n_docs, dtype)
+            self._arrays[f"obs/{name}"] = ArrayWriter(root, obs, name, n_docs, dtype)
         if n_pairs is not None:
             authors = part.create_group("authors")
-            self._arrays["authors/indptr"] = ArrayWriter(authors, "indptr", n_docs + 1, "int64")
-            self._arrays["authors/indices"] = ArrayWriter(authors, "indices", n_pairs, "int32")
+            self._arrays["authors/indptr"] = ArrayWriter(root, authors, "indptr", n_docs + 1, "int64")
+            self._arrays["authors/indices"] = ArrayWriter(root, authors, "indices", n_pairs, "int32")
         for name in ("X/indptr", "authors/indptr"):
             if name in self._arrays:
                 self._arrays[name].add(np.zeros(1, np.int64))
@@ -186,7 +193,7 @@ def write_names(root: Place, path: str, names: Vocabulary) -> NameList:
     for name, dtype in (("words", "string"), ("document_frequency", "int64"), ("frequency", "float64")):
         values = getattr(names, name)
         if values is not None:
-            writer = ArrayWriter(group, name, names.size, dtype)
+            writer = ArrayWriter(root, group, name, names.size, dtype)
             for piece in _pieces(values):
                 writer.add(piece)
             writer.close()

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from bigtopic import buffers
 from bigtopic.runtime import _kernels
 
 __all__ = ["FOLD_ROWS", "LazyArray", "Overlay", "Params", "padded"]
 
 FOLD_ROWS = 1 << 16
 SMALLEST_SCALE = 1e-18
-NO_FLOOR = float(np.finfo(np.float64).min)  # fast-math loops must not see an infinity
 
 
 def padded(n_components: int) -> int:
@@ -113,10 +113,26 @@ class LazyArray:
 
     def gather(self, ids: np.ndarray | None) -> np.ndarray:
         """Weights of these rows (all rows for None), in the array's dtype, zero in the padding."""
+        return self.gather_scaled(
+            ids, np.ones(self.n_columns), float(np.finfo(self.raw.dtype).min), self.raw.dtype
+        )
+
+    def gather_scaled(
+        self, ids: np.ndarray | None, factor: np.ndarray, floor: float, dtype: np.dtype | type
+    ) -> np.ndarray:
+        """Weights of these rows times `factor` (n_columns,), at least `floor`; zero in the padding."""
         ids = self.rows_of(ids)
-        out = np.empty((len(ids), self.n_columns), self.raw.dtype)
-        ones = np.ones(self.n_columns)
-        _kernels.gather_linear(self.raw, self.scale, self.prior, ones, NO_FLOOR, self.n_components, ids, out)
+        n = self.n_components
+        out = buffers.empty((len(ids), self.n_columns), dtype)
+        floors = np.zeros(self.n_columns, dtype)
+        floors[:n] = floor
+        by_column = (self.scale * factor).astype(dtype)
+        if self.prior.shape[0] > 1:
+            _kernels.gather_with_priors(self.raw, by_column, self.prior, factor, floors, n, ids, out)
+            return out
+        offset = np.zeros(self.n_columns, dtype)
+        offset[:n] = self.prior[0] * factor[:n]
+        _kernels.gather_linear(self.raw, by_column, offset, floors, ids, out)
         return out
 
     def add_rows(
@@ -133,7 +149,7 @@ class LazyArray:
         self._decay(decay)
         added = np.zeros(self.n_columns)
         values = np.ascontiguousarray(values)
-        _kernels.scatter_add(self.raw, ids, values, weight / self.scale, added)
+        _kernels.scatter_add(self.raw, ids, values, (weight / self.scale).astype(self.raw.dtype), added)
         self.sums = self.sums + weight * added
 
     def _decay(self, decay: np.ndarray) -> None:

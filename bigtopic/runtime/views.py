@@ -58,13 +58,8 @@ def _mean(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, np.ndarray]
         weights = array.gather(ids)
         return {name: weights / weights.sum(axis=1, keepdims=True)}
     inverse = np.zeros(array.n_columns)
-    inverse[: array.n_components] = 1.0 / np.maximum(array.weight_totals(), 1e-300)
-    out = buffers.empty((len(ids), array.n_columns), np.float32)
-    factor = array.scale * inverse
-    _kernels.gather_linear(
-        array.raw, factor, array.prior, inverse, _kernels.FLOOR, array.n_components, ids, out
-    )
-    return {name: out}
+    inverse[: array.n_components] = 1.0 / np.maximum(array.weight_totals(), 1e-30)
+    return {name: array.gather_scaled(ids, inverse, _kernels.FLOOR, np.float32)}
 
 
 def _expected_log(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, np.ndarray]:

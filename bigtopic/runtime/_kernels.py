@@ -15,8 +15,8 @@ __all__ = [
     "clear_columns",
     "column_sums",
     "compact",
+    "expected_log_rows",
     "fold_scale",
-    "gather_expected_log",
     "gather_linear",
     "gather_with_priors",
     "merge_rows",
@@ -27,6 +27,8 @@ __all__ = [
 FLOOR = 1e-12
 LINE = 16  # float32 numbers of a cache line
 AHEAD = 6  # rows
+TINY_WEIGHT = np.float32(0.25)
+TINIEST_WEIGHT = np.float32(1e-30)
 
 
 @njit(nogil=True, cache=True)
@@ -84,40 +86,43 @@ def gather_with_priors(raw, factor, prior, prior_factor, floor, n_components, id
             out[i, k] = max(raw[row, k] * factor[k] + offset, floor[k])
 
 
-@njit(nogil=True, cache=True, fastmath=True)
-def gather_expected_log(raw, scale, prior, log_total, n_components, ids, out, shift):
-    """out[i, k] = exp(psi(w_ik) - log_total[k] - shift[i]), w the weights, shift the largest exponent of the row.
+@njit(nogil=True, cache=True, fastmath=True, error_model="numpy")
+def expected_log_rows(rows, log_total, inverse, n_components, shift):
+    """rows[i, k] <- exp(psi(rows[i, k]) - log_total[k] - shift[i]); shift[i] is the row's largest exponent.
 
-    The common case exponentiates without logarithms; a row too small for that (all weights near zero) is done in logs.
+    Without logarithms, and not below 4e-30, where the row's largest weight is not tiny. `inverse` is exp(-(log_total - its minimum)), zero
+    in the padding, where rows are zero.
     """
-    values = np.empty(n_components, np.float64)
-    inverse = np.exp(-(log_total[:n_components] - log_total[:n_components].min()))
-    base = log_total[:n_components].min()
-    for i in range(len(ids)):
-        row = ids[i]
-        p = row if prior.shape[0] > 1 else 0
-        source = raw[row]
-        if prior.shape[1] == 1:
-            for k in range(n_components):
-                values[k] = exp_digamma(source[k] * scale[k] + prior[p, 0]) * inverse[k]
-        else:
-            for k in range(n_components):
-                values[k] = exp_digamma(source[k] * scale[k] + prior[p, k]) * inverse[k]
-        top = values.max()
-        if top > 1e-250:
-            shift[i] = np.log(top) - base
-            for k in range(n_components):
-                out[i, k] = values[k] / top
-        else:
-            for k in range(n_components):
-                weight = source[k] * scale[k] + prior[p, k if prior.shape[1] > 1 else 0]
-                values[k] = digamma(weight) - log_total[k]
-            top = values.max()
-            shift[i] = top
-            for k in range(n_components):
-                out[i, k] = np.exp(values[k] - top)
-        for k in range(n_components, out.shape[1]):
-            out[i, k] = 0.0
+    n_columns = rows.shape[1] // 16 * 16
+    base = log_total.min()
+    for i in range(len(rows)):
+        row = rows[i]
+        most = row[0]
+        for k in range(n_columns):
+            most = max(most, row[k])
+        if most < TINY_WEIGHT:
+            shift[i] = _expected_log_in_logs(row, log_total, n_components)
+            continue
+        top = rows.dtype.type(0)
+        for k in range(n_columns):
+            value = exp_digamma(max(row[k], TINIEST_WEIGHT)) * inverse[k]
+            top = max(top, value)
+            row[k] = value
+        shift[i] = np.log(top) - base
+        share = rows.dtype.type(1) / top
+        for k in range(n_columns):
+            row[k] *= share
+
+
+@njit(nogil=True, cache=True)
+def _expected_log_in_logs(row, log_total, n_components):
+    exponents = np.empty(n_components)
+    for k in range(n_components):
+        exponents[k] = digamma(np.float64(row[k])) - log_total[k]
+    top = exponents.max()
+    for k in range(n_components):
+        row[k] = np.exp(exponents[k] - top)
+    return top
 
 
 @njit(nogil=True, cache=True, fastmath=True)

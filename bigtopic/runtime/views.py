@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from bigtopic import buffers
 from bigtopic.runtime import _kernels
 from bigtopic.runtime.params import LazyArray, Overlay
 from bigtopic.types import View
@@ -66,18 +65,18 @@ def _expected_log(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, np.
     from scipy.special import psi
 
     n = array.n_components
-    out = buffers.empty((len(ids), array.n_columns), np.float32)
+    out = array.gather_scaled(ids, np.ones(array.n_columns), 0.0, np.float32)
     shift = np.empty(len(ids))
     if array.normalised_over == "components":
-        weights = array.gather(ids)[:, :n].astype(np.float64)
+        weights = out[:, :n].astype(np.float64)
         expected = psi(weights) - psi(weights.sum(axis=1, keepdims=True))
         shift[:] = expected.max(axis=1, initial=-np.inf)
         out[:, :n] = np.exp(expected - shift[:, None])
-        out[:, n:] = 0.0
     else:
-        _kernels.gather_expected_log(
-            array.raw, array.scale, array.prior, psi(array.weight_totals()), n, ids, out, shift
-        )
+        log_total = psi(array.weight_totals())
+        inverse = np.zeros(array.n_columns, np.float32)
+        inverse[:n] = np.exp(log_total.min() - log_total)
+        _kernels.expected_log_rows(out, log_total, inverse, n, shift)
     return {name: out, f"{name}:shift": shift}
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from bigtopic.datasets.docstrings import docstrings, installed_packages
 
-__all__ = ["docstrings", "installed_packages", "lda_corpus", "write_bag_of_words"]
+__all__ = ["KnownLDA", "docstrings", "installed_packages", "lda_corpus", "write_bag_of_words"]
 
 
 def __getattr__(name: str) -> Any:

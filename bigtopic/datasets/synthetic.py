@@ -1,32 +1,46 @@
-"""Documents drawn from latent Dirichlet allocation itself, in memory or as a bag-of-words file of any size.
+"""Documents drawn from latent Dirichlet allocation itself: the truth is known. In memory, in blocks, in a file.
 
-    topics_k ~ Dirichlet(topic_word_prior),  theta_d ~ Dirichlet(doc_topic_prior)
-    length_d ~ Poisson(mean_length);  per token: z ~ theta_d, w ~ topics_z
+    topics_kw  ~ Gamma(topic_word_prior) / (w + 11) ** zipf_exponent, each topic normalised; w = 0, 1, ...
+    length_d   ~ Poisson(rate), rate ~ Gamma(mean mean_length, standard deviation length_spread * mean_length)
+    theta_d    ~ Dirichlet(doc_topic_prior);  per token: z ~ theta_d, w ~ topics_z
 
-A topic is stored as 2^16 word slots filled in proportion to its Dirichlet draw, so that a token costs one
-table look-up; the `components` returned are the shares of those slots, that is, exactly what was drawn from.
-Documents are drawn in chunks of 4096, each with its own random stream: the same seed, the same corpus.
+With exponent 0 a topic is a symmetric Dirichlet draw. With another, word frequencies of the whole corpus
+follow Zipf's law with a flat head (Mandelbrot), as text without its stop words does, and rare words are as
+unevenly divided among the topics as frequent ones, so that they keep their frequency.
+
+The topics of a document's tokens come from the Polya urn that integrates theta out; theta is then drawn from
+its posterior given them. The joint distribution is the same, and a token costs one urn draw and one look-up in
+an alias table, whatever the number of topics. Random numbers are keyed by (seed, document): a document does not
+depend on which others are drawn, or by whom.
 
 References
 ----------
 Blei, Ng, Jordan: Latent Dirichlet allocation. JMLR 3 (2003), section 3.
+Blackwell, MacQueen: Ferguson distributions via Polya urn schemes. Annals of Statistics 1 (1973).
+Vose: A linear algorithm for generating random numbers with a given distribution. IEEE TSE 17 (1991).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
+from scipy import special
+from scipy.sparse import csr_array
 
+from bigtopic.corpus.order import checked_seed, document_keys, mix
 from bigtopic.errors import SettingError
 
-__all__ = ["SyntheticCorpus", "lda_corpus", "write_bag_of_words"]
+__all__ = ["KnownLDA", "SyntheticCorpus", "lda_corpus", "write_bag_of_words"]
 
-_SLOTS = 1 << 16
-_CHUNK = 4096
+_HEAD = 11  # of Zipf's law: the most frequent word is no more than a few per cent of text without stop words
+_CHUNK_TOKENS = 1 << 20
+_STREAM = 0x64726177  # added to the seed: orders and splits of the same seed are independent of the draws
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_NOT_NEGATIVE = ("length_spread", "zipf_exponent")
 
 
 class SyntheticCorpus(NamedTuple):
@@ -42,24 +56,110 @@ class SyntheticCorpus(NamedTuple):
     doc_topics: np.ndarray
 
 
-def lda_corpus(
-    n_docs: int,
-    n_words: int,
-    n_components: int,
-    *,
-    mean_length: float = 100.0,
-    doc_topic_prior: float = 0.1,
-    topic_word_prior: float = 0.05,
-    seed: int = 0,
-) -> SyntheticCorpus:
+@dataclass(frozen=True)
+class KnownLDA:
+    """A model whose topics are known. It has `components_` and `doc_topic_prior_`, so that what measures a fitted
+    model measures this one.
+
+    Parameters
+    ----------
+    n_words, n_components : sizes
+    mean_length : mean tokens per document; documents without any are not drawn
+    length_spread : relative standard deviation of the documents' mean lengths; 0 makes lengths Poisson
+    doc_topic_prior : symmetric Dirichlet parameter of a document's topics; in the literature alpha
+    topic_word_prior : Gamma shape of a topic's words, the symmetric Dirichlet parameter when the exponent is 0;
+        the smaller, the fewer words a topic has. In the literature eta
+    zipf_exponent : how steeply word frequencies fall with the word's id; about 1 for text, 0 for none
+    seed : of topics and documents
+
+    Raises
+    ------
+    SettingError
+        When a size, length or prior is not positive, another setting negative, or the seed no whole number.
+
+    Examples
+    --------
+    >>> model = KnownLDA(n_words=50, n_components=3)
+    >>> model.documents(100).counts.shape, model.components_.shape
+    ((100, 50), (3, 50))
+    """
+
+    n_words: int
+    n_components: int
+    mean_length: float = 100.0
+    length_spread: float = 0.0
+    doc_topic_prior: float = 0.1
+    topic_word_prior: float = 0.05
+    zipf_exponent: float = 0.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        settings = asdict(self)
+        checked_seed(settings.pop("seed"))
+        for name, value in settings.items():
+            if not (0 < value < np.inf or (value == 0 and name in _NOT_NEGATIVE)):
+                least = "0 or more" if name in _NOT_NEGATIVE else "greater than 0"
+                raise SettingError(f"{name}: must be {least} and finite, found {value!r}")
+
+    @property
+    def components_(self) -> np.ndarray:
+        """The topics: (n_components, n_words) float64, rows sum to 1. Drawn again whenever asked for."""
+        return np.stack([_topic(self, k) for k in range(self.n_components)])
+
+    @property
+    def doc_topic_prior_(self) -> np.ndarray:
+        """float64 (n_components,)."""
+        return np.full(self.n_components, float(self.doc_topic_prior))
+
+    def documents(self, n_docs: int, first: int = 0) -> SyntheticCorpus:
+        """The documents `first` to `first + n_docs - 1`, in memory.
+
+        Raises
+        ------
+        SettingError
+            When `n_docs` is not positive or `first` negative.
+        """
+        _check_range(n_docs, first)
+        drawn = _draw(self, first, n_docs)
+        return SyntheticCorpus(drawn.counts, self.components_, _doc_topics(self, drawn))
+
+    def dask_array(self, n_docs: int, first: int = 0) -> Any:
+        """The same documents as a Dask array (n_docs, n_words) of CSR blocks, each drawn when it is computed.
+
+        A block has about a million tokens, and `ingest` reads the array block by block: a corpus of any size can
+        be made without a file. The topics are drawn once in every process.
+
+        Raises
+        ------
+        SettingError
+            When `n_docs` is not positive or `first` negative.
+
+        Examples
+        --------
+        >>> from bigtopic import ingest
+        >>> ingest(KnownLDA(n_words=50, n_components=3).dask_array(1000), "memory://drawn.zarr").n_docs
+        1000
+        """
+        import dask.array
+
+        lengths = tuple(length for _, length in _spans(self, n_docs, first))
+        return dask.array.map_blocks(
+            _block,
+            self,
+            first,
+            chunks=(lengths, (self.n_words,)),
+            dtype=np.float32,
+            meta=csr_array((0, 0), dtype=np.float32),
+        )
+
+
+def lda_corpus(n_docs: int, n_words: int, n_components: int, **settings: Any) -> SyntheticCorpus:
     """A corpus drawn from LDA, in memory, with its true topics.
 
     Parameters
     ----------
     n_docs, n_words, n_components : sizes
-    mean_length : mean tokens per document (Poisson; a document may be empty)
-    doc_topic_prior, topic_word_prior : symmetric Dirichlet parameters
-    seed : of everything random
+    **settings : of `KnownLDA`
 
     Returns
     -------
@@ -68,7 +168,7 @@ def lda_corpus(
     Raises
     ------
     SettingError
-        When a size or prior is not positive.
+        As `KnownLDA`, or when `n_docs` is not positive.
 
     Examples
     --------
@@ -76,28 +176,17 @@ def lda_corpus(
     >>> lda_corpus(100, 50, 3).counts.shape
     (100, 50)
     """
-    draw = _Drawing(n_docs, n_words, n_components, mean_length, doc_topic_prior, topic_word_prior, seed)
-    chunks = list(draw.chunks())
-    counts = vstack([counts for counts, _ in chunks], format="csr")
-    return SyntheticCorpus(counts, draw.components(), np.concatenate([theta for _, theta in chunks]))
+    return KnownLDA(n_words, n_components, **settings).documents(n_docs)
 
 
-def write_bag_of_words(
-    path: str | Path,
-    n_docs: int,
-    n_words: int,
-    n_components: int,
-    *,
-    mean_length: float = 100.0,
-    doc_topic_prior: float = 0.1,
-    topic_word_prior: float = 0.05,
-    seed: int = 0,
-) -> int:
-    """Write the same corpus as a UCI bag-of-words file (`docword`), one chunk in memory at a time.
+def write_bag_of_words(path: str | Path, model: KnownLDA, n_docs: int) -> int:
+    """Write the first documents as a UCI bag-of-words file (`docword`), a million tokens in memory at a time.
 
     Parameters
     ----------
-    path : file to write; the other parameters are those of `lda_corpus`
+    path : file to write
+    model : what is drawn from
+    n_docs : number of documents
 
     Returns
     -------
@@ -107,22 +196,20 @@ def write_bag_of_words(
     Raises
     ------
     SettingError
-        When a size or prior is not positive.
+        When `n_docs` is not positive.
     """
     from bigtopic.datasets._kernels import bag_of_words_lines
 
-    draw = _Drawing(n_docs, n_words, n_components, mean_length, doc_topic_prior, topic_word_prior, seed)
-    n_written = first = 0
+    spans = _spans(model, n_docs, 0)
+    n_written = 0
     with Path(path).open("wb") as file:
-        file.write(_header(n_docs, n_words, 0))
-        for counts, _ in draw.chunks():
-            file.write(bag_of_words_lines(counts, first))
+        file.write(_header(n_docs, model.n_words, 0))
+        for start, length in spans:
+            counts = _draw(model, start, length).counts
+            file.write(bag_of_words_lines(counts, start))
             n_written += counts.nnz
-            first += counts.shape[0]
-        file.seek(0)
-        file.write(
-            _header(n_docs, n_words, n_written)
-        )  # of fixed width, written again once the figure is known
+        file.seek(0)  # the header is of fixed width: written again once the figure is known
+        file.write(_header(n_docs, model.n_words, n_written))
     return n_written
 
 
@@ -130,50 +217,107 @@ def _header(n_docs: int, n_words: int, n_nonzero: int) -> bytes:
     return f"{n_docs}\n{n_words}\n{n_nonzero:012d}\n".encode()
 
 
-class _Drawing:
-    """The settings and the topics of one corpus."""
+def _check_range(n_docs: int, first: int) -> None:
+    if n_docs < 1:
+        raise SettingError(f"n_docs: must be greater than 0, found {n_docs!r}")
+    if first < 0:
+        raise SettingError(f"first: must be 0 or more, found {first!r}")
 
-    def __init__(
-        self,
-        n_docs: int,
-        n_words: int,
-        n_components: int,
-        mean_length: float,
-        doc_topic_prior: float,
-        topic_word_prior: float,
-        seed: int,
-    ) -> None:
-        settings = {key: value for key, value in locals().items() if key not in ("self", "seed", "settings")}
-        for name, value in settings.items():
-            if not value > 0:
-                raise SettingError(f"{name}: must be greater than 0, found {value!r}")
-        self.n_docs, self.n_words, self.n_components = n_docs, n_words, n_components
-        self.mean_length, self.doc_topic_prior, self.seed = mean_length, doc_topic_prior, seed
-        rng = np.random.default_rng([seed, 0])
-        self.slots = np.stack([self._topic_slots(rng, topic_word_prior) for _ in range(n_components)])
 
-    def _topic_slots(self, rng: np.random.Generator, topic_word_prior: float) -> np.ndarray:
-        weights = rng.standard_gamma(topic_word_prior, self.n_words)
-        counts = rng.multinomial(_SLOTS, weights / weights.sum())
-        return np.repeat(np.arange(self.n_words, dtype=np.int32), counts)
+def _spans(model: KnownLDA, n_docs: int, first: int) -> list[tuple[int, int]]:
+    """First document and number of documents of each chunk."""
+    _check_range(n_docs, first)
+    step = max(1, int(_CHUNK_TOKENS / model.mean_length))
+    stop = first + n_docs
+    return [(start, min(step, stop - start)) for start in range(first, stop, step)]
 
-    def components(self) -> np.ndarray:
-        """Equivalent to the normalised histogram of each topic's slots."""
-        return np.stack([np.bincount(row, minlength=self.n_words) / _SLOTS for row in self.slots])
 
-    def chunks(self) -> Iterator[tuple[csr_array, np.ndarray]]:
-        """Counts and doc_topics of 4096 documents at a time."""
-        for start in range(0, self.n_docs, _CHUNK):
-            rng = np.random.default_rng([self.seed, 1, start])
-            yield self._documents(rng, min(_CHUNK, self.n_docs - start))
+def _block(model: KnownLDA, first: int, block_info: Any = None) -> csr_array:
+    """One block of `KnownLDA.dask_array`."""
+    start, stop = block_info[None]["array-location"][0]
+    return _draw(model, first + start, stop - start).counts
 
-    def _documents(self, rng: np.random.Generator, n_docs: int) -> tuple[csr_array, np.ndarray]:
-        theta = rng.dirichlet(np.full(self.n_components, self.doc_topic_prior), n_docs)
-        per_topic = rng.multinomial(rng.poisson(self.mean_length, n_docs), theta)
-        topics = np.repeat(np.tile(np.arange(self.n_components), n_docs), per_topic.ravel())
-        words = self.slots[topics, rng.integers(0, _SLOTS, len(topics))]
-        documents = np.repeat(np.arange(n_docs), per_topic.sum(axis=1))
-        cells, counts = np.unique(documents * self.n_words + words, return_counts=True)
-        indptr = np.searchsorted(cells, np.arange(n_docs + 1) * self.n_words)
-        parts = (counts.astype(np.float32), (cells % self.n_words).astype(np.int32), indptr)
-        return csr_array(parts, shape=(n_docs, self.n_words)), theta
+
+class _Tables(NamedTuple):
+    """What documents are drawn with.
+
+    words : uint32 (n_components, n_words, 2), alias tables
+    lengths : float64 (longest,), probability of a length of at most 1, 2, ... tokens
+    """
+
+    words: np.ndarray
+    lengths: np.ndarray
+
+
+@lru_cache(maxsize=2)
+def _tables(model: KnownLDA) -> _Tables:
+    from bigtopic.datasets._kernels import fill_alias_table
+
+    words = np.empty((model.n_components, model.n_words, 2), np.uint32)
+    for k in range(model.n_components):
+        fill_alias_table(_topic(model, k), words[k])
+    return _Tables(words, _length_probabilities(model.mean_length, model.length_spread))
+
+
+def _topic(model: KnownLDA, k: int) -> np.ndarray:
+    """p(word | topic k), float64 (n_words,). In logarithms: a small shape gives weights below the least float."""
+    rng = np.random.default_rng([model.seed % (1 << 64), k])
+    log_weights = np.log(rng.standard_gamma(model.topic_word_prior + 1, model.n_words))
+    log_weights -= rng.standard_exponential(model.n_words) / model.topic_word_prior
+    log_weights -= model.zipf_exponent * np.log(np.arange(model.n_words) + _HEAD)
+    weights = np.exp(log_weights - log_weights.max())
+    return weights / weights.sum()
+
+
+def _length_probabilities(mean: float, spread: float) -> np.ndarray:
+    """P(length <= 1, 2, ... | length >= 1): Poisson, or negative binomial with 1 / spread**2 failures."""
+    lengths = np.arange(int(mean * (2 + 40 * spread**2) + 20 * mean**0.5) + 20)
+    if spread == 0:
+        below = special.pdtr(lengths, mean)
+    else:
+        failures = spread**-2
+        below = special.betainc(failures, lengths + 1, failures / (failures + mean))
+    return (below[1:] - below[0]) / (1 - below[0])
+
+
+class _Drawn(NamedTuple):
+    """Documents, and how they were drawn: keys uint64 (n_docs,), starts int64 (n_docs + 1,), first token of each
+    document, topics int32 (n_tokens,)."""
+
+    counts: csr_array
+    keys: np.ndarray
+    starts: np.ndarray
+    topics: np.ndarray
+
+
+def _draw(model: KnownLDA, first: int, n_docs: int) -> _Drawn:
+    """Documents first .. first + n_docs - 1. Draw 0 of a document's key is its length, 2 n + 1 and 2 n + 2 are its
+    n-th token, what follows is its theta."""
+    from bigtopic.datasets._kernels import draw_documents
+
+    tables = _tables(model)
+    keys = document_keys(model.seed + _STREAM, np.arange(first, first + n_docs))
+    lengths = 1 + np.searchsorted(tables.lengths, _uniform(keys, np.zeros(1, np.uint64)))
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    topics, words = np.empty((2, starts[-1]), np.int32)
+    counts = np.empty(starts[-1], np.float32)
+    indptr = np.zeros(n_docs + 1, np.int64)
+    draw_documents(keys, starts, tables.words, float(model.doc_topic_prior), topics, words, counts, indptr)
+    entries = (counts[: indptr[-1]], words[: indptr[-1]], indptr)
+    return _Drawn(csr_array(entries, shape=(n_docs, model.n_words)), keys, starts, topics)
+
+
+def _doc_topics(model: KnownLDA, drawn: _Drawn) -> np.ndarray:
+    """theta given the topics of the tokens: Dirichlet(doc_topic_prior + tokens of each topic), by inversion."""
+    n_docs, n_components = len(drawn.keys), model.n_components
+    lengths = np.diff(drawn.starts)
+    cells = np.repeat(np.arange(n_docs) * n_components, lengths) + drawn.topics
+    tokens = np.bincount(cells, minlength=n_docs * n_components).reshape(n_docs, n_components)
+    draws = (1 + 2 * lengths[:, None] + np.arange(n_components)).astype(np.uint64)
+    weights = special.gammaincinv(model.doc_topic_prior + tokens, _uniform(drawn.keys[:, None], draws))
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def _uniform(keys: np.ndarray, draws: np.ndarray) -> np.ndarray:
+    """Numbers strictly between 0 and 1, float64: these draws of these keys."""
+    return ((mix(keys + (draws + np.uint64(1)) * _GOLDEN) >> np.uint64(11)) + 0.5) * 2.0**-53

@@ -49,14 +49,14 @@ def main() -> None:
 
 def make(folder: Path, n_docs: int, n_words: int, n_components: int, length: float) -> Path:
     """The corpus, drawn and ingested once."""
-    from bigtopic.datasets.synthetic import write_bag_of_words
+    from bigtopic.datasets import KnownLDA, write_bag_of_words
     from bigtopic.runtime.ingest import ingest
 
     store = folder / f"lda-{n_docs}x{n_words}x{length:g}.zarr"
     if not store.exists():
         source = folder / "docword.lda.txt"
         begun = time.perf_counter()
-        write_bag_of_words(source, n_docs, n_words, n_components, mean_length=length)
+        write_bag_of_words(source, KnownLDA(n_words, n_components, mean_length=length), n_docs)
         drawn = time.perf_counter()
         corpus = ingest(source, store)
         print(

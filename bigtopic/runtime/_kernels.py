@@ -90,8 +90,8 @@ def gather_with_priors(raw, factor, prior, prior_factor, floor, n_components, id
 def expected_log_rows(rows, log_total, inverse, n_components, shift):
     """rows[i, k] <- exp(psi(rows[i, k]) - log_total[k] - shift[i]); shift[i] is the row's largest exponent.
 
-    Without logarithms, and not below 4e-30, where the row's largest weight is not tiny. `inverse` is exp(-(log_total - its minimum)), zero
-    in the padding, where rows are zero.
+    Without logarithms, and not below 4e-30, where the row's largest weight is not tiny. `inverse` is
+    exp(-(log_total - its minimum)), zero in the padding, where rows are zero.
     """
     n_columns = rows.shape[1] // 16 * 16
     base = log_total.min()

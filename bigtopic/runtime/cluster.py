@@ -11,7 +11,7 @@ from typing import Any
 
 from bigtopic.errors import ClusterError, SettingError
 
-__all__ = ["bounded_map", "default_threads", "on_one_host", "resolve_client", "send", "threads_here"]
+__all__ = ["bounded_map", "default_threads", "on_one_host", "resolve_client", "send", "threads_here", "threads_of"]
 
 NO_WORKERS_SECONDS = 30
 
@@ -106,7 +106,7 @@ def _map_on_client(
     from uuid import uuid4
 
     run = uuid4().hex[:8]
-    window = window or 2 * max(1, sum(client.nthreads().values()))
+    window = window or 2 * threads_of(client)
     waiting: deque[Any] = deque()
     try:
         for number, item in enumerate(items):
@@ -152,3 +152,8 @@ def on_one_host(client: Any) -> bool:
     """Whether every worker shares this machine (and so its files)."""
     workers = client.scheduler_info(n_workers=-1)["workers"]
     return all("://127.0.0.1" in address or address.startswith("inproc://") for address in workers)
+
+
+def threads_of(client: Any) -> int:
+    """Threads that the workers of a cluster have together."""
+    return max(1, sum(client.nthreads().values()))

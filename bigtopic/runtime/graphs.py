@@ -29,6 +29,7 @@ __all__ = ["GraphExecutor", "round_graph"]
 LONG_ROUND_SECONDS = 0.3
 LONG_PASS_SECONDS = 30.0
 CHUNK_SECONDS = 2.0
+SECOND_OF_PARAMS = 1 << 24  # bytes of params for a second of work: what travels twice must be worth the way
 NANOSECONDS_PER_ENTRY = 0.4  # a distinct word, a topic, an iteration; only decides where rounds run
 ATTEMPTS = 3
 LOST = CancelledError  # what a result raises when the data it needed died with a worker
@@ -83,7 +84,7 @@ class GraphExecutor:
         left = self._run.plan.n_rounds - cursor.round
         left = left if max_rounds is None else min(left, max_rounds)
         while left > 0:
-            seconds = CHUNK_SECONDS
+            seconds = max(CHUNK_SECONDS, params.nbytes / SECOND_OF_PARAMS)
             if max_seconds is not None:
                 seconds = min(seconds, max_seconds - (time.perf_counter() - begun))
                 if seconds <= 0:
@@ -108,6 +109,7 @@ class GraphExecutor:
                 cursor,
                 max_rounds,
                 max_seconds,
+                cluster.threads_of(self._client) if self._one_host else None,
                 key=self._key("bt-rounds"),
                 pure=False,
                 retries=2,
@@ -218,10 +220,11 @@ def _subtree(run: Run, slices: Sequence[SliceRef], shared: Any, turn: Turn) -> S
 
 
 def _run_rounds(
-    run: Run, params: Params, cursor: Cursor, max_rounds: int, max_seconds: float
+    run: Run, params: Params, cursor: Cursor, max_rounds: int, max_seconds: float, n_threads: int | None
 ) -> tuple[Params, list[RoundReport]]:
+    """On one host the other workers wait for this one, so it has their threads too; else it has its own."""
     params = params.copy()  # an input of a task belongs to Dask
-    with ThreadExecutor(run, cluster.threads_here()) as executor:
+    with ThreadExecutor(run, n_threads or cluster.threads_here()) as executor:
         rounds = executor.advance(params, cursor, max_rounds, max_seconds)
         reports = [report for _, reports in rounds for report in reports]
     return params, reports
@@ -236,12 +239,14 @@ def _round_seconds(run: Run) -> float:
 
 def _warn_of_idle_workers(run: Run, client: Any) -> None:
     """Say which setting would use the whole cluster, when a long pass is about to run on one of its workers."""
-    workers = len(client.nthreads())
+    workers, busy = len(client.nthreads()), 1
+    if cluster.on_one_host(client):
+        workers, busy = cluster.threads_of(client), 1 + run.plan.delay
     seconds = _round_seconds(run)
-    if workers > 1 and seconds * run.plan.n_rounds > LONG_PASS_SECONDS:
+    if workers > busy and seconds * run.plan.n_rounds > LONG_PASS_SECONDS:
         warnings.warn(
             f"minibatches of {run.plan.batch_size} documents take about {seconds * 1000:.0f} ms, too short to spread "
-            f"over {workers} workers, so they run on one of them; choose a larger batch_size (about "
+            f"over {workers} workers, so they keep {busy} of them busy; choose a larger batch_size (about "
             f"{int(run.plan.batch_size * workers / max(seconds, 1e-9)):,} documents keep all busy) or method='vb'",
             BigtopicWarning,
             stacklevel=2,

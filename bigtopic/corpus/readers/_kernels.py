@@ -1,7 +1,11 @@
-"""Bytes of bag-of-words files to arrays: at millions of non-zeros per second, without the interpreter's lock.
+"""Bytes of bag-of-words files to arrays, in one pass without the interpreter's lock.
 
 Every parser returns a code and the position of what it stopped at; the caller makes the message. Buffers are uint8
 arrays of whole lines; the bytes `space` are blank, tab, comma and carriage return.
+
+What nearly every line looks like is read eight bytes at a time: ids of up to seven digits by the arithmetic of
+`_value`, counts of one digit, and, in triples, a document's number only where it differs from the line before. What
+looks otherwise is read byte by byte.
 """
 
 import numpy as np
@@ -13,7 +17,57 @@ OK, BAD_LINE, BAD_ID, BAD_COUNT, FRACTION, BAD_ORDER = 0, 1, 2, 3, 4, 5
 UNSORTED, NOT_UNIQUE = 1, 2
 
 
-@njit(nogil=True, cache=True)
+_U = np.uint64
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _eight(buffer, at):
+    """Bytes `at` to `at + 7`, the first one lowest; the compiler makes one load of it. They must be there."""
+    at = _U(at)
+    return (
+        _U(buffer[at])
+        | _U(buffer[at + _U(1)]) << _U(8)
+        | _U(buffer[at + _U(2)]) << _U(16)
+        | _U(buffer[at + _U(3)]) << _U(24)
+        | _U(buffer[at + _U(4)]) << _U(32)
+        | _U(buffer[at + _U(5)]) << _U(40)
+        | _U(buffer[at + _U(6)]) << _U(48)
+        | _U(buffer[at + _U(7)]) << _U(56)
+    )
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _digits(eight):
+    """How many of the eight bytes are digits before the first that is none."""
+    values = eight ^ _U(0x3030303030303030)
+    others = (values | (values + _U(0x7676767676767676))) & _U(0x8080808080808080)  # exact up to the first
+    if others == 0:
+        return 8
+    first = others & (~others + _U(1))
+    return np.int64(((first >> _U(7)) * _U(0x0001020304050607)) >> _U(56))
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _value(eight, n_digits):
+    """The number that the first 1 to 8 bytes spell: neighbouring digits, then pairs, then fours are joined at once."""
+    value = (eight ^ _U(0x3030303030303030)) << _U(64 - 8 * n_digits)
+    value = (value * _U(10) + (value >> _U(8))) & _U(0x00FF00FF00FF00FF)
+    value = (value * _U(100) + (value >> _U(16))) & _U(0x0000FFFF0000FFFF)
+    return np.int64((value * _U(10000) + (value >> _U(32))) & _U(0xFFFFFFFF))
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _id(buffer, at):
+    """(value, end); end == at where there is none."""
+    if at + 8 <= len(buffer):
+        eight = _eight(buffer, at)
+        n_digits = _digits(eight)
+        if 0 < n_digits < 8:
+            return _value(eight, n_digits), at + n_digits
+    return _integer(buffer, at)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
 def _skip_space(buffer, at):
     n = len(buffer)
     while at < n and (buffer[at] == 32 or buffer[at] == 9 or buffer[at] == 13 or buffer[at] == 44):
@@ -21,7 +75,7 @@ def _skip_space(buffer, at):
     return at
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _integer(buffer, at):
     """(value, end); end == at where there is none. Saturates far above any id."""
     n = len(buffer)
@@ -33,55 +87,61 @@ def _integer(buffer, at):
     return value, at
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _number(buffer, at):
     """(value, end): digits with optional sign, fraction and exponent; end == at where there is none."""
     n = len(buffer)
     start = at
-    sign = 1.0
+    negative = at < n and buffer[at] == 45
     if at < n and (buffer[at] == 45 or buffer[at] == 43):
-        if buffer[at] == 45:
-            sign = -1.0
         at += 1
-    first = at
-    whole, at = _integer(buffer, at)
-    value = float(whole)
-    if whole >= 1 << 58:  # saturated
-        value = 0.0
-        for i in range(first, at):
-            value = value * 10.0 + (buffer[i] - 48)
-    digits = at - first
-    if at < n and buffer[at] == 46:
-        at += 1
-        scale = 1.0
-        while at < n and buffer[at] >= 48 and buffer[at] <= 57:
-            scale *= 0.1
-            value += scale * (buffer[at] - 48)
-            at += 1
+    mantissa = np.int64(0)
+    digits = power = 0
+    point = False
+    while at < n:
+        digit = np.int64(buffer[at]) - 48
+        if 0 <= digit <= 9:
             digits += 1
+            if mantissa < 1 << 58:
+                mantissa = mantissa * 10 + digit
+                power -= point
+            else:  # beyond what a double holds
+                power += not point
+        elif digit == -2 and not point:
+            point = True
+        else:
+            break
+        at += 1
     if digits == 0:
         return 0.0, start
     if at < n and (buffer[at] == 101 or buffer[at] == 69):
-        back = at
-        at += 1
-        minus = at < n and buffer[at] == 45
-        if at < n and (buffer[at] == 45 or buffer[at] == 43):
-            at += 1
-        exponent, end = _integer(buffer, at)
-        if end == at:
-            at = back
-        else:
+        sign = at + 1
+        first = sign + (sign < n and (buffer[sign] == 45 or buffer[sign] == 43))
+        exponent, end = _integer(buffer, first)
+        if end > first:
+            power += -exponent if buffer[sign] == 45 else exponent
             at = end
-            value *= 10.0 ** float(-exponent if minus else exponent)
-    return sign * value, at
+    value = float(mantissa)
+    if mantissa and power:
+        value = value * 10.0 ** float(power) if power > 0 else value / 10.0 ** float(-power)
+    return -value if negative else value, at
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
+def _count(buffer, at):
+    """Equivalent to `_number`; sooner where nothing but digits comes before the next white space."""
+    value, end = _id(buffer, at)
+    if at < end < at + 8 and (end == len(buffer) or buffer[end] <= 32):
+        return float(value), end
+    return _number(buffer, at)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
 def _ends_line(buffer, at):
     return at >= len(buffer) or buffer[at] == 10
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _check_count(value, weights):
     # `not >=` also catches NaN.
     if not value >= 0.0 or value > 3.0e38:
@@ -91,21 +151,29 @@ def _check_count(value, weights):
     return OK
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def count_lines(buffer):
     """Lines that hold anything but white space."""
+    n = len(buffer)
+    newlines = filled = 0
+    for i in range(1, n):  # without a branch: most files have something before every newline
+        newline = buffer[i] == 10
+        newlines += newline
+        filled += newline & (buffer[i - 1] > 32)
+    if newlines == filled and n and buffer[0] > 32 and buffer[n - 1] == 10:
+        return newlines
     lines = 0
-    filled = False
+    anything = False
     for byte in buffer:
         if byte == 10:
-            lines += filled
-            filled = False
+            lines += anything
+            anything = False
         elif byte > 32:
-            filled = True
-    return lines + filled
+            anything = True
+    return lines + anything
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def first_document(buffer):
     """The number that begins the first line with anything on it, or -1."""
     at = 0
@@ -119,7 +187,7 @@ def first_document(buffer):
     return -1
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def next_document(buffer, start):
     """Position of the first line after `start` whose first number differs from the line's before; -1 for none.
 
@@ -146,11 +214,11 @@ def next_document(buffer, start):
     return -1
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def parse_triples(buffer, first_row, n_docs, n_words, has_count, weights, indptr, words, counts):
     """Lines "document word count", ids from 1, documents ascending.
 
-    Fills indptr (n_docs + 1,), zeroed, and as much of words and counts as there are entries above zero.
+    Fills indptr (n_docs + 1,), and as much of words and counts as there are entries above zero.
     Returns (code, position, entries, zeros, order), order telling whether words ascend within documents.
     """
     n = len(buffer)
@@ -158,46 +226,78 @@ def parse_triples(buffer, first_row, n_docs, n_words, has_count, weights, indptr
     nnz = 0
     zeros = 0
     order = 0
+    row = np.int64(0)
     previous = np.int64(0)
     last_word = np.int64(-1)
+    indptr[0] = 0
+    # The line before began with these bytes, up to its word: the first eight and the last eight of them, or all.
+    mask, first, last = _U(0), _U(1), _U(1)
+    length = tail = 0
     while at < n:
         line = at
-        at = _skip_space(buffer, at)
-        if _ends_line(buffer, at):
-            at += 1
-            continue
-        document, end = _integer(buffer, at)
-        if end == at:
-            return BAD_LINE, line, nnz, zeros, order
-        at = _skip_space(buffer, end)
-        if at == end:
-            return BAD_LINE, line, nnz, zeros, order
-        word, end = _integer(buffer, at)
-        if end == at:
-            return BAD_LINE, line, nnz, zeros, order
-        at = _skip_space(buffer, end)
-        value = 1.0
-        if has_count:
+        known = (
+            at + 16 <= n
+            and (_eight(buffer, at) & mask) == first
+            and (_eight(buffer, at + tail) & mask) == last
+        )
+        if known:
+            at = _skip_space(buffer, at + length)
+        else:
+            at = _skip_space(buffer, at)
+            if _ends_line(buffer, at):
+                at += 1
+                continue
+            document, end = _integer(buffer, at)
+            if end == at:
+                return BAD_LINE, line, nnz, zeros, order
+            at = _skip_space(buffer, end)
             if at == end:
                 return BAD_LINE, line, nnz, zeros, order
-            value, end = _number(buffer, at)
-            if end == at:
-                return BAD_COUNT, line, nnz, zeros, order
-            at = _skip_space(buffer, end)
-        if not _ends_line(buffer, at):
+            row = document - 1 - first_row
+            length = at - line
+        word, end = _id(buffer, at)
+        if end == at:
             return BAD_LINE, line, nnz, zeros, order
-        at += 1
-        row = document - 1 - first_row
-        if row < 0 or row >= n_docs or row < previous:
-            return BAD_ORDER, line, nnz, zeros, order
+        if (
+            has_count
+            and end + 3 <= n
+            and buffer[end] == 32
+            and buffer[end + 2] == 10
+            and 48 <= buffer[end + 1] <= 57
+        ):
+            value = float(buffer[end + 1] - 48)
+            at = end + 3
+        else:
+            at = _skip_space(buffer, end)
+            value = 1.0
+            if has_count:
+                if at == end:
+                    return BAD_LINE, line, nnz, zeros, order
+                value, end = _count(buffer, at)
+                if end == at:
+                    return BAD_COUNT, line, nnz, zeros, order
+                at = _skip_space(buffer, end)
+            if not _ends_line(buffer, at):
+                return BAD_LINE, line, nnz, zeros, order
+            at += 1
+        if not known:
+            if row < previous or row >= n_docs:
+                return BAD_ORDER, line, nnz, zeros, order
+            for begun in range(previous, row):
+                indptr[begun + 1] = nnz
+            if row != previous:
+                last_word = -1
+            previous = row
+            mask, first, last, tail = _U(0), _U(1), _U(1), 0
+            if length <= 16 and line + 16 <= n:
+                tail = max(0, length - 8)
+                mask = ~_U(0) >> _U(64 - 8 * min(length, 8))
+                first, last = _eight(buffer, line) & mask, _eight(buffer, line + tail) & mask
         if word < 1 or word > n_words:
             return BAD_ID, line, nnz, zeros, order
         code = _check_count(value, weights)
         if code != OK:
             return code, line, nnz, zeros, order
-        if row != previous:
-            last_word = -1
-            previous = row
         if np.float32(value) == 0.0:
             zeros += 1
             continue
@@ -206,16 +306,15 @@ def parse_triples(buffer, first_row, n_docs, n_words, has_count, weights, indptr
         elif word < last_word:
             order |= UNSORTED
         last_word = word
-        indptr[row + 1] += 1
         words[nnz] = word - 1
         counts[nnz] = value
         nnz += 1
-    for row in range(n_docs):
-        indptr[row + 1] += indptr[row]
+    for begun in range(previous, n_docs):
+        indptr[begun + 1] = nnz
     return OK, n, nnz, zeros, order
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def parse_pairs(buffer, base, n_words, check_head, weights, indptr, words, counts, heads):
     """Lines "head id:count id:count ... [# comment]"; pairs whose id is not a number ("qid:3") are passed over.
 
@@ -251,7 +350,7 @@ def parse_pairs(buffer, base, n_words, check_head, weights, indptr, words, count
                 while not _ends_line(buffer, at):
                     at += 1
                 break
-            word, end = _integer(buffer, at)
+            word, end = _id(buffer, at)
             if end == at:
                 name = at
                 while not _ends_line(buffer, at) and buffer[at] > 32 and buffer[at] != 58:
@@ -270,12 +369,16 @@ def parse_pairs(buffer, base, n_words, check_head, weights, indptr, words, count
             if end >= n or buffer[end] != 58:
                 return BAD_LINE, line, docs, nnz, zeros, order
             at = end + 1
-            value, end = _number(buffer, at)
-            if end == at:
-                return BAD_COUNT, line, docs, nnz, zeros, order
-            at = end
-            if at < n and buffer[at] > 32:
-                return BAD_LINE, line, docs, nnz, zeros, order
+            if at + 2 <= n and buffer[at + 1] <= 32 and 48 <= buffer[at] <= 57:
+                value = float(buffer[at] - 48)
+                at += 1
+            else:
+                value, end = _count(buffer, at)
+                if end == at:
+                    return BAD_COUNT, line, docs, nnz, zeros, order
+                at = end
+                if at < n and buffer[at] > 32:
+                    return BAD_LINE, line, docs, nnz, zeros, order
             pairs += 1
             word -= base
             if word < 0 or word >= n_words:
@@ -302,7 +405,7 @@ def parse_pairs(buffer, base, n_words, check_head, weights, indptr, words, count
     return OK, n, docs, nnz, zeros, order
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def scan_pairs(buffer):
     """(smallest id, largest id) of lines "head id:count ..."; the largest is -1 where there are no pairs."""
     n = len(buffer)
@@ -310,15 +413,18 @@ def scan_pairs(buffer):
     largest = np.int64(-1)
     at = 0
     while at < n:
+        if buffer[at] <= 32:
+            at += 1
+            continue
         if buffer[at] == 35:
             while not _ends_line(buffer, at):
                 at += 1
-        value, end = _integer(buffer, at)
-        if end > at:
-            if end < n and buffer[end] == 58 and (at == 0 or buffer[at - 1] <= 32):
-                smallest = min(smallest, value)
-                largest = max(largest, value)
-            at = end
-        else:
+            continue
+        value, end = _id(buffer, at)
+        if end > at and end < n and buffer[end] == 58:
+            smallest = min(smallest, value)
+            largest = max(largest, value)
+        at = end
+        while at < n and buffer[at] > 32 and buffer[at] != 35:
             at += 1
     return smallest, largest

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import numpy as np
+
 from bigtopic.corpus.readers._files import File
 from bigtopic.corpus.readers.base import CHUNK_BYTES, Chunk
 
@@ -80,8 +82,14 @@ def _read(file: File, find: Find, begin: int, target: int) -> Iterator[Chunk]:
                 stop = start + len(data)
                 now = raw.tell()  # progress counts bytes as stored
                 yield Chunk(file.path, now - done, start, stop, data, line, begins=start == begin)
-                line += data.count(b"\n")
+                line += _newlines(data)
                 start, done = stop, now
+
+
+def _newlines(data: bytes) -> int:
+    """Equivalent to `data.count(b"\\n")`, which stops at each of them."""
+    values = np.frombuffer(data, np.uint8)
+    return sum(int(np.count_nonzero(values[at : at + _STEP] == 10)) for at in range(0, len(values), _STEP))
 
 
 def _skip(stream, n_bytes: int) -> bytes:

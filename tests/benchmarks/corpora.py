@@ -5,21 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from bigtopic.corpus.store import Corpus
+from bigtopic.corpus.store import Corpus, open_corpus
 from bigtopic.runtime.ingest import ingest
 
 DEMO_PACKAGES = ["numpy", "scipy", "numba", "dask", "distributed", "zarr"]
 TEXT = {"stop_words": "english", "min_df": 3, "max_df": 0.5}
+HELD_OUT = {"ap": 450, "bbc": 600, "dblp": 10_000, "demo": 2000}
 
 
-def load(name: str, data: Path, folder: Path) -> Corpus:
+def load(name: str, data: Path | None, folder: Path) -> Corpus:
     """A corpus by name ("ap", "bbc", "dblp" below `data`; "demo"), ingested once into `folder`."""
+    if name not in _MAKERS:
+        raise SystemExit(f"no corpus {name!r}; there are {', '.join(_MAKERS)}")
     store = folder / f"{name}.zarr"
     if not store.exists():
-        _MAKERS[name](data / name, store)
-    from bigtopic.corpus.store import open_corpus
-
+        if name != "demo" and not (data and (data / name).is_dir()):
+            raise SystemExit(
+                f"--data: give the folder that has {name}/ in it, or leave {name} out of --corpora"
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+        _MAKERS[name](data and data / name, store)
     return open_corpus(store)
+
+
+def split(name: str, corpus: Corpus, seed: int) -> tuple[Corpus, Corpus]:
+    """Documents to learn from, and those held out: the numbers of `HELD_OUT`."""
+    return corpus.split(test_size=HELD_OUT[name], seed=seed)
 
 
 def _ap(source: Path, store: Path) -> None:
@@ -28,16 +39,18 @@ def _ap(source: Path, store: Path) -> None:
 
 
 def _titles(source: Path, store: Path) -> None:
-    ingest(_first_column(source / "corpus.tsv"), store, min_df=2)
+    ingest(_records(source / "corpus.tsv"), store, min_df=2)
 
 
-def _first_column(path: Path) -> Iterator[str]:
+def _records(path: Path) -> Iterator[dict[str, str]]:
+    """Text and, as its author, the class it belongs to."""
     with path.open(encoding="utf-8") as file:
         for line in file:
-            yield line.split("\t", 1)[0]
+            text, _, label = line.rstrip("\n").split("\t")
+            yield {"text": text, "authors": label}
 
 
-def _demo(source: Path, store: Path) -> None:
+def _demo(source: Path | None, store: Path) -> None:
     import sys
 
     from bigtopic.datasets import docstrings

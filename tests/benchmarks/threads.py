@@ -1,0 +1,148 @@
+"""What a second thread is worth, and what a local Dask client costs.
+
+One pass of the default method with minibatches of 500: on one thread, on two, on a local Dask cluster with default
+settings, and as two independent one-thread processes at the same time. What two processes gain together over one
+alone is what the machine's second processor can give; the gain of two threads is compared with that.
+
+    python -m tests.benchmarks threads [--corpora demo,scale] [--topics 100] [--runs 7]
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import corpora
+import results
+from timing import Timer, Timing
+
+BATCH_SIZE = 500
+HEAD = (
+    "corpus",
+    "one thread, s",
+    "two threads gain",
+    "two processes gain",
+    "share of that",
+    "Dask / two threads",
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--corpora", default="demo,scale", help="demo, and scale: 82,000 documents of PubMed's shape"
+    )
+    parser.add_argument("--topics", type=int, default=100)
+    parser.add_argument("--passes", type=int, default=1)
+    parser.add_argument("--runs", type=int, default=7)
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "bigtopic-benchmark")
+    results.add_option(parser)
+    given = parser.parse_args()
+    given.folder.mkdir(exist_ok=True)
+    rows: list[tuple[str, ...]] = [HEAD]
+    figures = {}
+    for name in given.corpora.split(","):
+        store = str(stored(name, given.folder))
+        times, timer = measure(store, given)
+        seconds = {label: timing.seconds.tolist() for label, timing in times.items()}
+        figures[name] = seconds
+        rows.append((name, *cells(times)))
+        print(f"{name}: {timer!r}", flush=True)
+    caption = f"One pass, K = {given.topics}, minibatches of {BATCH_SIZE}; medians of {given.runs} alternating runs."
+    results.report(given, "threads", caption, rows, figures)
+
+
+def stored(name: str, folder: Path) -> Path:
+    """The store of a corpus."""
+    if name == "scale":
+        import scale
+
+        return scale.stored(folder, 82_000, 2)
+    corpora.load(name, Path(), folder)
+    return folder / f"{name}.zarr"
+
+
+def measure(store: str, given: argparse.Namespace) -> tuple[dict[str, Timing], Timer]:
+    """Each way in turn."""
+    from dask.distributed import Client
+
+    with ExitStack() as stack:
+        workers = [stack.enter_context(Worker(store, given.topics, given.passes)) for _ in range(2)]
+        client = stack.enter_context(Client(dashboard_address=None))
+        both: dict[str, Callable[[], Any]] = {
+            "one": lambda: fit(store, given.topics, given.passes, n_threads=1, client=False),
+            "two": lambda: fit(store, given.topics, given.passes, n_threads=2, client=False),
+            "process": lambda: together(workers[:1]),
+            "processes": lambda: together(workers),
+            "dask": lambda: fit(store, given.topics, given.passes, client=client),
+        }
+        timer = Timer(2)
+        return timer.alternate(both, given.runs), timer
+
+
+def cells(times: dict[str, Timing]) -> tuple[str, ...]:
+    """The figures of a row."""
+    one, two, process, processes, dask = (
+        times[k].median for k in ("one", "two", "process", "processes", "dask")
+    )
+    threads_gain, processes_gain = one / two, 2 * process / processes
+    return (
+        results.with_spread(times["one"].seconds.tolist()),
+        f"{threads_gain:.2f}",
+        f"{processes_gain:.2f}",
+        f"{threads_gain / processes_gain:.0%}",
+        f"{dask / two:.2f}",
+    )
+
+
+def fit(store: str, n_components: int, passes: int, **where: Any) -> None:
+    """What is timed, with opening the store."""
+    from bigtopic.corpus.store import open_corpus
+    from bigtopic.estimators.lda import LDA
+
+    LDA(n_components, batch_size=BATCH_SIZE, max_iter=passes, progress=False, **where).fit(open_corpus(store))
+
+
+class Worker:
+    """A process that fits on one thread whenever it is told to."""
+
+    def __init__(self, *arguments: Any) -> None:
+        from threads import serve  # by its module's name, which the new process can import
+
+        context = multiprocessing.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self._process = context.Process(target=serve, args=(theirs, *arguments), daemon=True)
+
+    def __enter__(self) -> Worker:
+        self._process.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.pipe.send(False)
+        self._process.join()
+
+
+def serve(pipe: Any, store: str, n_components: int, passes: int) -> None:
+    """The loop of a worker process."""
+    while pipe.recv():
+        fit(store, n_components, passes, n_threads=1, client=False)
+        pipe.send(True)
+
+
+def together(workers: list[Worker]) -> None:
+    """All of them at the same time."""
+    for worker in workers:
+        worker.pipe.send(True)
+    for worker in workers:
+        worker.pipe.recv()
+
+
+if __name__ == "__main__":
+    main()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +11,12 @@ import numpy as np
 from bigtopic.errors import SettingError
 from bigtopic.types import Docs
 
-__all__ = ["csr", "frozen", "padded_prior", "positive", "scratch_rows"]
+__all__ = ["INNER", "aligned", "csr", "frozen", "padded_prior", "positive", "scratch_rows"]
+
+# for functions that only compiled functions call: no wrapper for Python has to be compiled
+INNER = {"cache": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+_LINE = 64  # bytes
 
 # scratch rows are multiples of this, so that a vectorised loop over a row leaves no scalar remainder
 LANES = 32
@@ -30,6 +36,14 @@ def frozen(array: np.ndarray, dtype: np.dtype | type) -> np.ndarray:
 def csr(docs: Docs, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """`indptr`, `words`, `counts` of the documents as a compiled loop takes them."""
     return frozen(docs.indptr, np.int64), frozen(docs.words, np.int32), frozen(docs.counts, dtype)
+
+
+def aligned(shape: tuple[int, ...], dtype: np.dtype | type) -> np.ndarray:
+    """An uninitialised array that begins at a cache line. Vectors that lie across two lines cost twice."""
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    memory = np.empty(size + _LINE, np.uint8)
+    start = -memory.ctypes.data % _LINE
+    return memory[start : start + size].view(dtype).reshape(shape)
 
 
 def scratch_rows(docs: Docs, n_columns: int, dtype: np.dtype) -> np.ndarray:

@@ -9,6 +9,10 @@ N_k = sum_v c_v r_vk. Words are visited in storage order, each sees the newest N
 is excluded. The first sweep starts from N = 0 and adds the words one after another, so that there is nothing
 random. Statistics: S_vk = sum_d c r. Document topics: (alpha_k + N_k) / sum.
 
+How it is computed: a is kept as it is, with 1 / sum(a) beside it, so that a word's topics are passed over once: the
+pass that visits a word also adds the word before it to N. The sum and the division at the end of a word make the next
+word wait; documents are therefore visited in pairs, a word of each by turns, which changes neither's numbers.
+
 Cost: sweeps x distinct words x topics, a few multiply-adds each; no transcendental function.
 
 References: Asuncion, Welling, Smyth, Teh (2009), "On smoothing and inference for topic models", equation 7,
@@ -23,106 +27,142 @@ from collections.abc import Mapping
 import numpy as np
 from numba import njit
 
-from bigtopic.kernels._shell import csr, frozen, padded_prior, positive, scratch_rows
+from bigtopic.kernels._memory import prefetch
+from bigtopic.kernels._shell import INNER, aligned, csr, frozen, padded_prior, positive
+from bigtopic.kernels._vector import LANES, larger, load, spread, store, total
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
 __all__ = ["KERNEL", "run"]
 
+_PAIR = 2
+_AHEAD = 4  # words
 
-_FAST = {"reassoc", "contract", "arcp", "nsz"}
 
-
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
-def _first_sweep(words, counts, topic_words, block, shares, mass):
-    """Add the words one after another to `mass`, and copy their rows to `block`."""
+@njit(**INNER)
+def _first_sweep(begins, lengths, words, counts, topic_words, shares, inverses, mass, factors):
+    """Add the words one after another to the mass, of both documents by turns."""
     zero, one = mass.dtype.type(0), mass.dtype.type(1)
-    n_columns = mass.shape[0] // 32 * 32
-    for i in range(words.shape[0]):
-        row, word, share = topic_words[words[i]], block[i], shares[i]
-        for k in range(topic_words.shape[1]):
-            word[k] = row[k]
-        total = zero
-        for k in range(n_columns):
-            total += mass[k] * word[k]
-        # a word that no topic knows has no share
-        inverse = one / total if total > 0 else zero
-        count = counts[i]
-        for k in range(n_columns):
-            new = mass[k] * word[k] * inverse
-            mass[k] += count * new
-            share[k] = new
+    room, n_columns = shares.shape[0] // _PAIR, shares.shape[1]
+    for i in range(max(lengths[0], lengths[1])):
+        for j in range(_PAIR):
+            if i >= lengths[j]:
+                continue
+            at, entry = j * room + i, begins[j] + i
+            before = max(at - 1, j * room)
+            word, ahead = words[entry], words[min(entry + _AHEAD, words.shape[0] - 1)]
+            sums, factor = spread(zero), spread(factors[j])
+            for k in range(0, n_columns, LANES):
+                prefetch(topic_words, ahead, k)
+                own = load(mass, (j, k)) + factor * load(shares, (before, k))
+                share = own * load(topic_words, (word, k))
+                sums = sums + share
+                store(mass, (j, k), own)
+                store(shares, (at, k), share)
+            weight = total(sums)
+            inverses[at] = one / weight if weight > 0 else zero
+            factors[j] = counts[entry] * inverses[at]
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
-def _sweep(counts, block, shares, mass):
-    """Visit each word once more. Rounding may leave a mass below its share: the difference counts as zero."""
+@njit(**INNER)
+def _sweep(begins, lengths, words, counts, topic_words, shares, inverses, mass, factors):
+    """Visit each word of both documents once more, by turns.
+
+    Rounding may leave a mass below its share: the difference counts as zero.
+    """
     zero, one = mass.dtype.type(0), mass.dtype.type(1)
-    n_columns = mass.shape[0] // 32 * 32
-    for i in range(counts.shape[0]):
-        word, share = block[i], shares[i]
-        total = zero
-        for k in range(n_columns):
-            total += max(mass[k] - share[k], zero) * word[k]
-        inverse = one / total if total > 0 else zero
-        count = counts[i]
-        for k in range(n_columns):
-            old = share[k]
-            new = max(mass[k] - old, zero) * word[k] * inverse
-            mass[k] += count * (new - old)
-            share[k] = new
+    room, n_columns = shares.shape[0] // _PAIR, shares.shape[1]
+    for i in range(max(lengths[0], lengths[1])):
+        for j in range(_PAIR):
+            if i >= lengths[j]:
+                continue
+            at, entry = j * room + i, begins[j] + i
+            before = at - 1 if i > 0 else at + lengths[j] - 1
+            word = words[entry]
+            none = spread(zero)
+            sums, factor = none, spread(factors[j])
+            inverse, count = spread(inverses[at]), spread(counts[entry])
+            for k in range(0, n_columns, LANES):
+                own = load(mass, (j, k)) + factor * load(shares, (before, k))
+                old = inverse * load(shares, (at, k))
+                share = larger(own - old, none) * load(topic_words, (word, k))
+                sums = sums + share
+                store(mass, (j, k), own - count * old)
+                store(shares, (at, k), share)
+            weight = total(sums)
+            inverses[at] = one / weight if weight > 0 else zero
+            factors[j] = counts[entry] * inverses[at]
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@njit(**INNER)
+def _change(j, length, n_components, shares, mass, factors, before):
+    """Bring the mass of a document up to its last word; how far it is from `before`, which becomes the mass."""
+    change = 0.0
+    factor, last = factors[j], j * (shares.shape[0] // _PAIR) + length - 1
+    for k in range(n_components):
+        mass[j, k] += factor * shares[last, k]
+        change += abs(mass[j, k] - before[j, k])
+        before[j, k] = mass[j, k]
+    factors[j] = 0
+    return change
+
+
+@njit(**INNER)
+def _add(j, length, words, counts, shares, inverses, prior, mass, stats):
+    """Add a document's statistics; its mass is summed anew. Returns the tokens of words that no topic knows.
+
+    Anew, because the mass of a sweep is a sum of differences and has rounding errors of its largest value.
+    """
+    dropped = 0.0
+    n_columns = shares.shape[1]
+    for k in range(0, n_columns, LANES):
+        store(mass, (j, k), load(prior, k))
+    for i in range(length):
+        at, word, ahead = j * (shares.shape[0] // _PAIR) + i, words[i], words[min(i + _AHEAD, length - 1)]
+        if inverses[at] == 0:
+            dropped += counts[i]
+        factor = spread(counts[i] * inverses[at])
+        for k in range(0, n_columns, LANES):
+            prefetch(stats, ahead, k)
+            tokens = factor * load(shares, (at, k))
+            store(stats, (word, k), load(stats, (word, k)) + tokens)
+            store(mass, (j, k), load(mass, (j, k)) + tokens)
+    return dropped
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
 def _infer(
-    indptr,
-    words,
-    counts,
-    topic_words,
-    prior,
-    max_sweeps,
-    tolerance,
-    block,
-    shares,
-    scratch,
-    stats,
-    doc_topics,
-):
-    n_components = doc_topics.shape[1]
-    mass, before = scratch
-    limit = tolerance * n_components
+    order, indptr, words, counts, topic_words, prior, max_sweeps, tolerance,
+    shares, inverses, mass, before, begins, lengths, left, factors, stats, doc_topics,
+):  # fmt: skip
+    n_docs, n_components = doc_topics.shape
+    room, limit = shares.shape[0] // _PAIR, tolerance * n_components
     sweeps, dropped = 0, 0.0
-    for d in range(indptr.shape[0] - 1):
-        own_words = words[indptr[d] : indptr[d + 1]]
-        own_counts = counts[indptr[d] : indptr[d + 1]]
-        for k in range(prior.shape[0]):
-            mass[k] = prior[k]
-        _first_sweep(own_words, own_counts, topic_words, block, shares, mass)
-        sweeps += 1
-        for _ in range(1, max_sweeps):
+    for first in range(0, n_docs, _PAIR):
+        for j in range(_PAIR):
+            lengths[j] = 0
+            if first + j < n_docs:
+                begins[j] = indptr[order[first + j]]
+                lengths[j] = indptr[order[first + j] + 1] - begins[j]
+            left[j], factors[j] = lengths[j], 0
+            for k in range(prior.shape[0]):
+                mass[j, k] = prior[k]
+                shares[j * room, k] = 0
+        for sweep in range(max_sweeps):
+            if sweep == 0:
+                _first_sweep(begins, left, words, counts, topic_words, shares, inverses, mass, factors)
+            else:
+                _sweep(begins, left, words, counts, topic_words, shares, inverses, mass, factors)
+            for j in range(_PAIR):
+                sweeps += left[j] > 0
+                if limit > 0 and left[j] > 0:
+                    change = _change(j, left[j], n_components, shares, mass, factors, before)
+                    if sweep > 0 and change < limit:
+                        left[j] = 0
+        for j in range(min(_PAIR, n_docs - first)):
+            own = slice(begins[j], begins[j] + lengths[j])
+            dropped += _add(j, lengths[j], words[own], counts[own], shares, inverses, prior, mass, stats)
             for k in range(n_components):
-                before[k] = mass[k]
-            _sweep(own_counts, block, shares, mass)
-            sweeps += 1
-            change = 0.0
-            for k in range(n_components):
-                change += abs(mass[k] - before[k])
-            if change < limit:
-                break
-        # summed anew: the mass of a sweep is a sum of differences and has rounding errors of its largest value
-        for k in range(prior.shape[0]):
-            mass[k] = prior[k]
-        for i in range(own_words.shape[0]):
-            count, share, out = own_counts[i], shares[i], stats[own_words[i]]
-            explained = prior.dtype.type(0)
-            for k in range(stats.shape[1]):
-                tokens = count * share[k]
-                out[k] += tokens
-                mass[k] += tokens
-                explained += tokens
-            if explained == 0:
-                dropped += count
-        for k in range(n_components):
-            doc_topics[d, k] = mass[k]
+                doc_topics[order[first + j], k] = mass[j, k]
     return sweeps, dropped
 
 
@@ -151,19 +191,24 @@ def run(
         When `max_doc_update_iter` is less than 1.
     """
     topic_words = view.arrays["topic_words"]
-    dtype, n_components = topic_words.dtype, hyper.n_components
-    block = scratch_rows(docs, topic_words.shape[1], dtype)
-    stats = np.zeros(topic_words.shape, dtype)
-    doc_topics = np.empty((docs.n_docs, n_components), dtype)
+    dtype, (n_words, n_columns) = topic_words.dtype, topic_words.shape
+    lengths = np.diff(docs.indptr)
+    room = int(lengths.max(initial=1))
+    stats = np.zeros((n_words, n_columns), dtype)
+    doc_topics = np.empty((docs.n_docs, hyper.n_components), dtype)
     sweeps, dropped = _infer(
+        np.argsort(lengths, kind="stable"),  # a pair ends together
         *csr(docs, dtype),
         frozen(topic_words, dtype),
-        padded_prior(hyper.doc_topic_prior, block.shape[1], dtype),
+        padded_prior(hyper.doc_topic_prior, n_columns, dtype),
         positive(hyper.options, "max_doc_update_iter"),
         float(hyper.options["mean_change_tol"]),
-        block,
-        np.empty_like(block),
-        (np.empty(block.shape[1], dtype), np.empty(n_components, dtype)),
+        aligned((_PAIR * room, n_columns), dtype),
+        np.empty(_PAIR * room, dtype),
+        aligned((_PAIR, n_columns), dtype),
+        np.empty((_PAIR, n_columns), dtype),
+        *(np.zeros(_PAIR, np.int64) for _ in range(3)),
+        np.empty(_PAIR, dtype),
         stats,
         doc_topics,
     )

@@ -68,6 +68,17 @@ def test_sweeps_stop_at_the_tolerance(docs, topic_words):
     assert sweeps[0] == 50 * docs.n_docs > sweeps[1] > sweeps[2] == 2 * docs.n_docs
 
 
+@pytest.mark.parametrize("options", [{}, {"max_doc_update_iter": 30, "mean_change_tol": 0.01}])
+def test_company_changes_no_bit(topic_words, options):
+    """Documents are worked on in pairs; a document alone gives the same numbers."""
+    docs = case.documents([8, 0, 15, 1, 22, 15, 3], N_WORDS, seed=5)
+    whole = case.infer(KERNEL, docs, topic_words, ALPHA, dtype=np.float32, **options)
+    for d in range(docs.n_docs):
+        alone, ids = case.localised(docs, d, d + 1)
+        result = case.infer(KERNEL, alone, topic_words[ids], ALPHA, dtype=np.float32, **options)
+        np.testing.assert_array_equal(result.doc_topics[0], whole.doc_topics[d])
+
+
 def test_float32_does_not_drift(topic_words):
     """Adding differences for hundreds of sweeps must not lose tokens, nor make a mass negative."""
     docs = case.documents([25] * 4, N_WORDS, seed=6)

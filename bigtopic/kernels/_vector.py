@@ -1,0 +1,145 @@
+"""Runs of columns held in registers, for the loops that kernels spend their time in.
+
+A vector is LANES neighbouring numbers of a row. Loops over rows written with it are compiled to what they say: no
+checks whether rows overlap, no remainders, fused multiply-adds, the same order of additions wherever the loop stands.
+
+    for k in range(0, n_columns, LANES):          # n_columns is a multiple of LANES
+        store(out, (i, k), load(out, (i, k)) + spread(weight) * load(rows, (j, k)))
+
+Only for compiled code. Indices are not checked, and negative ones do not count from the end.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+from numba.extending import intrinsic, lower_builtin, models, register_model
+from numba.np import arrayobj
+
+__all__ = ["LANES", "larger", "load", "spread", "store", "total"]
+
+LANES = 16
+_FAST = ("reassoc", "nsz", "arcp", "contract")
+
+
+class Vector(types.Type):
+    """LANES numbers of one type. The operators are + - * /, between vectors of the same type."""
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = dtype
+        super().__init__(f"{LANES} x {dtype}")
+
+
+@register_model(Vector)
+class _VectorModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: Vector) -> None:
+        super().__init__(manager, kind, ir.VectorType(manager[kind.dtype].get_value_type(), LANES))
+
+
+def _define(function: Any, instruction: str) -> None:
+    @infer_global(function)
+    class _Template(AbstractTemplate):  # type: ignore[misc]
+        def generic(self, args: Any, kws: Any) -> Any:
+            if len(args) == 2 and isinstance(args[0], Vector) and args[0] == args[1]:
+                return signature(args[0], *args)
+            return None
+
+    @lower_builtin(function, Vector, Vector)
+    def _lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return getattr(builder, instruction)(*args, flags=_FAST)
+
+
+_define(operator.add, "fadd")
+_define(operator.sub, "fsub")
+_define(operator.mul, "fmul")
+_define(operator.truediv, "fdiv")
+
+
+def _address(context: Any, builder: Any, sig: Any, args: Any) -> tuple[Any, int]:
+    """Where `array[index]` begins, as the address of a vector, and the bytes it is aligned to."""
+    kind, index = sig.args[:2]
+    data = arrayobj.make_array(kind)(context, builder, args[0])
+    tuples = isinstance(index, types.BaseTuple)
+    values = cgutils.unpack_tuple(builder, args[1]) if tuples else [args[1]]
+    index = [
+        context.cast(builder, value, of, types.intp)
+        for value, of in zip(values, index if tuples else [index], strict=True)
+    ]
+    place = cgutils.get_item_pointer(context, builder, kind, data, index)
+    vector = ir.VectorType(context.get_value_type(kind.dtype), LANES)
+    return builder.bitcast(place, vector.as_pointer()), kind.dtype.bitwidth // 8
+
+
+@intrinsic
+def load(typing_context: Any, array: Any, index: Any) -> Any:
+    """`array[index : index + LANES]`; a tuple is the index of a first column in an array of more axes."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        address, align = _address(context, builder, sig, args)
+        return builder.load(address, align=align)
+
+    return Vector(array.dtype)(array, index), generate
+
+
+@intrinsic
+def store(typing_context: Any, array: Any, index: Any, vector: Any) -> Any:
+    """`array[index : index + LANES] = vector`."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        address, align = _address(context, builder, sig, args)
+        builder.store(args[2], address, align=align)
+        return context.get_dummy_value()
+
+    return types.void(array, index, vector), generate
+
+
+@intrinsic
+def spread(typing_context: Any, number: Any) -> Any:
+    """A vector of this number (float32 or float64)."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        empty = ir.Constant(ir.VectorType(args[0].type, LANES), ir.Undefined)
+        first = builder.insert_element(empty, args[0], ir.Constant(ir.IntType(32), 0))
+        return builder.shuffle_vector(first, empty, _positions([0] * LANES))
+
+    return Vector(number)(number), generate
+
+
+@intrinsic
+def larger(typing_context: Any, a: Any, b: Any) -> Any:
+    """The larger of each pair of numbers."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        kind = args[0].type
+        name = f"llvm.maxnum.v{LANES}f{a.dtype.bitwidth}"
+        function = builder.module.globals.get(name)
+        if function is None:
+            function = ir.Function(builder.module, ir.FunctionType(kind, [kind, kind]), name)
+        return builder.call(function, args, fastmath=("nnan", "nsz"))
+
+    return a(a, b), generate
+
+
+@intrinsic
+def total(typing_context: Any, vector: Any) -> Any:
+    """The sum of the numbers, halves on halves."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        value, n = args[0], LANES
+        while n > 1:
+            n //= 2
+            low = builder.shuffle_vector(value, value, _positions(range(n)))
+            high = builder.shuffle_vector(value, value, _positions(range(n, 2 * n)))
+            value = builder.fadd(low, high)
+        return builder.extract_element(value, ir.Constant(ir.IntType(32), 0))
+
+    return vector.dtype(vector), generate
+
+
+def _positions(lanes: Any) -> Any:
+    return ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), list(lanes))

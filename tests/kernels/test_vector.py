@@ -1,0 +1,41 @@
+"""Vectors of columns against NumPy, in both precisions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numba import njit
+
+from bigtopic.kernels._vector import LANES, larger, load, spread, store, total
+
+
+@njit
+def _each(a, b, out, sums):
+    for k in range(0, a.shape[0], LANES):
+        x, y = load(a, k), load(b, k)
+        for i, value in enumerate((x + y, x - y, x * y, x / y, larger(x, y), spread(a[3]) * y)):
+            store(out, (i, k), value)
+        sums[k // LANES] = total(x)
+
+
+@njit
+def _deep(cube, out):
+    for j in range(cube.shape[1]):
+        store(out, 1, load(out, 1) + load(cube, (1, j, np.uint64(0))))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_operations(dtype):
+    a, b = np.random.default_rng(0).normal(size=(2, 3 * LANES)).astype(dtype)
+    out, sums = np.empty((6, len(a)), dtype), np.empty(3, dtype)
+    _each(a, b, out, sums)
+    np.testing.assert_array_equal(out, [a + b, a - b, a * b, a / b, np.maximum(a, b), a[3] * b])
+    np.testing.assert_allclose(sums, a.reshape(3, LANES).sum(axis=1), rtol=100 * np.finfo(dtype).eps)
+
+
+def test_arrays_of_any_number_of_axes_and_columns_that_are_not_aligned():
+    cube = np.arange(2.0 * 3 * LANES).reshape(2, 3, LANES)
+    out = np.zeros(LANES + 2)
+    _deep(cube, out)
+    np.testing.assert_array_equal(out[1:-1], cube[1].sum(axis=0))
+    assert out[0] == out[-1] == 0

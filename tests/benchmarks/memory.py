@@ -1,7 +1,8 @@
 """Peak memory of one pass over a corpus that is larger than it, against a corpus a tenth of its size.
 
 Draws documents from a known LDA, ingests them, and trains for one pass in processes of their own: on two threads, and
-on a local Dask cluster of two workers. Memory is the resident memory of the process and all it started, summed.
+on a local Dask cluster of two workers. Memory is that of the process and all it started, summed; pages that processes
+share are divided among them.
 
     python -m tests.benchmarks memory [--docs 2000000] [--words 100000] [--topics 100] [--length 100] [--folder DIR]
 """
@@ -36,11 +37,9 @@ def main() -> None:
         store = make(given.folder, n_docs, given.words, given.topics, given.length)
         for mode in ("threads", "dask"):
             command = [sys.executable, __file__, "--topics", str(given.topics), "--child", mode, str(store)]
-            output, _, peak = run_watched(command)
+            output, peak = run_watched(command)
             peaks[mode, n_docs] = peak
-            print(
-                f"{n_docs:>10,} documents, {mode:8s} peak {peak / 1e6:7.0f} MB   {output.strip()}", flush=True
-            )
+            print(f"{n_docs:>10,} documents, {mode:8s} peak {peak / 1e6:7.0f} MB   {output}", flush=True)
     for mode in ("threads", "dask"):
         print(
             f"{mode}: {peaks[mode, given.docs] / peaks[mode, given.docs // 10]:.3f} times the peak of a tenth"

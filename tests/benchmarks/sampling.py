@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class PeakMemory:
-    """Largest sum of the resident memory of a process tree, in bytes."""
+    """Largest sum of the memory of a process tree, in bytes."""
 
     def __init__(self, pid: int, interval: float = 0.05) -> None:
         self.pid, self.interval, self.peak = pid, interval, 0
@@ -31,12 +31,12 @@ class PeakMemory:
 
 
 def tree_bytes(pid: int) -> int:
-    """Resident memory of a process and its descendants, summed: pages that two of them share count twice."""
+    """Memory of a process and its descendants, summed. Pages that processes share are divided among them."""
     total, waiting = 0, [pid]
     while waiting:
         current = waiting.pop()
         try:
-            total += _resident(current)
+            total += _proportional(current)
             for task in Path(f"/proc/{current}/task").iterdir():
                 waiting += [int(child) for child in (task / "children").read_text().split()]
         except (FileNotFoundError, ProcessLookupError, PermissionError):
@@ -44,21 +44,21 @@ def tree_bytes(pid: int) -> int:
     return total
 
 
-def _resident(pid: int) -> int:
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
+def _proportional(pid: int) -> int:
+    """The proportional set size."""
+    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+        if line.startswith("Pss:"):
             return int(line.split()[1]) * 1024
     return 0
 
 
-def run_watched(command: list[str]) -> tuple[str, float, int]:
-    """Run a command; its output, its seconds and the peak memory of its process tree."""
-    begun = time.perf_counter()
-    with (
-        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process,
-        PeakMemory(process.pid) as memory,
-    ):
-        output, _ = process.communicate()
+def run_watched(command: list[str]) -> tuple[str, int]:
+    """Run a command; the first line it prints, and the peak memory of its process tree up to then."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        with PeakMemory(process.pid) as memory:
+            line = process.stdout.readline()
+        process.communicate()
     if process.returncode:
         raise SystemExit(process.returncode)
-    return output, time.perf_counter() - begun, memory.peak
+    return line.strip(), memory.peak

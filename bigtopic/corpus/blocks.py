@@ -8,7 +8,7 @@ import numpy as np
 
 from bigtopic.types import Block
 
-__all__ = ["concatenate", "document_tokens", "empty_block", "map_words", "take", "take_segments"]
+__all__ = ["concatenate", "document_tokens", "empty_block", "map_words", "offsets", "take", "take_segments"]
 
 
 def empty_block(authors: bool = False) -> Block:
@@ -25,7 +25,8 @@ def empty_block(authors: bool = False) -> Block:
     )
 
 
-def _offsets(lengths: np.ndarray) -> np.ndarray:
+def offsets(lengths: np.ndarray) -> np.ndarray:
+    """Where segments of these lengths begin and end, laid one after the other: int64 (n + 1,)."""
     indptr = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=indptr[1:])
     return indptr
@@ -37,7 +38,7 @@ def take_segments(indptr: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray
     Equivalent to `np.concatenate([np.arange(indptr[p], indptr[p + 1]) for p in positions])`.
     """
     starts = indptr[positions]
-    new = _offsets(indptr[positions + 1] - starts)
+    new = offsets(indptr[positions + 1] - starts)
     shift = np.repeat(starts - new[:-1], np.diff(new))
     return new, np.arange(new[-1], dtype=np.int64) + shift
 
@@ -68,10 +69,10 @@ def concatenate(blocks: Sequence[Block]) -> Block:
         (b.author_indptr, b.authors) for b in blocks if b.author_indptr is not None and b.authors is not None
     ]
     if len(pairs) == len(blocks):
-        author_indptr = _offsets(np.concatenate([np.diff(indptr) for indptr, _ in pairs]))
+        author_indptr = offsets(np.concatenate([np.diff(indptr) for indptr, _ in pairs]))
         authors = np.concatenate([ids for _, ids in pairs])
     return Block(
-        _offsets(np.concatenate([np.diff(block.indptr) for block in blocks])),
+        offsets(np.concatenate([np.diff(block.indptr) for block in blocks])),
         np.concatenate([block.words for block in blocks]),
         np.concatenate([block.counts for block in blocks]),
         np.concatenate([block.rows for block in blocks]),
@@ -89,7 +90,7 @@ def map_words(block: Block, new_ids: np.ndarray) -> Block:
     kept = words >= 0
     if kept.all():
         return Block(block.indptr, words, block.counts, block.rows, block.author_indptr, block.authors)
-    below = _offsets(kept)
+    below = offsets(kept)
     return Block(
         below[block.indptr], words[kept], block.counts[kept], block.rows, block.author_indptr, block.authors
     )

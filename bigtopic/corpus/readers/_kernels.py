@@ -18,22 +18,16 @@ UNSORTED, NOT_UNIQUE = 1, 2
 
 
 _U = np.uint64
+_TENS = np.array([float(f"1e{power}") for power in range(23)])  # exact
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _eight(buffer, at):
     """Bytes `at` to `at + 7`, the first one lowest; the compiler makes one load of it. They must be there."""
-    at = _U(at)
-    return (
-        _U(buffer[at])
-        | _U(buffer[at + _U(1)]) << _U(8)
-        | _U(buffer[at + _U(2)]) << _U(16)
-        | _U(buffer[at + _U(3)]) << _U(24)
-        | _U(buffer[at + _U(4)]) << _U(32)
-        | _U(buffer[at + _U(5)]) << _U(40)
-        | _U(buffer[at + _U(6)]) << _U(48)
-        | _U(buffer[at + _U(7)]) << _U(56)
-    )
+    eight = _U(0)
+    for i in range(8):
+        eight |= _U(buffer[_U(at) + _U(i)]) << _U(8 * i)
+    return eight
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -123,7 +117,8 @@ def _number(buffer, at):
             at = end
     value = float(mantissa)
     if mantissa and power:
-        value = value * 10.0 ** float(power) if power > 0 else value / 10.0 ** float(-power)
+        ten = _TENS[abs(power)] if abs(power) < len(_TENS) else 10.0 ** float(abs(power))
+        value = value * ten if power > 0 else value / ten
     return -value if negative else value, at
 
 
@@ -139,6 +134,13 @@ def _count(buffer, at):
 @njit(nogil=True, cache=True, error_model="numpy")
 def _ends_line(buffer, at):
     return at >= len(buffer) or buffer[at] == 10
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _line_end(buffer, at):
+    while not _ends_line(buffer, at):
+        at += 1
+    return at
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -174,37 +176,18 @@ def count_lines(buffer):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def first_document(buffer):
-    """The number that begins the first line with anything on it, or -1."""
-    at = 0
-    while at < len(buffer):
-        at = _skip_space(buffer, at)
-        if _ends_line(buffer, at):
-            at += 1
-            continue
-        value, end = _integer(buffer, at)
-        return value if end > at else -1
-    return -1
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
 def next_document(buffer, start):
     """Position of the first line after `start` whose first number differs from the line's before; -1 for none.
 
     Only complete lines are looked at, and nothing before the first line that begins after `start`.
     """
     n = len(buffer)
-    at = start
-    while at < n and buffer[at] != 10:
-        at += 1
-    at += 1
+    at = _line_end(buffer, start) + 1
     last = np.int64(-1)
     while at < n:
         line = at
         value, end = _integer(buffer, _skip_space(buffer, at))
-        at = end
-        while at < n and buffer[at] != 10:
-            at += 1
+        at = _line_end(buffer, end)
         if at >= n:
             return -1
         at += 1
@@ -222,12 +205,8 @@ def parse_triples(buffer, first_row, n_docs, n_words, has_count, weights, indptr
     Returns (code, position, entries, zeros, order), order telling whether words ascend within documents.
     """
     n = len(buffer)
-    at = 0
-    nnz = 0
-    zeros = 0
-    order = 0
-    row = np.int64(0)
-    previous = np.int64(0)
+    at = nnz = zeros = order = 0
+    row = previous = np.int64(0)
     last_word = np.int64(-1)
     indptr[0] = 0
     # The line before began with these bytes, up to its word: the first eight and the last eight of them, or all.
@@ -235,11 +214,8 @@ def parse_triples(buffer, first_row, n_docs, n_words, has_count, weights, indptr
     length = tail = 0
     while at < n:
         line = at
-        known = (
-            at + 16 <= n
-            and (_eight(buffer, at) & mask) == first
-            and (_eight(buffer, at + tail) & mask) == last
-        )
+        known = at + 16 <= n and (_eight(buffer, at) & mask) == first
+        known = known and (_eight(buffer, at + tail) & mask) == last
         if known:
             at = _skip_space(buffer, at + length)
         else:
@@ -322,18 +298,12 @@ def parse_pairs(buffer, base, n_words, check_head, weights, indptr, words, count
     Returns (code, position, documents, entries, zeros, order).
     """
     n = len(buffer)
-    at = 0
-    docs = 0
-    nnz = 0
-    zeros = 0
-    order = 0
+    at = docs = nnz = zeros = order = 0
     while at < n:
         line = at
         at = _skip_space(buffer, at)
         if _ends_line(buffer, at) or buffer[at] == 35:  # a blank line or a comment
-            while not _ends_line(buffer, at):
-                at += 1
-            at += 1
+            at = _line_end(buffer, at) + 1
             continue
         head, end = _number(buffer, at)
         if end == at:
@@ -347,21 +317,15 @@ def parse_pairs(buffer, base, n_words, check_head, weights, indptr, words, count
             if _ends_line(buffer, at):
                 break
             if buffer[at] == 35:
-                while not _ends_line(buffer, at):
-                    at += 1
+                at = _line_end(buffer, at)
                 break
             word, end = _id(buffer, at)
             if end == at:
                 name = at
                 while not _ends_line(buffer, at) and buffer[at] > 32 and buffer[at] != 58:
                     at += 1
-                if (
-                    check_head
-                    or at == name
-                    or _ends_line(buffer, at)
-                    or buffer[at] != 58
-                    or buffer[name] == 45
-                ):
+                named = at > name and not _ends_line(buffer, at) and buffer[at] == 58 and buffer[name] != 45
+                if check_head or not named:
                     return BAD_LINE, line, docs, nnz, zeros, order
                 while not _ends_line(buffer, at) and buffer[at] > 32:
                     at += 1
@@ -417,8 +381,7 @@ def scan_pairs(buffer):
             at += 1
             continue
         if buffer[at] == 35:
-            while not _ends_line(buffer, at):
-                at += 1
+            at = _line_end(buffer, at)
             continue
         value, end = _id(buffer, at)
         if end > at and end < n and buffer[end] == 58:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -35,7 +36,7 @@ class TripleFile:
 
     def chunks(self) -> Iterator[Chunk]:
         """Chunks that end where a document ends, each knowing its rows: documents without entries are kept."""
-        from bigtopic.corpus.readers._kernels import count_lines, first_document, next_document
+        from bigtopic.corpus.readers._kernels import count_lines, next_document
 
         def find(buffer: bytes, start: int) -> int:
             return int(next_document(np.frombuffer(buffer, np.uint8), start))
@@ -45,7 +46,7 @@ class TripleFile:
             data = np.frombuffer(piece.data, np.uint8)
             entries += int(count_lines(data))
             if waiting is not None:
-                document = int(first_document(data))
+                document = _document(piece.data)
                 if document < last:
                     raise _out_of_order(f"{self.file.path}, line {piece.first_line}", document)
                 next_row = max(row, document - 1)
@@ -150,10 +151,18 @@ class TriplesReader:
         return InputError(f"{place} is not {wanted}; correct the line or force another format")
 
 
+_DOCUMENT = re.compile(rb"[\s,]*(\d+)")
+
+
+def _document(lines: bytes, none: int = -1) -> int:
+    """The number that begins the first line with anything on it."""
+    match = _DOCUMENT.match(lines)
+    return int(match[1]) if match else none
+
+
 def _last_document(data: bytes) -> int:
     """The number that begins the last line, 0 where there is none."""
-    words = data[-4096:].rstrip().rpartition(b"\n")[2].split()
-    return int(words[0]) if words and words[0].isdigit() else 0
+    return _document(data[-4096:].rstrip().rpartition(b"\n")[2], 0)
 
 
 def _out_of_order(place: str, document: int) -> InputError:

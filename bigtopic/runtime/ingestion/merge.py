@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from bigtopic.corpus.blocks import take
+from bigtopic.corpus.blocks import offsets
 from bigtopic.corpus.manifest import PartRecord
 from bigtopic.corpus.storage import Place
 from bigtopic.corpus.stored import StoredPart
 from bigtopic.corpus.verify import verify_part
 from bigtopic.corpus.vocabulary import word_array
 from bigtopic.corpus.writer import PartWriter
-from bigtopic.runtime.ingestion.sort import Order, SortedRun
-from bigtopic.runtime.ingestion.spill import read_spilled
+from bigtopic.runtime.ingestion.sort import Order, SortedRun, rearranged
+from bigtopic.runtime.ingestion.spill import Spilled
 from bigtopic.types import Block
 
 __all__ = ["MergePlan", "MergeTask", "merge_part"]
@@ -70,7 +70,7 @@ def merge_part(task: MergeTask, plan: MergePlan) -> PartRecord | None:
         chosen = order[start : start + step]
         stop = start + len(chosen)
         writer.add(
-            take(block, chosen),
+            rearranged(block, chosen),
             None if ids is None else ids[start:stop],
             {name: values[start:stop] for name, values in columns.items()},
         )
@@ -85,62 +85,53 @@ class _Piece(NamedTuple):
     run: SortedRun
     documents: tuple[int, int]
     entries: tuple[int, int]
-    pairs: tuple[int, int] | None
+    pairs: tuple[int, int]
 
     @classmethod
     def of(cls, run: SortedRun, number: int) -> _Piece:
-        def share(cuts: np.ndarray) -> tuple[int, int]:
-            return int(cuts[number]), int(cuts[number + 1])
+        def share(cuts: np.ndarray | None) -> tuple[int, int]:
+            return (0, 0) if cuts is None else (int(cuts[number]), int(cuts[number + 1]))
 
-        pairs = None if run.pairs is None else share(run.pairs)
-        return cls(run, share(run.documents), share(run.entries), pairs)
+        return cls(run, share(run.documents), share(run.entries), share(run.pairs))
 
     @property
     def n_docs(self) -> int:
         return self.documents[1] - self.documents[0]
 
-    def read(self, name: str, what: tuple[int, int], extra: int = 0) -> np.ndarray:
-        return read_spilled(self.run.place, self.run.header, name, what[0], what[1] + extra)
+    def open(self) -> Spilled:
+        return Spilled(self.run.place, self.run.header)
 
-    def lengths(self, name: str) -> np.ndarray:
-        return np.diff(self.read(name, self.documents, 1))
+    def read(self, name: str) -> np.ndarray:
+        """A value per document."""
+        with self.open() as spilled:
+            return spilled.read(name, *self.documents)
 
 
 def _gathered(pieces: Sequence[_Piece]) -> Block:
     """Documents of the pieces, one after the other, filled into arrays of the final size."""
-    author_indptr = authors = None
-    if any(piece.pairs is not None for piece in pieces):
-        author_indptr = _offsets([_author_lengths(piece) for piece in pieces])
-        authors = _filled(pieces, "authors", [piece.pairs or (0, 0) for piece in pieces], np.int32)
-    entries = [piece.entries for piece in pieces]
-    return Block(
-        _offsets([piece.lengths("indptr") for piece in pieces]),
-        _filled(pieces, "words", entries, np.int32),
-        _filled(pieces, "counts", entries, np.float32),
-        _filled(pieces, "rows", [piece.documents for piece in pieces], np.int64),
-        author_indptr,
-        authors,
+    n_docs, nnz, n_pairs = (
+        sum(b - a for a, b in spans) for spans in zip(*(p[1:] for p in pieces), strict=True)
     )
-
-
-def _author_lengths(piece: _Piece) -> np.ndarray:
-    return np.zeros(piece.n_docs, np.int64) if piece.pairs is None else piece.lengths("author_indptr")
-
-
-def _offsets(lengths: Sequence[np.ndarray]) -> np.ndarray:
-    return np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
-
-
-def _filled(
-    pieces: Sequence[_Piece], name: str, spans: Sequence[tuple[int, int]], dtype: type[np.generic]
-) -> np.ndarray:
-    out = np.empty(sum(stop - start for start, stop in spans), dtype)
-    done = 0
-    for piece, (start, stop) in zip(pieces, spans, strict=True):
-        if stop > start:
-            out[done : done + stop - start] = piece.read(name, (start, stop))
-            done += stop - start
-    return out
+    lengths, rows = np.empty(n_docs, np.int64), np.empty(n_docs, np.int64)
+    words, counts = np.empty(nnz, np.int32), np.empty(nnz, np.float32)
+    n_authors, authors = np.zeros(n_docs, np.int64), np.empty(n_pairs, np.int32)
+    document = entry = pair = 0
+    for piece in pieces:
+        (first, last), (a, b), (c, d) = piece.documents, piece.entries, piece.pairs
+        here = slice(document, document + last - first)
+        with piece.open() as spilled:
+            spilled.fill("rows", first, rows[here])
+            spilled.fill("words", a, words[entry : entry + b - a])
+            spilled.fill("counts", a, counts[entry : entry + b - a])
+            lengths[here] = np.diff(spilled.read("indptr", first, last + 1))
+            if "authors" in spilled:
+                spilled.fill("authors", c, authors[pair : pair + d - c])
+                n_authors[here] = np.diff(spilled.read("author_indptr", first, last + 1))
+        document, entry, pair = here.stop, entry + b - a, pair + d - c
+    block = Block(offsets(lengths), words, counts, rows)
+    if any("authors" in piece.run.header for piece in pieces):
+        block = replace(block, author_indptr=offsets(n_authors), authors=authors)
+    return block
 
 
 def _texts(pieces: Sequence[_Piece], name: str) -> np.ndarray:
@@ -148,9 +139,9 @@ def _texts(pieces: Sequence[_Piece], name: str) -> np.ndarray:
     found: list[str] = []
     for piece in pieces:
         if name in piece.run.header:
-            found += [str(value) for value in piece.read(name, piece.documents).tolist()]
+            found += [str(value) for value in piece.read(name).tolist()]
         elif name == "ids":
-            found += [str(row) for row in piece.read("rows", piece.documents).tolist()]
+            found += [str(row) for row in piece.read("rows").tolist()]
         else:
             found += [""] * piece.n_docs
     return word_array(found)
@@ -163,7 +154,7 @@ def _column(pieces: Sequence[_Piece], name: str, dtype: str) -> np.ndarray:
     found = []
     for piece in pieces:
         if f"column {name}" in piece.run.header:
-            found.append(piece.read(f"column {name}", piece.documents).astype(dtype))
+            found.append(piece.read(f"column {name}").astype(dtype))
         else:
             found.append(np.full(piece.n_docs, np.nan))
     return np.concatenate(found).astype(dtype)

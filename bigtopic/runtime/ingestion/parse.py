@@ -69,7 +69,6 @@ class Run:
     size: float
     n_docs: int
     nnz: int
-    n_zeros: int
     n_unknown: float
     columns: dict[str, str]
     words: WordCounts | None
@@ -90,7 +89,9 @@ def parse_tasks(reader: Any) -> Iterator[ParseTask]:
 def parse_run(task: ParseTask, reader: Any, scratch: Place) -> Run:
     """Parse a chunk and spill it."""
     block = reader.parse(task.chunk)
-    arrays = {"indptr": block.indptr, "words": block.words, "counts": block.counts}
+    # The types that compiled code is compiled for, whoever wrote the reader.
+    words, counts = block.words.astype(np.int32, copy=False), block.counts.astype(np.float32, copy=False)
+    arrays = {"indptr": block.indptr.astype(np.int64, copy=False), "words": words, "counts": counts}
     if isinstance(block, PlacedBlock):
         arrays["rows"] = block.rows
     if block.vocabulary is not None:
@@ -119,11 +120,10 @@ def parse_run(task: ParseTask, reader: Any, scratch: Place) -> Run:
         block.first_row,
         task.chunk.size,
         block.n_docs,
-        len(block.words),
-        block.n_zeros,
+        len(words),
         block.n_unknown,
         types,
-        _count(block.words, block.counts, block.vocabulary),
+        _count(words, counts, block.vocabulary),
         None if block.authors is None else _count(block.authors, None, block.author_names),
         int(block.rows.max(initial=0)) if isinstance(block, PlacedBlock) else -1,
     )
@@ -142,8 +142,11 @@ def _typed(values: np.ndarray, dtype: str) -> np.ndarray:
 
 def _count(words: np.ndarray, counts: np.ndarray | None, names: list[str] | None) -> WordCounts:
     """Every entry counts one document: words are unique within a document."""
-    documents = np.bincount(words, minlength=0 if names is None else len(names))
-    tokens = documents.astype(float) if counts is None else np.bincount(words, counts, len(documents))
+    from bigtopic.runtime.ingestion._kernels import count_entries
+
+    totals = np.zeros((int(words.max(initial=-1)) + 1 if names is None else len(names), 2))
+    count_entries(words, np.ones(len(words), np.float32) if counts is None else counts, totals)
+    documents, tokens = totals[:, 0].astype(np.int64), totals[:, 1]
     if names is not None:
         return WordCounts(word_array(names), tokens, documents)
     present = np.flatnonzero(documents)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
-from bigtopic.corpus.blocks import take
+from bigtopic.corpus.blocks import document_tokens, take_segments
 from bigtopic.corpus.order import document_keys
 from bigtopic.corpus.storage import Place
 from bigtopic.runtime.ingestion.parse import Run, WordCounts
-from bigtopic.runtime.ingestion.spill import Header, Span, read_spilled, spill
+from bigtopic.runtime.ingestion.spill import Header, Span, Spilled, spill
 from bigtopic.types import Block
 
-__all__ = ["Order", "SortPlan", "SortedRun", "sort_run"]
+__all__ = ["Order", "SortPlan", "SortedRun", "rearranged", "sort_run"]
 
 
 @dataclass(frozen=True)
@@ -63,18 +63,24 @@ class SortedRun:
 
 def sort_run(run: Run, plan: SortPlan) -> SortedRun:
     """Read a run, sort it, spill it sorted; the first copy is removed."""
-    block = _final(run, plan)
-    kept = _long_enough(block, plan.min_doc_length)
-    dropped = None if len(kept) == block.n_docs else _dropped(block, kept)
-    order = kept[np.argsort(plan.order.keys(block.rows[kept]), kind="stable")]
-    block = _sorted_words(take(block, order))
-    arrays = {"indptr": block.indptr, "words": block.words, "counts": block.counts, "rows": block.rows}
-    for name in run.header:
-        if name == "ids" or name.startswith("column "):
-            arrays[name] = read_spilled(run.place, run.header, name)[order]
+    with Spilled(run.place, run.header) as spilled:
+        block = _block(run, spilled, plan)
+        new_ids = _word_ids(spilled, plan)
+        keys = plan.order.keys(block.rows)
+        order = np.argsort(keys, kind="stable")
+        dropped = None
+        if plan.min_doc_length > 0:
+            short = _tokens_left(block, new_ids) < plan.min_doc_length
+            dropped = _counted(rearranged(block, np.flatnonzero(short), new_ids)) if short.any() else None
+            order = order[~short[order]]
+        block = _sorted_authors(rearranged(block, order, new_ids))
+        arrays = {"indptr": block.indptr, "words": block.words, "counts": block.counts, "rows": block.rows}
+        for name in run.header:
+            if name == "ids" or name.startswith("column "):
+                arrays[name] = spilled.read(name)[order]
     if block.author_indptr is not None and block.authors is not None:
         arrays["author_indptr"], arrays["authors"] = block.author_indptr, block.authors
-    cuts = np.searchsorted(plan.order.keys(block.rows), plan.bounds, side="left")
+    cuts = np.searchsorted(keys[order], plan.bounds, side="left")
     cuts = np.concatenate([[0], cuts, [block.n_docs]]).astype(np.int64)
     place = Place(f"{run.place.url}-sorted", run.place.options)
     header = spill(place, arrays)
@@ -83,53 +89,69 @@ def sort_run(run: Run, plan: SortPlan) -> SortedRun:
     return SortedRun(place, header, cuts, block.indptr[cuts], pairs, dropped)
 
 
-def _final(run: Run, plan: SortPlan) -> Block:
-    """The run with final ids, words of a document not sorted yet; words that were filtered out are gone."""
-    header = run.header
-    indptr, words, counts = (read_spilled(run.place, header, name) for name in ("indptr", "words", "counts"))
-    if "vocabulary" in header:
-        new_ids = _lookup(_index(plan, "words"), read_spilled(run.place, header, "vocabulary"))
-    else:
-        new_ids = _new_ids(plan)
-    words = new_ids[words]
-    kept = words >= 0
-    if not kept.all():
-        indptr = np.concatenate([[0], np.cumsum(kept)])[indptr]
-        words, counts = words[kept], counts[kept]
-    rows = read_spilled(run.place, header, "rows") if "rows" in header else run.first + np.arange(run.n_docs)
+def rearranged(block: Block, positions: np.ndarray, new_ids: np.ndarray | None = None) -> Block:
+    """The documents at `positions`, in that order; with `new_ids`, words get these ids, ascending within documents,
+    and those that get -1 are dropped.
+    """
+    from bigtopic.runtime.ingestion._kernels import rearrange
+
+    size = int((block.indptr[positions + 1] - block.indptr[positions]).sum())
+    indptr = np.empty(len(positions) + 1, np.int64)
+    words, counts = np.empty(size, np.int32), np.empty(size, np.float32)
+    ids = np.zeros(0, np.int32) if new_ids is None else new_ids
+    size = rearrange(
+        block.indptr,
+        block.words,
+        block.counts.view(np.uint32),
+        positions,
+        ids,
+        indptr,
+        words,
+        counts.view(np.uint32),
+    )
     author_indptr = authors = None
-    if "authors" in header:
-        author_indptr = read_spilled(run.place, header, "author_indptr")
-        names = read_spilled(run.place, header, "author_names")
-        authors = _lookup(_index(plan, "authors"), names)[read_spilled(run.place, header, "authors")]
+    if block.author_indptr is not None and block.authors is not None:
+        author_indptr, pairs = take_segments(block.author_indptr, positions)
+        authors = block.authors[pairs]
+    return Block(indptr, words[:size], counts[:size], block.rows[positions], author_indptr, authors)
+
+
+def _block(run: Run, spilled: Spilled, plan: SortPlan) -> Block:
+    """The run with its own word ids, and the authors' final ones."""
+    rows = spilled.read("rows") if "rows" in spilled else run.first + np.arange(run.n_docs)
+    author_indptr = authors = None
+    if "authors" in spilled:
+        author_indptr = spilled.read("author_indptr")
+        authors = _lookup(_index(plan, "authors"), spilled.read("author_names"))[spilled.read("authors")]
+    indptr, words, counts = (spilled.read(name) for name in ("indptr", "words", "counts"))
     return Block(indptr, words, counts, rows, author_indptr, authors)
 
 
-def _long_enough(block: Block, least: int) -> np.ndarray:
-    """Positions of the documents to keep."""
-    if least <= 0:
-        return np.arange(block.n_docs)
-    ends = np.concatenate([[0.0], np.cumsum(block.counts, dtype=np.float64)])[block.indptr]
-    return np.flatnonzero(np.diff(ends) >= least)
+def _word_ids(spilled: Spilled, plan: SortPlan) -> np.ndarray:
+    """The final id of each word of the run, or -1."""
+    if "vocabulary" in spilled:
+        return _lookup(_index(plan, "words"), spilled.read("vocabulary"))
+    return _new_ids_of(plan.names, plan.header["new_ids"])
 
 
-def _dropped(block: Block, kept: np.ndarray) -> WordCounts:
-    """Counts of the documents that are not kept, by final word id."""
-    gone = take(block, np.setdiff1d(np.arange(block.n_docs), kept))
-    documents = np.bincount(gone.words)
+def _tokens_left(block: Block, new_ids: np.ndarray) -> np.ndarray:
+    """Tokens of each document whose words are kept."""
+    kept = np.where(new_ids[block.words] < 0, np.float32(0), block.counts)
+    return document_tokens(replace(block, counts=kept))
+
+
+def _counted(block: Block) -> WordCounts:
+    """Counts of the words of some documents, by final id."""
+    documents = np.bincount(block.words)
     words = np.flatnonzero(documents)
-    return WordCounts(words, np.bincount(gone.words, gone.counts)[words], documents[words])
+    return WordCounts(words, np.bincount(block.words, block.counts)[words], documents[words])
 
 
-def _sorted_words(block: Block) -> Block:
-    """Words, and authors, of each document in ascending order of their final ids."""
-    entries = _ascending(block.indptr, block.words)
-    authors = block.authors
-    if block.author_indptr is not None and authors is not None:
-        authors = authors[_ascending(block.author_indptr, authors)]
-    return Block(
-        block.indptr, block.words[entries], block.counts[entries], block.rows, block.author_indptr, authors
-    )
+def _sorted_authors(block: Block) -> Block:
+    """Authors of each document in ascending order of their final ids."""
+    if block.author_indptr is None or block.authors is None:
+        return block
+    return replace(block, authors=block.authors[_ascending(block.author_indptr, block.authors)])
 
 
 def _ascending(indptr: np.ndarray, ids: np.ndarray) -> np.ndarray:
@@ -149,18 +171,15 @@ def _lookup(index: dict[str, int], names: np.ndarray) -> np.ndarray:
 # Names are read once per process and stage, whatever the number of runs.
 @lru_cache(maxsize=2)
 def _index_of(place: Place, span: Span, name: str) -> dict[str, int]:
-    names = read_spilled(place, {name: span}, name)
-    return {word: number for number, word in enumerate(names.tolist())}
+    with Spilled(place, {name: span}) as spilled:
+        return {word: number for number, word in enumerate(spilled.read(name).tolist())}
 
 
 @lru_cache(maxsize=1)
 def _new_ids_of(place: Place, span: Span) -> np.ndarray:
-    return read_spilled(place, {"new_ids": span}, "new_ids")
+    with Spilled(place, {"new_ids": span}) as spilled:
+        return spilled.read("new_ids")
 
 
 def _index(plan: SortPlan, name: str) -> dict[str, int]:
     return _index_of(plan.names, plan.header[name], name)
-
-
-def _new_ids(plan: SortPlan) -> np.ndarray:
-    return _new_ids_of(plan.names, plan.header["new_ids"])

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bigtopic.corpus.storage import Place
 from bigtopic.corpus.vocabulary import word_array
 
-__all__ = ["Header", "Span", "read_spilled", "spill"]
+__all__ = ["Header", "Span", "Spilled", "spill"]
 
 
 class Span(NamedTuple):
@@ -28,7 +29,7 @@ Header = Mapping[str, Span]
 
 def spill(place: Place, arrays: Mapping[str, np.ndarray]) -> Header:
     """Write the arrays; the header returned finds them again."""
-    pieces: list[bytes] = []
+    pieces: list[Any] = []
     header: dict[str, Span] = {}
     offset = 0
     for name, values in arrays.items():
@@ -36,37 +37,76 @@ def spill(place: Place, arrays: Mapping[str, np.ndarray]) -> Header:
             encoded = [text.encode() for text in values.tolist()]
             ends = np.zeros(len(encoded) + 1, np.int64)
             np.cumsum([len(text) for text in encoded], out=ends[1:])
-            data = ends.tobytes() + b"".join(encoded)
+            data: Any = ends.tobytes() + b"".join(encoded)
             header[name] = Span("string", len(values), offset, int(ends[-1]))
         else:
-            data = values.tobytes()
+            data = np.ascontiguousarray(values).view(np.uint8)
             header[name] = Span(values.dtype.str, len(values), offset)
         pieces.append(data)
         offset += len(data)
-    place.write(b"".join(pieces))
+    if place.local:
+        Path(place.url).parent.mkdir(parents=True, exist_ok=True)
+        with Path(place.url).open("wb") as file:
+            file.writelines(pieces)
+    else:
+        place.write(b"".join(pieces))
     return header
 
 
-def read_spilled(
-    place: Place, header: Header, name: str, start: int = 0, stop: int | None = None
-) -> np.ndarray:
-    """Values `start` to `stop` of an array."""
-    span = header[name]
-    stop = span.size if stop is None else stop
-    if stop <= start:
-        return np.zeros(0, object if span.dtype == "string" else span.dtype)
-    if span.dtype == "string":
-        return _read_text(place, span, start, stop)
-    width = np.dtype(span.dtype).itemsize
-    return np.frombuffer(
-        place.read(span.offset + start * width, span.offset + stop * width), dtype=span.dtype
-    )
+class Spilled:
+    """A scratch file, open for reading: a context manager."""
 
+    def __init__(self, place: Place, header: Header) -> None:
+        self._place, self._header = place, header
+        self._file: Any = None
 
-def _read_text(place: Place, span: Span, start: int, stop: int) -> np.ndarray:
-    offsets = place.read(span.offset + 8 * start, span.offset + 8 * (stop + 1))
-    ends = np.frombuffer(offsets, np.int64)
-    first = span.offset + 8 * (span.size + 1)
-    data = place.read(first + int(ends[0]), first + int(ends[-1])) if ends[-1] > ends[0] else b""
-    cuts = (ends - ends[0]).tolist()
-    return word_array([data[a:b].decode() for a, b in pairwise(cuts)])
+    def __enter__(self) -> Spilled:
+        if self._place.local:
+            self._file = Path(self._place.url).open("rb", buffering=0)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._header
+
+    def read(self, name: str, start: int = 0, stop: int | None = None) -> np.ndarray:
+        """Values `start` to `stop` of an array."""
+        span = self._header[name]
+        stop = span.size if stop is None else stop
+        if span.dtype == "string":
+            return self._texts(span, start, stop) if stop > start else np.zeros(0, object)
+        values = np.empty(max(0, stop - start), span.dtype)
+        self.fill(name, start, values)
+        return values
+
+    def fill(self, name: str, start: int, out: np.ndarray) -> None:
+        """Values from `start` on of an array of numbers, as many as `out` takes."""
+        span = self._header[name]
+        assert out.dtype.str == span.dtype
+        self._read(span.offset + start * out.itemsize, out.view(np.uint8))
+
+    def _read(self, offset: int, out: np.ndarray) -> None:
+        """Bytes of the file, into uint8."""
+        if not len(out):
+            return
+        if self._file is None:
+            out[:] = np.frombuffer(self._place.read(offset, offset + len(out)), np.uint8)
+            return
+        self._file.seek(offset)
+        done = 0
+        while done < len(out):
+            n_read = self._file.readinto(out[done:])
+            if not n_read:
+                raise OSError(f"{self._place.url} was cut short; scratch files must not be touched")
+            done += n_read
+
+    def _texts(self, span: Span, start: int, stop: int) -> np.ndarray:
+        ends = np.empty(stop - start + 1, np.int64)
+        self._read(span.offset + 8 * start, ends.view(np.uint8))
+        data = np.empty(ends[-1] - ends[0], np.uint8)
+        self._read(span.offset + 8 * (span.size + 1) + int(ends[0]), data)
+        text, cuts = data.tobytes(), (ends - ends[0]).tolist()
+        return word_array([text[a:b].decode() for a, b in pairwise(cuts)])

@@ -15,7 +15,7 @@ from bigtopic.corpus.filter import VocabularySettings, kept_words
 from bigtopic.corpus.storage import Place
 from bigtopic.corpus.vocabulary import Vocabulary, word_array
 from bigtopic.runtime.ingestion.parse import WordCounts
-from bigtopic.runtime.ingestion.spill import Header, read_spilled, spill
+from bigtopic.runtime.ingestion.spill import Header, Spilled, spill
 
 __all__ = ["ColumnTally", "WordTally", "falling"]
 
@@ -107,13 +107,11 @@ class WordTally:
 
 
 def _rows(place: Place, header: Header) -> Iterator[tuple[str, float, int]]:
-    for start in range(0, header["words"].size, _PIECE):
-        stop = min(start + _PIECE, header["words"].size)
-        lists = [
-            read_spilled(place, header, name, start, stop).tolist()
-            for name in ("words", "tokens", "documents")
-        ]
-        yield from zip(*lists, strict=True)
+    with Spilled(place, header) as spilled:
+        for start in range(0, header["words"].size, _PIECE):
+            stop = min(start + _PIECE, header["words"].size)
+            lists = [spilled.read(name, start, stop).tolist() for name in ("words", "tokens", "documents")]
+            yield from zip(*lists, strict=True)
 
 
 def _pieces(rows: Iterator[tuple[str, float, int]]) -> Iterator[WordCounts]:

@@ -28,7 +28,7 @@ from scipy.sparse import csr_matrix
 from timing import Timer
 
 N_DOCS, N_WORDS, N_DISTINCT = 11_000, 10_000, 100  # of the synthetic corpus
-N_SCORED = 1000
+N_SCORED = 3000
 HEAD = (
     "system",
     "documents a second",

@@ -6,8 +6,7 @@ Seconds are of training alone. Ours are those of a real fit that is ended at the
 no less than the other system at its end, and is scored again: the median of runs that take turns.
 
     python -m tests.benchmarks race --data FOLDER
-    python -m tests.benchmarks race --corpora demo --topics 1000 --curves
-    python -m tests.benchmarks race --data FOLDER --corpora dblp --peers tomotopy --priors peers
+    python -m tests.benchmarks race --corpora demo --topics 1000 --priors peers --peers tomotopy --curves
 """
 
 from __future__ import annotations

@@ -42,17 +42,17 @@ class TripleFile:
             return int(next_document(np.frombuffer(buffer, np.uint8), start))
 
         entries, row, waiting, last = 0, 0, None, 0
-        for piece in pieces(self.file, find, begin=self.begin, whole=True):
-            data = np.frombuffer(piece.data, np.uint8)
-            entries += int(count_lines(data))
+        for piece in pieces(self.file, find, begin=self.begin):
+            data = chunk_bytes(piece, self.file)
+            entries += int(count_lines(np.frombuffer(data, np.uint8)))
             if waiting is not None:
-                document = _document(piece.data)
+                document = _document(data)
                 if document < last:
-                    raise _out_of_order(f"{self.file.path}, line {piece.first_line}", document)
+                    raise _out_of_order(f"{self.file.path}, line {first_line(piece, self.file)}", document)
                 next_row = max(row, document - 1)
                 yield self._chunk(waiting, row, next_row)
                 row = next_row
-            waiting, last = piece, _last_document(piece.data)
+            waiting, last = piece, _last_document(data)
         if entries != self.n_entries:
             raise InputError(
                 f"{self.file.path}: the header says {self.n_entries} entries but {entries} lines follow it; "
@@ -64,8 +64,7 @@ class TripleFile:
             )
 
     def _chunk(self, piece: Chunk, row: int, stop_row: int) -> Chunk:
-        data = None if self.file.plain and piece.size else piece.data
-        return replace(piece, data=data, first_row=self.offset + row, n_docs=max(0, stop_row - row))
+        return replace(piece, first_row=self.offset + row, n_docs=max(0, stop_row - row))
 
 
 @dataclass

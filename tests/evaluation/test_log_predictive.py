@@ -81,9 +81,17 @@ def test_true_topics_beat_the_unigram_and_wrong_ones_do_not():
     wrong = log_predictive(TRUTH.components[:, ::-1], CORPUS)
     assert right.value > right.unigram + 5 * right.standard_error
     assert wrong.value < wrong.unigram
-    difference, error = right.minus(wrong)
+    difference, _ = right.minus(wrong)
     assert difference == pytest.approx(right.value - wrong.value)
-    assert 0 < error < np.hypot(right.standard_error, wrong.standard_error)
+
+
+def test_the_error_of_a_difference_is_paired():
+    """Documents that are hard for the true topics are hard for blurred ones too."""
+    right = log_predictive(TRUTH.components, CORPUS)
+    blurred = log_predictive(0.8 * TRUTH.components + 0.2 / TRUTH.components.shape[1], CORPUS)
+    difference, error = right.minus(blurred)
+    assert difference > 5 * error > 0
+    assert error < 0.5 * np.hypot(right.standard_error, blurred.standard_error)
 
 
 def test_the_split_is_of_the_right_size_and_every_document_keeps_both_sides():

@@ -21,7 +21,7 @@ from numba.core.typing.templates import AbstractTemplate, infer_global, signatur
 from numba.extending import intrinsic, lower_builtin, models, register_model
 from numba.np import arrayobj
 
-__all__ = ["LANES", "larger", "load", "spread", "store", "total"]
+__all__ = ["LANES", "larger", "largest", "load", "spread", "store", "total"]
 
 LANES = 16
 _FAST = ("reassoc", "nsz", "arcp", "contract")
@@ -115,12 +115,7 @@ def larger(typing_context: Any, a: Any, b: Any) -> Any:
     """The larger of each pair of numbers."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        kind = args[0].type
-        name = f"llvm.maxnum.v{LANES}f{a.dtype.bitwidth}"
-        function = builder.module.globals.get(name)
-        if function is None:
-            function = ir.Function(builder.module, ir.FunctionType(kind, [kind, kind]), name)
-        return builder.call(function, args, fastmath=("nnan", "nsz"))
+        return _larger(builder, *args)
 
     return a(a, b), generate
 
@@ -130,15 +125,38 @@ def total(typing_context: Any, vector: Any) -> Any:
     """The sum of the numbers, halves on halves."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        value, n = args[0], LANES
-        while n > 1:
-            n //= 2
-            low = builder.shuffle_vector(value, value, _positions(range(n)))
-            high = builder.shuffle_vector(value, value, _positions(range(n, 2 * n)))
-            value = builder.fadd(low, high)
-        return builder.extract_element(value, ir.Constant(ir.IntType(32), 0))
+        return _fold(builder, args[0], lambda builder, low, high: builder.fadd(low, high))
 
     return vector.dtype(vector), generate
+
+
+@intrinsic
+def largest(typing_context: Any, vector: Any) -> Any:
+    """The largest of the numbers."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return _fold(builder, args[0], _larger)
+
+    return vector.dtype(vector), generate
+
+
+def _larger(builder: Any, a: Any, b: Any) -> Any:
+    bits = 32 if isinstance(a.type.element, ir.FloatType) else 64
+    name = f"llvm.maxnum.v{a.type.count}f{bits}"
+    function = builder.module.globals.get(name)
+    if function is None:
+        function = ir.Function(builder.module, ir.FunctionType(a.type, [a.type, a.type]), name)
+    return builder.call(function, [a, b], fastmath=("nnan", "nsz"))
+
+
+def _fold(builder: Any, value: Any, combine: Any) -> Any:
+    n = LANES
+    while n > 1:
+        n //= 2
+        low = builder.shuffle_vector(value, value, _positions(range(n)))
+        high = builder.shuffle_vector(value, value, _positions(range(n, 2 * n)))
+        value = combine(builder, low, high)
+    return builder.extract_element(value, ir.Constant(ir.IntType(32), 0))
 
 
 def _positions(lanes: Any) -> Any:

@@ -23,79 +23,117 @@ from collections.abc import Mapping
 import numpy as np
 from numba import njit
 
-from bigtopic.kernels._dense import add_weighted_rows, divide_by_products
 from bigtopic.kernels._math import digamma, exp_digamma, lgamma
-from bigtopic.kernels._shell import csr, frozen, padded_prior, positive, scratch_rows
+from bigtopic.kernels._memory import prefetch
+from bigtopic.kernels._shell import INNER, aligned, csr, frozen, padded_prior, positive
+from bigtopic.kernels._vector import LANES, larger, largest, load, spread, store, total
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
 __all__ = ["KERNEL", "run"]
 
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
+_GROUP = 4  # words that are worked on together
+_AHEAD = 4  # words
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@njit(**INNER)
 def _gather(words, counts, topic_words, block, tokens):
-    """Copy the rows of the words, each divided by its maximum; pad with words of count 0 to a multiple of four.
+    """Copy the rows of the words, each divided by its maximum; pad with words of count 0 to whole groups.
 
     Returns the padded number of words and the tokens of words that no topic knows (their count becomes 0).
     """
-    one = block.dtype.type(1)
-    n = words.shape[0]
-    padded = (n + 3) // 4 * 4
-    dropped = 0.0
+    one, n, dropped = block.dtype.type(1), words.shape[0], 0.0
+    padded = (n + _GROUP - 1) // _GROUP * _GROUP
     for i in range(padded):
-        line = block[i]
         tokens[i] = 0
+        best = one - one
         if i < n:
-            row = topic_words[words[i]]
-            best = row[0]
-            for k in range(topic_words.shape[1]):
-                best = max(best, row[k])
-            if best > 0:
-                tokens[i] = counts[i]
-                inverse = one / best
-                for k in range(topic_words.shape[1]):
-                    line[k] = row[k] * inverse
-                continue
-            dropped += counts[i]
-        for k in range(topic_words.shape[1]):
-            line[k] = one
+            word, ahead = words[i], words[min(i + _AHEAD, n - 1)]
+            most = spread(best)
+            for k in range(0, block.shape[1], LANES):
+                prefetch(topic_words, ahead, k)
+                most = larger(most, load(topic_words, (word, k)))
+            best = largest(most)
+        if best > 0:
+            tokens[i] = counts[i]
+            inverse = spread(one / best)
+            for k in range(0, block.shape[1], LANES):
+                store(block, (i, k), inverse * load(topic_words, (word, k)))
+        else:
+            for k in range(0, block.shape[1], LANES):
+                store(block, (i, k), spread(one))
+            if i < n:
+                dropped += counts[i]
     return padded, dropped
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
-def _infer(indptr, words, counts, topic_words, prior, max_iter, tolerance, block, scratch, stats, gammas):
-    n_columns = prior.shape[0] // 32 * 32
-    n_components = gammas.shape[1]
-    gamma, weights, gradient, tokens, ratios = scratch
+@njit(**INNER)
+def _gradient(tokens, block, n, weights, gradient):
+    """gradient_k <- sum_v (c_v / Z_v) W_vk, with the rows of a group read once for both."""
+    zero = spread(weights.dtype.type(0))
+    for k in range(0, weights.shape[0], LANES):
+        store(gradient, k, zero)
+    for i in range(0, n, _GROUP):
+        z0 = z1 = z2 = z3 = zero
+        for k in range(0, weights.shape[0], LANES):
+            weight = load(weights, k)
+            z0, z1 = z0 + weight * load(block, (i, k)), z1 + weight * load(block, (i + 1, k))
+            z2, z3 = z2 + weight * load(block, (i + 2, k)), z3 + weight * load(block, (i + 3, k))
+        q0, q1 = spread(tokens[i] / total(z0)), spread(tokens[i + 1] / total(z1))
+        q2, q3 = spread(tokens[i + 2] / total(z2)), spread(tokens[i + 3] / total(z3))
+        for k in range(0, weights.shape[0], LANES):
+            sums = load(gradient, k) + q0 * load(block, (i, k)) + q1 * load(block, (i + 1, k))
+            store(gradient, k, sums + q2 * load(block, (i + 2, k)) + q3 * load(block, (i + 3, k)))
+
+
+@njit(**INNER, fastmath=_FAST)
+def _move(prior, gradient, gamma, weights):
+    """gamma <- prior + weights gradient, weights <- exp psi(gamma); the sum of how far gamma moved."""
+    change = gamma.dtype.type(0)
+    for k in range(gamma.shape[0] // LANES * LANES):
+        new = prior[k] + weights[k] * gradient[k]
+        change += abs(new - gamma[k])
+        gamma[k] = new
+        weights[k] = exp_digamma(new)
+    return change
+
+
+@njit(**INNER)
+def _add(words, tokens, block, weights, stats):
+    """Add a document's statistics."""
+    for i in range(words.shape[0]):
+        word, ahead = words[i], words[min(i + _AHEAD, words.shape[0] - 1)]
+        z = spread(weights.dtype.type(0))
+        for k in range(0, block.shape[1], LANES):
+            prefetch(stats, ahead, k)
+            z = z + load(weights, k) * load(block, (i, k))
+        ratio = spread(tokens[i] / total(z))
+        for k in range(0, block.shape[1], LANES):
+            own = ratio * load(weights, k) * load(block, (i, k))
+            store(stats, (word, k), load(stats, (word, k)) + own)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _infer(
+    indptr, words, counts, topic_words, prior, max_iter, tolerance,
+    block, tokens, gamma, weights, gradient, stats, gammas,
+):  # fmt: skip
+    n_docs, n_components = gammas.shape
     limit = tolerance * n_components
     iterations, dropped = 0, 0.0
-    for d in range(indptr.shape[0] - 1):
-        own_words = words[indptr[d] : indptr[d + 1]]
-        n, lost = _gather(own_words, counts[indptr[d] : indptr[d + 1]], topic_words, block, tokens)
+    start = exp_digamma(gamma.dtype.type(1))
+    for d in range(n_docs):
+        own = slice(indptr[d], indptr[d + 1])
+        n, lost = _gather(words[own], counts[own], topic_words, block, tokens)
         dropped += lost
-        gamma[:] = 1
+        for k in range(prior.shape[0]):
+            gamma[k], weights[k] = 1, start
         for _ in range(max_iter):
             iterations += 1
-            for k in range(n_columns):
-                weights[k] = exp_digamma(gamma[k])
-            divide_by_products(tokens, block, n, weights, ratios)
-            gradient[:] = 0
-            add_weighted_rows(block, n, ratios, gradient)
-            change = gamma.dtype.type(0)
-            for k in range(n_columns):
-                new = prior[k] + weights[k] * gradient[k]
-                change += abs(new - gamma[k])
-                gamma[k] = new
-            if change < limit:
+            _gradient(tokens, block, n, weights, gradient)
+            if _move(prior, gradient, gamma, weights) < limit:
                 break
-        for k in range(n_columns):
-            weights[k] = exp_digamma(gamma[k])
-        divide_by_products(tokens, block, n, weights, ratios)
-        for i in range(own_words.shape[0]):
-            ratio, word, out = ratios[i], block[i], stats[own_words[i]]
-            for k in range(n_components):
-                out[k] += ratio * weights[k] * word[k]
+        _add(words[own], tokens, block, weights, stats)
         for k in range(n_components):
             gammas[d, k] = gamma[k]
     return iterations, dropped
@@ -159,19 +197,20 @@ def run(
     """
     topic_words = view.arrays["topic_words"]
     dtype = topic_words.dtype
+    n_columns = topic_words.shape[1]
+    n_rows = int(np.diff(docs.indptr).max(initial=0)) + _GROUP
     inputs = (*csr(docs, dtype), frozen(topic_words, dtype))
-    block = scratch_rows(docs, topic_words.shape[1], dtype)
-    n_rows, width = block.shape
     stats = np.zeros(topic_words.shape, dtype)
     gammas = np.empty((docs.n_docs, hyper.n_components), dtype)
     iterations, dropped = _infer(
         *inputs,
         # 1 in the padding: its gamma must be positive; its words are zero, so that nothing comes of it
-        padded_prior(hyper.doc_topic_prior, width, dtype, fill=1.0),
+        padded_prior(hyper.doc_topic_prior, n_columns, dtype, fill=1.0),
         positive(hyper.options, "max_doc_update_iter"),
         float(hyper.options["mean_change_tol"]),
-        block,
-        tuple(np.empty(size, dtype) for size in (width, width, width, n_rows, n_rows)),
+        aligned((n_rows, n_columns), dtype),
+        np.empty(n_rows, dtype),
+        *(aligned((n_columns,), dtype) for _ in range(3)),
         stats,
         gammas,
     )

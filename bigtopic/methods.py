@@ -21,6 +21,9 @@ from bigtopic.types import Kernel, Scheme
 __all__ = ["DEFAULT", "Method", "MethodTable", "get", "methods", "names"]
 
 
+Prior = float | Callable[[int], float] | None
+
+
 @dataclass(frozen=True)
 class Method:
     """How a model is learnt.
@@ -40,7 +43,7 @@ class Method:
     max_iter : passes over the corpus
     enough_rounds : fewer passes suffice when they have this many updates together; None always does all passes
     tol : stop when a pass changes less than this (see `LDA`); 0 never
-    doc_topic_prior, topic_word_prior : None for 1 / n_components
+    doc_topic_prior, topic_word_prior : a number, a function of n_components, or None for 1 / n_components
     init : how the statistics begin, {array: (distribution, share)}: "gamma" is Gamma(100, 0.01) per entry, "uniform"
         is Uniform(0, 1); the share is None for entries as drawn, or that of the corpus' tokens to scale them to
     options : settings of the kernel that differ from its defaults
@@ -59,8 +62,8 @@ class Method:
     max_iter: int = 1
     enough_rounds: int | None = None
     tol: float = 0.0
-    doc_topic_prior: float | None = None
-    topic_word_prior: float | None = None
+    doc_topic_prior: Prior = None
+    topic_word_prior: Prior = None
     init: Mapping[str, tuple[str, float | None]] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     summary: str = ""
@@ -73,6 +76,11 @@ class Method:
         from bigtopic import kernels
 
         return kernels.load(self.kernel)
+
+    def prior(self, name: str, n_components: int) -> float | None:
+        """The default of `doc_topic_prior` or `topic_word_prior` for so many topics; None when the method has none."""
+        prior = getattr(self, name, None)
+        return prior(n_components) if callable(prior) else prior
 
     def kernel_options(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The kernel's settings: its defaults, the method's, then those given.
@@ -139,6 +147,17 @@ _UNIFORM = {TOPIC_WORDS: ("uniform", None)}
 _CLOSE = {"mean_change_tol": 1e-4}
 
 DEFAULT = "online-cvb0"
+
+
+def _five_tokens(n_components: int) -> float:
+    """In the literature alpha: five tokens over all topics, at most 0.1 for each."""
+    return min(0.1, 5 / n_components)
+
+
+def _by_root(n_components: int) -> float:
+    """In the literature eta: the more topics, the fewer words each has."""
+    return min(0.05, 0.35 / n_components**0.5)
+
 
 _TABLE = (
     Method(
@@ -213,8 +232,8 @@ _TABLE = (
         least_rounds=20,
         max_iter=5,
         enough_rounds=300,
-        doc_topic_prior=0.1,
-        topic_word_prior=0.05,
+        doc_topic_prior=_five_tokens,
+        topic_word_prior=_by_root,
         init={TOPIC_WORDS: ("uniform", 1.0)},
         summary="collapsed variational inference of order zero against fixed topics, small minibatches; the default",
         paper="Foulds et al. 2013; Asuncion et al. 2009",

@@ -143,12 +143,12 @@ def new_model(
         )
     n_components = int(n_components)
     check_params(len(vocabulary), n_components)
-    alpha = _doc_prior(doc_topic_prior, method.doc_topic_prior, n_components)
+    alpha = _doc_prior(doc_topic_prior, method.prior("doc_topic_prior", n_components), n_components)
     sizes = {"word": len(vocabulary), "none": 1, **(axis_sizes or {})}
     given = {"topic_word_prior": topic_word_prior}
     arrays = {}
     for number, (name, spec) in enumerate(method.model.arrays.items()):
-        default = getattr(method, spec.prior) if spec.prior and hasattr(method, spec.prior) else None
+        default = method.prior(spec.prior, n_components) if spec.prior else None
         prior = _array_prior(spec.prior, given.get(spec.prior or ""), default, sizes[spec.axis], n_components)
         dtype = getattr(method.schemes.get(name), "dtype", "float32")
         check_params(sizes[spec.axis], n_components, np.dtype(dtype).itemsize)

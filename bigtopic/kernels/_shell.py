@@ -11,15 +11,12 @@ import numpy as np
 from bigtopic.errors import SettingError
 from bigtopic.types import Docs
 
-__all__ = ["INNER", "aligned", "csr", "frozen", "padded_prior", "positive", "scratch_rows"]
+__all__ = ["INNER", "aligned", "csr", "frozen", "padded_prior", "positive"]
 
 # for functions that only compiled functions call: no wrapper for Python has to be compiled
 INNER = {"cache": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 _LINE = 64  # bytes
-
-# scratch rows are multiples of this, so that a vectorised loop over a row leaves no scalar remainder
-LANES = 32
 
 
 def frozen(array: np.ndarray, dtype: np.dtype | type) -> np.ndarray:
@@ -44,12 +41,6 @@ def aligned(shape: tuple[int, ...], dtype: np.dtype | type) -> np.ndarray:
     memory = np.empty(size + _LINE, np.uint8)
     start = -memory.ctypes.data % _LINE
     return memory[start : start + size].view(dtype).reshape(shape)
-
-
-def scratch_rows(docs: Docs, n_columns: int, dtype: np.dtype) -> np.ndarray:
-    """Zeros: a row for each distinct word of the longest document and three more, at least `n_columns` wide."""
-    rows = int(np.diff(docs.indptr).max(initial=0)) + 3
-    return np.zeros((rows, -(-n_columns // LANES) * LANES), dtype)
 
 
 def padded_prior(prior: np.ndarray, n_columns: int, dtype: np.dtype, fill: float = 0.0) -> np.ndarray:

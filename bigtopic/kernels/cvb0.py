@@ -191,6 +191,7 @@ def run(
         When `max_doc_update_iter` is less than 1.
     """
     topic_words = view.arrays["topic_words"]
+    assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
     dtype, (n_words, n_columns) = topic_words.dtype, topic_words.shape
     lengths = np.diff(docs.indptr)
     room = int(lengths.max(initial=1))

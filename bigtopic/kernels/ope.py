@@ -33,126 +33,162 @@ import numpy as np
 from numba import njit
 
 from bigtopic.errors import SettingError
-from bigtopic.kernels._dense import add_weighted_rows
+from bigtopic.kernels._memory import prefetch
 from bigtopic.kernels._random import bits, key, uniform
-from bigtopic.kernels._shell import csr, frozen, positive, scratch_rows
+from bigtopic.kernels._shell import INNER, aligned, csr, frozen, padded_prior, positive
+from bigtopic.kernels._vector import LANES, larger, largest, load, spread, store, total
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
 __all__ = ["KERNEL", "run"]
 
 STATISTICS = ("theta", "phi")
 
+_GROUP = 4  # words that are worked on together
+_AHEAD = 4  # words
 
-_FAST = {"reassoc", "contract", "arcp", "nsz"}
+
+@njit(**INNER)
+def _start(prior, n_components, row_key, visits, pull):
+    """Draw the start; `pull` is (alpha - 1) / h, and in the padding so low that it is never the best."""
+    steps = 0.0
+    for k in range(n_components):
+        visits[k] = 1.0 + uniform(row_key, k)
+        steps += visits[k]
+    for k in range(n_components):
+        visits[k] /= steps
+        pull[k] = (prior[k] - 1) / visits[k]
+    for k in range(n_components, visits.shape[0]):
+        visits[k], pull[k] = 0, -1e30
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
-def _gather(words, topic_words, n_components, floor, visits, block, explained):
-    """Copy the rows of the words, at least `floor` for each topic, with their products with `visits`; pad to
-    a multiple of four words, which is returned."""
-    n = words.shape[0]
-    padded = (n + 3) // 4 * 4
+@njit(**INNER)
+def _gather(words, counts, topic_words, floor, visits, block, tokens, sums, explained):
+    """Copy the rows of the words, at least `floor`, with their sums and their products with `visits`; pad with
+    words of count 0 to whole groups. Returns the padded number of words."""
+    zero, one, n = visits.dtype.type(0), visits.dtype.type(1), words.shape[0]
+    padded = (n + _GROUP - 1) // _GROUP * _GROUP
     for i in range(padded):
-        line = block[i]
-        explained[i] = visits.dtype.type(1)
+        tokens[i], sums[i], explained[i] = zero, zero, one
         if i < n:
-            row = topic_words[words[i]]
-            total = visits.dtype.type(0)
-            for k in range(n_components):
-                value = max(row[k], floor)
-                line[k] = value
-                total += value * visits[k]
-            explained[i] = total
+            word, ahead = words[i], words[min(i + _AHEAD, n - 1)]
+            plain = weighted = spread(zero)
+            for k in range(0, block.shape[1], LANES):
+                prefetch(topic_words, ahead, k)
+                row = larger(load(topic_words, (word, k)), load(floor, k))
+                plain, weighted = plain + row, weighted + row * load(visits, k)
+                store(block, (i, k), row)
+            tokens[i], sums[i], explained[i] = counts[i], total(plain), total(weighted)
         else:
-            line[:] = 0
+            for k in range(0, block.shape[1], LANES):
+                store(block, (i, k), spread(zero))
     return padded
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
-def _walk(counts, block, n, prior, row_key, n_iter, eps, scratch):
-    """The loop of the module's docstring: scratch holds h, y, (alpha - 1) / h, the gradient, and c / y."""
-    n_components = prior.shape[0]
-    visits, explained, pull, gradient, ratios = scratch
+@njit(**INNER)
+def _gradient(tokens, block, n, best, move, explained, gradient):
+    """Take the step towards `best` in the words, and sum up their c W / y, with each row read once for both."""
+    zero = spread(explained.dtype.type(0))
+    for k in range(0, gradient.shape[0], LANES):
+        store(gradient, k, zero)
+    for i in range(0, n, _GROUP):
+        for m in range(i, i + _GROUP):
+            explained[m] += move * block[m, best]
+        q0, q1 = spread(tokens[i] / explained[i]), spread(tokens[i + 1] / explained[i + 1])
+        q2, q3 = spread(tokens[i + 2] / explained[i + 2]), spread(tokens[i + 3] / explained[i + 3])
+        for k in range(0, gradient.shape[0], LANES):
+            part = load(gradient, k) + q0 * load(block, (i, k)) + q1 * load(block, (i + 1, k))
+            store(gradient, k, part + q2 * load(block, (i + 2, k)) + q3 * load(block, (i + 3, k)))
+
+
+@njit(**INNER)
+def _best(gradient, likelihood, pull, penalty):
+    """The lowest index of the largest likelihood gradient + penalty pull; overwrites the gradient."""
+    a, b = spread(likelihood), spread(penalty)
+    most = a * load(gradient, 0) + b * load(pull, 0)
+    for k in range(0, gradient.shape[0], LANES):
+        value = a * load(gradient, k) + b * load(pull, k)
+        most = larger(most, value)
+        store(gradient, k, value)
+    highest, best = largest(most), 0
+    while gradient[best] < highest:
+        best += 1
+    return best
+
+
+@njit(**INNER)
+def _walk(
+    tokens, block, n, prior, n_components, row_key, n_iter, eps, visits, pull, gradient, sums, explained
+):
+    """The loop of the module's docstring, with h in `visits` and y in `explained`."""
     zero, one = visits.dtype.type(0), visits.dtype.type(1)
     move = visits.dtype.type(one - n_components * eps)
-    likelihood, penalty = one, zero
-    for k in range(n_components):
-        pull[k] = (prior[k] - one) / visits[k]
-    ratios[counts.shape[0] : n] = zero
+    likelihood, penalty, best, step = one, zero, 0, zero
     for iteration in range(n_iter - 1):
         coins = bits(row_key, n_components + (iteration >> 6))
         if (coins >> np.uint64(iteration & 63)) & np.uint64(1):
             likelihood += one
         else:
             penalty += one
-        for i in range(counts.shape[0]):
-            ratios[i] = likelihood * counts[i] / explained[i]
-        for k in range(visits.shape[0]):
-            gradient[k] = penalty * pull[k]
-        add_weighted_rows(block, n, ratios, gradient)
-        best, highest = 0, gradient[0]
-        for k in range(1, n_components):
-            if gradient[k] > highest:
-                best, highest = k, gradient[k]
+        _gradient(tokens, block, n, best, step, explained, gradient)
+        best, step = _best(gradient, likelihood, pull, penalty), move
         if eps > 0:
             for i in range(n):
-                row, total = block[i], zero
-                for k in range(n_components):
-                    total += row[k]
-                explained[i] += eps * total
+                explained[i] += eps * sums[i]
             for k in range(n_components):
                 visits[k] += eps
                 pull[k] = (prior[k] - one) / visits[k]
-        for i in range(n):
-            explained[i] += move * block[i, best]
         visits[best] += move
         pull[best] = (prior[best] - one) / visits[best]
+    for i in range(n):
+        explained[i] += step * block[i, best]
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@njit(**INNER)
+def _add(words, counts, steps, phi, block, visits, explained, stats):
+    """Add a document's statistics."""
+    for i in range(words.shape[0]):
+        word, ahead = words[i], words[min(i + _AHEAD, words.shape[0] - 1)]
+        ratio, share = spread(counts[i] / explained[i]), spread(counts[i] / steps)
+        for k in range(0, block.shape[1], LANES):
+            prefetch(stats, ahead, k)
+            own = ratio * load(block, (i, k)) if phi else share
+            store(stats, (word, k), load(stats, (word, k)) + own * load(visits, k))
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
 def _infer(
-    indptr,
-    words,
-    counts,
-    rows,
-    topic_words,
-    prior,
-    seed,
-    n_iter,
-    eps,
-    phi,
-    floor,
-    block,
-    scratch,
-    stats,
-    doc_topics,
-):
-    n_components = prior.shape[0]
-    visits, explained = scratch[0], scratch[1]
+    indptr, words, counts, rows, topic_words, prior, floor, seed, n_iter, eps, phi,
+    block, tokens, sums, explained, visits, pull, gradient, stats, doc_topics,
+):  # fmt: skip
+    n_components = doc_topics.shape[1]
     steps = visits.dtype.type(n_iter)  # the sum of the visits in the end
     for d in range(indptr.shape[0] - 1):
-        own_words = words[indptr[d] : indptr[d + 1]]
-        own_counts = counts[indptr[d] : indptr[d + 1]]
-        if own_words.shape[0] == 0:
+        own = slice(indptr[d], indptr[d + 1])
+        if indptr[d] == indptr[d + 1]:
             for k in range(n_components):
                 doc_topics[d, k] = prior[k]
             continue
         row_key = key(seed, rows[d])
-        total = 0.0
-        for k in range(n_components):
-            visits[k] = 1.0 + uniform(row_key, k)
-            total += visits[k]
-        for k in range(n_components):
-            visits[k] /= total
-        n = _gather(own_words, topic_words, n_components, floor, visits, block, explained)
-        _walk(own_counts, block, n, prior, row_key, n_iter, eps, scratch)
+        _start(prior, n_components, row_key, visits, pull)
+        n = _gather(words[own], counts[own], topic_words, floor, visits, block, tokens, sums, explained)
+        _walk(
+            tokens,
+            block,
+            n,
+            prior,
+            n_components,
+            row_key,
+            n_iter,
+            eps,
+            visits,
+            pull,
+            gradient,
+            sums,
+            explained,
+        )
+        _add(words[own], counts[own], steps, phi, block, visits, explained, stats)
         for k in range(n_components):
             doc_topics[d, k] = visits[k]
-        for i in range(own_words.shape[0]):
-            count, word, out = own_counts[i], block[i], stats[own_words[i]]
-            ratio, share = count / explained[i], count / steps
-            for k in range(n_components):
-                out[k] += ratio * word[k] * visits[k] if phi else share * visits[k]
 
 
 def run(
@@ -187,23 +223,24 @@ def run(
         raise SettingError(f"eps={options['eps']!r}: must be at least 0 and below 1 / n_components")
     n_iter = positive(options, "n_iter")
     topic_words = view.arrays["topic_words"]
-    dtype = topic_words.dtype
+    assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
+    dtype, n_columns = topic_words.dtype, topic_words.shape[1]
+    n_rows = int(np.diff(docs.indptr).max(initial=0)) + _GROUP
     stats = np.zeros(topic_words.shape, dtype)
     doc_topics = np.empty((docs.n_docs, hyper.n_components), dtype)
-    block = scratch_rows(docs, topic_words.shape[1], dtype)
-    n_rows, width = block.shape
     _infer(
         *csr(docs, dtype),
         frozen(docs.rows, np.int64),
         frozen(topic_words, dtype),
-        frozen(hyper.doc_topic_prior, dtype),
+        padded_prior(hyper.doc_topic_prior, n_columns, dtype),
+        padded_prior(np.full(hyper.n_components, 1e-12), n_columns, dtype),
         int(seed),
         n_iter,
         dtype.type(options["eps"]),
         options["statistic"] == "phi",
-        dtype.type(1e-12),
-        block,
-        tuple(np.zeros(size, dtype) for size in (width, n_rows, width, width, n_rows)),
+        aligned((n_rows, n_columns), dtype),
+        *(np.empty(n_rows, dtype) for _ in range(3)),
+        *(aligned((n_columns,), dtype) for _ in range(3)),
         stats,
         doc_topics,
     )

@@ -196,6 +196,7 @@ def run(
         When `max_doc_update_iter` is less than 1.
     """
     topic_words = view.arrays["topic_words"]
+    assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
     dtype = topic_words.dtype
     n_columns = topic_words.shape[1]
     n_rows = int(np.diff(docs.indptr).max(initial=0)) + _GROUP

@@ -1,9 +1,15 @@
-"""Nanoseconds that each kernel spends per entry (distinct word x topic x iteration), on one thread.
+"""Nanoseconds that each kernel spends per entry (distinct word x topic x iteration), next to what the machine allows.
 
-The bound is a product of a matrix that fits the first-level cache with a vector, measured in the same run: one
-multiply-add for each number read. A kernel's share is the time its own multiply-adds would take at that rate.
+    python tests/benchmarks/kernels.py [kernel ...]
 
-    python tests/benchmarks/kernels.py [n_components]
+The bound is the longer of two times, for one run over the documents:
+
+* arithmetic: the multiply-adds that the equations need, at the rate of chains of multiply-adds that stay in registers;
+* memory: the bytes that must pass, each at the rate of a stream over an array of the size that they live in. A
+  document's own arrays are passed over in every iteration, the topics and the statistics of the slice's words once.
+
+Both rates are measured by turns with the kernels, and every figure is the best of all turns. All is counted by what
+the algorithm says, not by what the kernel does; see `COUNTS`.
 """
 
 from __future__ import annotations
@@ -12,82 +18,160 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from bigtopic import kernels
-from bigtopic.types import Docs, Kernel
+from bigtopic.kernels._vector import LANES, load, spread, store, total
+from bigtopic.types import Docs, Kernel, View
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from reference import case
 
-# per entry and iteration, counted in the equations; a kernel that is not listed counts one
-MULTIPLY_ADDS = {"cvb0": 4, "ope": 1, "vb": 2}
-N_DOCS, N_WORDS = 500, 8000
+
+class Counts(NamedTuple):
+    """What an algorithm must do in float32.
+
+    entry : multiply-adds per entry and iteration
+    topic : multiply-adds per topic and iteration
+    reads, writes : numbers that are only read, and that are read and written, per entry and iteration
+    """
+
+    entry: int
+    topic: int
+    reads: int
+    writes: int
 
 
-@njit(nogil=True, fastmath=True)
-def products(matrix, vector, out, repeats):
+COUNTS = {
+    # less the old share, times the word; out with c old shares, in with c new ones. The word; the share
+    "cvb0": Counts(entry=4, topic=0, reads=1, writes=1),
+    # the gradient. The word
+    "ope": Counts(entry=1, topic=0, reads=1, writes=0),
+    # the product and the sum; exp psi: 2 divisions and two polynomials. The word, once for both
+    "vb": Counts(entry=2, topic=28, reads=1, writes=0),
+}
+CHAINS = 6  # of vectors of 16, so 12 of 8
+N_WORDS, TURNS = 8000, 25
+DOCUMENTS = {20: 500, 100: 250, 1000: 40}  # distinct words of a document: documents of a slice
+
+
+@njit(nogil=True)
+def _multiply_adds(seed, factor, repeats):
+    a, b, c, d, e, f = (spread(seed), spread(seed), spread(seed), spread(seed), spread(seed), spread(seed))
+    by, more = spread(factor), spread(seed)
     for _ in range(repeats):
-        for i in range(matrix.shape[0]):
-            total = vector.dtype.type(0)
-            row = matrix[i]
-            for k in range(vector.shape[0]):
-                total += row[k] * vector[k]
-            out[i] += total
+        a, b, c = a * by + more, b * by + more, c * by + more
+        d, e, f = d * by + more, e * by + more, f * by + more
+    return total(a + b + c + d + e + f)
 
 
-def best_seconds(run: Callable[[], object], repeats: int = 15) -> float:
-    """The fastest of some runs, after one that compiles."""
+@njit(nogil=True)
+def _read(numbers, repeats):
+    a = b = c = d = spread(numbers[0])
+    for _ in range(repeats):
+        for k in range(0, numbers.shape[0], 4 * LANES):
+            a, b = a + load(numbers, k), b + load(numbers, k + LANES)
+            c, d = c + load(numbers, k + 2 * LANES), d + load(numbers, k + 3 * LANES)
+    return total(a + b + c + d)
+
+
+@njit(nogil=True)
+def _read_and_write(numbers, factor, repeats):
+    by = spread(factor)
+    for _ in range(repeats):
+        for k in range(0, numbers.shape[0], 2 * LANES):
+            store(numbers, k, by * load(numbers, k))
+            store(numbers, k + LANES, by * load(numbers, k + LANES))
+
+
+def multiply_add() -> Callable[[], float]:
+    """Measures nanoseconds per multiply-add."""
+    one, repeats = np.float32(1), 20_000
+    _multiply_adds(one, one, 1)
+    (code,) = _multiply_adds.inspect_asm().values()
+    loop = [line for line in code.splitlines() if "vfmadd" in line and "ymm" in line]
+    if len(loop) < 2 * CHAINS:
+        print("warning: the multiply-adds were not compiled to vectors of 8", file=sys.stderr)
+    return lambda: seconds(lambda: _multiply_adds(one, one, repeats)) * 1e9 / (repeats * CHAINS * LANES)
+
+
+def stream(n_bytes: int, *, write: bool) -> Callable[[], float]:
+    """Measures nanoseconds per float32 of a stream over an array of this size."""
+    n = n_bytes // 4 // (4 * LANES) * (4 * LANES)
+    numbers = np.ones(n + LANES, np.float32)
+    numbers = numbers[-numbers.ctypes.data % 64 // 4 :][:n]
+    repeats, one = max(1, 2_000_000 // n), np.float32(1)
+    run = (lambda: _read_and_write(numbers, one, repeats)) if write else (lambda: _read(numbers, repeats))
     run()
-    seconds = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        run()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
+    return lambda: seconds(run) * 1e9 / (repeats * n)
 
 
-def bound() -> float:
-    """Nanoseconds per multiply-add."""
-    matrix, vector, out = np.ones((28, 256), np.float32), np.ones(256, np.float32), np.zeros(28, np.float32)
-    return 1e9 * best_seconds(lambda: products(matrix, vector, out, 200)) / (200 * matrix.size)
+def seconds(run: Callable[[], object]) -> float:
+    """Of this thread, so that others who work on the machine do not count."""
+    start = time.thread_time()
+    run()
+    return time.thread_time() - start
 
 
-def corpus(n_components: int) -> tuple[Docs, np.ndarray]:
-    """Documents of about 70 distinct words, in falling frequency as in text."""
-    rng = np.random.default_rng(0)
+def corpus(n_distinct: int, n_components: int) -> tuple[Docs, np.ndarray]:
+    """Documents of `n_distinct` distinct words, in falling frequency as in text."""
+    rng, n_docs = np.random.default_rng(0), DOCUMENTS[n_distinct]
     frequency = 1 / np.arange(1, N_WORDS + 1) ** 0.8
-    lengths = rng.integers(35, 106, N_DOCS)
-    words = [np.sort(rng.choice(N_WORDS, n, replace=False, p=frequency / frequency.sum())) for n in lengths]
-    counts = rng.geometric(0.6, lengths.sum()).astype(np.float32)
-    indptr = np.concatenate([[0], np.cumsum(lengths)])
-    docs = Docs(indptr, np.concatenate(words).astype(np.int32), counts, np.arange(N_DOCS), N_WORDS)
-    return docs, case.topics(N_WORDS, n_components, concentration=0.1)
+    frequency /= frequency.sum()
+    words = [np.sort(rng.choice(N_WORDS, n_distinct, replace=False, p=frequency)) for _ in range(n_docs)]
+    ids, words = np.unique(np.concatenate(words), return_inverse=True)
+    counts = rng.geometric(0.6, len(words)).astype(np.float32)
+    indptr = n_distinct * np.arange(n_docs + 1)
+    docs = Docs(indptr, words.astype(np.int32), counts, np.arange(n_docs), len(ids))
+    return docs, case.topics(N_WORDS, n_components, concentration=0.1)[ids]
 
 
-def measure(kernel: Kernel, n_components: int) -> tuple[float, float]:
-    """Nanoseconds per entry and iteration, and iterations per document."""
-    docs, topic_words = corpus(n_components)
-    view = case.view(kernel, topic_words, np.float32)
-    told = case.hyper(kernel, 1 / n_components, n_components, N_WORDS)
-    iterations = kernel.run(docs, view, told, 0, None).info["iterations"] / N_DOCS
-    seconds = best_seconds(lambda: kernel.run(docs, view, told, 0, None))
-    return 1e9 * seconds / (len(docs.words) * n_components * iterations), iterations
+def measure(kernel: Kernel, n_distinct: int, n_components: int) -> str:
+    """One line of the table."""
+    counts = COUNTS[kernel.name]
+    docs, topic_words = corpus(n_distinct, n_components)
+    rows = case.padded(topic_words, np.float32)
+    told = case.hyper(kernel, 1 / n_components, n_components)
+
+    def run() -> float:
+        return kernel.run(docs, View({"topic_words": rows}, {}), told, 0, None).info["iterations"]
+
+    iterations = run()
+    n_entries = n_distinct * n_components
+    own = 4 * n_entries * (counts.reads + counts.writes)
+    measured = [
+        lambda: seconds(run),
+        multiply_add(),
+        stream(own, write=False),
+        stream(own, write=True),
+        stream(2 * rows.nbytes, write=False),
+        stream(2 * rows.nbytes, write=True),
+    ]
+    turns = [[figure() for figure in measured] for _ in range(TURNS)]
+    took, multiply, read, write, read_far, write_far = (min(column) for column in zip(*turns, strict=True))
+    arithmetic = iterations * n_components * (n_distinct * counts.entry + counts.topic) * multiply
+    memory = iterations * n_entries * (counts.reads * read + counts.writes * write)
+    memory += docs.n_docs * n_entries * (read_far + write_far)
+    bound = max(arithmetic, memory)
+    per = 1 / (iterations * n_entries)
+    return (
+        f"{kernel.name:6}{n_distinct:7}{n_components:6}{iterations / docs.n_docs:8.1f}{1e9 * took * per:9.3f}"
+        f"{arithmetic * per:12.3f}{memory * per:9.3f}  {'memory' if memory == bound else 'arithmetic':10}"
+        f"{bound / (1e9 * took):6.0%}{1e6 * took / docs.n_docs:12.1f}"
+    )
 
 
 def main() -> None:
-    n_components = int(sys.argv[1]) if len(sys.argv) > 1 else 100
-    limit = bound()
-    print(f"K = {n_components}, bound {limit:.3f} ns per multiply-add")
-    for name in kernels.names():
-        nanoseconds, iterations = measure(kernels.load(name), n_components)
-        share = MULTIPLY_ADDS.get(name, 1) * limit / nanoseconds
-        print(
-            f"{name:8} {nanoseconds:.3f} ns per entry, {iterations:.1f} iterations, {share:.0%} of the bound"
-        )
+    print("                  per           ns per entry and iteration           share of  microseconds")
+    print("kernel  words     K document    took  arithmetic  memory  bound by     bound  per document")
+    for name in sys.argv[1:] or kernels.names():
+        for n_distinct in DOCUMENTS:
+            for n_components in (100, 128):
+                print(measure(kernels.load(name), n_distinct, n_components), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
-"""Text to bags of words, a chunk at a time: split, one look-up per token, the rest in NumPy.
+"""Text to bags of words, a chunk at a time: split, one look-up per token, the rest on arrays.
 
-The default pattern on ASCII text needs no regular expression: its tokens are the runs of two or more word characters,
-so blanking everything else, lower-casing with the same table, and `str.split` find the same tokens three times as fast.
+The tokens of the default pattern are the runs of two or more word characters. Many texts at once are split by compiled
+code; a few by blanking everything else, lower-casing with the same table, and `str.split`, if they are ASCII.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,13 @@ from bigtopic.corpus.raw import RawBlock
 from bigtopic.corpus.stopwords import ENGLISH
 from bigtopic.corpus.text_settings import TextSettings
 from bigtopic.corpus.tokens import TokenArrays, count, drop_words, encode, join_pairs, map_words, ngrams
+from bigtopic.corpus.utf8 import Utf8Lines, word_runs
 
 __all__ = ["CollocationCounts", "TextSettings", "Tokenizer"]
 
 
 _WORD_RUNS = TextSettings().token_pattern
+_COMPILED = 100_000  # characters from which on compiled code is worth loading
 
 
 def _table(lowercase: bool) -> str:
@@ -31,7 +33,7 @@ def _table(lowercase: bool) -> str:
 
 
 class _WordRuns:
-    r"""Equivalent to `re.findall(r"\b\w\w+\b", text)`, but for tokens of one character, which the caller drops."""
+    r"""Equivalent to `re.findall(r"\b\w\w+\b", text)`."""
 
     def __init__(self, lowercase: bool) -> None:
         self._table, self._lowercase = _table(lowercase), lowercase
@@ -39,7 +41,7 @@ class _WordRuns:
 
     def __call__(self, text: str) -> list[str]:
         if text.isascii():
-            return text.translate(self._table).split()
+            return [run for run in text.translate(self._table).split() if len(run) > 1]
         return self._findall(text.lower() if self._lowercase else text)
 
 
@@ -65,9 +67,10 @@ class Tokenizer:
     ) -> None:
         self.settings = settings or TextSettings()
         self.collocations = frozenset(collocations)
-        self._split, self._min_length = self._splitter()
+        self._split = self._splitter()
         words = self.settings.stop_words
-        self._stop_words = ENGLISH if words == "english" else frozenset(words or ())
+        # A pattern, a function or a list may also give empty tokens.
+        self._unwanted = {"", *(ENGLISH if words == "english" else words or ())}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], **functions: Any) -> Tokenizer:
@@ -78,14 +81,13 @@ class Tokenizer:
         pairs = frozenset((first, second) for first, second in values.get("collocation_pairs") or ())
         return cls(TextSettings.from_dict(values, **functions), pairs)
 
-    def _splitter(self) -> tuple[Callable[[str], Iterable[str]], int]:
-        """The function that splits a text, and the shortest token that counts."""
+    def _splitter(self) -> Callable[[str], Iterable[str]]:
         settings = self.settings
         if settings.tokenizer is not None:
-            return settings.tokenizer, 1
+            return settings.tokenizer
         if settings.token_pattern == _WORD_RUNS:
-            return _WordRuns(settings.lowercase), 2
-        return _Pattern(settings.token_pattern, settings.lowercase), 1
+            return _WordRuns(settings.lowercase)
+        return _Pattern(settings.token_pattern, settings.lowercase)
 
     def with_collocations(self, pairs: Iterable[tuple[str, str]]) -> Tokenizer:
         """The same tokenizer, joining these pairs of adjacent words."""
@@ -93,44 +95,54 @@ class Tokenizer:
 
     def tokens(self, text: str) -> list[str]:
         """The terms of one text, in order; n-grams after the tokens they are made of."""
-        parts = self._terms([self._split(text)], self._min_length)
+        parts = self._terms(encode([self._split(text)]))
         return [part.words[i] for part in parts for i in part.ids]
 
     def counts(self, texts: Iterable[str]) -> RawBlock:
         """Bags of words of some texts."""
-        return _count(self._terms(map(self._split, texts), self._min_length))
+        return _count(self._terms(self._encoded(texts)))
 
     def token_counts(self, token_lists: Iterable[Iterable[str]]) -> RawBlock:
         """Bags of words of documents that are split already; stop words and what follows still apply."""
-        return _count(self._terms(token_lists))
+        return _count(self._terms(encode(token_lists)))
 
     def collocation_counts(self, texts: Iterable[str]) -> CollocationCounts:
         """Count tokens and adjacent pairs, for a first pass that finds collocations."""
-        return count_pairs(self._clean(map(self._split, texts), self._min_length))
+        return count_pairs(self._clean(self._encoded(texts)))
 
     def token_collocation_counts(self, token_lists: Iterable[Iterable[str]]) -> CollocationCounts:
         """The same for documents that are split already."""
-        return count_pairs(self._clean(token_lists))
+        return count_pairs(self._clean(encode(token_lists)))
 
-    def _clean(self, token_lists: Iterable[Iterable[str]], min_length: int = 1) -> TokenArrays:
-        tokens = drop_words(encode(token_lists), self._stop_words, min_length)
+    def _encoded(self, texts: Iterable[str]) -> TokenArrays:
+        texts = texts if isinstance(texts, Sequence) else list(texts)
+        if isinstance(self._split, _WordRuns) and _n_characters(texts) >= _COMPILED:
+            return word_runs(texts, self.settings.lowercase)
+        return encode(map(self._split, texts))
+
+    def _clean(self, tokens: TokenArrays) -> TokenArrays:
+        tokens = drop_words(tokens, self._unwanted)
         if self.settings.token_filter is not None:
             tokens = map_words(tokens, self.settings.token_filter)
         return tokens
 
-    def _terms(self, token_lists: Iterable[Iterable[str]], min_length: int = 1) -> list[TokenArrays]:
-        tokens = self._clean(token_lists, min_length)
+    def _terms(self, tokens: TokenArrays) -> list[TokenArrays]:
+        tokens = self._clean(tokens)
         if self.collocations:
             tokens = join_pairs(tokens, self.collocations)
         return ngrams(tokens, *self.settings.ngram_range)
+
+
+def _n_characters(texts: Sequence[str]) -> int:
+    return len(texts.data) if isinstance(texts, Utf8Lines) else sum(map(len, texts))
 
 
 def _count(parts: list[TokenArrays]) -> RawBlock:
     counted = [count(part) for part in parts]
     vocabulary = [word for part in parts for word in part.words]
     if len(counted) == 1:
-        return _without_unused(RawBlock(*counted[0], vocabulary))
-    return _without_unused(RawBlock(*_side_by_side(counted, [len(part.words) for part in parts]), vocabulary))
+        return RawBlock(*counted[0], vocabulary)
+    return RawBlock(*_side_by_side(counted, [len(part.words) for part in parts]), vocabulary)
 
 
 def _side_by_side(
@@ -143,15 +155,3 @@ def _side_by_side(
     words = np.concatenate([words + offsets[i] for i, (_, words, _) in enumerate(counted)])[order]
     counts = np.concatenate([counts for _, _, counts in counted])[order]
     return sum(indptr for indptr, _, _ in counted), words.astype(np.int32), counts  # type: ignore[return-value]
-
-
-def _without_unused(block: RawBlock) -> RawBlock:
-    """Drop words that no document has left (stop words, halves of collocations)."""
-    assert block.vocabulary is not None
-    used = np.zeros(len(block.vocabulary), bool)
-    used[block.words] = True
-    if used.all():
-        return block
-    words = (np.cumsum(used) - 1)[block.words].astype(np.int32)
-    vocabulary = [block.vocabulary[i] for i in np.flatnonzero(used)]
-    return RawBlock(block.indptr, words, block.counts, vocabulary)

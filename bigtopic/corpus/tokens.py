@@ -7,8 +7,9 @@ token only inside NumPy.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ import numpy as np
 from bigtopic.errors import SettingError
 
 __all__ = ["NotAWord", "TokenArrays", "count", "drop_words", "encode", "join_pairs", "map_words", "ngrams"]
+
+_COMPILED = 20_000  # tokens from which on compiled code is worth loading
 
 
 class NotAWord(Exception):
@@ -30,7 +33,9 @@ class NotAWord(Exception):
 class TokenArrays:
     """Tokens of some documents, in order.
 
-    words : the distinct words; ids : int64 (n_tokens,) into them; lengths : int64 (n_docs,) tokens per document
+    words : the distinct words, each of which occurs
+    ids : int64 (n_tokens,), of the words
+    lengths : int64 (n_docs,), tokens per document
     """
 
     words: list[str]
@@ -66,18 +71,25 @@ def encode(token_lists: Iterable[Iterable[str]]) -> TokenArrays:
     return TokenArrays(list(index), np.array(ids, np.int64), lengths)
 
 
-def _select(tokens: TokenArrays, kept: np.ndarray, ids: np.ndarray, words: list[str]) -> TokenArrays:
-    """The tokens where `kept`; `ids` replaces all the ids."""
-    lengths = np.bincount(tokens.documents[kept], minlength=len(tokens.lengths)).astype(np.int64)
+def _with_ids(tokens: TokenArrays, ids: np.ndarray, words: list[str]) -> TokenArrays:
+    """The tokens as `ids` of `words`; those below 0 are left out."""
+    kept = ids >= 0
+    n_kept = np.concatenate([[0], np.cumsum(kept)])
+    lengths = np.diff(n_kept[np.cumsum(tokens.lengths)], prepend=0)
     return TokenArrays(words, ids[kept], lengths)
 
 
-def drop_words(tokens: TokenArrays, unwanted: frozenset[str], min_length: int = 1) -> TokenArrays:
-    """Equivalent to `[t for t in document if t not in unwanted and len(t) >= min_length]`."""
-    wanted = np.fromiter(
-        (word not in unwanted and len(word) >= min_length for word in tokens.words), bool, len(tokens.words)
-    )
-    return tokens if wanted.all() else _select(tokens, wanted[tokens.ids], tokens.ids, tokens.words)
+def _with_words(tokens: TokenArrays, kept: np.ndarray) -> TokenArrays:
+    """The tokens whose word is `kept`, bool (n_words,)."""
+    new_ids = np.where(kept, np.cumsum(kept) - 1, -1)
+    return _with_ids(tokens, new_ids[tokens.ids], list(compress(tokens.words, kept)))
+
+
+def drop_words(tokens: TokenArrays, unwanted: Set[str]) -> TokenArrays:
+    """Equivalent to `[t for t in document if t not in unwanted]`."""
+    if unwanted.isdisjoint(tokens.words):
+        return tokens
+    return _with_words(tokens, np.array([word not in unwanted for word in tokens.words]))
 
 
 def map_words(tokens: TokenArrays, function: Callable[[str], str | None]) -> TokenArrays:
@@ -91,8 +103,7 @@ def map_words(tokens: TokenArrays, function: Callable[[str], str | None]) -> Tok
                 f"token_filter gave {new!r} for {word!r}; it must give a string, or None to drop it"
             )
         mapped[i] = index.setdefault(new, len(index)) if new else -1
-    ids = mapped[tokens.ids] if len(tokens.ids) else tokens.ids
-    return _select(tokens, ids >= 0, ids, list(index))
+    return _with_ids(tokens, mapped[tokens.ids], list(index))
 
 
 def join_pairs(tokens: TokenArrays, pairs: frozenset[tuple[str, str]]) -> TokenArrays:
@@ -121,8 +132,9 @@ def join_pairs(tokens: TokenArrays, pairs: frozenset[tuple[str, str]]) -> TokenA
             words.append(word)
     ids = tokens.ids.copy()
     ids[:-1][hit] = joined[found[hit]]
-    kept = np.concatenate([[True], ~hit])
-    return _select(tokens, kept, ids, words)
+    ids[1:][hit] = -1
+    joined_tokens = _with_ids(tokens, ids, words)
+    return _with_words(joined_tokens, np.bincount(joined_tokens.ids, minlength=len(words)) > 0)
 
 
 def _last_of_document(tokens: TokenArrays) -> np.ndarray:
@@ -153,6 +165,10 @@ def ngrams(tokens: TokenArrays, shortest: int, longest: int) -> list[TokenArrays
 
 def count(tokens: TokenArrays) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Bags of words as CSR: indptr int64, words int32 ascending per document, counts float32."""
+    return _count_sorting(tokens) if len(tokens.ids) < _COMPILED else _count_compiled(tokens)
+
+
+def _count_sorting(tokens: TokenArrays) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     n_words = max(1, len(tokens.words))
     keys = tokens.documents * n_words + tokens.ids
     keys.sort()
@@ -162,3 +178,22 @@ def count(tokens: TokenArrays) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     indptr = np.zeros(len(tokens.lengths) + 1, np.int64)
     np.cumsum(np.bincount(documents, minlength=len(tokens.lengths)), out=indptr[1:])
     return indptr, words.astype(np.int32), counts
+
+
+def _count_compiled(tokens: TokenArrays) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    from bigtopic.corpus._kernels import count_words
+
+    n_docs, n_tokens, n_words = len(tokens.lengths), len(tokens.ids), len(tokens.words)
+    indptr = np.zeros(n_docs + 1, np.int64)
+    words, counts = np.empty(n_tokens, np.int32), np.empty(n_tokens, np.float32)
+    count_words(
+        tokens.ids,
+        np.cumsum(tokens.lengths),
+        np.zeros(n_words, np.int64),
+        np.zeros(n_words // 64 + 1, np.uint64),
+        np.zeros(n_words // 4096 + 1, np.uint64),
+        indptr,
+        words,
+        counts,
+    )
+    return indptr, words[: indptr[-1]].copy(), counts[: indptr[-1]].copy()

@@ -28,6 +28,7 @@ from bigtopic.corpus.readers._assemble import (
 from bigtopic.corpus.readers.base import Chunk, Options
 from bigtopic.corpus.tokenizer import Tokenizer
 from bigtopic.corpus.tokens import NotAWord
+from bigtopic.corpus.utf8 import Utf8Lines
 from bigtopic.errors import InputError
 
 __all__ = ["DocumentReader", "Documents", "kind_of"]
@@ -44,7 +45,7 @@ _WANTED = {
 class Documents:
     """The documents of a chunk before they are counted.
 
-    bodies : texts, token lists, counters or pairs; None is an empty document
+    bodies : texts, token lists, counters or pairs; None is an empty document. Or texts still to be decoded
     place : says where document i of this chunk is, for messages
     """
 
@@ -126,7 +127,7 @@ class DocumentReader:
             return CollocationCounts()
         with _words_only(documents):
             if self.kind == "text":
-                return self._tokenizer.collocation_counts(body or "" for body in documents.bodies)
+                return self._tokenizer.collocation_counts(_texts(documents.bodies))
             return self._tokenizer.token_collocation_counts(body or () for body in documents.bodies)
 
     def parse(self, chunk: Chunk) -> RawBlock:
@@ -147,6 +148,10 @@ class DocumentReader:
         )
 
     def _check_kind(self, documents: Documents) -> None:
+        if isinstance(documents.bodies, Utf8Lines):
+            return
+        if self.kind == "text" and set(map(type, documents.bodies)) == {str}:
+            return
         for i, body in enumerate(documents.bodies):
             found = kind_of(body)
             if found is not None and found != self.kind:
@@ -159,9 +164,13 @@ class DocumentReader:
         if self.kind in ("text", "tokens"):
             with _words_only(documents):
                 if self.kind == "text":
-                    return self._tokenizer.counts(body or "" for body in documents.bodies)
+                    return self._tokenizer.counts(_texts(documents.bodies))
                 return self._tokenizer.token_counts(() if body is None else body for body in documents.bodies)
         return _count_pairs(documents, self.kind == "pairs", self.n_words, self.options.weights)
+
+
+def _texts(bodies: Sequence[str | None]) -> Sequence[str]:
+    return bodies if isinstance(bodies, Utf8Lines) else [body or "" for body in bodies]
 
 
 @contextmanager

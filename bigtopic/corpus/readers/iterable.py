@@ -66,9 +66,13 @@ def _take(items: Iterator[Any]) -> list[Any]:
     """The next documents: at most `CHUNK_DOCS`, and no more once they hold about `CHUNK_BYTES`."""
     documents: list[Any] = []
     weight = 0
-    for item in map(_listed, islice(items, CHUNK_DOCS)):
-        documents.append(item)
-        weight += _weight(item)
+    for item in islice(items, CHUNK_DOCS):
+        if type(item) is str:  # no more than need be for each of many texts
+            documents.append(item)
+            weight += len(item)
+        else:
+            documents.append(listed := _listed(item))
+            weight += _weight(listed)
         if weight >= CHUNK_BYTES:
             break
     return documents

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from codecs import lookup
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from bigtopic.corpus.readers._documents import DocumentReader, Documents
 from bigtopic.corpus.readers._files import File
 from bigtopic.corpus.readers._lines import LineStream, lines_of
-from bigtopic.corpus.readers._pieces import first_line
+from bigtopic.corpus.readers._pieces import chunk_bytes, first_line
 from bigtopic.corpus.readers.base import Chunk, Options
+from bigtopic.corpus.text_settings import TextSettings
+from bigtopic.corpus.utf8 import Utf8Lines
 
 __all__ = ["match", "open_reader"]
 
@@ -36,4 +40,10 @@ class TextReader(DocumentReader):
         def place(i: int) -> str:
             return f"{chunk.name}, line {first_line(chunk, file) + i}"
 
-        return Documents(lines_of(chunk, file, self.options.text), place)
+        data = chunk_bytes(chunk, file)
+        lines = partial(lines_of, replace(chunk, data=data), file, self.options.text)
+        return Documents(Utf8Lines(data, lines) if _is_utf8(self.options.text) else lines(), place)
+
+
+def _is_utf8(settings: TextSettings) -> bool:
+    return lookup(settings.encoding).name == "utf-8" and settings.encoding_errors == "strict"

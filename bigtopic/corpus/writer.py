@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic import buffers
 from bigtopic.corpus.blocks import document_tokens
 from bigtopic.corpus.chunks import chunk_codecs, write_chunk
 from bigtopic.corpus.manifest import NameList, PartRecord
@@ -56,7 +57,7 @@ class ArrayWriter:
         )
         self._place = root / self._array.path
         self._size = size
-        self._waiting = np.empty(chunk, object if self._text else dtype)
+        self._waiting = np.empty(chunk, object) if self._text else buffers.empty(chunk, dtype)
         self._n_waiting = self._n_written = 0
         self._crc = 0
 

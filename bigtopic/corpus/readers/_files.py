@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
+
+import numpy as np
 
 from bigtopic.corpus.storage import file_system
 from bigtopic.errors import InputError, require
@@ -107,6 +109,15 @@ class File:
             stream.seek(start)
             return stream.read(stop - start)
 
+    def fill(self, start: int, out: np.ndarray) -> int:
+        """Bytes from `start` on of a plain file, into uint8; returns how many there were."""
+        done = 0
+        with Path(self.path).open("rb", buffering=0) as stream:
+            stream.seek(start)
+            while n_read := stream.readinto(out.data[done:]):
+                done += n_read
+        return done
+
     def line_at(self, position: int) -> int:
         """Number of the line, from 1, that holds a byte of a plain file."""
         line, left = 1, position
@@ -119,9 +130,9 @@ class File:
 
 def _decompressed(raw: IO[bytes], compression: str | None) -> Any:
     if compression == "gzip":
-        import gzip
+        import zlib
 
-        return gzip.GzipFile(fileobj=raw)
+        return _Frames(raw, lambda: zlib.decompressobj(31), padding=b"\0").buffered()
     if compression == "bz2":
         import bz2
 
@@ -131,29 +142,36 @@ def _decompressed(raw: IO[bytes], compression: str | None) -> Any:
 
         return lzma.LZMAFile(raw)
     if compression == "zstd":
-        return io.BufferedReader(_Zstd(raw), 1 << 20)
+        zstandard = require("zstandard", "zstd")
+        return _Frames(raw, lambda: zstandard.ZstdDecompressor().decompressobj()).buffered()
     return contextlib.nullcontext(raw)
 
 
-class _Zstd(io.RawIOBase):
-    """Decompressed frames one after the other. zstandard's own stream ends silently where a file is cut short."""
+class _Frames(io.RawIOBase):
+    """Frames (of gzip: members) decompressed one after the other; raises EOFError where one is cut short.
 
-    def __init__(self, raw: IO[bytes]) -> None:
-        self._raw, self._decompressor = raw, require("zstandard", "zstd").ZstdDecompressor()
+    Python's gzip reads eight times smaller pieces, zstandard's own stream ends silently where a file is cut short.
+    """
+
+    def __init__(self, raw: IO[bytes], begin: Callable[[], Any], padding: bytes = b"") -> None:
+        self._raw, self._begin, self._padding = raw, begin, padding
         self._frame: Any = None
-        self._left = b""
+        self._left = memoryview(b"")
+
+    def buffered(self) -> io.BufferedReader:
+        return io.BufferedReader(self, 1 << 20)
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, target: Any) -> int:
         while not self._left:
-            part = self._raw.read(1 << 17)
+            part = self._raw.read(1 << 16)
             if not part:
                 if self._frame is not None:
                     raise EOFError
                 return 0
-            self._left = self._feed(part)
+            self._left = memoryview(self._feed(part))
         n = min(len(target), len(self._left))
         target[:n], self._left = self._left[:n], self._left[n:]
         return n
@@ -161,12 +179,14 @@ class _Zstd(io.RawIOBase):
     def _feed(self, part: bytes) -> bytes:
         out = []
         while part:
-            self._frame = self._frame or self._decompressor.decompressobj()
+            if self._frame is None and not (part := part.lstrip(self._padding)):
+                break
+            self._frame = self._frame or self._begin()
             out.append(self._frame.decompress(part))
             part = b""
             if self._frame.eof:
                 part, self._frame = self._frame.unused_data, None
-        return b"".join(out)
+        return out[0] if len(out) == 1 else b"".join(out)
 
 
 @contextlib.contextmanager

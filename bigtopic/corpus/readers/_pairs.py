@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic import buffers
 from bigtopic.corpus.raw import RawBlock
 from bigtopic.corpus.readers._assemble import canonical, count_remedy
 from bigtopic.corpus.readers._files import File
 from bigtopic.corpus.readers._lines import LineStream
-from bigtopic.corpus.readers._pieces import chunk_bytes, first_line, pieces
+from bigtopic.corpus.readers._pieces import chunk_array, count_byte, first_line, pieces
 from bigtopic.corpus.readers.base import Chunk
 from bigtopic.errors import InputError
 
@@ -79,26 +80,25 @@ class PairsReader:
         from bigtopic.corpus.readers import _kernels as kernels
 
         file = next(file for file in self.files if file.path == chunk.name)
-        raw = chunk_bytes(chunk, file)
-        data = np.frombuffer(raw, np.uint8)
-        n_lines, n_pairs = raw.count(b"\n") + 1, raw.count(b":")
+        data = chunk_array(chunk, file)
+        n_lines, n_pairs = count_byte(data, b"\n") + 1, count_byte(data, b":")
         indptr, heads = np.zeros(n_lines + 1, np.int64), np.empty(n_lines, np.float64)
-        words, counts = np.empty(n_pairs, np.int32), np.empty(n_pairs, np.float32)
+        words, counts = buffers.empty(n_pairs, np.int32), buffers.empty(n_pairs, np.float32)
         code, position, n_docs, nnz, zeros, order = kernels.parse_pairs(
             data, self.base, self.n_words, self.check_head, self.weights, indptr, words, counts, heads
         )
         if code != kernels.OK:
-            raise self._error(code, raw, position, chunk, file)
+            raise self._error(code, data, position, chunk, file)
         indptr, words, counts = indptr[: n_docs + 1], words[:nnz], counts[:nnz]
         if order:
             indptr, words, counts = canonical(indptr, words, counts)
         columns = {} if self.head is None else {self.head: heads[:n_docs].copy()}
         return RawBlock(indptr, words, counts, columns=columns, n_zeros=zeros)
 
-    def _error(self, code: int, raw: bytes, position: int, chunk: Chunk, file: File) -> InputError:
+    def _error(self, code: int, data: np.ndarray, position: int, chunk: Chunk, file: File) -> InputError:
         from bigtopic.corpus.readers import _kernels as kernels
 
-        line = first_line(chunk, file) + raw.count(b"\n", 0, position)
+        line = first_line(chunk, file) + count_byte(data[:position], b"\n")
         place = f"{chunk.name}, line {line}"
         if code == kernels.BAD_ID:
             low, high = self.base, self.base + self.n_words - 1

@@ -6,16 +6,22 @@ file, a compressed one and a remote one are cut at the same places.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import IO
 
 import numpy as np
 
+from bigtopic import buffers
 from bigtopic.corpus.readers._files import File
 from bigtopic.corpus.readers.base import CHUNK_BYTES, Chunk
 
-__all__ = ["chunk_bytes", "first_line", "line_start", "pieces"]
+__all__ = ["chunk_array", "chunk_bytes", "count_byte", "first_line", "line_start", "pieces"]
 
 _STEP = 1 << 16
+_BLOCK = 1 << 20  # bytes read at a time, ahead
 
 Find = Callable[[bytes, int], int]
 
@@ -68,28 +74,43 @@ def _boundary(file: File, find: Find, position: int) -> int:
 
 def _read(file: File, find: Find, begin: int, target: int) -> Iterator[Chunk]:
     start, line, done = begin, 1, 0
-    with file.open_with_raw() as (stream, raw):
+    with file.open_with_raw() as (stream, raw), closing(_ahead(stream)) as blocks:
         line += _skip(stream, begin).count(b"\n")
         buffer, ended = b"", False
         while not ended or buffer:
             # Read until there is a boundary after the target, or no more to read.
             cut = -1
             while not ended and (cut := find(buffer, target) if len(buffer) > target else -1) < 0:
-                part = stream.read(max(_STEP, target + _STEP - len(buffer)) + len(buffer) // 4)
-                buffer, ended = buffer + part, not part
+                parts, missing = [buffer], max(_STEP, target + 1 - len(buffer)) + len(buffer) // 4
+                while missing > 0 and (part := next(blocks, b"")):
+                    parts.append(part)
+                    missing -= len(part)
+                buffer, ended = b"".join(parts), len(parts) == 1
             data, buffer = (buffer, b"") if cut < 0 else (buffer[:cut], buffer[cut:])
             if data:
                 stop = start + len(data)
                 now = raw.tell()  # progress counts bytes as stored
                 yield Chunk(file.path, now - done, start, stop, data, line, begins=start == begin)
-                line += _newlines(data)
+                line += count_byte(np.frombuffer(data, np.uint8), b"\n")
                 start, done = stop, now
 
 
-def _newlines(data: bytes) -> int:
-    """Equivalent to `data.count(b"\\n")`, which stops at each of them."""
-    values = np.frombuffer(data, np.uint8)
-    return sum(int(np.count_nonzero(values[at : at + _STEP] == 10)) for at in range(0, len(values), _STEP))
+def _ahead(stream: IO[bytes]) -> Generator[bytes, None, None]:
+    """The bytes of a stream, read (and decompressed) in a thread of their own, a few blocks ahead."""
+    with ThreadPoolExecutor(1, thread_name_prefix="bigtopic-read") as pool:
+        waiting = deque(pool.submit(stream.read, _BLOCK) for _ in range(4))
+        try:
+            while part := waiting.popleft().result():
+                waiting.append(pool.submit(stream.read, _BLOCK))
+                yield part
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def count_byte(data: np.ndarray, byte: bytes) -> int:
+    """How often a byte occurs in uint8 data. Equivalent to `bytes.count`, which stops at each of them."""
+    value = byte[0]
+    return sum(int(np.count_nonzero(data[at : at + _STEP] == value)) for at in range(0, len(data), _STEP))
 
 
 def _skip(stream, n_bytes: int) -> bytes:
@@ -103,6 +124,16 @@ def _skip(stream, n_bytes: int) -> bytes:
 def chunk_bytes(chunk: Chunk, file: File) -> bytes:
     """The bytes of a chunk, wherever they are."""
     return chunk.data if chunk.data is not None else file.read(chunk.start, chunk.stop)
+
+
+def chunk_array(chunk: Chunk, file: File) -> np.ndarray:
+    """The same as read-only uint8, for parsers."""
+    if chunk.data is not None:
+        return np.frombuffer(chunk.data, np.uint8)
+    out = buffers.empty(chunk.stop - chunk.start, np.uint8)
+    out = out[: file.fill(chunk.start, out)]
+    out.flags.writeable = False
+    return out
 
 
 def first_line(chunk: Chunk, file: File) -> int:

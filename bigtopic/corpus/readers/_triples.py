@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from bigtopic import buffers
 from bigtopic.corpus.raw import RawBlock
 from bigtopic.corpus.readers._assemble import canonical, count_remedy
 from bigtopic.corpus.readers._files import File
 from bigtopic.corpus.readers._matrix import check_width
-from bigtopic.corpus.readers._pieces import chunk_bytes, first_line, pieces
+from bigtopic.corpus.readers._pieces import chunk_array, count_byte, first_line, pieces
 from bigtopic.corpus.readers.base import Chunk
 from bigtopic.errors import InputError
 
@@ -43,8 +45,8 @@ class TripleFile:
 
         entries, row, waiting, last = 0, 0, None, 0
         for piece in pieces(self.file, find, begin=self.begin):
-            data = chunk_bytes(piece, self.file)
-            entries += int(count_lines(np.frombuffer(data, np.uint8)))
+            data = chunk_array(piece, self.file)
+            entries += int(count_lines(data))
             if waiting is not None:
                 document = _document(data)
                 if document < last:
@@ -97,10 +99,10 @@ class TriplesReader:
 
         source = next(f for f in self.files if f.file.path == chunk.name)
         assert chunk.first_row is not None and chunk.n_docs is not None
-        data = np.frombuffer(chunk_bytes(chunk, source.file), np.uint8)
+        data = chunk_array(chunk, source.file)
         most = len(data) // 4 + 1  # entries: a line has two digits, a blank and its end at least
         indptr = np.empty(chunk.n_docs + 1, np.int64)
-        words, counts = np.empty(most, np.int32), np.empty(most, np.float32)
+        words, counts = buffers.empty(most, np.int32), buffers.empty(most, np.float32)
         first_row = chunk.first_row - source.offset
         code, position, nnz, zeros, order = kernels.parse_triples(
             data,
@@ -114,16 +116,19 @@ class TriplesReader:
             counts,
         )
         if code != kernels.OK:
-            raise self._error(code, bytes(data[position : position + 200]), position, chunk, source)
+            raise self._error(code, data, position, chunk, source)
         words, counts = words[:nnz], counts[:nnz]
         if order:
             indptr, words, counts = canonical(indptr, words, counts)
         return RawBlock(indptr, words, counts, first_row=chunk.first_row, n_zeros=zeros)
 
-    def _error(self, code: int, text: bytes, position: int, chunk: Chunk, source: TripleFile) -> InputError:
+    def _error(
+        self, code: int, data: np.ndarray, position: int, chunk: Chunk, source: TripleFile
+    ) -> InputError:
         from bigtopic.corpus.readers import _kernels as kernels
 
-        line = first_line(chunk, source.file) + chunk_bytes(chunk, source.file).count(b"\n", 0, position)
+        line = first_line(chunk, source.file) + count_byte(data[:position], b"\n")
+        text = data[position : position + 200].tobytes()
         shown = text.split(b"\n")[0].decode("utf-8", "replace").strip()
         place = f"{chunk.name}, line {line}: {shown!r}"
         if code == kernels.BAD_ID:
@@ -153,15 +158,15 @@ class TriplesReader:
 _DOCUMENT = re.compile(rb"[\s,]*(\d+)")
 
 
-def _document(lines: bytes, none: int = -1) -> int:
+def _document(lines: Any, none: int = -1) -> int:
     """The number that begins the first line with anything on it."""
     match = _DOCUMENT.match(lines)
     return int(match[1]) if match else none
 
 
-def _last_document(data: bytes) -> int:
+def _last_document(data: np.ndarray) -> int:
     """The number that begins the last line, 0 where there is none."""
-    return _document(data[-4096:].rstrip().rpartition(b"\n")[2], 0)
+    return _document(data[-4096:].tobytes().rstrip().rpartition(b"\n")[2], 0)
 
 
 def _out_of_order(place: str, document: int) -> InputError:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bigtopic import buffers
 from bigtopic.corpus.readers.base import RawBlock
 from bigtopic.corpus.storage import Place
 from bigtopic.corpus.vocabulary import word_array
@@ -144,9 +145,9 @@ def _count(words: np.ndarray, counts: np.ndarray | None, names: list[str] | None
     """Every entry counts one document: words are unique within a document."""
     from bigtopic.runtime.ingestion._kernels import count_entries
 
-    totals = np.zeros((int(words.max(initial=-1)) + 1 if names is None else len(names), 2))
+    totals = buffers.zeros((int(words.max(initial=-1)) + 1 if names is None else len(names), 2), np.float64)
     count_entries(words, np.ones(len(words), np.float32) if counts is None else counts, totals)
-    documents, tokens = totals[:, 0].astype(np.int64), totals[:, 1]
+    documents, tokens = totals[:, 0].astype(np.int64), totals[:, 1].copy()
     if names is not None:
         return WordCounts(word_array(names), tokens, documents)
     present = np.flatnonzero(documents)

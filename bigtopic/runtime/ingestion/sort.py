@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from bigtopic import buffers
 from bigtopic.corpus.blocks import document_tokens, take_segments
 from bigtopic.corpus.order import document_keys
 from bigtopic.corpus.storage import Place
@@ -97,7 +98,7 @@ def rearranged(block: Block, positions: np.ndarray, new_ids: np.ndarray | None =
 
     size = int((block.indptr[positions + 1] - block.indptr[positions]).sum())
     indptr = np.empty(len(positions) + 1, np.int64)
-    words, counts = np.empty(size, np.int32), np.empty(size, np.float32)
+    words, counts = buffers.empty(size, np.int32), buffers.empty(size, np.float32)
     ids = np.zeros(0, np.int32) if new_ids is None else new_ids
     size = rearrange(
         block.indptr,

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bigtopic import buffers
 from bigtopic.corpus.storage import Place
 from bigtopic.corpus.vocabulary import word_array
 
@@ -78,7 +79,7 @@ class Spilled:
         stop = span.size if stop is None else stop
         if span.dtype == "string":
             return self._texts(span, start, stop) if stop > start else np.zeros(0, object)
-        values = np.empty(max(0, stop - start), span.dtype)
+        values = buffers.empty(max(0, stop - start), span.dtype)
         self.fill(name, start, values)
         return values
 
@@ -98,7 +99,7 @@ class Spilled:
         self._file.seek(offset)
         done = 0
         while done < len(out):
-            n_read = self._file.readinto(out[done:])
+            n_read = self._file.readinto(out.data[done:])
             if not n_read:
                 raise OSError(f"{self._place.url} was cut short; scratch files must not be touched")
             done += n_read

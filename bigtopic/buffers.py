@@ -3,7 +3,8 @@
 A minibatch needs a few arrays of some megabytes for some milliseconds. Memory fresh from the system costs a page
 fault for each four kilobytes, as much as the work done on it; memory just used is there and in the cache. Each thread
 keeps what it handed out, and hands out again what nobody refers to any more: an array keeps its memory alive as any
-NumPy view does, so nothing has to be given back. Rows begin at cache lines.
+NumPy view does, so nothing has to be given back. Every array begins at a cache line: vectors that lie across two lines
+cost twice.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ def empty(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
     size = dtype.itemsize
     for n in (shape,) if isinstance(shape, int) else shape:
         size *= int(n)
-    if size < SMALL:
-        return np.empty(shape, dtype)
-    return _memory(size)[:size].view(dtype).reshape(shape)
+    memory = np.empty(size + LINE, np.uint8) if size < SMALL else _memory(size + LINE)
+    start = -memory.__array_interface__["data"][0] % LINE
+    return memory[start : start + size].view(dtype).reshape(shape)
 
 
 def zeros(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
@@ -48,14 +49,14 @@ def clear() -> None:
 
 
 def _memory(size: int) -> np.ndarray:
-    """At least `size` bytes that begin at a cache line. Views of it refer to `memory`, NumPy sees to that."""
+    """At least `size` bytes that nobody uses. Every view of an array refers to it, NumPy sees to that."""
     kept: list[np.ndarray] = getattr(_own, "kept", [])
     best = None
     for memory in kept:
-        fits = size + LINE <= memory.nbytes <= 4 * (size + LINE)
+        fits = size <= memory.nbytes <= 4 * size
         if fits and sys.getrefcount(memory) == UNUSED and (best is None or memory.nbytes < best.nbytes):
             best = memory
     if best is None:
-        best = np.empty(size + size // 4 + LINE, np.uint8)  # the next minibatch may be a little larger
+        best = np.empty(size + size // 4, np.uint8)  # the next minibatch may be a little larger
         _own.kept = [best, *kept[: KEPT - 1]]
-    return best[-best.__array_interface__["data"][0] % LINE :]
+    return best

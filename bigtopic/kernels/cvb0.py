@@ -27,8 +27,9 @@ from collections.abc import Mapping
 import numpy as np
 from numba import njit
 
+from bigtopic import buffers
 from bigtopic.kernels._memory import prefetch
-from bigtopic.kernels._shell import INNER, aligned, csr, frozen, padded_prior, positive
+from bigtopic.kernels._shell import INNER, csr, frozen, padded_prior, positive
 from bigtopic.kernels._vector import LANES, larger, load, spread, store, total
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
@@ -195,8 +196,8 @@ def run(
     dtype, (n_words, n_columns) = topic_words.dtype, topic_words.shape
     lengths = np.diff(docs.indptr)
     room = int(lengths.max(initial=1))
-    stats = np.zeros((n_words, n_columns), dtype)
-    doc_topics = np.empty((docs.n_docs, hyper.n_components), dtype)
+    stats = buffers.zeros((n_words, n_columns), dtype)
+    doc_topics = buffers.empty((docs.n_docs, hyper.n_components), dtype)
     sweeps, dropped = _infer(
         np.argsort(lengths, kind="stable"),  # a pair ends together
         *csr(docs, dtype),
@@ -204,9 +205,9 @@ def run(
         padded_prior(hyper.doc_topic_prior, n_columns, dtype),
         positive(hyper.options, "max_doc_update_iter"),
         float(hyper.options["mean_change_tol"]),
-        aligned((_PAIR * room, n_columns), dtype),
+        buffers.empty((_PAIR * room, n_columns), dtype),
         np.empty(_PAIR * room, dtype),
-        aligned((_PAIR, n_columns), dtype),
+        buffers.empty((_PAIR, n_columns), dtype),
         np.empty((_PAIR, n_columns), dtype),
         *(np.zeros(_PAIR, np.int64) for _ in range(3)),
         np.empty(_PAIR, dtype),

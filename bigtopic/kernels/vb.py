@@ -23,9 +23,10 @@ from collections.abc import Mapping
 import numpy as np
 from numba import njit
 
+from bigtopic import buffers
 from bigtopic.kernels._math import digamma, exp_digamma, lgamma
 from bigtopic.kernels._memory import prefetch
-from bigtopic.kernels._shell import INNER, aligned, csr, frozen, padded_prior, positive
+from bigtopic.kernels._shell import INNER, csr, frozen, padded_prior, positive
 from bigtopic.kernels._vector import LANES, larger, largest, load, spread, store, total
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
@@ -201,17 +202,17 @@ def run(
     n_columns = topic_words.shape[1]
     n_rows = int(np.diff(docs.indptr).max(initial=0)) + _GROUP
     inputs = (*csr(docs, dtype), frozen(topic_words, dtype))
-    stats = np.zeros(topic_words.shape, dtype)
-    gammas = np.empty((docs.n_docs, hyper.n_components), dtype)
+    stats = buffers.zeros(topic_words.shape, dtype)
+    gammas = buffers.empty((docs.n_docs, hyper.n_components), dtype)
     iterations, dropped = _infer(
         *inputs,
         # 1 in the padding: its gamma must be positive; its words are zero, so that nothing comes of it
         padded_prior(hyper.doc_topic_prior, n_columns, dtype, fill=1.0),
         positive(hyper.options, "max_doc_update_iter"),
         float(hyper.options["mean_change_tol"]),
-        aligned((n_rows, n_columns), dtype),
+        buffers.empty((n_rows, n_columns), dtype),
         np.empty(n_rows, dtype),
-        *(aligned((n_columns,), dtype) for _ in range(3)),
+        *(buffers.empty((n_columns,), dtype) for _ in range(3)),
         stats,
         gammas,
     )

@@ -139,9 +139,9 @@ def _n_characters(texts: Sequence[str]) -> int:
 
 def _count(parts: list[TokenArrays]) -> RawBlock:
     counted = [count(part) for part in parts]
-    vocabulary = [word for part in parts for word in part.words]
     if len(counted) == 1:
-        return RawBlock(*counted[0], vocabulary)
+        return RawBlock(*counted[0], parts[0].words)
+    vocabulary = [word for part in parts for word in part.words]
     return RawBlock(*_side_by_side(counted, [len(part.words) for part in parts]), vocabulary)
 
 

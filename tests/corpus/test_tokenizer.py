@@ -101,6 +101,11 @@ def test_token_lists_pass_through_the_later_stages():
     assert counters(tokenizer.token_counts([["a", "x", "B"], []])) == [{"a": 1, "B": 1, "a B": 1}, {}]
 
 
+def test_empty_tokens_are_none():
+    assert counters(Tokenizer().token_counts([["", "a", ""], [""]])) == [{"a": 1}, {}]
+    assert Tokenizer(TextSettings(token_pattern=r"\w*")).tokens("a, b") == ["a", "b"]
+
+
 def test_no_documents_and_only_empty_ones():
     for texts in ([], [""], ["", ""]):
         block = Tokenizer(TextSettings(ngram_range=(1, 2))).counts(texts)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 import re
+import subprocess
 import sys
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -164,6 +166,16 @@ def test_few_texts_and_many_are_treated_alike(settings, compiled, monkeypatch):
         assert one.dtype == other.dtype and one.tolist() == other.tolist()
     assert pairs == tokenizer.collocation_counts(texts)
     assert list(pairs.pairs.items()) == list(tokenizer.collocation_counts(texts).pairs.items())
+
+
+def test_few_texts_need_no_compiler():
+    script = (
+        "import sys; from bigtopic.corpus.tokenizer import Tokenizer; "
+        "assert Tokenizer().counts(['a text', 'a word']).vocabulary == ['text', 'word']; "
+        "assert 'numba' not in sys.modules"
+    )
+    root = Path(__file__).parents[2]
+    subprocess.run([sys.executable, "-c", script], check=True, cwd=root)
 
 
 @pytest.mark.parametrize(("n_words", "longest"), [(1, 5), (64, 40), (65, 40), (5000, 300), (100_000, 50)])

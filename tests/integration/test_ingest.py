@@ -1,5 +1,7 @@
 """Ingest from end to end: words, rows, order and parts are those of the source, whoever does the work."""
 
+import gzip
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,7 @@ from bigtopic.corpus.storage import Place
 from bigtopic.corpus.store import open_corpus
 from bigtopic.errors import CorpusDamaged, CorpusLocked, InputError, SettingError, VocabularyMismatch
 from bigtopic.runtime.ingest import append, compact, ingest
-from bigtopic.runtime.ingestion import job, names, tally
+from bigtopic.runtime.ingestion import job, names, parse, tally
 
 TEXTS = [
     "the cat sat on the mat",
@@ -214,6 +216,47 @@ def test_rows_run_on_over_files(tmp_path):
         (tmp_path / f"docword.{i}.txt").write_text(f"3\n2\n2\n1 1 {i}\n3 2 {i}\n")
     both = ingest([tmp_path / "docword.1.txt", tmp_path / "docword.2.txt"], tmp_path / "d.zarr", n_threads=2)
     assert both.to_scipy().toarray().tolist() == [[1, 0], [0, 0], [0, 1], [2, 0], [0, 0], [0, 2]]
+
+
+@pytest.mark.parametrize("form", ["bag_of_words", "lda_c"])
+def test_many_files_are_read_at_a_time(form, tmp_path, monkeypatch, small_parts):
+    """Rows are those of the files one after the other; the store is the same, to the bit, for any number of threads."""
+    monkeypatch.setattr("bigtopic.corpus.readers._pieces.CHUNK_BYTES", 300)
+    rng = np.random.default_rng(0)
+    files = []
+    for i, n_docs in enumerate([40, 3, 0, 90, 25, 1, 60]):
+        counts = rng.poisson(0.4, (n_docs, 12)) * 0.3  # sums of weights depend on their order
+        if form == "bag_of_words":
+            entries = [f"{d + 1} {w + 1} {counts[d, w]:.1f}\n" for d, w in np.argwhere(counts)]
+            text = f"{n_docs}\n12\n{len(entries)}\n{''.join(entries)}"
+        else:
+            rows = [[f"{w}:{row[w]:.1f}" for w in np.flatnonzero(row)] for row in counts] or [["11:0"]]
+            text = "".join(f"{len(row)} {' '.join(row)}\n" for row in rows)
+        files.append(tmp_path / f"docword.{i}.txt.gz")
+        files[-1].write_bytes(gzip.compress(text.encode()))
+    settings = {"weights": True, "format": form, "vocabulary": [f"w{i:02d}" for i in range(12)]}
+
+    def stored(name, **more):
+        corpus = ingest(files, tmp_path / name, **settings, **more)
+        paths = sorted(path for path in (tmp_path / name).rglob("*") if path.is_file())
+        return corpus, {str(path.relative_to(tmp_path / name)): path.read_bytes() for path in paths}
+
+    corpus, files_of_one = stored("1.zarr", n_threads=1)
+    assert stored("2.zarr", n_threads=2)[1] == stored("5.zarr", n_threads=5)[1] == files_of_one
+    monkeypatch.setattr(parse, "_OPEN", 1)
+    in_order, _ = stored("one.zarr", n_threads=2)
+    assert in_order.fingerprint == corpus.fingerprint and len(corpus.parts) == 1
+    assert in_order.vocabulary.frequency == pytest.approx(corpus.vocabulary.frequency)
+
+
+def test_a_wrong_file_among_many(tmp_path):
+    for i in range(9):
+        entries = "1 1 1\n2 2 1\n" if i != 6 else "1 1 1\n2 9 1\n"
+        (tmp_path / f"docword.{i}.txt.gz").write_bytes(gzip.compress(f"2\n2\n2\n{entries}".encode()))
+    with pytest.raises(InputError, match=r"docword\.6\.txt\.gz, line 5.*word id outside"):
+        ingest(str(tmp_path / "docword.*.txt.gz"), tmp_path / "c.zarr", n_threads=2)
+    assert not (tmp_path / "c.zarr").exists()
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("bigtopic")]
 
 
 def test_columns_and_authors(tmp_path, small_parts, small_chunks):

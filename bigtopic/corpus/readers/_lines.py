@@ -17,11 +17,12 @@ __all__ = ["LineStream", "decode", "lines_of"]
 @dataclass(frozen=True)
 class LineStream:
     """Chunks of whole lines; `whole` counts the documents; where `skip` is given, blank lines
-    and those that begin with one of it are none."""
+    and those that begin with one of it are none. `independent`: other streams may be read meanwhile."""
 
     file: File
     whole: bool = False
     skip: tuple[bytes, ...] | None = None
+    independent: bool = False
 
     def chunks(self) -> Iterator[Chunk]:
         for chunk in pieces(self.file, whole=self.whole):

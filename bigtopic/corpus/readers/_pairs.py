@@ -74,7 +74,7 @@ class PairsReader:
         return sum(file.size for file in self.files)
 
     def streams(self) -> list[Any]:
-        return [LineStream(file, self.whole, skip=(b"#",)) for file in self.files]
+        return [LineStream(file, self.whole, skip=(b"#",), independent=True) for file in self.files]
 
     def parse(self, chunk: Chunk) -> RawBlock:
         from bigtopic.corpus.readers import _kernels as kernels

@@ -25,7 +25,8 @@ __all__ = ["TripleFile", "TriplesReader", "check_header"]
 class TripleFile:
     """One file and what its header says.
 
-    begin : bytes of the header; offset : row of its first document in the whole source; has_count : a third number
+    begin : bytes of the header; offset : row of its first document in the whole source; has_count : a third number;
+    independent : other files may be read meanwhile
     """
 
     file: File
@@ -35,6 +36,7 @@ class TripleFile:
     n_entries: int
     has_count: bool = True
     offset: int = 0
+    independent: bool = True
 
     def chunks(self) -> Iterator[Chunk]:
         """Chunks that end where a document ends, each knowing its rows: documents without entries are kept."""

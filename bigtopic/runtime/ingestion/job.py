@@ -43,7 +43,7 @@ def build(
         When the source has no documents, or no word is left.
     """
     names = Names(reader, transaction, known, settings)
-    runs = list(_parsed(reader, transaction, names, workers))
+    runs = sorted(_parsed(reader, transaction, names, workers), key=lambda run: run.stream)
     n_rows = _place_runs(runs, 0 if known is None else known.n_rows)
     if not runs or not sum(run.n_docs for run in runs):
         raise InputError(
@@ -81,11 +81,11 @@ def build(
 
 
 def _parsed(reader: Any, transaction: Transaction, names: Names, workers: Workers) -> Iterator[Run]:
-    """First stage; counts are added up, in the order of the source, while other chunks are parsed."""
+    """First stage; counts are added up, in the order chunks were read, while other chunks are parsed."""
     function = partial(parse_run, reader=reader, scratch=transaction.scratch)
     with (
         Progress("reading", reader.size, reader.unit, workers.progress) as bar,
-        closing(workers.map(function, parse_tasks(reader))) as runs,
+        closing(workers.map(function, parse_tasks(reader, workers.n_threads))) as runs,
     ):
         for run in runs:
             names.add(run)

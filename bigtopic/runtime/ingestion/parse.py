@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +21,7 @@ from bigtopic.runtime.ingestion.spill import Header, spill
 
 __all__ = ["ParseTask", "PlacedBlock", "Run", "WordCounts", "parse_run", "parse_tasks"]
 
+_OPEN = 4  # streams read at a time, however many threads: sums of weights depend on the order of chunks
 _RESERVED = ("source_row", "n_tokens", "document_id")  # written by the store itself
 
 
@@ -41,7 +45,7 @@ class WordCounts(NamedTuple):
 
 
 class ParseTask(NamedTuple):
-    """A chunk, its number in the order of the source, and the stream it comes from."""
+    """A chunk, its number, and the number of the stream it comes from."""
 
     number: int
     stream: int
@@ -78,13 +82,37 @@ class Run:
     first: int = 0
 
 
-def parse_tasks(reader: Any) -> Iterator[ParseTask]:
-    """All chunks in the order of the source."""
-    number = 0
-    for stream_number, stream in enumerate(reader.streams()):
+def parse_tasks(reader: Any, n_threads: int = 1) -> Iterator[ParseTask]:
+    """All chunks, stream by stream; those of independent streams by turns, read in at most `n_threads` threads."""
+    streams = reader.streams()
+    independent = all(getattr(stream, "independent", False) for stream in streams)
+    chunks = _by_turns(streams, n_threads) if independent else _in_order(streams)
+    for number, (stream, chunk) in enumerate(chunks):
+        yield ParseTask(number, stream, chunk)
+
+
+def _in_order(streams: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    for number, stream in enumerate(streams):
         for chunk in stream.chunks():
-            yield ParseTask(number, stream_number, chunk)
-            number += 1
+            yield number, chunk
+
+
+def _by_turns(streams: Sequence[Any], n_threads: int) -> Iterator[tuple[int, Any]]:
+    """A chunk of each open stream in turn, and the next one meanwhile; where one ends, another is opened."""
+    unopened = enumerate(streams)
+    turns: deque[tuple[int, Iterator[Any], Future[Any]]] = deque()
+    with ThreadPoolExecutor(min(n_threads, _OPEN), thread_name_prefix="bigtopic-read") as pool:
+        while True:
+            for number, stream in islice(unopened, _OPEN - len(turns)):
+                chunks = stream.chunks()
+                turns.append((number, chunks, pool.submit(next, chunks, None)))
+            if not turns:
+                return
+            number, chunks, ahead = turns.popleft()
+            chunk = ahead.result()
+            if chunk is not None:
+                turns.append((number, chunks, pool.submit(next, chunks, None)))
+                yield number, chunk
 
 
 def parse_run(task: ParseTask, reader: Any, scratch: Place) -> Run:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,12 +10,10 @@ import numpy as np
 from bigtopic.errors import SettingError
 from bigtopic.types import Docs
 
-__all__ = ["INNER", "aligned", "csr", "frozen", "padded_prior", "positive"]
+__all__ = ["INNER", "csr", "frozen", "padded_prior", "positive"]
 
 # for functions that only compiled functions call: no wrapper for Python has to be compiled
 INNER = {"cache": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-
-_LINE = 64  # bytes
 
 
 def frozen(array: np.ndarray, dtype: np.dtype | type) -> np.ndarray:
@@ -33,14 +30,6 @@ def frozen(array: np.ndarray, dtype: np.dtype | type) -> np.ndarray:
 def csr(docs: Docs, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """`indptr`, `words`, `counts` of the documents as a compiled loop takes them."""
     return frozen(docs.indptr, np.int64), frozen(docs.words, np.int32), frozen(docs.counts, dtype)
-
-
-def aligned(shape: tuple[int, ...], dtype: np.dtype | type) -> np.ndarray:
-    """An uninitialised array that begins at a cache line. Vectors that lie across two lines cost twice."""
-    size = math.prod(shape) * np.dtype(dtype).itemsize
-    memory = np.empty(size + _LINE, np.uint8)
-    start = -memory.ctypes.data % _LINE
-    return memory[start : start + size].view(dtype).reshape(shape)
 
 
 def padded_prior(prior: np.ndarray, n_columns: int, dtype: np.dtype, fill: float = 0.0) -> np.ndarray:

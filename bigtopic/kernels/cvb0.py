@@ -38,69 +38,64 @@ __all__ = ["KERNEL", "run"]
 _PAIR = 2
 _AHEAD = 4  # words
 
+# In what follows i is a word's place in its document and j one of the two documents; `left` (2,) is how many words of
+# each a sweep visits, `factors` (2,) is c / sum(a) of the word visited last.
+
 
 @njit(**INNER)
-def _first_sweep(begins, lengths, words, counts, topic_words, shares, inverses, mass, factors):
-    """Add the words one after another to the mass, of both documents by turns."""
+def _first_sweep(left, words, counts, topic_words, block, shares, inverses, mass, factors):
+    """Add the words one after another to the mass, and copy their rows to `block`."""
     zero, one = mass.dtype.type(0), mass.dtype.type(1)
-    room, n_columns = shares.shape[0] // _PAIR, shares.shape[1]
-    for i in range(max(lengths[0], lengths[1])):
+    for i in range(max(left[0], left[1])):
         for j in range(_PAIR):
-            if i >= lengths[j]:
+            if i >= left[j]:
                 continue
-            at, entry = j * room + i, begins[j] + i
-            before = max(at - 1, j * room)
-            word, ahead = words[entry], words[min(entry + _AHEAD, words.shape[0] - 1)]
+            before, word, ahead = max(i - 1, 0), words[i, j], words[min(i + _AHEAD, left[j] - 1), j]
             sums, factor = spread(zero), spread(factors[j])
-            for k in range(0, n_columns, LANES):
+            for k in range(0, mass.shape[1], LANES):
                 prefetch(topic_words, ahead, k)
-                own = load(mass, (j, k)) + factor * load(shares, (before, k))
-                share = own * load(topic_words, (word, k))
+                row = load(topic_words, (word, k))
+                own = load(mass, (j, k)) + factor * load(shares, (before, j, k))
+                share = own * row
                 sums = sums + share
+                store(block, (i, j, k), row)
                 store(mass, (j, k), own)
-                store(shares, (at, k), share)
+                store(shares, (i, j, k), share)
             weight = total(sums)
-            inverses[at] = one / weight if weight > 0 else zero
-            factors[j] = counts[entry] * inverses[at]
+            # a word that no topic knows has no share
+            inverses[i, j] = one / weight if weight > 0 else zero
+            factors[j] = counts[i, j] * inverses[i, j]
 
 
 @njit(**INNER)
-def _sweep(begins, lengths, words, counts, topic_words, shares, inverses, mass, factors):
-    """Visit each word of both documents once more, by turns.
-
-    Rounding may leave a mass below its share: the difference counts as zero.
-    """
+def _sweep(left, counts, block, shares, inverses, mass, factors):
+    """Visit each word once more. Rounding may leave a mass below its share: the difference counts as zero."""
     zero, one = mass.dtype.type(0), mass.dtype.type(1)
-    room, n_columns = shares.shape[0] // _PAIR, shares.shape[1]
-    for i in range(max(lengths[0], lengths[1])):
+    for i in range(max(left[0], left[1])):
         for j in range(_PAIR):
-            if i >= lengths[j]:
+            if i >= left[j]:
                 continue
-            at, entry = j * room + i, begins[j] + i
-            before = at - 1 if i > 0 else at + lengths[j] - 1
-            word = words[entry]
-            none = spread(zero)
+            before, none = i - 1 if i > 0 else left[j] - 1, spread(zero)
+            inverse, count = spread(inverses[i, j]), spread(counts[i, j])
             sums, factor = none, spread(factors[j])
-            inverse, count = spread(inverses[at]), spread(counts[entry])
-            for k in range(0, n_columns, LANES):
-                own = load(mass, (j, k)) + factor * load(shares, (before, k))
-                old = inverse * load(shares, (at, k))
-                share = larger(own - old, none) * load(topic_words, (word, k))
+            for k in range(0, mass.shape[1], LANES):
+                own = load(mass, (j, k)) + factor * load(shares, (before, j, k))
+                old = inverse * load(shares, (i, j, k))
+                share = larger(own - old, none) * load(block, (i, j, k))
                 sums = sums + share
                 store(mass, (j, k), own - count * old)
-                store(shares, (at, k), share)
+                store(shares, (i, j, k), share)
             weight = total(sums)
-            inverses[at] = one / weight if weight > 0 else zero
-            factors[j] = counts[entry] * inverses[at]
+            inverses[i, j] = one / weight if weight > 0 else zero
+            factors[j] = counts[i, j] * inverses[i, j]
 
 
 @njit(**INNER)
-def _change(j, length, n_components, shares, mass, factors, before):
+def _change(j, last, n_components, shares, mass, factors, before):
     """Bring the mass of a document up to its last word; how far it is from `before`, which becomes the mass."""
-    change = 0.0
-    factor, last = factors[j], j * (shares.shape[0] // _PAIR) + length - 1
+    change, factor = 0.0, factors[j]
     for k in range(n_components):
-        mass[j, k] += factor * shares[last, k]
+        mass[j, k] += factor * shares[last, j, k]
         change += abs(mass[j, k] - before[j, k])
         before[j, k] = mass[j, k]
     factors[j] = 0
@@ -114,17 +109,16 @@ def _add(j, length, words, counts, shares, inverses, prior, mass, stats):
     Anew, because the mass of a sweep is a sum of differences and has rounding errors of its largest value.
     """
     dropped = 0.0
-    n_columns = shares.shape[1]
-    for k in range(0, n_columns, LANES):
+    for k in range(0, mass.shape[1], LANES):
         store(mass, (j, k), load(prior, k))
     for i in range(length):
-        at, word, ahead = j * (shares.shape[0] // _PAIR) + i, words[i], words[min(i + _AHEAD, length - 1)]
-        if inverses[at] == 0:
-            dropped += counts[i]
-        factor = spread(counts[i] * inverses[at])
-        for k in range(0, n_columns, LANES):
+        word, ahead = words[i, j], words[min(i + _AHEAD, length - 1), j]
+        if inverses[i, j] == 0:
+            dropped += counts[i, j]
+        factor = spread(counts[i, j] * inverses[i, j])
+        for k in range(0, mass.shape[1], LANES):
             prefetch(stats, ahead, k)
-            tokens = factor * load(shares, (at, k))
+            tokens = factor * load(shares, (i, j, k))
             store(stats, (word, k), load(stats, (word, k)) + tokens)
             store(mass, (j, k), load(mass, (j, k)) + tokens)
     return dropped
@@ -132,36 +126,36 @@ def _add(j, length, words, counts, shares, inverses, prior, mass, stats):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _infer(
-    order, indptr, words, counts, topic_words, prior, max_sweeps, tolerance,
-    shares, inverses, mass, before, begins, lengths, left, factors, stats, doc_topics,
+    order, indptr, all_words, all_counts, topic_words, prior, max_sweeps, tolerance,
+    words, counts, block, shares, inverses, mass, before, lengths, left, factors, stats, doc_topics,
 ):  # fmt: skip
     n_docs, n_components = doc_topics.shape
-    room, limit = shares.shape[0] // _PAIR, tolerance * n_components
+    limit = tolerance * n_components
     sweeps, dropped = 0, 0.0
     for first in range(0, n_docs, _PAIR):
         for j in range(_PAIR):
-            lengths[j] = 0
+            lengths[j], factors[j] = 0, 0
             if first + j < n_docs:
-                begins[j] = indptr[order[first + j]]
-                lengths[j] = indptr[order[first + j] + 1] - begins[j]
-            left[j], factors[j] = lengths[j], 0
+                start = indptr[order[first + j]]
+                lengths[j] = indptr[order[first + j] + 1] - start
+                for i in range(lengths[j]):
+                    words[i, j], counts[i, j] = all_words[start + i], all_counts[start + i]
+            left[j] = lengths[j]
             for k in range(prior.shape[0]):
-                mass[j, k] = prior[k]
-                shares[j * room, k] = 0
+                mass[j, k], shares[0, j, k] = prior[k], 0
         for sweep in range(max_sweeps):
             if sweep == 0:
-                _first_sweep(begins, left, words, counts, topic_words, shares, inverses, mass, factors)
+                _first_sweep(left, words, counts, topic_words, block, shares, inverses, mass, factors)
             else:
-                _sweep(begins, left, words, counts, topic_words, shares, inverses, mass, factors)
+                _sweep(left, counts, block, shares, inverses, mass, factors)
             for j in range(_PAIR):
                 sweeps += left[j] > 0
                 if limit > 0 and left[j] > 0:
-                    change = _change(j, left[j], n_components, shares, mass, factors, before)
+                    change = _change(j, left[j] - 1, n_components, shares, mass, factors, before)
                     if sweep > 0 and change < limit:
                         left[j] = 0
         for j in range(min(_PAIR, n_docs - first)):
-            own = slice(begins[j], begins[j] + lengths[j])
-            dropped += _add(j, lengths[j], words[own], counts[own], shares, inverses, prior, mass, stats)
+            dropped += _add(j, lengths[j], words, counts, shares, inverses, prior, mass, stats)
             for k in range(n_components):
                 doc_topics[order[first + j], k] = mass[j, k]
     return sweeps, dropped
@@ -205,11 +199,12 @@ def run(
         padded_prior(hyper.doc_topic_prior, n_columns, dtype),
         positive(hyper.options, "max_doc_update_iter"),
         float(hyper.options["mean_change_tol"]),
-        buffers.empty((_PAIR * room, n_columns), dtype),
-        np.empty(_PAIR * room, dtype),
-        buffers.empty((_PAIR, n_columns), dtype),
-        np.empty((_PAIR, n_columns), dtype),
-        *(np.zeros(_PAIR, np.int64) for _ in range(3)),
+        buffers.empty((room, _PAIR), np.int32),
+        buffers.empty((room, _PAIR), dtype),
+        *(buffers.empty((room, _PAIR, n_columns), dtype) for _ in range(2)),
+        buffers.empty((room, _PAIR), dtype),
+        *(buffers.empty((_PAIR, n_columns), dtype) for _ in range(2)),
+        *(np.empty(_PAIR, np.int64) for _ in range(2)),
         np.empty(_PAIR, dtype),
         stats,
         doc_topics,

@@ -32,10 +32,11 @@ from collections.abc import Mapping
 import numpy as np
 from numba import njit
 
+from bigtopic import buffers
 from bigtopic.errors import SettingError
 from bigtopic.kernels._memory import prefetch
 from bigtopic.kernels._random import bits, key, uniform
-from bigtopic.kernels._shell import INNER, aligned, csr, frozen, padded_prior, positive
+from bigtopic.kernels._shell import INNER, csr, frozen, padded_prior, positive
 from bigtopic.kernels._vector import LANES, larger, largest, load, spread, store, total
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
@@ -109,7 +110,7 @@ def _best(gradient, likelihood, pull, penalty):
         value = a * load(gradient, k) + b * load(pull, k)
         most = larger(most, value)
         store(gradient, k, value)
-    highest, best = largest(most), 0
+    highest, best = largest(most), np.intp(0)
     while gradient[best] < highest:
         best += 1
     return best
@@ -122,7 +123,7 @@ def _walk(
     """The loop of the module's docstring, with h in `visits` and y in `explained`."""
     zero, one = visits.dtype.type(0), visits.dtype.type(1)
     move = visits.dtype.type(one - n_components * eps)
-    likelihood, penalty, best, step = one, zero, 0, zero
+    likelihood, penalty, best, step = one, zero, np.intp(0), zero
     for iteration in range(n_iter - 1):
         coins = bits(row_key, n_components + (iteration >> 6))
         if (coins >> np.uint64(iteration & 63)) & np.uint64(1):
@@ -226,8 +227,8 @@ def run(
     assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
     dtype, n_columns = topic_words.dtype, topic_words.shape[1]
     n_rows = int(np.diff(docs.indptr).max(initial=0)) + _GROUP
-    stats = np.zeros(topic_words.shape, dtype)
-    doc_topics = np.empty((docs.n_docs, hyper.n_components), dtype)
+    stats = buffers.zeros(topic_words.shape, dtype)
+    doc_topics = buffers.empty((docs.n_docs, hyper.n_components), dtype)
     _infer(
         *csr(docs, dtype),
         frozen(docs.rows, np.int64),
@@ -238,9 +239,9 @@ def run(
         n_iter,
         dtype.type(options["eps"]),
         options["statistic"] == "phi",
-        aligned((n_rows, n_columns), dtype),
+        buffers.empty((n_rows, n_columns), dtype),
         *(np.empty(n_rows, dtype) for _ in range(3)),
-        *(aligned((n_columns,), dtype) for _ in range(3)),
+        *(buffers.empty((n_columns,), dtype) for _ in range(3)),
         stats,
         doc_topics,
     )

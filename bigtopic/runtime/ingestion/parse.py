@@ -173,10 +173,12 @@ def _count(words: np.ndarray, counts: np.ndarray | None, names: list[str] | None
     """Every entry counts one document: words are unique within a document."""
     from bigtopic.runtime.ingestion._kernels import count_entries
 
-    totals = buffers.zeros((int(words.max(initial=-1)) + 1 if names is None else len(names), 2), np.float64)
+    n_words = int(words.max(initial=-1)) + 1 if names is None else len(names)
+    totals = buffers.zeros((n_words, 2), np.float64)
     count_entries(words, np.ones(len(words), np.float32) if counts is None else counts, totals)
-    documents, tokens = totals[:, 0].astype(np.int64), totals[:, 1].copy()
-    if names is not None:
-        return WordCounts(word_array(names), tokens, documents)
-    present = np.flatnonzero(documents)
-    return WordCounts(present, tokens[present], documents[present])
+    if names is None:
+        found = np.flatnonzero(totals[:, 0] > 0)
+        totals = totals[found]
+    else:
+        found, totals = word_array(names), totals.copy()
+    return WordCounts(found, totals[:, 1], totals[:, 0].astype(np.int64))

@@ -13,7 +13,7 @@ from bigtopic.types import Docs
 __all__ = ["INNER", "csr", "frozen", "padded_prior", "positive"]
 
 # for functions that only compiled functions call: no wrapper for Python has to be compiled
-INNER = {"cache": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+INNER: Any = {"cache": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def frozen(array: np.ndarray, dtype: np.dtype | type) -> np.ndarray:

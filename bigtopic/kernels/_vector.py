@@ -43,7 +43,7 @@ class _VectorModel(models.PrimitiveModel):
 
 def _define(function: Any, instruction: str) -> None:
     @infer_global(function)
-    class _Template(AbstractTemplate):  # type: ignore[misc]
+    class _Template(AbstractTemplate):
         def generic(self, args: Any, kws: Any) -> Any:
             if len(args) == 2 and isinstance(args[0], Vector) and args[0] == args[1]:
                 return signature(args[0], *args)

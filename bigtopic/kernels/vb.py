@@ -212,7 +212,9 @@ def run(
         float(hyper.options["mean_change_tol"]),
         buffers.empty((n_rows, n_columns), dtype),
         np.empty(n_rows, dtype),
-        *(buffers.empty((n_columns,), dtype) for _ in range(3)),
+        buffers.empty((n_columns,), dtype),
+        buffers.empty((n_columns,), dtype),
+        buffers.empty((n_columns,), dtype),
         stats,
         gammas,
     )

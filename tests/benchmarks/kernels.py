@@ -60,9 +60,10 @@ DOCUMENTS = {20: 500, 100: 250, 1000: 40}  # distinct words of a document: docum
 
 
 @njit(nogil=True)
-def _multiply_adds(seed, factor, repeats):
-    a, b, c, d, e, f = (spread(seed), spread(seed), spread(seed), spread(seed), spread(seed), spread(seed))
-    by, more = spread(factor), spread(seed)
+def _multiply_adds(start, repeats):
+    a, b, c = load(start, 0), load(start, LANES), load(start, 2 * LANES)
+    d, e, f = load(start, 3 * LANES), load(start, 4 * LANES), load(start, 5 * LANES)
+    by, more = spread(start[0]), spread(start[1])
     for _ in range(repeats):
         a, b, c = a * by + more, b * by + more, c * by + more
         d, e, f = d * by + more, e * by + more, f * by + more
@@ -90,13 +91,12 @@ def _read_and_write(numbers, factor, repeats):
 
 def multiply_add() -> Callable[[], float]:
     """Measures nanoseconds per multiply-add."""
-    one, repeats = np.float32(1), 20_000
-    _multiply_adds(one, one, 1)
+    start, repeats = np.linspace(0.5, 1, CHAINS * LANES, dtype=np.float32), 100_000
+    _multiply_adds(start, 1)
     (code,) = _multiply_adds.inspect_asm().values()
-    loop = [line for line in code.splitlines() if "vfmadd" in line and "ymm" in line]
-    if len(loop) < 2 * CHAINS:
+    if sum("vfmadd" in line and "ymm" in line for line in code.splitlines()) < 2 * CHAINS:
         print("warning: the multiply-adds were not compiled to vectors of 8", file=sys.stderr)
-    return lambda: seconds(lambda: _multiply_adds(one, one, repeats)) * 1e9 / (repeats * CHAINS * LANES)
+    return lambda: seconds(lambda: _multiply_adds(start, repeats)) * 1e9 / (repeats * CHAINS * LANES)
 
 
 def stream(n_bytes: int, *, write: bool) -> Callable[[], float]:

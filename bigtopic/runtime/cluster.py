@@ -11,7 +11,15 @@ from typing import Any
 
 from bigtopic.errors import ClusterError, SettingError
 
-__all__ = ["bounded_map", "default_threads", "on_one_host", "resolve_client", "send", "threads_here", "threads_of"]
+__all__ = [
+    "bounded_map",
+    "default_threads",
+    "on_one_host",
+    "resolve_client",
+    "send",
+    "threads_here",
+    "threads_of",
+]
 
 NO_WORKERS_SECONDS = 30
 

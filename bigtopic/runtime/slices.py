@@ -24,8 +24,10 @@ __all__ = ["SUBTREE", "Plan", "Round", "SliceRef", "lookup_table", "make_docs"]
 SLICE_ENTRIES = 1 << 16
 SUBTREE = 16  # slices of a complete subtree of the merge tree; also of a unit, when minibatches are larger
 UNIT_ENTRIES = SLICE_ENTRIES * SUBTREE
-STRETCH = 16  # rounds of a stretch with delayed updates
-PROMPT_ROUNDS = 8  # the first updates of a run change much: nobody works without them
+STRETCH = 32  # rounds of a stretch with delayed updates
+PROMPT_ROUNDS = (
+    8  # the first updates of a run change much: nobody works without them, and slices share the threads
+)
 NO_MAP = np.zeros(0, np.int32)
 
 _scratch = threading.local()
@@ -87,8 +89,8 @@ class Plan:
         self.entries_per_doc = entries_per_doc
         self.batch_size = min(batch_size or self.n_docs, max(self.n_docs, 1))
         slice_docs = max(64, int(SLICE_ENTRIES / max(entries_per_doc, 1.0)))
-        share = self.batch_size if delay else -(-self.batch_size // 2)
-        self.slice_size = slice_size or min(slice_docs, max(1, share))
+        self._half = -(-self.batch_size // 2)
+        self.slice_size = slice_size or min(slice_docs, max(1, self.batch_size if delay else self._half))
         self.delay = delay if self.slice_size >= self.batch_size else 0
         self.shuffled = shuffled
         self.seed = seed
@@ -104,7 +106,8 @@ class Plan:
     def rounds(self, epoch: int, start: int = 0) -> Iterator[Round]:
         """The rounds of pass `epoch` (0, 1, ...), from the `start`-th on."""
         for number, minibatch in enumerate(self._order(epoch)[start:], start):
-            yield Round(number, tuple(self._slices(int(minibatch))), self._size(int(minibatch)))
+            size = self._half if self.delay and _prompt(epoch, number) else self.slice_size
+            yield Round(number, tuple(self._slices(int(minibatch), size)), self._size(int(minibatch)))
 
     def stretches(self, epoch: int, start: int = 0) -> Iterator[list[Round]]:
         """The same rounds, in stretches."""
@@ -118,8 +121,7 @@ class Plan:
             yield stretch
 
     def _ends_stretch(self, epoch: int, n_rounds: int) -> bool:
-        prompt = epoch == 0 and n_rounds <= PROMPT_ROUNDS
-        return self.delay == 0 or prompt or n_rounds % STRETCH == 0
+        return self.delay == 0 or _prompt(epoch, n_rounds - 1) or n_rounds % STRETCH == 0
 
     def _size(self, minibatch: int) -> int:
         return min(self.batch_size, self.n_docs - minibatch * self.batch_size)
@@ -133,7 +135,7 @@ class Plan:
         own_key = _mix(minibatches.astype(np.uint64), self.seed, 2 * epoch + 1)
         return np.lexsort((own_key, unit, unit_key))
 
-    def _slices(self, minibatch: int) -> Iterator[SliceRef]:
+    def _slices(self, minibatch: int, slice_size: int) -> Iterator[SliceRef]:
         first = minibatch * self.batch_size
         last = first + self._size(minibatch)
         large = self.batch_size > self.slice_size * SUBTREE
@@ -147,12 +149,16 @@ class Plan:
             unit_last = min(unit_first + unit_docs, end, self.n_docs)
             if large:
                 unit_last = min(unit_last, last)
-            next_cut = first + ((position - first) // self.slice_size + 1) * self.slice_size
+            next_cut = first + ((position - first) // slice_size + 1) * slice_size
             stop = min(next_cut, unit_last, last)
             yield SliceRef(
                 part, position - begin, stop - begin, max(unit_first, begin) - begin, unit_last - begin
             )
             position = stop
+
+
+def _prompt(epoch: int, number: int) -> bool:
+    return epoch == 0 and number < PROMPT_ROUNDS
 
 
 def _mix(values: np.ndarray, seed: int, stream: int) -> np.ndarray:

@@ -283,7 +283,7 @@ def test_a_run_goes_on_from_its_cursor_to_the_same_bits(corpus, undisturbed, mak
 
 
 def test_a_run_with_delayed_updates_is_cut_at_the_end_of_a_stretch(corpus):
-    """Sixty updates a pass; asked to end after the twentieth, it stands where a stretch of sixteen ends."""
+    """Sixty updates a pass; asked to end after the twentieth, it stands where a stretch of 32 ends."""
 
     def interrupt(event):
         if event.kind == "round" and event.step == 20:

@@ -8,8 +8,8 @@ The bound is the longer of two times, for one run over the documents:
 * memory: the bytes that must pass, each at the rate of a stream over an array of the size that they live in. A
   document's own arrays are passed over in every iteration, the topics and the statistics of the slice's words once.
 
-Both rates are measured by turns with the kernels, and every figure is the best of all turns. All is counted by what
-the algorithm says, not by what the kernel does; see `COUNTS`.
+Both rates are measured by turns with the kernels, and every figure is the best of all turns. What is counted is what
+the algorithm needs, not what the kernel does; see `COUNTS`.
 """
 
 from __future__ import annotations
@@ -130,48 +130,53 @@ def corpus(n_distinct: int, n_components: int) -> tuple[Docs, np.ndarray]:
     return docs, case.topics(N_WORDS, n_components, concentration=0.1)[ids]
 
 
-def measure(kernel: Kernel, n_distinct: int, n_components: int) -> str:
-    """One line of the table."""
-    counts = COUNTS[kernel.name]
-    docs, topic_words = corpus(n_distinct, n_components)
-    rows = case.padded(topic_words, np.float32)
-    told = case.hyper(kernel, 1 / n_components, n_components)
+class Row:
+    """One line of the table: a kernel, and what bounds it, on documents of one size."""
 
-    def run() -> float:
-        return kernel.run(docs, View({"topic_words": rows}, {}), told, 0, None).info["iterations"]
+    def __init__(self, kernel: Kernel, n_distinct: int, n_components: int) -> None:
+        docs, topic_words = corpus(n_distinct, n_components)
+        view = View({"topic_words": case.padded(topic_words, np.float32)}, {})
+        told = case.hyper(kernel, 1 / n_components, n_components)
+        self.name, self.n_docs = kernel.name, docs.n_docs
+        self.n_distinct, self.n_components = n_distinct, n_components
+        self.iterations = kernel.run(docs, view, told, 0, None).info["iterations"] / docs.n_docs
+        counts = COUNTS[kernel.name]
+        own = 4 * n_distinct * n_components * (counts.reads + counts.writes)
+        table = 2 * view.arrays["topic_words"].nbytes
+        self.measured = [
+            lambda: seconds(lambda: kernel.run(docs, view, told, 0, None)),
+            multiply_add(),
+            *(stream(size, write=write) for size in (own, table) for write in (False, True)),
+        ]
+        self.best = [np.inf] * len(self.measured)
 
-    iterations = run()
-    n_entries = n_distinct * n_components
-    own = 4 * n_entries * (counts.reads + counts.writes)
-    measured = [
-        lambda: seconds(run),
-        multiply_add(),
-        stream(own, write=False),
-        stream(own, write=True),
-        stream(2 * rows.nbytes, write=False),
-        stream(2 * rows.nbytes, write=True),
-    ]
-    turns = [[figure() for figure in measured] for _ in range(TURNS)]
-    took, multiply, read, write, read_far, write_far = (min(column) for column in zip(*turns, strict=True))
-    arithmetic = iterations * n_components * (n_distinct * counts.entry + counts.topic) * multiply
-    memory = iterations * n_entries * (counts.reads * read + counts.writes * write)
-    memory += docs.n_docs * n_entries * (read_far + write_far)
-    bound = max(arithmetic, memory)
-    per = 1 / (iterations * n_entries)
-    return (
-        f"{kernel.name:6}{n_distinct:7}{n_components:6}{iterations / docs.n_docs:8.1f}{1e9 * took * per:9.3f}"
-        f"{arithmetic * per:12.3f}{memory * per:9.3f}  {'memory' if memory == bound else 'arithmetic':10}"
-        f"{bound / (1e9 * took):6.0%}{1e6 * took / docs.n_docs:12.1f}"
-    )
+    def measure(self) -> None:
+        """Once more, by turns."""
+        self.best = [min(best, figure()) for best, figure in zip(self.best, self.measured, strict=True)]
+
+    def __str__(self) -> str:
+        counts, n_entries = COUNTS[self.name], self.n_distinct * self.n_components
+        took, multiply, read, write, read_far, write_far = self.best
+        took *= 1e9 / (self.n_docs * self.iterations * n_entries)
+        arithmetic = multiply * (counts.entry + counts.topic / self.n_distinct)
+        memory = counts.reads * read + counts.writes * write + (read_far + write_far) / self.iterations
+        bound = max(arithmetic, memory)
+        return (
+            f"{self.name:6}{self.n_distinct:7}{self.n_components:6}{self.iterations:12.1f}{took:10.3f}"
+            f"{arithmetic:12.3f}{memory:9.3f}  {'memory' if memory == bound else 'arithmetic':10}{bound / took:7.0%}"
+            f"{took * n_entries * self.iterations / 1e3:14.1f}"
+        )
 
 
 def main() -> None:
-    print("                  per           ns per entry and iteration           share of  microseconds")
-    print("kernel  words     K document    took  arithmetic  memory  bound by     bound  per document")
-    for name in sys.argv[1:] or kernels.names():
-        for n_distinct in DOCUMENTS:
-            for n_components in (100, 128):
-                print(measure(kernels.load(name), n_distinct, n_components), flush=True)
+    names = sys.argv[1:] or kernels.names()
+    rows = [Row(kernels.load(name), n, k) for name in names for n in DOCUMENTS for k in (100, 128)]
+    for _ in range(TURNS):
+        for row in rows:
+            row.measure()
+    print("                    iterations    ns per entry and iteration             share of  microseconds")
+    print("kernel  words    K  a document      took  arithmetic   memory  bound by     bound    a document")
+    print(*rows, sep="\n")
 
 
 if __name__ == "__main__":

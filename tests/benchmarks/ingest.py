@@ -213,7 +213,7 @@ def main() -> None:
     paths = sources(given)
     command = [sys.executable, __file__, *sys.argv[1:], "--child", *map(str, paths)]
     read(paths)  # into the system's cache, for all that follows
-    found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
     shutil.rmtree(store)
     text = sum(path.with_suffix("").stat().st_size if given.gzip else path.stat().st_size for path in paths)
     nnz = found["ingest"]["entries"]

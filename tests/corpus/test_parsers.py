@@ -5,8 +5,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
+from bigtopic.corpus.blocks import offsets
 from bigtopic.corpus.readers import _kernels as kernels
+from bigtopic.corpus.readers._assemble import canonical
 from bigtopic.corpus.readers._pieces import count_byte
 
 SPACE = rb"[ \t\r,]"
@@ -112,6 +115,22 @@ def test_lines_that_hold_something():
         data = np.frombuffer(text, np.uint8)
         assert kernels.count_lines(data) == sum(bool(line.strip()) for line in text.split(b"\n"))
         assert count_byte(data, b"\n") == text.count(b"\n")
+
+
+@pytest.mark.parametrize("n_words", [5, 2**31 - 1])
+def test_canonical_rows(n_words):
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(0, 12, 200)
+    indptr, words = offsets(lengths), rng.integers(n_words - 5, n_words, lengths.sum()).astype(np.int32)
+    counts = rng.integers(1, 9, len(words)).astype(np.float32)
+    expected = csr_array((counts.copy(), words.copy(), indptr.copy()), (200, n_words))
+    expected.sum_duplicates()
+    for found, wanted in zip(canonical(indptr, words, counts), _parts(expected), strict=True):
+        assert found.tolist() == wanted.tolist()
+
+
+def _parts(matrix):
+    return matrix.indptr, matrix.indices, matrix.data
 
 
 def pairs(text, base, n_words, check_head, weights):

@@ -19,11 +19,12 @@ def canonical(
     indptr: np.ndarray, words: np.ndarray, counts: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sort the words of each document and add up repeated ones. Equivalent to `csr_matrix.sum_duplicates`."""
-    documents = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    order = np.lexsort((words, documents))
-    words, counts = words[order], counts[order]
+    documents = np.repeat(np.arange(len(indptr) - 1, dtype=np.int64), np.diff(indptr))
+    keys = documents << 32 | words  # one sort of integers is several times faster than one by two keys
+    order = np.argsort(keys, kind="stable")
+    words, counts, keys = words[order], counts[order], keys[order]
     first = np.ones(len(words), bool)
-    first[1:] = (np.diff(words) != 0) | (np.diff(documents) != 0)
+    first[1:] = np.diff(keys) != 0
     starts = np.flatnonzero(first)
     if len(starts) == len(words):
         return indptr, words, counts

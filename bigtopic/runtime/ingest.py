@@ -5,6 +5,7 @@ settings alone: threads, processes or a cluster give the same corpus. Memory is 
 
     tasks in flight x (a chunk of about 8 MB and what is parsed from it, or the entries of a part: 64 MiB)
     + the vocabulary (about 200 bytes a word; words past two million at a time are counted on disk)
+    + up to four files of counts that are read at a time x two chunks
 
 whatever the size of the source. Scratch space is about 8 bytes for each entry (a word of a document).
 """

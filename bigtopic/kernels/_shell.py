@@ -10,10 +10,11 @@ import numpy as np
 from bigtopic.errors import SettingError
 from bigtopic.types import Docs
 
-__all__ = ["INNER", "csr", "frozen", "padded_prior", "positive"]
+__all__ = ["INNER", "OUTER", "csr", "frozen", "padded_prior", "positive"]
 
-# for functions that only compiled functions call: no wrapper for Python has to be compiled
-INNER: Any = {"cache": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+# for functions that Python calls, and for those that only compiled functions call: what nobody calls is not compiled
+OUTER: Any = {"cache": True, "error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
+INNER: Any = {"cache": True, "error_model": "numpy", "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
 
 
 def frozen(array: np.ndarray, dtype: np.dtype | type) -> np.ndarray:

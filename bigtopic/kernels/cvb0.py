@@ -29,7 +29,7 @@ from numba import njit
 
 from bigtopic import buffers
 from bigtopic.kernels._memory import prefetch
-from bigtopic.kernels._shell import INNER, csr, frozen, padded_prior, positive
+from bigtopic.kernels._shell import INNER, OUTER, csr, frozen, padded_prior, positive
 from bigtopic.kernels._vector import LANES, larger, load, spread, store, total
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
@@ -124,7 +124,7 @@ def _add(j, length, words, counts, shares, inverses, prior, mass, stats):
     return dropped
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(**OUTER)
 def _infer(
     order, indptr, all_words, all_counts, topic_words, prior, max_sweeps, tolerance,
     words, counts, block, shares, inverses, mass, before, lengths, left, factors, stats, doc_topics,
@@ -141,8 +141,9 @@ def _infer(
                 for i in range(lengths[j]):
                     words[i, j], counts[i, j] = all_words[start + i], all_counts[start + i]
             left[j] = lengths[j]
-            for k in range(prior.shape[0]):
-                mass[j, k], shares[0, j, k] = prior[k], 0
+            for k in range(0, prior.shape[0], LANES):
+                store(mass, (j, k), load(prior, k))
+                store(shares, (0, j, k), spread(prior.dtype.type(0)))
         for sweep in range(max_sweeps):
             if sweep == 0:
                 _first_sweep(left, words, counts, topic_words, block, shares, inverses, mass, factors)

@@ -36,7 +36,7 @@ from bigtopic import buffers
 from bigtopic.errors import SettingError
 from bigtopic.kernels._memory import prefetch
 from bigtopic.kernels._random import bits, key, uniform
-from bigtopic.kernels._shell import INNER, csr, frozen, padded_prior, positive
+from bigtopic.kernels._shell import INNER, OUTER, csr, frozen, padded_prior, positive
 from bigtopic.kernels._vector import LANES, larger, largest, load, spread, store, total
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
@@ -156,7 +156,7 @@ def _add(words, counts, steps, phi, block, visits, explained, stats):
             store(stats, (word, k), load(stats, (word, k)) + own * load(visits, k))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(**OUTER)
 def _infer(
     indptr, words, counts, rows, topic_words, prior, floor, seed, n_iter, eps, phi,
     block, tokens, sums, explained, visits, pull, gradient, stats, doc_topics,

@@ -26,7 +26,7 @@ from numba import njit
 from bigtopic import buffers
 from bigtopic.kernels._math import digamma, exp_digamma, lgamma
 from bigtopic.kernels._memory import prefetch
-from bigtopic.kernels._shell import INNER, csr, frozen, padded_prior, positive
+from bigtopic.kernels._shell import INNER, OUTER, csr, frozen, padded_prior, positive
 from bigtopic.kernels._vector import LANES, larger, largest, load, spread, store, total
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
@@ -114,7 +114,7 @@ def _add(words, tokens, block, weights, stats):
             store(stats, (word, k), load(stats, (word, k)) + own)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(**OUTER)
 def _infer(
     indptr, words, counts, topic_words, prior, max_iter, tolerance,
     block, tokens, gamma, weights, gradient, stats, gammas,
@@ -140,7 +140,7 @@ def _infer(
     return iterations, dropped
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@njit(**OUTER, fastmath=_FAST)
 def _bound(indptr, words, counts, topic_words, prior, gammas):
     """sum_v c_v log(sum_k exp(E log theta_k) W_vk) + E log p(theta) - E log q(theta), over all documents."""
     n_components = gammas.shape[1]

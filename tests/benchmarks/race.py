@@ -128,7 +128,8 @@ def priors(given: argparse.Namespace) -> tuple[float, float]:
         return 1 / given.topics, 1 / given.topics
     from bigtopic.methods import get
 
-    return get(None).doc_topic_prior, get(None).topic_word_prior
+    default = get(None)
+    return tuple(default.prior(name, given.topics) for name in ("doc_topic_prior", "topic_word_prior"))
 
 
 def peers(given: argparse.Namespace, name: str, heat: Heat) -> list[str]:

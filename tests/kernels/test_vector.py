@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from numba import njit
 
-from bigtopic.kernels._vector import LANES, larger, load, spread, store, total
+from bigtopic.kernels._vector import LANES, larger, largest, load, spread, store, total
 
 
 @njit
-def _each(a, b, out, sums):
+def _each(a, b, out, sums, peaks):
     for k in range(0, a.shape[0], LANES):
         x, y = load(a, k), load(b, k)
-        for i, value in enumerate((x + y, x - y, x * y, x / y, larger(x, y), spread(a[3]) * y)):
+        for i, value in enumerate((x + y, x - y, x * y, larger(x, y), spread(a[3]) * y)):
             store(out, (i, k), value)
-        sums[k // LANES] = total(x)
+        sums[k // LANES], peaks[k // LANES] = total(x), largest(x)
 
 
 @njit
@@ -27,9 +27,10 @@ def _deep(cube, out):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_operations(dtype):
     a, b = np.random.default_rng(0).normal(size=(2, 3 * LANES)).astype(dtype)
-    out, sums = np.empty((6, len(a)), dtype), np.empty(3, dtype)
-    _each(a, b, out, sums)
-    np.testing.assert_array_equal(out, [a + b, a - b, a * b, a / b, np.maximum(a, b), a[3] * b])
+    out, sums, peaks = np.empty((5, len(a)), dtype), np.empty(3, dtype), np.empty(3, dtype)
+    _each(a, b, out, sums, peaks)
+    np.testing.assert_array_equal(out, [a + b, a - b, a * b, np.maximum(a, b), a[3] * b])
+    np.testing.assert_array_equal(peaks, a.reshape(3, LANES).max(axis=1))
     np.testing.assert_allclose(sums, a.reshape(3, LANES).sum(axis=1), rtol=100 * np.finfo(dtype).eps)
 
 

@@ -5,7 +5,7 @@
 import numpy as np
 from numba import njit
 
-__all__ = ["count_entries", "rearrange"]
+__all__ = ["count_entries", "rearrange", "sort_words"]
 
 _SHORT = 20  # entries; longer documents are sorted digit by digit
 _U = np.uint64
@@ -24,76 +24,77 @@ def rearrange(indptr, words, counts, positions, new_ids, new_indptr, new_words, 
     """The documents at `positions`, in that order, as a new CSR; returns its entries.
 
     Words get the ids `new_ids[word]`, and entries that get -1 are dropped; without new ids (an empty array) documents
-    are copied as they are. New ids are unique, and ascend within each document afterwards. `counts` are four bytes of
-    anything, seen as uint32.
+    are copied as they are. `counts` are four bytes of anything, seen as uint32.
     """
-    keys = np.empty(0, np.uint64)  # (word, count) of a document, twice
     n_new = 0
     new_indptr[0] = 0
     for i in range(len(positions)):
-        first = n_new
-        last = np.int32(-1)
-        ascending = True
         for entry in range(indptr[positions[i]], indptr[positions[i] + 1]):
             word = words[entry]
             if len(new_ids):
                 word = new_ids[word]
                 if word < 0:
                     continue
-                ascending &= word > last
-                last = word
             new_words[n_new] = word
             new_counts[n_new] = counts[entry]
             n_new += 1
         new_indptr[i + 1] = n_new
-        if ascending:
-            continue
-        if n_new - first <= _SHORT:
-            _insertion_sort(new_words[first:n_new], new_counts[first:n_new])
-            continue
-        if 2 * (n_new - first) > len(keys):
-            keys = np.empty(4 * (n_new - first), np.uint64)
-        _radix_sort(new_words[first:n_new], new_counts[first:n_new], keys)
     return n_new
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _insertion_sort(words, counts):
-    for entry in range(1, len(words)):
-        word, count = words[entry], counts[entry]
-        place = entry
-        while place > 0 and words[place - 1] > word:
-            words[place], counts[place] = words[place - 1], counts[place - 1]
-            place -= 1
-        words[place], counts[place] = word, count
+def sort_words(indptr, words, counts):
+    """Sort the words of each document, in place; they are unique. `counts` go with them, seen as uint32."""
+    longest = 0
+    for document in range(len(indptr) - 1):
+        longest = max(longest, indptr[document + 1] - indptr[document])
+    keys = np.empty((2, longest), np.uint64)
+    begins = np.empty(64, np.int64)
+    for document in range(len(indptr) - 1):
+        first, stop = indptr[document], indptr[document + 1]
+        sorted_to = first + 1
+        while sorted_to < stop and words[sorted_to - 1] < words[sorted_to]:
+            sorted_to += 1
+        if sorted_to >= stop:
+            continue
+        if stop - first > _SHORT:
+            _by_digits(words, counts, first, stop, keys, begins)
+            continue
+        for entry in range(sorted_to, stop):
+            word, count = words[entry], counts[entry]
+            place = entry
+            while place > first and words[place - 1] > word:
+                words[place], counts[place] = words[place - 1], counts[place - 1]
+                place -= 1
+            words[place], counts[place] = word, count
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _radix_sort(words, counts, keys):
-    """Six bits of the word at a time, from the lowest; `keys` has room for two keys an entry."""
-    n = len(words)
-    here, there = keys[:n], keys[n : 2 * n]
+def _by_digits(words, counts, first, stop, keys, begins):
+    """Six bits of the word at a time, from the lowest: keys (2, n) are word and count, begins (64,) where digits go."""
+    n = stop - first
     bits = _U(0)
-    for entry in range(n):
-        word = _U(words[entry])
+    for i in range(n):
+        word = _U(words[first + i])
         bits |= word
-        here[entry] = word << _U(32) | _U(counts[entry])
-    begins = np.empty(64, np.int64)
+        keys[0, i] = word << _U(32) | _U(counts[first + i])
+    here = 0
     shift = _U(32)
     while bits:
-        begins[:] = 0
-        for entry in range(n):
-            begins[(here[entry] >> shift) & _U(63)] += 1
+        for digit in range(64):
+            begins[digit] = 0
+        for i in range(n):
+            begins[(keys[here, i] >> shift) & _U(63)] += 1
         before = 0
         for digit in range(64):
             before, begins[digit] = before + begins[digit], before
-        for entry in range(n):
-            digit = (here[entry] >> shift) & _U(63)
-            there[begins[digit]] = here[entry]
+        for i in range(n):
+            digit = (keys[here, i] >> shift) & _U(63)
+            keys[1 - here, begins[digit]] = keys[here, i]
             begins[digit] += 1
-        here, there = there, here
+        here = 1 - here
         bits >>= _U(6)
         shift += _U(6)
-    for entry in range(n):
-        words[entry] = here[entry] >> _U(32)
-        counts[entry] = here[entry] & _U(0xFFFFFFFF)
+    for i in range(n):
+        words[first + i] = keys[here, i] >> _U(32)
+        counts[first + i] = keys[here, i] & _U(0xFFFFFFFF)

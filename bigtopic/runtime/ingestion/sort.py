@@ -94,7 +94,7 @@ def rearranged(block: Block, positions: np.ndarray, new_ids: np.ndarray | None =
     """The documents at `positions`, in that order; with `new_ids`, words get these ids, ascending within documents,
     and those that get -1 are dropped.
     """
-    from bigtopic.runtime.ingestion._kernels import rearrange
+    from bigtopic.runtime.ingestion._kernels import rearrange, sort_words
 
     size = int((block.indptr[positions + 1] - block.indptr[positions]).sum())
     indptr = np.empty(len(positions) + 1, np.int64)
@@ -110,6 +110,8 @@ def rearranged(block: Block, positions: np.ndarray, new_ids: np.ndarray | None =
         words,
         counts.view(np.uint32),
     )
+    if new_ids is not None:
+        sort_words(indptr, words, counts.view(np.uint32))
     author_indptr = authors = None
     if block.author_indptr is not None and block.authors is not None:
         author_indptr, pairs = take_segments(block.author_indptr, positions)

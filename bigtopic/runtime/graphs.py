@@ -56,17 +56,26 @@ class GraphExecutor:
         self._count = 0
         self._run_future: Any = None
         self._one_host = client is None or cluster.on_one_host(client)
+        # On one host the other workers wait for the one that has the rounds, so it has their threads too
+        self._n_threads = cluster.threads_of(client) if client is not None and self._one_host else None
         long = _round_seconds(run) > LONG_ROUND_SECONDS
         self._whole = mode == "whole" if mode else client is not None and not long
         if self._whole and mode is None:
             _warn_of_idle_workers(run, client)
 
     def advance(
-        self, params: Params, cursor: Cursor, max_rounds: int | None = None, max_seconds: float | None = None
+        self,
+        params: Params,
+        cursor: Cursor,
+        max_rounds: int | None = None,
+        max_seconds: float | None = None,
+        n_passes: int = 1,
     ) -> Iterator[tuple[Params, list[RoundReport]]]:
-        """As `ThreadExecutor.advance`; rounds that ran whole on a worker are yielded together, `params` not moved."""
-        steps = self._advance_whole if self._whole else self._advance_graphs
-        return steps(params, cursor, max_rounds, max_seconds)
+        """As `ThreadExecutor.advance`; rounds that ran whole on a worker are yielded together, `params` not moved, and
+        may be of several passes."""
+        if self._whole:
+            return self._advance_whole(params, cursor, max_rounds, max_seconds, n_passes)
+        return self._advance_graphs(params, cursor, max_rounds, max_seconds)
 
     def close(self) -> None:
         self._run_future = None
@@ -78,10 +87,16 @@ class GraphExecutor:
         self.close()
 
     def _advance_whole(
-        self, params: Params, cursor: Cursor, max_rounds: int | None, max_seconds: float | None
+        self,
+        params: Params,
+        cursor: Cursor,
+        max_rounds: int | None,
+        max_seconds: float | None,
+        n_passes: int,
     ) -> Iterator[tuple[Params, list[RoundReport]]]:
         begun = time.perf_counter()
-        left = self._run.plan.n_rounds - cursor.round
+        n_rounds = self._run.plan.n_rounds
+        left = n_passes * n_rounds - cursor.round
         left = left if max_rounds is None else min(left, max_rounds)
         while left > 0:
             seconds = max(CHUNK_SECONDS, params.nbytes / SECOND_OF_PARAMS)
@@ -94,32 +109,36 @@ class GraphExecutor:
                 yield params, reports
             done = len(reports)
             left -= done
-            cursor = replace(cursor, round=cursor.round + done, step=cursor.step + done)
+            passes, number = divmod(cursor.round + done, n_rounds)
+            cursor = Cursor(cursor.epoch + passes, number, cursor.step + done)
 
     def _chunk(
         self, params: Params, cursor: Cursor, max_rounds: int, max_seconds: float
     ) -> tuple[Params, list[RoundReport]]:
         """Some rounds on one worker. What is lost with a worker is sent again; the driver's params are untouched."""
         for attempt in range(ATTEMPTS):
-            sent = cluster.send(self._client, params)
-            future = self._client.submit(
-                _run_rounds,
-                self._context(),
-                sent,
-                cursor,
-                max_rounds,
-                max_seconds,
-                cluster.threads_of(self._client) if self._one_host else None,
-                key=self._key("bt-rounds"),
-                pure=False,
-                retries=2,
-            )
+            shared = self._share(params.arrays)
+            target = sharing.new_folder() if self._one_host else None
+            limits = cursor, max_rounds, max_seconds, self._n_threads
             try:
-                return future.result()
+                future = self._client.submit(
+                    _run_rounds,
+                    self._run,
+                    shared,
+                    target,
+                    *limits,
+                    key=self._key("bt-rounds"),
+                    pure=False,
+                    retries=2,
+                )
+                return _received(*future.result())
             except LOST:
-                self._run_future = None
                 if attempt == ATTEMPTS - 1:
                     raise
+            finally:
+                for version in (shared, target and sharing.MappedArrays(target, {})):
+                    if isinstance(version, sharing.MappedArrays):
+                        version.remove()
         raise AssertionError
 
     def _advance_graphs(
@@ -141,7 +160,7 @@ class GraphExecutor:
     def map_reduce(self, rnd: Round, arrays: Mapping[str, LazyArray | Overlay], turn: Turn) -> Stats:
         """The statistics of a round at these arrays: a graph per window of slices, two windows in flight."""
         for attempt in range(ATTEMPTS):
-            shared: Any = sharing.publish(arrays) if self._one_host else cluster.send(self._client, arrays)
+            shared: Any = self._share(arrays)
             try:
                 return self._reduce_windows(rnd, shared, turn)
             except LOST:
@@ -172,6 +191,12 @@ class GraphExecutor:
         result = tree.result()
         assert result is not None
         return result
+
+    def _share(self, arrays: Mapping[str, LazyArray | Overlay]) -> Any:
+        """The arrays as tasks get them."""
+        if self._one_host:
+            return sharing.publish(arrays, sharing.new_folder())
+        return cluster.send(self._client, arrays)
 
     def _context(self) -> Any:
         """The run as the tasks get it: a future on a client, so that it travels once."""
@@ -220,14 +245,48 @@ def _subtree(run: Run, slices: Sequence[SliceRef], shared: Any, turn: Turn) -> S
 
 
 def _run_rounds(
-    run: Run, params: Params, cursor: Cursor, max_rounds: int, max_seconds: float, n_threads: int | None
-) -> tuple[Params, list[RoundReport]]:
-    """On one host the other workers wait for this one, so it has their threads too; else it has its own."""
-    params = params.copy()  # an input of a task belongs to Dask
+    run: Run,
+    shared: Any,
+    target: str | None,
+    cursor: Cursor,
+    max_rounds: int,
+    max_seconds: float,
+    n_threads: int | None,
+) -> tuple[Any, list[RoundReport]]:
+    """The arrays after some rounds, in the folder `target` or as they are, and the reports of the rounds."""
+    if isinstance(shared, sharing.MappedArrays):
+        params = Params(sharing.read_arrays(shared))
+    else:
+        params = Params(shared).copy()  # an input of a task belongs to Dask
     with ThreadExecutor(run, n_threads or cluster.threads_here()) as executor:
-        rounds = executor.advance(params, cursor, max_rounds, max_seconds)
-        reports = [report for _, reports in rounds for report in reports]
-    return params, reports
+        reports = list(_over_passes(executor, run.plan.n_rounds, params, cursor, max_rounds, max_seconds))
+    return sharing.publish(params.arrays, target) if target else params.arrays, reports
+
+
+def _over_passes(
+    executor: ThreadExecutor,
+    n_rounds: int,
+    params: Params,
+    cursor: Cursor,
+    max_rounds: int,
+    max_seconds: float,
+) -> Iterator[RoundReport]:
+    """Rounds of this pass and the next ones, up to the limits."""
+    end = time.perf_counter() + max_seconds
+    done, before = 0, -1
+    while before < done < max_rounds:
+        before = done
+        for _, reports in executor.advance(params, cursor, max_rounds - done, end - time.perf_counter()):
+            yield from reports
+            done += len(reports)
+            cursor = replace(cursor, round=cursor.round + len(reports), step=cursor.step + len(reports))
+        if cursor.round == n_rounds:
+            cursor = Cursor(cursor.epoch + 1, 0, cursor.step)
+
+
+def _received(arrays: Any, reports: list[RoundReport]) -> tuple[Params, list[RoundReport]]:
+    mapped = isinstance(arrays, sharing.MappedArrays)
+    return Params(sharing.read_arrays(arrays) if mapped else arrays), reports
 
 
 def _round_seconds(run: Run) -> float:

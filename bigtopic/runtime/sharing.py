@@ -1,6 +1,7 @@
-"""Params on their way to the tasks of a round: a memory-mapped file when all workers share this machine, else a future.
+"""Params on their way to the tasks of a round, and back: files when all workers share this machine, else a future.
 
-Every version is a new folder; workers keep the newest two mapped; the driver removes a version when its round is over.
+Every version is a new folder; workers map it, and keep the newest two mapped, or read it when they will change it; the
+driver removes a version when its round is over.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 
 from bigtopic.runtime.params import LazyArray, Overlay
 
-__all__ = ["MappedArrays", "load_arrays", "publish"]
+__all__ = ["MappedArrays", "load_arrays", "new_folder", "publish", "read_arrays"]
 
 Arrays = Mapping[str, LazyArray | Overlay]
 
@@ -36,9 +37,13 @@ class MappedArrays:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def publish(arrays: Arrays) -> MappedArrays:
+def new_folder() -> str:
+    """A folder for a version; whoever asks for it removes it."""
+    return tempfile.mkdtemp(prefix="bigtopic-params-")
+
+
+def publish(arrays: Arrays, folder: str) -> MappedArrays:
     """Write a version."""
-    folder = tempfile.mkdtemp(prefix="bigtopic-params-")
     shells = {}
     for name, array in arrays.items():
         base = array.base if isinstance(array, Overlay) else array
@@ -59,6 +64,16 @@ def load_arrays(shared: Any) -> Arrays:
         _mapped[shared.folder] = arrays
         while len(_mapped) > 2:
             _mapped.popitem(last=False)
+    return arrays
+
+
+def read_arrays(shared: MappedArrays) -> dict[str, LazyArray]:
+    """The arrays of a version, in memory of this process."""
+    arrays = {}
+    for name, shell in shared.shells.items():
+        assert isinstance(shell, LazyArray)
+        raw, prior = (np.load(Path(shared.folder) / f"{name}.{part}.npy") for part in ("raw", "prior"))
+        arrays[name] = replace(shell, raw=raw, prior=prior)
     return arrays
 
 

@@ -48,10 +48,16 @@ class ThreadExecutor:
         self._pool = ThreadPoolExecutor(helpers, thread_name_prefix="bigtopic") if helpers else None
 
     def advance(
-        self, params: Params, cursor: Cursor, max_rounds: int | None = None, max_seconds: float | None = None
+        self,
+        params: Params,
+        cursor: Cursor,
+        max_rounds: int | None = None,
+        max_seconds: float | None = None,
+        n_passes: int = 1,
     ) -> Iterator[tuple[Params, list[RoundReport]]]:
         """Stretches of rounds from the cursor to the end of its pass, or to the end of the one that reaches
-        `max_rounds`; none begun after `max_seconds`.
+        `max_rounds`; none begun after `max_seconds`. Nobody looks at the params at the ends of the next `n_passes`
+        passes: an executor that does many rounds together may go on so far (this one does not).
 
         Yields the params after some rounds, at least one, and the reports of these rounds: here after each stretch,
         `params` itself, moved in place. A failure is raised after the rounds done before it were yielded.

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -167,42 +168,47 @@ class _Loop:
     n_tokens: float = 0.0
     scores: list[float] = field(default_factory=list)
     bounds: list[float] = field(default_factory=list)
+    measures: _Pass = field(default_factory=_Pass)
 
     def passes(self) -> None:
         self._tell("start")
         reason = None
-        for _ in range(self.limits.max_iter):
-            reason = self._one_pass()
-            if reason is not None:
-                break
+        end = self.model.cursor.epoch + self.limits.max_iter
+        while reason is None and self.model.cursor.epoch < end:
+            reason = self._one_pass(end)
         self._tell("end", reason=reason or "max_iter")
 
-    def _one_pass(self) -> str | None:
-        """The rounds that are left of a pass; the reason to end the run, if there is one."""
-        measures = self._begin_pass()
-        reason = self._rounds(measures)
+    def _one_pass(self, end: int) -> str | None:
+        """The rounds that are left of a pass, and perhaps of some more; the reason to end the run, if there is one."""
+        self.measures = self._begin_pass()
+        reason = self._rounds(1 if self._looks_at_passes else end - self.model.cursor.epoch)
         if self.model.cursor.round < self.run.plan.n_rounds:
             return reason
-        at_rest = self._end_pass(measures)
+        at_rest = self._end_pass()
         if reason is None and self.limits.score and self._score():
             reason = "score"
         return reason or ("tol" if at_rest else None)
 
-    def _rounds(self, measures: _Pass) -> str | None:
+    @property
+    def _looks_at_passes(self) -> bool:
+        """Whether the params at the end of a pass matter to anybody."""
+        limits = self.limits
+        return bool(limits.callbacks or limits.score or limits.tol > 0 or self._has_bound)
+
+    def _rounds(self, n_passes: int) -> str | None:
         every = self.limits.evaluate_every if self.limits.score else None
         due = None if every is None else (self.model.cursor.step // every + 1) * every
         while self.model.cursor.round < self.run.plan.n_rounds:
             n = None if due is None else due - self.model.cursor.step
             for params, reports in self.engine.advance(
-                self.model.params, self.model.cursor, n, self._seconds_left()
+                self.model.params, self.model.cursor, n, self._seconds_left(), n_passes
             ):
-                last = reports[-1].cursor
                 self.model.params = params
-                self.model.cursor = replace(last, round=last.round + 1, step=last.step + 1)
-                for report in reports:
-                    measures.n_tokens += report.n_tokens
-                    measures.documents_bound += report.info.get("bound", 0.0)
-                    self._done(report)
+                for epoch, group in groupby(reports, key=lambda report: report.cursor.epoch):
+                    if epoch > self.model.cursor.epoch:
+                        self._end_pass()
+                        self.measures = self._begin_pass()
+                    self._take(list(group))
                 if self.stop.is_set():
                     return "interrupt"
             left = self._seconds_left()
@@ -213,6 +219,15 @@ class _Loop:
                 if self.model.cursor.round < self.run.plan.n_rounds and self._score():
                     return "score"
         return None
+
+    def _take(self, reports: list[RoundReport]) -> None:
+        """Rounds of one pass were done."""
+        last = reports[-1].cursor
+        self.model.cursor = replace(last, round=last.round + 1, step=last.step + 1)
+        for report in reports:
+            self.measures.n_tokens += report.n_tokens
+            self.measures.documents_bound += report.info.get("bound", 0.0)
+            self._done(report)
 
     def _done(self, report: RoundReport) -> None:
         if self.run.work.state_url:
@@ -227,8 +242,9 @@ class _Loop:
             return _Pass(topics_bound=bound.global_part(self.model.params))
         return _Pass(topics=self._topics() if self.limits.tol > 0 else None)
 
-    def _end_pass(self, measures: _Pass) -> bool:
+    def _end_pass(self) -> bool:
         """Whether the params are at rest."""
+        measures = self.measures
         epoch = self.model.cursor.epoch
         if self.run.work.state_url:
             document_state.drop(self.run.work.state_url, f"epoch-{epoch}")

@@ -118,27 +118,24 @@ class GraphExecutor:
         """Some rounds on one worker. What is lost with a worker is sent again; the driver's params are untouched."""
         for attempt in range(ATTEMPTS):
             shared = self._share(params.arrays)
-            target = sharing.new_folder() if self._one_host else None
             limits = cursor, max_rounds, max_seconds, self._n_threads
             try:
                 future = self._client.submit(
                     _run_rounds,
                     self._run,
                     shared,
-                    target,
                     *limits,
                     key=self._key("bt-rounds"),
                     pure=False,
                     retries=2,
                 )
                 return _received(*future.result())
-            except LOST:
+            except (LOST, sharing.AlreadyClaimed):
                 if attempt == ATTEMPTS - 1:
                     raise
             finally:
-                for version in (shared, target and sharing.MappedArrays(target, {})):
-                    if isinstance(version, sharing.MappedArrays):
-                        version.remove()
+                if isinstance(shared, sharing.MappedArrays):
+                    shared.remove()
         raise AssertionError
 
     def _advance_graphs(
@@ -195,7 +192,7 @@ class GraphExecutor:
     def _share(self, arrays: Mapping[str, LazyArray | Overlay]) -> Any:
         """The arrays as tasks get them."""
         if self._one_host:
-            return sharing.publish(arrays, sharing.new_folder())
+            return sharing.publish(arrays)
         return cluster.send(self._client, arrays)
 
     def _context(self) -> Any:
@@ -247,20 +244,20 @@ def _subtree(run: Run, slices: Sequence[SliceRef], shared: Any, turn: Turn) -> S
 def _run_rounds(
     run: Run,
     shared: Any,
-    target: str | None,
     cursor: Cursor,
     max_rounds: int,
     max_seconds: float,
     n_threads: int | None,
 ) -> tuple[Any, list[RoundReport]]:
-    """The arrays after some rounds, in the folder `target` or as they are, and the reports of the rounds."""
+    """The arrays after some rounds, in the files they came in or as they are, and the reports of the rounds."""
     if isinstance(shared, sharing.MappedArrays):
-        params = Params(sharing.read_arrays(shared))
+        params = Params(sharing.claim_arrays(shared))
     else:
         params = Params(shared).copy()  # an input of a task belongs to Dask
     with ThreadExecutor(run, n_threads or cluster.threads_here()) as executor:
         reports = list(_over_passes(executor, run.plan.n_rounds, params, cursor, max_rounds, max_seconds))
-    return sharing.publish(params.arrays, target) if target else params.arrays, reports
+    mapped = isinstance(shared, sharing.MappedArrays)
+    return sharing.claimed(shared, params.arrays) if mapped else params.arrays, reports
 
 
 def _over_passes(

@@ -65,7 +65,7 @@ def infer(
     if client is not None:
         context = cluster.send(client, context)
         if cluster.on_one_host(client):
-            arrays = sharing.publish(arrays, sharing.new_folder())
+            arrays = sharing.publish(arrays)
         else:
             arrays = cluster.send(client, arrays)
     groups = [slices[i : i + SUBTREE] for i in range(0, len(slices), SUBTREE)]

@@ -1,7 +1,7 @@
 """Params on their way to the tasks of a round, and back: files when all workers share this machine, else a future.
 
-Every version is a new folder; workers map it, and keep the newest two mapped, or read it when they will change it; the
-driver removes a version when its round is over.
+Every version is a new folder, in memory where there is room for it. Workers map it, and keep the newest two mapped; one
+worker alone may claim it, and then moves the arrays where they lie. The driver removes a version when it is done with.
 """
 
 from __future__ import annotations
@@ -12,15 +12,25 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from bigtopic.runtime.params import LazyArray, Overlay
 
-__all__ = ["MappedArrays", "load_arrays", "new_folder", "publish", "read_arrays"]
+__all__ = [
+    "AlreadyClaimed",
+    "MappedArrays",
+    "claim_arrays",
+    "claimed",
+    "load_arrays",
+    "publish",
+    "read_arrays",
+]
 
 Arrays = Mapping[str, LazyArray | Overlay]
+
+IN_MEMORY = Path("/dev/shm")
 
 _mapped: OrderedDict[str, Arrays] = OrderedDict()
 
@@ -37,21 +47,28 @@ class MappedArrays:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def new_folder() -> str:
-    """A folder for a version; whoever asks for it removes it."""
-    return tempfile.mkdtemp(prefix="bigtopic-params-")
+class AlreadyClaimed(Exception):
+    """Somebody who may be dead has begun to move these arrays."""
 
 
-def publish(arrays: Arrays, folder: str) -> MappedArrays:
+def publish(arrays: Arrays) -> MappedArrays:
     """Write a version."""
-    shells = {}
+    folder = tempfile.mkdtemp(prefix="bigtopic-params-", dir=_place(arrays))
     for name, array in arrays.items():
         base = array.base if isinstance(array, Overlay) else array
         np.save(Path(folder) / f"{name}.raw.npy", base.raw)
         np.save(Path(folder) / f"{name}.prior.npy", base.prior)
+    return MappedArrays(folder, _shells(arrays))
+
+
+def _shells(arrays: Arrays) -> dict[str, LazyArray | Overlay]:
+    """The arrays without what lies in files."""
+    shells: dict[str, LazyArray | Overlay] = {}
+    for name, array in arrays.items():
+        base = array.base if isinstance(array, Overlay) else array
         shell = replace(base, raw=np.zeros((0, base.n_columns), base.raw.dtype), prior=np.zeros((0, 1)))
         shells[name] = array.on(shell) if isinstance(array, Overlay) else shell
-    return MappedArrays(folder, shells)
+    return shells
 
 
 def load_arrays(shared: Any) -> Arrays:
@@ -67,6 +84,35 @@ def load_arrays(shared: Any) -> Arrays:
     return arrays
 
 
+def _place(arrays: Arrays) -> str | None:
+    """Where files are memory, if they fit twice; None for the usual folder of temporary files."""
+    size = sum((array.base if isinstance(array, Overlay) else array).nbytes for array in arrays.values())
+    try:
+        return str(IN_MEMORY) if shutil.disk_usage(IN_MEMORY).free > 2 * size else None
+    except OSError:
+        return None
+
+
+def claim_arrays(shared: MappedArrays) -> dict[str, LazyArray]:
+    """The arrays of a version, mapped to be moved in place: what is done to them is in the files.
+
+    Raises
+    ------
+    AlreadyClaimed
+        When this is not the first time.
+    """
+    try:
+        (Path(shared.folder) / "claimed").touch(exist_ok=False)
+    except FileExistsError as error:
+        raise AlreadyClaimed from error
+    return {name: _map(shared.folder, name, shell, "r+") for name, shell in shared.shells.items()}  # type: ignore[misc]
+
+
+def claimed(shared: MappedArrays, arrays: Arrays) -> MappedArrays:
+    """The version as it is after claimed arrays were moved."""
+    return MappedArrays(shared.folder, _shells(arrays))
+
+
 def read_arrays(shared: MappedArrays) -> dict[str, LazyArray]:
     """The arrays of a version, in memory of this process."""
     arrays = {}
@@ -77,14 +123,16 @@ def read_arrays(shared: MappedArrays) -> dict[str, LazyArray]:
     return arrays
 
 
-def _map(folder: str, name: str, shell: LazyArray | Overlay) -> LazyArray | Overlay:
-    raw, prior = (_array(Path(folder) / f"{name}.{part}.npy") for part in ("raw", "prior"))
+def _map(
+    folder: str, name: str, shell: LazyArray | Overlay, mode: Literal["c", "r+"] = "c"
+) -> LazyArray | Overlay:
+    raw, prior = (_array(Path(folder) / f"{name}.{part}.npy", mode) for part in ("raw", "prior"))
     if isinstance(shell, Overlay):
         return shell.on(replace(shell.base, raw=raw, prior=prior))
     return replace(shell, raw=raw, prior=prior)
 
 
-def _array(path: Path) -> np.ndarray:
+def _array(path: Path, mode: Literal["c", "r+"]) -> np.ndarray:
     # Copy-on-write pages are as shared as read-only ones, but compile to the same numba signature as arrays in memory.
-    mapped = np.load(path, mmap_mode="c")
+    mapped = np.load(path, mmap_mode=mode)
     return np.ndarray(mapped.shape, mapped.dtype, buffer=mapped)

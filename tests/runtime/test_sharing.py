@@ -26,7 +26,7 @@ def params() -> Params:
 def test_a_mapped_version_is_the_same_as_the_arrays():
     arrays = params().overlay(["b"])
     arrays["b"].add_rows(np.array([5], np.int32), np.ones((1, 16), np.float32), decay=0.5)
-    shared = sharing.publish(arrays, sharing.new_folder())
+    shared = sharing.publish(arrays)
     kinds = {"a": "mean", "b": "expected_log"}
     expected = take_view(arrays, kinds, IDS)
     found = take_view(sharing.load_arrays(pickle.loads(pickle.dumps(shared))), kinds, IDS)
@@ -40,13 +40,13 @@ def test_a_mapped_version_is_the_same_as_the_arrays():
 
 def test_what_travels_does_not_hold_the_axis():
     big = Params({"a": LazyArray.zeros(20_000, 16, axis="word", prior=np.full((16, 20_000), 0.1))})
-    shared = sharing.publish(big.arrays, sharing.new_folder())
+    shared = sharing.publish(big.arrays)
     assert len(pickle.dumps(shared)) < 5000
     shared.remove()
 
 
 def test_a_worker_keeps_two_versions_mapped():
-    versions = [sharing.publish(params().arrays, sharing.new_folder()) for _ in range(4)]
+    versions = [sharing.publish(params().arrays) for _ in range(4)]
     for shared in versions:
         first = sharing.load_arrays(shared)
         assert sharing.load_arrays(shared) is first

@@ -71,8 +71,8 @@ class GraphExecutor:
         max_seconds: float | None = None,
         n_passes: int = 1,
     ) -> Iterator[tuple[Params, list[RoundReport]]]:
-        """As `ThreadExecutor.advance`; rounds that ran whole on a worker are yielded together, `params` not moved, and
-        may be of several passes."""
+        """As `ThreadExecutor.advance`; rounds that ran whole on a worker are yielded together, and may be of several
+        passes."""
         if self._whole:
             return self._advance_whole(params, cursor, max_rounds, max_seconds, n_passes)
         return self._advance_graphs(params, cursor, max_rounds, max_seconds)
@@ -129,7 +129,10 @@ class GraphExecutor:
                     pure=False,
                     retries=2,
                 )
-                return _received(*future.result())
+                arrays, reports = future.result()
+                if isinstance(arrays, sharing.MappedArrays):
+                    arrays = sharing.read_arrays(arrays, params.arrays)
+                return Params(arrays), reports
             except (LOST, sharing.AlreadyClaimed):
                 if attempt == ATTEMPTS - 1:
                     raise
@@ -279,11 +282,6 @@ def _over_passes(
             cursor = replace(cursor, round=cursor.round + len(reports), step=cursor.step + len(reports))
         if cursor.round == n_rounds:
             cursor = Cursor(cursor.epoch + 1, 0, cursor.step)
-
-
-def _received(arrays: Any, reports: list[RoundReport]) -> tuple[Params, list[RoundReport]]:
-    mapped = isinstance(arrays, sharing.MappedArrays)
-    return Params(sharing.read_arrays(arrays) if mapped else arrays), reports
 
 
 def _round_seconds(run: Run) -> float:

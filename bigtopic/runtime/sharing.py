@@ -113,13 +113,14 @@ def claimed(shared: MappedArrays, arrays: Arrays) -> MappedArrays:
     return MappedArrays(shared.folder, _shells(arrays))
 
 
-def read_arrays(shared: MappedArrays) -> dict[str, LazyArray]:
-    """The arrays of a version, in memory of this process."""
+def read_arrays(shared: MappedArrays, memory: Mapping[str, LazyArray]) -> dict[str, LazyArray]:
+    """The arrays of a version, read into the memory of those it was made from: fresh memory would cost more."""
     arrays = {}
     for name, shell in shared.shells.items():
         assert isinstance(shell, LazyArray)
-        raw, prior = (np.load(Path(shared.folder) / f"{name}.{part}.npy") for part in ("raw", "prior"))
-        arrays[name] = replace(shell, raw=raw, prior=prior)
+        own = memory[name]
+        np.copyto(own.raw, _array(Path(shared.folder) / f"{name}.raw.npy", "c"))
+        arrays[name] = replace(shell, raw=own.raw, prior=own.prior)
     return arrays
 
 

@@ -260,7 +260,7 @@ def _run_rounds(
     with ThreadExecutor(run, n_threads or cluster.threads_here()) as executor:
         reports = list(_over_passes(executor, run.plan.n_rounds, params, cursor, max_rounds, max_seconds))
     mapped = isinstance(shared, sharing.MappedArrays)
-    return sharing.claimed(shared, params.arrays) if mapped else params.arrays, reports
+    return sharing.return_arrays(shared, params.arrays) if mapped else params.arrays, reports
 
 
 def _over_passes(

@@ -1,7 +1,7 @@
 """Params on their way to the tasks of a round, and back: files when all workers share this machine, else a future.
 
-Every version is a new folder, in memory where there is room for it. Workers map it, and keep the newest two mapped; one
-worker alone may claim it, and then moves the arrays where they lie. The driver removes a version when it is done with.
+Every version is a new folder, in memory where there is room for it. Workers map it, and keep the newest two mapped; or
+one worker claims it, moves the arrays, and returns them to their files. The driver removes it in the end.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bigtopic import buffers
 from bigtopic.runtime.params import LazyArray, Overlay
 
 __all__ = [
     "AlreadyClaimed",
     "MappedArrays",
     "claim_arrays",
-    "claimed",
     "load_arrays",
     "publish",
     "read_arrays",
+    "return_arrays",
 ]
 
 Arrays = Mapping[str, LazyArray | Overlay]
@@ -94,7 +95,9 @@ def _place(arrays: Arrays) -> str | None:
 
 
 def claim_arrays(shared: MappedArrays) -> dict[str, LazyArray]:
-    """The arrays of a version, mapped to be moved in place: what is done to them is in the files.
+    """The arrays of a version, in memory of this thread, to be moved and given back with `return_arrays`.
+
+    Not in the files: these are in small pages, which a processor finds more slowly.
 
     Raises
     ------
@@ -105,11 +108,19 @@ def claim_arrays(shared: MappedArrays) -> dict[str, LazyArray]:
         (Path(shared.folder) / "claimed").touch(exist_ok=False)
     except FileExistsError as error:
         raise AlreadyClaimed from error
-    return {name: _map(shared.folder, name, shell, "r+") for name, shell in shared.shells.items()}  # type: ignore[misc]
+    arrays = {}
+    for name, shell in shared.shells.items():
+        assert isinstance(shell, LazyArray)
+        raw, prior = (_array(Path(shared.folder) / f"{name}.{part}.npy", "c") for part in ("raw", "prior"))
+        arrays[name] = replace(shell, raw=buffers.empty(raw.shape, raw.dtype), prior=prior)
+        np.copyto(arrays[name].raw, raw)
+    return arrays
 
 
-def claimed(shared: MappedArrays, arrays: Arrays) -> MappedArrays:
-    """The version as it is after claimed arrays were moved."""
+def return_arrays(shared: MappedArrays, arrays: Mapping[str, LazyArray]) -> MappedArrays:
+    """Write claimed arrays to the files they came from."""
+    for name, array in arrays.items():
+        np.copyto(_array(Path(shared.folder) / f"{name}.raw.npy", "r+"), array.raw)
     return MappedArrays(shared.folder, _shells(arrays))
 
 
@@ -127,7 +138,7 @@ def read_arrays(shared: MappedArrays, memory: Mapping[str, LazyArray]) -> dict[s
 def _map(
     folder: str, name: str, shell: LazyArray | Overlay, mode: Literal["c", "r+"] = "c"
 ) -> LazyArray | Overlay:
-    raw, prior = (_array(Path(folder) / f"{name}.{part}.npy", mode) for part in ("raw", "prior"))
+    raw, prior = (_array(Path(folder) / f"{name}.{part}.npy", "c") for part in ("raw", "prior"))
     if isinstance(shell, Overlay):
         return shell.on(replace(shell.base, raw=raw, prior=prior))
     return replace(shell, raw=raw, prior=prior)

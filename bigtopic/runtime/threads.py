@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bigtopic import buffers
 from bigtopic.runtime.estep import Gathered, Turn, Work, evaluate, gather
 from bigtopic.runtime.params import LazyArray, Overlay, Params
 from bigtopic.runtime.pipeline import Pipeline
@@ -102,7 +101,6 @@ class ThreadExecutor:
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
         self._reader.close()
-        buffers.clear()
 
     def __enter__(self) -> ThreadExecutor:
         return self

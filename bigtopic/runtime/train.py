@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic import buffers
 from bigtopic.errors import ClusterError
 from bigtopic.runtime import _kernels, bound, cluster, document_state
 from bigtopic.runtime.estep import Work
@@ -138,6 +139,7 @@ def train(
         stop = stack.enter_context(_interruptible())
         total = corpus.n_tokens * limits.max_iter
         bar = stack.enter_context(Progress("learning", total, " tokens", limits.progress))
+        stack.callback(buffers.clear)
         _Loop(model, run, engine, limits, bar, stop).passes()
 
 

@@ -1,6 +1,6 @@
 """What delayed updates cost in score, and gain in time: the default method with a delay of 1 and of 0.
 
-    python -m tests.benchmarks delay --data FOLDER [--corpora ap,bbc,demo] [--topics 100] [--seeds 3]
+python -m tests.benchmarks delay --data FOLDER [--corpora ap,bbc,demo] [--topics 100] [--seeds 3]
 """
 
 from __future__ import annotations

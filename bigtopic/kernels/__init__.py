@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pkgutil
 from importlib import import_module
+from importlib.util import find_spec
 
 from bigtopic.errors import SettingError
 from bigtopic.types import Kernel
@@ -28,6 +29,6 @@ def load(name: str) -> Kernel:
     SettingError
         When there is no such kernel.
     """
-    if name not in names():
+    if name.startswith("_") or not name.isidentifier() or find_spec(f"{__name__}.{name}") is None:
         raise SettingError(f"there is no kernel {name!r}; there are: {', '.join(names())}")
     return import_module(f"{__name__}.{name}").KERNEL

@@ -14,8 +14,6 @@ from pathlib import Path
 import corpora
 import numpy as np
 
-HELD_OUT = {"ap": 450, "bbc": 600, "dblp": 10_000, "demo": 2000}
-
 
 def main() -> None:
     parser = argparse.ArgumentParser(
@@ -44,7 +42,7 @@ def compare(name: str, data: Path, folder: Path, n_components: int, n_seeds: int
         scores: dict[int, list[float]] = {0: [], 1: []}
         seconds: dict[int, list[float]] = {0: [], 1: []}
         for seed in range(n_seeds):
-            train, test = corpus.split(test_size=HELD_OUT[name], seed=seed)
+            train, test = corpora.split(name, corpus, seed)
             for delay in scores:
                 method = replace(get(None), delay=delay)
                 model = LDA(

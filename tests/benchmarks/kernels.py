@@ -1,6 +1,6 @@
 """Nanoseconds that each kernel spends per entry (distinct word x topic x iteration), next to what the machine allows.
 
-    python tests/benchmarks/kernels.py [kernel ...]
+    python -m tests.benchmarks kernels [kernel ...]
 
 The bound is the longer of two times, for one run over the documents:
 
@@ -14,6 +14,7 @@ the algorithm needs, not what the kernel does; see `COUNTS`.
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import results
 from numba import njit
 
 from bigtopic import kernels
@@ -54,6 +56,9 @@ COUNTS = {
     # the product and the sum; exp psi: 2 divisions and two polynomials. The word, once for both
     "vb": Counts(entry=2, topic=28, reads=1, writes=0),
 }
+HEAD = (
+    "kernel", "iterations", "took, ns", "arithmetic, ns", "memory, ns", "bound by", "share of bound", "µs a document",
+)  # fmt: skip
 CHAINS = 6  # of vectors of 16, so 12 of 8
 N_WORDS, TURNS = 8000, 25
 DOCUMENTS = {20: 500, 100: 250, 1000: 40}  # distinct words of a document: documents of a slice
@@ -154,7 +159,8 @@ class Row:
         """Once more, by turns."""
         self.best = [min(best, figure()) for best, figure in zip(self.best, self.measured, strict=True)]
 
-    def __str__(self) -> str:
+    def cells(self) -> tuple[str, ...]:
+        """The line."""
         counts, n_entries = COUNTS[self.name], self.n_distinct * self.n_components
         took, multiply, read, write, read_far, write_far = self.best
         took *= 1e9 / (self.n_docs * self.iterations * n_entries)
@@ -162,21 +168,32 @@ class Row:
         memory = counts.reads * read + counts.writes * write + (read_far + write_far) / self.iterations
         bound = max(arithmetic, memory)
         return (
-            f"{self.name:6}{self.n_distinct:7}{self.n_components:6}{self.iterations:12.1f}{took:10.3f}"
-            f"{arithmetic:12.3f}{memory:9.3f}  {'memory' if memory == bound else 'arithmetic':10}{bound / took:7.0%}"
-            f"{took * n_entries * self.iterations / 1e3:14.1f}"
+            f"{self.name}, {self.n_distinct:,} words, K = {self.n_components}",
+            f"{self.iterations:.1f}",
+            f"{took:.3f}",
+            f"{arithmetic:.3f}",
+            f"{memory:.3f}",
+            "memory" if memory == bound else "arithmetic",
+            f"{bound / took:.0%}",
+            f"{took * n_entries * self.iterations / 1e3:,.1f}",
         )
 
 
 def main() -> None:
-    names = sys.argv[1:] or kernels.names()
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("kernels", nargs="*", help="default all")
+    results.add_option(parser)
+    given = parser.parse_args()
+    names = given.kernels or kernels.names()
     rows = [Row(kernels.load(name), n, k) for name in names for n in DOCUMENTS for k in (100, 128)]
     for _ in range(TURNS):
         for row in rows:
             row.measure()
-    print("                    iterations    ns per entry and iteration             share of  microseconds")
-    print("kernel  words    K  a document      took  arithmetic   memory  bound by     bound    a document")
-    print(*rows, sep="\n")
+    caption = "One thread; nanoseconds for each entry (distinct word x topic) and iteration."
+    table = [HEAD, *(row.cells() for row in rows)]
+    results.report(given, "kernels", caption, table, [list(line) for line in table])
 
 
 if __name__ == "__main__":

@@ -127,7 +127,9 @@ class GraphExecutor:
                     *limits,
                     key=self._key("bt-rounds"),
                     pure=False,
-                    retries=2,
+                    retries=0
+                    if self._one_host
+                    else 2,  # who claims arrays twice hides why the first time failed
                 )
                 arrays, reports = future.result()
                 if isinstance(arrays, sharing.MappedArrays):

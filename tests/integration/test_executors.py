@@ -180,6 +180,15 @@ def test_a_damaged_part_ends_the_run_with_its_name(corpus, batch_size):
     assert "part 0" in str(raised)
 
 
+@pytest.mark.distributed
+@pytest.mark.parametrize("mode", ["whole", "graph"])
+def test_a_damaged_part_ends_the_run_on_workers_with_its_name(mode, corpus, one_worker):
+    """The first error is told, not what a second attempt meets."""
+    broken = Corpus([Damaged(corpus.parts[0], 200)], corpus.vocabulary)
+    with pytest.raises(CorpusDamaged, match="part 0"):
+        learn("online-cvb0", broken, lambda run: GraphExecutor(run, one_worker, mode=mode))
+
+
 def test_a_failure_leaves_nobody_waiting_for_a_unit_in_the_queue(corpus):
     """Slices wait for units that the reading thread has not come to yet when another unit turns out to be damaged."""
 

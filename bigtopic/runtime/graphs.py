@@ -21,7 +21,7 @@ from bigtopic.runtime.reading import UnitReader
 from bigtopic.runtime.reduce import WINDOW, Tree, add
 from bigtopic.runtime.rounds import Cursor, RoundReport, run_stretch
 from bigtopic.runtime.slices import SUBTREE, Round, SliceRef
-from bigtopic.runtime.threads import Run, ThreadExecutor, cut
+from bigtopic.runtime.threads import Run, ThreadExecutor, by_stretches
 from bigtopic.types import Stats
 
 __all__ = ["GraphExecutor", "round_graph"]
@@ -75,7 +75,8 @@ class GraphExecutor:
         passes."""
         if self._whole:
             return self._advance_whole(params, cursor, max_rounds, max_seconds, n_passes)
-        return self._advance_graphs(params, cursor, max_rounds, max_seconds)
+        stretches = self._run.plan.stretches(cursor.epoch, cursor.round)
+        return by_stretches(stretches, params, cursor, max_rounds, max_seconds, self._stretch)
 
     def close(self) -> None:
         self._run_future = None
@@ -143,21 +144,13 @@ class GraphExecutor:
                     shared.remove()
         raise AssertionError
 
-    def _advance_graphs(
-        self, params: Params, cursor: Cursor, max_rounds: int | None, max_seconds: float | None
-    ) -> Iterator[tuple[Params, list[RoundReport]]]:
-        plan = self._run.plan
-        for stretch in cut(plan.stretches(cursor.epoch, cursor.round), max_rounds, max_seconds):
-            reports: list[RoundReport] = []
-            rounds = run_stretch(params, stretch, cursor, self._run.settings, self.map_reduce, plan.delay)
-            try:
-                reports.extend(rounds)  # one at a time: those before a failure are there
-            except BaseException:
-                if reports:
-                    yield params, reports
-                raise
-            yield params, reports
-            cursor = replace(cursor, step=cursor.step + len(reports))
+    def _stretch(
+        self, params: Params, stretch: list[Round], cursor: Cursor, reports: list[RoundReport]
+    ) -> None:
+        rounds = run_stretch(
+            params, stretch, cursor, self._run.settings, self.map_reduce, self._run.plan.delay
+        )
+        reports.extend(rounds)  # one at a time: those before a failure are there
 
     def map_reduce(self, rnd: Round, arrays: Mapping[str, LazyArray | Overlay], turn: Turn) -> Stats:
         """The statistics of a round at these arrays: a graph per window of slices, two windows in flight."""

@@ -17,7 +17,7 @@ from bigtopic.runtime.rounds import Cursor, RoundReport, Settings, run_stretch, 
 from bigtopic.runtime.slices import Plan, Round, SliceRef
 from bigtopic.types import Stats
 
-__all__ = ["Run", "ThreadExecutor", "cut"]
+__all__ = ["Run", "ThreadExecutor", "by_stretches"]
 
 
 @dataclass(frozen=True)
@@ -61,17 +61,8 @@ class ThreadExecutor:
         Yields the params after some rounds, at least one, and the reports of these rounds: here after each stretch,
         `params` itself, moved in place. A failure is raised after the rounds done before it were yielded.
         """
-        stretches = self._run.plan.stretches(cursor.epoch, cursor.round)
-        for stretch in cut(self._prefetching(stretches), max_rounds, max_seconds):
-            reports: list[RoundReport] = []
-            try:
-                self._do(params, stretch, cursor, reports)
-            except BaseException:
-                if reports:
-                    yield params, reports
-                raise
-            yield params, reports
-            cursor = replace(cursor, step=cursor.step + len(reports))
+        stretches = self._prefetching(self._run.plan.stretches(cursor.epoch, cursor.round))
+        return by_stretches(stretches, params, cursor, max_rounds, max_seconds, self._do)
 
     def _do(
         self, params: Params, stretch: Sequence[Round], cursor: Cursor, reports: list[RoundReport]
@@ -140,15 +131,27 @@ class _Jobs:
         return evaluate(ref, gathered, self.work, self.turns[number])
 
 
-def cut(
-    stretches: Iterator[list[Round]], max_rounds: int | None, max_seconds: float | None
-) -> Iterator[list[Round]]:
-    """The stretches until so many rounds are reached, and none after so many seconds."""
+def by_stretches(
+    stretches: Iterator[list[Round]],
+    params: Params,
+    cursor: Cursor,
+    max_rounds: int | None,
+    max_seconds: float | None,
+    do: Callable[[Params, list[Round], Cursor, list[RoundReport]], None],
+) -> Iterator[tuple[Params, list[RoundReport]]]:
+    """What `ThreadExecutor.advance` yields; `do` moves the params by a stretch and appends its reports one by one."""
     begun = time.perf_counter()
     n_rounds = 0
     for stretch in stretches:
         late = max_seconds is not None and time.perf_counter() - begun >= max_seconds
         if late or (max_rounds is not None and n_rounds >= max_rounds):
             return
-        yield stretch
+        reports: list[RoundReport] = []
+        try:
+            do(params, stretch, replace(cursor, step=cursor.step + n_rounds), reports)
+        except BaseException:
+            if reports:
+                yield params, reports
+            raise
+        yield params, reports
         n_rounds += len(stretch)

@@ -206,12 +206,18 @@ class StoredNames:
 
     def load(self, name: str) -> np.ndarray:
         try:
-            return read_any(self.root, f"{self.names.path}/{name}")
+            return self._read(self.names, name)
         except CorpusDamaged:
             now = self._replaced_by()
             if now is None:
                 raise
-            return read_any(self.root, f"{now.path}/{name}")[: self.names.size]
+            return self._read(now, name)[: self.names.size]
+
+    def _read(self, names: NameList, name: str) -> np.ndarray:
+        path = f"{names.path}/{name}"
+        if name == "words":
+            return read_any(self.root, path)
+        return ChunkedArray(self.root / path, f"{self.root.url}/{path}")[:]
 
     def _replaced_by(self) -> NameList | None:
         """The names that took the place of these since, if these are still the first of them."""

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numba import njit
 
 from bigtopic.errors import SettingError
 from bigtopic.types import Docs
 
-__all__ = ["INNER", "OUTER", "csr", "frozen", "padded_prior", "positive"]
+__all__ = ["INNER", "OUTER", "csr", "frozen", "padded_prior", "positive", "put_shares"]
 
 # for functions that Python calls, and for those that only compiled functions call: what nobody calls is not compiled
 OUTER: Any = {"cache": True, "error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
@@ -51,3 +52,13 @@ def positive(options: Mapping[str, Any], name: str) -> int:
     if options[name] < 1:
         raise SettingError(f"{name}={options[name]!r}: must be a whole number of at least 1")
     return int(options[name])
+
+
+@njit(**INNER)
+def put_shares(weights, shares):
+    """shares[k] = weights[k] / sum(weights), over the length of `shares`."""
+    mass = weights.dtype.type(0)
+    for k in range(shares.shape[0]):
+        mass += weights[k]
+    for k in range(shares.shape[0]):
+        shares[k] = weights[k] / mass

@@ -29,7 +29,7 @@ from numba import njit
 
 from bigtopic import buffers
 from bigtopic.kernels._memory import prefetch
-from bigtopic.kernels._shell import INNER, OUTER, csr, frozen, padded_prior, positive
+from bigtopic.kernels._shell import INNER, OUTER, csr, frozen, padded_prior, positive, put_shares
 from bigtopic.kernels._vector import LANES, larger, load, spread, store, total
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
@@ -157,8 +157,7 @@ def _infer(
                         left[j] = 0
         for j in range(min(_PAIR, n_docs - first)):
             dropped += _add(j, lengths[j], words, counts, shares, inverses, prior, mass, stats)
-            for k in range(n_components):
-                doc_topics[order[first + j], k] = mass[j, k]
+            put_shares(mass[j], doc_topics[order[first + j]])
     return sweeps, dropped
 
 
@@ -213,7 +212,6 @@ def run(
         stats,
         doc_topics,
     )
-    doc_topics /= doc_topics.sum(axis=1, keepdims=True)
     info = {"iterations": float(sweeps), "dropped_tokens": dropped}
     return KernelResult({"topic_words": stats}, doc_topics, None, info)
 

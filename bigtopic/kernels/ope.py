@@ -36,7 +36,7 @@ from bigtopic import buffers
 from bigtopic.errors import SettingError
 from bigtopic.kernels._memory import prefetch
 from bigtopic.kernels._random import bits, key, uniform
-from bigtopic.kernels._shell import INNER, OUTER, csr, frozen, padded_prior, positive
+from bigtopic.kernels._shell import INNER, OUTER, csr, frozen, padded_prior, positive, put_shares
 from bigtopic.kernels._vector import LANES, larger, largest, load, spread, store, total
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
@@ -166,8 +166,7 @@ def _infer(
     for d in range(indptr.shape[0] - 1):
         own = slice(indptr[d], indptr[d + 1])
         if indptr[d] == indptr[d + 1]:
-            for k in range(n_components):
-                doc_topics[d, k] = prior[k]
+            put_shares(prior, doc_topics[d])
             continue
         row_key = key(seed, rows[d])
         _start(prior, n_components, row_key, visits, pull)
@@ -188,8 +187,7 @@ def _infer(
             explained,
         )
         _add(words[own], counts[own], steps, phi, block, visits, explained, stats)
-        for k in range(n_components):
-            doc_topics[d, k] = visits[k]
+        put_shares(visits, doc_topics[d])
 
 
 def run(
@@ -249,7 +247,6 @@ def run(
         stats,
         doc_topics,
     )
-    doc_topics /= doc_topics.sum(axis=1, keepdims=True)
     n_nonempty = np.count_nonzero(np.diff(docs.indptr))
     info = {"iterations": float(n_nonempty * n_iter)}
     return KernelResult({"topic_words": stats}, doc_topics, None, info)

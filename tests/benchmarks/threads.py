@@ -1,6 +1,6 @@
 """What a second thread is worth, and what a local Dask client costs.
 
-One pass of the default method with minibatches of 500: on one thread, on two, on a local Dask cluster with default
+A fit of the default method with minibatches of 500: on one thread, on two, on a local Dask cluster with default
 settings, and as two independent one-thread processes at the same time. What two processes gain together over one
 alone is what the machine's second processor can give; the gain of two threads is compared with that.
 
@@ -40,7 +40,7 @@ def main() -> None:
         "--corpora", default="demo,scale", help="demo, and scale: 82,000 documents of PubMed's shape"
     )
     parser.add_argument("--topics", type=int, default=100)
-    parser.add_argument("--passes", type=int, default=1)
+    parser.add_argument("--passes", type=int, default=None, help="default: the method's")
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "bigtopic-benchmark")
     results.add_option(parser)
@@ -55,7 +55,8 @@ def main() -> None:
         figures[name] = seconds
         rows.append((name, *cells(times)))
         print(f"{name}: {timer!r}", flush=True)
-    caption = f"One pass, K = {given.topics}, minibatches of {BATCH_SIZE}; medians of {given.runs} alternating runs."
+    passes = "The method's passes" if given.passes is None else f"Passes: {given.passes}"
+    caption = f"{passes}, K = {given.topics}, minibatches of {BATCH_SIZE}; medians of {given.runs} alternating runs."
     results.report(given, "threads", caption, rows, figures)
 
 
@@ -70,27 +71,34 @@ def stored(name: str, folder: Path) -> Path:
 
 
 def measure(store: str, given: argparse.Namespace) -> tuple[dict[str, Timing], Timer]:
-    """Each way in turn."""
+    """Threads and processes in turn; then threads and a Dask client, which would work beside the others."""
     from dask.distributed import Client
 
+    def two() -> None:
+        fit(store, given.topics, given.passes, n_threads=2, client=False)
+
+    timer = Timer(2)
     with ExitStack() as stack:
         workers = [stack.enter_context(Worker(store, given.topics, given.passes)) for _ in range(2)]
-        client = stack.enter_context(Client(dashboard_address=None))
-        both: dict[str, Callable[[], Any]] = {
+        alone: dict[str, Callable[[], Any]] = {
             "one": lambda: fit(store, given.topics, given.passes, n_threads=1, client=False),
-            "two": lambda: fit(store, given.topics, given.passes, n_threads=2, client=False),
+            "two": two,
             "process": lambda: together(workers[:1]),
             "processes": lambda: together(workers),
+        }
+        times = timer.alternate(alone, given.runs)
+    with Client(dashboard_address=None) as client:
+        beside = {
+            "two beside": two,
             "dask": lambda: fit(store, given.topics, given.passes, client=client),
         }
-        timer = Timer(2)
-        return timer.alternate(both, given.runs), timer
+        return times | timer.alternate(beside, given.runs), timer
 
 
 def cells(times: dict[str, Timing]) -> tuple[str, ...]:
     """The figures of a row."""
-    one, two, process, processes, dask = (
-        times[k].median for k in ("one", "two", "process", "processes", "dask")
+    one, two, process, processes, beside, dask = (
+        times[k].median for k in ("one", "two", "process", "processes", "two beside", "dask")
     )
     threads_gain, processes_gain = one / two, 2 * process / processes
     return (
@@ -98,11 +106,11 @@ def cells(times: dict[str, Timing]) -> tuple[str, ...]:
         f"{threads_gain:.2f}",
         f"{processes_gain:.2f}",
         f"{threads_gain / processes_gain:.0%}",
-        f"{dask / two:.2f}",
+        f"{dask / beside:.2f}",
     )
 
 
-def fit(store: str, n_components: int, passes: int, **where: Any) -> None:
+def fit(store: str, n_components: int, passes: int | None, **where: Any) -> None:
     """What is timed, with opening the store."""
     from bigtopic.corpus.store import open_corpus
     from bigtopic.estimators.lda import LDA
@@ -129,7 +137,7 @@ class Worker:
         self._process.join()
 
 
-def serve(pipe: Any, store: str, n_components: int, passes: int) -> None:
+def serve(pipe: Any, store: str, n_components: int, passes: int | None) -> None:
     """The loop of a worker process."""
     while pipe.recv():
         fit(store, n_components, passes, n_threads=1, client=False)

@@ -198,14 +198,9 @@ def row(found: Pass) -> tuple[str, ...]:
 
 def draw(passes: list[Pass]) -> str:
     """Seconds, and memory, against documents; the path of the picture below docs/."""
-    import matplotlib
+    from plots import OURS, canvas, label, save
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-    from plots import OURS, label, save
-
-    plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "bigtopic", "font.family": "sans-serif"})
-    figure, panels = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
+    figure, panels = canvas(2, figsize=(9, 3.8))
     for axes, unit, value in (
         (panels[0], "seconds of one pass", lambda p: p.seconds),
         (panels[1], "peak memory, MB", lambda p: p.peak / 1e6),
@@ -220,8 +215,6 @@ def draw(passes: list[Pass]) -> str:
         axes.set_xlim(
             min(p.n_docs for p in passes) / 2, max(p.n_docs for p in passes) * 12
         )  # room for labels
-        axes.grid(alpha=0.25)
-        axes.spines[["top", "right"]].set_visible(False)
         axes.yaxis.set_major_formatter(lambda number, _: f"{number:,.0f}")
     return save(figure, "scale")
 

@@ -178,6 +178,7 @@ def test_weights_do_not_allow_negative_counts_or_nan(count, tmp_path):
 def test_a_header_that_is_none(tmp_path):
     refused(write(tmp_path / "docword.x.txt", "three\n4\n5\n1 1 1\n"), "line 1", format="bag_of_words")
     refused(write(tmp_path / "x.mtx", "%%MatrixMarket matrix\n1 1\n"), "header", "coordinate")
+    refused(write(tmp_path / "w.mtx", "x y z\n1 1 1\n"), "w.mtx", "header", "%%MatrixMarket")
     refused(
         write(tmp_path / "y.mtx", "%%MatrixMarket matrix coordinate real symmetric\n1 1 1\n1 1 1\n"),
         "symmetric",

@@ -47,7 +47,11 @@ class Chunk:
 
 
 class Stream(Protocol):
-    """An independent piece of a source: a file, a matrix, an iterable."""
+    """A piece of a source: a file, a matrix, an iterable.
+
+    One with an attribute `independent` that is true may be read while others are, its chunks between theirs; only
+    where no document's place depends on the streams before.
+    """
 
     def chunks(self) -> Iterator[Chunk]:
         """Chunks in the source's order; what can only be known at the end (a header's total) is checked there."""
@@ -71,7 +75,7 @@ class Reader(Protocol):
     unit: str
 
     def streams(self) -> list[Any]:
-        """The independent pieces, in the source's order."""
+        """The pieces, in the source's order."""
 
     def parse(self, chunk: Chunk) -> RawBlock:
         """The documents of a chunk. Pure."""

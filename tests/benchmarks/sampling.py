@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class PeakMemory:
-    """Largest sum of the memory of a process tree, in bytes."""
+    """Largest sum of the memory of a process tree, in bytes. Looking takes a twentieth of the time at most."""
 
     def __init__(self, pid: int, interval: float = 0.05) -> None:
         self.pid, self.interval, self.peak = pid, interval, 0
@@ -26,8 +26,9 @@ class PeakMemory:
 
     def _watch(self) -> None:
         while not self._stop.is_set():
+            begun = time.perf_counter()
             self.peak = max(self.peak, tree_bytes(self.pid))
-            time.sleep(self.interval)
+            time.sleep(max(self.interval, 19 * (time.perf_counter() - begun)))
 
 
 def tree_bytes(pid: int) -> int:

@@ -120,6 +120,7 @@ class GraphExecutor:
         for attempt in range(ATTEMPTS):
             shared = self._share(params.arrays)
             limits = cursor, max_rounds, max_seconds, self._n_threads
+            retries = 0 if self._one_host else 2  # who claims arrays twice hides why the first time failed
             try:
                 future = self._client.submit(
                     _run_rounds,
@@ -128,9 +129,7 @@ class GraphExecutor:
                     *limits,
                     key=self._key("bt-rounds"),
                     pure=False,
-                    retries=0
-                    if self._one_host
-                    else 2,  # who claims arrays twice hides why the first time failed
+                    retries=retries,
                 )
                 arrays, reports = future.result()
                 if isinstance(arrays, sharing.MappedArrays):
@@ -248,13 +247,11 @@ def _run_rounds(
     n_threads: int | None,
 ) -> tuple[Any, list[RoundReport]]:
     """The arrays after some rounds, in the files they came in or as they are, and the reports of the rounds."""
-    if isinstance(shared, sharing.MappedArrays):
-        params = Params(sharing.claim_arrays(shared))
-    else:
-        params = Params(shared).copy()  # an input of a task belongs to Dask
+    mapped = isinstance(shared, sharing.MappedArrays)
+    # an input of a task belongs to Dask
+    params = Params(sharing.claim_arrays(shared)) if mapped else Params(shared).copy()
     with ThreadExecutor(run, n_threads or cluster.threads_here()) as executor:
         reports = list(_over_passes(executor, run.plan.n_rounds, params, cursor, max_rounds, max_seconds))
-    mapped = isinstance(shared, sharing.MappedArrays)
     return sharing.return_arrays(shared, params.arrays) if mapped else params.arrays, reports
 
 

@@ -110,10 +110,11 @@ def claim_arrays(shared: MappedArrays) -> dict[str, LazyArray]:
         raise AlreadyClaimed from error
     arrays = {}
     for name, shell in shared.shells.items():
-        assert isinstance(shell, LazyArray)
-        raw, prior = (_array(Path(shared.folder) / f"{name}.{part}.npy", "c") for part in ("raw", "prior"))
-        arrays[name] = replace(shell, raw=buffers.empty(raw.shape, raw.dtype), prior=prior)
-        np.copyto(arrays[name].raw, raw)
+        mapped = _map(shared.folder, name, shell)
+        assert isinstance(mapped, LazyArray)
+        raw = buffers.empty(mapped.raw.shape, mapped.raw.dtype)
+        np.copyto(raw, mapped.raw)
+        arrays[name] = replace(mapped, raw=raw)
     return arrays
 
 
@@ -130,21 +131,19 @@ def read_arrays(shared: MappedArrays, memory: Mapping[str, LazyArray]) -> dict[s
     for name, shell in shared.shells.items():
         assert isinstance(shell, LazyArray)
         own = memory[name]
-        np.copyto(own.raw, _array(Path(shared.folder) / f"{name}.raw.npy", "c"))
+        np.copyto(own.raw, _array(Path(shared.folder) / f"{name}.raw.npy"))
         arrays[name] = replace(shell, raw=own.raw, prior=own.prior)
     return arrays
 
 
-def _map(
-    folder: str, name: str, shell: LazyArray | Overlay, mode: Literal["c", "r+"] = "c"
-) -> LazyArray | Overlay:
-    raw, prior = (_array(Path(folder) / f"{name}.{part}.npy", "c") for part in ("raw", "prior"))
+def _map(folder: str, name: str, shell: LazyArray | Overlay) -> LazyArray | Overlay:
+    raw, prior = (_array(Path(folder) / f"{name}.{part}.npy") for part in ("raw", "prior"))
     if isinstance(shell, Overlay):
         return shell.on(replace(shell.base, raw=raw, prior=prior))
     return replace(shell, raw=raw, prior=prior)
 
 
-def _array(path: Path, mode: Literal["c", "r+"]) -> np.ndarray:
+def _array(path: Path, mode: Literal["c", "r+"] = "c") -> np.ndarray:
     # Copy-on-write pages are as shared as read-only ones, but compile to the same numba signature as arrays in memory.
     mapped = np.load(path, mmap_mode=mode)
     return np.ndarray(mapped.shape, mapped.dtype, buffer=mapped)

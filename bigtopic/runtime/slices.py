@@ -25,9 +25,8 @@ SLICE_ENTRIES = 1 << 16
 SUBTREE = 16  # slices of a complete subtree of the merge tree; also of a unit, when minibatches are larger
 UNIT_ENTRIES = SLICE_ENTRIES * SUBTREE
 STRETCH = 32  # rounds of a stretch with delayed updates
-PROMPT_ROUNDS = (
-    8  # the first updates of a run change much: nobody works without them, and slices share the threads
-)
+# The first updates of a run change much: nobody works without them, and slices share the threads.
+PROMPT_ROUNDS = 8
 NO_MAP = np.zeros(0, np.int32)
 
 _scratch = threading.local()

@@ -15,6 +15,7 @@ from typing import Any
 import google_crc32c
 import numpy as np
 
+from bigtopic import buffers
 from bigtopic.corpus.storage import Place
 from bigtopic.errors import CorpusDamaged
 
@@ -79,36 +80,41 @@ class ChunkedArray:
 
     def __getitem__(self, item: slice) -> np.ndarray:
         start, stop, _ = item.indices(self.size)
-        out = self._empty(max(0, stop - start))
-        for number in range(start // self._chunk, -(-stop // self._chunk) if stop > start else 0):
+        numbers = range(start // self._chunk, -(-stop // self._chunk) if stop > start else 0)
+        read = self._long_run if len(numbers) > 2 else self._short_run
+        return read(numbers, start, max(start, stop)).astype(self.dtype, copy=False)
+
+    def _long_run(self, numbers: range, start: int, stop: int) -> np.ndarray:
+        """Decoded where it stays, with the rest of the chunks at its ends."""
+        out = self._empty(len(numbers) * self._chunk)
+        for i, number in enumerate(numbers):
+            self._decode(number, out[i * self._chunk : (i + 1) * self._chunk])
+        first = numbers.start * self._chunk
+        return out[start - first : stop - first]
+
+    def _short_run(self, numbers: range, start: int, stop: int) -> np.ndarray:
+        """Copied out of chunks that are kept for the next run."""
+        out = self._empty(stop - start)
+        for number in numbers:
             first = number * self._chunk
             a, b = max(start, first), min(stop, first + self._chunk)
-            if b - a == self._chunk:
-                self._decode(number, out[a - start : b - start])
-            elif b - a == self.size - first:
-                out[a - start : b - start] = self._decoded_chunk(number)[: b - a]
-            else:
-                out[a - start : b - start] = self._kept(number)[a - first : b - first]
-        return out.astype(self.dtype, copy=False)
+            out[a - start : b - start] = self._kept(number)[a - first : b - first]
+        return out
 
     def _empty(self, size: int) -> np.ndarray:
-        return np.empty(size, self.dtype.newbyteorder("<"))
+        return buffers.empty(size, self.dtype.newbyteorder("<"))
 
     def _kept(self, number: int) -> np.ndarray:
         with self._lock:
             if number in self._decoded:
                 self._decoded.move_to_end(number)
                 return self._decoded[number]
-        values = self._decoded_chunk(number)
+        values = self._empty(self._chunk)
+        self._decode(number, values)
         with self._lock:
             self._decoded[number] = values
             while len(self._decoded) > _KEPT:
                 self._decoded.popitem(last=False)
-        return values
-
-    def _decoded_chunk(self, number: int) -> np.ndarray:
-        values = self._empty(self._chunk)
-        self._decode(number, values)
         return values
 
     def _decode(self, number: int, out: np.ndarray) -> None:
@@ -119,7 +125,7 @@ class ChunkedArray:
             stored = (self._place / f"c/{number}").read()
         except FileNotFoundError as error:
             raise CorpusDamaged(f"{self._what}: chunk {number} is missing; {_REMEDY}") from error
-        if google_crc32c.value(stored[:-4]) != int.from_bytes(stored[-4:], "little"):
+        if google_crc32c.value(np.frombuffer(stored, np.uint8)[:-4]) != int.from_bytes(stored[-4:], "little"):
             raise CorpusDamaged(f"{self._what}: chunk {number} does not match its checksum; {_REMEDY}")
         n_bytes = int.from_bytes(stored[4:8], "little")  # of Blosc's header
         if n_bytes != out.nbytes:

@@ -55,6 +55,7 @@ class GraphExecutor:
         self._name = uuid4().hex[:8]
         self._count = 0
         self._run_future: Any = None
+        self._shared: tuple[Params, Any] | None = None  # the last params of whole rounds, and the same shared
         self._one_host = client is None or cluster.on_one_host(client)
         # On one host the other workers wait for the one that has the rounds, so it has their threads too
         self._n_threads = cluster.threads_of(client) if client is not None and self._one_host else None
@@ -80,6 +81,7 @@ class GraphExecutor:
 
     def close(self) -> None:
         self._run_future = None
+        self._drop_shared()
 
     def __enter__(self) -> GraphExecutor:
         return self
@@ -118,7 +120,7 @@ class GraphExecutor:
     ) -> tuple[Params, list[RoundReport]]:
         """Some rounds on one worker. What is lost with a worker is sent again; the driver's params are untouched."""
         for attempt in range(ATTEMPTS):
-            shared = self._share(params.arrays)
+            shared = self._share_params(params)
             limits = cursor, max_rounds, max_seconds, self._n_threads
             retries = 0 if self._one_host else 2  # who claims arrays twice hides why the first time failed
             try:
@@ -132,15 +134,15 @@ class GraphExecutor:
                     retries=retries,
                 )
                 arrays, reports = future.result()
-                if isinstance(arrays, sharing.MappedArrays):
-                    arrays = sharing.read_arrays(arrays, params.arrays)
-                return Params(arrays), reports
+                if not isinstance(arrays, sharing.MappedArrays):
+                    return Params(arrays), reports
+                params = Params(sharing.read_arrays(arrays, params.arrays))
+                self._shared = params, arrays
+                return params, reports
             except (LOST, sharing.AlreadyClaimed):
+                self._drop_shared()
                 if attempt == ATTEMPTS - 1:
                     raise
-            finally:
-                if isinstance(shared, sharing.MappedArrays):
-                    shared.remove()
         raise AssertionError
 
     def _stretch(
@@ -185,6 +187,18 @@ class GraphExecutor:
         result = tree.result()
         assert result is not None
         return result
+
+    def _share_params(self, params: Params) -> Any:
+        """As `_share`; these may be the params that a worker returned, and still be there."""
+        if self._shared is None or self._shared[0] is not params:
+            self._drop_shared()
+            self._shared = params, self._share(params.arrays)
+        return self._shared[1]
+
+    def _drop_shared(self) -> None:
+        if self._shared is not None and isinstance(self._shared[1], sharing.MappedArrays):
+            self._shared[1].remove()
+        self._shared = None
 
     def _share(self, arrays: Mapping[str, LazyArray | Overlay]) -> Any:
         """The arrays as tasks get them."""
@@ -248,9 +262,10 @@ def _run_rounds(
 ) -> tuple[Any, list[RoundReport]]:
     """The arrays after some rounds, in the files they came in or as they are, and the reports of the rounds."""
     mapped = isinstance(shared, sharing.MappedArrays)
-    # an input of a task belongs to Dask
-    params = Params(sharing.claim_arrays(shared)) if mapped else Params(shared).copy()
     with ThreadExecutor(run, n_threads or cluster.threads_here()) as executor:
+        executor.read_ahead(cursor)
+        # an input of a task belongs to Dask
+        params = Params(sharing.claim_arrays(shared)) if mapped else Params(shared).copy()
         reports = list(_over_passes(executor, run.plan.n_rounds, params, cursor, max_rounds, max_seconds))
     return sharing.return_arrays(shared, params.arrays) if mapped else params.arrays, reports
 

@@ -13,18 +13,19 @@ from bigtopic.types import Block
 
 __all__ = ["UnitReader"]
 
-CACHE_BYTES = 64 << 20
+KEPT = 3
 
 
 class UnitReader:
-    """Blocks of slices. A unit is decoded once, kept while it is in use, and dropped when newer ones need the room.
+    """Blocks of slices. A unit is decoded once for the slices that need it one after the other.
 
+    With `keep_all` units stay for the next pass; else only the newest three, whose memory the next ones get.
     Thread-safe. `prefetch` reads in the background; a failed background read is raised where the unit is needed.
     """
 
-    def __init__(self, parts: Sequence[Any], *, cache_bytes: int = CACHE_BYTES, ahead: int = 1) -> None:
+    def __init__(self, parts: Sequence[Any], *, keep_all: bool = False, ahead: int = 1) -> None:
         self._parts = parts
-        self._cache_bytes = cache_bytes
+        self._keep_all = keep_all
         self._units: OrderedDict[tuple[int, int, int], Future[Block]] = OrderedDict()
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(max(1, ahead), thread_name_prefix="bigtopic-read") if ahead else None
@@ -69,19 +70,8 @@ class UnitReader:
             future.set_exception(error)
 
     def _evict(self) -> None:
-        """Drop the oldest units beyond the budget; the three newest stay, whatever their size."""
-        sizes = {unit: _nbytes(future) for unit, future in self._units.items()}
-        used = sum(sizes.values())
-        for unit in list(self._units)[:-3]:
-            if used <= self._cache_bytes:
-                break
+        if self._keep_all:
+            return
+        for unit in list(self._units)[:-KEPT]:
             if self._units[unit].done():
-                used -= sizes[unit]
                 del self._units[unit]
-
-
-def _nbytes(future: Future[Block]) -> int:
-    if not future.done() or future.cancelled() or future.exception() is not None:
-        return 0
-    block = future.result()
-    return block.words.nbytes + block.counts.nbytes + block.indptr.nbytes + block.rows.nbytes

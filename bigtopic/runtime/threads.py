@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from bigtopic.runtime.estep import Gathered, Turn, Work, evaluate, gather
@@ -18,6 +19,9 @@ from bigtopic.runtime.slices import Plan, Round, SliceRef
 from bigtopic.types import Stats
 
 __all__ = ["Run", "ThreadExecutor", "by_stretches"]
+
+CACHE_BYTES = 64 << 20  # a corpus this small is decoded once for all passes
+ENTRY_BYTES = 8
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,8 @@ class ThreadExecutor:
     def __init__(self, run: Run, n_threads: int = 1) -> None:
         self._run = run
         self._n_threads = n_threads
-        self._reader = UnitReader(run.parts)
+        n_entries = run.plan.n_docs * run.plan.entries_per_doc
+        self._reader = UnitReader(run.parts, keep_all=n_entries * ENTRY_BYTES <= CACHE_BYTES)
         helpers = n_threads - 1  # the caller's thread works too
         self._pool = ThreadPoolExecutor(helpers, thread_name_prefix="bigtopic") if helpers else None
 
@@ -63,6 +68,11 @@ class ThreadExecutor:
         """
         stretches = self._prefetching(self._run.plan.stretches(cursor.epoch, cursor.round))
         return by_stretches(stretches, params, cursor, max_rounds, max_seconds, self._do)
+
+    def read_ahead(self, cursor: Cursor) -> None:
+        """Begin to read what the round at the cursor needs."""
+        for rnd in islice(self._run.plan.rounds(cursor.epoch, cursor.round), 1):
+            self._reader.prefetch(rnd.slices[0].unit)
 
     def _do(
         self, params: Params, stretch: Sequence[Round], cursor: Cursor, reports: list[RoundReport]

@@ -52,7 +52,8 @@ def test_as_zarr_writes_it(name, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "span", [(0, None), (5, 7), (CHUNK - 1, CHUNK + 1), (CHUNK, 2 * CHUNK), (-3, None), (9, 2)]
+    "span",
+    [(0, None), (7, None), (5, -5), (5, 7), (CHUNK - 1, CHUNK + 1), (CHUNK, 2 * CHUNK), (-3, None), (9, 2)],
 )
 def test_any_run_is_read(span, tmp_path):
     values = VALUES["indices"]

@@ -59,15 +59,18 @@ def test_threads_share_one_reading_of_a_unit():
     reader.close()
 
 
-def test_what_was_used_longest_ago_is_dropped_when_room_is_needed():
+@pytest.mark.parametrize("keep_all", [False, True])
+def test_the_newest_units_are_kept_or_all(keep_all):
     part = SpyPart(1000)
-    reader = UnitReader([part], cache_bytes=1)
+    reader = UnitReader([part], keep_all=keep_all)
     for start in range(0, 100, 10):
         reader.block(ref(start, start + 5))
-    assert len(reader._units) == 3
     reader.block(ref(90, 95))
+    reader.block(ref(70, 75))
     reader.block(ref(0, 5))
-    assert part.reads[90, 100] == 1 and part.reads[0, 10] == 2
+    assert part.reads[90, 100] == part.reads[70, 80] == 1
+    assert part.reads[0, 10] == (1 if keep_all else 2)
+    assert len(reader._units) == (10 if keep_all else 3)
     reader.close()
 
 

@@ -6,6 +6,7 @@ import pickle
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from bigtopic.runtime import sharing
 from bigtopic.runtime.params import LazyArray, Params
@@ -58,3 +59,19 @@ def test_a_worker_keeps_two_versions_mapped():
 def test_arrays_that_were_sent_are_taken_as_they_are():
     arrays = params().arrays
     assert sharing.load_arrays(arrays) is arrays
+
+
+def test_returned_arrays_can_be_claimed_again_and_only_once():
+    shared = sharing.publish(params().arrays)
+    mine = sharing.claim_arrays(shared)
+    with pytest.raises(sharing.AlreadyClaimed):
+        sharing.claim_arrays(shared)
+    mine["a"].add_rows(np.array([2], np.int32), np.ones((1, 16), np.float32), decay=0.5)
+    returned = pickle.loads(pickle.dumps(sharing.return_arrays(shared, mine)))
+    for arrays in (sharing.claim_arrays(returned), sharing.read_arrays(returned, params().arrays)):
+        for name, array in mine.items():
+            np.testing.assert_array_equal(arrays[name].gather(None), array.gather(None))
+            np.testing.assert_array_equal(arrays[name].weight_totals(), array.weight_totals())
+    with pytest.raises(sharing.AlreadyClaimed):
+        sharing.claim_arrays(returned)
+    shared.remove()

@@ -81,7 +81,7 @@ class ChunkedArray:
     def __getitem__(self, item: slice) -> np.ndarray:
         start, stop, _ = item.indices(self.size)
         numbers = range(start // self._chunk, -(-stop // self._chunk) if stop > start else 0)
-        read = self._long_run if len(numbers) > 2 else self._short_run
+        read = self._short_run if stop - start < self._chunk else self._long_run
         return read(numbers, start, max(start, stop)).astype(self.dtype, copy=False)
 
     def _long_run(self, numbers: range, start: int, stop: int) -> np.ndarray:

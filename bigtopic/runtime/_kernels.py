@@ -177,21 +177,24 @@ def column_sums(values, sums):
 @njit(nogil=True, cache=True)
 def merge_rows(ids_a, a, ids_b, b, lookup, out_ids, out):
     """Add two sets of rows; the result has the rows of a, then those only in b. Returns the number of rows."""
+    n_columns = a.shape[1]
     n = len(ids_a)
     for i in range(n):
         lookup[ids_a[i]] = i
         out_ids[i] = ids_a[i]
-        out[i] = a[i]
+    out[:n] = a
     for j in range(len(ids_b)):
+        source = b[j]
         i = lookup[ids_b[j]]
         if i >= 0:
             target = out[i]
-            source = b[j]
-            for k in range(b.shape[1]):
+            for k in range(n_columns):
                 target[k] += source[k]
         else:
+            target = out[n]
+            for k in range(n_columns):
+                target[k] = source[k]
             out_ids[n] = ids_b[j]
-            out[n] = b[j]
             n += 1
     for i in range(len(ids_a)):
         lookup[ids_a[i]] = -1

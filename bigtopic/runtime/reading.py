@@ -19,7 +19,8 @@ KEPT = 3
 class UnitReader:
     """Blocks of slices. A unit is decoded once for the slices that need it one after the other.
 
-    With `keep_all` units stay for the next pass; else only the newest three, whose memory the next ones get.
+    With `keep_all` units stay for the next pass; else those that were used go when there are three newer ones, and
+    the next ones get their memory.
     Thread-safe. `prefetch` reads in the background; a failed background read is raised where the unit is needed.
     """
 
@@ -27,6 +28,7 @@ class UnitReader:
         self._parts = parts
         self._keep_all = keep_all
         self._units: OrderedDict[tuple[int, int, int], Future[Block]] = OrderedDict()
+        self._used: set[tuple[int, int, int]] = set()
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(max(1, ahead), thread_name_prefix="bigtopic-read") if ahead else None
 
@@ -36,6 +38,8 @@ class UnitReader:
         if mine:
             self._fill(future, ref.unit)
         block = future.result()
+        with self._lock:
+            self._used.update(self._units.keys() & {ref.unit})
         return block[ref.start - ref.unit_start : ref.stop - ref.unit_start]
 
     def prefetch(self, unit: tuple[int, int, int]) -> None:
@@ -73,5 +77,6 @@ class UnitReader:
         if self._keep_all:
             return
         for unit in list(self._units)[:-KEPT]:
-            if self._units[unit].done():
+            if unit in self._used:
+                self._used.remove(unit)
                 del self._units[unit]

@@ -22,6 +22,7 @@ __all__ = ["Run", "ThreadExecutor", "by_stretches"]
 
 CACHE_BYTES = 64 << 20  # a corpus this small is decoded once for all passes
 ENTRY_BYTES = 8
+UNITS_AHEAD = 2  # of the next stretch
 
 
 @dataclass(frozen=True)
@@ -110,12 +111,13 @@ class ThreadExecutor:
         self.close()
 
     def _prefetching(self, stretches: Iterator[list[Round]]) -> Iterator[list[Round]]:
-        """The same stretches; the units of the next one are being read meanwhile."""
+        """The same stretches; the first units of the next one are being read meanwhile."""
         queue: deque[list[Round]] = deque()
         for stretch in stretches:
             queue.append(stretch)
-            for rnd in stretch:
-                self._reader.prefetch(rnd.slices[0].unit)
+            units = dict.fromkeys(rnd.slices[0].unit for rnd in stretch)
+            for unit in islice(units, UNITS_AHEAD):
+                self._reader.prefetch(unit)
             if len(queue) > 1:
                 yield queue.popleft()
         yield from queue

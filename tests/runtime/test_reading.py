@@ -74,6 +74,19 @@ def test_the_newest_units_are_kept_or_all(keep_all):
     reader.close()
 
 
+def test_what_was_read_ahead_stays_until_it_is_used():
+    part = SpyPart(1000)
+    reader = UnitReader([part])
+    for start in range(0, 100, 10):
+        reader.prefetch(ref(start, start + 5).unit)
+    for start in range(0, 100, 10):
+        assert reader.block(ref(start, start + 5)).n_docs == 5
+    assert set(part.reads.values()) == {1}
+    reader.prefetch(ref(100, 105).unit)
+    assert len(reader._units) == 3
+    reader.close()
+
+
 def test_a_failure_in_the_background_is_raised_where_the_unit_is_needed():
     reader = UnitReader([SpyPart(100, damaged=(20,))])
     reader.prefetch(ref(20, 25).unit)

@@ -39,7 +39,8 @@ class UnitReader:
             self._fill(future, ref.unit)
         block = future.result()
         with self._lock:
-            self._used.update(self._units.keys() & {ref.unit})
+            if ref.unit in self._units:
+                self._used.add(ref.unit)
         return block[ref.start - ref.unit_start : ref.stop - ref.unit_start]
 
     def prefetch(self, unit: tuple[int, int, int]) -> None:

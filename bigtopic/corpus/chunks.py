@@ -23,6 +23,7 @@ __all__ = ["ChunkedArray", "chunk_codecs", "write_chunk"]
 
 # Zstandard's first level in large blocks: a tenth of the time of level 5 in Blosc's own blocks, for 0-8 % more bytes.
 _SETTINGS: dict[str, Any] = {"cname": "zstd", "clevel": 1, "blocksize": 1 << 19}
+_REUSED = 1 << 23  # bytes of an array whose memory is used again: a unit, not a whole part
 _KEPT = 4  # decoded chunks kept, so that short runs one after the other do not decode a chunk each
 
 
@@ -102,7 +103,8 @@ class ChunkedArray:
         return out
 
     def _empty(self, size: int) -> np.ndarray:
-        return buffers.empty(size, self.dtype.newbyteorder("<"))
+        dtype = self.dtype.newbyteorder("<")
+        return (buffers if size * dtype.itemsize <= _REUSED else np).empty(size, dtype)
 
     def _kept(self, number: int) -> np.ndarray:
         with self._lock:

@@ -141,7 +141,7 @@ def read_arrays(shared: MappedArrays, memory: Mapping[str, LazyArray]) -> dict[s
 
 
 def _read_into(shared: MappedArrays, name: str, raw: np.ndarray) -> None:
-    """Reading costs a fourth of copying from a mapped file, which takes a page fault for each page."""
+    """Not through a mapping, which takes a page fault for each page."""
     with (Path(shared.folder) / f"{name}.raw.npy").open("rb") as file:
         file.seek(-raw.nbytes, os.SEEK_END)
         file.readinto(raw.data)

@@ -1,7 +1,8 @@
 """Params on their way to the tasks of a round, and back: files when all workers share this machine, else a future.
 
 Every version is a new folder, in memory where there is room for it. Workers map it, and keep the newest two mapped; or
-one worker claims it, moves the arrays, and returns them to their files. The driver removes it in the end.
+one worker claims it, moves the arrays, and returns them to their files. The driver removes it in the end; what a driver
+that was killed left behind, the next one on this machine removes.
 """
 
 from __future__ import annotations
@@ -11,14 +12,21 @@ import shutil
 import tempfile
 from collections import OrderedDict
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 import numpy as np
 
 from bigtopic import buffers
 from bigtopic.runtime.params import LazyArray, Overlay
+
+try:
+    import fcntl
+except ImportError:  # not on Windows, where nothing is swept
+    fcntl = None  # type: ignore[assignment]
 
 __all__ = [
     "AlreadyClaimed",
@@ -33,7 +41,9 @@ __all__ = [
 Arrays = Mapping[str, LazyArray | Overlay]
 
 IN_MEMORY = Path("/dev/shm")
+PREFIX = "bigtopic-params-"
 
+_owners: dict[str, IO[bytes]] = {}  # by folder: a file that is locked as long as this process lives
 _mapped: OrderedDict[str, Arrays] = OrderedDict()
 
 
@@ -48,6 +58,8 @@ class MappedArrays:
     def remove(self) -> None:
         """Delete the files. Workers that still map them keep their pages."""
         shutil.rmtree(self.folder, ignore_errors=True)
+        if self.folder in _owners:
+            _owners.pop(self.folder).close()
 
 
 class AlreadyClaimed(Exception):
@@ -56,12 +68,34 @@ class AlreadyClaimed(Exception):
 
 def publish(arrays: Arrays) -> MappedArrays:
     """Write a version."""
-    folder = tempfile.mkdtemp(prefix="bigtopic-params-", dir=_place(arrays))
+    folder = _new_folder(_place(arrays))
     for name, array in arrays.items():
         base = array.base if isinstance(array, Overlay) else array
         np.save(Path(folder) / f"{name}.raw.npy", base.raw)
         np.save(Path(folder) / f"{name}.prior.npy", base.prior)
     return MappedArrays(folder, _shells(arrays))
+
+
+def _new_folder(place: Path) -> str:
+    _sweep(place)
+    draft = Path(tempfile.mkdtemp(prefix=f".{PREFIX}", dir=place))
+    owner = (draft / "owner").open("wb")
+    if fcntl is not None:
+        fcntl.flock(owner, fcntl.LOCK_EX)
+    folder = draft.rename(place / draft.name[1:])  # not to be seen before it is locked
+    _owners[str(folder)] = owner
+    return str(folder)
+
+
+@cache
+def _sweep(place: Path) -> None:
+    """Remove what drivers left that were killed: the system has dropped their locks."""
+    if fcntl is None:
+        return
+    for folder in place.glob(f"{PREFIX}*"):
+        with suppress(OSError), (folder / "owner").open("rb") as owner:  # held, or of another user
+            fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _shells(arrays: Arrays) -> dict[str, LazyArray | Overlay]:
@@ -87,13 +121,13 @@ def load_arrays(shared: Any) -> Arrays:
     return arrays
 
 
-def _place(arrays: Arrays) -> str | None:
-    """Where files are memory, if they fit twice; None for the usual folder of temporary files."""
+def _place(arrays: Arrays) -> Path:
+    """Where files are memory, if they fit twice; else the usual folder of temporary files."""
     size = sum((array.base if isinstance(array, Overlay) else array).nbytes for array in arrays.values())
-    try:
-        return str(IN_MEMORY) if shutil.disk_usage(IN_MEMORY).free > 2 * size else None
-    except OSError:
-        return None
+    with suppress(OSError):
+        if shutil.disk_usage(IN_MEMORY).free > 2 * size:
+            return IN_MEMORY
+    return Path(tempfile.gettempdir())
 
 
 def claim_arrays(shared: MappedArrays) -> dict[str, LazyArray]:

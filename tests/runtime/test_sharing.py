@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -75,3 +78,26 @@ def test_returned_arrays_can_be_claimed_again_and_only_once():
     with pytest.raises(sharing.AlreadyClaimed):
         sharing.claim_arrays(returned)
     shared.remove()
+
+
+LEFT_BEHIND = """
+import os, signal
+from bigtopic.runtime import sharing
+from bigtopic.runtime.params import LazyArray
+print(sharing.publish({"a": LazyArray.zeros(12, 3, axis="word")}).folder, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(sharing.fcntl is None, reason="files are not locked here")
+def test_what_a_killed_driver_left_is_removed_by_the_next_and_nothing_else():
+    mine = sharing.publish(params().arrays)
+    killed = subprocess.run([sys.executable, "-c", LEFT_BEHIND], capture_output=True, text=True, check=False)
+    left = Path(killed.stdout.strip())
+    assert killed.returncode == -signal.SIGKILL and left.exists()
+    sharing._sweep.cache_clear()
+    other = sharing.publish(params().arrays)
+    assert not left.exists() and Path(mine.folder).exists() and Path(other.folder).exists()
+    for shared in (mine, other):
+        shared.remove()
+        assert not Path(shared.folder).exists()

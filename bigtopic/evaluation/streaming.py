@@ -53,14 +53,14 @@ def over_blocks(
     Workers read their own blocks; `measure` is sent to them once.
     """
     client = resolve_client(client)
-    task: Any = _Task(measure)
-    if client is not None:
-        task = client.scatter(task, hash=False, broadcast=True)
     n_entries = min(_ENTRIES, max(_FEWEST_ENTRIES, corpus.nnz // _BLOCKS))  # never by the number of workers
-    items = ((task, span) for span in corpus.spans(n_entries))
     with Progress(description, corpus.n_docs, "docs") as progress:
         for n_docs, result in bounded_map(
-            _run, items, client=client, n_threads=n_threads or default_threads()
+            _run,
+            corpus.spans(n_entries),
+            shared=(_Task(measure),),
+            client=client,
+            n_threads=n_threads or default_threads(),
         ):
             progress.update(n_docs)
             yield result
@@ -73,6 +73,6 @@ class _Task:
         self.measure = measure
 
 
-def _run(item: tuple[_Task, tuple[Any, int, int]]) -> tuple[int, Any]:
-    task, (part, start, stop) = item
+def _run(task: _Task, span: tuple[Any, int, int]) -> tuple[int, Any]:
+    part, start, stop = span
     return stop - start, task.measure(part.read(start, stop))

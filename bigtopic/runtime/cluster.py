@@ -6,12 +6,17 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from functools import partial
+from itertools import count
 from typing import Any
+from uuid import uuid4
 
 from bigtopic.errors import ClusterError, SettingError
 
 __all__ = [
+    "ATTEMPTS",
+    "LOST",
     "bounded_map",
     "default_threads",
     "on_one_host",
@@ -22,6 +27,8 @@ __all__ = [
 ]
 
 NO_WORKERS_SECONDS = 30
+ATTEMPTS = 3
+LOST = CancelledError  # what a result raises when the data it needed died with a worker
 
 _clients: dict[str, Any] = {}
 
@@ -71,24 +78,26 @@ def _connected(address: str) -> Any:
 
 
 def bounded_map(
-    function: Callable[[Any], Any],
+    function: Callable[..., Any],
     items: Iterable[Any],
     *,
+    shared: tuple[Any, ...] = (),
     client: Any = None,
     n_threads: int = 1,
     window: int | None = None,
 ) -> Iterator[Any]:
-    """Results of `function(item)` in the order of the items, at most `window` in flight or waiting.
+    """Results of `function(*shared, item)` in the order of the items, at most `window` in flight or waiting.
 
-    Equivalent to `map(function, items)`; `items` is consumed no further ahead than the window, which bounds memory.
-    The window defaults to twice the workers' threads.
+    `items` is consumed no further ahead than the window, which bounds memory. The window defaults to twice the
+    workers' threads. What is shared travels to a cluster once, and again when it was lost with a worker.
     """
+    task = partial(function, *shared)
     if client is not None:
-        yield from _map_on_client(function, items, client, window)
+        yield from _ClientMap(function, shared, client).results(items, window or 2 * threads_of(client))
     elif n_threads <= 1:
-        yield from map(function, items)
+        yield from map(task, items)
     else:
-        yield from _map_on_threads(function, items, n_threads, window or 2 * n_threads)
+        yield from _map_on_threads(task, items, n_threads, window or 2 * n_threads)
 
 
 def _map_on_threads(
@@ -108,25 +117,54 @@ def _map_on_threads(
                 future.cancel()
 
 
-def _map_on_client(
-    function: Callable[[Any], Any], items: Iterable[Any], client: Any, window: int | None
-) -> Iterator[Any]:
-    from uuid import uuid4
+class _ClientMap:
+    """The map on a Dask client: items in flight with their futures, oldest first."""
 
-    run = uuid4().hex[:8]
-    window = window or 2 * threads_of(client)
-    waiting: deque[Any] = deque()
-    try:
-        for number, item in enumerate(items):
-            key = ("bt-map", run, number)  # one key prefix per package, or the scheduler's memory grows
-            waiting.append(client.submit(function, item, key=key, pure=False, retries=2))
-            if len(waiting) >= window:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        for future in waiting:
-            future.cancel()
+    def __init__(self, function: Callable[..., Any], shared: tuple[Any, ...], client: Any) -> None:
+        self._function, self._shared, self._client = function, shared, client
+        self._name = uuid4().hex[:8]
+        self._numbers = count()
+        self._sent = self._send()
+        self._waiting: deque[tuple[Any, Any]] = deque()
+
+    def results(self, items: Iterable[Any], window: int) -> Iterator[Any]:
+        try:
+            for item in items:
+                self._waiting.append((item, self._submit(item)))
+                if len(self._waiting) >= window:
+                    yield self._oldest()
+            while self._waiting:
+                yield self._oldest()
+        finally:
+            for _, future in self._waiting:
+                future.cancel()
+
+    def _send(self) -> tuple[Any, ...]:
+        return tuple(send(self._client, value) for value in self._shared)
+
+    def _submit(self, item: Any) -> Any:
+        key = (
+            "bt-map",
+            self._name,
+            next(self._numbers),
+        )  # one prefix per package, or the scheduler's memory grows
+        return self._client.submit(self._function, *self._sent, item, key=key, pure=False, retries=2)
+
+    def _oldest(self) -> Any:
+        for attempt in range(ATTEMPTS):
+            try:
+                result = self._waiting[0][1].result()
+                self._waiting.popleft()
+                return result
+            except LOST:
+                if attempt == ATTEMPTS - 1:
+                    raise
+                self._begin_again()
+        raise AssertionError
+
+    def _begin_again(self) -> None:
+        self._sent = self._send()
+        self._waiting = deque((item, self._submit(item)) for item, _ in self._waiting)
 
 
 def send(client: Any, data: Any) -> Any:

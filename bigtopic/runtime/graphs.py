@@ -8,13 +8,13 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
 from bigtopic.errors import BigtopicWarning
 from bigtopic.runtime import cluster, sharing
+from bigtopic.runtime.cluster import ATTEMPTS, LOST
 from bigtopic.runtime.estep import Turn, estep_group
 from bigtopic.runtime.params import LazyArray, Overlay, Params
 from bigtopic.runtime.reading import UnitReader
@@ -31,8 +31,6 @@ LONG_PASS_SECONDS = 30.0
 CHUNK_SECONDS = 2.0
 SECOND_OF_PARAMS = 1 << 24  # bytes of params for a second of work: what travels twice must be worth the way
 NANOSECONDS_PER_ENTRY = 0.4  # a distinct word, a topic, an iteration; only decides where rounds run
-ATTEMPTS = 3
-LOST = CancelledError  # what a result raises when the data it needed died with a worker
 
 
 class GraphExecutor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,6 @@ import numpy as np
 from bigtopic.runtime import cluster, sharing
 from bigtopic.runtime.estep import Work, gather
 from bigtopic.runtime.model import TopicModel
-from bigtopic.runtime.params import LazyArray, Overlay
 from bigtopic.runtime.reading import UnitReader
 from bigtopic.runtime.slices import SUBTREE, Plan, SliceRef
 from bigtopic.types import Block
@@ -60,29 +59,26 @@ def infer(
         [p.n_docs for p in corpus.parts], corpus.nnz / max(1, corpus.n_docs), None, None, shuffled=False
     )
     slices = next(plan.rounds(0)).slices if plan.n_docs else ()
-    context: Any = _Context(corpus.parts, work)
     arrays: Any = model.params.arrays
-    if client is not None:
-        context = cluster.send(client, context)
-        if cluster.on_one_host(client):
-            arrays = sharing.publish(arrays)
-        else:
-            arrays = cluster.send(client, arrays)
+    if client is not None and cluster.on_one_host(client):
+        arrays = sharing.publish(arrays)
     groups = [slices[i : i + SUBTREE] for i in range(0, len(slices), SUBTREE)]
     if client is None and len(groups) < 4 * (n_threads or 2):
         groups = [(ref,) for ref in slices]  # a small corpus still keeps every thread busy
-    items = ((context, group, arrays) for group in groups)
     try:
         yield from cluster.bounded_map(
-            _infer_group, items, client=client, n_threads=n_threads or cluster.default_threads()
+            _infer_group,
+            groups,
+            shared=(_Context(corpus.parts, work), arrays),
+            client=client,
+            n_threads=n_threads or cluster.default_threads(),
         )
     finally:
         if isinstance(arrays, sharing.MappedArrays):
             arrays.remove()
 
 
-def _infer_group(item: tuple[_Context, tuple[SliceRef, ...], Mapping[str, LazyArray | Overlay]]) -> Inferred:
-    context, slices, shared = item
+def _infer_group(context: _Context, shared: Any, slices: tuple[SliceRef, ...]) -> Inferred:
     arrays = sharing.load_arrays(shared)
     reader = UnitReader(context.parts, ahead=0)
     rows, topics, tokens = [], [], []

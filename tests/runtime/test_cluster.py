@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import operator
+import os
+import signal
 import threading
 import time
 
@@ -95,3 +98,12 @@ def test_a_map_on_a_client_is_a_map(three_workers):
     with pytest.raises(TypeError):
         list(cluster.bounded_map(len, [1], client=three_workers))
     assert cluster.on_one_host(three_workers)
+
+
+@pytest.mark.distributed
+def test_what_is_shared_is_sent_again_when_it_died_with_its_worker(three_workers):
+    results = cluster.bounded_map(operator.add, range(30), shared=(100,), client=three_workers, window=5)
+    found = [next(results)]
+    for pid in three_workers.run(os.getpid).values():
+        os.kill(pid, signal.SIGKILL)
+    assert found + list(results) == list(range(100, 130))

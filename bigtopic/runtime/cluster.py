@@ -143,11 +143,8 @@ class _ClientMap:
         return tuple(send(self._client, value) for value in self._shared)
 
     def _submit(self, item: Any) -> Any:
-        key = (
-            "bt-map",
-            self._name,
-            next(self._numbers),
-        )  # one prefix per package, or the scheduler's memory grows
+        # one key prefix per package, or the scheduler's memory grows
+        key = ("bt-map", self._name, next(self._numbers))
         return self._client.submit(self._function, *self._sent, item, key=key, pure=False, retries=2)
 
     def _oldest(self) -> Any:

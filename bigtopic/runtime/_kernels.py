@@ -182,7 +182,9 @@ def merge_rows(ids_a, a, ids_b, b, lookup, out_ids, out):
     for i in range(n):
         lookup[ids_a[i]] = i
         out_ids[i] = ids_a[i]
-    out[:n] = a
+        target, source = out[i], a[i]
+        for k in range(n_columns):
+            target[k] = source[k]
     for j in range(len(ids_b)):
         source = b[j]
         i = lookup[ids_b[j]]

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any
 
 import numpy as np
 
@@ -188,7 +188,7 @@ def _map(folder: str, name: str, shell: LazyArray | Overlay) -> LazyArray | Over
     return replace(shell, raw=raw, prior=prior)
 
 
-def _array(path: Path, mode: Literal["c", "r+"] = "c") -> np.ndarray:
+def _array(path: Path) -> np.ndarray:
     # Copy-on-write pages are as shared as read-only ones, but compile to the same numba signature as arrays in memory.
-    mapped = np.load(path, mmap_mode=mode)
+    mapped = np.load(path, mmap_mode="c")
     return np.ndarray(mapped.shape, mapped.dtype, buffer=mapped)

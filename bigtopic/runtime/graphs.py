@@ -133,6 +133,7 @@ class GraphExecutor:
                 )
                 arrays, reports = future.result()
                 if not isinstance(arrays, sharing.MappedArrays):
+                    self._drop_shared()
                     return Params(arrays), reports
                 params = Params(sharing.read_arrays(arrays, params.arrays))
                 self._shared = params, arrays

@@ -67,13 +67,17 @@ class AlreadyClaimed(Exception):
 
 
 def publish(arrays: Arrays) -> MappedArrays:
-    """Write a version."""
-    folder = _new_folder(_place(arrays))
-    for name, array in arrays.items():
-        base = array.base if isinstance(array, Overlay) else array
-        np.save(Path(folder) / f"{name}.raw.npy", base.raw)
-        np.save(Path(folder) / f"{name}.prior.npy", base.prior)
-    return MappedArrays(folder, _shells(arrays))
+    """Write a version, or nothing."""
+    shared = MappedArrays(_new_folder(_place(arrays)), _shells(arrays))
+    try:
+        for name, array in arrays.items():
+            base = array.base if isinstance(array, Overlay) else array
+            np.save(Path(shared.folder) / f"{name}.raw.npy", base.raw)
+            np.save(Path(shared.folder) / f"{name}.prior.npy", base.prior)
+    except BaseException:
+        shared.remove()
+        raise
+    return shared
 
 
 def _new_folder(place: Path) -> str:

@@ -101,3 +101,15 @@ def test_what_a_killed_driver_left_is_removed_by_the_next_and_nothing_else():
     for shared in (mine, other):
         shared.remove()
         assert not Path(shared.folder).exists()
+
+
+def test_a_version_that_cannot_be_written_leaves_nothing(monkeypatch, tmp_path):
+    def full(path, array):
+        Path(path).touch()
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(sharing, "IN_MEMORY", tmp_path)
+    monkeypatch.setattr(sharing.np, "save", full)
+    with pytest.raises(OSError, match="no space"):
+        sharing.publish(params().arrays)
+    assert not list(tmp_path.iterdir())

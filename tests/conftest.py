@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,6 +15,10 @@ import pytest
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.store import Corpus
 from bigtopic.datasets.synthetic import SyntheticCorpus, lda_corpus
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import hosts
 
 
 @pytest.fixture(scope="session")
@@ -67,4 +72,24 @@ def _client(n_workers: int) -> Iterator[Any]:
     }
     # not the default client: a test that is not about clusters must not find one
     with LocalCluster(**settings) as cluster, Client(cluster, set_as_default=False) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def other_address() -> Iterator[Any]:
+    """Client of four single-threaded worker processes at another address of this machine, which see its files."""
+    with hosts.scheduler() as client, ExitStack() as stack:
+        for _ in range(4):
+            stack.enter_context(hosts.worker(client))
+        yield client
+
+
+@pytest.fixture(scope="session")
+def other_host() -> Iterator[Any]:
+    """Client of two single-threaded worker processes with memory and temporary files of their own."""
+    if reason := hosts.why_no_namespaces():
+        pytest.skip(reason)
+    with hosts.scheduler() as client, ExitStack() as stack:
+        for _ in range(2):
+            stack.enter_context(hosts.worker(client, private_files=True))
         yield client

@@ -15,6 +15,7 @@ __all__ = [
     "clear_columns",
     "column_sums",
     "compact",
+    "compiled_for",
     "expected_log_rows",
     "fold_scale",
     "gather_linear",
@@ -29,6 +30,14 @@ LINE = 16  # float32 numbers of a cache line
 AHEAD = 6  # rows
 TINY_WEIGHT = np.float32(0.25)
 TINIEST_WEIGHT = np.float32(1e-30)
+
+
+def compiled_for():
+    """Name and features of the processor that this process compiles for, as LLVM calls them."""
+    from numba.core.registry import cpu_target
+
+    _, name, features = cpu_target.target_context.codegen().magic_tuple()
+    return name, features
 
 
 @njit(nogil=True, cache=True)

@@ -12,21 +12,21 @@ from itertools import count
 from typing import Any
 from uuid import uuid4
 
-from bigtopic.errors import ClusterError, SettingError
+from bigtopic.errors import SettingError
+from bigtopic.runtime import workers
+from bigtopic.runtime.environment import check_workers
 
 __all__ = [
     "ATTEMPTS",
     "LOST",
     "bounded_map",
     "default_threads",
-    "on_one_host",
     "resolve_client",
     "send",
     "threads_here",
     "threads_of",
 ]
 
-NO_WORKERS_SECONDS = 30
 ATTEMPTS = 3
 LOST = CancelledError  # what a result raises when the data it needed died with a worker
 
@@ -45,6 +45,11 @@ def resolve_client(client: Any = None) -> Any:
     """The client to use: the one given, `Client.current()` when there is one, else None (threads in process).
 
     `client=False` means threads even when a client is around. A string is a scheduler's address.
+
+    Raises
+    ------
+    SettingError
+        When it is something else, or a client of an event loop, which would have to be awaited.
     """
     import sys
 
@@ -57,10 +62,24 @@ def resolve_client(client: Any = None) -> Any:
         from dask.distributed import Client
 
         try:
-            return Client.current()
+            client = Client.current()
         except ValueError:
             return None
-    return _connected(client) if isinstance(client, str) else client
+    return _connected(client) if isinstance(client, str) else _checked(client)
+
+
+def _checked(client: Any) -> Any:
+    if not hasattr(client, "scheduler_info"):
+        raise SettingError(
+            f"client={client!r}: must be a Dask client, a scheduler's address, None for the current client, or False "
+            "for threads"
+        )
+    if client.asynchronous:
+        raise SettingError(
+            f"client={client!r} is asynchronous: every call of it would have to be awaited; give "
+            "Client(..., asynchronous=False), the address of its scheduler, or client=False to run on threads"
+        )
+    return client
 
 
 def _connected(address: str) -> Any:
@@ -121,8 +140,9 @@ class _ClientMap:
     """The map on a Dask client: items in flight with their futures, oldest first."""
 
     def __init__(self, function: Callable[..., Any], shared: tuple[Any, ...], client: Any) -> None:
+        check_workers(client)
         self._function, self._shared, self._client = function, shared, client
-        self._name = uuid4().hex[:8]
+        self._name = uuid4().hex
         self._numbers = count()
         self._sent = self._send()
         self._waiting: deque[tuple[Any, Any]] = deque()
@@ -143,6 +163,7 @@ class _ClientMap:
         return tuple(send(self._client, value) for value in self._shared)
 
     def _submit(self, item: Any) -> Any:
+        check_workers(self._client)
         # one key prefix per package, or the scheduler's memory grows
         key = ("bt-map", self._name, next(self._numbers))
         return self._client.submit(self._function, *self._sent, item, key=key, pure=False, retries=2)
@@ -167,13 +188,12 @@ class _ClientMap:
 def send(client: Any, data: Any) -> Any:
     """A future of `data` on some worker. A worker that just died may still be on the scheduler's list: then again."""
     for seconds in (0.1, 0.5, 2.0, None):
+        # Of a bare dict, Dask would take the keys for names of data, and the same names mean the same data
+        key = ("bt-sent", uuid4().hex)
         try:
-            return client.scatter(data, hash=False, timeout=NO_WORKERS_SECONDS)
+            return client.scatter({key: data}, hash=False, timeout=workers.NO_WORKERS_SECONDS)[key]
         except TimeoutError as error:
-            raise ClusterError(
-                f"the Dask scheduler at {client.scheduler.address} has had no worker for {NO_WORKERS_SECONDS} seconds; "
-                "start workers, or pass client=False to run on threads"
-            ) from error
+            raise workers.no_workers(client) from error
         except OSError:
             if seconds is None:
                 raise
@@ -189,12 +209,6 @@ def threads_here() -> int:
         return int(get_worker().state.nthreads)
     except (ImportError, ValueError):
         return default_threads()
-
-
-def on_one_host(client: Any) -> bool:
-    """Whether every worker shares this machine (and so its files)."""
-    workers = client.scheduler_info(n_workers=-1)["workers"]
-    return all("://127.0.0.1" in address or address.startswith("inproc://") for address in workers)
 
 
 def threads_of(client: Any) -> int:

@@ -12,26 +12,40 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic.errors import ClusterError
 from bigtopic.runtime.slices import SliceRef
 
-__all__ = ["drop", "read", "write"]
+__all__ = ["REMEDY", "drop", "read", "write"]
+
+REMEDY = (
+    "this method keeps labels of documents in files of the driver's machine: use workers on this machine, or "
+    "client=False to run on threads"
+)
 
 
 def read(url: str, epoch: str, ref: SliceRef) -> dict[str, np.ndarray] | None:
-    """The state of a slice's documents, or None when this epoch has none."""
+    """The state of a slice's documents, or None when this epoch has none.
+
+    Raises
+    ------
+    ClusterError
+        When the folder is not to be seen here.
+    """
     import zarr
 
     try:
         group = zarr.open_group(_path(url, epoch, ref), mode="r")
     except FileNotFoundError:
+        _require(url)
         return None
     return {name: np.asarray(array[...]) for name, array in group.arrays()}
 
 
 def write(url: str, epoch: str, ref: SliceRef, state: Mapping[str, np.ndarray]) -> None:
-    """Store the state of a slice's documents."""
+    """Store the state of a slice's documents. Raises as `read`."""
     import zarr
 
+    _require(url)
     path = _path(url, epoch, ref)
     group = zarr.open_group(path, mode="w")
     for name, values in state.items():
@@ -45,6 +59,12 @@ def write(url: str, epoch: str, ref: SliceRef, state: Mapping[str, np.ndarray]) 
 def drop(url: str, epoch: str) -> None:
     """Forget an epoch."""
     shutil.rmtree(Path(url) / epoch, ignore_errors=True)
+
+
+def _require(url: str) -> None:
+    """On a worker elsewhere, which may have joined in the middle of a run, all epochs would look like the first."""
+    if not Path(url).is_dir():
+        raise ClusterError(f"a worker does not see the files of {url}; {REMEDY}")
 
 
 def _path(url: str, epoch: str, ref: SliceRef) -> str:

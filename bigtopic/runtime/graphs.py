@@ -15,11 +15,13 @@ from uuid import uuid4
 from bigtopic.errors import BigtopicWarning
 from bigtopic.runtime import cluster, sharing
 from bigtopic.runtime.cluster import ATTEMPTS, LOST
+from bigtopic.runtime.environment import check_workers
 from bigtopic.runtime.estep import Turn, estep_group
 from bigtopic.runtime.params import LazyArray, Overlay, Params
 from bigtopic.runtime.reading import UnitReader
 from bigtopic.runtime.reduce import WINDOW, Tree, add
 from bigtopic.runtime.rounds import Cursor, RoundReport, run_stretch
+from bigtopic.runtime.shared_files import shares_files
 from bigtopic.runtime.slices import SUBTREE, Round, SliceRef
 from bigtopic.runtime.threads import Run, ThreadExecutor, by_stretches
 from bigtopic.types import Stats
@@ -50,17 +52,17 @@ class GraphExecutor:
         self._run = run
         self._client = client
         self._scheduler = scheduler
-        self._name = uuid4().hex[:8]
+        self._name = uuid4().hex
         self._count = 0
         self._run_future: Any = None
         self._shared: tuple[Params, Any] | None = None  # the last params of whole rounds, and the same shared
-        self._one_host = client is None or cluster.on_one_host(client)
-        # On one host the other workers wait for the one that has the rounds, so it has their threads too
-        self._n_threads = cluster.threads_of(client) if client is not None and self._one_host else None
+        if client is not None:
+            check_workers(client)
+        self._shares_files = client is None or shares_files(client, sharing.places())
         long = _round_seconds(run) > LONG_ROUND_SECONDS
         self._whole = mode == "whole" if mode else client is not None and not long
         if self._whole and mode is None:
-            _warn_of_idle_workers(run, client)
+            _warn_of_idle_workers(run, client, self._shares_files)
 
     def advance(
         self,
@@ -117,10 +119,15 @@ class GraphExecutor:
         self, params: Params, cursor: Cursor, max_rounds: int, max_seconds: float
     ) -> tuple[Params, list[RoundReport]]:
         """Some rounds on one worker. What is lost with a worker is sent again; the driver's params are untouched."""
+        check_workers(self._client)
         for attempt in range(ATTEMPTS):
             shared = self._share_params(params)
-            limits = cursor, max_rounds, max_seconds, self._n_threads
-            retries = 0 if self._one_host else 2  # who claims arrays twice hides why the first time failed
+            # On one machine the other workers wait for the one that has the rounds, so it has their threads too
+            n_threads = cluster.threads_of(self._client) if self._shares_files else None
+            limits = cursor, max_rounds, max_seconds, n_threads
+            retries = (
+                0 if self._shares_files else 2
+            )  # who claims arrays twice hides why the first time failed
             try:
                 future = self._client.submit(
                     _run_rounds,
@@ -138,8 +145,9 @@ class GraphExecutor:
                 params = Params(sharing.read_arrays(arrays, params.arrays))
                 self._shared = params, arrays
                 return params, reports
-            except (LOST, sharing.AlreadyClaimed):
+            except (LOST, sharing.AlreadyClaimed, sharing.OutOfSight) as error:
                 self._drop_shared()
+                self._shares_files &= not isinstance(error, sharing.OutOfSight)
                 if attempt == ATTEMPTS - 1:
                     raise
         raise AssertionError
@@ -154,12 +162,15 @@ class GraphExecutor:
 
     def map_reduce(self, rnd: Round, arrays: Mapping[str, LazyArray | Overlay], turn: Turn) -> Stats:
         """The statistics of a round at these arrays: a graph per window of slices, two windows in flight."""
+        if self._client is not None:
+            check_workers(self._client)
         for attempt in range(ATTEMPTS):
             shared: Any = self._share(arrays)
             try:
                 return self._reduce_windows(rnd, shared, turn)
-            except LOST:
+            except (LOST, sharing.OutOfSight) as error:
                 self._run_future = None
+                self._shares_files &= not isinstance(error, sharing.OutOfSight)
                 if attempt == ATTEMPTS - 1:
                     raise
             finally:
@@ -201,7 +212,7 @@ class GraphExecutor:
 
     def _share(self, arrays: Mapping[str, LazyArray | Overlay]) -> Any:
         """The arrays as tasks get them."""
-        if self._one_host:
+        if self._shares_files:
             return sharing.publish(arrays)
         return cluster.send(self._client, arrays)
 
@@ -297,10 +308,10 @@ def _round_seconds(run: Run) -> float:
     return entries * run.work.hyper.n_components * iterations * NANOSECONDS_PER_ENTRY * 1e-9
 
 
-def _warn_of_idle_workers(run: Run, client: Any) -> None:
+def _warn_of_idle_workers(run: Run, client: Any, one_machine: bool) -> None:
     """Say which setting would use the whole cluster, when a long pass is about to run on one of its workers."""
     workers, busy = len(client.nthreads()), 1
-    if cluster.on_one_host(client):
+    if one_machine:
         workers, busy = cluster.threads_of(client), 1 + run.plan.delay
     seconds = _round_seconds(run)
     if workers > busy and seconds * run.plan.n_rounds > LONG_PASS_SECONDS:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from bigtopic.runtime import cluster, sharing
 from bigtopic.runtime.estep import Work, gather
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.reading import UnitReader
+from bigtopic.runtime.shared_files import readable, shares_files
 from bigtopic.runtime.slices import SUBTREE, Plan, SliceRef
 from bigtopic.types import Block
 
@@ -59,23 +61,36 @@ def infer(
         [p.n_docs for p in corpus.parts], corpus.nnz / max(1, corpus.n_docs), None, None, shuffled=False
     )
     slices = next(plan.rounds(0)).slices if plan.n_docs else ()
-    arrays: Any = model.params.arrays
-    if client is not None and cluster.on_one_host(client):
-        arrays = sharing.publish(arrays)
     groups = [slices[i : i + SUBTREE] for i in range(0, len(slices), SUBTREE)]
     if client is None and len(groups) < 4 * (n_threads or 2):
         groups = [(ref,) for ref in slices]  # a small corpus still keeps every thread busy
-    try:
-        yield from cluster.bounded_map(
-            _infer_group,
-            groups,
-            shared=(_Context(corpus.parts, work), arrays),
-            client=client,
-            n_threads=n_threads or cluster.default_threads(),
-        )
-    finally:
-        if isinstance(arrays, sharing.MappedArrays):
-            arrays.remove()
+    over = partial(
+        cluster.bounded_map, _infer_group, client=client, n_threads=n_threads or cluster.default_threads()
+    )
+    with readable(client, corpus):
+        yield from _with_arrays(over, groups, _Context(corpus.parts, work), model.params.arrays, client)
+
+
+def _with_arrays(
+    over: Callable[..., Iterator[Inferred]],
+    groups: Sequence[tuple[SliceRef, ...]],
+    context: _Context,
+    arrays: Any,
+    client: Any,
+) -> Iterator[Inferred]:
+    """The results for the groups; arrays reach workers in files, and are sent from where one does not find them."""
+    n_done = 0
+    if client is not None and shares_files(client, sharing.places()):
+        published = sharing.publish(arrays)
+        try:
+            for piece in over(groups, shared=(context, published)):
+                n_done += 1
+                yield piece
+        except sharing.OutOfSight:
+            pass
+        finally:
+            published.remove()
+    yield from over(groups[n_done:], shared=(context, arrays))
 
 
 def _infer_group(context: _Context, shared: Any, slices: tuple[SliceRef, ...]) -> Inferred:

@@ -13,7 +13,8 @@ whatever the size of the source. Scratch space is about 8 bytes for each entry (
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from bigtopic.runtime.ingestion.corpus_source import CorpusReader
 from bigtopic.runtime.ingestion.job import build
 from bigtopic.runtime.ingestion.settings import IngestSettings, Workers
 from bigtopic.runtime.ingestion.sort import Order
+from bigtopic.runtime.shared_files import readable, require_shared
 
 __all__ = ["append", "compact", "ingest"]
 
@@ -146,7 +148,12 @@ def ingest(
             weights=weights,
             storage_options=storage_options,
         )
-    with Transaction(root, _scratch(root, workers, scratch)) as transaction:
+    with (
+        _scratch(root, workers, scratch) as folder,
+        Transaction(root, folder) as transaction,
+        readable(workers.client, source) if isinstance(source, Corpus) else nullcontext(),
+    ):
+        _require_shared(workers.client, transaction)
         known = transaction.old if append else None
         reader, pairs = with_collocations(reader, tokeniser, known, workers)
         settings = IngestSettings(
@@ -283,8 +290,29 @@ def _workers(root: Place, client: Any, n_threads: int | None, progress: bool | N
     return Workers(resolve_client(client) if shared else None, n_threads or default_threads(), progress)
 
 
-def _scratch(root: Place, workers: Workers, scratch: str | Path | None) -> Place | None:
+@contextmanager
+def _scratch(root: Place, workers: Workers, scratch: str | Path | None) -> Iterator[Place | None]:
     """Inside the store, so that the next writer sweeps it; for a remote store, a local folder where that will do."""
     if scratch is not None:
-        return Place.of(scratch)
-    return None if root.local or workers.client is not None else Place.of(tempfile.gettempdir())
+        yield Place.of(scratch)
+    elif root.local or workers.client is not None:
+        yield None
+    else:
+        with tempfile.TemporaryDirectory(prefix="bigtopic-scratch-") as folder:  # for this user alone
+            yield Place.of(folder)
+
+
+def _require_shared(client: Any, transaction: Transaction) -> None:
+    """Refuse workers that would write parts or scratch files where nobody else finds them."""
+    if client is None:
+        return
+    root, scratch = transaction.root, transaction.scratch
+    for place in [scratch] if scratch.url.startswith(f"{root.url}/") else [scratch, root]:
+        if place.local:
+            Path(place.url).mkdir(parents=True, exist_ok=True)
+            require_shared(
+                client,
+                Path(place.url),
+                "give store (and scratch) as a path or URL that every worker can write to, or pass client=False to run "
+                "on threads",
+            )

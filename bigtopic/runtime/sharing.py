@@ -1,4 +1,4 @@
-"""Params on their way to the tasks of a round, and back: files when all workers share this machine, else a future.
+"""Params on their way to the tasks of a round, and back: files when all workers can use them, else a future.
 
 Every version is a new folder, in memory where there is room for it. Workers map it, and keep the newest two mapped; or
 one worker claims it, moves the arrays, and returns them to their files. The driver removes it in the end; what a driver
@@ -11,28 +11,26 @@ import os
 import shutil
 import tempfile
 from collections import OrderedDict
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from bigtopic import buffers
+from bigtopic.errors import ClusterError
 from bigtopic.runtime.params import LazyArray, Overlay
-
-try:
-    import fcntl
-except ImportError:  # not on Windows, where nothing is swept
-    fcntl = None  # type: ignore[assignment]
+from bigtopic.runtime.private_folders import new_folder, remove_folder
 
 __all__ = [
     "AlreadyClaimed",
     "MappedArrays",
+    "OutOfSight",
     "claim_arrays",
     "load_arrays",
+    "places",
     "publish",
     "read_arrays",
     "return_arrays",
@@ -43,7 +41,6 @@ Arrays = Mapping[str, LazyArray | Overlay]
 IN_MEMORY = Path("/dev/shm")
 PREFIX = "bigtopic-params-"
 
-_owners: dict[str, IO[bytes]] = {}  # by folder: a file that is locked as long as this process lives
 _mapped: OrderedDict[str, Arrays] = OrderedDict()
 
 
@@ -57,18 +54,20 @@ class MappedArrays:
 
     def remove(self) -> None:
         """Delete the files. Workers that still map them keep their pages."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-        if self.folder in _owners:
-            _owners.pop(self.folder).close()
+        remove_folder(self.folder)
 
 
 class AlreadyClaimed(Exception):
     """Somebody who may be dead has begun to move these arrays."""
 
 
+class OutOfSight(ClusterError):
+    """The files of a version are not to be found on this worker, which may have joined after the others were asked."""
+
+
 def publish(arrays: Arrays) -> MappedArrays:
     """Write a version, or nothing."""
-    shared = MappedArrays(_new_folder(_place(arrays)), _shells(arrays))
+    shared = MappedArrays(new_folder(_place(arrays), PREFIX), _shells(arrays))
     try:
         for name, array in arrays.items():
             base = array.base if isinstance(array, Overlay) else array
@@ -78,28 +77,6 @@ def publish(arrays: Arrays) -> MappedArrays:
         shared.remove()
         raise
     return shared
-
-
-def _new_folder(place: Path) -> str:
-    _sweep(place)
-    draft = Path(tempfile.mkdtemp(prefix=f".{PREFIX}", dir=place))
-    owner = (draft / "owner").open("wb")
-    if fcntl is not None:
-        fcntl.flock(owner, fcntl.LOCK_EX)
-    folder = draft.rename(place / draft.name[1:])  # not to be seen before it is locked
-    _owners[str(folder)] = owner
-    return str(folder)
-
-
-@cache
-def _sweep(place: Path) -> None:
-    """Remove what drivers left that were killed: the system has dropped their locks."""
-    if fcntl is None:
-        return
-    for folder in place.glob(f"{PREFIX}*"):
-        with suppress(OSError), (folder / "owner").open("rb") as owner:  # held, or of another user
-            fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _shells(arrays: Arrays) -> dict[str, LazyArray | Overlay]:
@@ -118,18 +95,32 @@ def load_arrays(shared: Any) -> Arrays:
         return shared
     arrays = _mapped.get(shared.folder)
     if arrays is None:  # two threads may both map it: the same pages
-        arrays = {name: _map(shared.folder, name, shell) for name, shell in shared.shells.items()}
+        with _in_sight(shared):
+            arrays = {name: _map(shared.folder, name, shell) for name, shell in shared.shells.items()}
         _mapped[shared.folder] = arrays
         while len(_mapped) > 2:
             _mapped.popitem(last=False)
     return arrays
 
 
+@contextmanager
+def _in_sight(shared: MappedArrays) -> Iterator[None]:
+    try:
+        yield
+    except (FileNotFoundError, PermissionError) as error:
+        raise OutOfSight(f"the params in {shared.folder} are not to be found on every worker") from error
+
+
+def places() -> list[Path]:
+    """The folders that versions may be in: workers that can use all of them need not be sent any."""
+    return [place for place in (IN_MEMORY, Path(tempfile.gettempdir())) if os.access(place, os.W_OK)]
+
+
 def _place(arrays: Arrays) -> Path:
     """Where files are memory, if they fit twice; else the usual folder of temporary files."""
     size = sum((array.base if isinstance(array, Overlay) else array).nbytes for array in arrays.values())
     with suppress(OSError):
-        if shutil.disk_usage(IN_MEMORY).free > 2 * size:
+        if IN_MEMORY in places() and shutil.disk_usage(IN_MEMORY).free > 2 * size:
             return IN_MEMORY
     return Path(tempfile.gettempdir())
 
@@ -143,9 +134,12 @@ def claim_arrays(shared: MappedArrays) -> dict[str, LazyArray]:
     ------
     AlreadyClaimed
         When this is not the first time since they were published or returned.
+    OutOfSight
+        When their files are not here.
     """
     try:
-        (Path(shared.folder) / f"claimed-{shared.n_returned}").touch(exist_ok=False)
+        with _in_sight(shared):
+            (Path(shared.folder) / f"claimed-{shared.n_returned}").touch(exist_ok=False)
     except FileExistsError as error:
         raise AlreadyClaimed from error
     arrays = {}

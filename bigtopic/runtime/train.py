@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bigtopic import buffers
-from bigtopic.errors import ClusterError
 from bigtopic.runtime import _kernels, bound, cluster, document_state
 from bigtopic.runtime.estep import Work
 from bigtopic.runtime.events import Callback, Event
@@ -24,6 +24,7 @@ from bigtopic.runtime.memory import check_memory
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.progress import Progress
 from bigtopic.runtime.rounds import Cursor, RoundReport, Settings
+from bigtopic.runtime.shared_files import readable, require_shared
 from bigtopic.runtime.slices import Plan
 from bigtopic.runtime.threads import Run, ThreadExecutor
 from bigtopic.runtime.views import mean_rows
@@ -118,6 +119,7 @@ def train(
     executor : makes the executor instead
     """
     with ExitStack() as stack:
+        stack.enter_context(readable(client, corpus))
         kernel = model.method.load_kernel()
         state_url = stack.enter_context(_state_folder(client)) if kernel.state != "none" else None
         run = make_run(
@@ -332,12 +334,9 @@ class _Loop:
 @contextmanager
 def _state_folder(client: Any) -> Iterator[str]:
     """A temporary folder for document state, which all workers must see."""
-    if client is not None and not cluster.on_one_host(client):
-        raise ClusterError(
-            "this method keeps labels of documents in files of this machine, but the cluster has workers elsewhere; "
-            "use a cluster on this machine, or client=False"
-        )
     with tempfile.TemporaryDirectory(prefix="bigtopic-state-") as folder:
+        if client is not None:
+            require_shared(client, Path(folder), document_state.REMEDY)
         yield folder
 
 

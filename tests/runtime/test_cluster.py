@@ -97,7 +97,6 @@ def test_a_map_on_a_client_is_a_map(three_workers):
     ]
     with pytest.raises(TypeError):
         list(cluster.bounded_map(len, [1], client=three_workers))
-    assert cluster.on_one_host(three_workers)
 
 
 @pytest.mark.distributed

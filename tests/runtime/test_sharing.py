@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bigtopic.runtime import sharing
+from bigtopic.runtime import private_folders, sharing
 from bigtopic.runtime.params import LazyArray, Params
 from bigtopic.runtime.views import take_view
 
@@ -89,13 +89,13 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-@pytest.mark.skipif(sharing.fcntl is None, reason="files are not locked here")
+@pytest.mark.skipif(private_folders.fcntl is None, reason="files are not locked here")
 def test_what_a_killed_driver_left_is_removed_by_the_next_and_nothing_else():
     mine = sharing.publish(params().arrays)
     killed = subprocess.run([sys.executable, "-c", LEFT_BEHIND], capture_output=True, text=True, check=False)
     left = Path(killed.stdout.strip())
     assert killed.returncode == -signal.SIGKILL and left.exists()
-    sharing._sweep.cache_clear()
+    private_folders._sweep.cache_clear()
     other = sharing.publish(params().arrays)
     assert not left.exists() and Path(mine.folder).exists() and Path(other.folder).exists()
     for shared in (mine, other):

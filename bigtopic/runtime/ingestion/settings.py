@@ -9,6 +9,7 @@ from typing import Any
 from bigtopic.corpus.filter import VocabularySettings
 from bigtopic.runtime.cluster import bounded_map
 from bigtopic.runtime.ingestion.sort import Order
+from bigtopic.runtime.shared_files import explained
 
 __all__ = ["IngestSettings", "Workers"]
 
@@ -41,4 +42,5 @@ class Workers:
 
     def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Generator[Any, None, None]:
         """Results in the order of the items, a bounded number in flight; close it to give up the rest."""
-        yield from bounded_map(function, items, client=self.client, n_threads=self.n_threads)
+        with explained(self.client):
+            yield from bounded_map(function, items, client=self.client, n_threads=self.n_threads)

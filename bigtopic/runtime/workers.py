@@ -1,0 +1,81 @@
+"""Questions to the workers of a Dask client, which they answer outside of their tasks."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+from uuid import uuid4
+
+from bigtopic.errors import ClusterError
+
+__all__ = ["NO_WORKERS_SECONDS", "addresses", "ask", "no_workers"]
+
+NO_WORKERS_SECONDS = 30
+_NOBODY: Mapping[str, Any] = {}
+
+
+def addresses(client: Any) -> list[str]:
+    """Addresses of the workers; waits for the first.
+
+    Raises
+    ------
+    ClusterError
+        When there is still none after `NO_WORKERS_SECONDS`.
+    """
+    if not client.nthreads():
+        # A task, because clusters that adapt start workers for nothing else
+        future = client.submit(bool, key=("bt-hello", uuid4().hex), pure=False)
+        try:
+            future.result(NO_WORKERS_SECONDS)
+        except TimeoutError as error:
+            raise no_workers(client) from error
+    return list(client.nthreads())
+
+
+def no_workers(client: Any) -> ClusterError:
+    """What to raise when nobody came to do the work."""
+    return ClusterError(
+        f"the Dask scheduler at {client.scheduler.address} has had no worker for {NO_WORKERS_SECONDS} seconds; "
+        "start workers, or pass client=False to run on threads"
+    )
+
+
+def ask(
+    client: Any, question: Callable[..., Any], *arguments: Any, known: Mapping[str, Any] = _NOBODY
+) -> dict[str, Any]:
+    """What every worker answers to `question(*arguments)`, by address; those in `known` are not asked again.
+
+    Raises
+    ------
+    ClusterError
+        When there are no workers, or one cannot answer; names it.
+    """
+    for seconds in (0.1, 0.5, 2.0, None):
+        there = addresses(client)
+        answers = {worker: known[worker] for worker in there if worker in known}
+        if new := [worker for worker in there if worker not in known]:
+            answers |= client.run(_in_thread, question, arguments, workers=new, on_error="return")
+        silent = [worker for worker, answer in answers.items() if isinstance(answer, OSError)]
+        for worker in silent:  # it died, but may still be on the scheduler's list
+            del answers[worker]
+        if not silent or seconds is None:
+            break
+        time.sleep(seconds)
+    _refuse_failures(answers)
+    return answers
+
+
+async def _in_thread(question: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """The answer; the worker stays in touch with its scheduler meanwhile."""
+    return await asyncio.to_thread(question, *arguments)
+
+
+def _refuse_failures(answers: Mapping[str, Any]) -> None:
+    for worker, answer in answers.items():
+        if isinstance(answer, Exception):
+            raise ClusterError(
+                f"worker {worker} cannot run bigtopic ({type(answer).__name__}: {answer}); install the packages of "
+                "this process, in the same versions, on every worker"
+            ) from answer

@@ -1,0 +1,101 @@
+"""Workers on other hosts learn the same bits: params that are sent to them never meet others under one name."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from bigtopic import methods as table
+from bigtopic.estimators.lda import LDA
+from bigtopic.runtime import cluster, graphs
+from bigtopic.runtime.graphs import GraphExecutor
+from bigtopic.runtime.model import new_model
+from bigtopic.runtime.train import Limits, train
+
+pytestmark = pytest.mark.distributed
+
+
+@pytest.fixture(autouse=True)
+def sent(monkeypatch):
+    """Params are sent, even to workers that see the files of this process."""
+    monkeypatch.setattr(graphs, "shares_files", lambda *_: False)
+
+
+def learn(corpus: Any, n_components: int, client: Any, n_passes: int = 6, mode: str = "graph") -> bytes:
+    model = new_model(
+        table.get("vb"), n_components, corpus.vocabulary, n_tokens=corpus.n_tokens, seed=n_components
+    )
+    executor = None if client is None else lambda run: GraphExecutor(run, client, mode=mode)
+    train(model, corpus, Limits(n_passes), slice_size=9, n_threads=1, executor=executor)
+    return model.topic_words.raw.tobytes()
+
+
+def test_two_clients_at_once(corpus, other_address):
+    from dask.distributed import Client
+
+    sizes = [4, 7]  # of other shapes: no version of one can be taken for a version of the other
+    expected = [learn(corpus, size, None) for size in sizes]
+    with ExitStack() as stack, ThreadPoolExecutor(2) as pool:
+        address = other_address.scheduler.address
+        clients = [stack.enter_context(Client(address, set_as_default=False)) for _ in sizes]
+        runs = [pool.submit(learn, corpus, size, client) for size, client in zip(sizes, clients, strict=True)]
+        assert [run.result() for run in runs] == expected
+
+
+def test_one_client_in_two_threads(corpus, other_address):
+    sizes = [4, 7]
+    expected = [learn(corpus, size, None) for size in sizes]
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(lambda size: learn(corpus, size, other_address), sizes)) == expected
+
+
+@pytest.mark.parametrize("mode", ["whole", "graph"])
+def test_many_rounds_on_many_workers(mode, corpus, other_address):
+    assert learn(corpus, 5, other_address, 50, mode) == learn(corpus, 5, None, 50)
+
+
+def _fit(n_components: int, corpus: Any) -> bytes:
+    from dask.distributed import worker_client
+
+    with worker_client() as client:
+        return (
+            LDA(n_components, method="vb", max_iter=3, random_state=0, client=client)
+            .fit(corpus)
+            .components_.tobytes()
+        )
+
+
+def test_fits_inside_tasks(corpus, other_address):
+    sizes = [4, 7]
+    found = other_address.gather(other_address.map(_fit, sizes, corpus=corpus, pure=False))
+    expected = [
+        LDA(size, method="vb", max_iter=3, random_state=0, client=False).fit(corpus) for size in sizes
+    ]
+    assert found == [model.components_.tobytes() for model in expected]
+
+
+def test_nothing_that_is_sent_has_the_name_of_something_else(other_address):
+    """Dask takes the keys of a dict that is scattered for names of data, and one for each item of a list."""
+    for data in ({"topic_words": 1}, [1, 2], (3, 4), "text", frozenset({5}), None):
+        futures = [cluster.send(other_address, data) for _ in range(2)]
+        assert len({future.key for future in futures}) == 2
+        assert [future.result() for future in futures] == [data, data]
+
+
+def test_the_scheduler_remembers_few_kinds_of_keys(corpus, other_address):
+    """Each new prefix would take memory of the scheduler for as long as it lives."""
+
+    def prefixes(dask_scheduler):
+        return set(dask_scheduler.task_prefixes)
+
+    learn(corpus, 4, other_address, 3)
+    learn(corpus, 4, other_address, 3, "whole")
+    cluster.send(other_address, {"some": "dict"})
+    before = other_address.run_on_scheduler(prefixes)
+    learn(corpus, 5, other_address, 3)
+    learn(corpus, 5, other_address, 3, "whole")
+    cluster.send(other_address, {"another": "dict"})
+    assert other_address.run_on_scheduler(prefixes) == before

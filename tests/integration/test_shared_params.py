@@ -1,0 +1,175 @@
+"""Params reach workers in files where these are to be seen, and are sent where they are not: always the same bits."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bigtopic import methods as table
+from bigtopic.errors import ClusterError
+from bigtopic.estimators.lda import LDA
+from bigtopic.runtime import cluster, document_state, graphs, sharing, workers
+from bigtopic.runtime.graphs import GraphExecutor
+from bigtopic.runtime.model import new_model
+from bigtopic.runtime.shared_files import shares_files
+from bigtopic.runtime.slices import SliceRef
+from bigtopic.runtime.train import Limits, train
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import hosts
+
+pytestmark = pytest.mark.distributed
+TOYS = Path(__file__).with_name("toys.py")
+MODES = ["whole", "graph"]
+CAN = hosts.why_no_namespaces() is None
+private_files = pytest.mark.skipif(not CAN, reason=hosts.why_no_namespaces() or "")
+
+
+def learn(corpus: Any, client: Any = None, mode: str = "whole", **limits: Any) -> bytes:
+    method = table.get("online-cvb0")
+    model = new_model(method, 4, corpus.vocabulary, n_tokens=corpus.n_tokens, seed=5)
+    executor = None if client is None else lambda run: GraphExecutor(run, client, mode=mode)
+    train(
+        model,
+        corpus,
+        Limits(2, **limits),
+        batch_size=100,
+        slice_size=9,
+        n_threads=1,
+        executor=executor,
+    )
+    return model.topic_words.raw.tobytes()
+
+
+def fit_and_infer(corpus: Any, client: Any) -> tuple[bytes, bytes, float]:
+    model = LDA(4, max_iter=1, random_state=2, client=client, n_threads=1).fit(corpus)
+    return model.components_.tobytes(), model.transform(corpus).tobytes(), model.score(corpus)
+
+
+def test_workers_are_asked_and_their_addresses_do_not_matter(other_address, three_workers):
+    assert shares_files(
+        other_address, sharing.places()
+    )  # an address of its own, and all files of this machine
+    assert shares_files(three_workers, sharing.places())
+    assert not shares_files(three_workers, [Path("/nowhere")])
+
+
+def test_a_cluster_that_has_no_workers_yet_is_waited_for(corpus):
+    with hosts.scheduler("127.0.0.1") as client, ExitStack() as late:
+        timer = threading.Timer(
+            0.5, lambda: late.enter_context(hosts.worker(client, host="127.0.0.1", private_files=CAN))
+        )
+        timer.start()
+        assert learn(corpus, client) == learn(corpus)
+        timer.join()
+
+
+def test_a_cluster_that_never_has_workers_is_an_error(corpus, monkeypatch):
+    monkeypatch.setattr(workers, "NO_WORKERS_SECONDS", 0.2)
+    with hosts.scheduler() as client:
+        for work in (
+            lambda: learn(corpus, client),
+            lambda: list(cluster.bounded_map(abs, [1], client=client)),
+        ):
+            with pytest.raises(ClusterError, match="has had no worker"):
+                work()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_params_that_a_worker_does_not_find_are_sent(mode, corpus, other_address, monkeypatch):
+    """As on a worker elsewhere that joined after the others were asked."""
+    published = hide(monkeypatch)
+    assert learn(corpus, other_address, mode) == learn(corpus)
+    assert len(published) == 1  # nothing is shared in files from there on
+
+
+def test_inference_goes_on_with_params_that_are_sent(corpus, other_address, monkeypatch):
+    expected = fit_and_infer(corpus, False)
+    published = hide(monkeypatch)
+    assert fit_and_infer(corpus, other_address) == expected
+    assert len(published) == 2  # by the fit, and by transform
+
+
+def hide(monkeypatch: Any) -> list[Any]:
+    """Versions of the params are out of everybody's sight as soon as they are there; the list of them."""
+    published = []
+    publish = sharing.publish
+
+    def hidden(arrays: Any) -> Any:
+        shared = publish(arrays)
+        published.append(shared)
+        shared.remove()
+        return shared
+
+    monkeypatch.setattr(sharing, "publish", hidden)
+    return published
+
+
+def test_document_state_is_neither_read_nor_written_where_its_folder_is_not(tmp_path):
+    """There, every epoch would look like the first."""
+    ref, away = SliceRef(0, 0, 5, 0, 5), str(tmp_path / "away")
+    with pytest.raises(ClusterError, match="does not see"):
+        document_state.read(away, "epoch-1", ref)
+    with pytest.raises(ClusterError, match="does not see"):
+        document_state.write(away, "epoch-1", ref, {"labels": np.zeros(5)})
+
+
+@private_files
+@pytest.mark.parametrize("mode", MODES)
+def test_workers_with_files_of_their_own(mode, corpus, other_host):
+    assert not shares_files(other_host, sharing.places())
+    assert learn(corpus, other_host, mode) == learn(corpus)
+    assert fit_and_infer(corpus, other_host) == fit_and_infer(corpus, False)
+
+
+@private_files
+def test_a_container_at_this_address(corpus):
+    with (
+        hosts.scheduler("127.0.0.1") as client,
+        hosts.worker(client, host="127.0.0.1", private_files=True),
+    ):
+        assert fit_and_infer(corpus, client) == fit_and_infer(corpus, False)
+
+
+@private_files
+@pytest.mark.parametrize("mode", MODES)
+def test_the_only_worker_is_replaced_by_one_elsewhere(mode, corpus, monkeypatch):
+    monkeypatch.setattr(graphs, "CHUNK_SECONDS", 0.01)
+    with hosts.scheduler() as client, ExitStack() as late, ExitStack() as first:
+        first.enter_context(hosts.worker(client))
+
+        def replace(event: Any) -> None:
+            if event.kind == "round" and event.step == 2:
+                late.enter_context(hosts.worker(client, private_files=True))
+                first.close()
+
+        assert learn(corpus, client, mode, callbacks=[replace]) == learn(corpus)
+
+
+@private_files
+def test_document_state_needs_workers_that_see_it(corpus, other_host, toy):
+    model = new_model(toy(TOYS).LABELS, 3, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    with pytest.raises(ClusterError, match=r"worker tcp://\S+ does not see .* client=False"):
+        train(model, corpus, Limits(1), client=other_host)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(hosts.why_no_networks() is not None, reason=hosts.why_no_networks() or "")
+def test_a_network_memory_and_files_of_their_own(corpus):
+    """As near to another host as one machine comes."""
+    with (
+        hosts.private_network() as (name, here, there),
+        hosts.scheduler(here) as client,
+        hosts.worker(client, host=there, network=name, private_files=True),
+        hosts.worker(client, host=there, network=name, private_files=True),
+    ):
+        assert fit_and_infer(corpus, client) == fit_and_infer(corpus, False)
+        for mode in MODES:
+            assert learn(corpus, client, mode) == learn(corpus)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from dask.utils import key_split
 
 from bigtopic import methods as table
 from bigtopic.estimators.lda import LDA
@@ -75,6 +77,24 @@ def test_fits_inside_tasks(corpus, other_address):
         LDA(size, method="vb", max_iter=3, random_state=0, client=False).fit(corpus) for size in sizes
     ]
     assert found == [model.components_.tobytes() for model in expected]
+
+
+def test_keys_hold_names_that_no_other_client_makes(corpus, other_address, monkeypatch):
+    """128 random bits in each, whatever it is the key of; the first word is the same for all of a kind."""
+    keys = []
+    graph_to_futures = type(other_address)._graph_to_futures
+
+    def spy(self, graph, names, *args, **settings):
+        keys.extend(names)
+        return graph_to_futures(self, graph, names, *args, **settings)
+
+    monkeypatch.setattr(type(other_address), "_graph_to_futures", spy)
+    learn(corpus, 4, other_address, 1)
+    learn(corpus, 4, other_address, 1, "whole")
+    list(cluster.bounded_map(divmod, [3], shared=(7,), client=other_address))
+    assert {key_split(key) for key in keys} == {"bt-add", "bt-rounds", "bt-map"}
+    assert len(keys) == len(set(keys))
+    assert all(re.search("[0-9a-f]{32}", str(key)) for key in keys)
 
 
 def test_nothing_that_is_sent_has_the_name_of_something_else(other_address):

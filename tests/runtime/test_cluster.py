@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import operator
 import os
 import signal
@@ -11,6 +12,7 @@ import time
 import numpy as np
 import pytest
 
+from bigtopic.errors import SettingError
 from bigtopic.runtime import cluster
 
 
@@ -88,6 +90,25 @@ def test_a_client_is_found_given_or_named(one_worker):
     again = cluster.resolve_client(address)
     assert again is not named and again.status == "running"
     again.close()
+
+
+@pytest.mark.distributed
+def test_a_client_that_would_have_to_be_awaited_is_refused(one_worker):
+    from dask.distributed import Client
+
+    async def work(with_default):
+        async with Client(one_worker.scheduler.address, asynchronous=True, set_as_default=False) as client:
+            with client.as_current(), pytest.raises(SettingError, match="asynchronous"):
+                cluster.resolve_client(None if with_default else client)
+
+    for with_default in (False, True):
+        asyncio.run(work(with_default))
+
+
+@pytest.mark.parametrize("client", [True, 7, "localhost"])
+def test_what_is_no_client_is_refused(client):
+    with pytest.raises(SettingError, match="must be a Dask client"):
+        cluster.resolve_client(client)
 
 
 @pytest.mark.distributed

@@ -34,7 +34,7 @@ def graph() -> dict[Any, set[Any]]:
     plan = Plan([corpus.n_docs], 1, None, 1, shuffled=False)
     slices = next(plan.rounds(0)).slices
     run, params = delayed("run", name="run"), delayed("params", name="params")
-    tasks = dict(round_graph(run, slices, params, Turn(0)).__dask_graph__())
+    tasks = dict(round_graph(run, slices, params, Turn(0), "round").__dask_graph__())
     return {key: set(task.dependencies) for key, task in tasks.items()}
 
 

@@ -69,7 +69,7 @@ def resolve_client(client: Any = None) -> Any:
 
 
 def _checked(client: Any) -> Any:
-    if not hasattr(client, "scheduler_info"):
+    if not hasattr(client, "scatter"):
         raise SettingError(
             f"client={client!r}: must be a Dask client, a scheduler's address, None for the current client, or False "
             "for threads"

@@ -229,7 +229,7 @@ class GraphExecutor:
         return prefix, f"{self._name}-{self._count}"
 
 
-def round_graph(run: Any, slices: Sequence[SliceRef], shared: Any, turn: Turn, name: str = "round") -> Any:
+def round_graph(run: Any, slices: Sequence[SliceRef], shared: Any, turn: Turn, name: str) -> Any:
     """The graph of a window of slices: one task per subtree, added from left to right.
 
     Parameters
@@ -238,7 +238,8 @@ def round_graph(run: Any, slices: Sequence[SliceRef], shared: Any, turn: Turn, n
     slices : at most `SUBTREE` x `WINDOW` consecutive slices of a round
     shared : params as `sharing.publish` gives them, the arrays themselves, or a future of them
     turn : seed and epochs
-    name : unique per graph; keys are ("bt-estep", name, i) and ("bt-add", name, i)
+    name : unique among the graphs of all clients, because Dask takes equal keys for the same task. Keys are
+        ("bt-estep", name, i) and ("bt-add", name, i)
 
     Returns
     -------

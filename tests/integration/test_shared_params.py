@@ -71,6 +71,12 @@ def test_a_cluster_that_has_no_workers_yet_is_waited_for(corpus):
         timer.join()
 
 
+def test_a_cluster_that_starts_workers_when_there_are_tasks(corpus):
+    with hosts.scheduler() as client:
+        client.cluster.adapt(minimum=0, maximum=1, interval="100ms")
+        assert learn(corpus, client) == learn(corpus)
+
+
 def test_a_cluster_that_never_has_workers_is_an_error(corpus, monkeypatch):
     monkeypatch.setattr(workers, "NO_WORKERS_SECONDS", 0.2)
     with hosts.scheduler() as client:

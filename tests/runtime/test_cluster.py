@@ -105,10 +105,11 @@ def test_a_client_that_would_have_to_be_awaited_is_refused(one_worker):
         asyncio.run(work(with_default))
 
 
-@pytest.mark.parametrize("client", [True, 7, "localhost"])
-def test_what_is_no_client_is_refused(client):
-    with pytest.raises(SettingError, match="must be a Dask client"):
-        cluster.resolve_client(client)
+@pytest.mark.distributed
+def test_what_is_no_client_is_refused(one_worker):
+    for client in (True, 7, "localhost", one_worker.cluster):
+        with pytest.raises(SettingError, match="must be a Dask client"):
+            cluster.resolve_client(client)
 
 
 @pytest.mark.distributed

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from bigtopic.runtime import private_folders
+from bigtopic.runtime.ingest import ingest
 
 pytestmark = pytest.mark.skipif(private_folders.fcntl is None, reason="files are not locked here")
 PREFIX = "bigtopic-test-"
@@ -77,3 +79,16 @@ def test_what_another_user_put_there_is_left_alone(tmp_path, left, monkeypatch):
     monkeypatch.setattr(private_folders.os, "geteuid", lambda: user + 1)
     private_folders.remove_folder(str(make(tmp_path)))
     assert (left / "a.raw.npy").exists()
+
+
+def test_scratch_of_an_ingest_is_for_this_user_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    modes = []
+
+    def texts():
+        for number in range(5000):
+            modes.extend(stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir())
+            yield f"text number {number}"
+
+    ingest(texts(), "memory://private-scratch.zarr", client=False, n_threads=1)
+    assert set(modes) == {0o700} and not list(tmp_path.iterdir())

@@ -1,4 +1,4 @@
-"""One-dimensional numeric arrays, chunk by chunk.
+"""Numeric arrays, chunk by chunk; those of a corpus have one dimension, those of a model rows.
 
 The corpus fixes its codecs (bytes, Blosc, CRC-32C), so a chunk is one compression, one checksum and one write, and the
 same backwards. Through Zarr's own pipeline the same chunk costs twice the time on one thread and more on several, and
@@ -7,8 +7,8 @@ a missing chunk is not an error but fill values. Any Zarr v3 reader still opens 
 
 from __future__ import annotations
 
-import json
 from collections import OrderedDict
+from math import prod
 from threading import Lock
 from typing import Any
 
@@ -16,14 +16,20 @@ import google_crc32c
 import numpy as np
 
 from bigtopic import buffers
+from bigtopic.corpus.array_metadata import ArrayMetadata, parse_metadata
+from bigtopic.corpus.fields import FieldError
 from bigtopic.corpus.storage import Place
 from bigtopic.errors import CorpusDamaged
 
-__all__ = ["ChunkedArray", "chunk_codecs", "write_chunk"]
+__all__ = ["REMEDY", "ChunkedArray", "chunk_codecs", "read_metadata", "write_chunk"]
+
+REMEDY = "restore the corpus from a copy, or ingest the source again"
 
 # Zstandard's first level in large blocks: a tenth of the time of level 5 in Blosc's own blocks, for 0-8 % more bytes.
 _SETTINGS: dict[str, Any] = {"cname": "zstd", "clevel": 1, "blocksize": 1 << 19}
 _REUSED = 1 << 23  # bytes of an array whose memory is used again: a unit, not a whole part
+_BLOSC_HEADER = 16  # bytes
+_COUNTED = 64  # chunks of a run above which they are counted before memory is taken for them
 _KEPT = 4  # decoded chunks kept, so that short runs one after the other do not decode a chunk each
 
 
@@ -45,8 +51,29 @@ def write_chunk(array: Place, number: int, values: np.ndarray) -> None:
     (array / f"c/{number}").write(encoded + google_crc32c.value(encoded).to_bytes(4, "little"))
 
 
+def read_metadata(place: Place, what: str, remedy: str = REMEDY) -> ArrayMetadata:
+    """The metadata of the array at this place, checked.
+
+    Raises
+    ------
+    CorpusDamaged
+        When the array is missing, or its metadata are not those of an array of ours.
+    """
+    try:
+        return parse_metadata((place / "zarr.json").read(), f"{what}/zarr.json")
+    except FileNotFoundError as error:
+        raise CorpusDamaged(f"{what}: the array is missing; {remedy}") from error
+    except FieldError as error:
+        raise CorpusDamaged(f"{error}; {remedy}") from error
+
+
 class ChunkedArray:
-    """An array of the store; `array[start:stop]` reads. Safe to use from several threads.
+    """An array of the store; `array[start:stop]` reads values, row after row. Safe to use from several threads.
+
+    Parameters
+    ----------
+    place : the array's folder
+    what, remedy : for messages: which array it is, and what to do when it is damaged
 
     Raises
     ------
@@ -54,27 +81,19 @@ class ChunkedArray:
         When the array is missing, or a chunk is missing, cut short, or does not match its checksum.
     """
 
-    def __init__(self, place: Place, what: str) -> None:
+    def __init__(self, place: Place, what: str, remedy: str = REMEDY) -> None:
         self._place = place
-        self._what = what  # for messages
-        metadata = self._metadata()
-        try:
-            self.size = int(metadata["shape"][0])
-            self.dtype = np.dtype(metadata["data_type"])
-            self._chunk = int(metadata["chunk_grid"]["configuration"]["chunk_shape"][0])
-            names = [codec["name"] for codec in metadata["codecs"]]
-        except (KeyError, IndexError, TypeError) as error:
-            raise CorpusDamaged(f"{what}: its zarr.json does not describe an array ({error!r})") from error
-        if names != ["bytes", "blosc", "crc32c"]:
-            raise CorpusDamaged(f"{what}: the codecs are {names}, but a corpus has bytes, blosc, crc32c")
+        self._what = what
+        self._remedy = remedy
+        metadata = read_metadata(place, what, remedy)
+        if metadata.text:
+            raise CorpusDamaged(f"{what}: the array holds strings, but must hold numbers; {remedy}")
+        self.shape = metadata.shape
+        self.size = prod(metadata.shape)
+        self.dtype = np.dtype(metadata.data_type)
+        self._chunk = prod(metadata.chunk)
         self._decoded: OrderedDict[int, np.ndarray] = OrderedDict()
         self._lock = Lock()
-
-    def _metadata(self) -> dict[str, Any]:
-        try:
-            return json.loads((self._place / "zarr.json").read())
-        except (FileNotFoundError, ValueError) as error:
-            raise CorpusDamaged(f"{self._what}: the array is missing or unreadable; {_REMEDY}") from error
 
     def __len__(self) -> int:
         return self.size
@@ -87,6 +106,8 @@ class ChunkedArray:
 
     def _long_run(self, numbers: range, start: int, stop: int) -> np.ndarray:
         """Decoded where it stays, with the rest of the chunks at its ends."""
+        if len(numbers) > _COUNTED and len((self._place / "c").names()) < len(numbers):
+            raise CorpusDamaged(f"{self._what}: chunks are missing; {self._remedy}")
         out = self._empty(len(numbers) * self._chunk)
         for i, number in enumerate(numbers):
             self._decode(number, out[i * self._chunk : (i + 1) * self._chunk])
@@ -124,20 +145,25 @@ class ChunkedArray:
         from numcodecs.blosc import Blosc
 
         try:
-            stored = (self._place / f"c/{number}").read()
+            stored = (self._place / self._file(number)).read()
         except FileNotFoundError as error:
-            raise CorpusDamaged(f"{self._what}: chunk {number} is missing; {_REMEDY}") from error
+            raise self._damaged(number, "is missing") from error
         if google_crc32c.value(np.frombuffer(stored, np.uint8)[:-4]) != int.from_bytes(stored[-4:], "little"):
-            raise CorpusDamaged(f"{self._what}: chunk {number} does not match its checksum; {_REMEDY}")
-        n_bytes = int.from_bytes(stored[4:8], "little")  # of Blosc's header
+            raise self._damaged(number, "does not match its checksum")
+        # Blosc believes its header: nothing is decompressed that ends elsewhere, or fills more, than it should.
+        n_bytes, n_stored = int.from_bytes(stored[4:8], "little"), int.from_bytes(stored[12:16], "little")
+        if len(stored) < _BLOSC_HEADER + 4 or n_stored != len(stored) - 4:
+            raise self._damaged(number, "is cut short")
         if n_bytes != out.nbytes:
-            raise CorpusDamaged(
-                f"{self._what}: chunk {number} has {n_bytes // out.itemsize} values; {_REMEDY}"
-            )
+            raise self._damaged(number, f"has {n_bytes // out.itemsize} values")
         try:
             Blosc().decode(memoryview(stored)[:-4], out)
         except (RuntimeError, ValueError) as error:
-            raise CorpusDamaged(f"{self._what}: chunk {number} cannot be decompressed; {_REMEDY}") from error
+            raise self._damaged(number, "cannot be decompressed") from error
 
+    def _file(self, number: int) -> str:
+        """Name of a chunk; those of an array with rows have a number for each dimension."""
+        return f"c/{number}" + "/0" * (len(self.shape) - 1)
 
-_REMEDY = "restore the corpus from a copy, or ingest the source again"
+    def _damaged(self, number: int, problem: str) -> CorpusDamaged:
+        return CorpusDamaged(f"{self._what}: chunk {number} {problem}; {self._remedy}")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
+from bigtopic.corpus.fields import FieldError, record, whole
+from bigtopic.corpus.manifest_rules import check_manifest
 from bigtopic.corpus.schema import FORMAT, FORMAT_VERSION, MANIFEST
 from bigtopic.corpus.storage import Place
 from bigtopic.errors import CorpusDamaged, CorpusVersionError
@@ -75,12 +77,27 @@ class Manifest:
         return {"format": FORMAT, "version": FORMAT_VERSION, **figures, **asdict(self)}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Manifest:
+    def from_dict(cls, values: Mapping[str, Any], where: str = "the manifest") -> Manifest:
+        """The manifest that `to_dict` gave.
+
+        Raises
+        ------
+        FieldError
+            Naming the field that is missing, or holds what it must not.
+        """
+        check_manifest(values, where)
         known = {name: values[name] for name in cls.__dataclass_fields__}
-        known["vocabulary"] = NameList(**known["vocabulary"])
-        known["authors"] = None if known["authors"] is None else NameList(**known["authors"])
-        known["parts"] = tuple(PartRecord(**part) for part in known["parts"])
+        known["vocabulary"] = _of(NameList, known["vocabulary"])
+        known["authors"] = None if known["authors"] is None else _of(NameList, known["authors"])
+        known["parts"] = tuple(_of(PartRecord, part) for part in known["parts"])
         return cls(**known)
+
+
+Record = TypeVar("Record", PartRecord, NameList)
+
+
+def _of(kind: type[Record], values: Mapping[str, Any]) -> Record:
+    return kind(**{name: values[name] for name in kind.__dataclass_fields__})
 
 
 class Unfinished(CorpusVersionError):
@@ -100,27 +117,31 @@ def read_manifest(root: Place) -> Manifest:
     attributes = _attributes(root)
     values = attributes.get(MANIFEST)
     if not isinstance(values, dict) or values.get("format") != FORMAT:
+        found = ", ".join(map(ascii, sorted(attributes)))
         raise CorpusVersionError(
-            f"{root.url} is a Zarr group but not a bigtopic corpus (it has {', '.join(sorted(attributes))}); give "
-            "another path"
+            f"{root.url} is a Zarr group but not a bigtopic corpus (it has {found}); give another path"
         )
-    if values.get("version", 0) > FORMAT_VERSION:
+    version = values.get("version")
+    if type(version) is int and version > FORMAT_VERSION:
         raise CorpusVersionError(
-            f"{root.url} has format version {values['version']}, but this version of bigtopic reads up to "
+            f"{root.url} has format version {version}, but this version of bigtopic reads up to "
             f"{FORMAT_VERSION}; upgrade bigtopic"
         )
+    where = f"the manifest in {root.url}/zarr.json is incomplete or damaged"
     try:
-        return Manifest.from_dict(values)
-    except (KeyError, TypeError) as error:
+        record({"version": whole(1)})(values, where)
+        return Manifest.from_dict(values, where)
+    except FieldError as error:
         raise CorpusDamaged(
-            f"the manifest in {root.url}/zarr.json is incomplete ({error!r}); restore it from a copy, or remove the "
-            "folder and ingest the source again"
+            f"{error}; restore the corpus from a copy, or remove the folder and ingest the source again"
         ) from error
 
 
 def _attributes(root: Place) -> dict[str, Any]:
     try:
         attributes = json.loads((root / "zarr.json").read())["attributes"]
+        if not isinstance(attributes, dict):
+            raise TypeError("the attributes are not an object")
     except FileNotFoundError as error:
         raise CorpusVersionError(
             f"there is no corpus at {root.url}; make one with bigtopic.ingest(source, {root.url!r})"
@@ -129,7 +150,7 @@ def _attributes(root: Place) -> dict[str, Any]:
         raise CorpusVersionError(
             f"{root.url} is a file, not a corpus; make a corpus of it with bigtopic.ingest"
         ) from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise CorpusDamaged(
             f"{root.url}/zarr.json is not that of a corpus: it is not JSON, or has no attributes; restore it from a "
             "copy, or remove the folder and ingest the source again"

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 __all__ = [
     "CHUNK",
+    "COLUMN_TYPES",
     "FILL",
     "FORMAT",
     "FORMAT_VERSION",
@@ -23,6 +24,7 @@ __all__ = [
     "PART_DOCUMENTS",
     "PART_ENTRIES",
     "STRING_CHUNK",
+    "TYPES",
 ]
 
 FORMAT = "bigtopic-corpus"
@@ -34,6 +36,19 @@ CHUNK = 1 << 18  # elements: 1 MiB of int32 before compression
 STRING_CHUNK = 1 << 16  # strings
 PART_ENTRIES = 1 << 23  # entries a part holds, about
 PART_DOCUMENTS = 1 << 20  # documents a part holds at most, when they are stored in the source's order
+
+TYPES = {
+    "indptr": "int64",
+    "indices": "int32",
+    "data": "float32",
+    "source_row": "int64",
+    "n_tokens": "float64",
+    "document_id": "string",
+    "words": "string",
+    "document_frequency": "int64",
+    "frequency": "float64",
+}
+COLUMN_TYPES = ("int64", "float64", "bool", "string")
 
 # A chunk that is missing reads as the fill value, so fill values are what no array may hold.
 FILL = {"indices": -1, "indptr": -1, "data": 0, "source_row": -1, "n_tokens": -1, "document_frequency": -1}

@@ -6,6 +6,7 @@ Arrays are written through Zarr; chunks, manifests and scratch files are read as
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -81,7 +82,9 @@ class Place:
         return file_system(self.url, self.options)
 
     def read(self, start: int | None = None, stop: int | None = None) -> bytes:
-        """The bytes of this file. Raises FileNotFoundError."""
+        """The bytes of this file. Raises FileNotFoundError, also for a pipe or device, which might never end."""
+        if self.local and not _is_file(self.url):
+            raise FileNotFoundError(f"{self.url} is not a file")
         if self.local and start is None:
             return Path(self.url).read_bytes()
         filesystem, path = self._opened
@@ -139,6 +142,12 @@ class Place:
                     os.fsync(descriptor)
                 finally:
                     os.close(descriptor)
+
+
+def _is_file(path: str) -> bool:
+    """False for a pipe, device or socket. A folder passes: reading it says what is wrong."""
+    mode = Path(path).stat().st_mode
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
 
 
 def _below(path: Path) -> Iterator[Path]:

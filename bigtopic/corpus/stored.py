@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,14 +9,16 @@ from functools import lru_cache
 
 import numpy as np
 
-from bigtopic.corpus.chunks import ChunkedArray
+from bigtopic.corpus.chunks import REMEDY, ChunkedArray, read_metadata
 from bigtopic.corpus.manifest import NameList, PartRecord, read_manifest
-from bigtopic.corpus.storage import Place, zarr_store
+from bigtopic.corpus.schema import TYPES
+from bigtopic.corpus.storage import Place
+from bigtopic.corpus.text_chunks import read_strings
 from bigtopic.corpus.vocabulary import Vocabulary, fingerprint_words, word_array
 from bigtopic.errors import CorpusDamaged
 from bigtopic.types import Block
 
-__all__ = ["StoredNames", "StoredPart", "read_any", "stored_names"]
+__all__ = ["StoredNames", "StoredPart", "read_any", "read_text", "stored_names", "typed_array"]
 
 # Parts a process keeps open, each with 16 bytes a document and a few decoded chunks: one for every thread that reads.
 _OPEN_PARTS = max(4, (os.cpu_count() or 1) + 2)
@@ -81,7 +82,7 @@ class StoredPart:
     def ids(self, start: int, stop: int) -> np.ndarray:
         if "obs/document_id" not in self.record.crc32:
             return word_array([str(row) for row in self.rows(start, stop).tolist()])
-        return read_any(self.root, f"{self.record.path}/obs/document_id", start, stop)
+        return read_text(self.root, f"{self.record.path}/obs/document_id", start, stop, self.n_docs)
 
     def columns(self, names: Sequence[str], start: int, stop: int) -> dict[str, np.ndarray]:
         return {name: self._column(name, start, stop) for name in names}
@@ -92,9 +93,13 @@ class StoredPart:
         if f"obs/{name}" not in self.record.crc32:
             n_docs = len(range(*slice(start, stop).indices(self.n_docs)))
             return word_array([""] * n_docs) if text else np.full(n_docs, np.nan)
-        values = read_any(self.root, f"{self.record.path}/obs/{name}", start, stop)
+        values = read_any(self.root, f"{self.record.path}/obs/{name}", start, stop, self.n_docs)
         if text and values.dtype != object:
             return word_array([str(value) for value in values.tolist()])
+        if not text and values.dtype == object:
+            raise CorpusDamaged(
+                f"{self.name}/obs/{name} holds strings, but the manifest says {self.column_types[name]}; {REMEDY}"
+            )
         return values if text else values.astype(self.column_types[name])
 
     def _checked(self, array: str, values: np.ndarray, least: float, below: float = np.inf) -> np.ndarray:
@@ -124,13 +129,7 @@ class _OpenPart:
             self.author_indptr = np.zeros(part.n_docs + 1, np.int64)
 
     def array(self, name: str, size: int | None) -> ChunkedArray:
-        array = ChunkedArray(self._part.root / self._part.record.path / name, f"{self._part.name}/{name}")
-        if size is not None and len(array) != size:
-            raise CorpusDamaged(
-                f"{self._part.name}/{name} has {len(array)} values, but the manifest says {size}; "
-                "restore the corpus from a copy, or ingest the source again"
-            )
-        return array
+        return typed_array(self._part.root, f"{self._part.record.path}/{name}", size)
 
     def _offsets(self, name: str, n_docs: int, last: int) -> np.ndarray:
         indptr = self.array(name, n_docs + 1)[:]
@@ -167,30 +166,64 @@ def _open(part: StoredPart) -> _OpenPart:
     return _OpenPart(part)
 
 
-def read_any(root: Place, path: str, start: int | None = None, stop: int | None = None) -> np.ndarray:
-    """Part of an array of any type, through Zarr; strings come as objects.
+def typed_array(root: Place, path: str, size: int | None) -> ChunkedArray:
+    """An array of numbers of the format, which must have the type that belongs to its name, and this many values.
+
+    Raises
+    ------
+    CorpusDamaged
+        When it is missing, or is another array.
+    """
+    what = f"{root.url}/{path}"
+    array = ChunkedArray(root / path, what)
+    _check_length(what, array.shape, size)
+    expected = TYPES[path.rpartition("/")[2]]
+    if array.dtype != np.dtype(expected):
+        raise CorpusDamaged(f"{what} has the type {array.dtype}, but must have {expected}; {REMEDY}")
+    return array
+
+
+def _check_length(what: str, shape: tuple[int, ...], size: int | None) -> None:
+    if len(shape) != 1:
+        raise CorpusDamaged(f"{what} has {len(shape)} dimensions, but must have one; {REMEDY}")
+    if size is not None and shape[0] != size:
+        raise CorpusDamaged(f"{what} has {shape[0]} values, but the manifest says {size}; {REMEDY}")
+
+
+def read_any(
+    root: Place, path: str, start: int | None = None, stop: int | None = None, size: int | None = None
+) -> np.ndarray:
+    """Part of a one-dimensional array of any type; strings come as objects.
+
+    Parameters
+    ----------
+    size : values that the array must have, if that is known
 
     Raises
     ------
     CorpusDamaged
         When the array or one of its chunks is missing or damaged.
     """
-    import zarr
-
     what = f"{root.url}/{path}"
+    metadata = read_metadata(root / path, what)
+    _check_length(what, metadata.shape, size)
+    if not metadata.text:
+        return ChunkedArray(root / path, what)[slice(start, stop)]
+    start, stop, _ = slice(start, stop).indices(metadata.shape[0])
     try:
-        array = zarr.open_array(zarr_store(root, read_only=True), path=path, mode="r")
-        start, stop, _ = slice(start, stop).indices(array.shape[0])
-        # Zarr would fill a missing chunk in.
-        for number in range(start // array.chunks[0], -(-stop // array.chunks[0]) if stop > start else 0):
-            if not (root / path / f"c/{number}").exists():
-                raise FileNotFoundError(f"chunk {number}")
-        values = np.asarray(array[start:stop])
-    except (FileNotFoundError, ValueError, RuntimeError, KeyError, json.JSONDecodeError) as error:
-        raise CorpusDamaged(
-            f"{what} is missing or damaged ({error}); restore the corpus from a copy, or ingest the source again"
-        ) from error
-    return word_array(values.tolist()) if values.dtype.kind in "TUO" else values
+        return read_strings(root / path, metadata, start, stop)
+    except (FileNotFoundError, ValueError, MemoryError) as error:
+        raise CorpusDamaged(f"{what} is missing or damaged ({error}); {REMEDY}") from error
+
+
+def read_text(
+    root: Place, path: str, start: int | None = None, stop: int | None = None, size: int | None = None
+) -> np.ndarray:
+    """As `read_any`, of an array that must hold strings."""
+    values = read_any(root, path, start, stop, size)
+    if values.dtype != object:
+        raise CorpusDamaged(f"{root.url}/{path} holds numbers, but must hold strings; {REMEDY}")
+    return values
 
 
 @dataclass(frozen=True)
@@ -216,8 +249,11 @@ class StoredNames:
     def _read(self, names: NameList, name: str) -> np.ndarray:
         path = f"{names.path}/{name}"
         if name == "words":
-            return read_any(self.root, path)
-        return ChunkedArray(self.root / path, f"{self.root.url}/{path}")[:]
+            return read_text(self.root, path, size=names.size)
+        values = typed_array(self.root, path, names.size)[:]
+        if len(values) and not (values.min() >= 0 and values.max() < np.inf):
+            raise CorpusDamaged(f"{self.root.url}/{path} holds values that are no counts; {REMEDY}")
+        return values
 
     def _replaced_by(self) -> NameList | None:
         """The names that took the place of these since, if these are still the first of them."""
@@ -226,7 +262,7 @@ class StoredNames:
         now = manifest.vocabulary if folder == "vocabulary" else manifest.authors
         if now is None or now.path == self.names.path or now.size < self.names.size:
             return None
-        words = read_any(self.root, f"{now.path}/words")[: self.names.size] if now.named else None
+        words = self._read(now, "words")[: self.names.size] if now.named else None
         same = fingerprint_words(words, self.names.size) == self.names.fingerprint
         return now if same else None
 

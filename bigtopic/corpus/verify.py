@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import numpy as np
 
-from bigtopic.corpus.chunks import ChunkedArray
+from bigtopic.corpus.chunks import ChunkedArray, read_metadata
 from bigtopic.corpus.part import PartView
 from bigtopic.corpus.schema import CHUNK
 from bigtopic.corpus.stored import StoredPart, read_any
@@ -55,7 +54,7 @@ def verify_part(part: StoredPart) -> int:
     for name, expected in part.record.crc32.items():
         path = f"{part.record.path}/{name}"
         crc = 0
-        if _is_text(part, path):
+        if read_metadata(part.root / path, f"{part.name}/{name}").text:
             crc = crc32_of(read_any(part.root, path))
         else:
             array = ChunkedArray(part.root / path, f"{part.name}/{name}")
@@ -68,15 +67,6 @@ def verify_part(part: StoredPart) -> int:
             )
     fresh.read(0, 1)
     return len(part.record.crc32)
-
-
-def _is_text(part: StoredPart, path: str) -> bool:
-    try:
-        return json.loads((part.root / path / "zarr.json").read())["data_type"] == "string"
-    except (FileNotFoundError, ValueError, KeyError) as error:
-        raise CorpusDamaged(
-            f"{part.root.url}/{path} is missing; restore the corpus from a copy, or ingest the source again"
-        ) from error
 
 
 def _verify_vocabulary(corpus: Corpus) -> None:

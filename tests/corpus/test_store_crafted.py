@@ -1,0 +1,333 @@
+"""A store that somebody made on purpose: whatever its files say, the answer is `CorpusDamaged` that names the place."""
+
+import copy
+import json
+import os
+import shutil
+from pathlib import Path
+
+import google_crc32c
+import numpy as np
+import pytest
+import zarr
+from numcodecs import Blosc, Zstd
+from numcodecs.vlen import VLenUTF8
+
+from bigtopic.corpus.fields import FieldError
+from bigtopic.corpus.manifest import Manifest
+from bigtopic.corpus.store import open_corpus
+from bigtopic.errors import CorpusDamaged, CorpusVersionError
+from bigtopic.runtime.ingest import ingest
+
+PART = "parts/00000000"
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory):
+    path = tmp_path_factory.mktemp("crafted") / "corpus.zarr"
+    texts = [{"text": f"w{i % 7} word{i} other", "id": f"d{i}", "year": i, "tag": "x"} for i in range(50)]
+    ingest([{**t, "authors": ["Ann"]} for t in texts], path, n_threads=1)
+    return path
+
+
+@pytest.fixture
+def store(original, tmp_path_factory):
+    return Path(shutil.copytree(original, tmp_path_factory.mktemp("copy") / "corpus.zarr"))
+
+
+def manifest_of(store):
+    return json.loads((store / "zarr.json").read_text())
+
+
+def read_everything(store):
+    corpus = open_corpus(store)
+    corpus.read()
+    corpus.document_ids()
+    corpus.read_columns()
+    corpus.vocabulary.loaded()
+    assert corpus.authors is not None
+    corpus.parts[0].tokens(0, corpus.n_docs)
+
+
+def paths(value, here=()):
+    """Every place in a JSON document."""
+    if here:
+        yield here
+    if isinstance(value, dict | list):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from paths(item, (*here, key))
+
+
+HOSTILE = [
+    None,
+    True,
+    -1,
+    -(10**30),
+    10**30,
+    0.5,
+    float("nan"),
+    float("inf"),
+    1e308,
+    "",
+    "../x",
+    "/etc/passwd",
+]
+HOSTILE += ["s3://x/y", "zarr.json", "\x1b[31m", [], [[]], {}, {"a": {"b": []}}, [-1], ["x"]]
+MISSING = object()
+
+
+def changed(document, path, value):
+    document = copy.deepcopy(document)
+    *above, last = path
+    holder = document
+    for key in above:
+        holder = holder[key]
+    if value is MISSING:
+        del holder[last]
+    else:
+        holder[last] = value
+    return document
+
+
+def test_every_field_of_the_manifest(original):
+    """Each field left out or hostile: refused with its name, or read as a manifest of the same kind of values."""
+    values = manifest_of(original)["attributes"]["bigtopic"]
+    refused = accepted = 0
+    for path in paths(values):
+        for value in [MISSING, *HOSTILE]:
+            crafted = changed(values, path, value)
+            try:
+                found = Manifest.from_dict(crafted)
+            except FieldError as error:
+                assert "is missing" in str(error) or "must be" in str(error) or "but" in str(error), error
+                assert "\x1b" not in str(error)
+                refused += 1
+            else:
+                assert all(type(part.n_docs) is int for part in found.parts)
+                accepted += 1
+    assert refused > 500 and accepted < refused / 4
+
+
+@pytest.mark.parametrize(
+    "path, value, what",
+    [
+        (("version",), "1", "version"),
+        (("version",), True, "version"),
+        (("n_docs",), 49, "n_docs is 49, but its pieces make 50"),
+        (("nnz",), 7, "nnz is 7"),
+        (("n_tokens",), float("nan"), "n_tokens"),
+        (("next_part",), 0, "next_part is 0, but part 0"),
+        (("shuffled",), 1, "shuffled"),
+        (("vocabulary", "path"), "vocabulary/../../secret", "vocabulary.path"),
+        (("vocabulary", "path"), "/etc", "vocabulary.path"),
+        (("vocabulary", "path"), "s3://bucket/x", "vocabulary.path"),
+        (("vocabulary", "size"), 10**15, "vocabulary.size"),
+        (("authors", "named"), None, "authors.named"),
+        (("columns", "../x"), "int64", r"columns: a name is '\.\./x'"),
+        (("columns", "zarr.json"), "int64", r"columns: a name is 'zarr\.json'"),
+        (("columns", "a//b"), "int64", "columns: a name"),
+        (("columns", "year"), "object", r"columns\['year'\] is 'object'.*one of int64"),
+        (("columns", "year"), "int64[10]", "columns"),
+        (("text", "ngram_range"), [1, 10**9], "text.ngram_range"),
+        (("text", "collocation_pairs"), [["a"]], "text.collocation_pairs"),
+        (("text", "stop_words"), "/etc/passwd", "text.stop_words"),
+        (("parts", 0, "path"), "parts/../../x", r"parts\[0\].path"),
+        (("parts", 0, "n_docs"), 10**15, r"parts\[0\].n_docs"),
+        (("parts", 0, "n_docs"), -1, r"parts\[0\].n_docs is -1, but must be a whole number"),
+        (("parts", 0, "n_docs"), True, r"parts\[0\].n_docs is True"),
+        (("parts", 0, "crc32", "obs/../x"), "00000000", "crc32"),
+        (("parts", 0, "crc32", "X/data"), 7, "crc32"),
+        (("parts", 0, "crc32", "X/data"), MISSING, "X/data is missing"),
+    ],
+)
+def test_manifests_that_are_refused(store, path, value, what):
+    document = changed(manifest_of(store), ("attributes", "bigtopic", *path), value)
+    (store / "zarr.json").write_text(json.dumps(document))
+    for action in (lambda: open_corpus(store), lambda: ingest(["a b"], store, append=True)):
+        with pytest.raises(CorpusDamaged, match=f"(?s)zarr.json.*{what}"):
+            action()
+
+
+def test_a_part_that_is_listed_twice(store):
+    document = manifest_of(store)
+    values = document["attributes"]["bigtopic"]
+    values["parts"] *= 2
+    for name in ("n_docs", "nnz", "n_tokens"):
+        values[name] *= 2
+    (store / "zarr.json").write_text(json.dumps(document))
+    with pytest.raises(CorpusDamaged, match=f"lists {PART} twice"):
+        open_corpus(store)
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"attributes": []}', '{"attributes": null}', "[]", "7", '"x"']
+)
+def test_documents_that_are_no_group(store, text):
+    (store / "zarr.json").write_text(text)
+    with pytest.raises(CorpusDamaged, match=r"zarr\.json"):
+        open_corpus(store)
+
+
+def test_another_group_is_named_without_its_escapes(store):
+    (store / "zarr.json").write_text(json.dumps({"attributes": {"\x1b[31mred": 1}}))
+    with pytest.raises(CorpusVersionError, match=r"\\x1b") as caught:
+        open_corpus(store)
+    assert "\x1b" not in str(caught.value)
+
+
+ARRAYS = ["X/indptr", "X/indices", "X/data", "obs/source_row", "obs/n_tokens", "obs/document_id", "obs/year"]
+ARRAYS += ["obs/tag", "authors/indptr", "authors/indices"]
+GRID = ("chunk_grid", "configuration", "chunk_shape")
+
+
+@pytest.mark.parametrize("array", [*(f"{PART}/{name}" for name in ARRAYS), "vocabulary/00000000/words"])
+@pytest.mark.parametrize(
+    "path, value",
+    [
+        (("shape",), [10**15]),
+        (("shape",), [-5]),
+        (("shape",), []),
+        (("shape",), [50, 50]),
+        (("shape",), ["50"]),
+        (GRID, [-5]),
+        (GRID, [0]),
+        (GRID, [10**12]),
+        (GRID, []),
+        (GRID, None),
+        (("data_type",), "object"),
+        (("data_type",), {"name": "structured", "configuration": {}}),
+        (("codecs",), []),
+        (("codecs",), [{"name": "bytes"}, {"name": "numcodecs.pickle"}]),
+        (("codecs",), "bytes"),
+        (("chunk_key_encoding",), {"name": "v2", "configuration": {}}),
+        (("zarr_format",), 2),
+        (("node_type",), "group"),
+    ],
+)
+def test_array_metadata(store, array, path, value):
+    file = store / array / "zarr.json"
+    file.write_text(json.dumps(changed(json.loads(file.read_text()), path, value)))
+    # How many authors there are, the offsets say too.
+    with pytest.raises(CorpusDamaged, match=array.replace("authors/indices", "authors/ind")):
+        read_everything(store)
+
+
+@pytest.mark.parametrize("array", ["X/indices", "X/indptr", "obs/n_tokens", "X/data"])
+def test_an_array_of_another_type(store, array):
+    place = store / PART / array
+    values = zarr.open_array(place, mode="r")[:]
+    other = np.float64 if values.dtype == np.int64 else np.int64
+    shutil.rmtree(place)
+    from bigtopic.corpus.chunks import chunk_codecs
+
+    made = zarr.create_array(
+        place, shape=values.shape, dtype=other, chunks=values.shape, compressors=chunk_codecs(), fill_value=0
+    )
+    made[:] = values
+    with pytest.raises(CorpusDamaged, match=f"{array} has the type"):
+        read_everything(store)
+
+
+def sealed(encoded):
+    return bytes(encoded) + google_crc32c.value(bytes(encoded)).to_bytes(4, "little")
+
+
+def lies(encoded, at, value):
+    encoded = bytearray(encoded)
+    encoded[at : at + 4] = value.to_bytes(4, "little")
+    return sealed(encoded)
+
+
+@pytest.mark.parametrize("array", ["X/indptr", "X/indices", "X/data", "obs/source_row", "obs/year"])
+def test_headers_of_blosc_that_lie(store, array):
+    """With the right checksum: Blosc itself would read and write beyond its buffers."""
+    chunk = store / PART / array / "c/0"
+    encoded = chunk.read_bytes()[:-4]
+    long = Blosc(cname="zstd").encode(np.zeros(1 << 20, np.int64))
+    crafted = [lies(encoded, 12, n) for n in (0, 3, len(encoded) - 1, len(encoded) + 1, 10**9, (1 << 32) - 1)]
+    crafted += [lies(encoded, 4, n) for n in (0, 1 << 31, (1 << 32) - 1)]
+    crafted += [sealed(encoded[:n]) for n in (0, 3, 8, 15, 16)] + [sealed(long), b"", b"\0" * 3]
+    for data in crafted:
+        chunk.write_bytes(data)
+        with pytest.raises(CorpusDamaged, match=f"{array}: chunk 0"):
+            read_everything(store)
+
+
+@pytest.mark.parametrize("array", [f"{PART}/obs/document_id", f"{PART}/obs/tag", "vocabulary/00000000/words"])
+def test_strings_that_lie(store, array):
+    chunk = store / array / "c/0"
+    data = bytearray(Zstd().decode(chunk.read_bytes()))
+    n = int.from_bytes(data[:4], "little")
+    plain = [(n + 1).to_bytes(4, "little") + data[4:], b"\xff" * 4 + data[4:], data[:-1], data[:3], b""]
+    plain += [data[:4] + b"\xff" * 4 + data[8:], data[:8] + b"\xff" + data[9:]]
+    plain += [bytes(VLenUTF8().encode(np.array(["x"] * (n - 1), object)))]
+    frame = bytes(Zstd().encode(bytes(data)))
+    huge = b"\x28\xb5\x2f\xfd\xe0" + (10**12).to_bytes(8, "little") + frame[6:]
+    unknown = b"\x28\xb5\x2f\xfd\x00\x58" + frame[6:]
+    for stored in [
+        *(bytes(Zstd().encode(bytes(p))) for p in plain),
+        huge,
+        unknown,
+        frame[:-3],
+        frame[:5],
+        b"",
+    ]:
+        chunk.write_bytes(stored)
+        with pytest.raises(CorpusDamaged, match=f"{array} is missing or damaged"):
+            read_everything(store)
+
+
+def test_columns_shorter_than_the_part(store):
+    for array in ("obs/tag", "obs/year", "obs/document_id", "obs/n_tokens"):
+        file = store / PART / array / "zarr.json"
+        before = file.read_text()
+        file.write_text(before.replace("50", "49"))
+        with pytest.raises(CorpusDamaged, match=f"{array} has 49 values"):
+            read_everything(store)
+        file.write_text(before)
+
+
+def test_a_chunk_that_is_a_pipe_does_not_hang(store):
+    chunk = store / PART / "X/data/c/0"
+    chunk.unlink()
+    os.mkfifo(chunk)
+    with pytest.raises(CorpusDamaged, match="X/data: chunk 0 is missing"):
+        read_everything(store)
+    chunk.unlink()
+    chunk.symlink_to("/dev/zero")
+    with pytest.raises(CorpusDamaged, match="X/data: chunk 0 is missing"):
+        read_everything(store)
+
+
+class Makes:
+    def __init__(self, path):
+        self.path = str(path)
+
+    def __reduce__(self):
+        return (os.mkdir, (self.path,))
+
+
+def test_no_code_of_a_file_runs(store, tmp_path, monkeypatch):
+    """A Zarr v2 array with a pickle filter in place of, and beside, an array of ours."""
+    import numcodecs.pickles
+
+    monkeypatch.setattr(numcodecs.pickles, "ALLOW_UNSAFE_PICKLE_DECODE", True, raising=False)
+    victim = tmp_path / "made by code in the file"
+    for array in (f"{PART}/obs/tag", "vocabulary/00000000/words"):
+        place = store / array
+        n = json.loads((place / "zarr.json").read_text())["shape"]
+        about = {"zarr_format": 2, "shape": n, "chunks": n, "dtype": "|O", "fill_value": None, "order": "C"}
+        about |= {"compressor": None, "filters": [{"id": "vlen-utf8"}, {"id": "pickle"}]}
+        (place / ".zarray").write_text(json.dumps(about))
+        (place / "0").write_bytes(bytes(numcodecs.Pickle().encode(Makes(victim))))
+        read_everything(store)
+        assert not victim.exists()  # beside: not looked at
+        (place / "zarr.json").rename(place / "kept")
+        with pytest.raises(CorpusDamaged, match=array):
+            read_everything(store)
+        assert not victim.exists()
+        with pytest.raises(Exception):  # noqa: B017 - whatever it raises in the end, it has run
+            zarr.open_array(place, mode="r")[:]
+        assert victim.exists(), "the file would run its code when it is opened naively"
+        victim.rmdir()
+        (place / "kept").rename(place / "zarr.json")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from bigtopic.errors import ModelError
+from bigtopic.errors import ModelError, SettingError
 from bigtopic.estimators.lda import LDA
+from bigtopic.estimators.starts import check_settings
 from bigtopic.methods import Method
 from bigtopic.runtime import model_store
 
@@ -34,8 +35,19 @@ def load_model(url: Any, method: Method | None = None) -> Any:
         )
     known = KINDS[name]().get_params()
     estimator = KINDS[name](**{k: v for k, v in extra.get("params", {}).items() if k in known})
+    _check(estimator, url)
     estimator.method = method or estimator.method
     estimator._model = model
     estimator.n_docs_seen_ = extra.get("n_docs_seen", 0)
     estimator.n_iter_ = extra.get("n_iter", 0)
     return estimator
+
+
+def _check(estimator: Any, url: Any) -> None:
+    """Refuse parameters that no estimator could have been saved with."""
+    try:
+        if not isinstance(estimator.method, str | None):
+            raise SettingError(f"method={estimator.method!r}: must be a name")
+        check_settings(estimator)
+    except SettingError as error:
+        raise ModelError(f"the model at {url} is damaged: {error}") from error

@@ -10,6 +10,7 @@ import numpy as np
 
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
+from bigtopic.runtime.model import LARGEST_PRIOR, SMALLEST_PRIOR
 
 __all__ = ["FLOOR", "TopicSource", "top_words", "topics_of"]
 
@@ -108,7 +109,7 @@ def _as_matrix(model: Any) -> np.ndarray:
 
 
 def _dense(weights: np.ndarray, words: Any, prior: Any) -> DenseTopics:
-    if not np.isfinite(weights).all() or (weights < 0).any() or not (weights.sum(axis=1) > 0).all():
+    if not np.isfinite(weights).all() or (weights < 0).any() or not (weights > 0).any(axis=1).all():
         raise InputError("topic weights must be finite, not negative, and not all zero within a topic")
     n_components, n_words = weights.shape
     known = _vocabulary(words, n_words)
@@ -117,7 +118,8 @@ def _dense(weights: np.ndarray, words: Any, prior: Any) -> DenseTopics:
             f"the topics have shape ({n_components}, {n_words}), topics by words, but the vocabulary has "
             f"{known.size} words; give one word for each column"
         )
-    topic_words = weights.T / weights.sum(axis=1)
+    topic_words = weights.T / weights.max(axis=1)  # first, as a sum of large weights is infinite
+    topic_words /= topic_words.sum(axis=0)
     topic_words = np.maximum(topic_words, FLOOR)
     topic_words /= topic_words.sum(axis=0)
     return DenseTopics(np.ascontiguousarray(topic_words, np.float32), _prior(prior, n_components), known)
@@ -135,9 +137,11 @@ def _vocabulary(words: Any, n_words: int) -> Vocabulary:
 
 def _prior(prior: Any, n_components: int) -> np.ndarray:
     values = np.asarray(1.0 / n_components if prior is None else prior, dtype=np.float64)
-    if values.shape not in ((), (n_components,)) or not (values > 0).all() or not np.isfinite(values).all():
+    allowed = (values >= SMALLEST_PRIOR) & (values <= LARGEST_PRIOR)
+    if values.shape not in ((), (n_components,)) or not allowed.all():
         raise SettingError(
-            f"doc_topic_prior: must be a positive number or {n_components} of them, found {prior!r}"
+            f"doc_topic_prior: must be a positive number or {n_components} of them, from {SMALLEST_PRIOR:g} to "
+            f"{LARGEST_PRIOR:g}, found {prior!r}"
         )
     return np.broadcast_to(values, (n_components,)).copy()
 

@@ -17,7 +17,10 @@ from bigtopic.runtime.rounds import Cursor
 from bigtopic.runtime.views import mean_rows
 from bigtopic.types import Hyper
 
-__all__ = ["TopicModel", "TopicSource", "new_model"]
+__all__ = ["LARGEST_PRIOR", "SMALLEST_PRIOR", "TopicModel", "TopicSource", "new_model"]
+
+# Kernels compute in float32: a smaller prior is 0 there, and sums of larger ones over words or topics are infinite.
+SMALLEST_PRIOR, LARGEST_PRIOR = 1e-30, 1e24
 
 
 @dataclass
@@ -194,8 +197,8 @@ def _doc_prior(given: float | np.ndarray | None, default: float | None, n_compon
         raise SettingError(
             f"doc_topic_prior has shape {alpha.shape}: give a number, or one per topic, ({n_components},)"
         )
-    if not np.all(alpha > 0) or not np.all(np.isfinite(alpha)):
-        raise SettingError(f"doc_topic_prior={value!r}: must be positive and finite")
+    if not np.all(_allowed(alpha)):
+        raise SettingError(f"doc_topic_prior={_short(value)}: {_ALLOWED}")
     return alpha
 
 
@@ -211,10 +214,17 @@ def _array_prior(
             f"{name} has shape {prior.shape}: give a number, one per word ({n_rows},), or one per topic and word "
             f"({n_components}, {n_rows})"
         )
-    low = prior.min(initial=np.inf)
-    if not np.all(np.isfinite(prior)) or low < 0 or (low == 0 and given is not None):
-        raise SettingError(f"{name}={_short(value)}: must be positive and finite")
+    # Some methods have none: theirs alone is 0.
+    if not np.all(_allowed(prior) | ((prior == 0) & (given is None))):
+        raise SettingError(f"{name}={_short(value)}: {_ALLOWED}")
     return prior
+
+
+_ALLOWED = f"must be positive, from {SMALLEST_PRIOR:g} to {LARGEST_PRIOR:g}"
+
+
+def _allowed(prior: np.ndarray) -> np.ndarray:
+    return (prior >= SMALLEST_PRIOR) & (prior <= LARGEST_PRIOR)
 
 
 def _numbers(name: str, value: Any) -> np.ndarray:
@@ -225,4 +235,4 @@ def _numbers(name: str, value: Any) -> np.ndarray:
 
 
 def _short(value: Any) -> str:
-    return repr(value) if np.ndim(value) == 0 else f"array with minimum {np.min(value)}"
+    return repr(value) if np.ndim(value) == 0 else f"array from {np.min(value)} to {np.max(value)}"

@@ -10,7 +10,7 @@ The raw statistics are kept with their scale, so a model that is loaded goes on 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Any
 from uuid import uuid4
 
@@ -18,11 +18,10 @@ import numpy as np
 
 from bigtopic import errors
 from bigtopic.corpus.storage import Place, zarr_store
-from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.methods import Method, get, names
+from bigtopic.methods import Method
 from bigtopic.runtime.model import TopicModel
-from bigtopic.runtime.params import LazyArray, Params
-from bigtopic.runtime.rounds import Cursor
+from bigtopic.runtime.model_rules import check_description
+from bigtopic.runtime.model_state import rebuild
 
 __all__ = ["load", "save"]
 
@@ -78,23 +77,24 @@ def load(url: Any, method: Method | None = None) -> tuple[TopicModel, dict[str, 
     ModelError
         When there is no model, or it is of a newer format, or an array is missing or damaged.
     """
-    import zarr
-
     place = Place.of(url)
     description = _description(place)
     if description is None:
         raise errors.ModelError(f"there is no bigtopic model at {place.url}")
+    _check_version(description, place)
     try:
-        _check_version(description["version"], place)
-        group = zarr.open_group(zarr_store(place / description["state"], read_only=True), mode="r")
-        return _rebuild(group, description, method), description["extra"]
-    except (KeyError, FileNotFoundError, RuntimeError, ValueError) as error:
-        if isinstance(error, errors.BigtopicError):
-            raise
+        check_description(description, "its description")
+        return rebuild(place / description["state"], description, method), description["extra"]
+    except errors.ModelError as error:
+        raise errors.ModelError(f"{place.url}: {error}") from error
+    except (errors.CorpusDamaged, errors.SettingError, ValueError, TypeError, RecursionError) as error:
         raise errors.ModelError(f"the model at {place.url} is damaged: {error}") from error
 
 
-def _check_version(version: int, place: Place) -> None:
+def _check_version(description: Any, place: Place) -> None:
+    version = description.get("version") if isinstance(description, dict) else None
+    if type(version) is not int or version < 1:
+        raise errors.ModelError(f"the model at {place.url} is damaged: its description has no version")
     if version > VERSION:
         raise errors.ModelError(
             f"the model at {place.url} has format version {version}, this version of bigtopic reads up to {VERSION}; "
@@ -120,7 +120,7 @@ def _description(place: Place) -> dict[str, Any] | None:
     try:
         document = json.loads((place / "zarr.json").read())
         return document["attributes"][FORMAT]
-    except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError):
+    except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
@@ -185,63 +185,3 @@ def _put(group: Any, name: str, values: np.ndarray) -> None:
         config={"write_empty_chunks": True},
     )
     array[...] = values
-
-
-def _rebuild(group: Any, description: dict[str, Any], method: Method | None) -> TopicModel:
-    arrays = {}
-    for name, about in description["arrays"].items():
-        parts = {part: _get(group, f"{name}/{part}") for part in ("raw", "scale", "prior", "sums")}
-        arrays[name] = LazyArray(
-            parts["raw"],
-            parts["scale"],
-            parts["prior"],
-            about["n_components"],
-            about["axis"],
-            about["normalised_over"],
-            parts["sums"],
-        )
-    words = None
-    if description["named"]:
-        data = _get(group, "words").tobytes().decode()
-        words = [json.loads(line) for line in data.split("\n")]
-    vocabulary = Vocabulary(words, description["n_words"])
-    if vocabulary.fingerprint != description["fingerprint"]:
-        raise errors.ModelError("the stored words do not match their fingerprint")
-    return TopicModel(
-        _method(description, method),
-        Params(arrays),
-        vocabulary,
-        _get(group, "doc_topic_prior"),
-        description["options"],
-        description["seed"],
-        Cursor(**description["cursor"]),
-        description["text"],
-        description["history"],
-    )
-
-
-def _get(group: Any, name: str) -> np.ndarray:
-    values = np.ascontiguousarray(group[name][...])
-    if values.dtype.kind == "f" and np.isnan(values).any():
-        raise errors.ModelError(f"array {name} has missing chunks")
-    return values
-
-
-def _method(description: dict[str, Any], given: Method | None) -> Method:
-    """The method by name, with the schedule it was saved with."""
-    from dataclasses import replace
-
-    name = description["method"]
-    if given is not None and given.name != name:
-        raise errors.ModelError(f"the model was learnt with method {name!r}, not with {given.name!r}")
-    if given is None and name not in names():
-        raise errors.ModelError(
-            f"the model was learnt with a method of yours, {name!r}; give it: load_model(url, method=...)"
-        )
-    method = get(given or name)
-    schemes = {}
-    for name, scheme in method.schemes.items():
-        known = {f.name for f in fields(scheme)}  # type: ignore[arg-type]
-        saved = {k: v for k, v in description["schemes"].get(name, {}).items() if k in known}
-        schemes[name] = replace(scheme, **saved)  # type: ignore[type-var]
-    return replace(method, schemes=schemes)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from bigtopic.errors import SettingError
 
-__all__ = ["check", "robbins_monro"]
+__all__ = ["LARGEST_OFFSET", "check", "robbins_monro"]
+
+LARGEST_OFFSET = 1e12  # a run of so many updates would not move the topics by what float32 can tell apart
 
 
 def robbins_monro(step: int, decay: float, offset: float) -> float:
@@ -26,9 +30,13 @@ def check(decay: float, offset: float) -> None:
     Raises
     ------
     SettingError
-        When `decay` is outside [0, 1] or `offset` is negative.
+        When `decay` is outside [0, 1], or `offset` outside [0, LARGEST_OFFSET].
     """
-    if not 0.0 <= decay <= 1.0:
+    if not _is_number(decay) or not 0.0 <= decay <= 1.0:
         raise SettingError(f"learning_decay={decay!r}: must be between 0 and 1 (above 0.5 to converge)")
-    if not 0.0 <= offset < float("inf"):
-        raise SettingError(f"learning_offset={offset!r}: must be 0 or a positive number")
+    if not _is_number(offset) or not 0.0 <= offset <= LARGEST_OFFSET:
+        raise SettingError(f"learning_offset={offset!r}: must be between 0 and {LARGEST_OFFSET:g} updates")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

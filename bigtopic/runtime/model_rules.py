@@ -1,0 +1,84 @@
+"""What each field of a stored model may hold. The file may come from anybody; its figures go to compiled loops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bigtopic.corpus.fields import (
+    FieldError,
+    Rule,
+    anything,
+    either,
+    flag,
+    listing,
+    mapping,
+    number,
+    one_of,
+    optional,
+    record,
+    text,
+    whole,
+)
+from bigtopic.corpus.manifest_rules import TEXT
+
+__all__ = ["check_description"]
+
+_NAME = text(r"[A-Za-z_][A-Za-z0-9_]{0,99}", "a name of letters, digits and underscores")
+
+
+def _scalar(value: Any, where: str) -> None:
+    if value is not None and type(value) not in (bool, int, float, str):
+        raise FieldError(f"{where} is {ascii(value)[:60]}, but must be a number, text, true, false or null")
+
+
+_SCALARS = mapping(_NAME, _scalar)
+_ARRAY = record(
+    {
+        "axis": one_of("word", "author", "none"),
+        "n_components": whole(1, 1 << 24),
+        "normalised_over": one_of("axis", "components"),
+    }
+)
+_STEP = whole(0, 1 << 53)
+_RULES: Rule = record(
+    {
+        "state": text(r"state-[0-9a-f]{1,32}", "'state-' and hexadecimal digits"),
+        "method": text(r"(?s).{1,200}", "a name"),
+        "schemes": mapping(_NAME, _SCALARS),
+        "options": mapping(_NAME, anything),
+        "seed": whole(0, (1 << 64) - 1),
+        "cursor": record({"epoch": _STEP, "round": _STEP, "step": _STEP}),
+        "text": optional(TEXT),
+        "history": listing(record({})),
+        "arrays": mapping(_NAME, _ARRAY),
+        "named": flag,
+        "n_words": whole(1, (1 << 31) - 1),
+        "fingerprint": text(r"[0-9a-f]{32}", "32 hexadecimal digits"),
+        "extra": record(
+            {},
+            {
+                "estimator": text(),
+                "params": mapping(_NAME, either(mapping(text(), _scalar), _scalar)),
+                "n_docs_seen": number(),
+                "n_iter": _STEP,
+            },
+        ),
+    }
+)
+
+
+def check_description(values: Mapping[str, Any], where: str) -> None:
+    """Every field by itself, then what they say together.
+
+    Raises
+    ------
+    FieldError
+        Naming the field.
+    """
+    _RULES(values, where)
+    for name in ("text", "history", "extra"):
+        anything(values[name], f"{where}: {name}")
+    sizes = {about["n_components"] for about in values["arrays"].values()}
+    if len(sizes) != 1 or not any(about["axis"] == "word" for about in values["arrays"].values()):
+        raise FieldError(f"{where}: arrays must have one number of topics, and one of them the axis 'word'")

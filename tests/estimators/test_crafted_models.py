@@ -1,0 +1,210 @@
+"""A model that somebody made on purpose: it is loaded as what it says, or refused with a `ModelError`."""
+
+import copy
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import zarr
+
+from bigtopic.errors import ModelError
+from bigtopic.estimators.lda import LDA
+from bigtopic.estimators.persistence import load_model
+
+WORDS = [f"w{i}" for i in range(12)]
+KEY = "bigtopic-model"
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory):
+    from bigtopic.corpus.memory import from_matrix
+
+    path = tmp_path_factory.mktemp("models") / "model.zarr"
+    corpus = from_matrix(np.random.default_rng(0).poisson(1, (30, 12)), WORDS)
+    LDA(3, max_iter=1, client=False).fit(corpus).save(path)
+    return path
+
+
+@pytest.fixture
+def saved(original, tmp_path):
+    return Path(shutil.copytree(original, tmp_path / "model.zarr"))
+
+
+def description(path):
+    return json.loads((path / "zarr.json").read_text())
+
+
+def rewrite(path, document):
+    (path / "zarr.json").write_text(json.dumps(document))
+
+
+def places(value, here=()):
+    if here:
+        yield here
+    if isinstance(value, dict | list):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from places(item, (*here, key))
+
+
+MISSING = object()
+HOSTILE = [
+    MISSING,
+    None,
+    True,
+    -1,
+    10**30,
+    0.5,
+    float("nan"),
+    1e308,
+    "",
+    "../x",
+    "/etc",
+    [],
+    [[]],
+    {},
+    {"a": [1]},
+]
+
+
+def changed(document, place, value):
+    document = copy.deepcopy(document)
+    *above, last = place
+    holder = document
+    for key in above:
+        holder = holder[key]
+    if value is MISSING:
+        del holder[last]
+    else:
+        holder[last] = value
+    return document
+
+
+def test_every_field_of_the_description(saved):
+    document = description(saved)
+    refused = 0
+    for place in places(document["attributes"][KEY]):
+        for value in HOSTILE:
+            rewrite(saved, changed(document, ("attributes", KEY, *place), value))
+            try:
+                model = load_model(saved)
+            except ModelError as error:
+                assert str(saved) in str(error)
+                refused += 1
+            else:
+                assert model.components_.shape == (3, 12) and list(model.vocabulary_) == WORDS
+    assert refused > 300
+
+
+@pytest.mark.parametrize(
+    "place, value, what",
+    [
+        (("state",), "../x", "state is '../x'"),
+        (("state",), "state-0/../..", "state is"),
+        (("n_words",), 10**15, "n_words"),
+        (("n_words",), 13, "12|13 words"),
+        (("arrays", "topic_words", "n_components"), 4, "shape"),
+        (("arrays", "topic_words", "n_components"), 10**15, "n_components"),
+        (("arrays", "topic_words", "axis"), "author", "axis"),
+        (("arrays", "other"), {"axis": "word", "n_components": 3, "normalised_over": "axis"}, "arrays are"),
+        (("history",), "long", "history"),
+        (("cursor",), {"epoch": "1", "round": 0, "step": 0}, "cursor.epoch is '1'"),
+        (("schemes", "topic_words", "learning_decay"), "fast", "learning_decay='fast'"),
+        (("schemes", "topic_words", "learning_offset"), 1e308, "learning_offset"),
+        (("options", "max_doc_update_iter"), "5", "option max_doc_update_iter is '5'"),
+        (("options", "unknown"), 1, "no option 'unknown'"),
+        (("extra", "params", "n_components"), "many", "n_components='many'"),
+        (("extra", "params", "method"), 7, "method=7"),
+        (("extra", "params", "n_threads"), -1, "n_threads=-1"),
+        (("extra", "estimator"), ["LDA"], "estimator"),
+        (("text",), {"stop_words": "/etc/passwd"}, "text.stop_words"),
+        (("text",), {"known_share": "all"}, "text.known_share"),
+        (("text",), "english", "text"),
+        (("version",), "1", "version"),
+    ],
+)
+def test_descriptions_that_are_refused(saved, place, value, what):
+    rewrite(saved, changed(description(saved), ("attributes", KEY, *place), value))
+    with pytest.raises(ModelError, match=f"(?s){saved}.*{what}"):
+        load_model(saved)
+
+
+def store(saved, name, values):
+    """Put another array in the place of one of the model."""
+    from zarr.codecs import BloscCodec, Crc32cCodec
+
+    place = next(saved.glob("state-*")) / name
+    shutil.rmtree(place)
+    array = zarr.create_array(
+        place,
+        shape=values.shape,
+        dtype=values.dtype,
+        chunks=values.shape,
+        compressors=[BloscCodec(), Crc32cCodec()],
+    )
+    array[...] = values
+
+
+@pytest.mark.parametrize(
+    "name, values",
+    [
+        ("doc_topic_prior", np.full(4, 0.1)),
+        ("doc_topic_prior", np.full((3, 1), 0.1)),
+        ("doc_topic_prior", np.full(3, 0.1, np.float32)),
+        ("doc_topic_prior", np.array([0.1, -0.1, 0.1])),
+        ("doc_topic_prior", np.array([0.1, 0.0, 0.1])),
+        ("topic_words/raw", np.ones((11, 16), np.float32)),
+        ("topic_words/raw", np.ones((12, 3), np.float32)),
+        ("topic_words/raw", np.ones((12, 16), np.int32)),
+        ("topic_words/raw", np.full((12, 16), np.inf, np.float32)),
+        ("topic_words/raw", np.full((12, 16), np.nan, np.float32)),
+        ("topic_words/raw", np.full((12, 16), -1, np.float32)),
+        ("topic_words/scale", np.ones(3)),
+        ("topic_words/sums", np.ones(17)),
+        ("topic_words/prior", np.ones((2, 1))),
+        ("words", np.ones(12, np.float64)),
+        ("words", np.frombuffer(b"1\n2\n3", np.uint8)),
+        ("words", np.frombuffer(b"[" * 100_000, np.uint8)),
+        ("words", np.frombuffer(b"\xff\xfe", np.uint8)),
+    ],
+)
+def test_arrays_that_do_not_belong(saved, name, values):
+    store(saved, name, values)
+    with pytest.raises(ModelError, match=f"(?s){saved}.*"):
+        load_model(saved)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "{}", "[]", '{"attributes": {"bigtopic-model": [1]}}'])
+def test_files_that_describe_nothing(saved, text):
+    (saved / "zarr.json").write_text(text)
+    with pytest.raises(ModelError, match=str(saved)):
+        load_model(saved)
+
+
+def test_no_code_of_a_file_runs(saved, tmp_path, monkeypatch):
+    """The model as a group of Zarr v2: arrays with a pickle filter are never opened."""
+    import os
+
+    import numcodecs.pickles
+
+    class Makes:
+        def __reduce__(self):
+            return (os.mkdir, (str(tmp_path / "made"),))
+
+    monkeypatch.setattr(numcodecs.pickles, "ALLOW_UNSAFE_PICKLE_DECODE", True, raising=False)
+    state = next(saved.glob("state-*"))
+    about = {"zarr_format": 2, "shape": [3], "chunks": [3], "dtype": "|O", "fill_value": None, "order": "C"}
+    about |= {"compressor": None, "filters": [{"id": "vlen-utf8"}, {"id": "pickle"}]}
+    for folder in (state / "doc_topic_prior", state / "words"):
+        (folder / ".zarray").write_text(json.dumps(about))
+        (folder / "0").write_bytes(bytes(numcodecs.Pickle().encode(Makes())))
+        (folder / "zarr.json").unlink()
+    (state / ".zgroup").write_text('{"zarr_format": 2}')
+    (state / "zarr.json").unlink()
+    with pytest.raises(ModelError, match="array is missing"):
+        load_model(saved)
+    assert not (tmp_path / "made").exists()
+    with pytest.raises(Exception):  # noqa: B017 - whatever it raises in the end, it has run
+        zarr.open_group(state, mode="r")["words"][:]
+    assert (tmp_path / "made").exists(), "the file would run its code when it is opened naively"

@@ -64,7 +64,11 @@ def _whole(name: str, value: Any, optional: bool) -> None:
 def _number(name: str, value: Any, *, above: float | None = None, least: float | None = None) -> None:
     if value is None:
         return
-    good = isinstance(value, int | float | np.number) and not isinstance(value, bool) and abs(value) < np.inf
+    good = (
+        isinstance(value, int | float | np.number)
+        and not isinstance(value, bool)
+        and -np.inf < value < np.inf
+    )
     if not good or (above is not None and value <= above) or (least is not None and value < least):
         bound = f"above {above}" if above is not None else f"at least {least}"
         raise SettingError(f"{name}={value!r}: must be a number, {bound} (or None)")

@@ -10,6 +10,7 @@ import numpy as np
 from bigtopic.corpus.raw import RawBlock
 from bigtopic.corpus.readers._assemble import canonical, check_counts, count_remedy
 from bigtopic.corpus.readers.base import CHUNK_BYTES, CHUNK_DOCS
+from bigtopic.corpus.sparse import checked_csr
 from bigtopic.errors import InputError, VocabularyMismatch
 
 __all__ = ["check_width", "matrix_block", "row_ranges"]
@@ -83,7 +84,7 @@ def _csr(rows: Any, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if rows.dtype.kind not in "iufb":
         raise InputError(f"{name} has dtype {rows.dtype}; counts must be numbers")
     if hasattr(rows, "tocsr"):
-        rows = rows.tocsr()
+        rows = checked_csr(rows, name)
         indptr = rows.indptr.astype(np.int64)
         values = rows.data[indptr[0] : indptr[-1]]
         return indptr - indptr[0], rows.indices[indptr[0] : indptr[-1]], _plain(values)

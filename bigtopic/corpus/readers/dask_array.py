@@ -12,6 +12,7 @@ import numpy as np
 
 from bigtopic.corpus.readers._matrix import check_width, matrix_block
 from bigtopic.corpus.readers.base import Chunk, Options, RawBlock
+from bigtopic.corpus.sparse import check_columns, checked_csr
 from bigtopic.errors import InputError
 
 __all__ = ["accepts", "open_reader"]
@@ -94,7 +95,7 @@ class DaskArrayReader:
         import dask
 
         blocks = list(dask.compute(*chunk.data, scheduler="synchronous"))
-        rows = blocks[0] if len(blocks) == 1 else _side_by_side(blocks)
+        rows = blocks[0] if len(blocks) == 1 else _side_by_side(blocks, chunk.name)
         if rows.shape[1] != self.n_words:
             raise InputError(f"{chunk.name} has {rows.shape[1]} columns, but the array says {self.n_words}")
         return matrix_block(
@@ -106,9 +107,13 @@ class DaskArrayReader:
         )
 
 
-def _side_by_side(blocks: list[Any]) -> Any:
+def _side_by_side(blocks: list[Any], name: str) -> Any:
     if all(isinstance(block, np.ndarray) for block in blocks):
         return np.hstack(blocks)
     from scipy.sparse import hstack
 
-    return hstack(blocks, format="csr")
+    rows = [checked_csr(block, name) if hasattr(block, "tocsr") else block for block in blocks]
+    for block in rows:
+        if hasattr(block, "tocsr"):
+            check_columns(block.indices, block.shape[1], name)
+    return hstack(rows, format="csr")

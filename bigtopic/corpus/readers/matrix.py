@@ -11,6 +11,7 @@ import numpy as np
 
 from bigtopic.corpus.readers._matrix import check_width, matrix_block, row_ranges
 from bigtopic.corpus.readers.base import Chunk, Options, RawBlock
+from bigtopic.corpus.sparse import checked_csr
 from bigtopic.errors import InputError
 
 __all__ = ["MatrixReader", "MatrixStream", "accepts", "open_reader"]
@@ -29,7 +30,7 @@ def open_reader(source: Any, options: Options, name: str = "") -> MatrixReader:
         raise InputError(f"{name} has {source.ndim} dimensions; give two: documents x words")
     check_width(source.shape, options.vocabulary, name)
     # Rows can only be sliced quickly from CSR.
-    source = source.tocsr() if hasattr(source, "tocsr") else source
+    source = checked_csr(source, name) if hasattr(source, "tocsr") else source
     return MatrixReader(
         MatrixStream(source, name), source.shape[1], options.vocabulary, source.shape[0], options.weights
     )

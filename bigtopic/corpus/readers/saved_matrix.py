@@ -11,6 +11,7 @@ import numpy as np
 
 from bigtopic.corpus.readers import matrix
 from bigtopic.corpus.readers._files import File
+from bigtopic.corpus.readers._npy import DAMAGED, check_archive, check_stream
 from bigtopic.corpus.readers.base import Options
 from bigtopic.errors import InputError
 
@@ -32,20 +33,22 @@ def open_reader(files: Sequence[File], options: Options) -> matrix.MatrixReader:
 
 
 def _load(file: File) -> Any:
-    from zipfile import BadZipFile
-
     try:
         if file.sample.startswith(b"\x93NUMPY"):
             return _load_npy(file)
         with file.open() as stream:
             return _load_npz(stream, file)
-    except (ValueError, BadZipFile, KeyError) as error:
+    except InputError:
+        raise
+    except DAMAGED as error:
         raise InputError(
             f"{file.path} is not a saved matrix ({error}); save it with scipy.sparse.save_npz"
         ) from None
 
 
 def _load_npy(file: File) -> Any:
+    with file.open() as stream:
+        check_stream(stream, file)
     if file.plain:
         return np.load(file.path, mmap_mode="r", allow_pickle=False)
     with file.open() as stream:
@@ -55,6 +58,8 @@ def _load_npy(file: File) -> Any:
 def _load_npz(stream: Any, file: File) -> Any:
     from scipy.sparse import load_npz
 
+    check_archive(stream, file)
+    stream.seek(0)
     with np.load(stream, allow_pickle=False) as arrays:
         if "format" not in arrays.files:
             found = [name for name in arrays.files if arrays[name].ndim == 2]

@@ -1,0 +1,118 @@
+"""Sparse matrices that came from outside, as CSR. SciPy converts and sorts in compiled loops that believe what the
+matrix says of itself, so every offset and every index is looked at first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bigtopic.errors import InputError
+
+__all__ = ["MOST_COLUMNS", "check_claim", "check_columns", "check_offsets", "checked_csr"]
+
+MOST_COLUMNS = (1 << 31) - 1  # word ids are int32
+_ALWAYS = 1 << 30  # bytes that any array may take
+_DENSEST = 200  # above that, bytes for each byte that is there
+
+
+def check_claim(claimed: int, there: int, what: str, remedy: str) -> None:
+    """Refuse an array that would take far more memory than it has bytes on disk: a bomb, or a header that lies.
+
+    Raises
+    ------
+    InputError
+    """
+    if claimed > max(_ALWAYS, _DENSEST * there):
+        raise InputError(f"{what} claims {claimed} bytes, but {there} are stored; {remedy}")
+
+
+def checked_csr(matrix: Any, name: str) -> Any:
+    """A sparse matrix of any format as CSR whose offsets are right; columns of CSR itself are left to the caller.
+
+    Raises
+    ------
+    InputError
+        When the matrix contradicts itself; names what does.
+    """
+    if matrix.dtype.kind not in "iufb":
+        raise InputError(f"{name} has dtype {matrix.dtype}; counts must be numbers")
+    if matrix.ndim != 2:
+        raise InputError(f"{name} has {matrix.ndim} dimensions; give two: documents x words")
+    n_rows, n_columns = matrix.shape
+    if n_columns > MOST_COLUMNS:
+        raise InputError(f"{name} has {n_columns} columns; at most {MOST_COLUMNS} are possible")
+    if matrix.format in ("csr", "csc", "bsr"):
+        _check_compressed(matrix, name)
+    elif matrix.format == "coo":
+        _check_coordinates(matrix, name)
+    if matrix.format == "csr":
+        return matrix
+    check_claim(
+        8 * n_rows, _n_bytes(matrix), f"{name} with {n_rows} rows", "the matrix is damaged; build it again"
+    )
+    rows = matrix.tocsr()
+    check_offsets(rows.indptr, rows.shape[0], len(rows.indices), name)
+    check_columns(rows.indices, rows.shape[1], name)
+    return rows
+
+
+def _n_bytes(matrix: Any) -> int:
+    """Bytes of the entries, 8 each where they are Python objects."""
+    return int(getattr(matrix.data, "nbytes", 0)) or 8 * int(matrix.nnz)
+
+
+def _check_compressed(matrix: Any, name: str) -> None:
+    """CSR, CSC, and BSR, whose indices count blocks."""
+    height, width = getattr(matrix, "blocksize", (1, 1))
+    n_major, n_minor = matrix.shape[0] // height, matrix.shape[1] // width
+    if matrix.format == "csc":
+        n_major, n_minor = n_minor, n_major
+    if len(matrix.indices) != len(matrix.data):
+        raise InputError(
+            f"{name} has {len(matrix.indices)} indices and {len(matrix.data)} values; build it again"
+        )
+    check_offsets(matrix.indptr, n_major, len(matrix.indices), name)
+    if matrix.format != "csr":
+        check_columns(matrix.indices[: matrix.indptr[-1]], n_minor, name)
+
+
+def _check_coordinates(matrix: Any, name: str) -> None:
+    for ids, n in zip((matrix.row, matrix.col), matrix.shape, strict=True):
+        if len(ids) != len(matrix.data):
+            raise InputError(f"{name} has {len(ids)} indices and {len(matrix.data)} values; build it again")
+        check_columns(ids, n, name)
+
+
+def check_offsets(indptr: np.ndarray, n: int, n_entries: int, name: str) -> None:
+    """indptr must rise from 0 to at most the number of entries, in n steps.
+
+    Raises
+    ------
+    InputError
+    """
+    if indptr.ndim != 1 or indptr.dtype.kind not in "iu" or len(indptr) != n + 1:
+        raise InputError(
+            f"{name}: indptr has shape {indptr.shape} and dtype {indptr.dtype}, but must hold {n + 1} integers; "
+            "the matrix is damaged: build it again"
+        )
+    if indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any() or indptr[-1] > n_entries:
+        raise InputError(
+            f"{name}: indptr runs from {indptr[0]} to {indptr[-1]} or falls, but must rise from 0 to {n_entries}, "
+            "the number of entries; the matrix is damaged: build it again"
+        )
+
+
+def check_columns(ids: np.ndarray, n: int, name: str) -> None:
+    """All ids must be from 0 to n - 1.
+
+    Raises
+    ------
+    InputError
+    """
+    if len(ids) and (ids.dtype.kind not in "iu" or ids.min() < 0 or ids.max() >= n):
+        raise InputError(
+            f"{name} has indices from {ids.min()} to {ids.max()}, but they must be integers from 0 to {n - 1}; "
+            "the matrix is damaged: build it again"
+        )

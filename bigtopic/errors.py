@@ -15,6 +15,7 @@ __all__ = [
     "ModelError",
     "NotFitted",
     "SettingError",
+    "StoreError",
     "VocabularyMismatch",
     "require",
 ]
@@ -50,6 +51,27 @@ class CorpusDamaged(BigtopicError, RuntimeError):
 
 class CorpusVersionError(BigtopicError, RuntimeError):
     """The store was written in a newer format than this version reads, or is not a bigtopic store."""
+
+
+class StoreError(BigtopicError, OSError):
+    """The system refuses a file of a store (disk full, permission denied, a link); names the file and what to do.
+
+    Parameters
+    ----------
+    message : the whole message
+    errno : the system's number, as of OSError
+    path : of the file, kept as `filename`
+    """
+
+    def __init__(self, message: str, errno: int | None = None, path: str | None = None) -> None:
+        super().__init__(message)
+        self.errno, self.filename = errno, path
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.args[0], self.errno, self.filename)
 
 
 class VocabularyMismatch(BigtopicError, ValueError):

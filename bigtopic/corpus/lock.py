@@ -1,113 +1,241 @@
-"""One writer at a time: a file that only one process can create."""
+"""One writer at a time.
+
+On a local file system the writer holds a lock of the operating system (`flock`) on a file in the store, which it keeps
+open. The lock ends with the process, however that ends, and a process number that is used again means nothing. The
+content of the file, who writes since when, only serves messages, with one exception: a file that a writer on another
+host left is respected, because some network file systems keep locks of a host to that host.
+
+The file is removed by the writer that holds it, and whoever locks a file makes sure that it is still the one with that
+name: so no writer removes, or takes for its own, the lock of another.
+
+Where the file system has no such locks (ENOTSUP, ENOLCK; Windows), the file itself is the lock: only one writer can
+create it, and after a kill it must be removed by hand.
+"""
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import socket
+import stat
 import time
-from contextlib import suppress
 from types import TracebackType
+from typing import Any
 from uuid import uuid4
 
+from bigtopic.corpus import local
 from bigtopic.corpus.schema import LOCK
 from bigtopic.corpus.storage import Place
 from bigtopic.errors import CorpusLocked
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 __all__ = ["WriterLock"]
+
+_LONGEST = 1 << 12  # bytes of a lock file that are looked at; ours have about 120
+_NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
+_open_here: set[int] = set()  # descriptors of locks that this process holds
 
 
 class WriterLock:
-    """Context manager that holds a corpus for writing.
-
-    On a local file system creation is exclusive, and the lock of a process of this host that has died is taken over.
-    Object stores offer no exclusive creation through fsspec: there the lock is written, read back and compared, which
-    catches every writer but two that start within one round trip of each other.
+    """Context manager that holds a store for writing; makes the folder if there is none.
 
     Raises
     ------
     CorpusLocked
-        When another writer holds it; names host, process and time.
+        When another writer, in this process or another one, holds it: names host, process and time. Or when something
+        that is not a lock file has the name of the lock file.
+    StoreError
+        When the lock file cannot be written.
     """
 
     def __init__(self, root: Place) -> None:
-        self._root = root
-        self._file = root / LOCK
-        self._token = uuid4().hex
+        self._lock: Any = _FileLock(root) if root.local else _ObjectLock(root)
 
     def __enter__(self) -> WriterLock:
-        for _ in range(2):  # the second time after a dead writer's lock was removed
-            if self._create():
-                return self
-            self._remove_if_dead()
-        raise CorpusLocked(self._message())
+        self._lock.acquire()
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._holder().get("token") == self._token:
-            self._file.remove()
+        self._lock.release()
 
-    def _create(self) -> bool:
-        content = {
-            "host": socket.gethostname(),
-            "pid": os.getpid(),
-            "time": time.time(),
-            "token": self._token,
-        }
-        data = json.dumps(content).encode()
-        if not self._root.local:
-            if self._file.exists():
-                return False
-            self._file.write(data)
-            return self._holder().get("token") == self._token
-        return self._create_local(data)
+    def moved(self, root: Place) -> None:
+        """The locked folder has another name now."""
+        self._lock.file = root / LOCK
 
-    def _create_local(self, data: bytes) -> bool:
-        """Write beside, then link: the lock appears whole or not at all, and linking never replaces."""
-        os.makedirs(self._root.url, exist_ok=True)  # noqa: PTH103
-        draft = f"{self._file.url}-{self._token}"
-        with open(draft, "xb") as file:  # noqa: PTH123
-            file.write(data)
+
+class _FileLock:
+    def __init__(self, root: Place) -> None:
+        self._root = root
+        self.file = root / LOCK
+        self._descriptor: int | None = None
+
+    def acquire(self) -> None:
+        with local.told("locked", self.file.url):
+            while self._descriptor is None:
+                self._try()
+
+    def _try(self) -> None:
+        """Lock the file; nothing happens when it was removed meanwhile, or the folder was."""
         try:
-            os.link(draft, self._file.url)
-        except (FileExistsError, FileNotFoundError):  # the latter: the holder swept the draft
-            return False
-        finally:
-            with suppress(FileNotFoundError):
-                os.unlink(draft)  # noqa: PTH108
-        return True
-
-    def _holder(self) -> dict:
-        try:
-            return json.loads(self._file.read())
-        except (FileNotFoundError, ValueError):
-            return {}
-
-    def _remove_if_dead(self) -> None:
-        holder = self._holder()
-        if holder.get("host") != socket.gethostname() or not self._root.local or _alive(holder.get("pid", 0)):
+            descriptor, created = self._opened()
+        except FileNotFoundError:
             return
-        # Renaming succeeds for one of several that found it dead; nobody removes the lock of the winner.
-        grave = f"{self._file.url}-{self._token}"
-        with suppress(FileNotFoundError):
-            os.rename(self._file.url, grave)  # noqa: PTH104
-            os.unlink(grave)  # noqa: PTH108
+        try:
+            self._lock(descriptor, created)
+            if not self._has_the_name(descriptor):
+                os.close(descriptor)
+                return
+            self._take(descriptor, created)
+        except BaseException:
+            if created and self._has_the_name(descriptor):
+                self.file.remove()
+            os.close(descriptor)
+            raise
+        _open_here.add(descriptor)
+        self._descriptor = descriptor
 
-    def _message(self) -> str:
-        holder = self._holder()
-        since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(holder.get("time", time.time())))
-        return (
-            f"{self._root.url} is being written by process {holder.get('pid', '?')} on {holder.get('host', '?')} "
-            f"since {since}; wait for it, or, if it no longer runs, remove {self._file.url}"
+    def _opened(self) -> tuple[int, bool]:
+        """The lock file, and whether this made it. It may be anything that has this name."""
+        flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        with local.parent(self.file.url, self.file.below, create=True) as (folder, name):
+            try:
+                return os.open(name, flags | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=folder), True
+            except FileExistsError:
+                pass
+            try:
+                return os.open(name, flags, dir_fd=folder), False
+            except OSError as error:
+                if error.errno in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
+                    raise self._odd("a link, a folder or a device") from error
+                raise
+
+    def _lock(self, descriptor: int, created: bool) -> None:
+        about = os.fstat(descriptor)
+        if not stat.S_ISREG(about.st_mode) or about.st_nlink > 1:
+            raise self._odd("no regular file of its own")
+        try:
+            if fcntl is None:
+                raise OSError(errno.ENOTSUP, "no locks")
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise CorpusLocked(self._message()) from error
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                raise
+            if not created:
+                raise CorpusLocked(self._message()) from error
+
+    def _has_the_name(self, descriptor: int) -> bool:
+        mine = os.fstat(descriptor)
+        try:
+            with local.parent(self.file.url, self.file.below) as (folder, name):
+                named = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        return (mine.st_dev, mine.st_ino) == (named.st_dev, named.st_ino)
+
+    def _take(self, descriptor: int, created: bool) -> None:
+        """Make the file say who writes; the writer it names before, if any, is dead."""
+        if not created:
+            before = _holder(os.pread(descriptor, _LONGEST, 0))
+            if before is None:
+                raise self._odd("something else than a lock")
+            if before.get("host", socket.gethostname()) != socket.gethostname():
+                raise CorpusLocked(self._message())
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, json.dumps(_me()).encode(), 0)
+
+    def release(self) -> None:
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor not in _open_here:  # not held, or in a child of the process that holds it
+            return
+        _open_here.remove(descriptor)
+        try:
+            if self._has_the_name(descriptor):
+                self.file.remove()
+        finally:
+            os.close(descriptor)
+
+    def _odd(self, what: str) -> CorpusLocked:
+        return CorpusLocked(
+            f"{self.file.url} has the name of the lock file but is {what}; if nobody writes to {self._root.url}, "
+            "remove it and try again"
         )
 
+    def _message(self) -> str:
+        try:
+            holder = _holder(local.read(self.file.url)[:_LONGEST]) or {}
+        except OSError:
+            holder = {}
+        return message(self._root.url, self.file.url, holder)
 
-def _alive(pid: int) -> bool:
+
+class _ObjectLock:
+    """Object stores offer no exclusive creation through fsspec: the lock is written, read back and compared, which
+    catches every writer but two that start within one round trip of each other.
+    """
+
+    def __init__(self, root: Place) -> None:
+        self._root, self.file = root, root / LOCK
+        self._token = uuid4().hex
+
+    def acquire(self) -> None:
+        if self.file.exists():
+            raise CorpusLocked(message(self._root.url, self.file.url, self._read()))
+        self.file.write(json.dumps({**_me(), "token": self._token}).encode())
+        if self._read().get("token") != self._token:
+            raise CorpusLocked(message(self._root.url, self.file.url, self._read()))
+
+    def release(self) -> None:
+        if self._read().get("token") == self._token:
+            self.file.remove()
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            return _holder(self.file.read()) or {}
+        except FileNotFoundError:
+            return {}
+
+
+def _me() -> dict[str, Any]:
+    return {"host": socket.gethostname(), "pid": os.getpid(), "time": time.time()}
+
+
+def _holder(content: bytes) -> dict[str, Any] | None:
+    """Who wrote the lock file: {} for one that was killed before it said so, None for what is not a lock file."""
+    if not content:
+        return {}
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+        holder = json.loads(content)
+    except ValueError:
+        return None
+    return holder if isinstance(holder, dict) and {"host", "pid", "time"} <= set(holder) else None
+
+
+def message(root: str, file: str, holder: dict[str, Any]) -> str:
+    """Who holds a store, and what to do."""
+    since = holder.get("time")
+    when = (
+        time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(since)) if isinstance(since, int | float) else "?"
+    )
+    return (
+        f"{root} is being written by process {holder.get('pid', '?')} on {holder.get('host', '?')} since {when}; "
+        f"wait for it, or, if it no longer runs, remove {file}"
+    )
+
+
+def _close_in_child() -> None:
+    """A forked child does not hold its parent's locks, not even when it lives longer."""
+    while _open_here:
+        os.close(_open_here.pop())
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_in_child)

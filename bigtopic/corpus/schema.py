@@ -19,6 +19,7 @@ __all__ = [
     "FILL",
     "FORMAT",
     "FORMAT_VERSION",
+    "JOURNAL",
     "LOCK",
     "MANIFEST",
     "PART_DOCUMENTS",
@@ -31,6 +32,7 @@ FORMAT = "bigtopic-corpus"
 FORMAT_VERSION = 1
 MANIFEST = "bigtopic"  # the attribute of the root group that holds the manifest
 LOCK = ".bigtopic.lock"
+JOURNAL = ".bigtopic.journal"
 
 CHUNK = 1 << 18  # elements: 1 MiB of int32 before compression
 STRING_CHUNK = 1 << 16  # strings

@@ -1,28 +1,28 @@
-"""A writer's hold on a store, from the lock to the commit.
+"""Writing a corpus, from the lock to the commit.
 
     lock -> sweep what a killed writer left -> write parts and names, invisible -> fsync -> replace manifest -> sweep
 
-Whatever happens before the manifest is replaced, a reader sees the old corpus (or none); after it, the new one. The
-sweep removes everything the manifest on disk does not list, so it serves a failure, a success, and the next writer.
+Whatever happens before the manifest is replaced, a reader sees the old corpus (or none); after it, the new one.
+`bigtopic.corpus.hold` has the lock, and the list of what may be swept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable
 from contextlib import suppress
 from types import TracebackType
-from uuid import uuid4
 
-from bigtopic.corpus.lock import WriterLock
+from bigtopic.corpus.hold import Hold
+from bigtopic.corpus.journal import require_free
 from bigtopic.corpus.manifest import Manifest, Unfinished, read_manifest, write_manifest
-from bigtopic.corpus.schema import LOCK
 from bigtopic.corpus.storage import Place
-from bigtopic.errors import CorpusExists
 
 __all__ = ["Transaction", "current_manifest"]
 
-_SCRATCH = ".scratch-"
+_WHAT = "a bigtopic corpus"
 _FOLDERS = ("parts", "vocabulary", "authors")
+_EMPTY = json.dumps({"zarr_format": 3, "node_type": "group", "attributes": {}}).encode()
 
 
 def current_manifest(root: Place) -> Manifest | None:
@@ -37,33 +37,26 @@ def current_manifest(root: Place) -> Manifest | None:
     CorpusDamaged
         When the manifest cannot be understood.
     """
-    names = root.names()
-    if "zarr.json" in names:
+    manifest = _manifest(root)
+    if manifest is None:
+        require_free(root, _WHAT)
+    return manifest
+
+
+def _manifest(root: Place) -> Manifest | None:
+    if "zarr.json" in root.names():
         with suppress(Unfinished):
             return read_manifest(root)
-    if not _only_ours(names) or (not names and root.exists() and not _is_folder(root)):
-        raise CorpusExists(
-            f"{root.url} exists and is not a bigtopic corpus; nothing was written: give another path"
-        )
     return None
-
-
-def _only_ours(names: Sequence[str]) -> bool:
-    """Whether a folder without a manifest holds only what an unfinished ingest leaves."""
-    known = ("zarr.json", *_FOLDERS)
-    return all(
-        name in known or name.startswith((_SCRATCH, LOCK)) or name.endswith(".partial") for name in names
-    )
-
-
-def _is_folder(root: Place) -> bool:
-    from pathlib import Path
-
-    return not root.local or Path(root.url).is_dir()
 
 
 class Transaction:
     """Context manager: holds the lock; whatever was not committed when it ends is removed.
+
+    Parameters
+    ----------
+    root : the store
+    scratch : the folder for temporary files, if that is not the store
 
     Attributes
     ----------
@@ -74,22 +67,30 @@ class Transaction:
 
     def __init__(self, root: Place, scratch: Place | None = None) -> None:
         self.root = root
-        self.scratch = (scratch or root) / f"{_SCRATCH}{uuid4().hex[:12]}"
+        self._hold = Hold(root, _WHAT, _listed_at)
+        self.scratch = (scratch or root) / f".scratch-{self._hold.token}"
+        self._scratch_inside = scratch is None
         self.old: Manifest | None = None
-        self._lock = WriterLock(root)
-        self._existed = False
 
     def __enter__(self) -> Transaction:
-        current_manifest(self.root)  # refuse what is not ours before the lock is written there
-        self._existed = self.root.exists()
-        self._lock.__enter__()
+        self._hold.__enter__()
         try:
-            self.old = current_manifest(self.root)
-            self._sweep()
-        except BaseException:
-            self._lock.__exit__(None, None, None)
+            self.old = _manifest(self.root)
+            self._begin()
+        except BaseException as error:
+            self.__exit__(type(error), error, None)
             raise
         return self
+
+    def _begin(self) -> None:
+        """List what will be made, but for the parts, whose number is not known yet; make the scratch folder."""
+        names = [self.path(folder, self.generation) for folder in ("vocabulary", "authors")]
+        scratch = [f".scratch-{self._hold.token}"] if self._scratch_inside else []
+        self.claim(["zarr.json", "zarr.json.partial", *scratch, *names])
+        if self.scratch.local:
+            self.scratch.make_folder()
+        if self.old is None:
+            (self.root / "zarr.json").replace(_EMPTY)
 
     @property
     def generation(self) -> int:
@@ -98,11 +99,30 @@ class Transaction:
 
     @property
     def next_part(self) -> int:
-        """Number of the first part to be written."""
-        return 0 if self.old is None else self.old.next_part
+        """Number of the first part to be written: higher than that of any part, committed or not."""
+        there = [int(name[:8]) for name in (self.root / "parts").names() if name[:8].isdecimal()]
+        return max([0 if self.old is None else self.old.next_part, *(number + 1 for number in there)])
+
+    def path(self, folder: str, number: int) -> str:
+        """Where part or names `number` go, below the root."""
+        return f"{folder}/{number:08d}"
+
+    def claim(self, paths: Iterable[str]) -> None:
+        """List paths below the root before anything is made there.
+
+        Raises
+        ------
+        CorpusExists
+            When something is there that is not of this store.
+        """
+        paths = list(paths)
+        folders = {path.rpartition("/")[0] for path in paths} - {""}
+        self._hold.claim([*(f"{folder}/zarr.json" for folder in sorted(folders)), *paths])
 
     def commit(self, manifest: Manifest) -> None:
         """Make the new manifest the corpus. Its parts and names must be durable."""
+        if self.old is not None:
+            self._hold.replace(_listed(self.old) - _listed(manifest))
         for folder in (*_FOLDERS, ""):
             place = self.root / folder if folder else self.root
             if not folder or place.exists():
@@ -114,31 +134,20 @@ class Transaction:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            self.scratch.remove()
-            self._sweep()
+            if not self._scratch_inside:
+                self.scratch.remove()
         finally:
-            self._lock.__exit__(kind, error, trace)
-        if kind is not None and not self._existed and not self.root.names():
-            self.root.remove()
+            self._hold.__exit__(kind, error, trace)
 
-    def _sweep(self) -> None:
-        """Remove what the manifest on disk does not list."""
-        manifest = current_manifest(self.root)
-        listed = set() if manifest is None else _listed(manifest)
-        for folder in _FOLDERS:
-            names = (self.root / folder).names()
-            unlisted = [name for name in names if f"{folder}/{name}" not in listed and name != "zarr.json"]
-            for name in unlisted:
-                (self.root / folder / name).remove()
-            if len(unlisted) == len([name for name in names if name != "zarr.json"]):
-                (self.root / folder).remove()
-        for name in self.root.names():
-            leftover = name.startswith((_SCRATCH, f"{LOCK}-")) or name.endswith(".partial")
-            if leftover or (name == "zarr.json" and manifest is None):
-                with suppress(FileNotFoundError):
-                    (self.root / name).remove()
+
+def _listed_at(root: Place) -> set[str] | None:
+    """All paths of the corpus that is there."""
+    manifest = _manifest(root)
+    return None if manifest is None else _listed(manifest)
 
 
 def _listed(manifest: Manifest) -> set[str]:
     paths = {part.path for part in manifest.parts} | {manifest.vocabulary.path}
-    return paths if manifest.authors is None else paths | {manifest.authors.path}
+    if manifest.authors is not None:
+        paths.add(manifest.authors.path)
+    return {"zarr.json"} | paths | {f"{path.rpartition('/')[0]}/zarr.json" for path in paths}

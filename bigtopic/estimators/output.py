@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import numpy as np
 
+from bigtopic.corpus.draft import drafted
 from bigtopic.corpus.storage import Place, zarr_store
 from bigtopic.errors import CorpusExists, SettingError
 from bigtopic.runtime.infer import Inferred
@@ -17,6 +21,7 @@ __all__ = ["check_sparsity", "sparse_topics", "write_topics"]
 
 CHUNK = 1 << 18
 MARK = "bigtopic-topics"
+_MEMBERS = ("zarr.json", "X", "obs", "var", "obsm", "varm", "obsp", "varp", "layers", "uns")  # of AnnData
 
 
 def sparse_topics(doc_topics: np.ndarray, min_probability: float, top_k: int | None) -> tuple[Any, Any, Any]:
@@ -64,26 +69,53 @@ def write_topics(
     Raises
     ------
     CorpusExists
-        When the place is taken and `overwrite` is false, or what is there are not topics.
+        When the place is taken and `overwrite` is false, or what is there is not a store of topics alone.
+    StoreError
+        When the system refuses a write. What was there is as it was.
     """
     check_sparsity(min_probability, top_k)
     place = Place.of(url)
-    if place.exists() and not overwrite:
+    with _target(place, overwrite) as target:
+        _write(target, pieces, corpus, n_components, min_probability, top_k)
+    return place.url
+
+
+def _target(place: Place, overwrite: bool) -> AbstractContextManager[Place]:
+    check = partial(_check_place, place, overwrite)
+    return drafted(place, _MEMBERS, check) if place.local else _moved(place, check)
+
+
+def _check_place(place: Place, overwrite: bool) -> None:
+    """Refuse a place that is taken, or where something would be lost that is not of a store of topics."""
+    if not place.exists():
+        return
+    if not overwrite:
         raise CorpusExists(f"{place.url} exists; choose another path, or pass overwrite=True")
-    if place.exists() and place.names() and not _holds_topics(place):
+    names = place.names()
+    if not _holds_topics(place) and (names or (place.local and not Path(place.url).is_dir())):
         raise CorpusExists(
             f"{place.url} is not a store of topics and will not be overwritten; choose another path"
         )
-    target = Place(f"{place.url}.{uuid4().hex[:8]}.partial", place.options)
+    others = [name for name in names if name not in _MEMBERS]
+    if others:
+        raise CorpusExists(
+            f"{place.url} holds {others[0]!r}, which is not of a store of topics, and will not be overwritten; move "
+            "that away, or choose another path"
+        )
+
+
+@contextmanager
+def _moved(place: Place, check: Callable[[], None]) -> Iterator[Place]:
+    """A place behind a URL to write to, moved to the right one when it is complete."""
+    check()
+    target = place.beside(f".{uuid4().hex[:8]}.partial")
     try:
-        _write(target, pieces, corpus, n_components, min_probability, top_k)
-        target.sync()
+        yield target
         place.remove()
         _move(target, place)
     except BaseException:
         target.remove()
         raise
-    return place.url
 
 
 def _holds_topics(place: Place) -> bool:
@@ -103,7 +135,7 @@ def _write(
 ) -> None:
     import zarr
 
-    root = zarr.open_group(zarr_store(place), mode="w")
+    root = zarr.open_group(zarr_store(place), mode="a")
     group = root.create_group("X")
     indptr = _Growing(group, "indptr", np.int64)
     indices = _Growing(group, "indices", np.int32)
@@ -197,10 +229,5 @@ class _GrowingStrings(_Growing):
 
 
 def _move(source: Place, target: Place) -> None:
-    if source.local:
-        from pathlib import Path
-
-        Path(source.url).rename(target.url)
-        return
     filesystem, path = source._opened
     filesystem.mv(path, target._opened[1], recursive=True)

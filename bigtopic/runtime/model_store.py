@@ -12,11 +12,11 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 
 from bigtopic import errors
+from bigtopic.corpus.hold import Hold
 from bigtopic.corpus.storage import Place, zarr_store
 from bigtopic.methods import Method
 from bigtopic.runtime.model import TopicModel
@@ -40,29 +40,23 @@ def save(model: TopicModel, url: Any, extra: dict[str, Any] | None = None) -> No
     Raises
     ------
     CorpusExists
-        When something that is not a model is at `url`.
+        When something that is not a model is at `url`; it is untouched.
+    CorpusLocked
+        When another process saves a model there at this moment.
+    StoreError
+        When the system refuses a write; the model that was there is as it was.
     """
-    import zarr
-
     place = Place.of(url)
-    old = _description(place) if place.exists() else None
-    if place.exists() and old is None and not _is_debris(place):
-        raise errors.CorpusExists(f"{place.url} exists and is not a bigtopic model; choose another path")
-    root = zarr.open_group(zarr_store(place), mode="a", use_consolidated=False)
-    name = f"state-{uuid4().hex[:12]}"
-    try:
-        _write_arrays(root.create_group(name), model)
-        (place / name).sync()
-        root.update_attributes({FORMAT: _describe(model, name, extra)})
-        (place / "zarr.json").sync()
-    except BaseException:
-        (place / name).remove()
-        if old is None and not [n for n in place.names() if n != "zarr.json"]:
-            place.remove()
-        raise
-    for entry in place.names():
-        if _is_left_over(entry) and entry != name:
-            (place / entry).remove()
+    with Hold(place, "a bigtopic model", _listed) as hold:
+        state = f"state-{hold.token}"
+        hold.claim(["zarr.json", "zarr.json.partial", state])
+        _write_arrays(place, state, model)
+        (place / state).sync()
+        hold.replace(set(_listed(place) or ()) - {"zarr.json"})
+        description = _describe(model, state, extra)
+        group = {"zarr_format": 3, "node_type": "group", "attributes": {FORMAT: description}}
+        (place / "zarr.json").replace(json.dumps(group, indent=1).encode())
+        place.sync(recursive=False)
 
 
 def load(url: Any, method: Method | None = None) -> tuple[TopicModel, dict[str, Any]]:
@@ -102,18 +96,10 @@ def _check_version(description: Any, place: Place) -> None:
         )
 
 
-def _is_debris(place: Place) -> bool:
-    """Whether this is what a first save leaves behind when it is killed, or an empty folder."""
-    names = place.names()
-    if any(name != "zarr.json" and not _is_left_over(name) for name in names):
-        return False
-    return "zarr.json" not in names or json.loads((place / "zarr.json").read()).get("attributes", {}) == {}
-
-
-def _is_left_over(name: str) -> bool:
-    return name.startswith("state-") or name.endswith(
-        ".partial"
-    )  # the latter are files that Zarr was writing
+def _listed(place: Place) -> set[str] | None:
+    """The paths of the model that is there; None when there is none."""
+    description = _description(place)
+    return None if description is None else {"zarr.json", str(description.get("state"))}
 
 
 def _description(place: Place) -> dict[str, Any] | None:
@@ -157,7 +143,10 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _write_arrays(group: Any, model: TopicModel) -> None:
+def _write_arrays(place: Place, state: str, model: TopicModel) -> None:
+    import zarr
+
+    group = zarr.open_group(zarr_store(place / state), mode="a", use_consolidated=False)
     _put(group, "doc_topic_prior", model.doc_topic_prior)
     if model.vocabulary.named:
         words = model.vocabulary.words

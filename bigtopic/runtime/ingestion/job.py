@@ -58,7 +58,10 @@ def build(
     merge_plan = MergePlan(
         transaction.root, settings.order, names.vocabulary.size, names.n_authors, columns, has_ids
     )
-    records = list(_merged(sorted_runs, len(bounds) + 1, transaction.next_part, merge_plan, workers))
+    first = transaction.next_part
+    paths = [transaction.path("parts", first + i) for i in range(len(bounds) + 1)]
+    transaction.claim(paths)
+    records = list(_merged(sorted_runs, paths, merge_plan, workers))
     if not records:
         raise InputError(
             f"every document has fewer than min_doc_length={settings.min_doc_length} tokens; lower it"
@@ -66,7 +69,7 @@ def build(
     vocabulary, authors = _write_names(transaction, names)
     return Manifest(
         generation=transaction.generation,
-        next_part=transaction.next_part + len(bounds) + 1,
+        next_part=first + len(paths),
         n_rows=n_rows,
         seed=settings.order.seed,
         shuffled=settings.order.shuffle,
@@ -138,9 +141,9 @@ def _sorted(runs: Sequence[Run], plan: SortPlan, names: Names, workers: Workers)
 
 
 def _merged(
-    runs: Sequence[SortedRun], n_parts: int, first: int, plan: MergePlan, workers: Workers
+    runs: Sequence[SortedRun], paths: Sequence[str], plan: MergePlan, workers: Workers
 ) -> Iterator[PartRecord]:
-    tasks = (MergeTask(number, f"parts/{first + number:08d}", runs) for number in range(n_parts))
+    tasks = (MergeTask(number, path, runs) for number, path in enumerate(paths))
     total = sum(int(run.documents[-1]) for run in runs)
     with (
         Progress("writing", total, "docs", workers.progress) as bar,
@@ -154,11 +157,11 @@ def _merged(
 
 def _write_names(transaction: Transaction, names: Names) -> tuple[NameList, NameList | None]:
     """The vocabulary, with the frequencies of what was kept, and the authors."""
-    generation = f"{transaction.generation:08d}"
-    vocabulary = write_names(transaction.root, f"vocabulary/{generation}", names.vocabulary)
+    root, generation = transaction.root, transaction.generation
+    vocabulary = write_names(root, transaction.path("vocabulary", generation), names.vocabulary)
     if names.author_vocabulary is None:
         return vocabulary, None
-    return vocabulary, write_names(transaction.root, f"authors/{generation}", names.author_vocabulary)
+    return vocabulary, write_names(root, transaction.path("authors", generation), names.author_vocabulary)
 
 
 def _column_types(runs: Sequence[Run]) -> dict[str, str]:

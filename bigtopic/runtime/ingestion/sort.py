@@ -83,7 +83,7 @@ def sort_run(run: Run, plan: SortPlan) -> SortedRun:
         arrays["author_indptr"], arrays["authors"] = block.author_indptr, block.authors
     cuts = np.searchsorted(keys[order], plan.bounds, side="left")
     cuts = np.concatenate([[0], cuts, [block.n_docs]]).astype(np.int64)
-    place = Place(f"{run.place.url}-sorted", run.place.options)
+    place = run.place.beside("-sorted")
     header = spill(place, arrays)
     run.place.remove()
     pairs = None if block.author_indptr is None else block.author_indptr[cuts]

@@ -12,6 +12,7 @@ import numpy as np
 from bigtopic import buffers
 from bigtopic.corpus.storage import Place
 from bigtopic.corpus.vocabulary import word_array
+from bigtopic.errors import StoreError
 
 __all__ = ["Header", "Span", "Spilled", "spill"]
 
@@ -45,12 +46,7 @@ def spill(place: Place, arrays: Mapping[str, np.ndarray]) -> Header:
             header[name] = Span(values.dtype.str, len(values), offset)
         pieces.append(data)
         offset += len(data)
-    if place.local:
-        Path(place.url).parent.mkdir(parents=True, exist_ok=True)
-        with Path(place.url).open("wb") as file:
-            file.writelines(pieces)
-    else:
-        place.write(b"".join(pieces))
+    place.write(*pieces)
     return header
 
 
@@ -101,7 +97,7 @@ class Spilled:
         while done < len(out):
             n_read = self._file.readinto(out.data[done:])
             if not n_read:
-                raise OSError(f"{self._place.url} was cut short; scratch files must not be touched")
+                raise StoreError(f"{self._place.url} was cut short; scratch files must not be touched")
             done += n_read
 
     def _texts(self, span: Span, start: int, stop: int) -> np.ndarray:

@@ -1,0 +1,98 @@
+"""A store that cannot be changed piece by piece: it is written beside its place and moved there in one step.
+
+    theta.zarr                                the store, old or new, always whole
+    theta.zarr.<12 hex digits>.partial/       only while somebody writes
+      .bigtopic.lock                          held by the writer
+      store/                                  the new one, then the one it replaced
+
+Where the system can exchange two folders (Linux), there is no moment without a store. Elsewhere the old one is moved
+aside first; when a writer is killed just then, the next one moves it back.
+
+Writers do not wait for each other: the last to end wins, whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from uuid import uuid4
+
+from bigtopic.corpus import local
+from bigtopic.corpus.lock import WriterLock
+from bigtopic.corpus.schema import LOCK
+from bigtopic.corpus.storage import Place
+from bigtopic.errors import CorpusLocked, StoreError
+
+__all__ = ["drafted"]
+
+
+@contextmanager
+def drafted(place: Place, members: Collection[str], check: Callable[[], None]) -> Iterator[Place]:
+    """A new folder to fill; when the block ends without an error, it takes the place, else it is removed.
+
+    Parameters
+    ----------
+    place : a local path
+    members : names that a store of this kind may have; nothing else is removed from the one that is replaced
+    check : raises when the place may not be taken; called before and after the work
+
+    Raises
+    ------
+    StoreError
+        When the system refuses a write; what was there is as it was.
+    """
+    check()
+    place = Place(str(Path(place.url).resolve()))  # of a link, what it leads to is replaced
+    _sweep(place, members)
+    folder = place.beside(f".{uuid4().hex[:12]}.partial")
+    missing = local.missing_folders(folder.url)
+    try:
+        with WriterLock(folder):
+            try:
+                yield folder / "store"
+                (folder / "store").sync()
+                check()
+                _install(folder, place)
+            finally:
+                _remove(folder, members)
+    except BaseException:
+        local.remove_made(missing)
+        raise
+    folder.remove_empty()
+
+
+def _install(folder: Place, place: Place) -> None:
+    """Move the new store into its place, and the old one into the folder."""
+    with local.told("written", place.url):
+        if not place.exists():
+            with suppress(FileExistsError):
+                return local.move(f"{folder.url}/store", place.url)
+        if not local.exchange(f"{folder.url}/store", place.url):
+            local.move(place.url, f"{folder.url}/old")
+            local.move(f"{folder.url}/store", place.url)
+    Place(str(Path(place.url).parent)).sync(recursive=False)
+
+
+def _remove(folder: Place, members: Collection[str]) -> None:
+    for name in ("store", "old"):
+        for member in members:
+            (folder / name / member).remove()
+        (folder / name).remove_empty()
+
+
+def _sweep(place: Place, members: Collection[str]) -> None:
+    """Remove what killed writers left beside the place, and nothing that has no lock file of ours."""
+    path = Path(place.url)
+    pattern = re.compile(re.escape(path.name) + r"\.[0-9a-f]{12}\.partial")
+    for name in Place(str(path.parent)).names():
+        folder = Place(str(path.parent / name))
+        if not pattern.fullmatch(name):
+            continue
+        if (folder / LOCK).exists():
+            with suppress(CorpusLocked, StoreError), WriterLock(folder):  # at work, or not ours to remove
+                if (folder / "old").exists() and not place.exists():
+                    local.move(f"{folder.url}/old", place.url)
+                _remove(folder, members)
+        folder.remove_empty()

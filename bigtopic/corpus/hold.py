@@ -1,0 +1,121 @@
+"""A writer's hold on a store, corpus or model: the lock, the journal, and the sweep that serves every ending.
+
+    lock -> sweep what killed writers listed -> list, then make -> commit -> sweep -> unlock
+
+Until the commit the store's marker lists the old state, so the sweep removes what is new; afterwards it removes what
+was replaced. The next writer's sweep does the same for one that was killed.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Collection, Iterable
+from types import TracebackType
+from uuid import uuid4
+
+from bigtopic.corpus import local
+from bigtopic.corpus.journal import Journal, is_made, journals, require_free
+from bigtopic.corpus.lock import WriterLock
+from bigtopic.corpus.storage import Place
+from bigtopic.errors import BigtopicWarning, CorpusExists, StoreError
+
+__all__ = ["Hold"]
+
+_MEMBERS = ("zarr.json", "parts", "vocabulary", "authors")  # none of them may be a link
+
+
+class Hold:
+    """Context manager: holds the lock; what is in the journal and not committed when it ends is removed.
+
+    Parameters
+    ----------
+    root : the store
+    what : "a bigtopic corpus", for messages
+    listed : returns the paths that the marker of the store at a place lists, None where there is no store yet; it
+        raises when something else is there
+
+    Attributes
+    ----------
+    token : 12 hexadecimal digits, different for every writer
+
+    Raises
+    ------
+    CorpusExists
+        When the place is taken by something else; it is untouched.
+    CorpusLocked
+        When another writer holds it.
+    StoreError
+        When the system refuses a write, or a link is inside the store.
+    """
+
+    def __init__(self, root: Place, what: str, listed: Callable[[Place], Collection[str] | None]) -> None:
+        self.token = uuid4().hex[:12]
+        self._root, self._what, self._listed = root, what, listed
+        self._lock = WriterLock(root)
+        self._journal = Journal(root, self.token)
+        self._missing: list[str] = []
+
+    def __enter__(self) -> Hold:
+        self._require_ours()  # before anything is written there
+        self._missing = local.missing_folders(self._root.url) if self._root.local else []
+        self._lock.__enter__()
+        try:
+            listed = self._require_ours()
+            for journal in journals(self._root):
+                journal.sweep(listed or ())
+            if listed is None:
+                require_free(
+                    self._root, self._what
+                )  # somebody else may have put a file into an unfinished store
+        except BaseException:
+            self._release(failed=True)
+            raise
+        return self
+
+    def claim(self, paths: Iterable[str]) -> None:
+        """List what is about to be made.
+
+        Raises
+        ------
+        CorpusExists
+            When it is there already and neither listed nor committed: it is somebody else's.
+        """
+        listed = self._listed(self._root) or ()
+        new = [path for path in paths if path not in listed and path not in self._journal.paths]
+        for path in new:
+            if (self._root / path).exists():
+                raise CorpusExists(
+                    f"{self._root.url}/{path} exists, but no writer of this store made it; move it away"
+                )
+        self._journal.add(new)
+
+    def replace(self, paths: Iterable[str]) -> None:
+        """List what the commit that follows takes out of the store; paths that no writer makes stay."""
+        self._journal.add(filter(is_made, paths))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._journal.sweep(self._listed(self._root) or ())
+        except StoreError as refused:
+            said = f"{refused}. The next writer removes what is left"
+            if error is None:
+                warnings.warn(f"{self._root.url} is complete, but {said}", BigtopicWarning, stacklevel=3)
+            else:
+                error.add_note(said)
+        finally:
+            self._release(failed=kind is not None)
+
+    def _require_ours(self) -> Collection[str] | None:
+        listed = self._listed(self._root)
+        if listed is None:
+            require_free(self._root, self._what)
+        for path in (*_MEMBERS, *(listed or ())):
+            (self._root / path).refuse_link()
+        return listed
+
+    def _release(self, failed: bool) -> None:
+        self._lock.__exit__(None, None, None)
+        if failed:
+            local.remove_made(self._missing)

@@ -1,0 +1,278 @@
+"""Files of a store in a folder of this machine: nothing is written or removed through a link inside the store.
+
+A path comes with the number of its last components that lie `below` the root of the store. The root itself may be
+reached through links, as the user gave it. Below it every folder is opened by its name in the folder that holds it,
+without following links, so not even a link that is put there meanwhile leads elsewhere. About one microsecond for each
+component of a path.
+
+Whatever the system refuses becomes a `StoreError` that names the file.
+"""
+# ruff: noqa: PTH103, PTH104, PTH112, PTH114, PTH120, PTH208  (paths are text here: pathlib knows no folders that are held open)
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from bigtopic.errors import BigtopicError, StoreError
+
+__all__ = [
+    "append",
+    "exchange",
+    "make_folder",
+    "missing_folders",
+    "move",
+    "names",
+    "parent",
+    "read",
+    "refuse_link",
+    "remove",
+    "remove_empty",
+    "remove_made",
+    "replace",
+    "sync",
+    "told",
+    "write",
+]
+
+_FOLDER = os.O_DIRECTORY | getattr(os, "O_PATH", os.O_RDONLY) | os.O_CLOEXEC
+_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # not blocking: a pipe put there must not hang a writer
+
+_HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
+
+_REMEDIES = {
+    errno.ENOSPC: "the disk is full; free space, or give another path",
+    errno.EDQUOT: "the quota is used up; free space, or give another path",
+    errno.EFBIG: "the file is larger than is allowed here; raise the limit, or give another path",
+    errno.EACCES: "permission denied; check who owns the folders and their permissions, or give another path",
+    errno.EPERM: "not permitted; check who owns the folders and their permissions, or give another path",
+    errno.EROFS: "the file system is read-only; give another path",
+    errno.ELOOP: "it is a symbolic link, and nothing is written or removed through links inside a store; put the "
+    "file or folder itself there",
+}
+
+
+@contextmanager
+def told(operation: str, path: str, *passed: type[OSError]) -> Iterator[None]:
+    """Turn what the system refuses into a StoreError, but for the exceptions that the caller waits for.
+
+    The message is "<path> cannot be <operation>: <why>; <what to do>".
+    """
+    kept: tuple[type[Exception], ...] = (BigtopicError, *passed)
+    try:
+        yield
+    except kept:
+        raise
+    except OSError as error:
+        why = _REMEDIES.get(error.errno or 0) or error.strerror or str(error)
+        raise StoreError(f"{path} cannot be {operation}: {why}", error.errno, path) from error
+
+
+@contextmanager
+def parent(path: str, below: int, create: bool = False) -> Iterator[tuple[int, str]]:
+    """The folder that holds a file, opened, and the file's name in it.
+
+    Raises
+    ------
+    FileNotFoundError
+        When there is no such folder, and it is not to be created.
+    StoreError
+        When one of the folders below the root is a link, or a file.
+    """
+    base, *middle, name = path.rsplit("/", max(1, below))
+    if create:
+        os.makedirs(base or "/", exist_ok=True)
+    folder = os.open(base or "/", _FOLDER)
+    try:
+        for depth, step in enumerate(middle, 1):
+            inner = _opened(folder, step, "/".join([base, *middle[:depth]]), create)
+            os.close(folder)
+            folder = inner
+        yield folder, name
+    finally:
+        os.close(folder)
+
+
+def _opened(folder: int, name: str, path: str, create: bool) -> int:
+    try:
+        return os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=folder)
+    except FileNotFoundError:
+        if not create:
+            raise
+    except NotADirectoryError as error:
+        refuse_link(path)
+        raise StoreError(f"{path} is a file, not a folder; move it away", errno.ENOTDIR, path) from error
+    with suppress(FileExistsError):  # another thread was faster
+        os.mkdir(name, dir_fd=folder)
+    return _opened(folder, name, path, create=False)
+
+
+def read(path: str) -> bytes:
+    """All bytes of a file. Links are followed.
+
+    Raises
+    ------
+    FileNotFoundError, NotADirectoryError
+        When there is no such file.
+    StoreError
+        When it is not a regular file, or may not be read.
+    """
+    with told("read", path, FileNotFoundError, NotADirectoryError):
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            about = os.fstat(descriptor)
+            if not stat.S_ISREG(about.st_mode):
+                raise StoreError(f"{path} cannot be read: it is not a regular file; move it away", path=path)
+            with open(descriptor, "rb", buffering=0, closefd=False) as file:
+                return file.read()
+        finally:
+            os.close(descriptor)
+
+
+def write(path: str, below: int, pieces: Sequence[Any], exclusive: bool = False) -> None:
+    """Create or replace a file, and the folders that hold it.
+
+    Raises
+    ------
+    FileExistsError
+        When it is there, and `exclusive` is set.
+    StoreError
+    """
+    flags = os.O_WRONLY | os.O_CREAT | (os.O_EXCL if exclusive else os.O_TRUNC) | _FILE
+    passed = (FileExistsError,) if exclusive else ()
+    with told("written", path, *passed), parent(path, below, create=True) as (folder, name):
+        _fill(os.open(name, flags, 0o666, dir_fd=folder), pieces)
+
+
+def append(path: str, below: int, data: bytes) -> None:
+    """Add to a file, durably; it is made when it is not there."""
+    with told("written", path), parent(path, below, create=True) as (folder, name):
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | _FILE
+        _fill(os.open(name, flags, 0o666, dir_fd=folder), [data], durable=True)
+
+
+def replace(path: str, below: int, data: bytes) -> None:
+    """Create or replace a file at once and durably, by way of a draft, "<path>.partial", that must not be there."""
+    with told("written", path), parent(path, below, create=True) as (folder, name):
+        draft = f"{name}.partial"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE
+        descriptor = os.open(draft, flags, 0o666, dir_fd=folder)
+        try:
+            _fill(descriptor, [data], durable=True)
+            os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            with suppress(OSError):  # the first error is the one to tell
+                os.unlink(draft, dir_fd=folder)
+            raise
+
+
+def _fill(descriptor: int, pieces: Sequence[Any], durable: bool = False) -> None:
+    with open(descriptor, "wb", buffering=0) as file:
+        for piece in pieces:
+            view = memoryview(piece)
+            while len(view):  # a disk that is nearly full takes less than all
+                view = view[file.write(view) :]
+        if durable:
+            os.fsync(descriptor)
+
+
+def remove(path: str, below: int) -> None:
+    """Remove a file, a link (not what it leads to), or a folder with everything in it, if it is there."""
+    with (
+        suppress(FileNotFoundError),
+        told("removed", path, FileNotFoundError),
+        parent(path, below) as (folder, name),
+    ):
+        if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            shutil.rmtree(name, dir_fd=folder)  # follows no link
+        else:
+            os.unlink(name, dir_fd=folder)
+
+
+def remove_empty(path: str, below: int) -> None:
+    """Remove a folder if it is there and empty."""
+    with told("removed", path), suppress(FileNotFoundError), parent(path, below) as (folder, name):
+        try:
+            os.rmdir(name, dir_fd=folder)
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                raise
+
+
+def missing_folders(path: str) -> list[str]:
+    """Those of a folder and the ones that hold it which are not there, the innermost first."""
+    missing = []
+    while not os.path.lexists(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    return missing
+
+
+def remove_made(folders: Sequence[str]) -> None:
+    """Remove folders that were made for a store that came to nothing, as far as they are empty."""
+    for path in folders:
+        remove_empty(path, 0)
+
+
+def move(source: str, target: str) -> None:
+    """Rename a folder. Raises FileExistsError when the target is there and not an empty folder."""
+    try:
+        os.rename(source, target)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+            raise FileExistsError(error.errno, error.strerror, target) from error
+        raise
+
+
+def exchange(one: str, other: str) -> bool:
+    """Let two folders change names in one step; False where the system cannot."""
+    import ctypes
+
+    function = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if function is None:
+        return False
+    if function(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
+        return False
+    raise OSError(number, os.strerror(number), other)
+
+
+def make_folder(path: str, below: int) -> None:
+    """Make a folder that only its owner may use. It must not be there."""
+    with told("made", path), parent(path, below, create=True) as (folder, name):
+        os.mkdir(name, 0o700, dir_fd=folder)
+
+
+def refuse_link(path: str) -> None:
+    """Raise StoreError when the last component of a path is a symbolic link."""
+    if os.path.islink(path):
+        raise StoreError(f"{path}: {_REMEDIES[errno.ELOOP]}", errno.ELOOP, path)
+
+
+def names(path: str) -> list[str]:
+    """Names in a folder, sorted; none when there is no folder."""
+    with told("listed", path):
+        try:
+            return sorted(os.listdir(path))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+
+def sync(path: str, recursive: bool) -> None:
+    """Make a file or folder durable, with everything below: files first, then the folders that hold them."""
+    if recursive and os.path.isdir(path):
+        for name in names(path):
+            sync(f"{path}/{name}", recursive)
+    with told("written", path):
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

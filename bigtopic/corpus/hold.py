@@ -58,9 +58,13 @@ class Hold:
     def __enter__(self) -> Hold:
         self._require_ours()  # before anything is written there
         self._missing = local.missing_folders(self._root.url) if self._root.local else []
-        self._lock.__enter__()
         try:
-            listed = self._require_ours()
+            self._lock.__enter__()
+        except BaseException:
+            local.remove_made(self._missing)
+            raise
+        try:
+            listed = self._require_ours(locked=True)
             for journal in journals(self._root):
                 journal.sweep(listed or ())
             if listed is None:
@@ -107,10 +111,10 @@ class Hold:
         finally:
             self._release(failed=kind is not None)
 
-    def _require_ours(self) -> Collection[str] | None:
+    def _require_ours(self, locked: bool = False) -> Collection[str] | None:
         listed = self._listed(self._root)
         if listed is None:
-            require_free(self._root, self._what)
+            require_free(self._root, self._what, locked)
         for path in (*_MEMBERS, *(listed or ())):
             (self._root / path).refuse_link()
         return listed

@@ -100,8 +100,10 @@ def journals(root: Place) -> list[Journal]:
     return [Journal(root, name[-12:]).read() for name in root.names() if _NAME.fullmatch(name)]
 
 
-def require_free(root: Place, what: str) -> None:
+def require_free(root: Place, what: str, locked: bool = False) -> None:
     """Refuse a place for a new store that holds anything but what killed writers listed.
+
+    Unless the caller has `locked` it, a place with a lock file passes: its writer may be at work.
 
     Raises
     ------
@@ -110,6 +112,8 @@ def require_free(root: Place, what: str) -> None:
     names = root.names()
     if not names and root.local and root.exists() and not Path(root.url).is_dir():
         raise CorpusExists(f"{root.url} exists and is not {what}; nothing was written: give another path")
+    if LOCK in names and not locked:
+        return
     unknown = [name for name in names if not name.startswith(LOCK) and not _NAME.fullmatch(name)]
     if unknown:
         listed = {path.split("/")[0] for journal in journals(root) for path in journal.paths}

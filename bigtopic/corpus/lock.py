@@ -125,12 +125,12 @@ class _FileLock:
                 raise OSError(errno.ENOTSUP, "no locks")
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise CorpusLocked(self._message()) from error
+            raise CorpusLocked(self._message(descriptor)) from error
         except OSError as error:
             if error.errno not in _NO_LOCKS:
                 raise
             if not created:
-                raise CorpusLocked(self._message()) from error
+                raise CorpusLocked(self._message(descriptor)) from error
 
     def _has_the_name(self, descriptor: int) -> bool:
         mine = os.fstat(descriptor)
@@ -148,7 +148,7 @@ class _FileLock:
             if before is None:
                 raise self._odd("something else than a lock")
             if before.get("host", socket.gethostname()) != socket.gethostname():
-                raise CorpusLocked(self._message())
+                raise CorpusLocked(self._message(descriptor))
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, json.dumps(_me()).encode(), 0)
 
@@ -169,12 +169,8 @@ class _FileLock:
             "remove it and try again"
         )
 
-    def _message(self) -> str:
-        try:
-            holder = _holder(local.read(self.file.url)[:_LONGEST]) or {}
-        except OSError:
-            holder = {}
-        return message(self._root.url, self.file.url, holder)
+    def _message(self, descriptor: int) -> str:
+        return message(self._root.url, self.file.url, _holder(os.pread(descriptor, _LONGEST, 0)) or {})
 
 
 class _ObjectLock:
@@ -199,9 +195,11 @@ class _ObjectLock:
 
     def _read(self) -> dict[str, Any]:
         try:
-            return _holder(self.file.read()) or {}
+            content = self.file.read()
         except FileNotFoundError:
             return {}
+        holder = _holder(content) or {}
+        return {**holder, "token": json.loads(content).get("token")} if holder else {}
 
 
 def _me() -> dict[str, Any]:
@@ -213,22 +211,21 @@ def _holder(content: bytes) -> dict[str, Any] | None:
     if not content:
         return {}
     try:
-        holder = json.loads(content)
-    except ValueError:
+        found = json.loads(content)
+        holder = {"host": found["host"], "pid": found["pid"], "time": found["time"]}
+    except (ValueError, RecursionError, KeyError, TypeError):
         return None
-    return holder if isinstance(holder, dict) and {"host", "pid", "time"} <= set(holder) else None
+    ours = isinstance(holder["host"], str) and isinstance(holder["pid"], int)
+    return holder if ours and isinstance(holder["time"], int | float) and 0 <= holder["time"] < 1e11 else None
 
 
 def message(root: str, file: str, holder: dict[str, Any]) -> str:
     """Who holds a store, and what to do."""
-    since = holder.get("time")
-    when = (
-        time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(since)) if isinstance(since, int | float) else "?"
-    )
-    return (
-        f"{root} is being written by process {holder.get('pid', '?')} on {holder.get('host', '?')} since {when}; "
-        f"wait for it, or, if it no longer runs, remove {file}"
-    )
+    who = "by another writer"
+    if holder:
+        since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(holder["time"]))
+        who = f"by process {holder['pid']} on {ascii(holder['host'])[1:-1]} since {since}"
+    return f"{root} is being written {who}; wait for it, or, if it no longer runs, remove {file}"
 
 
 def _close_in_child() -> None:

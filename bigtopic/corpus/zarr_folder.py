@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from zarr.storage import LocalStore
@@ -17,32 +18,46 @@ __all__ = ["ZarrFolder"]
 
 
 class ZarrFolder(LocalStore):
-    """The folder at a place; the folder is made by whoever writes there first."""
+    """The folder at a place; it is made by the first write.
+
+    Zarr writes several files at a time and does not wait for the others when one fails. Here the others are over by
+    then, or fail too: after an error nothing comes back into a folder that is being removed.
+    """
 
     def __init__(self, place: Place, *, read_only: bool = False) -> None:
         super().__init__(place.url, read_only=read_only)
         self._place = place
+        self._writing, self._failed = Lock(), False
 
     def with_read_only(self, read_only: bool = False) -> ZarrFolder:
         return type(self)(self._place, read_only=read_only)
 
     async def set(self, key: str, value: Any) -> None:
-        self._check_writable()
-        await asyncio.to_thread((self._place / key).write, value.as_buffer_like())
+        await asyncio.to_thread(self._write, key, value)
 
     async def set_if_not_exists(self, key: str, value: Any) -> None:
-        self._check_writable()
-        place, pieces = self._place / key, [value.as_buffer_like()]
         with suppress(FileExistsError):
-            await asyncio.to_thread(local.write, place.url, place.below, pieces, exclusive=True)
+            await asyncio.to_thread(self._write, key, value, exclusive=True)
 
     def set_sync(self, key: str, value: Any) -> None:
+        self._write(key, value)
+
+    def _write(self, key: str, value: Any, exclusive: bool = False) -> None:
         self._check_writable()
-        (self._place / key).write(value.as_buffer_like())
+        place = self._place / key
+        with self._writing:
+            if self._failed:
+                raise OSError(f"{place.url} is not written: a write before it failed")
+            try:
+                local.write(place.url, place.below, [value.as_buffer_like()], exclusive)
+            except FileExistsError:
+                raise
+            except BaseException:
+                self._failed = True
+                raise
 
     async def delete(self, key: str) -> None:
-        self._check_writable()
-        await asyncio.to_thread((self._place / key).remove)
+        self.delete_sync(key)
 
     def delete_sync(self, key: str) -> None:
         self._check_writable()
@@ -52,6 +67,5 @@ class ZarrFolder(LocalStore):
         await (self.delete(prefix) if prefix else self.clear())
 
     async def clear(self) -> None:
-        self._check_writable()
         for name in self._place.names():
-            (self._place / name).remove()
+            await self.delete(name)

@@ -101,7 +101,7 @@ def test_training_does_not_replace_a_model_unless_asked(model, corpus, tmp_path)
         (["train", "MODEL", "m.zarr"], "bigtopic-model"),
         (["train", "CORPUS", "CORPUS"], "exists and is no model"),
         (["train", "CORPUS", "PAGE", "--overwrite"], "exists and is no model"),
-        (["train", "CORPUS", "/dev/null/m.zarr"], "/dev/null is no folder"),
+        (["train", "CORPUS", "/dev/null/m.zarr"], "/dev/null is not a folder"),
         (["ingest", "SOURCE", "CORPUS"], "pass --overwrite to replace it, --append to add"),
         (["ingest", "SOURCE", "c.zarr", "--format", "word"], "--format word is not known"),
         (["ingest", "SOURCE", "c.zarr", "--text-column", "body"], "body"),

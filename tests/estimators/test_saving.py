@@ -1,4 +1,4 @@
-"""Models on disk: the same bits back, the old or the new after a kill, clear words when nothing can be loaded."""
+"""Models on disk: the same bits back, no trace of a save that failed, clear words when nothing can be loaded."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import shutil
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +14,6 @@ import pytest
 
 from bigtopic import methods as table
 from bigtopic.corpus.memory import from_matrix
-from bigtopic.corpus.storage import Place
 from bigtopic.errors import BigtopicError, CorpusExists, ModelError
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
@@ -145,73 +143,7 @@ def test_what_is_not_a_model_is_not_replaced(corpus, tmp_path):
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
 
 
-# ---------------------------------------------------------------- kills
-
-
-class Killed(BaseException):
-    """The process is gone: nothing that tidies up runs any more."""
-
-
-def killed_after(monkeypatch, n_writes: int, save) -> bool:
-    """Whether `save` was killed after that many writes to the store (it may have had fewer)."""
-    from zarr.storage import LocalStore
-
-    left = [n_writes]
-    write, remove = LocalStore.set, Place.remove
-
-    async def dying_write(self, key, value, *args, **settings):
-        if left[0] == 0:
-            raise Killed
-        left[0] -= 1
-        return await write(self, key, value, *args, **settings)
-
-    def dead_remove(self):
-        if left[0] > 0:
-            remove(self)
-
-    monkeypatch.setattr(LocalStore, "set", dying_write)
-    monkeypatch.setattr(Place, "remove", dead_remove)
-    try:
-        save()
-    except Killed:
-        time.sleep(0.02)  # writes that were under way end in other threads
-        return True
-    finally:
-        monkeypatch.undo()
-    return False
-
-
-def test_a_kill_at_any_write_leaves_the_old_model_or_the_new(corpus, tmp_path, monkeypatch):
-    old, new = fitted(corpus), fitted(corpus, random_state=5)
-    old.save(tmp_path / "old.zarr")
-    n = 0
-    while True:
-        url = tmp_path / f"{n}.zarr"
-        shutil.copytree(tmp_path / "old.zarr", url)
-        killed = killed_after(monkeypatch, n, lambda url=url: new.save(url))
-        found = bits(load_model(url))
-        assert found in (bits(old), bits(new)) and (killed or found == bits(new))
-        if not killed:
-            break
-        new.save(url)  # the next writer sweeps up
-        assert bits(load_model(url)) == bits(new) and len(list(url.iterdir())) == 2
-        n += 1
-    assert n > 5
-
-
-def test_a_kill_during_the_first_save_can_be_repaired_by_saving_again(corpus, tmp_path, monkeypatch):
-    model = fitted(corpus)
-    n = 0
-    while True:
-        url = tmp_path / f"{n}.zarr"
-        if not killed_after(monkeypatch, n, lambda url=url: model.save(url)):
-            break
-        with pytest.raises(ModelError, match="no bigtopic model"):
-            load_model(url)
-        model.save(url)
-        assert bits(load_model(url)) == bits(model) and len(list(url.iterdir())) == 2
-        n += 1
-    assert n > 5
+# ---------------------------------------------------------------- failures
 
 
 def test_a_failure_while_saving_leaves_no_trace(corpus, tmp_path, monkeypatch):

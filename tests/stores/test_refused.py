@@ -1,0 +1,165 @@
+"""Disk full and permission denied at every write: an error of ours that names the file, and the state before."""
+
+import errno
+import os
+import pickle
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bigtopic.corpus import local
+from bigtopic.errors import StoreError
+
+ACTIONS = [
+    "ingest",
+    "append",
+    "overwrite",
+    "compact",
+    "save",
+    "save again",
+    "transform_to",
+    "transform_to again",
+]
+NOBODY = 65534
+
+
+def check(ended, name, path, actions, before, leaves_nothing):
+    """An error of ours, the state before, nothing left over."""
+    assert ended.error == "StoreError" and str(path.parent) in ended.message, (name, ended)
+    assert actions[name].look(path) == before
+    leaves_nothing(path)
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES], ids=["disk full", "permission denied"])
+def test_refused_at_some_operations(name, number, fresh, actions, in_child, leaves_nothing):
+    refuse(name, number, fresh, actions, in_child, leaves_nothing, step=11)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ACTIONS)
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES], ids=["disk full", "permission denied"])
+def test_refused_at_every_operation(name, number, fresh, actions, in_child, leaves_nothing):
+    refuse(name, number, fresh, actions, in_child, leaves_nothing, step=1)
+
+
+def refuse(name, number, fresh, actions, in_child, leaves_nothing, step):
+    """Each operation that makes, writes or renames something is refused once."""
+    action, path = actions[name], fresh(name)
+    before = action.look(path)
+    n_operations = in_child(lambda: action.run(path)).n_operations
+    after = action.look(path)
+    n_refused = 0
+    for n in range(0, n_operations, step):
+        path = fresh(name)
+        ended = in_child(lambda path=path: action.run(path), fail_at=n, with_errno=number)
+        found = action.look(path)
+        if found == before and before != after:
+            assert ended.error == "StoreError" and str(path.parent) in ended.message, (n, ended)
+            n_refused += 1
+        else:
+            assert ended.error in ("", "BigtopicWarning", "StoreError") and found == after, (n, ended)
+        again = in_child(lambda path=path: action.run(path)) if found == before else None
+        if again is not None:
+            assert again.error == "", (n, again)
+            leaves_nothing(path)
+    assert n_refused or before == after
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_disk_full_in_the_middle_of_a_write(name, fresh, actions, in_child, leaves_nothing, monkeypatch):
+    """Half of the bytes of the n-th file are written, for every n."""
+    action, path, real = actions[name], fresh(name), local._fill
+    before, n = action.look(path), 0
+    while True:
+        left = n
+
+        def fill(descriptor, pieces, durable=False):
+            nonlocal left
+            left -= 1
+            if left != -1:
+                return real(descriptor, pieces, durable)
+            whole = b"".join(map(bytes, pieces))
+            real(descriptor, [whole[: len(whole) // 2]])
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        path = fresh(name)
+        ended = in_child(
+            lambda path=path: action.run(path),
+            before=lambda fill=fill: monkeypatch.setattr(local, "_fill", fill),
+        )
+        if not ended.error:
+            break
+        assert "the disk is full" in ended.message
+        check(ended, name, path, actions, before, leaves_nothing)
+        n += 1
+    assert n > 10
+
+
+def small_disk(path: Path) -> bool:
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", str(path)], check=False, capture_output=True
+    )
+    return mounted.returncode == 0
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root may mount a small disk")
+@pytest.mark.parametrize("name", ACTIONS)
+def test_on_a_disk_that_is_nearly_full(name, fresh, actions, in_child, leaves_nothing, tmp_path):
+    """The disk has room for k more pages."""
+    action, template = actions[name], fresh(name)
+    if not small_disk(tmp_path):
+        pytest.skip("no file system can be mounted here")
+    try:
+        n_refused = 0
+        for n_pages in range(0, 74, 8):
+            path = tmp_path / "here" / "store.zarr"
+            shutil.rmtree(path.parent, ignore_errors=True)
+            path.parent.mkdir()
+            if template.exists():
+                shutil.copytree(template, path)
+            before = action.look(path)
+            room = os.statvfs(tmp_path)
+            (tmp_path / "filler").write_bytes(bytes(max(0, room.f_bavail - n_pages) * room.f_bsize))
+            ended = in_child(lambda path=path: action.run(path))
+            (tmp_path / "filler").unlink()
+            if ended.error:
+                assert "the disk is full" in ended.message
+                check(ended, name, path, actions, before, leaves_nothing)
+                n_refused += 1
+        assert n_refused
+    finally:
+        subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can be somebody else")
+@pytest.mark.parametrize("name", ACTIONS)
+def test_a_store_of_somebody_else(name, fresh, actions, in_child, leaves_nothing):
+    action, path = actions[name], fresh(name)
+    for parent in (path.parent, path.parent.parent):
+        parent.chmod(0o755)
+    before = action.look(path)
+    ended = in_child(lambda: action.run(path), before=lambda: os.setuid(NOBODY))
+    check(ended, name, path, actions, before, leaves_nothing)
+    assert "permission denied" in ended.message
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can be somebody else")
+@pytest.mark.parametrize("inner", ["parts", "vocabulary"])
+def test_a_folder_inside_that_may_not_be_written(inner, fresh, actions, in_child, leaves_nothing):
+    path = fresh("append")
+    for entry in [path.parent.parent, path.parent, path, *path.rglob("*")]:
+        os.chown(entry, NOBODY, NOBODY)
+    (path / inner).chmod(0o555)
+    before = actions["append"].look(path)
+    ended = in_child(lambda: actions["append"].run(path), before=lambda: os.setuid(NOBODY))
+    check(ended, "append", path, actions, before, leaves_nothing)
+    assert f"{path / inner}/" in ended.message and "permission denied" in ended.message
+
+
+def test_the_error_keeps_number_and_file_across_processes():
+    error = pickle.loads(pickle.dumps(StoreError("words", errno.ENOSPC, "/a/b")))
+    assert isinstance(error, OSError) and str(error) == "words"
+    assert (error.errno, error.filename) == (errno.ENOSPC, "/a/b")

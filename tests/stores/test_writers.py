@@ -1,0 +1,66 @@
+"""Six writers after a killed one: no append is lost, nothing is damaged, round after round.
+
+`BIGTOPIC_ROUNDS=1000 pytest tests/stores/test_writers.py -m slow` does as many rounds.
+"""
+
+import os
+import time
+
+import pytest
+
+import bigtopic as bt
+from bigtopic.corpus import lock
+from bigtopic.errors import CorpusLocked
+
+HERE = {"n_threads": 1, "progress": False}
+WRITERS = 6
+
+
+def slow_looks(seconds):
+    """Give the other writers time between looking at the lock file and acting on what was seen."""
+    real = lock._FileLock._has_the_name
+
+    def slow(self, descriptor):
+        found = real(self, descriptor)
+        time.sleep(seconds)
+        return found
+
+    lock._FileLock._has_the_name = slow
+
+
+def append(path, writer, delay):
+    if delay:
+        slow_looks(delay * (writer + 1))
+    while True:
+        try:
+            bt.append(path, [f"writer{writer}"], **HERE)
+            return
+        except CorpusLocked:
+            time.sleep(0.005)
+
+
+def rounds(n_rounds, delay, folder, in_child, start):
+    for number in range(n_rounds):
+        path = folder / f"{number}.zarr"
+        bt.ingest(["a cat"], path, **HERE)
+        assert in_child(lambda path=path: bt.append(path, ["a dog"], **HERE), kill_at=5 + number % 40).killed
+        survived = len(bt.open_corpus(path))
+        writers = [start(lambda path=path, i=i: append(path, i, delay)) for i in range(WRITERS)]
+        assert [os.waitpid(writer, 0)[1] for writer in writers] == [0] * WRITERS, number
+        corpus = bt.open_corpus(path)
+        assert corpus.verify() and len(corpus) == survived + WRITERS, number
+        assert {f"writer{i}" for i in range(WRITERS)} <= set(corpus.vocabulary[:]), number
+        assert sorted(corpus.rows().tolist()) == list(range(survived + WRITERS)), number
+        assert not [entry.name for entry in path.iterdir() if entry.name.startswith(".")], number
+
+
+@pytest.mark.parametrize("delay", [0, 0.01], ids=["as it comes", "slow looks"])
+def test_six_writers_after_a_killed_one(delay, folder, in_child, start):
+    rounds(5, delay, folder, in_child, start)
+
+
+@pytest.mark.slow
+def test_six_writers_after_a_killed_one_again_and_again(folder, in_child, start):
+    n_rounds = int(os.environ.get("BIGTOPIC_ROUNDS", "100"))
+    rounds(n_rounds - n_rounds // 5, 0, folder, in_child, start)
+    rounds(n_rounds // 5, 0.002, folder / "slow", in_child, start)

@@ -114,7 +114,7 @@ def require_free(root: Place, what: str, locked: bool = False) -> None:
         raise CorpusExists(f"{root.url} exists and is not {what}; nothing was written: give another path")
     if LOCK in names and not locked:
         return
-    unknown = [name for name in names if not name.startswith(LOCK) and not _NAME.fullmatch(name)]
+    unknown = [name for name in names if name != LOCK and not _NAME.fullmatch(name)]
     if unknown:
         listed = {path.split("/")[0] for journal in journals(root) for path in journal.paths}
         unknown = [name for name in unknown if name not in listed]

@@ -92,10 +92,13 @@ class _FileLock:
             if not self._has_the_name(descriptor):
                 os.close(descriptor)
                 return
-            self._take(descriptor, created)
+            try:
+                self._take(descriptor, created)
+            except BaseException:
+                if created:  # who only made the file, but did not get the lock, leaves it to the one who did
+                    self.file.remove()
+                raise
         except BaseException:
-            if created and self._has_the_name(descriptor):
-                self.file.remove()
             os.close(descriptor)
             raise
         _open_here.add(descriptor)

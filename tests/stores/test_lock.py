@@ -227,6 +227,25 @@ def test_a_lock_file_that_is_removed_under_a_waiting_writer(store, monkeypatch):
     assert opened and not (store / LOCK).exists()
 
 
+def test_who_made_the_file_but_was_too_late_to_lock_it_leaves_it(store, monkeypatch):
+    first, real, opened = WriterLock(Place.of(store)), lock._FileLock._opened, []
+
+    def overtaken(self):
+        found = real(self)
+        if not opened:
+            opened.append(found)
+            first.__enter__()
+        return found
+
+    monkeypatch.setattr(lock._FileLock, "_opened", overtaken)
+    with pytest.raises(CorpusLocked), WriterLock(Place.of(store)):
+        raise AssertionError("two writers")
+    with pytest.raises(CorpusLocked), WriterLock(Place.of(store)):
+        raise AssertionError("two writers")
+    assert opened[0][1] and (store / LOCK).exists()
+    first.__exit__(None, None, None)
+
+
 # ---------------------------------------------------------------- models and topics
 
 

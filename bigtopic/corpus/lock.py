@@ -1,4 +1,4 @@
-"""One writer at a time.
+"""One writer at a time in a folder; behind a URL, see `bigtopic.corpus.lease`.
 
 On a local file system the writer holds a lock of the operating system (`flock`) on a file in the store, which it keeps
 open. The lock ends with the process, however that ends, and a process number that is used again means nothing. The
@@ -22,7 +22,6 @@ import stat
 import time
 from types import TracebackType
 from typing import Any
-from uuid import uuid4
 
 from bigtopic.corpus import local
 from bigtopic.corpus.schema import LOCK
@@ -34,7 +33,7 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["WriterLock"]
+__all__ = ["WriterLock", "holder_of", "message"]
 
 _LONGEST = 1 << 12  # bytes of a lock file that are looked at; ours have about 120
 _NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
@@ -54,7 +53,7 @@ class WriterLock:
     """
 
     def __init__(self, root: Place) -> None:
-        self._lock: Any = _FileLock(root) if root.local else _ObjectLock(root)
+        self._lock = _FileLock(root)
 
     def __enter__(self) -> WriterLock:
         self._lock.acquire()
@@ -147,7 +146,7 @@ class _FileLock:
     def _take(self, descriptor: int, created: bool) -> None:
         """Make the file say who writes; the writer it names before, if any, is dead."""
         if not created:
-            before = _holder(os.pread(descriptor, _LONGEST, 0))
+            before = holder_of(os.pread(descriptor, _LONGEST, 0))
             if before is None:
                 raise self._odd("something else than a lock")
             if before.get("host", socket.gethostname()) != socket.gethostname():
@@ -173,43 +172,14 @@ class _FileLock:
         )
 
     def _message(self, descriptor: int) -> str:
-        return message(self._root.url, self.file.url, _holder(os.pread(descriptor, _LONGEST, 0)) or {})
-
-
-class _ObjectLock:
-    """Object stores offer no exclusive creation through fsspec: the lock is written, read back and compared, which
-    catches every writer but two that start within one round trip of each other.
-    """
-
-    def __init__(self, root: Place) -> None:
-        self._root, self.file = root, root / LOCK
-        self._token = uuid4().hex
-
-    def acquire(self) -> None:
-        if self.file.exists():
-            raise CorpusLocked(message(self._root.url, self.file.url, self._read()))
-        self.file.write(json.dumps({**_me(), "token": self._token}).encode())
-        if self._read().get("token") != self._token:
-            raise CorpusLocked(message(self._root.url, self.file.url, self._read()))
-
-    def release(self) -> None:
-        if self._read().get("token") == self._token:
-            self.file.remove()
-
-    def _read(self) -> dict[str, Any]:
-        try:
-            content = self.file.read()
-        except FileNotFoundError:
-            return {}
-        holder = _holder(content) or {}
-        return {**holder, "token": json.loads(content).get("token")} if holder else {}
+        return message(self._root.url, self.file.url, holder_of(os.pread(descriptor, _LONGEST, 0)) or {})
 
 
 def _me() -> dict[str, Any]:
     return {"host": socket.gethostname(), "pid": os.getpid(), "time": time.time()}
 
 
-def _holder(content: bytes) -> dict[str, Any] | None:
+def holder_of(content: bytes) -> dict[str, Any] | None:
     """Who wrote the lock file: {} for one that was killed before it said so, None for what is not a lock file."""
     if not content:
         return {}

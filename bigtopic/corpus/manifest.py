@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from bigtopic.corpus.fields import FieldError, record, whole
 from bigtopic.corpus.manifest_rules import check_manifest
-from bigtopic.corpus.schema import FORMAT, FORMAT_VERSION, MANIFEST
+from bigtopic.corpus.schema import FORMAT, FORMAT_VERSION, MANIFEST, WRITER
 from bigtopic.corpus.storage import Place
 from bigtopic.errors import CorpusDamaged, CorpusVersionError
 
@@ -155,7 +155,7 @@ def _attributes(root: Place) -> dict[str, Any]:
             f"{root.url}/zarr.json is not that of a corpus: it is not JSON, or has no attributes; restore it from a "
             "copy, or remove the folder and ingest the source again"
         ) from error
-    if attributes == {}:
+    if not set(attributes) - {WRITER}:
         raise Unfinished(
             f"{root.url} is not a finished corpus: an ingest is at work or was killed; ingest into it again"
         )

@@ -26,6 +26,7 @@ __all__ = [
     "PART_ENTRIES",
     "STRING_CHUNK",
     "TYPES",
+    "WRITER",
 ]
 
 FORMAT = "bigtopic-corpus"
@@ -33,6 +34,7 @@ FORMAT_VERSION = 1
 MANIFEST = "bigtopic"  # the attribute of the root group that holds the manifest
 LOCK = ".bigtopic.lock"
 JOURNAL = ".bigtopic.journal"
+WRITER = "bigtopic-writer"  # behind a URL, the attribute of the root that says who wrote it last
 
 CHUNK = 1 << 18  # elements: 1 MiB of int32 before compression
 STRING_CHUNK = 1 << 16  # strings

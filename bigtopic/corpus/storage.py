@@ -7,7 +7,8 @@ write and removal goes through `Place`, those of Zarr too: what holds for links 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,8 +31,14 @@ def file_system(url: str, options: Mapping[str, Any] | None = None) -> tuple[Any
     SettingError
         When fsspec knows no such kind.
     """
-    try:
+    with _known(url):
         return fsspec.core.url_to_fs(url, **(options or {}))
+
+
+@contextmanager
+def _known(url: str) -> Iterator[None]:
+    try:
+        yield
     except ImportError as error:
         raise MissingExtra(f"{url} cannot be reached: {error} (with pip)") from error
     except ValueError as error:
@@ -40,13 +47,21 @@ def file_system(url: str, options: Mapping[str, Any] | None = None) -> tuple[Any
 
 def zarr_store(place: Place, read_only: bool = False) -> Any:
     """The Zarr store at a place."""
-    from zarr.storage import FsspecStore
-
-    from bigtopic.corpus.zarr_folder import ZarrFolder
-
     if place.local:
+        from bigtopic.corpus.zarr_folder import ZarrFolder
+
         return ZarrFolder(place, read_only=read_only)
-    return FsspecStore.from_url(place.url, storage_options=dict(place.options), read_only=read_only)
+    from bigtopic.corpus.remote import RemoteStore, reaching, uncached
+
+    with reaching(place.url):
+        if "::" in place.url:
+            from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper
+
+            filesystem, path = place._opened
+            waiting = AsyncFileSystemWrapper(filesystem, asynchronous=True)
+            return RemoteStore(waiting, path=path, read_only=read_only)
+        options = uncached(place.url, place.options)
+        return RemoteStore.from_url(place.url, storage_options=options, read_only=read_only)
 
 
 @dataclass(frozen=True)
@@ -66,12 +81,19 @@ class Place:
 
     @classmethod
     def of(cls, url: Any, options: Mapping[str, Any] | None = None) -> Place:
-        """The place a user means by a path or URL."""
+        """The place a user means by a path or URL.
+
+        Raises
+        ------
+        SettingError
+            For a URL without a name, or with characters that fsspec takes for a pattern or a query.
+        """
         text = os.fspath(url)
-        if text.startswith("file://"):
-            text = text[len("file://") :]
+        for scheme in ("file://", "local://"):
+            text = text.removeprefix(scheme)
         if "://" not in text:
-            text = str(Path(text).expanduser().absolute())
+            return cls(str(Path(text).expanduser().absolute()).rstrip("/"), dict(options or {}))
+        _check_url(text)
         return cls(text.rstrip("/"), dict(options or {}))
 
     @property
@@ -79,7 +101,12 @@ class Place:
         return "://" not in self.url
 
     def __truediv__(self, name: str) -> Place:
-        return Place(f"{self.url}/{name}", self.options, self.below + name.count("/") + 1)
+        if self.local or "::" not in self.url:
+            return Place(f"{self.url}/{name}", self.options, self.below + name.count("/") + 1)
+        links = self.url.split("::")  # the path in the first file system of a chain that has one
+        first = next(i for i, link in enumerate(links) if "://" in link)
+        links[first] = f"{links[first]}/{name}"
+        return Place("::".join(links), self.options)
 
     def beside(self, suffix: str) -> Place:
         """The place in the same folder whose name has this ending in addition."""
@@ -87,22 +114,37 @@ class Place:
 
     @property
     def _opened(self) -> tuple[Any, str]:
-        return file_system(self.url, self.options)
+        if self.local:
+            return fsspec.filesystem("file"), self.url
+        from bigtopic.corpus.remote import uncached
+
+        return file_system(self.url, uncached(self.url, self.options))
+
+    def _reaching(self) -> AbstractContextManager[None]:
+        """What the network, or the store behind it, refuses is an error of ours."""
+        if self.local:
+            return nullcontext()
+        from bigtopic.corpus.remote import reaching
+
+        return reaching(self.url)
 
     def read(self, start: int | None = None, stop: int | None = None) -> bytes:
         """The bytes of this file. Raises FileNotFoundError."""
         if self.local and start is None:
             return local.read(self.url)
-        filesystem, path = self._opened
-        return filesystem.cat_file(path, start, stop)
+        with self._reaching():
+            filesystem, path = self._opened
+            return filesystem.cat_file(path, start=start, end=stop)
 
     def write(self, *pieces: Any) -> None:
         """Create or replace this file with the bytes of the pieces, one after the other."""
         if self.local:
             return local.write(self.url, self.below, pieces)
-        filesystem, path = self._opened
-        filesystem.makedirs(filesystem._parent(path), exist_ok=True)
-        filesystem.pipe_file(path, b"".join(pieces))
+        with self._reaching():
+            filesystem, path = self._opened
+            if not _has_buckets(filesystem):  # which would be made, whatever the user meant
+                filesystem.makedirs(filesystem._parent(path), exist_ok=True)
+            filesystem.pipe_file(path, b"".join(pieces))
 
     def replace(self, data: bytes) -> None:
         """Create or replace this file at once and durably: a reader sees the old bytes or the new ones.
@@ -126,30 +168,67 @@ class Place:
         if self.local:
             local.refuse_link(self.url)
 
+    def version(self) -> Any:
+        """What stands for the content of this remote file as it is now; None when it is not there."""
+        from bigtopic.corpus.remote import version_of
+
+        with self._reaching():
+            return version_of(*self._opened)
+
+    def replace_if(self, data: bytes, version: Any) -> Any:
+        """Write this remote file if it still has this version (None: is not there); its new version, or None.
+
+        No two writers may write equal bytes.
+        """
+        from bigtopic.corpus.remote import replace_if
+
+        with self._reaching():
+            return replace_if(*self._opened, data, version)
+
+    def remove_if(self, version: Any) -> None:
+        """Remove this remote file if it still has this version."""
+        from bigtopic.corpus.remote import remove_if
+
+        with self._reaching():
+            remove_if(*self._opened, version)
+
+    def copy(self, target: Place) -> None:
+        """Copy this remote folder to another place of the same store, which copies by itself."""
+        with self._reaching():
+            filesystem, path = self._opened
+            files, folder = filesystem.find(path), target._opened[1]
+            filesystem.copy(files, [folder + found[len(path) :] for found in files])
+
     def exists(self) -> bool:
-        filesystem, path = self._opened
-        return filesystem.exists(path)
+        with self._reaching():
+            filesystem, path = self._opened
+            return filesystem.exists(path)
 
     def names(self) -> list[str]:
         """Names in this folder, sorted; none when there is no folder."""
         if self.local:
             return local.names(self.url)
-        filesystem, path = self._opened
         try:
-            found = filesystem.ls(path, detail=False, refresh=True)
+            with self._reaching():
+                filesystem, path = self._opened
+                found = filesystem.ls(path, detail=False)
         except (FileNotFoundError, NotADirectoryError):
             return []
-        return sorted(entry.rstrip("/").rsplit("/", 1)[-1] for entry in found)
+        folder = f"{path}/"  # which is an object too where a console made the folder
+        return sorted(entry.rstrip("/").rsplit("/", 1)[-1] for entry in found if entry != folder)
 
     def remove(self) -> None:
-        """Remove this file or folder, if it is there."""
+        """Remove this file or folder, if it is there. Of a bucket, the content."""
         if self.local:
             return local.remove(self.url, self.below)
-        filesystem, path = self._opened
-        try:
-            filesystem.rm(path, recursive=True)
-        except FileNotFoundError:
-            return
+        with self._reaching():
+            filesystem, path = self._opened
+            if _has_buckets(filesystem) and "/" not in path:
+                for name in self.names():
+                    (self / name).remove()
+                return
+            with suppress(FileNotFoundError):
+                filesystem.rm(path, recursive=True)
 
     def remove_empty(self) -> None:
         """Remove this folder if it is there and empty. Object stores have no empty folders."""
@@ -158,10 +237,31 @@ class Place:
 
     def n_bytes(self) -> int:
         """Bytes of everything below."""
-        filesystem, path = self._opened
-        return int(filesystem.du(path))
+        with self._reaching():
+            filesystem, path = self._opened
+            return int(filesystem.du(path))
 
     def sync(self, recursive: bool = True) -> None:
         """Make this, and everything below it, durable. Object stores are durable when a write returns."""
         if self.local:
             local.sync(self.url, recursive)
+
+
+def _has_buckets(filesystem: Any) -> bool:
+    from bigtopic.corpus.remote import has_buckets
+
+    return has_buckets(filesystem)
+
+
+def _check_url(url: str) -> None:
+    """Refuse what fsspec does not know, or would read as something else than a folder."""
+    first = next(link for link in url.split("::") if "://" in link)
+    if not first.split("://")[1].strip("/") and not first.startswith("zip://"):
+        raise SettingError(f"{url}: names no folder or bucket; give a URL such as s3://bucket/name.zarr")
+    with _known(url):
+        fsspec.get_filesystem_class(first.split("://")[0])
+    found = [character for character in "*?[]" if character in first]
+    if found:
+        raise SettingError(
+            f"{url}: fsspec takes {found[0]!r} for a pattern or a query; give the URL of a folder without *, ?, [ and ]"
+        )

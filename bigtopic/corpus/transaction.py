@@ -16,6 +16,8 @@ from types import TracebackType
 from bigtopic.corpus.hold import Hold
 from bigtopic.corpus.journal import require_free
 from bigtopic.corpus.manifest import Manifest, Unfinished, read_manifest, write_manifest
+from bigtopic.corpus.remote_hold import RemoteHold
+from bigtopic.corpus.schema import MANIFEST
 from bigtopic.corpus.storage import Place
 
 __all__ = ["Transaction", "current_manifest"]
@@ -38,7 +40,7 @@ def current_manifest(root: Place) -> Manifest | None:
         When the manifest cannot be understood.
     """
     manifest = _manifest(root)
-    if manifest is None:
+    if manifest is None and root.local:  # behind a URL, the hold looks at what is there
         require_free(root, _WHAT)
     return manifest
 
@@ -67,9 +69,12 @@ class Transaction:
 
     def __init__(self, root: Place, scratch: Place | None = None) -> None:
         self.root = root
-        self._hold = Hold(root, _WHAT, _listed_at)
+        self._remote = None if root.local else RemoteHold(root, _WHAT, _listed_at)
+        self._hold = self._remote or Hold(root, _WHAT, _listed_at)
         self.scratch = (scratch or root) / f".scratch-{self._hold.token}"
         self._scratch_inside = scratch is None
+        if self._remote is not None and scratch is not None:
+            self._remote.scratch = self.scratch
         self.old: Manifest | None = None
 
     def __enter__(self) -> Transaction:
@@ -89,7 +94,7 @@ class Transaction:
         self.claim(["zarr.json", "zarr.json.partial", *scratch, *names])
         if self.scratch.local:
             self.scratch.make_folder()
-        if self.old is None:
+        if self.old is None and self.root.local:
             (self.root / "zarr.json").replace(_EMPTY)
 
     @property
@@ -104,8 +109,8 @@ class Transaction:
         return max([0 if self.old is None else self.old.next_part, *(number + 1 for number in there)])
 
     def path(self, folder: str, number: int) -> str:
-        """Where part or names `number` go, below the root."""
-        return f"{folder}/{number:08d}"
+        """Where part or names `number` go, below the root; behind a URL, no other writer uses the name."""
+        return f"{folder}/{number:08d}" + ("" if self._remote is None else f"-{self._remote.token}")
 
     def claim(self, paths: Iterable[str]) -> None:
         """List paths below the root before anything is made there.
@@ -115,12 +120,25 @@ class Transaction:
         CorpusExists
             When something is there that is not of this store.
         """
+        if not isinstance(self._hold, Hold):  # behind a URL, the names say whose they are
+            return
         paths = list(paths)
         folders = {path.rpartition("/")[0] for path in paths} - {""}
         self._hold.claim([*(f"{folder}/zarr.json" for folder in sorted(folders)), *paths])
 
     def commit(self, manifest: Manifest) -> None:
-        """Make the new manifest the corpus. Its parts and names must be durable."""
+        """Make the new manifest the corpus. Its parts and names must be durable.
+
+        Raises
+        ------
+        CorpusLocked
+            When another writer took over a lock that this process did not renew in time.
+        """
+        if self._remote is not None:
+            old = set() if self.old is None else _listed(self.old)
+            self._remote.commit({MANIFEST: manifest.to_dict()}, old - _listed(manifest))
+            return
+        assert isinstance(self._hold, Hold)
         if self.old is not None:
             self._hold.replace(_listed(self.old) - _listed(manifest))
         for folder in (*_FOLDERS, ""):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -72,11 +72,13 @@ class TopicInference(FittedTopics):
         min_probability: float = 0.01,
         top_k: int | None = None,
         overwrite: bool = False,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> str:
         """Write the topics of documents as they are computed: an AnnData store in Zarr, X sparse, in stored order.
 
         `obs` has the document ids and source rows. Entries below `min_probability`, or beyond the `top_k` largest of a
         document, are left out; the largest always stays. Returns the path.
+        `storage_options` are for fsspec, when `url` is a URL.
 
         Raises
         ------
@@ -92,6 +94,7 @@ class TopicInference(FittedTopics):
             min_probability=min_probability,
             top_k=top_k,
             overwrite=overwrite,
+            storage_options=storage_options,
         )
 
     def representative_documents(

@@ -230,9 +230,12 @@ class LDA(TopicInference):
             text=None if corpus.text_settings is None else dict(corpus.text_settings),
         )
 
-    def save(self, url: Any) -> None:
-        """Write the model to a path or URL: Zarr and JSON. A model that is there is replaced, in one write."""
-        saving.save_model(self, url)
+    def save(self, url: Any, storage_options: Mapping[str, Any] | None = None) -> None:
+        """Write the model to a path or URL: Zarr and JSON. A model that is there is replaced, in one write.
+
+        `storage_options` are for fsspec, when `url` is a URL.
+        """
+        saving.save_model(self, url, storage_options)
 
     def _or_method(self, name: str) -> Any:
         value = getattr(self, name)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 
 from bigtopic.corpus.draft import drafted
+from bigtopic.corpus.remote_hold import RemoteHold
+from bigtopic.corpus.schema import WRITER
 from bigtopic.corpus.storage import Place, zarr_store
 from bigtopic.errors import CorpusExists, SettingError
 from bigtopic.runtime.infer import Inferred
@@ -20,8 +21,9 @@ from bigtopic.runtime.infer import Inferred
 __all__ = ["check_sparsity", "sparse_topics", "write_topics"]
 
 CHUNK = 1 << 18
-MARK = "bigtopic-topics"
+MARK = "bigtopic-topics"  # the attribute of the root: 1, or 0 behind a URL while the store is being replaced
 _MEMBERS = ("zarr.json", "X", "obs", "var", "obsm", "varm", "obsp", "varp", "layers", "uns")  # of AnnData
+_OURS = ("X", "obs", "var")
 
 
 def sparse_topics(doc_topics: np.ndarray, min_probability: float, top_k: int | None) -> tuple[Any, Any, Any]:
@@ -63,6 +65,7 @@ def write_topics(
     min_probability: float,
     top_k: int | None,
     overwrite: bool,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> str:
     """Write an AnnData store: X is the CSR (n_docs, n_components), obs names the documents. Complete or absent.
 
@@ -74,15 +77,16 @@ def write_topics(
         When the system refuses a write. What was there is as it was.
     """
     check_sparsity(min_probability, top_k)
-    place = Place.of(url)
+    place = Place.of(url, storage_options)
     with _target(place, overwrite) as target:
         _write(target, pieces, corpus, n_components, min_probability, top_k)
     return place.url
 
 
 def _target(place: Place, overwrite: bool) -> AbstractContextManager[Place]:
-    check = partial(_check_place, place, overwrite)
-    return drafted(place, _MEMBERS, check) if place.local else _moved(place, check)
+    if place.local:
+        return drafted(place, _MEMBERS, partial(_check_place, place, overwrite))
+    return _published(place, overwrite)
 
 
 def _check_place(place: Place, overwrite: bool) -> None:
@@ -105,24 +109,52 @@ def _check_place(place: Place, overwrite: bool) -> None:
 
 
 @contextmanager
-def _moved(place: Place, check: Callable[[], None]) -> Iterator[Place]:
-    """A place behind a URL to write to, moved to the right one when it is complete."""
-    check()
-    target = place.beside(f".{uuid4().hex[:8]}.partial")
-    try:
-        yield target
-        place.remove()
-        _move(target, place)
-    except BaseException:
-        target.remove()
-        raise
+def _published(place: Place, overwrite: bool) -> Iterator[Place]:
+    """A place behind a URL to write to, copied to the right one when it is complete.
+
+    Nothing can be renamed there: from the first copy to the last write, a reader finds a store that is not finished.
+    """
+    with RemoteHold(place, "a store of topics", _members) as hold:
+        if _holds_topics(place) and not overwrite:
+            raise CorpusExists(f"{place.url} exists; choose another path, or pass overwrite=True")
+        draft = place / f".scratch-{hold.token}"
+        yield draft
+        finished = json.loads((draft / "zarr.json").read())["attributes"]
+        hold.commit({MARK: 0})
+        for name in _OURS:
+            (place / name).remove()
+            (draft / name).copy(place / name)
+        hold.commit(finished)
 
 
 def _holds_topics(place: Place) -> bool:
     try:
-        return MARK in json.loads((place / "zarr.json").read())["attributes"]
-    except (OSError, ValueError, KeyError, TypeError):
+        return bool(json.loads((place / "zarr.json").read())["attributes"].get(MARK))
+    except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError, AttributeError):
         return False
+
+
+def _members(place: Place) -> tuple[str, ...] | None:
+    """What a store of topics behind a URL has, unfinished or not; None when there is none.
+
+    Raises
+    ------
+    CorpusExists
+        When there is the root of another store.
+    """
+    try:
+        attributes = json.loads((place / "zarr.json").read())["attributes"]
+    except FileNotFoundError:
+        return None
+    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError):
+        attributes = {"": None}
+    if MARK in attributes:
+        return _OURS
+    if set(attributes) - {WRITER}:
+        raise CorpusExists(
+            f"{place.url} is not a store of topics and will not be overwritten; choose another path"
+        )
+    return None
 
 
 def _write(
@@ -226,8 +258,3 @@ class _GrowingStrings(_Growing):
     def finish(self) -> None:
         if self._waiting:
             super().finish()
-
-
-def _move(source: Place, target: Place) -> None:
-    filesystem, path = source._opened
-    filesystem.mv(path, target._opened[1], recursive=True)

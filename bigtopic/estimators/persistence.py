@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from bigtopic.errors import ModelError, SettingError
@@ -15,19 +16,22 @@ __all__ = ["load_model"]
 KINDS = {"LDA": LDA}
 
 
-def load_model(url: Any, method: Method | None = None) -> Any:
+def load_model(
+    url: Any, method: Method | None = None, storage_options: Mapping[str, Any] | None = None
+) -> Any:
     """The estimator stored at a path or URL.
 
     Parameters
     ----------
     method : the `Method` it was learnt with, if that was one of your own
+    storage_options : for fsspec
 
     Raises
     ------
     ModelError
         When there is none, it is damaged, or its format is newer than this version reads.
     """
-    model, extra = model_store.load(url, method)
+    model, extra = model_store.load(url, method, storage_options)
     name = extra.get("estimator", "LDA")
     if name not in KINDS:
         raise ModelError(

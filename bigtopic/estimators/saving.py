@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ __all__ = ["save_model"]
 NOT_KEPT = ("client",)  # a connection, good for this process only
 
 
-def save_model(estimator: Any, url: Any) -> None:
+def save_model(estimator: Any, url: Any, storage_options: Mapping[str, Any] | None = None) -> None:
     """Write a fitted estimator: its params, and those of its arguments that JSON can hold."""
     model = estimator._fitted()
     params = {
@@ -22,7 +23,8 @@ def save_model(estimator: Any, url: Any) -> None:
         if name not in NOT_KEPT and _is_plain(value)
     }
     fitted = {"n_docs_seen": estimator.n_docs_seen_, "n_iter": estimator.n_iter_}
-    model_store.save(model, url, {"estimator": type(estimator).__name__, "params": params, **fitted})
+    extra = {"estimator": type(estimator).__name__, "params": params, **fitted}
+    model_store.save(model, url, extra, storage_options)
 
 
 def _is_plain(value: Any) -> bool:

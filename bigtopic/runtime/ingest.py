@@ -25,9 +25,10 @@ from bigtopic.corpus.order import checked_seed
 from bigtopic.corpus.readers import open_source
 from bigtopic.corpus.storage import Place
 from bigtopic.corpus.store import Corpus, open_corpus
+from bigtopic.corpus.stored import StoredPart
 from bigtopic.corpus.text_settings import TextSettings
 from bigtopic.corpus.transaction import Transaction, current_manifest
-from bigtopic.errors import CorpusExists, SettingError
+from bigtopic.errors import CorpusExists, CorpusLocked, SettingError
 from bigtopic.runtime.cluster import default_threads, resolve_client
 from bigtopic.runtime.ingestion.collocate import with_collocations
 from bigtopic.runtime.ingestion.corpus_source import CorpusReader
@@ -155,6 +156,7 @@ def ingest(
     ):
         _require_shared(workers.client, transaction)
         known = transaction.old if append else None
+        _require_unchanged(source, root, transaction.old)
         reader, pairs = with_collocations(reader, tokeniser, known, workers)
         settings = IngestSettings(
             limits,
@@ -206,6 +208,11 @@ def compact(corpus: Corpus | str | Path, **settings: Any) -> Corpus:
     Returns
     -------
     Corpus
+
+    Raises
+    ------
+    CorpusLocked
+        When another process is writing there, or has since `corpus` was opened.
     """
     url, options = _stored_at(corpus, settings.pop("storage_options", None))
     manifest = read_manifest(Place.of(url, options))
@@ -218,6 +225,17 @@ def compact(corpus: Corpus | str | Path, **settings: Any) -> Corpus:
         storage_options=options,
         **settings,
     )
+
+
+def _require_unchanged(source: Any, root: Place, now: Manifest | None) -> None:
+    """Refuse to write a whole corpus again, in its own place, without what was appended since it was opened."""
+    if not isinstance(source, Corpus) or source.url != root.url or now is None:
+        return
+    parts = [part for part in source.parts if isinstance(part, StoredPart)]
+    if len(parts) == len(source.parts) and {p.record.path for p in parts} != {p.path for p in now.parts}:
+        raise CorpusLocked(
+            f"{root.url} was changed by another writer since it was opened; open it again and try again"
+        )
 
 
 def _stored_at(corpus: Any, options: Any) -> tuple[Any, Any]:

@@ -10,6 +10,7 @@ The raw statistics are kept with their scale, so a model that is loaded goes on 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -17,6 +18,8 @@ import numpy as np
 
 from bigtopic import errors
 from bigtopic.corpus.hold import Hold
+from bigtopic.corpus.remote_hold import RemoteHold
+from bigtopic.corpus.schema import WRITER
 from bigtopic.corpus.storage import Place, zarr_store
 from bigtopic.methods import Method
 from bigtopic.runtime.model import TopicModel
@@ -30,12 +33,18 @@ VERSION = 1
 CHUNK_BYTES = 1 << 24
 
 
-def save(model: TopicModel, url: Any, extra: dict[str, Any] | None = None) -> None:
+def save(
+    model: TopicModel,
+    url: Any,
+    extra: dict[str, Any] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> None:
     """Write a model, replacing the one that is there.
 
     Parameters
     ----------
     extra : JSON for whoever saves, given back by `load`
+    storage_options : for fsspec
 
     Raises
     ------
@@ -46,7 +55,9 @@ def save(model: TopicModel, url: Any, extra: dict[str, Any] | None = None) -> No
     StoreError
         When the system refuses a write; the model that was there is as it was.
     """
-    place = Place.of(url)
+    place = Place.of(url, storage_options)
+    if not place.local:
+        return _save_remote(model, place, extra)
     with Hold(place, "a bigtopic model", _listed) as hold:
         state = f"state-{hold.token}"
         hold.claim(["zarr.json", "zarr.json.partial", state])
@@ -59,19 +70,51 @@ def save(model: TopicModel, url: Any, extra: dict[str, Any] | None = None) -> No
         place.sync(recursive=False)
 
 
-def load(url: Any, method: Method | None = None) -> tuple[TopicModel, dict[str, Any]]:
+def _save_remote(model: TopicModel, place: Place, extra: dict[str, Any] | None) -> None:
+    with RemoteHold(place, "a bigtopic model", _states) as hold:
+        state = f"state-{hold.token}"
+        _write_arrays(place, state, model)
+        hold.commit({FORMAT: _describe(model, state, extra)}, _states(place) or ())
+
+
+def _states(place: Place) -> list[str] | None:
+    """What the description of the model lists; None when there is no model.
+
+    Raises
+    ------
+    CorpusExists
+        When there is the root of another store.
+    """
+    description = _description(place)
+    if description is not None:
+        return [description["state"]]
+    try:
+        attributes = json.loads((place / "zarr.json").read())["attributes"]
+    except FileNotFoundError:
+        return None
+    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError):
+        attributes = {"": None}
+    if set(attributes) - {WRITER}:
+        raise errors.CorpusExists(f"{place.url} exists and is not a bigtopic model; choose another path")
+    return None
+
+
+def load(
+    url: Any, method: Method | None = None, storage_options: Mapping[str, Any] | None = None
+) -> tuple[TopicModel, dict[str, Any]]:
     """The model at `url`, and the `extra` it was saved with.
 
     Parameters
     ----------
     method : the one it was learnt with, if that is not in the table
+    storage_options : for fsspec
 
     Raises
     ------
     ModelError
         When there is no model, or it is of a newer format, or an array is missing or damaged.
     """
-    place = Place.of(url)
+    place = Place.of(url, storage_options)
     description = _description(place)
     if description is None:
         raise errors.ModelError(f"there is no bigtopic model at {place.url}")

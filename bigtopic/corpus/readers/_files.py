@@ -52,16 +52,19 @@ class File:
     def exists(self) -> bool:
         if not self.remote:
             return Path(self.path).is_file()
-        system, path = file_system(self.path, self.options)
-        return bool(system.isfile(path))
+        with _reaching(self.path), contextlib.suppress(FileNotFoundError):  # `isfile` hides every error
+            system, path = file_system(self.path, self.options)
+            return system.info(path)["type"] == "file"
+        return False
 
     @cached_property
     def size(self) -> int:
         """Bytes as stored."""
         if not self.remote:
             return Path(self.path).stat().st_size
-        system, path = file_system(self.path, self.options)
-        return int(system.size(path) or 0)
+        with _reaching(self.path):
+            system, path = file_system(self.path, self.options)
+            return int(system.size(path) or 0)
 
     @cached_property
     def compression(self) -> str | None:
@@ -77,8 +80,9 @@ class File:
     def open_raw(self) -> IO[bytes]:
         if not self.remote:
             return Path(self.path).open("rb")
-        system, path = file_system(self.path, self.options)
-        return system.open(path, "rb")
+        with _reaching(self.path):
+            system, path = file_system(self.path, self.options)
+            return system.open(path, "rb")
 
     @contextlib.contextmanager
     def open(self) -> Iterator[IO[bytes]]:
@@ -229,6 +233,8 @@ def expand(sources: Iterable[Any], options: Mapping[str, Any] | None = None) -> 
     files: list[File] = []
     for source in sources:
         path = str(source).removeprefix("file://")
+        if "://" in path:
+            _forget_listings(path, options)
         found = _glob(path, options) if any(c in path for c in "*?[") and not Path(path).exists() else [path]
         if not found:
             raise InputError(f"no file matches {path}; check the pattern and the folder")
@@ -240,9 +246,25 @@ def expand(sources: Iterable[Any], options: Mapping[str, Any] | None = None) -> 
 
 def _glob(pattern: str, options: Mapping[str, Any] | None) -> list[str]:
     file = File(pattern, options)
-    system, path = file_system(file.path, file.options)
-    names = sorted(name for name in system.glob(path) if system.isfile(name))
+    with _reaching(pattern):
+        system, path = file_system(file.path, file.options)
+        names = sorted(name for name in system.glob(path) if system.isfile(name))
     return [system.unstrip_protocol(name) for name in names] if file.remote else names
+
+
+def _forget_listings(url: str, options: Mapping[str, Any] | None) -> None:
+    """fsspec keeps names and sizes for as long as the process lives; files may have come or grown since."""
+    with _reaching(url):
+        file_system(url, options)[0].invalidate_cache()
+
+
+def _reaching(path: str) -> contextlib.AbstractContextManager[None]:
+    """Errors of the network, or of the server behind it, as errors of ours."""
+    if "://" not in path:
+        return contextlib.nullcontext()
+    from bigtopic.corpus.remote import reaching
+
+    return reaching(path)
 
 
 def _check(file: File) -> None:

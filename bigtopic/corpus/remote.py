@@ -1,0 +1,204 @@
+"""Stores that are reached over a network: their errors, and writes on a condition.
+
+A *version* stands for the content of an object: on S3 its ETag, elsewhere the bytes themselves. S3 compares versions
+itself, so of several writers one wins. Google Cloud Storage and Azure create an object on the condition that there is
+none, but fsspec offers no replacement on a condition there, nor on any other file system: the content is then
+compared just before it is written, which leaves a gap of one round trip between processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any
+
+from zarr.storage import FsspecStore
+
+from bigtopic.errors import BigtopicError, StoreError
+
+__all__ = [
+    "RemoteStore",
+    "Version",
+    "has_buckets",
+    "reaching",
+    "remove_if",
+    "replace_if",
+    "uncached",
+    "version_of",
+]
+
+Version = str | bytes
+
+_S3 = {"s3", "s3a"}
+_BUCKETS = _S3 | {"gs", "gcs", "abfs", "abfss", "az", "adl"}
+_LIBRARIES = {"botocore", "aiobotocore", "aiohttp", "gcsfs", "google", "azure", "requests", "paramiko"}
+_REFUSED = {"PreconditionFailed", "ConditionalRequestConflict", "NoSuchKey", "412", "409", "404"}
+_ONE_AT_A_TIME = Lock()  # for file systems that compare nothing themselves, `memory://` among them
+
+
+def _protocols(filesystem: Any) -> set[str]:
+    named = filesystem.protocol
+    return {named} if isinstance(named, str) else set(named)
+
+
+def has_buckets(filesystem: Any) -> bool:
+    """Whether folders are but prefixes of keys, and need not be made."""
+    return bool(_protocols(filesystem) & _BUCKETS)
+
+
+def uncached(url: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options with which fsspec asks the store itself: the listings it keeps do not show what others wrote.
+
+    s3fs reads objects in pieces at once, after a request for the size; ours are read whole, in one request.
+    """
+    scheme = url.split("://")[0]
+    settings: dict[str, Any] = {"use_listings_cache": False} if scheme in _BUCKETS else {}
+    if scheme in _S3:
+        settings["max_concurrency"] = 1
+    return {**settings, **options}
+
+
+@contextmanager
+def reaching(url: str) -> Iterator[None]:
+    """Turn what the libraries below fsspec raise into an error that names the URL and the remedy.
+
+    An object that is not there stays a FileNotFoundError; a bucket that is not there does not.
+
+    Raises
+    ------
+    StoreError
+    """
+    try:
+        yield
+    except (FileExistsError, IsADirectoryError, NotADirectoryError, BigtopicError):
+        raise
+    except FileNotFoundError as error:
+        if _code(error) == "NoSuchBucket":
+            raise StoreError(f"{url}: there is no such bucket; create it, or check the URL") from error
+        raise
+    except Exception as error:
+        library = type(error).__module__.split(".")[0] in _LIBRARIES
+        if not library and not isinstance(error, OSError | NotImplementedError):
+            raise
+        raise StoreError(f"{url}: {_what(error)}", getattr(error, "errno", None), url) from error
+
+
+def _what(error: Exception) -> str:
+    """What went wrong, and what to do about it."""
+    code, name = _code(error), type(error).__name__
+    found = f"{code}: {error}" if code else f"{name}: {error}"
+    if code in ("ExpiredToken", "TokenRefreshRequired", "InvalidToken"):
+        return f"the credentials have expired ({found}); renew them and try again"
+    if "Credentials" in name or code in ("InvalidAccessKeyId", "SignatureDoesNotMatch"):
+        return (
+            f"the credentials are missing or wrong ({found}); give them in storage_options or the environment"
+        )
+    if isinstance(error, PermissionError):
+        return f"access was denied ({found}); the credentials need to list, read, write and delete there"
+    if isinstance(error, NotImplementedError):
+        return f"this kind of URL cannot be written to ({found}); give another"
+    if isinstance(error, TimeoutError | ConnectionError) or "Connect" in name or "Timeout" in name:
+        return f"the server does not answer ({found}); check the address, the network and storage_options"
+    return f"the server refused ({found}); check the URL and storage_options"
+
+
+def _code(error: BaseException) -> str:
+    """The code in S3's answer, if that is what this is about."""
+    for reason in (error, error.__cause__):
+        response = getattr(reason, "response", None)
+        if isinstance(response, dict):
+            return str(response.get("Error", {}).get("Code", ""))
+    return ""
+
+
+def version_of(filesystem: Any, path: str) -> Version | None:
+    """What stands for the content of an object as it is now; None when there is none."""
+    try:
+        if _protocols(filesystem) & _S3:
+            found = filesystem.info(path)
+            return found["ETag"] if found["type"] == "file" else None
+        return filesystem.cat_file(path)
+    except FileNotFoundError:
+        return None
+
+
+def replace_if(filesystem: Any, path: str, data: bytes, version: Version | None) -> Version | None:
+    """Write an object that still has this version (None: that is not there); its new version, or None if it has not.
+
+    No two writers may ever write equal bytes: a request that is sent again after its answer was lost is refused, and
+    known by its bytes.
+    """
+    if _protocols(filesystem) & _S3:
+        condition = {"IfNoneMatch": "*"} if version is None else {"IfMatch": version}
+        try:
+            answer = filesystem.pipe_file(path, data, **condition)
+        except OSError as error:
+            if not (isinstance(error, FileExistsError) or _code(error) in _REFUSED):
+                raise
+            return _version_of_mine(filesystem, path, data)
+        return answer["ETag"] if isinstance(answer, dict) else _version_of_mine(filesystem, path, data)
+    with _ONE_AT_A_TIME:
+        found = version_of(filesystem, path)
+        if found != version:
+            return data if found == data else None
+        if version is None and has_buckets(filesystem):
+            try:
+                filesystem.pipe_file(path, data, mode="create")
+            except FileExistsError:
+                return data if version_of(filesystem, path) == data else None
+        else:
+            filesystem.pipe_file(path, data)
+        return data
+
+
+def _version_of_mine(filesystem: Any, path: str, data: bytes) -> Version | None:
+    version = version_of(filesystem, path)
+    return version if version is not None and filesystem.cat_file(path) == data else None
+
+
+def remove_if(filesystem: Any, path: str, version: Version) -> None:
+    """Remove an object that still has this version."""
+    if _protocols(filesystem) & _S3:
+        bucket, key, _ = filesystem.split_path(path)
+        try:
+            filesystem.call_s3("delete_object", Bucket=bucket, Key=key, IfMatch=version)
+        except OSError as error:
+            if _code(error) not in _REFUSED:
+                raise
+        return
+    with _ONE_AT_A_TIME:
+        if version_of(filesystem, path) == version:
+            filesystem.rm_file(path)
+
+
+class RemoteStore(FsspecStore):
+    """Zarr's store, with the errors of `reaching`."""
+
+    @property
+    def _url(self) -> str:
+        return str(self.fs.unstrip_protocol(self.path))
+
+    async def get(self, *arguments: Any, **settings: Any) -> Any:
+        with reaching(self._url):
+            return await super().get(*arguments, **settings)
+
+    async def get_partial_values(self, *arguments: Any, **settings: Any) -> Any:
+        with reaching(self._url):
+            return await super().get_partial_values(*arguments, **settings)
+
+    async def set(self, *arguments: Any, **settings: Any) -> None:
+        with reaching(self._url):
+            await super().set(*arguments, **settings)
+
+    async def exists(self, key: str) -> bool:
+        with reaching(self._url):
+            return await super().exists(key)
+
+    async def delete(self, key: str) -> None:
+        with reaching(self._url):
+            await super().delete(key)
+
+    async def delete_dir(self, prefix: str) -> None:
+        with reaching(self._url):
+            await super().delete_dir(prefix)

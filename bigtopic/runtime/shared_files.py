@@ -122,7 +122,7 @@ def _problem(store: Place) -> str:
 
 @contextmanager
 def explained(client: Any) -> Iterator[None]:
-    """Say what is wrong when tasks on workers do not find a file that this process can read.
+    """Say what is needed when tasks on workers do not find a file.
 
     Raises
     ------
@@ -132,9 +132,10 @@ def explained(client: Any) -> Iterator[None]:
     try:
         yield
     except (FileNotFoundError, PermissionError) as error:
-        if client is None or not (error.filename is None or os.access(error.filename, os.R_OK)):
+        if client is None:
             raise
         raise ClusterError(
-            f"a worker cannot read {error.filename or 'a file'} ({error}), but this process can; put it where every "
-            "worker can read it under the same path, or pass client=False to run on threads"
+            f"{error.filename or 'a file'} cannot be read ({error}); source, store and scratch must be where every "
+            "worker of the cluster finds them under the same path or URL; put them there, or pass client=False to run "
+            "on threads"
         ) from error

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import dask
 import pytest
+from llvmlite import binding
 
 from bigtopic.errors import BigtopicWarning, ClusterError, SettingError
 from bigtopic.estimators.lda import LDA
@@ -18,7 +19,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import hosts
 
 pytestmark = pytest.mark.distributed
-GENERIC = {"NUMBA_CPU_NAME": "generic"}
+HERE = environment.environment()["CPU"]
+OTHER = "generic" if HERE != "generic" else binding.get_host_cpu_name()
 
 
 @pytest.fixture
@@ -26,7 +28,7 @@ def two_kinds():
     """Client of one worker like this process and one that compiles for any processor; the address of the latter."""
     with hosts.scheduler() as client, hosts.worker(client):
         before = set(client.nthreads())
-        with hosts.worker(client, **GENERIC):
+        with hosts.worker(client, NUMBA_CPU_NAME=OTHER):
             yield client, next(iter(set(client.nthreads()) - before))
 
 
@@ -35,9 +37,9 @@ def test_another_processor_is_worth_one_warning_or_an_error(corpus, two_kinds):
     model = LDA(4, max_iter=1, client=client)
     with dask.config.set({environment.SETTING: "error"}):
         for work in (lambda: model.fit(corpus), lambda: mapped(client)):
-            with pytest.raises(ClusterError, match=f"{other} has CPU generic, here "):
+            with pytest.raises(ClusterError, match=f"{other} has CPU {OTHER}, here {HERE}"):
                 work()
-    with pytest.warns(BigtopicWarning, match=f"{other} has CPU generic, here ") as warned:
+    with pytest.warns(BigtopicWarning, match=f"{other} has CPU {OTHER}, here {HERE}") as warned:
         mapped(client)
     assert len(warned) == 1 and f'{{"{environment.SETTING}": "error"}}' in str(warned[0].message)
     mapped(client)  # warnings are errors here
@@ -54,7 +56,7 @@ def join(monkeypatch):
     """Client of one worker, and a function that adds one of another kind."""
     monkeypatch.setattr(environment, "SECONDS", 0.0)
     with hosts.scheduler() as client, hosts.worker(client), ExitStack() as late:
-        yield client, lambda: late.enter_context(hosts.worker(client, **GENERIC))
+        yield client, lambda: late.enter_context(hosts.worker(client, NUMBA_CPU_NAME=OTHER))
 
 
 def test_a_worker_that_joins_in_the_middle_of_a_fit_is_compared(corpus, join):
@@ -66,7 +68,7 @@ def test_a_worker_that_joins_in_the_middle_of_a_fit_is_compared(corpus, join):
             joined.append(add_worker())
 
     model = LDA(4, max_iter=3, client=client, callbacks=[callback])
-    with dask.config.set({environment.SETTING: "error"}), pytest.raises(ClusterError, match="CPU generic"):
+    with dask.config.set({environment.SETTING: "error"}), pytest.raises(ClusterError, match=f"CPU {OTHER}"):
         model.fit(corpus)
     assert joined
 
@@ -79,7 +81,7 @@ def test_a_worker_that_joins_in_the_middle_of_a_map_is_compared(join):
         add_worker()
         yield 2
 
-    with pytest.warns(BigtopicWarning, match="CPU generic"):
+    with pytest.warns(BigtopicWarning, match=f"CPU {OTHER}"):
         assert mapped(client, items()) == [1, 2]
 
 

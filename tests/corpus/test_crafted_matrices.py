@@ -9,6 +9,7 @@ import os
 import resource
 import signal
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -43,8 +44,7 @@ def in_child(action, seconds=60):
 
 
 def used():
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[0]) * resource.getpagesize()
+    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 
 
 def refused(action, *parts):
@@ -232,11 +232,13 @@ def test_arrays_that_are_none(data, tmp_path):
 def test_an_archive_that_is_a_bomb(tmp_path):
     """A gigabyte of zeros in a few megabytes."""
     path, rows = tmp_path / "x.npz", 1 << 16
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        with archive.open("arr_0.npy", "w", force_zip64=True) as member:
-            member.write(header((rows, 5000), "<f4"))
-            for _ in range(rows // 256):
-                member.write(bytes(256 * 5000 * 4))
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open("arr_0.npy", "w", force_zip64=True) as member,
+    ):
+        member.write(header((rows, 5000), "<f4"))
+        for _ in range(rows // 256):
+            member.write(bytes(256 * 5000 * 4))
     assert path.stat().st_size < 16e6
     refused(lambda: read_all(str(path)), str(path), "claims 1310720128 bytes")
 

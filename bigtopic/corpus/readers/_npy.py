@@ -42,7 +42,8 @@ def _claimed(stream: IO[bytes], what: str) -> tuple[int, int]:
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = read(stream)
     if dtype.hasobject or dtype.kind in "VM" or any(length < 0 for length in shape):
-        raise InputError(f"{what} holds {dtype} of shape {shape}; counts must be numbers")
+        kind = "Object arrays" if dtype.hasobject else f"arrays of {dtype} and shape {shape}"
+        raise InputError(f"{what} is not a saved matrix: {kind} are not read, only numbers")
     return stream.tell(), math.prod(shape) * dtype.itemsize
 
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from bigtopic.errors import InputError
 
-__all__ = ["MOST_COLUMNS", "check_claim", "check_columns", "check_offsets", "checked_csr"]
+__all__ = ["ALWAYS", "MOST_COLUMNS", "check_claim", "check_columns", "check_offsets", "checked_csr"]
 
 MOST_COLUMNS = (1 << 31) - 1  # word ids are int32
-_ALWAYS = 1 << 30  # bytes that any array may take
+ALWAYS = 1 << 30  # bytes that any array may take
 _DENSEST = 200  # above that, bytes for each byte that is there
 
 
@@ -24,7 +24,7 @@ def check_claim(claimed: int, there: int, what: str, remedy: str) -> None:
     ------
     InputError
     """
-    if claimed > max(_ALWAYS, _DENSEST * there):
+    if claimed > max(ALWAYS, _DENSEST * there):
         raise InputError(f"{what} claims {claimed} bytes, but {there} are stored; {remedy}")
 
 

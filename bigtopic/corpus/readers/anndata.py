@@ -7,7 +7,7 @@ CSR and dense X are read in runs of rows; CSC is read into memory, because its r
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,14 @@ import numpy as np
 from bigtopic.corpus.raw import RawBlock
 from bigtopic.corpus.readers._assemble import author_csr, column
 from bigtopic.corpus.readers._files import File
+from bigtopic.corpus.readers._hdf5 import check_hdf5
 from bigtopic.corpus.readers._matrix import check_width, matrix_block, row_ranges
 from bigtopic.corpus.readers._records import AUTHORS, choose
-from bigtopic.corpus.readers.base import Chunk, Options
-from bigtopic.errors import InputError, require
+from bigtopic.corpus.readers._zarr import open_checked
+from bigtopic.corpus.readers.base import CHUNK_BYTES, Chunk, Options
+from bigtopic.corpus.sparse import MOST_COLUMNS, check_claim, check_columns, check_offsets, checked_csr
+from bigtopic.corpus.storage import Place
+from bigtopic.errors import BigtopicError, InputError, require
 
 __all__ = ["accepts", "match", "open_reader", "opens_folders"]
 
@@ -69,31 +73,84 @@ def _open_stored(file: File, options: Options) -> AnnDataReader:
         x = group["X"]
         kind = x.attrs.get("encoding-type")
         if kind == "csr_matrix":
-            stored = _Stored(
-                file, (int(x.attrs["shape"][0]), int(x.attrs["shape"][1])), x["indptr"][:].astype(np.int64)
-            )
+            stored = _Stored(file, _shape(x), _offsets(x, _shape(x)[0], f"X of {file.path}"))
+            _check_rows(stored, len(words))
             return _reader(file.path, stored, file, obs, words, options)
         if kind == "csc_matrix":
-            return _reader(file.path, read(x).tocsr(), None, obs, words, options)
+            return _reader(file.path, _columns(x, f"X of {file.path}"), None, obs, words, options)
         return _reader(file.path, _Stored(file, x.shape, None), file, obs, words, options)
 
 
-@contextlib.contextmanager
-def _group(file: File) -> Iterator[Any]:
-    if _is_zarr(file):
-        import zarr
+def _shape(x: Any) -> tuple[int, int]:
+    n_rows, n_columns = (int(length) for length in x.attrs["shape"])
+    if min(n_rows, n_columns) < 0 or n_columns > MOST_COLUMNS:
+        raise ValueError(f"X has shape ({n_rows}, {n_columns})")
+    return n_rows, n_columns
 
-        options = dict(file.options) if file.options else None
-        yield zarr.open_group(file.path, mode="r", storage_options=options)
-        return
-    h5py = require("h5py", "anndata")
-    with file.open_raw() as raw:
-        try:
-            opened = h5py.File(raw if file.remote else file.path, "r")
-        except OSError as error:
-            raise InputError(f"{file.path} is damaged or cut short ({error}); get it again") from None
-        with opened:
+
+def _offsets(x: Any, n: int, name: str) -> np.ndarray:
+    """The offsets of a stored sparse matrix, int64 (n + 1,); they take all entries in turn."""
+    n_entries = x["indices"].shape[0]
+    if x["indices"].shape != x["data"].shape or len(x["indices"].shape) != 1:
+        raise InputError(
+            f"{name} has indices of shape {x['indices'].shape} and data of shape {x['data'].shape}; write it again"
+        )
+    indptr = x["indptr"][:]
+    check_offsets(indptr, n, n_entries, name)
+    if indptr[-1] != n_entries:
+        raise InputError(
+            f"{name}: indptr ends at {indptr[-1]}, but there are {n_entries} entries; the matrix is damaged: "
+            "write it again"
+        )
+    return indptr.astype(np.int64)
+
+
+def _check_rows(stored: _Stored, n_columns: int) -> None:
+    """A run of rows is read at once: no row may be longer than one that has every word."""
+    assert stored.indptr is not None
+    longest = int(np.diff(stored.indptr).max(initial=0))
+    if longest > max(n_columns, CHUNK_BYTES // 8):
+        raise InputError(
+            f"X of {stored.file.path} has a row with {longest} entries in {n_columns} columns; write it again"
+        )
+
+
+def _columns(x: Any, name: str) -> Any:
+    """A stored CSC as a matrix in memory."""
+    from scipy.sparse import csc_matrix
+
+    shape = _shape(x)
+    indptr = _offsets(x, shape[1], name)
+    for part in ("data", "indices"):
+        claimed = x[part].shape[0] * x[part].dtype.itemsize
+        check_claim(claimed, _stored_bytes(x[part]), f"{name}, {part}", "write it as csr_matrix")
+    indices = x["indices"][:]
+    check_columns(indices, shape[0], name)
+    return csc_matrix((x["data"][:], indices, indptr), shape=shape, copy=False)
+
+
+def _stored_bytes(array: Any) -> int:
+    """Bytes in the file, of an array of HDF5 or Zarr."""
+    return array.id.get_storage_size() if hasattr(array, "id") else array.nbytes_stored()
+
+
+@contextlib.contextmanager
+def _group(file: File, names: Sequence[str] | None = None) -> Iterator[Any]:
+    """The store, with these members (None: all) checked; what a library raises about the contents is their fault."""
+    try:
+        if _is_zarr(file):
+            yield open_checked(Place.of(file.path, file.options), names or ("X", "obs", "var"))
+            return
+        h5py = require("h5py", "anndata")
+        with file.open_raw() as raw, h5py.File(raw if file.remote else file.path, "r") as opened:
+            check_hdf5(opened, file, names)
             yield opened
+    except BigtopicError:
+        raise
+    except Exception as error:
+        raise InputError(
+            f"{file.path} is damaged or cut short ({type(error).__name__}: {ascii(str(error))[1:300]}); get it again"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -110,7 +167,9 @@ def _reader(name: str, x: Any, file: File | None, obs: Any, words: Any, options:
         raise InputError(f"{name} has no X; put the counts there (adata.X = adata.layers['counts'])")
     vocabulary = options.vocabulary or [str(word) for word in words]
     check_width(x.shape, vocabulary, f"X of {name}")
-    x = x.tocsr() if hasattr(x, "tocsr") else x
+    if len(x.shape) != 2 or x.shape[0] != len(obs):
+        raise InputError(f"X of {name} has shape {x.shape}, but obs has {len(obs)} documents; write it again")
+    x = checked_csr(x, f"X of {name}") if hasattr(x, "tocsr") else x
     return AnnDataReader(AnnDataStream(name, x, obs, options), file, vocabulary, x.shape[0], options.weights)
 
 
@@ -172,12 +231,13 @@ class AnnDataReader:
     def _read(self, chunk: Chunk, indptr: np.ndarray | None) -> Any:
         """Rows `chunk.start:chunk.stop` from the store."""
         assert self.file is not None
-        with _group(self.file) as group:
+        with _group(self.file, ("X",)) as group:
             if indptr is None:
                 return np.asarray(group["X"][chunk.start : chunk.stop])
             first, last = int(indptr[0]), int(indptr[-1])
             x = group["X"]
             data, indices = x["data"][first:last], x["indices"][first:last]
+        check_columns(indices, self.n_words, chunk.name)
         from scipy.sparse import csr_array
 
         return csr_array(

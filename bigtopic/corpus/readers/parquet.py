@@ -4,6 +4,7 @@ together). Read batch by batch; further columns keep their types.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,7 +22,7 @@ from bigtopic.corpus.readers._tables import (
     triples_block,
 )
 from bigtopic.corpus.readers.base import CHUNK_DOCS, Chunk, Options
-from bigtopic.errors import InputError, require
+from bigtopic.errors import BigtopicError, InputError, require
 
 __all__ = ["match", "open_reader"]
 
@@ -47,13 +48,19 @@ def open_reader(files: Sequence[File], options: Options) -> ParquetReader:
     return ParquetReader("parquet", options, kind, size, "docs", files=tuple(files), layout=layout)
 
 
-def _opened(file: File) -> Any:
-    pyarrow = require("pyarrow", "parquet")
+@contextlib.contextmanager
+def _opened(file: File) -> Iterator[Any]:
+    """The open file; whatever Arrow raises about its contents is the file's fault."""
     parquet = require("pyarrow.parquet", "parquet")
     try:
-        return parquet.ParquetFile(file.path if not file.remote else file.open_raw())
-    except pyarrow.ArrowInvalid as error:
-        raise InputError(f"{file.path} is damaged or cut short ({error}); get it again") from None
+        with parquet.ParquetFile(file.path if not file.remote else file.open_raw()) as opened:
+            yield opened
+    except BigtopicError:
+        raise
+    except Exception as error:
+        raise InputError(
+            f"{file.path} is damaged or cut short ({type(error).__name__}: {ascii(str(error))[1:300]}); get it again"
+        ) from error
 
 
 def _names(file: File) -> list[str]:
@@ -64,7 +71,7 @@ def _names(file: File) -> list[str]:
 def _kind(file: File, layout: TableLayout) -> str:
     with _opened(file) as parquet:
         batch = next(parquet.iter_batches(1000, columns=[layout.names[layout.body]]), None)
-    bodies = batch.column(0).to_pylist() if batch is not None else []
+        bodies = batch.column(0).to_pylist() if batch is not None else []
     return next((kind for kind in map(kind_of, bodies) if kind is not None), "text")
 
 
@@ -146,6 +153,18 @@ class ParquetReader(DocumentReader):
         return lambda i: f"{chunk.name}, row {chunk.start + i}"
 
     def parse(self, chunk: Chunk) -> RawBlock:
+        pyarrow = require("pyarrow", "parquet")
+        try:
+            return self._parse(chunk)
+        except (
+            UnicodeDecodeError,
+            pyarrow.ArrowException,
+        ) as error:  # Arrow does not look at text when it reads
+            raise InputError(
+                f"{chunk.name}, rows {chunk.start} to {chunk.stop}: a column is damaged ({error}); get it again"
+            ) from error
+
+    def _parse(self, chunk: Chunk) -> RawBlock:
         if self.layout.triple is None:
             return super().parse(chunk)
         document, word, count = (chunk.data.column(self.layout.names[i]) for i in self.layout.triple)

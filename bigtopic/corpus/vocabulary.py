@@ -172,6 +172,12 @@ class Vocabulary:
             None if tf is None else np.concatenate([tf, zeros]),
         )
 
+    def with_counts(self, document_frequency: np.ndarray | None, frequency: np.ndarray | None) -> Vocabulary:
+        """The same words with other frequencies, or with none; what is known of the words is kept."""
+        other = Vocabulary(self.words, self.size, document_frequency, frequency)
+        other.__dict__.update({k: v for k, v in self.__dict__.items() if k in ("fingerprint", "_index")})
+        return other
+
     def taken(self, ids: np.ndarray) -> Vocabulary:
         """The vocabulary of these ids, in this order. Columns without names get their old number as a name."""
         df, tf = self.document_frequency, self.frequency

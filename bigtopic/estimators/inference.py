@@ -13,6 +13,7 @@ from bigtopic.estimators import output, starts
 from bigtopic.estimators.inputs import as_corpus, in_source_order
 from bigtopic.estimators.reading import FittedTopics
 from bigtopic.runtime import cluster
+from bigtopic.runtime.counting import counted_vocabulary
 from bigtopic.runtime.infer import Inferred, infer, unknown_share
 from bigtopic.runtime.progress import Progress
 
@@ -123,7 +124,8 @@ class TopicInference(FittedTopics):
 
         corpus = self._known_corpus(X)
         shares = prevalence(self, corpus, client=self._client() or False, n_threads=self.n_threads).share
-        frequency = corpus.recounted().vocabulary.frequency
+        frequency = counted_vocabulary(corpus, self._client(), self.n_threads).frequency
+        assert frequency is not None
         mapping = self._fitted().word_map(corpus.vocabulary)
         counts = np.zeros(len(self.vocabulary_))
         known = np.arange(len(counts)) if mapping is None else mapping
@@ -147,7 +149,7 @@ class TopicInference(FittedTopics):
     def _known_corpus(self, X: Any) -> Any:
         model = self._fitted()
         corpus = as_corpus(X, shuffle=False, text=model.text)
-        share = unknown_share(model, corpus)
+        share = unknown_share(model, corpus, client=self._client(), n_threads=self.n_threads)
         # Of text like its own the model knows what limits such as max_df left of it; that is what to expect.
         known = (1.0 - share) / model.known_share
         if known < 0.5:

@@ -12,6 +12,7 @@ from bigtopic.estimators import saving, starts
 from bigtopic.estimators.inference import TopicInference
 from bigtopic.estimators.inputs import as_corpus
 from bigtopic.methods import Method, get
+from bigtopic.runtime.counting import counted_vocabulary
 from bigtopic.runtime.events import Callback
 from bigtopic.runtime.model import TopicModel, new_model
 from bigtopic.runtime.train import Limits, train
@@ -220,7 +221,7 @@ class LDA(TopicInference):
         return new_model(
             method,
             self.n_components,
-            corpus.vocabulary.loaded(),
+            counted_vocabulary(corpus, self._client(), self.n_threads),
             n_tokens=corpus.n_tokens,
             doc_topic_prior=self.doc_topic_prior,
             topic_word_prior=self.topic_word_prior,

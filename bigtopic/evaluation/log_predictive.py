@@ -48,7 +48,7 @@ class LogPredictive:
     per_document : mean over documents of each document's own nats per token
     n_tokens : held-out tokens, over all repeats
     n_docs : documents with held-out tokens; shorter ones are left out
-    unigram : `value` of the unigram model, or None when no word frequencies are known
+    unigram : `value` of the unigram model, or None when the frequencies in training documents are not known
     unknown_share : share of the corpus' tokens that the model has no word for; they are left out
     rows, log_likelihood, tokens : int64, float64, float64 (n_docs,): source row, summed log probability and held-out
         tokens of each document, in stored order
@@ -116,7 +116,8 @@ def log_predictive(
     seed : of the splits
     client : a Dask client, its address, None for the current one if any, or False for threads
     n_threads : in process; None for all processors
-    train : where the unigram model learns its frequencies; None: the model's vocabulary, else the corpus'
+    train : where the unigram model learns its frequencies; None: the documents the model learnt from, if it counted
+        them, or `vocabulary` if that is a corpus
 
     Returns
     -------
@@ -142,7 +143,9 @@ def log_predictive(
     corpus = documents_of(corpus)
     source = topics_of(model, vocabulary, doc_topic_prior)
     id_map = word_map(corpus, source)
-    base = _unigram_log(source, corpus, train)
+    if train is None and isinstance(vocabulary, Corpus):
+        train = vocabulary
+    base = _unigram_log(source, train)
     completion = _Completion(source, id_map, corpus.n_words, base, split, ratio, repeats, seed)
     pieces = list(over_blocks(completion, corpus, "scoring", client, n_threads))
     scores = _Scores(*(np.concatenate(arrays) for arrays in zip(*pieces, strict=True)))
@@ -232,14 +235,12 @@ def _sums(indptr: np.ndarray, values: np.ndarray) -> np.ndarray:
     return sums
 
 
-def _unigram_log(source: TopicSource, corpus: Corpus, train: Corpus | None) -> np.ndarray | None:
+def _unigram_log(source: TopicSource, train: Corpus | None) -> np.ndarray | None:
     """Log probability of each word of the model under the unigram model, float64 (n_words,), or None."""
-    counted = [source.vocabulary, corpus.vocabulary] if train is None else [train.recounted().vocabulary]
-    for vocabulary in counted:
-        found = unigram(vocabulary, source.vocabulary)
-        if found is not None:
-            return np.log(found)
-    return None
+    counted = source.vocabulary if train is None else train.recounted().vocabulary
+    # Never from the held-out corpus: a baseline must not have seen what it is to predict.
+    found = unigram(counted, source.vocabulary)
+    return None if found is None else np.log(found)
 
 
 def _check(split: str, ratio: float, repeats: int) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
 from bigtopic.runtime.model import LARGEST_PRIOR, SMALLEST_PRIOR
@@ -130,6 +131,8 @@ def _vocabulary(words: Any, n_words: int) -> Vocabulary:
         return Vocabulary(size=n_words)
     if hasattr(words, "get_feature_names_out"):  # a vectorizer
         words = words.get_feature_names_out()
+    if isinstance(words, Corpus) and not words.counted:  # frequencies of more documents than the view has
+        words = words.vocabulary.with_counts(None, None)
     words = getattr(words, "vocabulary", words)  # a corpus
     assert isinstance(words, Iterable)
     return words if isinstance(words, Vocabulary) else Vocabulary(list(words))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.runtime import cluster, sharing
+from bigtopic.runtime.counting import counted_vocabulary
 from bigtopic.runtime.estep import Work, gather
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.reading import UnitReader
@@ -115,11 +116,15 @@ def _known_tokens(block: Block, id_map: np.ndarray | None) -> np.ndarray:
     return sums[block.indptr[1:]] - sums[block.indptr[:-1]]
 
 
-def unknown_share(model: TopicModel, corpus: Any) -> float:
-    """Share of the corpus' tokens whose words the model does not know, by the vocabulary's frequencies."""
+def unknown_share(
+    model: TopicModel, corpus: Any, *, client: Any = None, n_threads: int | None = None
+) -> float:
+    """Share of the corpus' tokens whose words the model does not know."""
     mapping = model.word_map(corpus.vocabulary)
-    frequency = corpus.vocabulary.frequency
-    if mapping is None or frequency is None:
+    if mapping is None:
         return 0.0
+    # Of exactly these documents: a view may hold those in the model's language of a corpus in many.
+    frequency = counted_vocabulary(corpus, client, n_threads).frequency
+    assert frequency is not None
     total = float(np.sum(frequency))
     return float(np.sum(frequency[mapping < 0])) / total if total > 0 else 0.0

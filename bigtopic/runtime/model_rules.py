@@ -64,7 +64,8 @@ _RULES: Rule = record(
                 "n_iter": _STEP,
             },
         ),
-    }
+    },
+    {"counted": flag},
 )
 
 

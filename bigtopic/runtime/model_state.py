@@ -19,7 +19,9 @@ from bigtopic.runtime.model import SMALLEST_PRIOR, TopicModel
 from bigtopic.runtime.params import LazyArray, Params, padded
 from bigtopic.runtime.rounds import Cursor
 
-__all__ = ["rebuild"]
+__all__ = ["COUNTS", "rebuild"]
+
+COUNTS = {"document_frequency": "int64", "frequency": "float64"}  # of the words in what was learnt from
 
 
 def rebuild(state: Place, description: dict[str, Any], method: Method | None) -> TopicModel:
@@ -36,7 +38,7 @@ def rebuild(state: Place, description: dict[str, Any], method: Method | None) ->
     """
     learnt = _method(description, method)
     words = _words(state, description) if description["named"] else None
-    vocabulary = Vocabulary(words, description["n_words"])
+    vocabulary = Vocabulary(words, description["n_words"], **_counts(state, description))
     if vocabulary.fingerprint != description["fingerprint"]:
         raise FieldError("the stored words do not match their fingerprint")
     arrays = {
@@ -63,6 +65,12 @@ def _words(state: Place, description: dict[str, Any]) -> list[str]:
     if len(words) != description["n_words"] or not all(type(word) is str for word in words):
         raise FieldError(f"{state.url}/words does not hold {description['n_words']} words")
     return words
+
+
+def _counts(state: Place, description: dict[str, Any]) -> dict[str, np.ndarray]:
+    """Nothing for models written before frequencies were kept."""
+    names = COUNTS if description.get("counted") else {}
+    return {name: _read(state / name, (description["n_words"],), (dtype,)) for name, dtype in names.items()}
 
 
 def _lazy_array(place: Place, about: dict[str, Any], n_words: int) -> LazyArray:

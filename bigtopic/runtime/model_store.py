@@ -2,7 +2,8 @@
 
 ```
 model.zarr/                 zarr.json: attributes["bigtopic-model"] is the description, replaced in one write, last
-  state-<id>/               words, doc_topic_prior, and for each array of the params raw, scale, prior, sums
+  state-<id>/               words, document_frequency, frequency, doc_topic_prior, and for each array of the params
+                            raw, scale, prior, sums
 ```
 The raw statistics are kept with their scale, so a model that is loaded goes on to the same bits.
 """
@@ -24,7 +25,7 @@ from bigtopic.corpus.storage import Place, zarr_store
 from bigtopic.methods import Method
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.model_rules import check_description
-from bigtopic.runtime.model_state import rebuild
+from bigtopic.runtime.model_state import COUNTS, rebuild
 
 __all__ = ["load", "save"]
 
@@ -172,6 +173,7 @@ def _describe(model: TopicModel, state: str, extra: dict[str, Any] | None) -> di
         "named": model.vocabulary.named,
         "n_words": len(model.vocabulary),
         "fingerprint": model.vocabulary.fingerprint,
+        "counted": model.vocabulary.frequency is not None,
         "extra": extra or {},
     }
     return _plain(description)
@@ -196,6 +198,8 @@ def _write_arrays(place: Place, state: str, model: TopicModel) -> None:
         assert words is not None
         data = "\n".join(json.dumps(word) for word in words.tolist()).encode()
         _put(group, "words", np.frombuffer(data, np.uint8))
+    for name in COUNTS if model.vocabulary.frequency is not None else ():
+        _put(group, name, getattr(model.vocabulary, name))
     for name, array in model.params.arrays.items():
         own = group.create_group(name)
         for part in ("raw", "scale", "prior", "sums"):

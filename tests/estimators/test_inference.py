@@ -105,6 +105,19 @@ def test_unknown_words_are_left_out_with_a_warning_and_refused_when_they_are_mos
     np.testing.assert_allclose(topics, model.transform(from_matrix(only_known, known)), atol=1e-6)
 
 
+def test_a_view_is_judged_by_its_own_words(model, synthetic):
+    """A corpus in two languages: documents in the model's are not refused for those in the other."""
+    both = sparse.block_diag([synthetic.counts[:100], synthetic.counts[100:]]).tocsr()
+    corpus = from_matrix(both, [*WORDS, *(f"mot{i}" for i in range(80))])
+    np.testing.assert_allclose(
+        model.transform(corpus.select(rows=np.arange(100))),
+        model.transform(synthetic.counts[:100]),
+        atol=1e-6,
+    )
+    with pytest.raises(VocabularyMismatch, match="100%"):
+        model.transform(corpus.select(rows=np.arange(100, 300)))
+
+
 def test_sparse_topics_keep_what_is_large(model, synthetic):
     dense = model.transform(synthetic.counts)
     kept = model.transform(synthetic.counts, sparse=True, min_probability=0.2).toarray()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,9 @@ from bigtopic.corpus.memory import from_matrix
 from bigtopic.errors import BigtopicError, CorpusExists, ModelError
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
+from bigtopic.evaluation import log_predictive
 from bigtopic.runtime import model_store
+from bigtopic.runtime.ingest import ingest
 
 METHODS = [row["method"] for row in table()]
 
@@ -79,6 +82,49 @@ def test_columns_without_names_and_words_of_every_script(corpus, tmp_path):
     named = fitted(from_matrix(np.eye(8), words))
     named.save(tmp_path / "named.zarr")
     assert list(load_model(tmp_path / "named.zarr").vocabulary_) == words
+
+
+def test_a_loaded_model_knows_the_frequencies_of_what_it_learnt_from(corpus, tmp_path):
+    train, test = corpus.split(0.3, seed=1)
+    model = fitted(train)
+    model.save(tmp_path / "m.zarr")
+    loaded = load_model(tmp_path / "m.zarr")
+    expected = train.recounted().vocabulary
+    for found in (model.vocabulary_, loaded.vocabulary_):
+        np.testing.assert_array_equal(found.frequency, expected.frequency)
+        np.testing.assert_array_equal(found.document_frequency, expected.document_frequency)
+    assert log_predictive(loaded, test).unigram == log_predictive(model, test, train=train).unigram
+
+
+def test_a_model_saved_without_frequencies_is_read(corpus, saved):
+    """Version 1 as it was first written."""
+    document = json.loads((saved / "zarr.json").read_text())
+    del document["attributes"]["bigtopic-model"]["counted"]
+    (saved / "zarr.json").write_text(json.dumps(document))
+    for name in ("frequency", "document_frequency"):
+        shutil.rmtree(next(saved.glob("state-*")) / name)
+    loaded = load_model(saved)
+    assert loaded.vocabulary_.frequency is None and log_predictive(loaded, corpus).unigram is None
+    # Those of some of the documents would be wrong.
+    assert loaded.partial_fit(corpus[:50]).vocabulary_.frequency is None
+    loaded.save(saved)
+    assert bits(load_model(saved)) == bits(loaded)
+
+
+def test_a_model_outlives_its_corpus(corpus, tmp_path):
+    stored = ingest(corpus.to_scipy(), tmp_path / "corpus.zarr", progress=False)
+    train, test = stored.split(0.3, seed=1)
+    models = [fitted(stored), fitted(train)]
+    expected = [
+        log_predictive(m, test, train=t).unigram for m, t in zip(models, (stored, train), strict=True)
+    ]
+    held_out = from_matrix(test.to_scipy(), [f"{i}" for i in range(80)])
+    pickled = pickle.dumps(models)
+    shutil.rmtree(tmp_path / "corpus.zarr")
+    for some in (models, pickle.loads(pickled)):
+        for model, value in zip(some, expected, strict=True):
+            assert model.vocabulary_.frequency is not None and len(model.topics(3)[0]) == 3
+            assert log_predictive(model, held_out).unigram == pytest.approx(value, abs=0.1)
 
 
 def test_numbers_of_numpy_survive(corpus, tmp_path):
@@ -202,7 +248,9 @@ def test_a_parameter_of_a_newer_version_is_passed_over(saved, corpus):
     assert load_model(saved).n_components == 3
 
 
-@pytest.mark.parametrize("array", ["topic_words/raw", "topic_words/scale", "words", "doc_topic_prior"])
+@pytest.mark.parametrize(
+    "array", ["topic_words/raw", "topic_words/scale", "words", "frequency", "doc_topic_prior"]
+)
 @pytest.mark.parametrize("damage", ["missing chunk", "flipped byte", "missing array", "truncated chunk"])
 def test_a_damaged_model_says_so(saved, array, damage):
     folder = next(saved.glob("state-*")) / array

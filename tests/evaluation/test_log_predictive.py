@@ -11,6 +11,7 @@ from bigtopic.corpus.memory import MemoryPart, from_matrix
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.datasets import lda_corpus
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
+from bigtopic.estimators.lda import LDA
 from bigtopic.evaluation import log_predictive, topics_of
 from bigtopic.evaluation.log_predictive import _Completion
 
@@ -72,13 +73,13 @@ def test_topics_that_are_all_uniform_give_the_size_of_the_vocabulary():
 
 def test_one_topic_with_the_corpus_frequencies_is_the_unigram():
     frequency = np.asarray(TRUTH.counts.sum(axis=0)) + 0.5
-    result = log_predictive(frequency[None, :], CORPUS)
+    result = log_predictive(frequency[None, :], CORPUS, train=CORPUS)
     assert result.value == pytest.approx(result.unigram, abs=1e-5)
 
 
 def test_true_topics_beat_the_unigram_and_wrong_ones_do_not():
-    right = log_predictive(TRUTH.components, CORPUS)
-    wrong = log_predictive(TRUTH.components[:, ::-1], CORPUS)
+    right = log_predictive(TRUTH.components, CORPUS, train=CORPUS)
+    wrong = log_predictive(TRUTH.components[:, ::-1], CORPUS, train=CORPUS)
     assert right.value > right.unigram + 5 * right.standard_error
     assert wrong.value < wrong.unigram
     difference, _ = right.minus(wrong)
@@ -167,6 +168,21 @@ def test_the_unigram_learns_from_the_documents_asked_for():
     one_word = from_matrix(np.eye(80)[[3, 3]] * 1000)
     assert log_predictive(TRUTH.components, test, train=one_word).unigram < -7
     assert log_predictive(TRUTH.components, test, train=train).unigram > -5
+
+
+def test_the_unigram_has_not_seen_the_held_out_documents():
+    """Training documents have the first half of the words, the others the second."""
+    counts = np.kron(np.eye(2), np.full((20, 40), 3))
+    whole = from_matrix(counts, [f"w{i}" for i in range(80)])
+    train, test = whole.select(rows=np.arange(20)), whole.select(rows=np.arange(20, 40))
+    expected = log_predictive(np.ones((1, 80)), test, train=train).unigram
+    assert expected < -8 < -np.log(80) < log_predictive(np.ones((1, 80)), test, train=whole).unigram + 1e-3
+    model = LDA(2, max_iter=1, client=False).fit(train)
+    assert log_predictive(model, test).unigram == expected
+    assert log_predictive(model.components_, test, vocabulary=train).unigram == expected
+    # Where nobody says what a model learnt from, there is no baseline.
+    assert log_predictive(model.components_, test).unigram is None
+    assert log_predictive(topics_of(model.components_, vocabulary=train), test).unigram is None
 
 
 @pytest.mark.parametrize("setting", [{"split": "half"}, {"ratio": 0}, {"ratio": 1.0}, {"repeats": 0}])

@@ -63,7 +63,8 @@ class Plan:
     ----------
     part_docs : documents in each part
     entries_per_doc : mean number of distinct words of a document; sizes the units
-    batch_size : documents of one update; None for all
+    batch_size : documents of one update, at most: a pass is divided evenly, for an update weighs the same however
+        few documents it has, and a short last one would undo what was learnt. None for all
     slice_size : documents of one kernel call; None for half a minibatch (with a delay, all of it), at most about
         65 000 entries
     delay : updates that a minibatch need not have seen; 0 when a minibatch is several slices, which keep threads
@@ -122,8 +123,12 @@ class Plan:
     def _ends_stretch(self, epoch: int, n_rounds: int) -> bool:
         return self.delay == 0 or _prompt(epoch, n_rounds - 1) or n_rounds % STRETCH == 0
 
+    def _start(self, minibatch: int) -> int:
+        """The first position of a minibatch; sizes differ by one document at most."""
+        return min(minibatch, self.n_rounds) * self.n_docs // max(1, self.n_rounds)
+
     def _size(self, minibatch: int) -> int:
-        return min(self.batch_size, self.n_docs - minibatch * self.batch_size)
+        return self._start(minibatch + 1) - self._start(minibatch)
 
     def _order(self, epoch: int) -> np.ndarray:
         minibatches = np.arange(self.n_rounds)
@@ -135,19 +140,20 @@ class Plan:
         return np.lexsort((own_key, unit, unit_key))
 
     def _slices(self, minibatch: int, slice_size: int) -> Iterator[SliceRef]:
-        first = minibatch * self.batch_size
-        last = first + self._size(minibatch)
+        first, last = self._start(minibatch), self._start(minibatch + 1)
         large = self.batch_size > self.slice_size * SUBTREE
-        unit_docs = self.slice_size * SUBTREE if large else self.batch_size * self.batches_per_unit
-        origin = first if large else 0
+        subtree = self.slice_size * SUBTREE
+        unit = minibatch // self.batches_per_unit
         position = first
         while position < last:
             part = int(np.searchsorted(self.offsets, position, side="right")) - 1
             begin, end = int(self.offsets[part]), int(self.offsets[part + 1])
-            unit_first = origin + (position - origin) // unit_docs * unit_docs
-            unit_last = min(unit_first + unit_docs, end, self.n_docs)
             if large:
-                unit_last = min(unit_last, last)
+                unit_first = first + (position - first) // subtree * subtree
+                unit_last = min(unit_first + subtree, last, end)
+            else:
+                unit_first = self._start(unit * self.batches_per_unit)
+                unit_last = min(self._start((unit + 1) * self.batches_per_unit), end)
             next_cut = first + ((position - first) // slice_size + 1) * slice_size
             stop = min(next_cut, unit_last, last)
             yield SliceRef(

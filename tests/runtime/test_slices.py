@@ -63,6 +63,17 @@ def test_epochs_differ_and_a_resumed_pass_is_the_rest_of_it():
     assert list(plan.rounds(0, 37)) == list(plan.rounds(0))[37:]
 
 
+@pytest.mark.parametrize(
+    ("n_docs", "batch_size"), [(200, 64), (1625, 81), (1001, 10), (300, 50), (7, 7), (5, 1)]
+)
+def test_a_pass_is_divided_evenly(n_docs, batch_size):
+    """An update has the same weight for 5 documents as for 80."""
+    plan = Plan([n_docs // 3, n_docs - n_docs // 3], 50.0, batch_size, None)
+    sizes = [rnd.n_docs for rnd in plan.rounds(0)]
+    assert sum(sizes) == n_docs and len(sizes) == -(-n_docs // batch_size)
+    assert max(sizes) <= batch_size and max(sizes) - min(sizes) <= 1
+
+
 def test_the_stored_order_is_kept():
     plan = Plan([100, 20, 300], 50.0, 11, 4, shuffled=False)
     assert positions(plan, 0) == positions(plan, 5) == list(range(420))

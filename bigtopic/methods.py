@@ -34,7 +34,7 @@ class Method:
     kernel : name of a file in `kernels/`, or a `Kernel` of your own
     schemes : {global array: scheme}
     model : the arrays and their axes
-    batch_size : documents of one update; None for the whole corpus
+    batch_size : documents of one update, at most; None for the whole corpus
     least_rounds : a smaller corpus gets smaller minibatches, down to 64 documents, so that a pass has this many updates
     slice_size : documents of one kernel call; None lets the plan choose. A hyper-parameter when documents interact
     delay : updates that a minibatch need not have seen: 1 lets its E-step overlap with that of the one before; for
@@ -149,14 +149,14 @@ _CLOSE = {"mean_change_tol": 1e-4}
 DEFAULT = "online-cvb0"
 
 
-def _five_tokens(n_components: int) -> float:
-    """In the literature alpha: five tokens over all topics, at most 0.1 for each."""
-    return min(0.1, 5 / n_components)
+def _few_tokens(n_components: int) -> float:
+    """In the literature alpha: one token over all topics while they are few, five when they are many."""
+    return max(1 / n_components, min(0.1, 5 / n_components))
 
 
 def _by_root(n_components: int) -> float:
     """In the literature eta: the more topics, the fewer words each has."""
-    return min(0.05, 0.35 / n_components**0.5)
+    return max(1 / n_components, 0.35 / n_components**0.5)
 
 
 _TABLE = (
@@ -232,7 +232,7 @@ _TABLE = (
         least_rounds=20,
         max_iter=5,
         enough_rounds=300,
-        doc_topic_prior=_five_tokens,
+        doc_topic_prior=_few_tokens,
         topic_word_prior=_by_root,
         init={TOPIC_WORDS: ("uniform", 1.0)},
         summary="collapsed variational inference of order zero against fixed topics, small minibatches; the default",

@@ -1,4 +1,5 @@
-"""The corpora of the benchmarks: three real ones from a folder, and the documentation that is on every machine."""
+"""The corpora of the benchmarks: three real ones from a folder, and the documentation that is on every machine, whole
+and its first lines."""
 
 from __future__ import annotations
 
@@ -10,16 +11,16 @@ from bigtopic.runtime.ingest import ingest
 
 DEMO_PACKAGES = ["numpy", "scipy", "numba", "dask", "distributed", "zarr"]
 TEXT = {"stop_words": "english", "min_df": 3, "max_df": 0.5}
-HELD_OUT = {"ap": 450, "bbc": 600, "dblp": 10_000, "demo": 2000}
+HELD_OUT = {"ap": 450, "bbc": 600, "dblp": 10_000, "demo": 2000, "lines": 2000}
 
 
 def load(name: str, data: Path | None, folder: Path) -> Corpus:
-    """A corpus by name ("ap", "bbc", "dblp" below `data`; "demo"), ingested once into `folder`."""
+    """A corpus by name ("ap", "bbc", "dblp" below `data`; "demo", "lines"), ingested once into `folder`."""
     if name not in _MAKERS:
         raise SystemExit(f"no corpus {name!r}; there are {', '.join(_MAKERS)}")
     store = folder / f"{name}.zarr"
     if not store.exists():
-        if name != "demo" and not (data and (data / name).is_dir()):
+        if name not in ("demo", "lines") and not (data and (data / name).is_dir()):
             raise SystemExit(
                 f"--data: give the folder that has {name}/ in it, or leave {name} out of --corpora"
             )
@@ -51,6 +52,16 @@ def _records(path: Path) -> Iterator[dict[str, str]]:
 
 
 def _demo(source: Path | None, store: Path) -> None:
+    ingest(_documentation(), store, **TEXT)
+
+
+def _lines(source: Path | None, store: Path) -> None:
+    """The first lines of the same documents: short descriptions."""
+    records = ({**record, "text": record["text"].strip().split("\n")[0]} for record in _documentation())
+    ingest(records, store, **TEXT)
+
+
+def _documentation() -> Iterator[dict]:
     import sys
 
     from bigtopic.datasets import docstrings
@@ -63,7 +74,7 @@ def _demo(source: Path | None, store: Path) -> None:
         except Exception:  # a module without source text
             continue
         known.append(name)
-    ingest(docstrings(known), store, **TEXT)
+    return docstrings(known)
 
 
-_MAKERS = {"ap": _ap, "bbc": _titles, "dblp": _titles, "demo": _demo}
+_MAKERS = {"ap": _ap, "bbc": _titles, "dblp": _titles, "demo": _demo, "lines": _lines}

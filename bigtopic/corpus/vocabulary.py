@@ -174,8 +174,9 @@ class Vocabulary:
 
     def with_counts(self, document_frequency: np.ndarray | None, frequency: np.ndarray | None) -> Vocabulary:
         """The same words with other frequencies, or with none; what is known of the words is kept."""
-        other = Vocabulary(self.words, self.size, document_frequency, frequency)
-        other.__dict__.update({k: v for k, v in self.__dict__.items() if k in ("fingerprint", "_index")})
+        arrays = {"words": self.words, "document_frequency": document_frequency, "frequency": frequency}
+        other = Vocabulary.__new__(Vocabulary)
+        other.__dict__.update(self.__dict__, _source=None, _arrays=arrays)
         return other
 
     def taken(self, ids: np.ndarray) -> Vocabulary:

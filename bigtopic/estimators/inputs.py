@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -59,11 +60,13 @@ def _from_texts(texts: list[Any], shuffle: bool, seed: int, text: Any) -> Corpus
         raise SettingError(
             f"documents: a list must hold texts, found {odd}; use bigtopic.ingest for tokens, counters or records"
         )
-    raw = _tokenizer(Tokenizer, text).counts(texts)
+    tokenizer = _tokenizer(Tokenizer, text)
+    raw = tokenizer.counts(texts)
     words = raw.vocabulary or []
     matrix = csr_matrix((raw.counts, raw.words, raw.indptr), shape=(len(texts), max(1, len(words))))
     vocabulary = Vocabulary(words or ["\N{EMPTY SET}"])
-    return from_matrix(matrix, vocabulary, shuffle=shuffle, seed=seed)
+    corpus = from_matrix(matrix, vocabulary, shuffle=shuffle, seed=seed)
+    return replace(corpus, text_settings=text or tokenizer.settings.to_dict())
 
 
 def _tokenizer(kind: Any, text: Any) -> Any:

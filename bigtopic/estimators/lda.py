@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.errors import SettingError
-from bigtopic.estimators import saving, starts
+from bigtopic.estimators import saving, starts, streams
 from bigtopic.estimators.inference import TopicInference
 from bigtopic.estimators.inputs import as_corpus
 from bigtopic.methods import Method, get
@@ -31,7 +31,7 @@ class LDA(TopicInference):
         alpha
     topic_word_prior : number, (n_words,), or (n_components, n_words); None for the method's. In the literature eta.
         `bigtopic.seed_prior` makes one from words
-    batch_size : documents of one update; None for the method's
+    batch_size : documents of one update, at most: a pass is divided evenly; None for the method's
     max_iter : passes over the corpus; None for the method's
     max_time : seconds of learning; it is cut off there, nothing else changes
     tol : end when a pass changes less: relative growth of the bound where there is one, else mean total variation
@@ -41,7 +41,7 @@ class LDA(TopicInference):
     max_doc_update_iter, mean_change_tol : local iterations per document, and when to stop earlier; None for the
         method's
     options : further settings of the kernel, by name
-    total_samples : documents of the stream when `partial_fit` sees parts of it; None for those seen so far
+    total_samples : documents of the stream when `partial_fit` sees parts of it; None for those seen so far (see there)
     init : begin with the topics of another model (an estimator, the path of a model, a scikit-learn or gensim model,
         or an array (n_components, n_words)), matched by word; None for random ones
     random_state : seed; the same seed gives the same topics, to the last bit, on any number of workers. None draws
@@ -159,18 +159,27 @@ class LDA(TopicInference):
     def partial_fit(self, X: Any, y: Any = None) -> LDA:
         """Go on with more documents, one pass over them in their order; new words are added at the end.
 
-        The size of the stream is `total_samples`, or the documents seen so far.
+        Texts are split as those the model began with. The size of the stream is `total_samples`, or else the documents
+        seen so far; of a stream that has just begun, as many as outweigh the prior of the topics' words, 4000 at most.
         """
         self._check()
-        corpus = as_corpus(X, shuffle=False)
-        if not self._is_fitted():
-            self._model = self._new_model(corpus, self._seed())
-            self.n_docs_seen_, self.n_iter_ = 0, 0
+        corpus = as_corpus(X, shuffle=False, text=None if self._model is None else self._model.text)
+        if self._model is None:
+            model = self._new_model(corpus, self._seed())
+            self.n_docs_seen_, self.n_iter_ = corpus.n_docs, 0
+            total = streams.n_documents(model, corpus, self.total_samples, self.n_docs_seen_)
+            streams.scale(model, total / corpus.n_docs)
+            if self.init is not None:
+                starts.begin_with(model, self.init, corpus.n_tokens * total / corpus.n_docs)
+            self._model = model
         else:
-            starts.end_pass(self._fitted())
-            starts.grow(self._fitted(), corpus.vocabulary)
-        self.n_docs_seen_ += corpus.n_docs
-        self._learn(corpus, 1, None, order="stored", total=float(self.total_samples or self.n_docs_seen_))
+            model = self._model
+            streams.end_pass(model)
+            streams.grow(model, counted_vocabulary(corpus, self._client(), self.n_threads))
+            self.n_docs_seen_ += corpus.n_docs
+            streams.warn_of_small_calls(model.method, self.n_iter_ + 1, self.n_docs_seen_)
+            total = streams.n_documents(model, corpus, self.total_samples, self.n_docs_seen_)
+        self._learn(corpus, 1, None, order="stored", total=total)
         self.n_iter_ += 1
         return self
 

@@ -1,4 +1,4 @@
-"""How a fit begins: settings checked, documents held out, topics taken from another model, words added."""
+"""How a fit begins: settings checked, documents held out, topics taken from another model."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
 from bigtopic.runtime import model_store
 from bigtopic.runtime.model import TopicModel
-from bigtopic.runtime.rounds import Cursor
 
-__all__ = ["Largest", "begin_with", "check_corpus", "check_settings", "end_pass", "grow", "held_out"]
+__all__ = ["Largest", "begin_with", "check_corpus", "check_settings", "held_out"]
 
 ORDERS = ("shuffled", "stored")
 
@@ -132,30 +131,6 @@ def begin_with(model: TopicModel, other: Any, n_tokens: float) -> None:
 def _places(words: Vocabulary, others: Vocabulary) -> np.ndarray:
     """For each word its id among the others, -1 where they lack it."""
     return words.mapping_to(others)
-
-
-def end_pass(model: TopicModel) -> None:
-    """Leave a pass that was cut short: other documents are no continuation of it."""
-    if model.cursor.round > 0:
-        model.cursor = Cursor(model.cursor.epoch + 1, 0, model.cursor.step)
-
-
-def grow(model: TopicModel, vocabulary: Vocabulary) -> None:
-    """Append the words of a vocabulary that the model does not know.
-
-    Raises
-    ------
-    VocabularyMismatch
-        When words have no names and the widths differ.
-    """
-    mapping = model.word_map(vocabulary)
-    if mapping is None or not (mapping < 0).any():
-        return
-    assert vocabulary.words is not None
-    model.vocabulary = model.vocabulary.extended(vocabulary.words[mapping < 0].tolist())
-    for array in model.params.arrays.values():
-        if array.axis == "word":
-            array.grow(len(model.vocabulary))
 
 
 class Largest:

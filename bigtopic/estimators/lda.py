@@ -206,7 +206,7 @@ class LDA(TopicInference):
             self._fitted(),
             corpus,
             limits,
-            batch_size=self._batch_size(corpus),
+            batch_size=self._batch_size(corpus.n_docs if total is None else int(total)),
             slice_size=self._or_method("slice_size"),
             order=order or self.order,
             total_docs=total,
@@ -251,11 +251,11 @@ class LDA(TopicInference):
         value = getattr(self, name)
         return getattr(get(self.method), name) if value is None else value
 
-    def _batch_size(self, corpus: Any) -> int | None:
-        return self.batch_size or get(self.method).batch_size_for(corpus.n_docs)
+    def _batch_size(self, n_docs: int) -> int | None:
+        return self.batch_size or get(self.method).batch_size_for(n_docs)
 
     def _passes(self, corpus: Any) -> int:
-        return self.max_iter or get(self.method).max_iter_for(corpus.n_docs, self._batch_size(corpus))
+        return self.max_iter or get(self.method).max_iter_for(corpus.n_docs, self._batch_size(corpus.n_docs))
 
     def _seed(self) -> int:
         if self.random_state is None:

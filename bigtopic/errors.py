@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from bigtopic.printable import printable
+
 __all__ = [
     "BigtopicError",
     "BigtopicWarning",
@@ -22,7 +24,10 @@ __all__ = [
 
 
 class BigtopicError(Exception):
-    """Base of every error raised on purpose."""
+    """Base of every error raised on purpose. Its message may quote data and paths: it is safe for a terminal."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class InputError(BigtopicError, ValueError):
@@ -91,7 +96,10 @@ class MissingExtra(BigtopicError, ImportError):
 
 
 class BigtopicWarning(UserWarning):
-    """Something a user should know that does not stop the work."""
+    """Something a user should know that does not stop the work; its message is safe for a terminal."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 def require(module: str, extra: str) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from bigtopic.errors import BigtopicError
+from bigtopic.printable import printable
 
 __all__ = ["Verbs"]
 
@@ -26,7 +27,7 @@ class _Failure(click.ClickException):
 
     def show(self, file: Any = None) -> None:
         click.secho("Error: ", fg="red", bold=True, nl=False, err=True)
-        click.echo(self.format_message(), err=True)
+        click.echo(printable(self.format_message()), err=True)
 
 
 class Verbs(click.Group):
@@ -47,6 +48,9 @@ class Verbs(click.Group):
             warnings.showwarning = _show_warning
             try:
                 return super().invoke(ctx)
+            except click.UsageError as error:
+                error.message = printable(error.message)  # it quotes arguments, which a shell may have expanded
+                raise
             except (BigtopicError, OSError) as error:
                 # A closed pipe (`bigtopic topics ... | head`) is click's business.
                 if ctx.params.get("debug") or isinstance(error, BrokenPipeError):
@@ -73,4 +77,4 @@ def _spelled(option: str, argument: re.Match[str]) -> str:
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     click.secho("Warning: ", fg="yellow", bold=True, nl=False, err=True)
-    click.echo(str(message), err=True)
+    click.echo(printable(str(message)), err=True)

@@ -1,4 +1,4 @@
-"""How figures and tables look in a terminal."""
+"""How figures and tables look in a terminal. Whatever came from data or a path is made safe for it here."""
 
 from __future__ import annotations
 
@@ -9,11 +9,17 @@ from typing import Any
 
 import click
 
+from bigtopic.printable import printable
 from bigtopic.report import Summary, text_table
 
-__all__ = ["figures", "table", "to_json"]
+__all__ = ["figures", "line", "table", "to_json"]
 
 _WIDEST = 140
+
+
+def line(text: str) -> None:
+    """One line."""
+    click.echo(printable(text))
 
 
 def figures(pairs: Mapping[str, str]) -> None:
@@ -21,7 +27,7 @@ def figures(pairs: Mapping[str, str]) -> None:
     pairs = {label: value for label, value in pairs.items() if value}
     size = max(map(len, pairs), default=0)
     for label, value in pairs.items():
-        click.echo(click.style(f"  {label.ljust(size)}  ", dim=True) + value)
+        click.echo(click.style(f"  {label.ljust(size)}  ", dim=True) + printable(value))
 
 
 def table(summary: Summary) -> None:
@@ -31,5 +37,10 @@ def table(summary: Summary) -> None:
 
 
 def to_json(value: Any) -> None:
-    """One JSON document on standard output."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    """One JSON document on standard output; what a terminal would obey is written as JSON's own escapes."""
+    lines = json.dumps(value, indent=2, ensure_ascii=False).split("\n")
+    click.echo("\n".join(text if printable(text) == text else "".join(map(_json, text)) for text in lines))
+
+
+def _json(character: str) -> str:
+    return character if printable(character) == character else json.dumps(character)[1:-1]

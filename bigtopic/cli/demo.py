@@ -54,7 +54,7 @@ def command(n_components: int, max_iter: int, folder: Path | None, n_threads: in
 
     begun = time.perf_counter()
     folder = demo_folder() if folder is None else folder.expanduser()
-    corpus = kept_corpus(folder, click.echo, n_threads)
+    corpus = kept_corpus(folder, _show.line, n_threads)
     train, test = corpus.split(test_size=_TEST_SHARE, seed=seed)
     click.echo(
         f"Learning {n_components} topics from {len(train):,} documents, {train.n_tokens:,.0f} words ...\n"

@@ -42,6 +42,7 @@ def command(
         bigtopic infer topics.zarr articles.zarr theta.zarr
         bigtopic infer topics.zarr new.txt theta.zarr
     """
+    from bigtopic.cli import _show
     from bigtopic.estimators.persistence import load_model
 
     estimator = load_model(model)
@@ -50,7 +51,7 @@ def command(
         written = estimator.transform_to(
             corpus, theta, min_probability=min_probability, top_k=top_k, overwrite=overwrite
         )
-    click.echo(f"Wrote the topics of {len(corpus):,} documents to {written}")
+    _show.line(f"Wrote the topics of {len(corpus):,} documents to {written}")
 
 
 @contextmanager

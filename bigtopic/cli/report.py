@@ -33,6 +33,7 @@ def command(
     Example:
         bigtopic report topics.zarr topics.html --corpus articles.zarr
     """
+    from bigtopic.cli import _show
     from bigtopic.corpus.store import open_corpus
     from bigtopic.estimators.persistence import load_model
     from bigtopic.report import summarise, write_html
@@ -45,4 +46,4 @@ def command(
         )
     name = model.rstrip("/").rpartition("/")[2].removesuffix(".zarr")
     path = write_html(summary, page, title=title or f"Topics: {name}")
-    click.echo(f"Wrote {path}")
+    _show.line(f"Wrote {path}")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bigtopic.printable import printable
+
 if TYPE_CHECKING:
     from bigtopic.corpus.store import Corpus
 
@@ -44,7 +46,8 @@ def _figures(corpus: Corpus) -> list[tuple[str, str]]:
 def text_card(corpus: Corpus) -> str:
     """One line of figures."""
     where = corpus.url or "in memory"
-    return f"Corpus({where}: " + ", ".join(f"{value} {name}" for name, value in _figures(corpus)[:4]) + ")"
+    figures = ", ".join(f"{value} {name}" for name, value in _figures(corpus)[:4])
+    return f"Corpus({printable(where)}: {figures})"
 
 
 def length_histogram(corpus: Corpus) -> tuple[np.ndarray, np.ndarray]:

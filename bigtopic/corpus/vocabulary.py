@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from bigtopic.errors import VocabularyMismatch
+from bigtopic.printable import printable
 
 __all__ = ["Vocabulary", "fingerprint_words", "word_array"]
 
@@ -220,4 +221,4 @@ class Vocabulary:
         shown = (
             ", ".join(self[: min(5, self.size)]) if self._source is None or "words" in self._arrays else "..."
         )
-        return f"Vocabulary({self.size} {'words' if self.named else 'columns without names'}: {shown})"
+        return f"Vocabulary({self.size} {'words' if self.named else 'columns without names'}: {printable(shown)})"

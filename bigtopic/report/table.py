@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from bigtopic.printable import printable
 from bigtopic.report.summary import Summary, Topic
 
 __all__ = ["text_table"]
@@ -46,11 +47,11 @@ def _percent(share: float | None) -> str:
 
 
 def _words(topic: Topic, width: int) -> str:
-    return _fitting((_printable(word) for word, _ in topic.words), width, " ")
+    return _fitting((printable(word) for word, _ in topic.words), width, " ")
 
 
 def _authors(topic: Topic, width: int) -> str:
-    return _fitting((f"{_printable(name)} {share:.0%}" for name, share in topic.authors), width, ", ")
+    return _fitting((f"{printable(name)} {share:.0%}" for name, share in topic.authors), width, ", ")
 
 
 def _fitting(pieces: Iterable[str], width: int, separator: str) -> str:
@@ -62,10 +63,3 @@ def _fitting(pieces: Iterable[str], width: int, separator: str) -> str:
             break
         line = longer
     return line
-
-
-def _printable(text: str) -> str:
-    """Without control characters, which a word of a corpus may hold and a terminal would obey."""
-    return "".join(
-        character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text
-    )

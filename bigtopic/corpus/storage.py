@@ -31,6 +31,9 @@ def file_system(url: str, options: Mapping[str, Any] | None = None) -> tuple[Any
     SettingError
         When fsspec knows no such kind.
     """
+    if "://" not in url:  # a path, whatever fsspec would make of "::" in it
+        system = fsspec.filesystem("file")
+        return system, system._strip_protocol(url)
     with _known(url):
         return fsspec.core.url_to_fs(url, **(options or {}))
 

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any, cast
 
 from bigtopic.corpus.readers._annotate import AnnotatedReader, Annotations
-from bigtopic.corpus.readers._files import File, expand, is_local_directory
+from bigtopic.corpus.readers._files import File, expand, is_local_directory, walk
 from bigtopic.corpus.readers._vocabulary import read_vocabulary
 from bigtopic.corpus.readers.base import Chunk, Options, RawBlock, Reader, Stream
 from bigtopic.corpus.text_settings import TextSettings
@@ -85,6 +85,7 @@ def open_source(
         weights,
         bool(annotations),
         storage_options,
+        forced=format is not None,
     )
     reader = _open(source, format, options)
     if annotations:
@@ -203,10 +204,7 @@ def _open_folders(paths: list[str], options: Options) -> Reader:
 
 
 def _files_of(path: str) -> list[File]:
-    files = [p for p in sorted(Path(path).rglob("*")) if p.is_file() and not p.name.startswith(".")]
-    if not files:
-        raise InputError(f"{path} holds no files; check the folder")
-    return [File(str(p)) for p in files]
+    return [File(str(p)) for p in walk(path)]
 
 
 def _open_files(files: list[File], options: Options) -> Reader:

@@ -14,8 +14,11 @@ from typing import Any
 
 from bigtopic.corpus.raw import RawBlock
 from bigtopic.corpus.readers._assemble import author_csr, column
-from bigtopic.corpus.readers._files import expand
+from bigtopic.corpus.readers._files import File, expand
+from bigtopic.corpus.readers._lines import lines_of
+from bigtopic.corpus.readers._pieces import pieces
 from bigtopic.corpus.readers.base import Chunk
+from bigtopic.corpus.text_settings import TextSettings
 from bigtopic.errors import InputError
 
 __all__ = ["AnnotatedReader", "Annotations"]
@@ -42,12 +45,21 @@ class Annotations:
         """The iterables by the argument they came from: ("ids",), ("authors",) or ("columns", name)."""
         ids = self.ids
         if isinstance(ids, (str, Path)):
-            (file,) = expand([ids], options)
-            with file.open() as stream:
-                ids = stream.read().decode("utf-8-sig").splitlines()
+            ids = _Lines(expand([ids], options)[0])
         given: dict[Name, Any] = {("ids",): ids, ("authors",): self.authors}
         given |= {("columns", name): values for name, values in (self.columns or {}).items()}
         return {name: values for name, values in given.items() if values is not None}
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """The lines of a file, read as they are asked for, again each time."""
+
+    file: File
+
+    def __iter__(self) -> Iterator[str]:
+        for chunk in pieces(self.file):
+            yield from lines_of(chunk, self.file, TextSettings())
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,13 +14,14 @@ from typing import IO, Any
 import numpy as np
 
 from bigtopic.corpus.storage import file_system
-from bigtopic.errors import InputError, require
+from bigtopic.errors import BigtopicError, InputError, require
 
-__all__ = ["File", "damaged", "expand", "is_local_directory"]
+__all__ = ["File", "damaged", "expand", "is_local_directory", "readable", "walk"]
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ\x00": "xz"}
 _SUFFIXES = (".gz", ".bz2", ".zst", ".zstd", ".xz")
 SAMPLE_BYTES = 1 << 17
+_WINDOW_BYTES = 1 << 27  # memory that a compressed file may ask for; xz -9 asks for half of it
 
 
 @dataclass(frozen=True)
@@ -50,19 +52,20 @@ class File:
         return File(f"{folder}{slash}{name}", self.options)
 
     def exists(self) -> bool:
-        if not self.remote:
-            return Path(self.path).is_file()
-        with _reaching(self.path), contextlib.suppress(FileNotFoundError):  # `isfile` hides every error
+        with readable(self.path):
+            if not self.remote:
+                return Path(self.path).is_file()
             system, path = file_system(self.path, self.options)
-            return system.info(path)["type"] == "file"
+            with contextlib.suppress(FileNotFoundError):  # `isfile` hides every error
+                return system.info(path)["type"] == "file"
         return False
 
     @cached_property
     def size(self) -> int:
         """Bytes as stored."""
-        if not self.remote:
-            return Path(self.path).stat().st_size
-        with _reaching(self.path):
+        with readable(self.path):
+            if not self.remote:
+                return Path(self.path).stat().st_size
             system, path = file_system(self.path, self.options)
             return int(system.size(path) or 0)
 
@@ -78,9 +81,9 @@ class File:
         return not self.remote and self.compression is None
 
     def open_raw(self) -> IO[bytes]:
-        if not self.remote:
-            return Path(self.path).open("rb")
-        with _reaching(self.path):
+        with readable(self.path):
+            if not self.remote:
+                return Path(self.path).open("rb")
             system, path = file_system(self.path, self.options)
             return system.open(path, "rb")
 
@@ -100,12 +103,29 @@ class File:
     @cached_property
     def sample(self) -> bytes:
         """The first bytes, decompressed. Damage further on is left for whoever reads on."""
+        return self.first(SAMPLE_BYTES)
+
+    def first(self, limit: int) -> bytes:
+        """Decompressed bytes from the beginning, at most `limit`."""
         with self.open() as stream:
-            parts, missing = [], SAMPLE_BYTES
+            parts, missing = [], limit
             while missing and (part := stream.read(min(missing, 1 << 15))):
                 parts.append(part)
                 missing -= len(part)
         return b"".join(parts)
+
+    def content(self, limit: int, what: str) -> bytes:
+        """All decompressed bytes.
+
+        Raises
+        ------
+        InputError
+            When there are more than `limit` of them.
+        """
+        data = self.first(limit + 1)
+        if len(data) > limit:
+            raise InputError(f"{self.path} holds more than {limit >> 20} MiB, the limit of {what}")
+        return data
 
     def read(self, start: int, stop: int) -> bytes:
         """Bytes `start:stop` of a plain file."""
@@ -116,7 +136,7 @@ class File:
     def fill(self, start: int, out: np.ndarray) -> int:
         """Bytes from `start` on of a plain file, into uint8; returns how many there were."""
         done = 0
-        with Path(self.path).open("rb", buffering=0) as stream:
+        with readable(self.path), Path(self.path).open("rb", buffering=0) as stream:
             stream.seek(start)
             while n_read := stream.readinto(out.data[done:]):
                 done += n_read
@@ -133,10 +153,11 @@ class File:
 
 
 def _decompressed(raw: IO[bytes], compression: str | None) -> Any:
+    """The steps are compressed bytes that cannot become more than about 128 MiB at once, whatever they are."""
     if compression == "gzip":
         import zlib
 
-        return _Frames(raw, lambda: zlib.decompressobj(31), padding=b"\0").buffered()
+        return _Frames(raw, lambda: zlib.decompressobj(31), step=1 << 16, padding=b"\0").buffered()
     if compression == "bz2":
         import bz2
 
@@ -144,21 +165,24 @@ def _decompressed(raw: IO[bytes], compression: str | None) -> Any:
     if compression == "xz":
         import lzma
 
-        return lzma.LZMAFile(raw)
+        begin = lambda: lzma.LZMADecompressor(memlimit=_WINDOW_BYTES)  # noqa: E731
+        return _Frames(raw, begin, step=1 << 13, padding=b"\0").buffered()
     if compression == "zstd":
         zstandard = require("zstandard", "zstd")
-        return _Frames(raw, lambda: zstandard.ZstdDecompressor().decompressobj()).buffered()
+        decompressor = zstandard.ZstdDecompressor(max_window_size=_WINDOW_BYTES)
+        return _Frames(raw, decompressor.decompressobj, step=1 << 12).buffered()
     return contextlib.nullcontext(raw)
 
 
 class _Frames(io.RawIOBase):
     """Frames (of gzip: members) decompressed one after the other; raises EOFError where one is cut short.
 
-    Python's gzip reads eight times smaller pieces, zstandard's own stream ends silently where a file is cut short.
+    Python's gzip reads eight times smaller pieces, its xz sets no limit to memory, zstandard's own stream ends silently
+    where a file is cut short.
     """
 
-    def __init__(self, raw: IO[bytes], begin: Callable[[], Any], padding: bytes = b"") -> None:
-        self._raw, self._begin, self._padding = raw, begin, padding
+    def __init__(self, raw: IO[bytes], begin: Callable[[], Any], step: int, padding: bytes = b"") -> None:
+        self._raw, self._begin, self._step, self._padding = raw, begin, step, padding
         self._frame: Any = None
         self._left = memoryview(b"")
 
@@ -170,7 +194,7 @@ class _Frames(io.RawIOBase):
 
     def readinto(self, target: Any) -> int:
         while not self._left:
-            part = self._raw.read(1 << 16)
+            part = self._raw.read(self._step)
             if not part:
                 if self._frame is not None:
                     raise EOFError
@@ -195,31 +219,88 @@ class _Frames(io.RawIOBase):
 
 @contextlib.contextmanager
 def damaged(path: str) -> Iterator[None]:
-    """Say which file it was when its bytes cannot be decompressed."""
+    """Say which file it was when its bytes cannot be read or decompressed."""
     import gzip
     import lzma
     import zlib
 
     try:
-        yield
+        with readable(path):
+            yield
     except EOFError as error:
         raise InputError(
             f"{path} ends in the middle of its compressed data: it was cut short; copy or download it again"
         ) from error
     except (gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
-        raise InputError(f"{path} is damaged ({error}); copy or download it again") from error
-    except OSError as error:
-        if error.errno is None:  # bz2 reports damage as a bare OSError
-            raise InputError(f"{path} is damaged ({error}); copy or download it again") from error
-        raise
+        raise _damage(path, error) from error
     except Exception as error:
         if type(error).__name__ != "ZstdError":
             raise
-        raise InputError(f"{path} is damaged ({error}); copy or download it again") from error
+        raise _damage(path, error) from error
+
+
+def _damage(path: str, error: Exception) -> InputError:
+    if "emory" in str(error):  # what xz and zstd say of a window that is too large
+        return InputError(
+            f"{path} needs more than {_WINDOW_BYTES >> 20} MiB of memory to be decompressed; compress it again with the "
+            "usual settings"
+        )
+    return InputError(f"{path} is damaged ({error}); copy or download it again")
+
+
+@contextlib.contextmanager
+def readable(path: str) -> Iterator[None]:
+    """Say which file it was when the system, or a server, cannot open or read it."""
+    import gzip
+
+    try:
+        with _reaching(path):
+            yield
+    except (gzip.BadGzipFile, BigtopicError):
+        raise
+    except OSError as error:
+        if error.errno is None and "://" not in path:  # bz2 reports damage as a bare OSError
+            raise _damage(path, error) from error
+        raise InputError(
+            f"{path} cannot be read ({error.strerror or error}); check that it exists and that this process, and every "
+            "worker, may read it"
+        ) from error
+
+
+def _reaching(path: str) -> contextlib.AbstractContextManager[None]:
+    """Errors of the network, or of the server behind it, as errors of ours."""
+    if "://" not in path:
+        return contextlib.nullcontext()
+    from bigtopic.corpus.remote import reaching
+
+    return reaching(path)
 
 
 def is_local_directory(path: str) -> bool:
-    return "://" not in path and Path(path).is_dir()
+    with readable(path):
+        return "://" not in path and Path(path).is_dir()
+
+
+def walk(folder: str) -> list[Path]:
+    """The files below a folder, sorted, without hidden ones.
+
+    Raises
+    ------
+    InputError
+        When there are none, or a folder below cannot be read.
+    """
+    found: list[Path] = []
+    with readable(folder):
+        for below, _, names in os.walk(folder, onerror=_reraise):
+            found += [Path(below, name) for name in names if not name.startswith(".")]
+        files = sorted(path for path in found if path.is_file())
+    if not files:
+        raise InputError(f"{folder} holds no files; check the folder")
+    return files
+
+
+def _reraise(error: OSError) -> None:
+    raise error
 
 
 def expand(sources: Iterable[Any], options: Mapping[str, Any] | None = None) -> list[File]:
@@ -233,9 +314,11 @@ def expand(sources: Iterable[Any], options: Mapping[str, Any] | None = None) -> 
     files: list[File] = []
     for source in sources:
         path = str(source).removeprefix("file://")
-        if "://" in path:
-            _forget_listings(path, options)
-        found = _glob(path, options) if any(c in path for c in "*?[") and not Path(path).exists() else [path]
+        with readable(path):
+            if "://" in path:
+                _forget_listings(path, options)
+            pattern = any(c in path for c in "*?[") and not Path(path).exists()
+            found = _glob(path, options) if pattern else [path]
         if not found:
             raise InputError(f"no file matches {path}; check the pattern and the folder")
         files += [File(name, options) for name in found]
@@ -246,35 +329,40 @@ def expand(sources: Iterable[Any], options: Mapping[str, Any] | None = None) -> 
 
 def _glob(pattern: str, options: Mapping[str, Any] | None) -> list[str]:
     file = File(pattern, options)
-    with _reaching(pattern):
-        system, path = file_system(file.path, file.options)
-        names = sorted(name for name in system.glob(path) if system.isfile(name))
+    system, path = file_system(file.path, file.options)
+    names = sorted(name for name in system.glob(path) if system.isfile(name))
     return [system.unstrip_protocol(name) for name in names] if file.remote else names
 
 
 def _forget_listings(url: str, options: Mapping[str, Any] | None) -> None:
     """fsspec keeps names and sizes for as long as the process lives; files may have come or grown since."""
-    with _reaching(url):
-        file_system(url, options)[0].invalidate_cache()
-
-
-def _reaching(path: str) -> contextlib.AbstractContextManager[None]:
-    """Errors of the network, or of the server behind it, as errors of ours."""
-    if "://" not in path:
-        return contextlib.nullcontext()
-    from bigtopic.corpus.remote import reaching
-
-    return reaching(path)
+    file_system(url, options)[0].invalidate_cache()
 
 
 def _check(file: File) -> None:
     if is_local_directory(file.path):
         raise InputError(f"{file.path} is a folder; give folders alone, or a glob of the files in it")
-    if file.path == "-" or (not file.remote and Path(file.path).exists() and not file.exists()):
+    if file.path == "-" or (not file.remote and _is_there(file.path) and not file.exists()):
         raise InputError(
             f"{file.path} is not a file but a pipe or device; a source is read more than once: save it to a file"
         )
-    if not file.exists():
+    if not _exists(file):
         raise InputError(f"{file.path} does not exist; check the path")
     if file.size == 0:
         raise InputError(f"{file.path} is empty; there is nothing to read")
+
+
+def _is_there(path: str) -> bool:
+    with readable(path):
+        return Path(path).exists()
+
+
+def _exists(file: File) -> bool:
+    try:
+        return file.exists()
+    except BigtopicError:
+        raise
+    except Exception as error:  # every file system has its own way of saying that it cannot be reached
+        raise InputError(
+            f"{file.path} cannot be reached ({type(error).__name__}: {error}); check the URL and storage_options="
+        ) from error

@@ -1,4 +1,4 @@
-"""Cut a file into chunks at document boundaries, without parsing it.
+"""Cut a file into chunks at document boundaries, without parsing it. A chunk is at most `target + DOCUMENT_BYTES` long.
 
 A boundary is looked for from every `target` bytes onward, and where it is depends on the bytes alone; so a plain
 file, a compressed one and a remote one are cut at the same places.
@@ -16,7 +16,8 @@ import numpy as np
 
 from bigtopic import buffers
 from bigtopic.corpus.readers._files import File
-from bigtopic.corpus.readers.base import CHUNK_BYTES, Chunk
+from bigtopic.corpus.readers.base import CHUNK_BYTES, DOCUMENT_BYTES, Chunk
+from bigtopic.errors import InputError
 
 __all__ = ["chunk_array", "chunk_bytes", "count_byte", "first_line", "line_start", "pieces"]
 
@@ -44,6 +45,11 @@ def pieces(
         in a document.
     begin : bytes to leave out at the beginning (a header of whole lines)
     whole : yield every chunk with its bytes, for readers that look at all of them
+
+    Raises
+    ------
+    InputError
+        Naming the line of a document that is longer than `DOCUMENT_BYTES`.
     """
     target = target or CHUNK_BYTES
     if file.plain and not whole:
@@ -65,11 +71,15 @@ def _boundary(file: File, find: Find, position: int) -> int:
     with file.open_raw() as stream:
         stream.seek(position)
         buffer = b""
-        while part := stream.read(max(_STEP, len(buffer))):
+        while part := stream.read(min(max(_STEP, len(buffer)), DOCUMENT_BYTES + 1 - len(buffer))):
             buffer += part
             if (found := find(buffer, 0)) >= 0:
-                return position + found
-    return file.size
+                break
+        else:
+            found = len(buffer)
+    if found < 0 or found > DOCUMENT_BYTES:
+        raise _too_long(file, file.line_at(position))
+    return min(position + found, file.size)
 
 
 def _read(file: File, find: Find, begin: int, target: int) -> Iterator[Chunk]:
@@ -80,12 +90,17 @@ def _read(file: File, find: Find, begin: int, target: int) -> Iterator[Chunk]:
         while not ended or buffer:
             # Read until there is a boundary after the target, or no more to read.
             cut = -1
+            most = target + DOCUMENT_BYTES
             while not ended and (cut := find(buffer, target) if len(buffer) > target else -1) < 0:
+                if len(buffer) > most:
+                    break
                 parts, missing = [buffer], max(_STEP, target + 1 - len(buffer)) + len(buffer) // 4
                 while missing > 0 and (part := next(blocks, b"")):
                     parts.append(part)
                     missing -= len(part)
                 buffer, ended = b"".join(parts), len(parts) == 1
+            if (cut if cut >= 0 else len(buffer)) > most:
+                raise _too_long(file, line + buffer.count(b"\n", 0, target))
             data, buffer = (buffer, b"") if cut < 0 else (buffer[:cut], buffer[cut:])
             if data:
                 stop = start + len(data)
@@ -93,6 +108,13 @@ def _read(file: File, find: Find, begin: int, target: int) -> Iterator[Chunk]:
                 yield Chunk(file.path, now - done, start, stop, data, line, begins=start == begin)
                 line += count_byte(np.frombuffer(data, np.uint8), b"\n")
                 start, done = stop, now
+
+
+def _too_long(file: File, line: int) -> InputError:
+    return InputError(
+        f"{file.path}, line {line}: a document is longer than {DOCUMENT_BYTES >> 20} MiB (DOCUMENT_BYTES), or a line or a "
+        "quoted cell does not end; divide it into documents, or correct the file"
+    )
 
 
 def _ahead(stream: IO[bytes]) -> Generator[bytes, None, None]:

@@ -13,6 +13,8 @@ from bigtopic.errors import InputError, SettingError
 
 __all__ = ["read_vocabulary", "words_of_file"]
 
+_LIMIT = 1 << 28  # bytes: some 30 million words
+
 
 def read_vocabulary(vocabulary: Any, options: Mapping[str, Any] | None = None) -> list[str] | None:
     """Words by id.
@@ -73,8 +75,7 @@ def words_of_file(file: File) -> list[str]:
         raise InputError(
             f"vocabulary file {file.path} does not exist or is not a file; check the path (a model: load it first)"
         )
-    with file.open() as stream:
-        data = stream.read()
+    data = file.content(_LIMIT, "a vocabulary; name its words in a file of their own, one per line")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

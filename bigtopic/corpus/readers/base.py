@@ -14,10 +14,12 @@ from typing import Any, Protocol
 from bigtopic.corpus.raw import RawBlock
 from bigtopic.corpus.tokenizer import TextSettings
 
-__all__ = ["CHUNK_BYTES", "CHUNK_DOCS", "Chunk", "Options", "RawBlock", "Reader", "Stream"]
+__all__ = ["CHUNK_BYTES", "CHUNK_DOCS", "DOCUMENT_BYTES", "Chunk", "Options", "RawBlock", "Reader", "Stream"]
 
 CHUNK_BYTES = 1 << 23
 CHUNK_DOCS = 4096
+DOCUMENT_BYTES = 1 << 25
+"""Longest document (line, record, file), decompressed: memory must not depend on what one line of a source holds."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ class Options:
     """What the caller of `open_source` said, after checking; the same for every format.
 
     `keep_columns` are the further columns wanted (None: all); `whole` asks streams to count documents, because
-    something is to be attached to each of them.
+    something is to be attached to each of them; `forced`: the caller named the format, so it is not doubted.
     """
 
     text: TextSettings = field(default_factory=TextSettings)
@@ -98,3 +100,4 @@ class Options:
     weights: bool = False
     whole: bool = False
     storage_options: Mapping[str, Any] | None = None
+    forced: bool = False

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from bigtopic.corpus.readers._documents import DocumentReader, Documents
-from bigtopic.corpus.readers._files import File, is_local_directory
+from bigtopic.corpus.readers._files import File, is_local_directory, walk
 from bigtopic.corpus.readers._lines import decode
-from bigtopic.corpus.readers.base import CHUNK_BYTES, CHUNK_DOCS, Chunk, Options
+from bigtopic.corpus.readers.base import CHUNK_BYTES, CHUNK_DOCS, DOCUMENT_BYTES, Chunk, Options
 from bigtopic.errors import InputError
 
 __all__ = ["match", "open_reader", "opens_folders"]
 
 opens_folders = True
+_CHUNK_LIMIT = 16 * DOCUMENT_BYTES  # of characters: files are put together by their size as stored
 
 
 def match(file: File) -> float:
@@ -29,19 +29,16 @@ def open_reader(files: Sequence[File], options: Options) -> FilesReader:
     found: list[tuple[str, File]] = []
     for file in files:
         if is_local_directory(file.path):
-            found += _walk(Path(file.path))
+            found += _below(file.path)
         else:
             found.append((file.path.rsplit("/", 1)[-1], file))
-    if not found:
-        raise InputError(f"{files[0].path} holds no files; check the folder")
     size = sum(file.size for _, file in found)
     nested = any("/" in name for name, _ in found)
     return FilesReader("files", options, size=size, found=tuple(found), nested=nested)
 
 
-def _walk(folder: Path) -> list[tuple[str, File]]:
-    paths = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
-    return [(path.relative_to(folder).as_posix(), File(str(path))) for path in paths]
+def _below(folder: str) -> list[tuple[str, File]]:
+    return [(path.relative_to(folder).as_posix(), File(str(path))) for path in walk(folder)]
 
 
 @dataclass(frozen=True)
@@ -75,12 +72,19 @@ class FilesReader(DocumentReader):
     def documents(self, chunk: Chunk) -> Documents:
         names = [name for name, _ in chunk.data]
         columns = {"folder": [name.rpartition("/")[0] for name in names]} if self.nested else {}
-        texts = [self._read(file) for _, file in chunk.data]
+        texts, size = [], 0
+        for _, file in chunk.data:
+            texts.append(self._read(file))
+            size += len(texts[-1])
+            if size > _CHUNK_LIMIT:
+                raise InputError(
+                    f"{file.path} and the {len(texts) - 1} files before it hold more than {_CHUNK_LIMIT >> 20} MiB, many "
+                    "times what they are compressed; decompress them first"
+                )
         return Documents(texts, lambda i: chunk.data[i][1].path, names, columns=columns)
 
     def _read(self, file: File) -> str:
-        with file.open() as stream:
-            data = stream.read()
+        data = file.content(DOCUMENT_BYTES, "one document (DOCUMENT_BYTES); divide it")
         if b"\0" in data:
             raise InputError(
                 f"{file.path} is a binary file (it holds zero bytes); leave it out of the source"

@@ -5,7 +5,9 @@ from __future__ import annotations
 __all__ = ["printable"]
 
 # Not "printable" for Python, but parts of words and harmless: joiners, the soft hyphen, spaces other than the usual.
-_KEPT = frozenset("\u200c\u200d\u00ad\u00a0\u1680\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200B))))
+_KEPT = frozenset(
+    "\u200c\u200d\u00ad\u00a0\u1680\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200B)))
+)
 
 
 def printable(text: str) -> str:

@@ -16,7 +16,9 @@ from bigtopic.estimators.lda import LDA
 from bigtopic.printable import printable
 from bigtopic.runtime.ingest import ingest
 
-EVIL = "\x1b]0;owned\x07\x9b31m\u202eevil\u2066\r\x7f\u2028"  # OSC, BEL, C1 CSI, bidi, CR, DEL, line separator
+EVIL = (
+    "\x1b]0;owned\x07\x9b31m\u202eevil\u2066\r\x7f\u2028"  # OSC, BEL, C1 CSI, bidi, CR, DEL, line separator
+)
 HERE = {"client": False, "n_threads": 1}
 
 
@@ -58,7 +60,13 @@ def crafted(tmp_path_factory):
     folder = tmp_path_factory.mktemp("crafted")
     path = folder / f"evil{EVIL}.zarr"
     records = [
-        {"id": EVIL + str(i), "tokens": [EVIL, "cat", "dog"][: 1 + i % 3], "authors": [EVIL], EVIL: i, "year": i}
+        {
+            "id": EVIL + str(i),
+            "tokens": [EVIL, "cat", "dog"][: 1 + i % 3],
+            "authors": [EVIL],
+            EVIL: i,
+            "year": i,
+        }
         for i in range(30)
     ]
     corpus = ingest(records, path, **HERE)

@@ -49,7 +49,8 @@ class Verbs(click.Group):
             try:
                 return super().invoke(ctx)
             except click.UsageError as error:
-                error.message = printable(error.message)  # it quotes arguments, which a shell may have expanded
+                # It quotes arguments, which a shell may have expanded.
+                vars(error)["message"] = printable(error.message)
                 raise
             except (BigtopicError, OSError) as error:
                 # A closed pipe (`bigtopic topics ... | head`) is click's business.

@@ -9,6 +9,8 @@ from bigtopic.errors import SettingError
 
 __all__ = ["ENGLISH", "resolve_stop_words"]
 
+_LIMIT = 1 << 24  # bytes of a file
+
 # Function words by class; the last group are the pieces a word-character pattern leaves of contractions.
 _ENGLISH = """
 a an the this that these those such same other others another each every either neither both all any some
@@ -68,6 +70,12 @@ def resolve_stop_words(stop_words: str | Iterable[str] | None) -> tuple[str, ...
 
 def _read(path: Path) -> list[str]:
     try:
+        if not path.is_file():
+            raise FileNotFoundError
+        if path.stat().st_size > _LIMIT:
+            raise SettingError(
+                f"stop_words file {path} is longer than {_LIMIT >> 20} MiB; give a word per line"
+            )
         lines = path.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
         raise SettingError(
@@ -76,4 +84,8 @@ def _read(path: Path) -> list[str]:
         ) from None
     except UnicodeDecodeError as error:
         raise SettingError(f"stop_words file {path} is not UTF-8 text: {error}") from None
+    except OSError as error:
+        raise SettingError(
+            f"stop_words file {path} cannot be read: {error.strerror}; check its permissions"
+        ) from error
     return [word for line in lines if (word := line.split("#")[0].strip())]

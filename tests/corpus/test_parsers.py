@@ -203,7 +203,7 @@ def test_pairs(seed):
     text = b"".join(lines)
     settings = base, n_words, check_head, weights
     assert parsed_pairs(text, *settings) == pairs(text, *settings)
-    low, high = kernels.scan_pairs(np.frombuffer(text, np.uint8))
+    low, high, _ = kernels.scan_pairs(np.frombuffer(text, np.uint8))
     assert (low, high) == ((min(ids), max(ids)) if ids else (1 << 60, -1))
     for _ in range(20):
         wrong = bytearray(text)

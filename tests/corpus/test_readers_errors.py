@@ -7,6 +7,7 @@ import gzip
 import json
 import re
 import sys
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -442,3 +443,102 @@ def test_one_value_for_each_document():
     refused(["a b", "c d"], "missing does not exist", ids="missing")
     refused(["a b", "c d"], "authors has more values", authors=[["x"]] * 3)
     refused(np.ones((2, 2), int), "columns\\['year'\\] ends before", columns={"year": [1]})
+
+
+# --- CSV
+
+
+@pytest.mark.parametrize(
+    ("rows", "parts"),
+    [
+        ('1,"one\n2,two\n3,three\n', ["x.csv, line 2", "never closed"]),
+        ('1,one\n2,"two\n3,three', ["x.csv, line 3", "never closed"]),
+        (
+            '1,"one\n2,two\n3,"three"\n',
+            ["x.csv, line 2", "closed in line 4 in the middle of a cell", "twice"],
+        ),
+        ('1,"one" and more\n2,two\n', ["x.csv, line 2", "closed in line 2 in the middle"]),
+        ('1,"one\nand"\n2,"a ""b"" c\n', ["x.csv, line 4", "never closed"]),
+        ("1,one\n2,two,three\n", ["x.csv, line 3: 3 cells where there are 2 columns"]),
+        ('1,"one\ntwo"\n2\n', ["x.csv, line 4: 1 cells where there are 2 columns"]),
+        ('1,"one\ntwo",3\n', ["x.csv, line 2: 3 cells"]),
+        ("1,one\r2,two\r\n3\r\n", ["x.csv, line 4: 1 cells"]),
+        ("1,one\n2,t\0wo\n", ["x.csv, line 3 holds a zero byte"]),
+    ],
+)
+@pytest.mark.parametrize("n_before", [0, 20_000])
+def test_csv_that_is_wrong(rows, parts, n_before, tmp_path):
+    before = '7,"a, b"\n' * n_before
+    path = write(tmp_path / "x.csv", "id,text\n" + before + rows)
+    parts = [re.sub(r"line (\d)", lambda line: f"line {int(line[1]) + n_before}", part) for part in parts]
+    refused(path, *parts)
+    if "cells" in parts[0]:
+        refused(path, *parts, ids=["a"] * (n_before + 9))
+
+
+def test_an_unclosed_quote_in_the_names(tmp_path):
+    refused(write(tmp_path / "x.csv", 'id,"text\n1,one\n'), "x.csv, line 1", "never closed")
+    refused(write(tmp_path / "y.csv", 'id,"text\n' + "1,one\n" * 50_000), "y.csv, line 1")
+
+
+def test_a_quote_that_is_closed_nowhere_near(tmp_path, monkeypatch):
+    monkeypatch.setattr("bigtopic.corpus.readers._pieces.CHUNK_BYTES", 100)
+    monkeypatch.setattr("bigtopic.corpus.readers._pieces.DOCUMENT_BYTES", 1000)
+    text = 'id,text\n1,"fine"\n2,"open\n' + "3,x\n" * 50_000
+    refused(write(tmp_path / "x.csv", text), "x.csv, line 3", "quoted cell does not end", "DOCUMENT_BYTES")
+
+
+def test_quotes_within_cells_are_part_of_them_however_the_file_is_cut(tmp_path, monkeypatch):
+    rows = ['1,5" disk', '2,"a\nb, c"', "3,it's", '4,"say ""hi""\n\n"', '5,a"b"', '6,""', '7,"\r\n"'] * 50
+    path = write(tmp_path / "x.csv", "\n".join(["id,text", *rows]) + "\n")
+    whole = [block.ids for block in read(path)]
+    monkeypatch.setattr("bigtopic.corpus.readers._pieces.CHUNK_BYTES", 7)
+    cut = [block.ids for block in read(path)]
+    assert len(cut) > 100 and [*chain(*cut)] == [*chain(*whole)] == list("1234567") * 50
+
+
+# --- what is taken for text
+
+
+PAGES = {
+    "doctype": b"\xef\xbb\xbf\n <!DOCTYPE html>\n<html><body>words</body></html>",
+    "html": b"<HTML lang='en'><p>words</p></HTML>",
+    "div": b"<div class='a'>\nwords and words\n</div>\n",
+    "comment": b"<!-- saved page -->\n<p>words</p>",
+    "xml": b'<?xml version="1.0"?>\n<doc>words</doc>',
+    "sgml": b'<!DOCTYPE lewis SYSTEM "lewis.dtd">\n<REUTERS>words</REUTERS>',
+    "pdf": b"%PDF-1.4 words",
+    "rtf": b"{\\rtf1 words}",
+    "zip": b"PK\x03\x04words",
+    "png": b"\x89PNG words",
+}
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("name", ["x.txt", "x.csv", "x.jsonl", "x.html"])
+def test_a_page_is_not_text(page, name, tmp_path):
+    kind = {"pdf": "PDF", "rtf": "RTF", "zip": "ZIP", "png": "PNG"}.get(page, "HTML")
+    path = write(tmp_path / name, PAGES[page])
+    refused(path, re.escape(name), kind, "format=")
+    (tmp_path / "folder").mkdir()
+    write(tmp_path / "folder" / "a.txt", b"words")
+    write(tmp_path / "folder" / name, PAGES[page])
+    refused(tmp_path / "folder", re.escape(name), kind)
+    if page != "png":
+        assert sum(block.n_docs for block in read(path, format="text")) >= 1
+        assert sum(block.n_docs for block in read(tmp_path / "folder", format="files")) == 2
+
+
+def test_a_page_among_many_texts(tmp_path):
+    for i in range(30):
+        write(tmp_path / f"{i:02d}.txt", "some text")
+    write(tmp_path / "zz.txt", PAGES["doctype"])
+    refused(tmp_path, "zz.txt is an HTML page", "format=")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<3 hearts", "<unk> is a token here", "< b", "<a@b.c> wrote:", "a <b>bold</b> word", "<-- see", "{a}"],
+)
+def test_text_that_only_begins_like_a_page_is_text(text, tmp_path):
+    assert read(write(tmp_path / "x.txt", text))[0].n_docs == 1

@@ -467,9 +467,11 @@ def test_wrong_settings(tmp_path):
 
 
 def test_half_a_character_is_not_stored(tmp_path):
-    (tmp_path / "x.jsonl").write_text('{"text": "cat", "title": "\\ud83d"}\n')
+    (tmp_path / "x.jsonl").write_text('{"text": "cat"}\n{"text": "cat", "title": "\\ud83d"}\n')
     for source in ([["a\ud800"]], [{"text": "a cat", "id": "\udfff"}], str(tmp_path / "x.jsonl")):
-        with pytest.raises(InputError, match=r"(the iterable|x.jsonl): .*half a character .*'replace'"):
+        with pytest.raises(
+            InputError, match=r"(0 of the iterable|x.jsonl, line 2): .*half a character .*'replace'"
+        ):
             ingest(source, tmp_path / "c.zarr", n_threads=1)
     assert counted(ingest(["cat\ud83d \U0001f600"], tmp_path / "c.zarr", n_threads=1)) == [{"cat": 1}]
 

@@ -17,6 +17,7 @@ from typing import Any, cast
 
 from bigtopic.corpus.readers._annotate import AnnotatedReader, Annotations
 from bigtopic.corpus.readers._files import File, expand, is_local_directory, walk
+from bigtopic.corpus.readers._foreign import refuse_foreign
 from bigtopic.corpus.readers._vocabulary import read_vocabulary
 from bigtopic.corpus.readers.base import Chunk, Options, RawBlock, Reader, Stream
 from bigtopic.corpus.text_settings import TextSettings
@@ -30,6 +31,8 @@ FORMATS: dict[str, str] = {
     if name != "base" and not name.startswith("_")
 }
 """Format name -> module."""
+
+_SURE = 0.8  # less than that is only the file's name, or that it may be text
 
 
 def open_source(
@@ -227,7 +230,10 @@ def _recognise(file: File) -> ModuleType:
     """The module most sure of the file."""
     modules = [module for name in sorted(FORMATS) if hasattr(module := _module(name), "match")]
     best = max(modules, key=lambda module: module.match(file))
-    if best.match(file) <= 0.1 and b"\0" in file.sample:
+    sure = best.match(file)
+    if sure < _SURE:
+        refuse_foreign(file.path, file.sample)
+    if sure <= 0.1 and b"\0" in file.sample:
         utf16 = file.sample[:2] in (b"\xff\xfe", b"\xfe\xff")
         remedy = (
             "it looks like UTF-16: convert it to UTF-8 with iconv" if utf16 else "give text or a known format"

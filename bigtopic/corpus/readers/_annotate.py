@@ -167,6 +167,14 @@ class AnnotatedReader:
     def collocation_counts(self, given: _Given) -> Any:
         return self.reader.collocation_counts(given.chunk)
 
+    def half_characters(self, given: _Given) -> str:
+        """Where it is in the source; what was given beside it may hold it instead."""
+        return (
+            str(self.reader.half_characters(given.chunk))
+            if hasattr(self.reader, "half_characters")
+            else given.name
+        )
+
     def parse(self, given: _Given) -> RawBlock:
         block = self.reader.parse(given.chunk)
         columns = dict(block.columns)

@@ -6,6 +6,7 @@ The kind of a source is decided once, from its first documents, so that every bl
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -25,6 +26,7 @@ from bigtopic.corpus.readers._assemble import (
     count_remedy,
     restrict,
 )
+from bigtopic.corpus.readers._claims import MAX_WORDS, most_words
 from bigtopic.corpus.readers.base import Chunk, Options
 from bigtopic.corpus.tokenizer import Tokenizer
 from bigtopic.corpus.tokens import NotAWord
@@ -54,6 +56,12 @@ class Documents:
     ids: list[str] | None = None
     authors: list[Any] | None = None
     columns: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+    @property
+    def parts(self) -> list[Sequence[Any]]:
+        """Bodies, ids, authors and columns: what there is."""
+        parts = [self.bodies, self.ids, self.authors, *self.columns.values()]
+        return [part for part in parts if part is not None]
 
 
 def kind_of(body: Any) -> str | None:
@@ -132,6 +140,16 @@ class DocumentReader:
 
     def parse(self, chunk: Chunk) -> RawBlock:
         documents = self.documents(chunk)
+        try:
+            return self._parsed(documents, chunk)
+        except RecursionError:
+            deep = (i for i in range(len(documents.bodies)) if any(_is_deep(p[i]) for p in documents.parts))
+            raise InputError(
+                f"{documents.place(next(deep, 0))} holds lists or objects in one another, too deep to be "
+                "read; a document is at most three deep"
+            ) from None
+
+    def _parsed(self, documents: Documents, chunk: Chunk) -> RawBlock:
         self._check_kind(documents)
         block = self._counted(documents)
         if self.vocabulary is not None and block.vocabulary is not None:
@@ -140,7 +158,7 @@ class DocumentReader:
         return replace(
             block,
             ids=documents.ids,
-            columns={name: column(values) for name, values in documents.columns.items()},
+            columns={name: _column(name, values, documents) for name, values in documents.columns.items()},
             author_indptr=authors[0],
             author_names=authors[1],
             authors=authors[2],
@@ -166,7 +184,33 @@ class DocumentReader:
                 if self.kind == "text":
                     return self._tokenizer.counts(_texts(documents.bodies))
                 return self._tokenizer.token_counts(() if body is None else body for body in documents.bodies)
-        return _count_pairs(documents, self.kind == "pairs", self.n_words, self.options.weights)
+        return _count_pairs(
+            documents, self.kind == "pairs", self.n_words, self._most_words, self.options.weights
+        )
+
+    @property
+    def _most_words(self) -> int:
+        """Ids that can be, where there is no vocabulary: of files, as many as they can hold."""
+        return most_words(self.size or 0) if self.unit == "B" else MAX_WORDS
+
+    def half_characters(self, chunk: Chunk) -> str:
+        """Where the first document is that holds a lone surrogate, in its text, id, authors or columns."""
+        documents = self.documents(chunk)
+        for i in range(len(documents.bodies)):
+            if any(_has_half(part[i]) for part in documents.parts):
+                return documents.place(i)
+        return chunk.name
+
+
+def _column(name: str, values: Sequence[Any], documents: Documents) -> np.ndarray:
+    try:
+        return column(values)
+    except OverflowError:
+        at = next(i for i, value in enumerate(values) if isinstance(value, int) and abs(value) >= 1 << 1023)
+        raise InputError(
+            f"{documents.place(at)}: column {name!r} holds a number of {len(str(abs(values[at])))} digits, which no "
+            "float can hold; write it as a string"
+        ) from None
 
 
 def _texts(bodies: Sequence[str | None]) -> Sequence[str]:
@@ -186,11 +230,35 @@ def _words_only(documents: Documents) -> Iterator[None]:
 
 
 def _shown(body: Any) -> str:
-    text = repr(body)
+    text = reprlib.repr(body)  # of the beginning, however long or deep it is
     return f"{type(body).__name__} {text if len(text) < 60 else text[:57] + '...'}"
 
 
-def _count_pairs(documents: Documents, fixed: bool, n_words: int | None, weights: bool) -> RawBlock:
+def _has_half(value: Any) -> bool:
+    if isinstance(value, str):
+        return any("\ud800" <= character <= "\udfff" for character in value)
+    if isinstance(value, Mapping):
+        return any(map(_has_half, value)) or any(map(_has_half, value.values()))
+    return isinstance(value, (list, tuple)) and any(map(_has_half, value))
+
+
+def _is_deep(value: Any) -> bool:
+    """Whether lists and mappings are in one another, a hundred deep."""
+    level = [value]
+    for _ in range(100):
+        level = [
+            item for value in level if isinstance(value, (list, tuple, Mapping)) for item in _items(value)
+        ]
+    return bool(level)
+
+
+def _items(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, Mapping) else value
+
+
+def _count_pairs(
+    documents: Documents, fixed: bool, n_words: int | None, most_words: int, weights: bool
+) -> RawBlock:
     """Counters or pairs to CSR; words are numbered in the order they appear unless their ids are fixed."""
     index: dict[Any, int] = {}
     ids: list[int] = []
@@ -200,15 +268,23 @@ def _count_pairs(documents: Documents, fixed: bool, n_words: int | None, weights
         pairs = () if body is None else body.items() if isinstance(body, Mapping) else body
         try:
             for word, value in pairs:
-                ids.append(int(word) if fixed else index.setdefault(_word(word), len(index)))
+                ids.append(_id(word) if fixed else index.setdefault(_word(word), len(index)))
                 values.append(_value(value))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError(
                 f"{documents.place(i)}: {_shown(body)} is not {_WANTED['pairs' if fixed else 'counts']}; correct it"
             ) from None
         indptr[i + 1] = len(ids)
     words, counts = np.array(ids, np.int64), np.array(values, np.float64)
-    _check(documents, indptr, words, counts, n_words if fixed else None, weights)
+    _check(
+        documents,
+        indptr,
+        words,
+        counts,
+        n_words if fixed else None,
+        most_words if fixed else MAX_WORDS,
+        weights,
+    )
     counts = counts.astype(np.float32)
     present = counts != 0
     kept = np.concatenate([[0], np.cumsum(present)])[indptr]
@@ -222,10 +298,20 @@ def _word(word: Any) -> str:
     return word
 
 
+def _id(word: Any) -> int:
+    number = int(word)
+    if number != word:
+        raise ValueError(word)
+    return min(max(number, -1), 1 << 62)  # what is outside stays so, and fits int64
+
+
 def _value(value: Any) -> float:
     if not isinstance(value, Number) or isinstance(value, complex):
         raise TypeError(value)
-    return float(value)  # type: ignore[arg-type]
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except OverflowError:
+        return float("inf")
 
 
 def _check(
@@ -234,13 +320,14 @@ def _check(
     words: np.ndarray,
     counts: np.ndarray,
     n_words: int | None,
+    most_words: int,
     weights: bool,
 ) -> None:
-    bad = (words < 0) | (words >= (np.iinfo(np.int32).max if n_words is None else n_words))
+    bad = (words < 0) | (words >= (most_words if n_words is None else n_words))
     if bad.any():
         at = int(np.argmax(bad))
         allowed = (
-            "0 .. 2147483646"
+            f"0 .. {most_words - 1}"
             if n_words is None
             else f"0 .. {n_words - 1}, as many as the vocabulary has words"
         )

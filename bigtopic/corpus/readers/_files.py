@@ -224,46 +224,52 @@ def damaged(path: str) -> Iterator[None]:
     import lzma
     import zlib
 
-    try:
-        with readable(path):
+    with readable(path):
+        try:
             yield
-    except EOFError as error:
-        raise InputError(
-            f"{path} ends in the middle of its compressed data: it was cut short; copy or download it again"
-        ) from error
-    except (gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
-        raise _damage(path, error) from error
-    except Exception as error:
-        if type(error).__name__ != "ZstdError":
+        except EOFError as error:
+            raise InputError(
+                f"{path} ends in the middle of its compressed data: it was cut short; copy or download it again"
+            ) from error
+        except (gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
+            raise _damage(path, error) from error
+        except OSError as error:
+            if error.errno is None and error.strerror is None:  # bz2 reports damage as a bare OSError
+                raise _damage(path, error) from error
             raise
-        raise _damage(path, error) from error
+        except Exception as error:
+            if type(error).__name__ != "ZstdError":
+                raise
+            raise _damage(path, error) from error
 
 
 def _damage(path: str, error: Exception) -> InputError:
     if "emory" in str(error):  # what xz and zstd say of a window that is too large
         return InputError(
-            f"{path} needs more than {_WINDOW_BYTES >> 20} MiB of memory to be decompressed; compress it again with the "
-            "usual settings"
+            f"{path} needs more than {_WINDOW_BYTES >> 20} MiB of memory to be decompressed; compress it again with "
+            "the usual settings"
         )
     return InputError(f"{path} is damaged ({error}); copy or download it again")
 
 
 @contextlib.contextmanager
 def readable(path: str) -> Iterator[None]:
-    """Say which file it was when the system, or a server, cannot open or read it."""
-    import gzip
-
+    """Say which file it was when it cannot be opened or read, here or on a server."""
     try:
         with _reaching(path):
             yield
-    except (gzip.BadGzipFile, BigtopicError):
+    except BigtopicError:
         raise
     except OSError as error:
-        if error.errno is None and "://" not in path:  # bz2 reports damage as a bare OSError
-            raise _damage(path, error) from error
         raise InputError(
-            f"{path} cannot be read ({error.strerror or error}); check that it exists and that this process, and every "
-            "worker, may read it"
+            f"{path} cannot be read ({error.strerror or error}); check that it exists and "
+            "that this process, and every worker, may read it"
+        ) from error
+    except Exception as error:  # every remote file system has its own way of saying that it cannot be reached
+        if "://" not in path:
+            raise
+        raise InputError(
+            f"{path} cannot be reached ({type(error).__name__}: {error}); check the URL and storage_options="
         ) from error
 
 
@@ -300,7 +306,8 @@ def walk(folder: str) -> list[Path]:
 
 
 def _reraise(error: OSError) -> None:
-    raise error
+    with readable(str(error.filename)):
+        raise error
 
 
 def expand(sources: Iterable[Any], options: Mapping[str, Any] | None = None) -> list[File]:
@@ -346,7 +353,7 @@ def _check(file: File) -> None:
         raise InputError(
             f"{file.path} is not a file but a pipe or device; a source is read more than once: save it to a file"
         )
-    if not _exists(file):
+    if not file.exists():
         raise InputError(f"{file.path} does not exist; check the path")
     if file.size == 0:
         raise InputError(f"{file.path} is empty; there is nothing to read")
@@ -355,14 +362,3 @@ def _check(file: File) -> None:
 def _is_there(path: str) -> bool:
     with readable(path):
         return Path(path).exists()
-
-
-def _exists(file: File) -> bool:
-    try:
-        return file.exists()
-    except BigtopicError:
-        raise
-    except Exception as error:  # every file system has its own way of saying that it cannot be reached
-        raise InputError(
-            f"{file.path} cannot be reached ({type(error).__name__}: {error}); check the URL and storage_options="
-        ) from error

@@ -371,11 +371,11 @@ def parse_pairs(buffer, base, n_words, check_head, weights, indptr, words, count
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def scan_pairs(buffer):
-    """(smallest id, largest id) of lines "head id:count ..."; the largest is -1 where there are no pairs."""
+    """(smallest id, largest id, its position) of lines "head id:count ..."; the largest is -1 without pairs."""
     n = len(buffer)
     smallest = np.int64(1) << 60
     largest = np.int64(-1)
-    at = 0
+    at = where = 0
     while at < n:
         if buffer[at] <= 32:
             at += 1
@@ -386,8 +386,9 @@ def scan_pairs(buffer):
         value, end = _id(buffer, at)
         if end > at and end < n and buffer[end] == 58:
             smallest = min(smallest, value)
-            largest = max(largest, value)
+            if value > largest:
+                largest, where = value, at
         at = end
         while at < n and buffer[at] > 32 and buffer[at] != 35:
             at += 1
-    return smallest, largest
+    return smallest, largest, where

@@ -12,6 +12,7 @@ import numpy as np
 from bigtopic import buffers
 from bigtopic.corpus.raw import RawBlock
 from bigtopic.corpus.readers._assemble import canonical, count_remedy
+from bigtopic.corpus.readers._claims import check_words
 from bigtopic.corpus.readers._files import File
 from bigtopic.corpus.readers._lines import LineStream
 from bigtopic.corpus.readers._pieces import chunk_array, count_byte, first_line, pieces
@@ -42,15 +43,28 @@ def counts_its_pairs(file: File) -> bool:
     return all(line.split()[0] == b"%d" % (len(line.split()) - 1) for line in sample_lines(file))
 
 
-def id_range(files: Sequence[File]) -> tuple[int, int]:
-    """Smallest and largest word id; reads the files once. (large, -1) where there are no pairs."""
+def id_range(files: Sequence[File], vocabulary: list[str] | None = None) -> tuple[int, int]:
+    """Smallest and largest word id; reads the files once. (large, -1) where there are no pairs.
+
+    Raises
+    ------
+    InputError
+        Naming the line of an id that no file of this size can have, unless there is a vocabulary.
+    """
     from bigtopic.corpus.readers._kernels import scan_pairs
 
-    smallest, largest = 1 << 60, -1
+    smallest, largest, size = 1 << 60, -1, sum(file.size for file in files)
     for file in files:
         for piece in pieces(file, whole=True):
-            low, high = scan_pairs(np.frombuffer(piece.data, np.uint8))
+            low, high, at = scan_pairs(np.frombuffer(piece.data, np.uint8))
             smallest, largest = min(smallest, int(low)), max(largest, int(high))
+            if vocabulary is None:
+                line = first_line(piece, file) + piece.data.count(b"\n", 0, at)
+                check_words(
+                    int(high),
+                    size,
+                    f"{file.path}, line {line} has a word id of {high}, so there are more than",
+                )
     return smallest, largest
 
 

@@ -34,7 +34,13 @@ def line_start(buffer: bytes, start: int) -> int:
 
 
 def pieces(
-    file: File, find: Find = line_start, *, begin: int = 0, target: int = 0, whole: bool = False
+    file: File,
+    find: Find = line_start,
+    *,
+    begin: int = 0,
+    target: int = 0,
+    whole: bool = False,
+    opened: Callable[[bytes], int] | None = None,
 ) -> Iterator[Chunk]:
     """Chunks of about `target` bytes.
 
@@ -45,6 +51,7 @@ def pieces(
         in a document.
     begin : bytes to leave out at the beginning (a header of whole lines)
     whole : yield every chunk with its bytes, for readers that look at all of them
+    opened : buffer -> where in it begins what does not end, for the message
 
     Raises
     ------
@@ -55,7 +62,7 @@ def pieces(
     if file.plain and not whole:
         yield from _seek(file, find, begin, target)
     else:
-        yield from _read(file, find, begin, target)
+        yield from _read(file, find, begin, target, opened or (lambda _: target))
 
 
 def _seek(file: File, find: Find, begin: int, target: int) -> Iterator[Chunk]:
@@ -82,7 +89,7 @@ def _boundary(file: File, find: Find, position: int) -> int:
     return min(position + found, file.size)
 
 
-def _read(file: File, find: Find, begin: int, target: int) -> Iterator[Chunk]:
+def _read(file: File, find: Find, begin: int, target: int, opened: Callable[[bytes], int]) -> Iterator[Chunk]:
     start, line, done = begin, 1, 0
     with file.open_with_raw() as (stream, raw), closing(_ahead(stream)) as blocks:
         line += _skip(stream, begin).count(b"\n")
@@ -100,7 +107,7 @@ def _read(file: File, find: Find, begin: int, target: int) -> Iterator[Chunk]:
                     missing -= len(part)
                 buffer, ended = b"".join(parts), len(parts) == 1
             if (cut if cut >= 0 else len(buffer)) > most:
-                raise _too_long(file, line + buffer.count(b"\n", 0, target))
+                raise _too_long(file, line + buffer.count(b"\n", 0, max(0, opened(buffer))))
             data, buffer = (buffer, b"") if cut < 0 else (buffer[:cut], buffer[cut:])
             if data:
                 stop = start + len(data)
@@ -112,8 +119,8 @@ def _read(file: File, find: Find, begin: int, target: int) -> Iterator[Chunk]:
 
 def _too_long(file: File, line: int) -> InputError:
     return InputError(
-        f"{file.path}, line {line}: a document is longer than {DOCUMENT_BYTES >> 20} MiB (DOCUMENT_BYTES), or a line or a "
-        "quoted cell does not end; divide it into documents, or correct the file"
+        f"{file.path}, line {line}: a document is longer than {DOCUMENT_BYTES >> 20} MiB (DOCUMENT_BYTES), or a line "
+        "or a quoted cell does not end; divide it into documents, or correct the file"
     )
 
 

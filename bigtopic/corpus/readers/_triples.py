@@ -12,6 +12,7 @@ import numpy as np
 from bigtopic import buffers
 from bigtopic.corpus.raw import RawBlock
 from bigtopic.corpus.readers._assemble import canonical, count_remedy
+from bigtopic.corpus.readers._claims import check_documents, check_words, whole_number
 from bigtopic.corpus.readers._files import File
 from bigtopic.corpus.readers._matrix import check_width
 from bigtopic.corpus.readers._pieces import chunk_array, count_byte, first_line, pieces
@@ -26,7 +27,7 @@ class TripleFile:
     """One file and what its header says.
 
     begin : bytes of the header; offset : row of its first document in the whole source; has_count : a third number;
-    independent : other files may be read meanwhile
+    dense : numbers without their places, which this class cannot read; independent : other files may be read meanwhile
     """
 
     file: File
@@ -35,6 +36,7 @@ class TripleFile:
     n_words: int
     n_entries: int
     has_count: bool = True
+    dense: bool = False
     offset: int = 0
     independent: bool = True
 
@@ -50,10 +52,10 @@ class TripleFile:
             data = chunk_array(piece, self.file)
             entries += int(count_lines(data))
             if waiting is not None:
-                document = _document(data)
+                document = _document(data)  # beyond the last one: the parser says so
                 if document < last:
                     raise _out_of_order(f"{self.file.path}, line {first_line(piece, self.file)}", document)
-                next_row = max(row, document - 1)
+                next_row = max(row, min(document - 1, self.n_docs))
                 yield self._chunk(waiting, row, next_row)
                 row = next_row
             waiting, last = piece, _last_document(data)
@@ -146,7 +148,7 @@ class TriplesReader:
         if code == kernels.FRACTION:
             return InputError(f"{place} has a fractional count; {count_remedy('fractional')}")
         if code == kernels.BAD_ORDER:
-            document = int(shown.split()[0])
+            document = _document(text)
             if 1 <= document <= source.n_docs:
                 return _out_of_order(place, document)
             return InputError(
@@ -163,7 +165,7 @@ _DOCUMENT = re.compile(rb"[\s,]*(\d+)")
 def _document(lines: Any, none: int = -1) -> int:
     """The number that begins the first line with anything on it."""
     match = _DOCUMENT.match(lines)
-    return int(match[1]) if match else none
+    return whole_number(match[1]) if match else none
 
 
 def _last_document(data: np.ndarray) -> int:
@@ -179,13 +181,17 @@ def _out_of_order(place: str, document: int) -> InputError:
 
 
 def check_header(files: Sequence[TripleFile], vocabulary: list[str] | None) -> None:
-    """All files and the vocabulary have one width.
+    """All files and the vocabulary have one width, and no header claims what cannot be.
 
     Raises
     ------
     InputError, VocabularyMismatch
     """
+    size = sum(file.file.size for file in files)
     for file in files:
+        check_documents(file.n_docs, file.file, f"{file.file.path}: the header says")
+        if vocabulary is None:
+            check_words(file.n_words, size, f"{file.file.path}: the header says")
         if file.n_words != files[0].n_words:
             raise InputError(
                 f"{file.file.path} has {file.n_words} words but {files[0].file.path} has {files[0].n_words}; "

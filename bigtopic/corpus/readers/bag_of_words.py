@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from bigtopic.corpus.readers._claims import whole_number
 from bigtopic.corpus.readers._files import File
 from bigtopic.corpus.readers._triples import TripleFile, TriplesReader, check_header
 from bigtopic.corpus.readers._vocabulary import words_of_file
@@ -43,7 +44,7 @@ def _read_header(file: File) -> TripleFile:
             f"{file.path}, line 1: a bag-of-words file begins with three lines of one whole number each (documents, "
             "words, entries); correct the header or force another format"
         )
-    n_docs, n_words, n_entries = map(int, header.groups())
+    n_docs, n_words, n_entries = map(whole_number, header.groups())
     return TripleFile(file, header.end(), n_docs, n_words, n_entries)
 
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -47,10 +49,24 @@ class Dialect:
     quoted: bool
     begin: int = 0
 
-    def rows(self, lines: io.StringIO | list[str]) -> Iterator[list[str]]:
+    def rows(self, lines: io.StringIO, strict: bool = False) -> Any:
+        """Python's reader; strict, it raises csv.Error where a quote is not closed, or closed within a cell."""
         if self.quoted:
-            return csv.reader(lines, delimiter=self.delimiter)
+            return csv.reader(lines, delimiter=self.delimiter, strict=strict)
         return csv.reader(lines, delimiter=self.delimiter, quoting=csv.QUOTE_NONE)
+
+    def find_record(self, buffer: bytes, start: int) -> int:
+        """First record that begins after `start`, or -1; the buffer begins with a record."""
+        return self._next(buffer, start)[0]
+
+    def open_quote(self, buffer: bytes) -> int:
+        """The quote that opened the cell in which the buffer ends, or -1."""
+        return self._next(buffer, len(buffer))[1]
+
+    def _next(self, buffer: bytes, start: int) -> tuple[int, int]:
+        from bigtopic.corpus._kernels import next_record
+
+        return next_record(np.frombuffer(buffer, np.uint8), start, ord(self.delimiter))
 
 
 def open_reader(files: Sequence[File], options: Options) -> CsvReader:
@@ -72,15 +88,21 @@ def _header(file: File, options: Options) -> tuple[Dialect, list[str], int | Non
     sample = file.sample
     if len(sample) == SAMPLE_BYTES:
         sample = sample[: sample.rfind(b"\n") + 1] or sample
-    text = decode(sample, options.text, file.path).removeprefix("\ufeff")
+    text = _decoded(sample, options, file.path).removeprefix("\ufeff")
     dialect = _dialect(file, text)
+    if len(file.sample) < SAMPLE_BYTES and (wrong := _wrong_quote(text, dialect)):
+        raise _misquoted(file.path, 1, text, *wrong)
     rows = [row for row in dialect.rows(io.StringIO(text, newline="")) if row]
     if not rows:
         raise InputError(f"{file.path} has no rows; there is nothing to read")
     if _is_header(rows[0]):
-        line = _find_record(sample, 0) if dialect.quoted else line_start(sample, 0)
+        begin = dialect.find_record(sample, 0) if dialect.quoted else line_start(sample, 0)
+        if begin < 0 and len(file.sample) == SAMPLE_BYTES:
+            raise InputError(
+                f"{file.path}, line 1: the row of names is longer than {SAMPLE_BYTES >> 10} KiB; correct it"
+            )
         return (
-            replace(dialect, begin=line if line > 0 else len(sample)),
+            replace(dialect, begin=begin if begin > 0 else len(sample)),
             [name.strip() for name in rows[0]],
             None,
         )
@@ -107,18 +129,6 @@ def _is_header(row: list[str]) -> bool:
     return short and len(set(row)) == len(row) and not any(cell.replace(".", "", 1).isdigit() for cell in row)
 
 
-def _find_record(buffer: bytes, start: int) -> int:
-    """First line after `start` that does not begin inside quotes; the buffer begins with a record."""
-    quotes = buffer.count(b'"', 0, start)
-    at = start
-    while (newline := buffer.find(b"\n", at)) >= 0:
-        quotes += buffer.count(b'"', at, newline)
-        at = newline + 1
-        if quotes % 2 == 0:
-            return at
-    return -1
-
-
 @dataclass(frozen=True)
 class CsvStream:
     """Chunks of whole records, or of whole documents where each has many rows."""
@@ -130,10 +140,17 @@ class CsvStream:
 
     def chunks(self) -> Iterator[Chunk]:
         triples = self.layout.triple is not None
-        find = self._find_document if triples else _find_record if self.dialect.quoted else line_start
+        find = (
+            self._find_document
+            if triples
+            else self.dialect.find_record
+            if self.dialect.quoted
+            else line_start
+        )
         whole = self.options.whole or triples or self.dialect.quoted
         together = Together()
-        for chunk in pieces(self.file, find, begin=self.dialect.begin, whole=whole):
+        opened = self.dialect.open_quote if self.dialect.quoted and not triples else None
+        for chunk in pieces(self.file, find, begin=self.dialect.begin, whole=whole, opened=opened):
             n_docs = self._count(chunk, together) if self.options.whole or triples else None
             yield replace(chunk, data=None if self.file.plain else chunk.data, n_docs=n_docs)
 
@@ -142,7 +159,7 @@ class CsvStream:
         at, last = line_start(buffer, start), None
         while at >= 0 and (end := line_start(buffer, at)) >= 0:
             line = buffer[at:end].decode(self.options.text.encoding, "replace")
-            cells = next(self.dialect.rows([line]), [])
+            cells: list[str] = next(self.dialect.rows(io.StringIO(line, newline="")), [])
             document = cells[self.layout.triple[0]] if len(cells) > self.layout.triple[0] else last
             if last is not None and document != last:
                 return at
@@ -152,7 +169,7 @@ class CsvStream:
     def _count(self, chunk: Chunk, together: Together) -> int:
         """Documents of a chunk."""
         first = chunk.first_line or 1
-        text = decode(chunk.data, self.options.text, chunk.name, first)
+        text = _decoded(chunk.data, self.options, chunk.name, first)
         rows = self.dialect.rows(io.StringIO(text, newline=""))
         if self.layout.triple is None:
             return sum(map(bool, rows))
@@ -201,23 +218,73 @@ class CsvReader(DocumentReader):
         number = next(i for i, file in enumerate(self.files) if file.path == chunk.name)
         file, width = self.files[number], len(self.layout.names)
         begin = first_line(chunk, file)
-        text = decode(chunk_bytes(chunk, file), self.options.text, chunk.name, begin)
+        text = _decoded(chunk_bytes(chunk, file), self.options, chunk.name, begin)
         if chunk.begins:
             text = text.removeprefix("\ufeff")
-        reader = self.dialects[number].rows(io.StringIO(text, newline=""))
-        rows, lines = [], []
-        for row in reader:
-            if not row:
-                continue
-            line = begin + reader.line_num - 1  # type: ignore[attr-defined]
-            if len(row) != width:
-                raise InputError(
-                    f"{chunk.name}, line {line}: {len(row)} cells where there are {width} columns; put cells that hold "
-                    "the delimiter or a line end in quotes"
-                )
-            rows.append(row)
-            lines.append(line)
+        dialect = self.dialects[number]
+        reader = dialect.rows(io.StringIO(text, newline=""), strict=True)
+        rows, lines, line = [], [], begin
+        try:
+            for row in reader:
+                if row and len(row) != width:
+                    raise InputError(
+                        f"{chunk.name}, line {line}: {len(row)} cells where there are {width} columns; put cells that "
+                        "hold the delimiter or a line end in quotes"
+                    )
+                if row:
+                    rows.append(row)
+                    lines.append(line)
+                line = begin + reader.line_num
+        except csv.Error as error:
+            wrong = _wrong_quote(text, dialect) if dialect.quoted else None
+            if wrong is None:
+                raise InputError(f"{chunk.name}, line {line} is not CSV ({error}); correct it") from None
+            raise _misquoted(chunk.name, begin, text, *wrong) from None
         return [list(cells) for cells in zip(*rows, strict=True)] or [[] for _ in range(width)], lines
+
+
+def _decoded(data: bytes, options: Options, name: str, line: int = 1) -> str:
+    text = decode(data, options.text, name, line)
+    if (at := text.find("\0")) >= 0:
+        raise InputError(
+            f"{name}, line {line + text.count(chr(10), 0, at)} holds a zero byte, which text does not; convert "
+            "a table in UTF-16 to UTF-8 with iconv"
+        )
+    return text
+
+
+_QUOTED = re.compile(r'"[^"]*+(?:""[^"]*+)*+"')
+
+
+def _wrong_quote(text: str, dialect: Dialect) -> tuple[int, int] | None:
+    """Where the first quote is that opens a cell and is not closed at the cell's end; and where it is closed, or -1."""
+    if not dialect.quoted:
+        return None
+    ends = re.compile(f"[{re.escape(dialect.delimiter)}\r\n]")
+    at = 0
+    while at < len(text):
+        if text[at] == '"':
+            cell = _QUOTED.match(text, at)
+            if cell is None:
+                return at, -1
+            if cell.end() < len(text) and not ends.match(text, cell.end()):
+                return at, cell.end() - 1
+            at = cell.end() + 1
+        else:
+            end = ends.search(text, at)
+            at = end.end() if end else len(text)
+    return None
+
+
+def _misquoted(name: str, line: int, text: str, opened: int, closed: int) -> InputError:
+    def at(position: int) -> int:
+        return line + text.count("\n", 0, position)
+
+    what = "never closed" if closed < 0 else f"closed in line {at(closed)} in the middle of a cell"
+    return InputError(
+        f"{name}, line {at(opened)}: the quote that opens a cell is {what}; close it at the end of its cell, and write "
+        "quotes within quotes twice"
+    )
 
 
 def _number(value: str, i: int, place) -> float:

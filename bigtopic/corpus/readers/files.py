@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from bigtopic.corpus.readers._documents import DocumentReader, Documents
-from bigtopic.corpus.readers._files import File, is_local_directory, walk
+from bigtopic.corpus.readers._files import SAMPLE_BYTES, File, is_local_directory, walk
+from bigtopic.corpus.readers._foreign import refuse_foreign
 from bigtopic.corpus.readers._lines import decode
 from bigtopic.corpus.readers.base import CHUNK_BYTES, CHUNK_DOCS, DOCUMENT_BYTES, Chunk, Options
 from bigtopic.errors import InputError
@@ -78,13 +79,15 @@ class FilesReader(DocumentReader):
             size += len(texts[-1])
             if size > _CHUNK_LIMIT:
                 raise InputError(
-                    f"{file.path} and the {len(texts) - 1} files before it hold more than {_CHUNK_LIMIT >> 20} MiB, many "
-                    "times what they are compressed; decompress them first"
+                    f"{file.path} and the {len(texts) - 1} files before it hold more than {_CHUNK_LIMIT >> 20} MiB, "
+                    "many times what they are compressed; decompress them first"
                 )
         return Documents(texts, lambda i: chunk.data[i][1].path, names, columns=columns)
 
     def _read(self, file: File) -> str:
         data = file.content(DOCUMENT_BYTES, "one document (DOCUMENT_BYTES); divide it")
+        if not self.options.forced:
+            refuse_foreign(file.path, data[:SAMPLE_BYTES])
         if b"\0" in data:
             raise InputError(
                 f"{file.path} is a binary file (it holds zero bytes); leave it out of the source"

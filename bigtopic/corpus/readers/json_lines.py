@@ -34,7 +34,7 @@ def match(file: File) -> float:
         return 0.0
     try:
         json.loads(first)
-    except ValueError:
+    except (ValueError, RecursionError):
         return 0.5 if named else 0.0
     return 0.9
 
@@ -55,8 +55,10 @@ def open_reader(files: Sequence[File], options: Options) -> JsonLinesReader:
     items = []
     for line in lines[:1000]:
         try:
-            items.append(json.loads(line))
-        except ValueError:  # parse() says where, or the sample ended inside a line
+            items.append(
+                json.loads(line.decode(options.text.encoding, options.text.encoding_errors).lstrip("\ufeff"))
+            )
+        except (ValueError, RecursionError):  # parse() says where, or the sample ended inside a line
             break
     layout, kind = record_layout(items, options, first.path) if items else (Layout(), "text")
     size = sum(file.size for file in files)
@@ -84,7 +86,7 @@ class JsonLinesReader(DocumentReader):
         for i, (_, line) in enumerate(numbered):
             try:
                 item, end = _decode(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 end = -1
             items.append(item if end == len(line) else _load(line, i, place))
         return record_documents(items, self.layout, place)
@@ -95,3 +97,7 @@ def _load(line: str, i: int, place: Any) -> Any:
         return json.loads(line)
     except ValueError as error:
         raise InputError(f"{place(i)} is not JSON ({error}); every line must hold one JSON value") from None
+    except RecursionError:
+        raise InputError(
+            f"{place(i)} holds lists or objects in one another, too deep to be read; a document is at most three deep"
+        ) from None

@@ -11,12 +11,16 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from bigtopic.corpus.readers._claims import whole_number
 from bigtopic.corpus.readers._files import File
+from bigtopic.corpus.readers._pieces import pieces
 from bigtopic.corpus.readers._triples import TripleFile, TriplesReader, check_header
 from bigtopic.corpus.readers.base import Options
 from bigtopic.errors import InputError
 
 __all__ = ["match", "open_reader"]
+
+_IN_MEMORY = 1 << 31  # bytes of a decompressed file that is read into memory
 
 _HEADER = re.compile(
     rb"%%MatrixMarket\s+matrix\s+(coordinate|array)\s+(\w+)\s+(\S+)[^\n]*\n"
@@ -33,19 +37,17 @@ def match(file: File) -> float:
 
 def open_reader(files: Sequence[File], options: Options) -> Any:
     headers = [_read_header(file) for file in files]
-    if all(triples is not None and _ascending(triples) for triples in headers):
-        triples = [header for header in headers if header is not None]
-        check_header(triples, options.vocabulary)
-        return TriplesReader("matrix_market", triples, options.vocabulary, options.weights)
+    check_header(headers, options.vocabulary)
+    if all(not header.dense and _ascending(header) for header in headers):
+        return TriplesReader("matrix_market", headers, options.vocabulary, options.weights)
     if len(files) > 1:
         raise InputError(
             f"{files[0].path} and others are written column by column or dense; give one such file at a time"
         )
-    return _in_memory(files[0], options)
+    return _in_memory(headers[0], options)
 
 
-def _read_header(file: File) -> TripleFile | None:
-    """The header, or None for a file that is not written entry by entry."""
+def _read_header(file: File) -> TripleFile:
     header = _HEADER.match(file.sample)
     if header is None:
         raise InputError(
@@ -59,10 +61,11 @@ def _read_header(file: File) -> TripleFile | None:
             "integer, real or pattern"
         )
     if layout.lower() == b"array":
-        return None
+        n_docs, n_words = map(whole_number, sizes[:2])
+        return TripleFile(file, header.end(), n_docs, n_words, n_docs * n_words, dense=True)
     if sizes[2] is None:
         raise InputError(f"{file.path}: the line of sizes must be 'rows columns entries'; correct the header")
-    n_docs, n_words, n_entries = map(int, sizes)
+    n_docs, n_words, n_entries = map(whole_number, sizes)
     return TripleFile(file, header.end(), n_docs, n_words, n_entries, has_count=field.lower() != b"pattern")
 
 
@@ -73,19 +76,39 @@ def _ascending(triples: TripleFile) -> bool:
     rows = [line.split()[0] for line in complete if line.strip()]
     if not all(row.isdigit() for row in rows):
         return True  # the parser says which line is wrong
-    numbers = list(map(int, rows))
+    numbers = list(map(whole_number, rows))
     return numbers == sorted(numbers)
 
 
-def _in_memory(file: File, options: Options) -> Any:
+def _in_memory(header: TripleFile, options: Options) -> Any:
     from scipy.io import mmread
     from scipy.sparse import csr_array
 
     from bigtopic.corpus.readers import matrix
 
+    file = header.file
+    _check_entries(header)
     with file.open() as stream:
         try:
             read = mmread(stream, spmatrix=True)
-        except (ValueError, OverflowError) as error:
+        except (ValueError, OverflowError, MemoryError) as error:
             raise InputError(f"{file.path}: {error}; the file was cut short or its header is wrong") from None
     return matrix.open_reader(csr_array(read), options, name=file.path)
+
+
+def _check_entries(header: TripleFile) -> None:
+    """SciPy allocates what a header says: no more than what follows it can be."""
+    size = -header.begin
+    for chunk in pieces(header.file, whole=True):
+        size += len(chunk.data)
+        if size > _IN_MEMORY:
+            raise InputError(
+                f"{header.file.path} is not sorted by rows and is longer than {_IN_MEMORY >> 20} MiB, too long to be "
+                "read into memory; sort the lines below the header by their first number (sort -n -k1,1)"
+            )
+    shortest = 2 if header.dense else 4  # bytes: a digit for each number and what ends it
+    if header.n_entries > size // shortest + 1:
+        raise InputError(
+            f"{header.file.path}: the header says {header.n_entries} entries, more than the {size} bytes that follow "
+            "it can be; the file was cut short or its header is wrong"
+        )

@@ -20,7 +20,7 @@ def match(file: File) -> float:
 
 
 def open_reader(files: Sequence[File], options: Options) -> PairsReader:
-    smallest, largest = id_range(files)
+    smallest, largest = id_range(files, options.vocabulary)
     base = 0 if smallest == 0 else 1
     n_words = len(options.vocabulary) if options.vocabulary is not None else max(0, largest - base + 1)
     return PairsReader(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
@@ -23,6 +23,7 @@ __all__ = ["ParseTask", "PlacedBlock", "Run", "WordCounts", "parse_run", "parse_
 
 _OPEN = 4  # streams read at a time, however many threads: sums of weights depend on the order of chunks
 _RESERVED = ("source_row", "n_tokens", "document_id")  # written by the store itself
+_LONGEST_NAME = 200  # bytes of a column's name, which is that of a folder
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ def parse_run(task: ParseTask, reader: Any, scratch: Place) -> Run:
     if block.author_indptr is not None:
         arrays["author_indptr"], arrays["authors"] = block.author_indptr, block.authors
         arrays["author_names"] = word_array(block.author_names or [])
-    columns = {_safe(name): values for name, values in block.columns.items() if name not in _RESERVED}
+    columns = _stored_names(block.columns, task.chunk.name)
     types = {name: column_type(values) for name, values in columns.items()}
     for name, values in columns.items():
         arrays[f"column {name}"] = _typed(values, types[name])
@@ -138,9 +139,11 @@ def parse_run(task: ParseTask, reader: Any, scratch: Place) -> Run:
     try:
         header = spill(place, arrays)
     except UnicodeEncodeError as error:
+        where = getattr(reader, "half_characters", None)
+        place = task.chunk.name if where is None else where(task.chunk)
         raise InputError(
-            f"{task.chunk.name}: {error.object[:60]!r} holds half a character (a lone "
-            "surrogate); clean texts, ids and columns with text.encode('utf-8', 'replace').decode()"
+            f"{place}: {error.object[:60]!r} holds half a character (a lone surrogate); clean texts, ids and columns "
+            "with text.encode('utf-8', 'replace').decode()"
         ) from None
     return Run(
         place,
@@ -158,9 +161,30 @@ def parse_run(task: ParseTask, reader: Any, scratch: Place) -> Run:
     )
 
 
+def _stored_names(columns: Mapping[str, np.ndarray], source: str) -> dict[str, np.ndarray]:
+    """The columns by the names they are stored under."""
+    stored: dict[str, np.ndarray] = {}
+    names: dict[str, str] = {}
+    for name, values in columns.items():
+        if name in _RESERVED:
+            continue
+        safe = _safe(name)
+        if safe in stored:
+            raise InputError(
+                f"{source}: the columns {names[safe]!r} and {name!r} would both be stored as {safe!r}; rename one"
+            )
+        if len(safe.encode()) > _LONGEST_NAME:
+            raise InputError(
+                f"{source}: a column name is longer than {_LONGEST_NAME} bytes: {safe[:60]!r}...; shorten it"
+            )
+        names[safe], stored[safe] = name, values
+    return stored
+
+
 def _safe(name: str) -> str:
     """A column name that can be part of a path."""
-    return name.replace("/", "_").replace("\\", "_").strip(". ") or "_"
+    printable = "".join(character if character.isprintable() else "_" for character in name)
+    return printable.replace("/", "_").replace("\\", "_").strip(". ") or "_"
 
 
 def _typed(values: np.ndarray, dtype: str) -> np.ndarray:

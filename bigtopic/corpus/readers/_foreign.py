@@ -1,0 +1,51 @@
+"""Files that are not text though they may be taken for it: pages, documents of office programs, images, archives."""
+
+from __future__ import annotations
+
+import re
+
+from bigtopic.errors import InputError
+
+__all__ = ["refuse_foreign"]
+
+_MAGIC = {
+    b"%PDF-": ("a PDF file", "convert it to text first, with pdftotext"),
+    b"{\\rtf": ("an RTF file", "convert it to text first, with pandoc -t plain"),
+    b"PK\x03\x04": ("a ZIP archive (or a document of an office program)", "unpack or convert it first"),
+    b"\x89PNG": ("a PNG image", "leave it out of the source"),
+    b"GIF8": ("a GIF image", "leave it out of the source"),
+    b"\xff\xd8\xff": ("a JPEG image", "leave it out of the source"),
+    b"\xd0\xcf\x11\xe0": ("a document of an office program", "convert it to text first"),
+    b"%!PS": ("a PostScript file", "convert it to text first, with ps2ascii"),
+    b"SQLite format 3": ("a SQLite database", "export its table as CSV"),
+    b"7z\xbc\xaf": ("a 7z archive", "unpack it first"),
+    b"Rar!": ("a RAR archive", "unpack it first"),
+}
+_HTML = re.compile(rb"<(!doctype\s+html|html|head|body|title|meta)\b", re.IGNORECASE)
+_MARKUP = re.compile(rb"<(?:\?xml\b|!doctype\b|!--|([a-z][\w:.-]*)(?:\s[^<>]*)?>)", re.IGNORECASE)
+
+
+def refuse_foreign(path: str, sample: bytes) -> None:
+    """Doubt a file that would be read as text.
+
+    Raises
+    ------
+    InputError
+        When its first bytes are those of something else; it says what, and what to do.
+    """
+    begin = sample.removeprefix(b"\xef\xbb\xbf").lstrip()
+    what, remedy = _kind(begin)
+    if what:
+        raise InputError(f"{path} is {what}; {remedy}, or force a format with format= if it is meant")
+
+
+def _kind(begin: bytes) -> tuple[str, str]:
+    """What a file is and what to do about it; empty for what may be text."""
+    for magic, known in _MAGIC.items():
+        if begin.startswith(magic):
+            return known
+    markup = _MARKUP.match(begin)
+    if markup is None or (markup[1] and b"</" + markup[1].lower() not in begin.lower()):
+        return "", ""
+    kind = "an HTML page" if _HTML.search(begin[:4096]) else "a file of markup (HTML, XML or SGML)"
+    return kind, "its tags would become words: take the text out first, with pandoc -t plain or a parser"

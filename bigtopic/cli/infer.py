@@ -20,6 +20,9 @@ from bigtopic.cli._options import connected, parallel
     "--min-probability", type=float, default=0.01, show_default=True, help="Smaller entries are left out."
 )
 @click.option("--top-k", type=int, help="Keep only the largest entries of each document.")
+@click.option(
+    "--token-pattern", help="The pattern the model's texts were split with, if it was one of your own."
+)
 @click.option("--overwrite", is_flag=True, help="Replace THETA if it is there.")
 @parallel
 def command(
@@ -28,6 +31,7 @@ def command(
     theta: str,
     min_probability: float,
     top_k: int | None,
+    token_pattern: str | None,
     overwrite: bool,
     scheduler: str | None,
     n_threads: int | None,
@@ -45,7 +49,7 @@ def command(
     from bigtopic.cli import _show
     from bigtopic.estimators.persistence import load_model
 
-    estimator = load_model(model)
+    estimator = load_model(model, token_pattern=token_pattern)
     with connected(scheduler) as client, _as_corpus(documents, estimator, n_threads) as corpus:
         estimator.set_params(client=client, n_threads=n_threads)
         written = estimator.transform_to(
@@ -74,17 +78,17 @@ def _as_corpus(source: str, estimator: Any, n_threads: int | None) -> Iterator[A
 
 def _text_settings(stored: Mapping[str, Any]) -> dict[str, Any]:
     """How the model's texts were split, its collocations included, as `ingest` takes it; no document is dropped."""
-    from bigtopic.corpus.text_settings import TextSettings
+    from bigtopic.corpus.text_settings import TextSettings, stored_pairs
     from bigtopic.errors import ModelError, SettingError
 
     values = dict(stored)
-    if values.get("collocations") is not None:
-        values["collocations"] = values["collocation_pairs"]
     try:
+        if values.get("collocations") is not None:
+            values["collocations"] = [*map(list, stored_pairs(values))]
         settings = vars(TextSettings.from_dict(values))
     except SettingError as error:
         raise ModelError(
-            f"{error}. That is not possible here: ingest the documents in Python with bigtopic.ingest and the "
+            f"{error}. A function cannot be passed here: ingest the documents in Python with bigtopic.ingest and the "
             "function, and give that corpus"
         ) from error
     return {name: value for name, value in settings.items() if name != "min_doc_length"}

@@ -10,9 +10,10 @@ from typing import Any
 from bigtopic.corpus.stopwords import resolve_stop_words
 from bigtopic.errors import SettingError
 
-__all__ = ["TextSettings"]
+__all__ = ["TextSettings", "stored_pairs"]
 
 _CALLABLES = ("token_filter", "tokenizer")
+_LONGEST_NGRAM = 20
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class TextSettings:
         object.__setattr__(self, "stop_words", resolve_stop_words(self.stop_words))
         object.__setattr__(self, "ngram_range", _ngram_range(self.ngram_range))
         _check_pattern(self.token_pattern)
+        _GIVEN.add(self.token_pattern)
         _check_encoding(self.encoding, self.encoding_errors)
         object.__setattr__(self, "collocations", _collocations(self.collocations))
         if self.min_doc_length < 0 or int(self.min_doc_length) != self.min_doc_length:
@@ -91,10 +93,13 @@ class TextSettings:
     ) -> TextSettings:
         """The settings of a manifest, with the functions it names given again.
 
+        A pattern can be made to run for ever, so that of a manifest, unless it is the default, is only used where this
+        process was given the same one.
+
         Raises
         ------
         SettingError
-            When the settings name a function that was not given.
+            When the settings name a function or a pattern that was not given, or are damaged.
         """
         known = {field.name for field in fields(cls)}
         values = {name: value for name, value in values.items() if name in known}
@@ -105,7 +110,37 @@ class TextSettings:
                     f"pass the same function again as {name}="
                 )
             values[name] = function
+        return _restored(cls, values)
+
+
+def _restored(cls: type[TextSettings], values: dict[str, Any]) -> TextSettings:
+    pattern, words = values.get("token_pattern", TextSettings.token_pattern), values.get("stop_words")
+    if not isinstance(pattern, str) or (isinstance(words, str) and words != "english"):
+        raise SettingError("the stored settings of the tokeniser are damaged: token_pattern or stop_words")
+    if pattern not in _GIVEN:
+        raise SettingError(
+            f"this text was tokenised with token_pattern={pattern!r}, and a stored pattern, which could be made "
+            "to run for ever, is not used unasked; pass the same pattern again as token_pattern="
+        )
+    try:
         return cls(**values)
+    except (TypeError, ValueError) as error:
+        raise SettingError(f"the stored settings of the tokeniser are damaged: {error}") from error
+
+
+def stored_pairs(values: Mapping[str, Any]) -> frozenset[tuple[str, str]]:
+    """The collocations recorded beside the settings of a manifest.
+
+    Raises
+    ------
+    SettingError
+        When they are not pairs of words.
+    """
+    pairs = values.get("collocation_pairs") or []
+    found = _collocations(pairs) if isinstance(pairs, list) else None
+    if not isinstance(found, tuple):
+        raise SettingError("the stored settings of the tokeniser are damaged: collocation_pairs")
+    return frozenset(found)
 
 
 def _ngram_range(value: Any) -> tuple[int, int]:
@@ -113,9 +148,9 @@ def _ngram_range(value: Any) -> tuple[int, int]:
         shortest, longest = (int(n) for n in value)
     except (TypeError, ValueError):
         shortest = longest = 0
-    if not 1 <= shortest <= longest:
+    if not 1 <= shortest <= longest <= _LONGEST_NGRAM:
         raise SettingError(
-            f"ngram_range must be (shortest, longest) with 1 <= shortest <= longest, found {value!r}"
+            f"ngram_range must be (shortest, longest), 1 <= shortest <= longest <= {_LONGEST_NGRAM}, found {value!r}"
         )
     return shortest, longest
 
@@ -137,7 +172,7 @@ def _collocations(value: Any) -> float | tuple[tuple[str, str], ...] | None:
 def _check_pattern(pattern: str) -> None:
     try:
         groups = re.compile(pattern).groups
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         raise SettingError(f"token_pattern {pattern!r} is not a regular expression: {error}") from None
     if groups > 1:
         raise SettingError(
@@ -148,8 +183,8 @@ def _check_pattern(pattern: str) -> None:
 def _check_encoding(encoding: str, errors: str) -> None:
     try:
         newline = "\n".encode(encoding)
-    except LookupError:
-        raise SettingError(f"encoding {encoding!r} is not known to Python") from None
+    except (LookupError, ValueError):
+        raise SettingError(f"encoding {encoding!r} is not known to Python as one of text") from None
     if newline != b"\n":
         raise SettingError(
             f"encoding {encoding!r} is not supported; convert the files to UTF-8 first, with iconv"
@@ -163,3 +198,7 @@ def _name_of(function: Any) -> str | None:
         return None
     name = getattr(function, "__qualname__", None) or type(function).__qualname__
     return f"{getattr(function, '__module__', None) or type(function).__module__}:{name}"
+
+
+_GIVEN = {TextSettings.token_pattern}
+"""Patterns that this process was given by its user."""

@@ -15,7 +15,7 @@ import numpy as np
 from bigtopic.corpus.collocations import CollocationCounts, count_pairs
 from bigtopic.corpus.raw import RawBlock
 from bigtopic.corpus.stopwords import ENGLISH
-from bigtopic.corpus.text_settings import TextSettings
+from bigtopic.corpus.text_settings import TextSettings, stored_pairs
 from bigtopic.corpus.tokens import TokenArrays, count, drop_words, encode, join_pairs, map_words, ngrams
 from bigtopic.corpus.utf8 import Utf8Lines, word_runs
 
@@ -78,8 +78,7 @@ class Tokenizer:
 
         `functions` are those of `TextSettings.from_dict`.
         """
-        pairs = frozenset((first, second) for first, second in values.get("collocation_pairs") or ())
-        return cls(TextSettings.from_dict(values, **functions), pairs)
+        return cls(TextSettings.from_dict(values, **functions), stored_pairs(values))
 
     def _splitter(self) -> Callable[[str], Iterable[str]]:
         settings = self.settings

@@ -75,8 +75,8 @@ def _tokenizer(kind: Any, text: Any) -> Any:
         return kind() if text is None else kind.from_dict(text)
     except SettingError as error:
         raise ModelError(
-            f"the model's texts were split by a function of yours, which is not stored ({error}); ingest them with "
-            "bigtopic.ingest and the same function, and give that corpus"
+            f"texts cannot be split as the model's were: {error} (to load_model or ingest); or "
+            "ingest them with bigtopic.ingest and the same settings, and give that corpus"
         ) from error
 
 

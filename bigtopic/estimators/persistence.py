@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from bigtopic.corpus.text_settings import TextSettings
 from bigtopic.errors import ModelError, SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.starts import check_settings
@@ -17,21 +18,30 @@ KINDS = {"LDA": LDA}
 
 
 def load_model(
-    url: Any, method: Method | None = None, storage_options: Mapping[str, Any] | None = None
+    url: Any,
+    method: Method | None = None,
+    token_pattern: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> Any:
     """The estimator stored at a path or URL.
 
     Parameters
     ----------
     method : the `Method` it was learnt with, if that was one of your own
+    token_pattern : the pattern its texts were split with, if that was one of your own and more texts will be: a stored
+        pattern is not used unasked
     storage_options : for fsspec
 
     Raises
     ------
     ModelError
         When there is none, it is damaged, or its format is newer than this version reads.
+    SettingError
+        When its texts were split with another pattern.
     """
     model, extra = model_store.load(url, method, storage_options)
+    if token_pattern is not None:
+        _give_pattern(token_pattern, model.text or {}, url)
     name = extra.get("estimator", "LDA")
     if name not in KINDS:
         raise ModelError(
@@ -55,3 +65,11 @@ def _check(estimator: Any, url: Any) -> None:
         check_settings(estimator)
     except SettingError as error:
         raise ModelError(f"the model at {url} is damaged: {error}") from error
+
+
+def _give_pattern(pattern: str, text: Mapping[str, Any], url: Any) -> None:
+    stored = text.get("token_pattern")
+    if stored != TextSettings(token_pattern=pattern).token_pattern:
+        raise SettingError(
+            f"token_pattern={pattern!r}: the texts of the model at {url} were split with {stored!r}"
+        )

@@ -177,7 +177,7 @@ def append(corpus: Corpus | str | Path, source: Any, **settings: Any) -> Corpus:
     corpus : a stored corpus, or where it is
     source : as of `ingest`
     **settings : as of `ingest`. The order of documents and the tokeniser are those the corpus was made with;
-        functions given to the tokeniser then must be given again
+        functions given to the tokeniser then, and a pattern of your own, must be given again
 
     Returns
     -------
@@ -267,11 +267,12 @@ def _existing(root: Place, overwrite: bool, append: bool) -> Manifest | None:
 
 def _text_settings(text: Mapping[str, Any], min_doc_length: int, known: Manifest | None) -> TextSettings:
     """The tokeniser asked for; appending, the one the corpus was made with."""
+    given = TextSettings(**text, min_doc_length=min_doc_length)
     if known is None or known.text is None:
-        return TextSettings(**text, min_doc_length=min_doc_length)
+        return given
     functions = {name: text[name] for name in ("token_filter", "tokenizer") if name in text}
     settings = TextSettings.from_dict(known.text, **functions)
-    changed = [name for name in text if getattr(settings, name) != getattr(TextSettings(**text), name)]
+    changed = [name for name in text if getattr(settings, name) != getattr(given, name)]
     if min_doc_length not in (0, settings.min_doc_length):
         changed.append("min_doc_length")
     if changed:

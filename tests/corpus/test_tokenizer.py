@@ -243,3 +243,40 @@ def test_the_english_list_holds_words_the_default_pattern_can_find():
     pattern = re.compile(TextSettings().token_pattern)
     assert {word for word in ENGLISH if not pattern.fullmatch(word)} == {"a", "i"}
     assert {"the", "of", "and", "with", "didn"} <= ENGLISH and not {"model", "time", "people"} & ENGLISH
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (
+            {"token_pattern": r"(?:(?:x+)+)+y"},
+            r"token_pattern='\(\?:.*not used unasked; pass the same pattern again",
+        ),
+        ({"token_pattern": 5}, "damaged: token_pattern"),
+        ({"token_pattern": ["a"]}, "damaged: token_pattern"),
+        ({"stop_words": "/etc/hostname"}, "damaged: .*stop_words"),
+        ({"stop_words": [1, 2]}, "damaged"),
+        ({"ngram_range": [1, 10**9]}, "ngram_range"),
+        ({"ngram_range": 3}, "ngram_range"),
+        ({"min_doc_length": "x"}, "damaged"),
+        ({"encoding": "a\0b"}, "encoding"),
+        ({"encoding": "punycode"}, "encoding"),
+        ({"encoding": 7}, "damaged"),
+        ({"collocations": [["a"]]}, "collocations"),
+        ({"collocation_pairs": [["a", "b", "c"]]}, "collocation"),
+        ({"collocation_pairs": 5}, "collocation_pairs"),
+        ({"collocation_pairs": [5]}, "collocation"),
+    ],
+)
+def test_stored_settings_are_not_trusted(damage, message):
+    with pytest.raises(SettingError, match=message):
+        Tokenizer.from_dict({**TextSettings().to_dict(), **damage})
+
+
+def test_a_stored_pattern_is_used_where_the_same_one_was_given():
+    pattern = r"[a-c]+(?#stored and given)"
+    stored = {**TextSettings().to_dict(), "token_pattern": pattern}
+    with pytest.raises(SettingError, match="unasked"):
+        TextSettings.from_dict(stored)
+    TextSettings(token_pattern=pattern)
+    assert Tokenizer.from_dict(stored).tokens("abcd ab") == ["abc", "ab"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from bigtopic.corpus.collocations import CollocationCounts
 from bigtopic.corpus.manifest import Manifest
-from bigtopic.corpus.text_settings import TextSettings
+from bigtopic.corpus.text_settings import TextSettings, stored_pairs
 from bigtopic.errors import SettingError
 from bigtopic.runtime.ingestion.parse import parse_tasks
 from bigtopic.runtime.ingestion.settings import Workers
@@ -31,7 +31,7 @@ def with_collocations(
     if text.collocations is None or getattr(reader, "kind", None) not in ("text", "tokens"):
         return reader, frozenset()
     if known is not None and known.text is not None:
-        pairs: Pairs = frozenset((first, second) for first, second in known.text["collocation_pairs"])
+        pairs: Pairs = stored_pairs(known.text)
         return reader.with_collocations(pairs), pairs
     if isinstance(text.collocations, tuple):
         pairs = frozenset(text.collocations)

@@ -23,8 +23,8 @@ __all__ = ["match", "open_reader"]
 _IN_MEMORY = 1 << 31  # bytes of a decompressed file that is read into memory
 
 _HEADER = re.compile(
-    rb"%%MatrixMarket\s+matrix\s+(coordinate|array)\s+(\w+)\s+(\S+)[^\n]*\n"
-    rb"(?:[ \t]*(?:%[^\n]*)?\r?\n)*[ \t]*(\d+)[ \t]+(\d+)(?:[ \t]+(\d+))?[ \t\r]*(?:\n|\Z)",
+    rb"%%MatrixMarket\s++matrix\s++(coordinate|array)\s++(\w++)\s++(\S++)[^\n]*+\n"
+    rb"(?:[ \t\r]*+(?:%[^\n]*+)?\n)*+[ \t]*(\d+)[ \t]+(\d+)(?:[ \t]+(\d+))?[ \t\r]*(?:\n|\Z)",
     re.IGNORECASE,
 )
 

@@ -7,17 +7,10 @@ and is killed when its time is up.
 
 from __future__ import annotations
 
-import os
-
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "BLOSC_NTHREADS", "MKL_NUM_THREADS"):
-    os.environ[_name] = "1"
-os.environ["HDF5_USE_FILE_LOCKING"] = "FALSE"
-os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # and jemalloc, which it brings, starts a thread unless told
-os.environ["JE_ARROW_MALLOC_CONF"] = "background_thread:false"
-
 import base64
 import gc
 import json
+import os
 import pickle
 import resource
 import select
@@ -34,12 +27,15 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from fuzz.cases import Bases, format_of, ingest_object, make_bases, prepare
 from fuzz.oracle import Failure, Refused, only_our_warnings
+from fuzz.server import ONE_THREAD
 
 MEMORY_BYTES = 1 << 30  # above what the warm process has
 SECONDS = float(os.environ.get("FUZZ_SECONDS", 20))
 
 
 def main() -> None:
+    if any(os.environ.get(name) != value for name, value in ONE_THREAD.items()):
+        os.execve(sys.executable, sys.orig_argv, {**os.environ, **ONE_THREAD})
     with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
         base = Path(name)
         bases = warm(base)
@@ -73,7 +69,7 @@ def warm(base: Path) -> Bases:
     import anndata.io
     import h5py
     import pandas
-    import pyarrow.parquet  # noqa: F401
+    import pyarrow.parquet
     import scipy.io  # noqa: F401
     import zstandard  # noqa: F401
     from numcodecs import blosc
@@ -115,9 +111,10 @@ def _warm_one(number: int, bases: Bases, base: Path) -> None:
 
 def _compile(bases: Bases, folder: Path) -> None:
     """Append, compact, and a model."""
-    import bigtopic
     from fuzz.seeds import COUNTS
     from fuzz.stores import _QUIET, _use, write
+
+    import bigtopic
 
     write(folder / "texts", bases[1]["texts"])
     write(folder / "model", bases[1]["model"])
@@ -133,12 +130,17 @@ def _end_threads() -> None:
 
     sync.cleanup_resources()
     for _ in range(200):
-        if len(os.listdir("/proc/self/task")) == 1:
+        if _n_threads() == 1:
             return
         time.sleep(0.05)
     import threading
 
-    raise SystemExit(f"threads are left: {threading.enumerate()}, {os.listdir('/proc/self/task')}")
+    raise SystemExit(f"{_n_threads()} threads are left: {threading.enumerate()}")
+
+
+def _n_threads() -> int:
+    """Threads of this process, those that Python does not know included."""
+    return sum(1 for _ in Path("/proc/self/task").iterdir())
 
 
 # ------------------------------------------------------------------ a case in a child
@@ -163,7 +165,7 @@ def run_forked(request: dict[str, Any], bases: Bases, base: Path) -> dict[str, A
 
 
 def _forked(request: dict[str, Any], bases: Bases, folder: Path) -> dict[str, Any]:
-    assert len(os.listdir("/proc/self/task")) == 1, "a thread would be lost in the child"
+    assert _n_threads() == 1, "a thread would be lost in the child"
     (folder / "work").mkdir()
     (folder / "tmp").mkdir()
     read_end, write_end = os.pipe()

@@ -117,7 +117,11 @@ def _blank(data: bytes, rng: Random) -> bytes:
     if not found:
         return data
     match = rng.choice(found)
-    return data[: match.start()] + rng.choice([b"", b"  ", b"\t", b"\n", b"\r\n", b"\x0b", b","]) + data[match.end() :]
+    return (
+        data[: match.start()]
+        + rng.choice([b"", b"  ", b"\t", b"\n", b"\r\n", b"\x0b", b","])
+        + data[match.end() :]
+    )
 
 
 _ACTIONS: list[Callable[[bytes, Random], bytes]] = [
@@ -133,7 +137,7 @@ _VALUES: list[Callable[[], Any]] = [
     lambda: 2**63, lambda: 10**12, lambda: 10**20, lambda: 10**400, lambda: 1e308, lambda: float("nan"),
     lambda: float("inf"), lambda: "", lambda: "x", lambda: "3", lambda: "../../outside", lambda: "/etc/passwd",
     lambda: "a\0b", lambda: "\ud800", lambda: "\x1b[31m", lambda: "a" * 5000, lambda: "|O", lambda: "object",
-    lambda: "float64", lambda: [], lambda: {}, lambda: [1, 2], lambda: [-5], lambda: {"a": 1}, lambda: _nested(500),
+    lambda: "float64", list, dict, lambda: [1, 2], lambda: [-5], lambda: {"a": 1}, lambda: _nested(500),
 ]  # fmt: skip
 
 
@@ -248,7 +252,17 @@ def _folder_to_link(file: Path, folder: Path, root: Path, outside: Path, rng: Ra
 
 
 def _add_file(file: Path, folder: Path, root: Path, outside: Path, rng: Random) -> None:
-    names = ["notes.txt", "data.partial", "state-mine", "parts", ".lock", "vocabulary", ".scratch-x", "zarr.json", "c"]
+    names = [
+        "notes.txt",
+        "data.partial",
+        "state-mine",
+        "parts",
+        ".lock",
+        "vocabulary",
+        ".scratch-x",
+        "zarr.json",
+        "c",
+    ]
     path = rng.choice([root, file.parent]) / rng.choice(names)
     if not path.exists():
         path.write_bytes(rng.choice([b"years of work", b"", b"{}", b'{"attributes": {}}']))

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import scipy.io
 import scipy.sparse as sp
-
 from fuzz.mutate import Files
 
 __all__ = ["COUNTS", "SEEDS", "WORDS", "Seed", "as_documents", "folder_bytes"]
@@ -218,7 +217,8 @@ def _anndata(matrix: Any) -> Any:
     import pandas
 
     obs = pandas.DataFrame(
-        {"year": range(N_DOCS), "label": [f"l{i % 2}" for i in range(N_DOCS)]}, [f"d{i}" for i in range(N_DOCS)]
+        {"year": range(N_DOCS), "label": [f"l{i % 2}" for i in range(N_DOCS)]},
+        [f"d{i}" for i in range(N_DOCS)],
     )
     obs["label"] = obs["label"].astype("category")
     return anndata.AnnData(matrix, obs=obs, var=pandas.DataFrame(index=WORDS))

@@ -17,10 +17,21 @@ from queue import Queue
 from types import TracebackType
 from typing import Any
 
-__all__ = ["Server", "failures", "run_cases", "table"]
+__all__ = ["ONE_THREAD", "Server", "failures", "run_cases", "table"]
 
 _CHILD = Path(__file__).with_name("child.py")
 Reply = dict[str, Any]
+ONE_THREAD = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NUMBA_NUM_THREADS": "1",
+    "BLOSC_NTHREADS": "1",
+    "ARROW_DEFAULT_MEMORY_POOL": "system",  # and jemalloc, which comes with it, starts a thread unless told
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+    "HDF5_USE_FILE_LOCKING": "FALSE",
+}
+"""The environment of a process that forks: a thread would not be there in the child, and its locks would stay."""
 
 
 class Server:
@@ -35,7 +46,7 @@ class Server:
             [sys.executable, "-W", "ignore", str(_CHILD)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": path},
+            env={**os.environ, **ONE_THREAD, "PYTHONPATH": path},
             text=True,
         )
         assert self._process.stdout is not None
@@ -109,9 +120,11 @@ def failures(replies: Iterable[Reply], shown: int = 3, how_long: int = 1200) -> 
         lines.append(f"\n### {cause}\n{len(found)} inputs: {formats}")
         numbers = " ".join(str(r["number"]) for r in found[:8] if "number" in r)
         lines.append(f"repeat: python tests/fuzz/child.py {numbers}")
-        for reply in sorted(found, key=lambda r: sum(map(len, r.get("files", {}).values())))[:shown]:
-            lines.append(f"* {reply.get('number', '')} {reply['format']}: {reply['how'][:300]}")
-        first = min(found, key=lambda r: sum(map(len, r.get("files", {}).values())))
+        found.sort(key=lambda reply: sum(map(len, reply.get("files", {}).values())))
+        lines += [
+            f"* {reply.get('number', '')} {reply['format']}: {reply['how'][:300]}" for reply in found[:shown]
+        ]
+        first = found[0]
         message = first.get("message", "").strip()
         if message != cause:
             lines.append(f"```\n{message[-how_long:]}\n```")

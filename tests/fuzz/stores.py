@@ -10,7 +10,6 @@ from random import Random
 from typing import Any
 
 import numpy as np
-
 from fuzz.mutate import Files, mutate_files, mutate_tree
 from fuzz.oracle import Failure, Refused, attempt, check_corpus, snapshot
 from fuzz.seeds import COUNTS, WORDS, folder_bytes
@@ -72,7 +71,9 @@ def _foreign(root: Path, known: Files) -> dict[str, bytes]:
     }
 
 
-def corpus_read(stores: dict[str, Files], folder: Path, rng: Random) -> tuple[str, Callable[[], Refused | None]]:
+def corpus_read(
+    stores: dict[str, Files], folder: Path, rng: Random
+) -> tuple[str, Callable[[], Refused | None]]:
     """Every way to read a corpus; nothing is changed by it."""
     import bigtopic
 
@@ -100,11 +101,15 @@ def _read(corpus: Any) -> Any:
     if corpus.authors is not None and len(corpus.authors) != corpus.n_authors:
         raise Failure("authors have another number")
     if corpus.vocabulary.named:
-        corpus.vocabulary.counted
+        frequencies = corpus.vocabulary.counted[1]
+        if not np.isfinite(frequencies).all():
+            raise Failure("frequencies of words are not finite")
     return documents
 
 
-def corpus_write(stores: dict[str, Files], folder: Path, rng: Random) -> tuple[str, Callable[[], Refused | None]]:
+def corpus_write(
+    stores: dict[str, Files], folder: Path, rng: Random
+) -> tuple[str, Callable[[], Refused | None]]:
     """Append, compact or overwrite; a store that could be read before can be read after, whatever happened."""
     import bigtopic
 
@@ -129,7 +134,9 @@ def corpus_write(stores: dict[str, Files], folder: Path, rng: Random) -> tuple[s
     return f"{action}: {how}", run
 
 
-def _after_write(action: str, before: Any, result: Any, opened: Callable[[], Any], n_new: int) -> Refused | None:
+def _after_write(
+    action: str, before: Any, result: Any, opened: Callable[[], Any], n_new: int
+) -> Refused | None:
     if isinstance(result, Refused):
         after = attempt(lambda: _read(opened()), ["store"])
         if not isinstance(before, Refused) and after != before:
@@ -183,7 +190,11 @@ def model(stores: dict[str, Files], folder: Path, rng: Random) -> tuple[str, Cal
 def _use(loaded: Any) -> None:
     loaded.client, loaded.n_threads, loaded.progress = False, 1, False
     topics = loaded.transform(COUNTS)
-    if topics.shape[0] != len(COUNTS) or not np.isfinite(topics).all() or not np.allclose(topics.sum(axis=1), 1):
+    if (
+        topics.shape[0] != len(COUNTS)
+        or not np.isfinite(topics).all()
+        or not np.allclose(topics.sum(axis=1), 1)
+    ):
         raise Failure("a loaded model gives what are no topics", str(topics[:2]))
     if not np.isfinite(loaded.components_).all() or (loaded.components_ < 0).any():
         raise Failure("a loaded model has topics that are not finite and positive")

@@ -60,15 +60,22 @@ def test_many_inputs(capsys: pytest.CaptureFixture[str]) -> None:
 _WORD = st.text(max_size=8) | st.sampled_from(["a", "b", "\ud800", "a\0b", "\x1b[31m", "İ", "ﬁ"])
 _COUNT = st.integers(-1, 9) | st.floats() | st.sampled_from([2**63, 10**400, True, None])
 _SCALAR = st.none() | st.booleans() | st.integers() | st.floats() | _WORD | st.dates() | st.binary(max_size=3)
-_VALUE = st.recursive(_SCALAR, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_WORD, inner, max_size=3))
-_NAME = st.sampled_from(["text", "id", "authors", "year", "zarr.json", "../x", "", "source_row", "tokens"]) | _WORD
+_VALUE = st.recursive(
+    _SCALAR, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_WORD, inner, max_size=3)
+)
+_NAME = (
+    st.sampled_from(["text", "id", "authors", "year", "zarr.json", "../x", "", "source_row", "tokens"])
+    | _WORD
+)
+_RECORD = st.builds(
+    lambda text, rest: {"text": text, **rest}, _WORD, st.dictionaries(_NAME, _VALUE, max_size=4)
+)
 _DOCUMENTS = st.one_of(
     st.lists(_WORD | st.none(), max_size=8),
     st.lists(st.lists(_WORD, max_size=5), max_size=8),
     st.lists(st.dictionaries(_WORD, _COUNT, max_size=4), max_size=6),
     st.lists(st.lists(st.tuples(st.integers(-1, 2**31), _COUNT), max_size=4), max_size=6),
-    st.lists(st.fixed_dictionaries({"text": _WORD}, optional={}), max_size=4),
-    st.lists(st.builds(lambda text, rest: {"text": text, **rest}, _WORD, st.dictionaries(_NAME, _VALUE, max_size=4)), max_size=4),
+    st.lists(_RECORD, max_size=4),
     st.lists(_VALUE, max_size=5),
     st.integers(0, 5).map(np.ones),
 )  # fmt: skip

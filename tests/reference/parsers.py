@@ -44,7 +44,7 @@ def _count(text: str, line: int) -> float:
         raise Invalid("count out of range", line)
     if value != int(value):
         raise Invalid("fraction", line)
-    if 2.9e38 < value or text.startswith("-"):
+    if value > 2.9e38 or text.startswith("-"):
         raise Unsure("rounding at the limit, or minus zero")
     return value
 
@@ -67,8 +67,10 @@ def lda_c(data: bytes, words: Sequence[str]) -> list[Document]:
         head, *pairs = line.split()
         document = _pairs(pairs, number, words, 0)
         if not head.isdigit():
-            raise Unsure("the number of pairs is no plain number") if _NUMBER.fullmatch(head) else Invalid(
-                "no number of pairs", number
+            raise (
+                Unsure("the number of pairs is no plain number")
+                if _NUMBER.fullmatch(head)
+                else Invalid("no number of pairs", number)
             )
         if int(head) != len(pairs):
             raise Invalid("wrong number of pairs", number)

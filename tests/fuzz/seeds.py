@@ -147,7 +147,7 @@ def matrix_market_dense() -> Seed:
 
 def csv_text() -> Seed:
     rows = "".join(f'd{i},"{line}",{1990 + i},"a, ""b"";c"\n' for i, line in enumerate(_texts()))
-    return _one("toy.csv", "id,text,year,authors\n" + rows, "csv", **_PLAIN)
+    return _one("toy.csv", "id,text,year,authors\n" + rows, "csv", "csv_text", **_PLAIN)
 
 
 def csv_triples() -> Seed:

@@ -1,4 +1,4 @@
-"""Runs cases in fork servers and adds up what came of them: `python tests/fuzz/server.py START STOP [WORKERS]`."""
+"""Runs cases in fork servers and adds up what came of them: `python tests/fuzz/server.py START STOP [FORMAT ...]`."""
 
 from __future__ import annotations
 
@@ -135,13 +135,14 @@ def failures(replies: Iterable[Reply], shown: int = 3, how_long: int = 1200) -> 
 
 
 def main() -> None:
-    start, stop, *rest = map(int, sys.argv[1:])
-    replies = list(run_cases(range(start, stop), rest[0] if rest else 2))
-    print(table(replies))
-    print(failures(replies))
-    seconds = sorted((r["seconds"] for r in replies), reverse=True)
-    print("\nslowest", seconds[:10], "mean", sum(seconds) / len(seconds))
+    from fuzz.cases import format_of
+
+    start, stop, names = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
+    numbers = [number for number in range(start, stop) if not names or format_of(number) in names]
+    replies = list(run_cases(numbers, 2))
+    print(table(replies), failures(replies), sep="\n")
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[1]))
     main()

@@ -179,6 +179,41 @@ def csv_triples(data: bytes, words: Sequence[str]) -> list[Document]:
     return _some(documents)
 
 
+def csv_text(data: bytes, words: Sequence[str]) -> list[Document]:
+    """A header "id,text,year,authors", then rows whose cells may be in quotes, a quote in them doubled."""
+    if re.fullmatch(rb"[\x20-\x7e\n]*", data) is None:
+        raise Unsure("other characters")
+    rows = _quoted_rows(data.decode("ascii"))
+    if not rows or rows[0] != ["id", "text", "year", "authors"]:
+        raise Unsure("another header")
+    if any(len(row) != 4 for row in rows):
+        raise Invalid("another number of cells")
+    return _some([_words(row[1].replace("\n", " ")) for row in rows[1:]])
+
+
+_QUOTED = re.compile(r'"((?:[^"]|"")*)"(?=[,\n]|\Z)|([^",\n]*)(?=[,\n]|\Z)')
+
+
+def _quoted_rows(text: str) -> list[list[str]]:
+    """Cells of RFC 4180; blank lines are passed over."""
+    rows, row, at = [], [], 0
+    while at < len(text):
+        match = _QUOTED.match(text, at)
+        if match is None:
+            if re.compile(r'"(?:[^"]|"")*\Z').match(text, at):
+                raise Invalid("a quote without end")
+            raise Unsure("quotes inside a cell")
+        row.append(match[2] if match[1] is None else match[1].replace('""', '"'))
+        at = match.end()
+        if text[at : at + 1] != ",":
+            rows.append(row)
+            row = []
+        elif at + 1 == len(text):
+            rows.append([*row, ""])
+        at += 1
+    return [row for row in rows if row != [""]]
+
+
 def json_counts(data: bytes, words: Sequence[str]) -> list[Document]:
     """Lines {"id": ..., "counts": {word: count}}."""
     documents = []
@@ -241,6 +276,7 @@ PARSERS: dict[str, Callable[[bytes, Sequence[str]], list[Document]]] = {
     "svmlight": svmlight,
     "bag_of_words": bag_of_words,
     "matrix_market": matrix_market,
+    "csv_text": csv_text,
     "csv_triples": csv_triples,
     "json_counts": json_counts,
     "json_text": json_text,

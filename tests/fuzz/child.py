@@ -19,13 +19,14 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from fuzz.cases import Bases, format_of, ingest_object, make_bases, prepare
+from fuzz.cases import Bases, _bomb, format_of, ingest_object, make_bases, prepare
 from fuzz.oracle import Failure, Refused, only_our_warnings
 from fuzz.server import ONE_THREAD
 
@@ -88,6 +89,7 @@ def warm(base: Path) -> Bases:
             _warm_one(number, bases, base)
         number += 1
     _compile(bases, base / "compile")
+    _bomb()
     _end_threads()
     gc.collect()
     gc.freeze()
@@ -238,7 +240,8 @@ def _child(write_end: int, run: Callable[[], dict[str, Any]], folder: Path) -> N
         sys.stderr.flush()
         os.write(write_end, json.dumps(reply).encode())
     except BaseException as error:
-        os.write(write_end, json.dumps({"outcome": "failed", "cause": f"harness: {error!r}"}).encode())
+        reply = {"outcome": "failed", "cause": f"harness: {error!r}", "message": traceback.format_exc()}
+        os.write(write_end, json.dumps(reply).encode())
     finally:
         os._exit(0)
 

@@ -160,6 +160,7 @@ def check_corpus(corpus: Any) -> list[Document]:
     words = None if not corpus.vocabulary.named else [str(word) for word in corpus.vocabulary[:]]
     _expect(matrix.shape == (corpus.n_docs, corpus.n_words) and corpus.n_docs > 0, "shape")
     _expect(matrix.nnz == corpus.nnz, "nnz")
+    _expect(bool(((matrix.indices >= 0) & (matrix.indices < corpus.n_words)).all()), "word ids")
     _expect(
         bool(np.isfinite(matrix.data).all() and (matrix.data > 0).all()), "counts not finite and positive"
     )

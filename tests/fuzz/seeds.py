@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import tempfile
@@ -270,12 +269,6 @@ def zarr_v3_dense() -> Seed:
     return _zarr(COUNTS, 3)
 
 
-def line_bomb() -> Seed:
-    """A few hundred thousand bytes that decompress to 3 GB without a line end."""
-    block = gzip.compress(b"a" * (1 << 26), 1)
-    return _one("toy.txt.gz", block * 48, "text")
-
-
 def folder_bytes(root: Path) -> Files:
     """The bytes of all files below a folder, by their path."""
     files = sorted(path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
@@ -289,6 +282,6 @@ SEEDS: dict[str, Callable[[], Seed]] = {
         svmlight_without_words, bag_of_words, bag_of_words_beside, matrix_market, matrix_market_by_column,
         matrix_market_dense, csv_text, csv_triples, tsv, json_text, json_tokens, json_counts, saved_npz, saved_npy,
         parquet_text, parquet_tokens, parquet_triples, h5ad, h5ad_by_column, h5ad_dense, zarr_v2, zarr_v2_by_column,
-        zarr_v3, zarr_v3_dense, line_bomb,
+        zarr_v3, zarr_v3_dense,
     )
 }  # fmt: skip

@@ -16,6 +16,8 @@ from fuzz.seeds import COUNTS, WORDS, folder_bytes
 
 __all__ = ["STORES", "make_stores"]
 
+NAME = "kept.zarr"
+"""Every error about a mutated store names it."""
 _QUIET: dict[str, Any] = {"client": False, "n_threads": 1, "progress": False}
 
 
@@ -43,7 +45,7 @@ def _prepare(name: str, stores: dict[str, Files], folder: Path, rng: Random) -> 
     outside = folder / "outside"
     (outside / "mine").mkdir(parents=True)
     (outside / "mine" / "thesis.txt").write_bytes(b"years of work")
-    files, how, root = dict(stores[name]), [], folder / "store"
+    files, how, root = dict(stores[name]), [], folder / NAME
     for _ in range(rng.choice([0, 1, 1, 1, 2])):
         described = [file for file in files if file.endswith("zarr.json")]
         names = ["zarr.json"] if rng.random() < 0.45 else described if rng.random() < 0.5 else None
@@ -81,7 +83,7 @@ def corpus_read(
 
     def run() -> Refused | None:
         before = snapshot(root, outside)
-        found = attempt(lambda: _read(bigtopic.open_corpus(root)), ["store"])
+        found = attempt(lambda: _read(bigtopic.open_corpus(root)), [NAME])
         if snapshot(root, outside) != before:
             raise Failure("reading a store changed it")
         return found if isinstance(found, Refused) else None
@@ -124,9 +126,9 @@ def corpus_write(
     }
 
     def run() -> Refused | None:
-        before = attempt(lambda: _read(bigtopic.open_corpus(root)), ["store"])
+        before = attempt(lambda: _read(bigtopic.open_corpus(root)), [NAME])
         theirs = snapshot(outside), _foreign(root, {})
-        result = attempt(actions[action], ["store"])
+        result = attempt(actions[action], [NAME])
         if (snapshot(outside), _foreign(root, {})) != theirs:
             raise Failure(f"{action} changed files that are not ours", how)
         return _after_write(action, before, result, lambda: bigtopic.open_corpus(root), len(new))
@@ -138,14 +140,14 @@ def _after_write(
     action: str, before: Any, result: Any, opened: Callable[[], Any], n_new: int
 ) -> Refused | None:
     if isinstance(result, Refused):
-        after = attempt(lambda: _read(opened()), ["store"])
+        after = attempt(lambda: _read(opened()), [NAME])
         if not isinstance(before, Refused) and after != before:
             raise Failure(f"a refused {action} changed the corpus", f"{result.message}\n{after}")
         return result
     if action == "ingest" and not isinstance(before, Refused):
         raise Failure("ingest into a corpus that is there")
     # Damage that the action had no reason to look at stays where it was.
-    after = attempt(lambda: _read(result), ["store"])
+    after = attempt(lambda: _read(result), [NAME])
     if isinstance(after, Refused):
         if isinstance(before, Refused) and action == "append":
             return after
@@ -175,11 +177,11 @@ def model(stores: dict[str, Files], folder: Path, rng: Random) -> tuple[str, Cal
         theirs = snapshot(outside), _foreign(root, {})
         if over:
             loaded = bigtopic.load_model(good)
-            result = attempt(lambda: loaded.save(root), ["store"])
+            result = attempt(lambda: loaded.save(root), [NAME])
             if not isinstance(result, Refused):
                 _use(bigtopic.load_model(root))
         else:
-            result = attempt(lambda: _use(bigtopic.load_model(root)), ["store"])
+            result = attempt(lambda: _use(bigtopic.load_model(root)), [NAME])
         if (snapshot(outside), _foreign(root, {})) != theirs:
             raise Failure("a model changed files that are not ours", how)
         return result if isinstance(result, Refused) else None
@@ -214,7 +216,7 @@ def topics(stores: dict[str, Files], folder: Path, rng: Random) -> tuple[str, Ca
         corpus = bigtopic.open_corpus(folder / "counts")
         before, listing = snapshot(root, outside), sorted(path.name for path in folder.iterdir())
         theirs = snapshot(outside)
-        result = attempt(lambda: loaded.transform_to(corpus, root, overwrite=rng.random() < 0.8), ["store"])
+        result = attempt(lambda: loaded.transform_to(corpus, root, overwrite=rng.random() < 0.8), [NAME])
         if isinstance(result, Refused) and snapshot(root, outside) != before:
             raise Failure("a refused transform_to changed what was there", result.message)
         if snapshot(outside) != theirs or sorted(path.name for path in folder.iterdir()) != listing:

@@ -37,6 +37,7 @@ _SOURCE_NAMES = (
     "ids ends",
     "ids has",
     "columns=",
+    "vocabulary=",
     "corpus.zarr",
 )
 _OBJECT_NAMES = (

@@ -70,7 +70,7 @@ def parse_metadata(data: bytes, where: str) -> ArrayMetadata:
         values = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise FieldError(f"{where} is not JSON ({error})") from error
-    _RULES(values, where)
+    _RULES(values, f"{where}:")
     shape, chunk = values["shape"], values["chunk_grid"]["configuration"]["chunk_shape"]
     found = ArrayMetadata(tuple(shape), tuple(chunk), values["data_type"])
     _check_codecs(values["codecs"], found, where)

@@ -1,9 +1,9 @@
 """Checks of JSON that came from a file: each field has a rule, and what does not follow it is named.
 
-A rule is called with a value and where it was found. The rules of a document are put together from those here:
+A rule is called with a value and where it was found: a field, or a document's name with a colon. The rules of a document are put together from those here:
 
 >>> rule = record({"size": whole(least=1), "names": listing(text())})
->>> rule({"size": 0, "names": []}, "the document")
+>>> rule({"size": 0, "names": []}, "the document:")
 Traceback (most recent call last):
 ...
 bigtopic.corpus.fields.FieldError: the document: size is 0, but must be a whole number from 1 to 9007199254740991
@@ -149,10 +149,10 @@ def record(rules: Mapping[str, Rule], also: Mapping[str, Rule] | None = None) ->
 
     def check(value: Any, where: str) -> None:
         if type(value) is not dict:
-            raise _refuse(where, value, "an object")
+            raise _refuse(where.removesuffix(":"), value, "an object")
         for name, rule in rules.items():
             if name not in value:
-                raise FieldError(f"{where}: {name} is missing")
+                raise FieldError(f"{_below(where, name)} is missing")
             rule(value[name], _below(where, name))
         for name, rule in (also or {}).items():
             if name in value:
@@ -162,8 +162,8 @@ def record(rules: Mapping[str, Rule], also: Mapping[str, Rule] | None = None) ->
 
 
 def _below(where: str, name: str) -> str:
-    """`parts[3].nnz`; the document itself is set off by a colon, as its name is not a field."""
-    return f"{where}.{name}" if ":" in where or "[" in where else f"{where}: {name}"
+    """`parts[3].nnz`; what is in front of a colon at the end is the document, whose name is not a field."""
+    return f"{where} {name}" if where.endswith(":") else f"{where}.{name}"
 
 
 def anything(value: Any, where: str, depth: int = 8) -> None:

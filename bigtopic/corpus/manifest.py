@@ -127,7 +127,7 @@ def read_manifest(root: Place) -> Manifest:
             f"{root.url} has format version {version}, but this version of bigtopic reads up to "
             f"{FORMAT_VERSION}; upgrade bigtopic"
         )
-    where = f"the manifest in {root.url}/zarr.json is incomplete or damaged"
+    where = f"the manifest in {root.url}/zarr.json is incomplete or damaged:"
     try:
         record({"version": whole(1)})(values, where)
         return Manifest.from_dict(values, where)

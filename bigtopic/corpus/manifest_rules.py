@@ -40,7 +40,10 @@ _HEX32 = text(r"[0-9a-f]{32}", "32 hexadecimal digits")
 
 
 def _path(folder: str) -> Any:
-    return text(rf"{folder}/[0-9]{{8,20}}", f"{folder}/ and a number of 8 digits or more")
+    return text(
+        rf"{folder}/[0-9]{{8,12}}(-[0-9a-f]{{12}})?",
+        f"{folder}/ and a number of 8 to 12 digits, perhaps with the id of a writer",
+    )
 
 
 def _names(folder: str) -> Any:
@@ -114,9 +117,9 @@ def check_manifest(values: Mapping[str, Any], where: str) -> None:
     """
     _RULES(values, where)
     for name in ("text", "words"):
-        anything(values[name], f"{where}: {name}")
+        anything(values[name], f"{where} {name}")
     for i, part in enumerate(values["parts"]):
-        _CHECKSUMS(part["crc32"], f"{where}: parts[{i}].crc32")
+        _CHECKSUMS(part["crc32"], f"{where} parts[{i}].crc32")
     _check_paths(values, where)
     _check_sums(values, where)
 
@@ -125,10 +128,10 @@ def _check_paths(values: Mapping[str, Any], where: str) -> None:
     paths = [part["path"] for part in values["parts"]]
     for first, second in pairwise(sorted(paths)):
         if first == second:
-            raise FieldError(f"{where}: parts lists {first} twice")
-    last = max((int(path.rpartition("/")[2]) for path in paths), default=-1)
+            raise FieldError(f"{where} parts lists {first} twice")
+    last = max((int(path.split("/")[1].split("-")[0]) for path in paths), default=-1)
     if values["next_part"] <= last:
-        raise FieldError(f"{where}: next_part is {values['next_part']}, but part {last} is there already")
+        raise FieldError(f"{where} next_part is {values['next_part']}, but part {last} is there already")
 
 
 def _check_sums(values: Mapping[str, Any], where: str) -> None:
@@ -137,4 +140,4 @@ def _check_sums(values: Mapping[str, Any], where: str) -> None:
         expected[name] = sum(part[name] for part in values["parts"])
     for name, value in expected.items():
         if not math.isclose(values[name], value, rel_tol=1e-9 if name == "n_tokens" else 0.0):
-            raise FieldError(f"{where}: {name} is {values[name]}, but its pieces make {value}")
+            raise FieldError(f"{where} {name} is {values[name]}, but its pieces make {value}")

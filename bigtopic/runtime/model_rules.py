@@ -79,7 +79,7 @@ def check_description(values: Mapping[str, Any], where: str) -> None:
     """
     _RULES(values, where)
     for name in ("text", "history", "extra"):
-        anything(values[name], f"{where}: {name}")
+        anything(values[name], f"{where} {name}")
     sizes = {about["n_components"] for about in values["arrays"].values()}
     if len(sizes) != 1 or not any(about["axis"] == "word" for about in values["arrays"].values()):
-        raise FieldError(f"{where}: arrays must have one number of topics, and one of them the axis 'word'")
+        raise FieldError(f"{where} arrays must have one number of topics, and one of them the axis 'word'")

@@ -121,7 +121,7 @@ def load(
         raise errors.ModelError(f"there is no bigtopic model at {place.url}")
     _check_version(description, place)
     try:
-        check_description(description, "its description")
+        check_description(description, "its description:")
         return rebuild(place / description["state"], description, method), description["extra"]
     except errors.ModelError as error:
         raise errors.ModelError(f"{place.url}: {error}") from error

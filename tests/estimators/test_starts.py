@@ -117,6 +117,11 @@ def test_a_stream_of_the_declared_size_is_a_pass(corpus):
         )
 
 
+def test_minibatches_are_those_of_the_whole_stream(corpus):
+    alone, part = (LDA(3, total_samples=n, **QUIET).partial_fit(corpus) for n in (None, 10_000))
+    assert (alone.n_batch_iter_, part.n_batch_iter_) == (5, 1)
+
+
 @pytest.fixture(scope="module")
 def documentation(tmp_path_factory):
     """A thousand documentation strings, to learn from and held out."""

@@ -61,7 +61,7 @@ for line in sys.stdin:
 
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory):
-    """What an ingest in 2 GiB and 30 seconds says: in a child of a process that has compiled everything."""
+    """What an ingest in 2 GiB and 30 seconds says, in a child forked from a process that has compiled everything."""
     command = [sys.executable, "-c", SERVER, str(tmp_path_factory.mktemp("warm"))]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, **pipes) as server:

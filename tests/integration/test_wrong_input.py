@@ -233,7 +233,8 @@ def test_a_killed_ingest_leaves_nothing_to_be_seen(append, store, tmp_path):
     path = store if append else store.parent / "new.zarr"
     source = tmp_path / "big.txt"
     source.write_bytes((b"some " + b"x" * 1000 + b"\n") * 40_000)  # several chunks, quickly split
-    command = [sys.executable, "-m", "bigtopic", "ingest", str(source), str(path)] + ["--append"] * append
+    command = [sys.executable, "-m", "bigtopic", "ingest", str(source), str(path)]
+    command += ["--append", "--token-pattern", r"\w+"] * append  # the pattern of the store, given again
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
     while not list(path.glob(".scratch-*/*")):  # it is at work

@@ -62,7 +62,8 @@ def _check(estimator: Any, url: Any) -> None:
     try:
         if not isinstance(estimator.method, str | None):
             raise SettingError(f"method={estimator.method!r}: must be a name")
-        check_settings(estimator)
+        # Held-out documents are not kept, so what needs them is checked as if they were there.
+        check_settings(type(estimator)(**{**estimator.get_params(), "validation": True}))
     except SettingError as error:
         raise ModelError(f"the model at {url} is damaged: {error}") from error
 

@@ -208,3 +208,10 @@ def test_no_code_of_a_file_runs(saved, tmp_path, monkeypatch):
     with pytest.raises(Exception):  # noqa: B017 - whatever it raises in the end, it has run
         zarr.open_group(state, mode="r")["words"][:]
     assert (tmp_path / "made").exists(), "the file would run its code when it is opened naively"
+
+
+def test_settings_whose_held_out_documents_were_not_kept(tmp_path):
+    counts = np.random.default_rng(0).poisson(1, (30, 12))
+    model = LDA(3, max_iter=1, client=False, validation=counts, evaluate_every=1, patience=3)
+    model.fit(counts).save(tmp_path / "m.zarr")
+    assert load_model(tmp_path / "m.zarr").patience == 3

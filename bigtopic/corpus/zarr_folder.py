@@ -27,7 +27,8 @@ class ZarrFolder(LocalStore):
     def __init__(self, place: Place, *, read_only: bool = False) -> None:
         super().__init__(place.url, read_only=read_only)
         self._place = place
-        self._writing, self._failed = Lock(), False
+        self._writing = Lock()
+        self._failure: BaseException | None = None
 
     def with_read_only(self, read_only: bool = False) -> ZarrFolder:
         return type(self)(self._place, read_only=read_only)
@@ -46,14 +47,14 @@ class ZarrFolder(LocalStore):
         self._check_writable()
         place = self._place / key
         with self._writing:
-            if self._failed:
-                raise OSError(f"{place.url} is not written: a write before it failed")
+            if self._failure is not None:
+                raise self._failure
             try:
                 local.write(place.url, place.below, [value.as_buffer_like()], exclusive)
             except FileExistsError:
                 raise
-            except BaseException:
-                self._failed = True
+            except BaseException as error:
+                self._failure = error
                 raise
 
     async def delete(self, key: str) -> None:

@@ -5,12 +5,15 @@
 
 import os
 import shutil
+import signal
 import time
 
 import pytest
 
 import bigtopic as bt
 from bigtopic.corpus import lock
+from bigtopic.corpus.lock import WriterLock
+from bigtopic.corpus.storage import Place
 from bigtopic.errors import CorpusLocked
 
 HERE = {"n_threads": 1, "progress": False}
@@ -63,6 +66,34 @@ def rounds(n_rounds, delay, folder, in_child, start):
 @pytest.mark.parametrize("delay", [0, 0.01], ids=["as it comes", "slow looks"])
 def test_six_writers_after_a_killed_one(delay, folder, in_child, start):
     rounds(5, delay, folder, in_child, start)
+
+
+@pytest.mark.parametrize("n_turns", [100, pytest.param(5000, marks=pytest.mark.slow)])
+def test_six_processes_count_under_the_lock(n_turns, folder, in_child, start):
+    """Each adds to a number in a file, which loses turns as soon as two are inside at once."""
+    place, counter = Place.of(folder / "counted"), folder / "counter"
+    counter.write_text("0")
+
+    def die_inside():
+        with WriterLock(place):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def count(writer):
+        if writer == 0:
+            for _ in range(n_turns // 10):
+                in_child(die_inside)  # killed, if it gets the lock
+        for _ in range(n_turns):
+            while True:
+                try:
+                    with WriterLock(place):
+                        counter.write_text(str(int(counter.read_text()) + 1))
+                    break
+                except CorpusLocked:
+                    time.sleep(0)
+
+    writers = [start(lambda i=i: count(i)) for i in range(WRITERS)]
+    assert [os.waitpid(writer, 0)[1] for writer in writers] == [0] * WRITERS
+    assert counter.read_text() == str(n_turns * WRITERS)
 
 
 @pytest.mark.slow

@@ -53,7 +53,7 @@ def text_card(corpus: Corpus) -> str:
 def length_histogram(corpus: Corpus) -> tuple[np.ndarray, np.ndarray]:
     """Documents by number of tokens, (n_bins,), at most 24, and the bins' edges, whole numbers, (n_bins + 1,), of the
     first documents stored; the longest hundredth falls into the last bin."""
-    seen = corpus[:_SAMPLE]
+    seen = corpus.run(0, _SAMPLE, order="stored")
     lengths = [part.tokens(0, part.n_docs) for part in seen.parts]
     tokens = np.concatenate(lengths) if lengths else np.zeros(1)
     top = math.ceil(np.quantile(tokens, 0.99))

@@ -7,35 +7,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bigtopic.corpus.blocks import take_segments
-from bigtopic.errors import SettingError, require
+from bigtopic.corpus.order import by_source, source_order
+from bigtopic.errors import require
 
 if TYPE_CHECKING:
     from bigtopic.corpus.store import Corpus
 
-__all__ = ["positions", "to_anndata", "to_delayed", "to_scipy"]
-
-
-def positions(corpus: Corpus, order: str) -> np.ndarray:
-    """Stored positions in the asked order, int64 (n_docs,).
-
-    Raises
-    ------
-    SettingError
-        When `order` is neither "source" nor "stored".
-    """
-    if order == "stored":
-        return np.arange(corpus.n_docs)
-    if order == "source":
-        return np.argsort(corpus.rows())
-    raise SettingError(f"order={order!r}: give 'source' or 'stored'")
+__all__ = ["to_anndata", "to_delayed", "to_scipy"]
 
 
 def to_scipy(corpus: Corpus, order: str) -> Any:
     """`scipy.sparse.csr_matrix` (n_docs, n_words); each block is scattered to its place, nothing is held twice."""
     from scipy import sparse
 
-    place = np.empty(corpus.n_docs, np.int64)
-    place[positions(corpus, order)] = np.arange(corpus.n_docs)
+    place = np.arange(corpus.n_docs)
+    where = source_order(corpus.rows(order="stored")) if by_source(order) else None
+    if where is not None:
+        place[where] = np.arange(corpus.n_docs)
     lengths = np.zeros(corpus.n_docs, np.int64)
     entries = [part.entries(0, part.n_docs) for part in corpus.parts]
     lengths[place] = np.concatenate(entries) if entries else 0
@@ -57,7 +45,7 @@ def to_anndata(corpus: Corpus, order: str) -> Any:
     """`anndata.AnnData` in memory."""
     anndata, pandas = require("anndata", "anndata"), require("pandas", "pandas")
     obs = pandas.DataFrame(
-        {"source_row": corpus.rows()[positions(corpus, order)], **corpus.read_columns(order=order)},
+        {"source_row": corpus.rows(order), **corpus.read_columns(order=order)},
         index=corpus.document_ids(order).astype(str),
     )
     vocabulary = corpus.recounted().vocabulary

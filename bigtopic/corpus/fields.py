@@ -1,6 +1,7 @@
 """Checks of JSON that came from a file: each field has a rule, and what does not follow it is named.
 
-A rule is called with a value and where it was found: a field, or a document's name with a colon. The rules of a document are put together from those here:
+A rule is called with a value and where it was found: a field, or a document's name and a colon. The rules of a document
+are put together from those here:
 
 >>> rule = record({"size": whole(least=1), "names": listing(text())})
 >>> rule({"size": 0, "names": []}, "the document:")

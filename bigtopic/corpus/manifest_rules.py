@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
+from bigtopic.corpus.columns import array_name
 from bigtopic.corpus.fields import (
     FieldError,
     anything,
@@ -22,6 +23,7 @@ from bigtopic.corpus.fields import (
     whole,
 )
 from bigtopic.corpus.schema import COLUMN_TYPES
+from bigtopic.errors import InputError
 
 __all__ = ["TEXT", "check_manifest"]
 
@@ -30,9 +32,8 @@ MOST_WORDS = (1 << 31) - 1  # their ids are int32
 
 # Arrays are files below the part: no name may lead elsewhere, or to the metadata of the folder.
 _SEGMENT = r"(?!\.{1,2}(?:/|$)|zarr\.json(?:/|$))[^/\\\x00]+"
-_NAME = text(rf"(?s){_SEGMENT}(?:/{_SEGMENT})*", "a name without empty parts, '..', '\\' or 'zarr.json'")
 _ARRAY = text(
-    rf"(?s)X/(?:indptr|indices|data)|authors/(?:indptr|indices)|obs/{_SEGMENT}(?:/{_SEGMENT})*",
+    rf"(?s)X/(?:indptr|indices|data)|authors/(?:indptr|indices)|obs/{_SEGMENT}",
     "an array of X, obs or authors",
 )
 _HEX8 = text(r"[0-9a-f]{8}", "8 hexadecimal digits")
@@ -44,6 +45,13 @@ def _path(folder: str) -> Any:
         rf"{folder}/[0-9]{{8,12}}(-[0-9a-f]{{12}})?",
         f"{folder}/ and a number of 8 to 12 digits, perhaps with the id of a writer",
     )
+
+
+def _column_name(value: Any, where: str) -> None:
+    try:
+        array_name(value)
+    except InputError as error:
+        raise FieldError(f"{where}: {error}") from error
 
 
 def _names(folder: str) -> Any:
@@ -98,7 +106,7 @@ _RULES = record(
         "shuffled": flag,
         "vocabulary": _names("vocabulary"),
         "authors": optional(_names("authors")),
-        "columns": mapping(_NAME, one_of(*COLUMN_TYPES)),
+        "columns": mapping(_column_name, one_of(*COLUMN_TYPES)),
         "has_ids": flag,
         "text": optional(TEXT),
         "words": record({}, {"closed": flag}),

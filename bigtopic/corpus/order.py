@@ -18,7 +18,7 @@ import numpy as np
 
 from bigtopic.errors import SettingError
 
-__all__ = ["checked_seed", "document_keys", "key_bounds", "mix", "smallest_keys"]
+__all__ = ["by_source", "checked_seed", "document_keys", "key_bounds", "mix", "smallest_keys", "source_order"]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
@@ -45,6 +45,29 @@ def checked_seed(seed: Any) -> int:
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
         raise SettingError(f"seed={seed!r}: give a whole number")
     return int(seed)
+
+
+def by_source(order: str) -> bool:
+    """Whether documents are wanted in the source's order: true for "source", false for "stored".
+
+    Raises
+    ------
+    SettingError
+        For anything else.
+    """
+    if order not in ("source", "stored"):
+        raise SettingError(f"order={order!r}: give 'source' or 'stored'")
+    return order == "source"
+
+
+def source_order(rows: np.ndarray) -> np.ndarray | None:
+    """Positions that put documents with these source rows into the source's order, int64 (n_docs,).
+
+    None where they are in it already, as every corpus of `shuffle=False` is.
+    """
+    if (rows[1:] >= rows[:-1]).all():
+        return None
+    return np.argsort(rows, kind="stable")
 
 
 def document_keys(seed: int, rows: np.ndarray) -> np.ndarray:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+
+from bigtopic.corpus.columns import Cells
 
 __all__ = ["RawBlock"]
 
@@ -21,7 +24,8 @@ class RawBlock:
     counts : float32 (nnz,), positive
     vocabulary : this block's own words, or None when the source has fixed ids
     ids : the documents' names, or None
-    columns : {name: (n_docs,)}; numbers as numbers, everything else as an object array of str ("" where absent)
+    columns : {name: (n_docs,)}: bool, int64, float64 (NaN where absent), an object array of str ("" where absent), or
+        `Cells` where only the rest of the column tells which of these it is
     author_indptr, authors : int64 (n_docs + 1,) and int32 (n_pairs,) into `author_names`, or None
     author_names : this block's own authors
     first_row : row of the first document in its source, where the file says so, or None
@@ -34,7 +38,7 @@ class RawBlock:
     counts: np.ndarray
     vocabulary: list[str] | None = None
     ids: list[str] | None = None
-    columns: dict[str, np.ndarray] = field(default_factory=dict)
+    columns: Mapping[str, np.ndarray | Cells] = field(default_factory=dict)
     author_indptr: np.ndarray | None = None
     author_names: list[str] | None = None
     authors: np.ndarray | None = None

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from bigtopic.corpus.conditions import Condition, condition
 from bigtopic.corpus.order import checked_seed, document_keys, smallest_keys
 from bigtopic.corpus.part import Part, PartView, Selection
 from bigtopic.errors import SettingError
 
-__all__ = ["by_columns", "by_rows", "n_test_documents", "train_test"]
+__all__ = ["by_columns", "by_positions", "by_rows", "n_test_documents", "train_test"]
 
 _SALT = 0x5EED0F5B17  # a split must not repeat the order of storage, whose keys may have the same seed
 _STEP = 1 << 16  # documents looked at together
@@ -62,8 +63,8 @@ def train_test(parts: Sequence[Part], n_test: int, seed: int) -> tuple[list[Part
     test: list[Part] = []
     for part in parts:
         is_test = np.concatenate([keys <= limit for keys in keys_of(part)])
-        _add(train, part, ~is_test)
-        _add(test, part, is_test)
+        _add(train, part, np.flatnonzero(~is_test))
+        _add(test, part, np.flatnonzero(is_test))
     return train, test
 
 
@@ -76,46 +77,51 @@ def by_rows(parts: Sequence[Part], rows: Any) -> list[Part]:
         raise SettingError("rows: give source rows as integers, or one boolean for each source row")
     wanted = np.unique(wanted.astype(np.int64))
 
-    def holds(part: Part, start: int, stop: int) -> np.ndarray:
+    def chosen(part: Part, start: int, stop: int) -> np.ndarray:
         found = part.rows(start, stop)
         at = np.minimum(np.searchsorted(wanted, found), max(len(wanted) - 1, 0))
         return wanted[at] == found if len(wanted) else np.zeros(len(found), bool)
 
-    return _where(parts, holds)
+    return _where(parts, chosen)
 
 
-def by_columns(parts: Sequence[Part], values: Mapping[str, Any]) -> list[Part]:
-    """Documents whose columns equal these values; a list, tuple, set or array means any of its members."""
+def by_columns(parts: Sequence[Part], wanted: Mapping[str, Any]) -> list[Part]:
+    """Documents whose columns hold what is wanted, see `bigtopic.corpus.conditions`; values, not functions."""
+    known: dict[str, Condition] = {}
 
-    def holds(part: Part, start: int, stop: int) -> np.ndarray:
-        chosen = np.ones(stop - start, bool)
-        for name, column in part.columns(list(values), start, stop).items():
-            chosen &= _equals(column, values[name])
-        return chosen
+    def chosen(part: Part, start: int, stop: int) -> np.ndarray:
+        found = np.ones(stop - start, bool)
+        for name, values in part.columns(list(wanted), start, stop).items():
+            if name not in known:
+                known[name] = condition(name, wanted[name], values)
+            found &= known[name](values)
+        return found
 
-    return _where(parts, holds)
-
-
-def _equals(column: np.ndarray, value: Any) -> np.ndarray:
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        return np.fromiter((entry == value for entry in column.tolist()), bool, len(column))
-    allowed = set(value.tolist() if isinstance(value, np.ndarray) else value)
-    return np.fromiter((entry in allowed for entry in column.tolist()), bool, len(column))
+    return _where(parts, chosen)
 
 
-def _where(parts: Sequence[Part], holds: Any) -> list[Part]:
+def by_positions(parts: Sequence[Part], starts: np.ndarray, positions: np.ndarray) -> list[Part]:
+    """Documents at these ascending positions, int64, of all parts together; `starts` as of `Corpus`."""
     chosen: list[Part] = []
-    for part in parts:
-        _add(chosen, part, np.concatenate([holds(part, a, b) for a, b in _in_steps(part.n_docs)]))
+    cuts = np.searchsorted(positions, starts)
+    for part, first, a, b in zip(parts, starts.tolist(), cuts[:-1], cuts[1:], strict=False):
+        _add(chosen, part, positions[a:b] - first)
     return chosen
 
 
-def _add(parts: list[Part], part: Part, mask: np.ndarray) -> None:
-    positions = np.flatnonzero(mask).astype(np.int32)
+def _where(parts: Sequence[Part], chosen_of: Any) -> list[Part]:
+    chosen: list[Part] = []
+    for part in parts:
+        mask = np.concatenate([chosen_of(part, a, b) for a, b in _in_steps(part.n_docs)])
+        _add(chosen, part, np.flatnonzero(mask))
+    return chosen
+
+
+def _add(parts: list[Part], part: Part, positions: np.ndarray) -> None:
     if not len(positions):
         return
     first, last = int(positions[0]), int(positions[-1])
-    selection: Selection = positions
+    selection: Selection = positions.astype(np.int32)
     if last - first + 1 == len(positions):
         selection = range(first, last + 1)
     parts.append(PartView.of(part, selection))

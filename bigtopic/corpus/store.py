@@ -12,8 +12,8 @@ from uuid import uuid4
 import numpy as np
 
 from bigtopic.corpus import export, split, views
-from bigtopic.corpus.blocks import concatenate, empty_block
 from bigtopic.corpus.filter import VocabularySettings
+from bigtopic.corpus.order import by_source, source_order
 from bigtopic.corpus.part import Part, PartView
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import SettingError
@@ -28,6 +28,10 @@ class Corpus:
 
     Made by `bigtopic.ingest`, `bigtopic.open_corpus` or `bigtopic.from_matrix`. Slices, splits and selections are
     views: they hold positions, never documents.
+
+    What a corpus or view returns per document is in the order of the source (ascending source rows), as are iteration,
+    indices and slices; methods take `order="stored"` for the order on disk. Only what streams is always in stored
+    order: `blocks`, `spans`, `to_delayed` and `parts`, labelled by `Block.rows`.
 
     Attributes
     ----------
@@ -86,7 +90,7 @@ class Corpus:
     @property
     def _fewer_words(self) -> bool:
         """Whether words were filtered and then counted: parts would have to read everything to know their figures."""
-        return self.counted and any(isinstance(p, PartView) and p.word_map is not None for p in self.parts)
+        return self.counted and any(getattr(part, "word_map", None) is not None for part in self.parts)
 
     @property
     def n_bytes(self) -> int:
@@ -95,7 +99,7 @@ class Corpus:
 
     @property
     def n_authors(self) -> int:
-        """Number of authors the corpus names; 0 without authors."""
+        """Number of authors; 0 without."""
         return 0 if self.author_vocabulary is None else self.author_vocabulary.size
 
     @cached_property
@@ -129,20 +133,31 @@ class Corpus:
             if a < b:
                 yield part, a, b
 
-    def read(self, start: int = 0, stop: int | None = None) -> Block:
-        """Documents at positions `start` to `stop` of the stored order, with corpus word ids.
+    @cached_property
+    def _source_order(self) -> np.ndarray | None:
+        """See `source_order`. Costs one look at the rows of all parts, and 8 bytes a document from then on."""
+        return source_order(self.rows(order="stored"))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_source_order"}
+
+    def _ordered(self, values: np.ndarray, order: str) -> np.ndarray:
+        """Values in stored order, put into the order asked for."""
+        where = self._source_order if by_source(order) else None
+        return values if where is None else values[where]
+
+    def read(self, start: int = 0, stop: int | None = None, order: str = "source") -> Block:
+        """The documents of `run(start, stop, order)`, with corpus word ids, in memory.
 
         Raises
         ------
         CorpusDamaged
             When a chunk is missing or does not match its checksum; names the part.
         """
-        start, stop, _ = slice(start, stop).indices(self.n_docs)
-        blocks = [part.read(a, b) for part, a, b in self._spans(start, stop)]
-        return concatenate(blocks) if blocks else empty_block(self.author_vocabulary is not None)
+        return views.read(self.run(start, stop, order), order)
 
     def blocks(self, n_entries: int = 1 << 20) -> Iterator[Block]:
-        """All documents in stored order, in blocks of about `n_entries` entries and of one part each."""
+        """All documents in stored order (`Block.rows`), in blocks of about `n_entries` entries and of one part each."""
         for part, start, stop in self.spans(n_entries):
             yield part.read(start, stop)
 
@@ -154,29 +169,34 @@ class Corpus:
             for start in range(0, part.n_docs, step):
                 yield part, start, min(start + step, part.n_docs)
 
-    def rows(self) -> np.ndarray:
-        """Source rows in stored order, int64 (n_docs,)."""
-        return self._joined([part.rows(0, part.n_docs) for part in self.parts], np.int64)
+    def rows(self, order: str = "source") -> np.ndarray:
+        """Source rows, int64 (n_docs,): ascending, or, with `order="stored"`, as documents are stored."""
+        found = self._joined([part.rows(0, part.n_docs) for part in self.parts], np.int64)
+        return np.sort(found) if by_source(order) else found
 
-    def document_ids(self, order: str = "stored") -> np.ndarray:
+    def document_ids(self, order: str = "source") -> np.ndarray:
         """Document ids, object (n_docs,) of str; source rows as strings when the source had no ids."""
-        found = self._joined([part.ids(0, part.n_docs) for part in self.parts], object)
-        return found[export.positions(self, order)]
+        return self._ordered(self._joined([part.ids(0, part.n_docs) for part in self.parts], object), order)
 
-    def read_columns(
-        self, names: Sequence[str] | None = None, order: str = "stored"
-    ) -> dict[str, np.ndarray]:
-        """Further columns by name, each (n_docs,); all of them when `names` is None.
+    def read_column(self, name: str, order: str = "source") -> np.ndarray:
+        """A further column, (n_docs,): int64, float64 (NaN where missing), bool, or object of str ("" where missing).
 
         Raises
         ------
         SettingError
             For a name that is not in `columns`.
         """
-        names = self._known_columns(self.columns if names is None else names)
-        where = export.positions(self, order)
-        pieces = [part.columns(names, 0, part.n_docs) for part in self.parts]
-        return {name: self._joined([piece[name] for piece in pieces], object)[where] for name in names}
+        self._known_columns([name])
+        pieces = [part.columns([name], 0, part.n_docs)[name] for part in self.parts]
+        return self._ordered(self._joined(pieces, object), order)
+
+    def read_columns(
+        self, names: Sequence[str] | None = None, order: str = "source"
+    ) -> dict[str, np.ndarray]:
+        """Further columns by name, each as of `read_column`; all of them when `names` is None."""
+        if isinstance(names, str):
+            raise SettingError(f"names={names!r}: give a list of names, or call read_column for one column")
+        return {name: self.read_column(name, order) for name in (self.columns if names is None else names)}
 
     @staticmethod
     def _joined(pieces: list[np.ndarray], dtype: Any) -> np.ndarray:
@@ -196,7 +216,10 @@ class Corpus:
         return replace(self, parts=tuple(part for part in parts if part.n_docs), counted=False)
 
     def __getitem__(self, item: slice | int) -> Any:
-        """A view of a run of documents in stored order, or, for an integer, the `Document` itself."""
+        """A view of a run of documents, or, for an integer, the `Document` itself; both in the source's order.
+
+        Positions count the documents of this corpus or view: `view[0]` has its lowest source row.
+        """
         if isinstance(item, int | np.integer):
             return views.document(self, int(item))
         start, stop, step = item.indices(self.n_docs)
@@ -204,9 +227,30 @@ class Corpus:
             raise SettingError(
                 f"corpus[{start}:{stop}:{step}]: a slice must have step 1; select() takes any rows"
             )
+        return self.run(start, stop)
+
+    def run(self, start: int = 0, stop: int | None = None, order: str = "source") -> Corpus:
+        """A view of the documents at positions `start` to `stop`, as `corpus[start:stop]` in the order asked for.
+
+        A run in the source's order is scattered over a shuffled store. With `order="stored"` its documents are
+        neighbours there: cheap to read, and a random sample.
+        """
+        source = by_source(order)
+        start, stop, _ = slice(start, stop).indices(self.n_docs)
         if (start, stop) == (0, self.n_docs):
             return self
+        if source and self._source_order is not None:
+            return self._view(self._chosen(slice(start, stop)))
         return self._view(PartView.of(part, range(a, b)) for part, a, b in self._spans(start, stop))
+
+    def _chosen(self, places: slice | np.ndarray) -> Sequence[Part]:
+        """The documents at these places of the source's order: a slice, or a boolean for each."""
+        where = np.arange(self.n_docs) if self._source_order is None else self._source_order
+        return split.by_positions(self.parts, self._starts, np.sort(where[places]))
+
+    def __iter__(self) -> Iterator[views.Document]:
+        """The documents, in the source's order; about 2^23 entries are in memory at a time."""
+        return views.documents(self)
 
     def split(self, test_size: float = 0.1, seed: int = 0) -> tuple[Corpus, Corpus]:
         """Train and test documents, as views.
@@ -226,25 +270,30 @@ class Corpus:
         return self._view(train), self._view(test)
 
     def select(self, rows: Any = None, **columns: Any) -> Corpus:
-        """Documents by source row, by column value, or both, as a view in stored order.
+        """Documents by source row, by what columns hold, or both, as a view.
 
         Parameters
         ----------
         rows : source rows (integers), or a boolean for each source row; None for all
-        **columns : value, or list of values, that a column must have: `corpus.select(label="sport")`
+        **columns : what a column must hold:
+
+            * a value of its type: `year=2005`, `day=datetime.date(2005, 3, 1)` (the whole day), None (missing)
+            * any of several values, as a list, set, range or array: `year=[2004, 2007]`
+            * a slice, both ends included as in pandas, None for an open end: `year=slice(2000, 2005)`
+            * a function of the whole column, (n_docs,), in the source's order, that returns a boolean for each
+              document: `year=lambda year: year % 2 == 0`
 
         Raises
         ------
         SettingError
-            For a column that is not in `columns`.
+            For a column that is not in `columns`, and for a value that no value of the column's type can equal.
         """
-        parts: Sequence[Part] = self.parts
-        if rows is not None:
-            parts = split.by_rows(parts, rows)
-        if columns:
-            self._known_columns(columns)
-            parts = split.by_columns(parts, columns)
-        return self._view(parts)
+        self._known_columns(columns)
+        functions = {name: wanted for name, wanted in columns.items() if callable(wanted)}
+        values = {name: wanted for name, wanted in columns.items() if name not in functions}
+        parts = self._chosen(views.by_functions(self, functions)) if functions else self.parts
+        parts = parts if rows is None else split.by_rows(parts, rows)
+        return self._view(split.by_columns(parts, values) if values else parts)
 
     def filter_vocabulary(
         self,
@@ -276,10 +325,7 @@ class Corpus:
     # ------------------------------------------------------------------ out
 
     def to_scipy(self, order: str = "source") -> Any:
-        """`scipy.sparse.csr_matrix` (n_docs, n_words), float32, in memory.
-
-        `order` is "source" (the rows of the source, ascending) or "stored".
-        """
+        """`scipy.sparse.csr_matrix` (n_docs, n_words), float32, in memory."""
         return export.to_scipy(self, order)
 
     def to_anndata(self, order: str = "source") -> Any:
@@ -287,7 +333,7 @@ class Corpus:
         return export.to_anndata(self, order)
 
     def to_delayed(self, n_entries: int = 1 << 20) -> list[Any]:
-        """A `dask.delayed` `Block` for each run of about `n_entries` entries, in stored order."""
+        """A `dask.delayed` `Block` for each run of about `n_entries` entries, in stored order, see `blocks`."""
         return export.to_delayed(self, n_entries)
 
     def verify(self) -> Any:

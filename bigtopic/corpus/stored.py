@@ -10,6 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from bigtopic.corpus.chunks import REMEDY, ChunkedArray, read_metadata
+from bigtopic.corpus.columns import absent, array_name, converted
 from bigtopic.corpus.manifest import NameList, PartRecord, read_manifest
 from bigtopic.corpus.schema import TYPES
 from bigtopic.corpus.storage import Place
@@ -89,18 +90,13 @@ class StoredPart:
 
     def _column(self, name: str, start: int, stop: int) -> np.ndarray:
         """In the corpus's type; "" or NaN when another part has the column and this one not."""
-        text = self.column_types[name] == "string"
-        if f"obs/{name}" not in self.record.crc32:
-            n_docs = len(range(*slice(start, stop).indices(self.n_docs)))
-            return word_array([""] * n_docs) if text else np.full(n_docs, np.nan)
-        values = read_any(self.root, f"{self.record.path}/obs/{name}", start, stop, self.n_docs)
-        if text and values.dtype != object:
-            return word_array([str(value) for value in values.tolist()])
-        if not text and values.dtype == object:
-            raise CorpusDamaged(
-                f"{self.name}/obs/{name} holds strings, but the manifest says {self.column_types[name]}; {REMEDY}"
-            )
-        return values if text else values.astype(self.column_types[name])
+        dtype, path = self.column_types[name], f"obs/{array_name(name)}"
+        if path not in self.record.crc32:
+            return absent(len(range(*slice(start, stop).indices(self.n_docs))), dtype)
+        values = read_any(self.root, f"{self.record.path}/{path}", start, stop, self.n_docs)
+        if values.dtype == object and dtype != "string":
+            raise CorpusDamaged(f"{self.name}/{path} holds strings, but the manifest says {dtype}; {REMEDY}")
+        return converted(values, dtype)
 
     def _checked(self, array: str, values: np.ndarray, least: float, below: float = np.inf) -> np.ndarray:
         """Values that no writer writes are a damaged chunk, or one that Zarr filled in."""

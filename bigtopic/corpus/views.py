@@ -1,22 +1,27 @@
-"""One document, and views with fewer words: what `Corpus` offers beside reading and selecting."""
+"""Documents in the source's order, and views with fewer words: what `Corpus` offers beside selecting."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from bigtopic.corpus.blocks import concatenate, empty_block, take
+from bigtopic.corpus.conditions import of_function
 from bigtopic.corpus.filter import VocabularySettings, kept_words
+from bigtopic.corpus.order import by_source, source_order
 from bigtopic.corpus.part import PartView, WordMap
+from bigtopic.corpus.schema import PART_ENTRIES
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError
+from bigtopic.types import Block
 
 if TYPE_CHECKING:
     from bigtopic.corpus.store import Corpus
 
-__all__ = ["Document", "document", "filtered", "recounted"]
+__all__ = ["Document", "by_functions", "document", "documents", "filtered", "read", "recounted"]
 
 
 class Document(NamedTuple):
@@ -28,18 +33,47 @@ class Document(NamedTuple):
     authors: list[str] | None
 
 
+def read(view: Corpus, order: str) -> Block:
+    """All documents of a view, in the order asked for."""
+    blocks = [part.read(0, part.n_docs) for part in view.parts]
+    block = concatenate(blocks) if blocks else empty_block(view.author_vocabulary is not None)
+    where = source_order(block.rows) if by_source(order) else None
+    return block if where is None else take(block, where)
+
+
 def document(corpus: Corpus, position: int) -> Document:
-    """The document at a position of the stored order; negative ones count from the end."""
+    """The document at a position of the source's order; negative ones count from the end."""
     if not -corpus.n_docs <= position < corpus.n_docs:
         raise IndexError(f"document {position} of a corpus of {corpus.n_docs}")
-    view = corpus[position % corpus.n_docs : position % corpus.n_docs + 1]
-    block = view.read()
-    words = [corpus.vocabulary[word] for word in block.words]
-    authors = None
-    if block.authors is not None and corpus.author_vocabulary is not None:
-        authors = [corpus.author_vocabulary[author] for author in block.authors]
-    counts = dict(zip(words, block.counts.tolist(), strict=True))
-    return Document(int(block.rows[0]), str(view.document_ids()[0]), counts, authors)
+    start = position % corpus.n_docs
+    return next(_read(corpus.run(start, start + 1)))
+
+
+def documents(corpus: Corpus) -> Iterator[Document]:
+    """See `Corpus.__iter__`. Each run of the source's order is gathered from all parts."""
+    per_document = max(1.0, corpus.nnz / max(corpus.n_docs, 1))
+    step = max(1, int(PART_ENTRIES / per_document))
+    for start in range(0, corpus.n_docs, step):
+        yield from _read(corpus.run(start, start + step))
+
+
+def _read(view: Corpus) -> Iterator[Document]:
+    block, ids = view.read(), view.document_ids().tolist()
+    known, names = view.vocabulary, view.author_vocabulary
+    for i, (row, name) in enumerate(zip(block.rows.tolist(), ids, strict=True)):
+        own = slice(block.indptr[i], block.indptr[i + 1])
+        words = [known[word] for word in block.words[own]]
+        authors = None
+        if block.author_indptr is not None and block.authors is not None and names is not None:
+            a, b = block.author_indptr[i : i + 2]
+            authors = [names[author] for author in block.authors[a:b]]
+        yield Document(row, str(name), dict(zip(words, block.counts[own].tolist(), strict=True)), authors)
+
+
+def by_functions(corpus: Corpus, functions: Mapping[str, Callable[[np.ndarray], Any]]) -> np.ndarray:
+    """Documents of which every function of a column is true: bool (n_docs,), in the source's order."""
+    found = [of_function(name, function, corpus.read_column(name)) for name, function in functions.items()]
+    return np.logical_and.reduce(found)
 
 
 def filtered(

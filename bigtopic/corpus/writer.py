@@ -11,13 +11,14 @@ import numpy as np
 from bigtopic import buffers
 from bigtopic.corpus.blocks import document_tokens
 from bigtopic.corpus.chunks import chunk_codecs, write_chunk
+from bigtopic.corpus.columns import array_name
 from bigtopic.corpus.manifest import NameList, PartRecord
 from bigtopic.corpus.schema import CHUNK, FILL, STRING_CHUNK
 from bigtopic.corpus.storage import Place, zarr_store
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.types import Block
 
-__all__ = ["ArrayWriter", "PartWriter", "column_type", "crc32_of", "write_names"]
+__all__ = ["ArrayWriter", "PartWriter", "crc32_of", "write_names"]
 
 
 def crc32_of(values: np.ndarray, before: int = 0) -> int:
@@ -25,11 +26,6 @@ def crc32_of(values: np.ndarray, before: int = 0) -> int:
     if values.dtype.kind == "O":
         return zlib.crc32("".join(f"{text}\0" for text in values.tolist()).encode("utf-8", "replace"), before)
     return zlib.crc32(np.ascontiguousarray(values, values.dtype.newbyteorder("<")).data, before)
-
-
-def column_type(values: np.ndarray) -> str:
-    """The stored type of a further column: "bool", "int64", "float64" or "string"."""
-    return {"b": "bool", "i": "int64", "u": "int64", "f": "float64"}.get(values.dtype.kind, "string")
 
 
 class ArrayWriter:
@@ -133,8 +129,11 @@ class PartWriter:
             "obs/source_row": ArrayWriter(root, obs, "source_row", n_docs, "int64"),
             "obs/n_tokens": ArrayWriter(root, obs, "n_tokens", n_docs, "float64"),
         }
-        for name, dtype in [*([("document_id", "string")] if has_ids else []), *columns.items()]:
-            self._arrays[f"obs/{name}"] = ArrayWriter(root, obs, name, n_docs, dtype)
+        if has_ids:
+            self._arrays["obs/document_id"] = ArrayWriter(root, obs, "document_id", n_docs, "string")
+        for name, dtype in columns.items():
+            array = array_name(name)
+            self._arrays[f"obs/{array}"] = ArrayWriter(root, obs, array, n_docs, dtype)
         if n_pairs is not None:
             authors = part.create_group("authors")
             self._arrays["authors/indptr"] = ArrayWriter(root, authors, "indptr", n_docs + 1, "int64")
@@ -155,7 +154,7 @@ class PartWriter:
         if self._has_ids and ids is not None:
             arrays["obs/document_id"].add(ids)
         for name in self._columns:
-            arrays[f"obs/{name}"].add(columns[name])
+            arrays[f"obs/{array_name(name)}"].add(columns[name])
         if block.author_indptr is not None and block.authors is not None:
             arrays["authors/indptr"].add(block.author_indptr[1:] + self._pairs)
             arrays["authors/indices"].add(block.authors)
@@ -176,7 +175,7 @@ _CSR = {"encoding-type": "csr_matrix", "encoding-version": "0.1.0"}
 
 def _frame_attributes(has_ids: bool, columns: Sequence[str]) -> dict[str, Any]:
     """AnnData's encoding of a table."""
-    order = [*(["source_row"] if has_ids else []), "n_tokens", *columns]
+    order = [*(["source_row"] if has_ids else []), "n_tokens", *map(array_name, columns)]
     index = "document_id" if has_ids else "source_row"
     return {
         "encoding-type": "dataframe",

@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.errors import BigtopicWarning, SettingError, VocabularyMismatch
-from bigtopic.estimators import output, starts
-from bigtopic.estimators.inputs import as_corpus, in_source_order
+from bigtopic.corpus.order import by_source, source_order
+from bigtopic.errors import BigtopicWarning, VocabularyMismatch
+from bigtopic.estimators import starts
+from bigtopic.estimators.inputs import as_corpus
+from bigtopic.estimators.output import write_topics
 from bigtopic.estimators.reading import FittedTopics
+from bigtopic.estimators.sparsity import check_sparsity, sparse_topics
 from bigtopic.runtime import cluster
 from bigtopic.runtime.counting import counted_vocabulary
 from bigtopic.runtime.infer import Inferred, infer, unknown_share
@@ -34,7 +37,7 @@ class TopicInference(FittedTopics):
         Parameters
         ----------
         X : corpus, its path, a matrix, or texts (split as the model's own corpus was)
-        order : of a stored corpus, "source" or "stored"
+        order : of the rows: "source", as `document_ids` and `read_columns` of the corpus are, or "stored"
         sparse : a scipy CSR matrix instead, of entries chosen by `min_probability` (default 0.01) and `top_k`
 
         Raises
@@ -44,10 +47,9 @@ class TopicInference(FittedTopics):
         SettingError
             For another order, or sparsity outside what is allowed.
         """
-        if order not in ("source", "stored"):
-            raise SettingError(f"order={order!r}: must be 'source' or 'stored'")
+        wanted = by_source(order)
         settings = {"min_probability": 0.01, "top_k": None, **sparsity}
-        output.check_sparsity(**settings)
+        check_sparsity(**settings)
         corpus = self._known_corpus(X)
         rows, topics = [], []
         for piece in self._infer(corpus, "inferring"):
@@ -56,13 +58,13 @@ class TopicInference(FittedTopics):
         if not rows:
             return np.zeros((0, self._fitted().n_components), np.float32)
         result = np.concatenate(topics)
-        if order == "source":
-            result = result[in_source_order(np.concatenate(rows))]
+        where = source_order(np.concatenate(rows)) if wanted else None
+        result = result if where is None else result[where]
         if not sparse:
             return result
         from scipy.sparse import csr_matrix
 
-        indptr, indices, data = output.sparse_topics(result, **settings)
+        indptr, indices, data = sparse_topics(result, **settings)
         return csr_matrix((data, indices, indptr), shape=result.shape)
 
     def transform_to(
@@ -72,14 +74,16 @@ class TopicInference(FittedTopics):
         *,
         min_probability: float = 0.01,
         top_k: int | None = None,
+        order: str = "source",
         overwrite: bool = False,
         storage_options: Mapping[str, Any] | None = None,
     ) -> str:
-        """Write the topics of documents as they are computed: an AnnData store in Zarr, X sparse, in stored order.
+        """Write the topics of documents as they are computed: an AnnData store in Zarr, X sparse.
 
-        `obs` has the document ids and source rows. Entries below `min_probability`, or beyond the `top_k` largest of a
-        document, are left out; the largest always stays. Returns the path.
-        `storage_options` are for fsspec, when `url` is a URL.
+        `obs` has the documents' ids, source rows and all columns of the corpus. Memory is bounded whatever the number
+        of documents: in the source's order, the default, they pass through a scratch file on their way;
+        `order="stored"` spares that. Entries below `min_probability`, or beyond the `top_k` largest of a document, are
+        left out; the largest always stays. `storage_options` are for fsspec, when `url` is a URL. Returns the path.
 
         Raises
         ------
@@ -87,13 +91,14 @@ class TopicInference(FittedTopics):
             When the place is taken and `overwrite` is false, or what is there are not topics.
         """
         corpus = self._known_corpus(X)
-        return output.write_topics(
+        return write_topics(
             self._infer(corpus, "inferring"),
             corpus,
             url,
             self._fitted().n_components,
             min_probability=min_probability,
             top_k=top_k,
+            order=order,
             overwrite=overwrite,
             storage_options=storage_options,
         )
@@ -107,13 +112,13 @@ class TopicInference(FittedTopics):
         """
         corpus = self._known_corpus(X)
         best = starts.Largest(self._fitted().n_components, n)
-        position = 0
         for piece in self._infer(corpus, "inferring"):
             long_enough = piece.n_tokens >= min_tokens
-            positions = position + np.flatnonzero(long_enough)
-            best.add(positions, piece.doc_topics[long_enough])
-            position += len(piece.rows)
-        return [[(str(corpus[int(p)].id), share) for p, share in topic] for topic in best.result()]
+            best.add(piece.rows[long_enough], piece.doc_topics[long_enough])
+        found = best.result()
+        chosen = corpus.select(rows=[row for topic in found for row, _ in topic])
+        ids = dict(zip(chosen.rows().tolist(), chosen.document_ids().tolist(), strict=True))
+        return [[(str(ids[row]), share) for row, share in topic] for topic in found]
 
     def pyldavis_input(self, X: Any) -> dict[str, Any]:
         """Arguments of `pyLDAvis.prepare(**..., sort_topics=False, start_index=0)`, without a corpus in memory.

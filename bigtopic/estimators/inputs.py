@@ -7,8 +7,6 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any
 
-import numpy as np
-
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.store import Corpus, open_corpus
 from bigtopic.corpus.vocabulary import Vocabulary
@@ -78,8 +76,3 @@ def _tokenizer(kind: Any, text: Any) -> Any:
             f"texts cannot be split as the model's were: {error} (to load_model or ingest); or "
             "ingest them with bigtopic.ingest and the same settings, and give that corpus"
         ) from error
-
-
-def in_source_order(rows: np.ndarray) -> np.ndarray:
-    """Positions that put stored documents into the order of their source."""
-    return np.argsort(rows, kind="stable")

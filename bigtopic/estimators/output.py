@@ -1,4 +1,4 @@
-"""Topics of many documents, written as they are computed: sparse, in Zarr, never collected."""
+"""Where the topics of many documents are written: complete or absent, and never over what is not topics."""
 
 from __future__ import annotations
 
@@ -9,51 +9,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from bigtopic.corpus.draft import drafted
 from bigtopic.corpus.remote_hold import RemoteHold
 from bigtopic.corpus.schema import WRITER
-from bigtopic.corpus.storage import Place, zarr_store
-from bigtopic.errors import CorpusExists, SettingError
+from bigtopic.corpus.storage import Place
+from bigtopic.errors import CorpusExists
+from bigtopic.estimators.sparsity import check_sparsity
+from bigtopic.estimators.topic_store import MARK, write_contents
 from bigtopic.runtime.infer import Inferred
 
-__all__ = ["check_sparsity", "sparse_topics", "write_topics"]
+__all__ = ["write_topics"]
 
-CHUNK = 1 << 18
-MARK = "bigtopic-topics"  # the attribute of the root: 1, or 0 behind a URL while the store is being replaced
 _MEMBERS = ("zarr.json", "X", "obs", "var", "obsm", "varm", "obsp", "varp", "layers", "uns")  # of AnnData
 _OURS = ("X", "obs", "var")
-
-
-def sparse_topics(doc_topics: np.ndarray, min_probability: float, top_k: int | None) -> tuple[Any, Any, Any]:
-    """Entries of (n_docs, n_components) that are large enough, as CSR (indptr, indices, data).
-
-    A document keeps its `top_k` largest entries (all for None) of at least `min_probability`, and always the largest.
-    """
-    keep = doc_topics >= min_probability
-    n_docs, n_components = doc_topics.shape
-    if top_k is not None and top_k < n_components:
-        order = np.argsort(-doc_topics, axis=1, kind="stable")[:, :top_k]
-        largest = np.zeros_like(keep)
-        np.put_along_axis(largest, order, True, axis=1)
-        keep &= largest
-    keep[np.arange(n_docs), doc_topics.argmax(axis=1)] = True
-    indptr = np.concatenate([[0], np.cumsum(keep.sum(axis=1))])
-    return indptr.astype(np.int64), np.nonzero(keep)[1].astype(np.int32), doc_topics[keep].astype(np.float32)
-
-
-def check_sparsity(min_probability: float, top_k: int | None) -> None:
-    """Refuse what no entry, or every entry, would pass.
-
-    Raises
-    ------
-    SettingError
-    """
-    if not 0 <= min_probability < 1:
-        raise SettingError(f"min_probability={min_probability!r}: must be at least 0 and below 1")
-    if top_k is not None and top_k < 1:
-        raise SettingError(f"top_k={top_k!r}: must be 1 or more, or None")
 
 
 def write_topics(
@@ -64,10 +32,11 @@ def write_topics(
     *,
     min_probability: float,
     top_k: int | None,
+    order: str,
     overwrite: bool,
     storage_options: Mapping[str, Any] | None = None,
 ) -> str:
-    """Write an AnnData store: X is the CSR (n_docs, n_components), obs names the documents. Complete or absent.
+    """Write the topics of the documents of a corpus, see `topic_store.write_contents`. Complete or absent.
 
     Raises
     ------
@@ -79,7 +48,9 @@ def write_topics(
     check_sparsity(min_probability, top_k)
     place = Place.of(url, storage_options)
     with _target(place, overwrite) as target:
-        _write(target, pieces, corpus, n_components, min_probability, top_k)
+        write_contents(
+            target, pieces, corpus, n_components, min_probability=min_probability, top_k=top_k, order=order
+        )
     return place.url
 
 
@@ -155,106 +126,3 @@ def _members(place: Place) -> tuple[str, ...] | None:
             f"{place.url} is not a store of topics and will not be overwritten; choose another path"
         )
     return None
-
-
-def _write(
-    place: Place,
-    pieces: Iterator[Inferred],
-    corpus: Any,
-    n_components: int,
-    min_probability: float,
-    top_k: int | None,
-) -> None:
-    import zarr
-
-    root = zarr.open_group(zarr_store(place), mode="a")
-    group = root.create_group("X")
-    indptr = _Growing(group, "indptr", np.int64)
-    indices = _Growing(group, "indices", np.int32)
-    data = _Growing(group, "data", np.float32)
-    obs = root.create_group("obs")
-    source_row = _Growing(obs, "source_row", np.int64)
-    indptr.append(np.zeros(1, np.int64))
-    entries = n_docs = 0
-    for piece in pieces:
-        starts, columns, values = sparse_topics(piece.doc_topics, min_probability, top_k)
-        indptr.append(starts[1:] + entries)
-        indices.append(columns)
-        data.append(values)
-        source_row.append(piece.rows)
-        entries, n_docs = entries + len(values), n_docs + len(piece.rows)
-    for array in (indptr, indices, data, source_row):
-        array.finish()
-    _write_ids(obs, corpus)
-    group.attrs.update(
-        {"encoding-type": "csr_matrix", "encoding-version": "0.1.0", "shape": [n_docs, n_components]}
-    )
-    var = root.create_group("var")
-    _strings(var, "topic", [str(k) for k in range(n_components)])
-    _frame(var, "topic", [])
-    _frame(obs, "document_id", ["source_row"])
-    root.attrs.update({"encoding-type": "anndata", "encoding-version": "0.1.0", MARK: 1})
-
-
-def _write_ids(obs: Any, corpus: Any) -> None:
-    ids = _GrowingStrings(obs, "document_id")
-    for part, start, stop in corpus.spans():
-        ids.append(part.ids(start, stop))
-    ids.finish()
-
-
-def _frame(group: Any, index: str, columns: list[str]) -> None:
-    group.attrs.update(
-        {"encoding-type": "dataframe", "encoding-version": "0.2.0", "_index": index, "column-order": columns}
-    )
-    for name in columns:
-        group[name].attrs.update({"encoding-type": "array", "encoding-version": "0.2.0"})
-
-
-def _strings(group: Any, name: str, values: list[str]) -> None:
-    array = _GrowingStrings(group, name)
-    array.append(np.asarray(values, dtype=object))
-    array.finish()
-
-
-class _Growing:
-    """An array that is appended to in whole chunks; nobody can see it before the store is moved into place."""
-
-    def __init__(self, group: Any, name: str, dtype: Any) -> None:
-        self._array = group.create_array(name, shape=(0,), dtype=dtype, chunks=(CHUNK,))
-        self._waiting: list[np.ndarray] = []
-        self._held = 0
-
-    def append(self, values: np.ndarray) -> None:
-        self._waiting.append(values)
-        self._held += len(values)
-        if self._held >= CHUNK:
-            whole = self._held // CHUNK * CHUNK
-            joined = np.concatenate(self._waiting)
-            self._put(joined[:whole])
-            self._waiting = [joined[whole:].copy()]
-            self._held -= whole
-
-    def finish(self) -> None:
-        self._put(np.concatenate(self._waiting) if self._waiting else np.zeros(0, self._array.dtype))
-        self._waiting, self._held = [], 0
-
-    def _put(self, values: np.ndarray) -> None:
-        start = self._array.shape[0]
-        self._array.resize((start + len(values),))
-        if len(values):
-            self._array[start:] = values
-
-
-class _GrowingStrings(_Growing):
-    def __init__(self, group: Any, name: str) -> None:
-        from zarr.core.dtype import VariableLengthUTF8
-
-        dtype: Any = VariableLengthUTF8()
-        self._array = group.create_array(name, shape=(0,), dtype=dtype, chunks=(1 << 16,))
-        self._array.attrs.update({"encoding-type": "string-array", "encoding-version": "0.2.0"})
-        self._waiting, self._held = [], 0
-
-    def finish(self) -> None:
-        if self._waiting:
-            super().finish()

@@ -49,6 +49,8 @@ def infer(
 
     The same for any number of workers; random kernels draw by the documents' source rows.
     """
+    if not corpus.n_docs:
+        return
     kernel = model.method.load_kernel()
     options = {"bound": False} if kernel.bound else {}
     work = Work(

@@ -144,7 +144,7 @@ def _authors(corpus: Any) -> list[list[str]] | None:
     """Names of the authors of each document, in stored order."""
     if corpus.authors is None:
         return None
-    block = corpus.read()
+    block = corpus.read(order="stored")
     names = [corpus.authors[i] for i in block.authors]
     return [names[a:b] for a, b in zip(block.author_indptr[:-1], block.author_indptr[1:], strict=True)]
 

@@ -18,7 +18,7 @@ import sys
 import pytest
 
 from bigtopic.corpus.readers import _pieces, files, open_source
-from bigtopic.errors import InputError, SettingError
+from bigtopic.errors import InputError, SettingError, StoreError
 from bigtopic.runtime.ingest import ingest
 
 GIB = 1 << 30
@@ -235,7 +235,6 @@ def test_ids_of_a_file_are_its_lines(tmp_path):
         ("[" * 100_000 + "]" * 100_000, "too deep"),
         ('{"text": "a", "x": ' + "[" * 100_000 + "]" * 100_000 + "}", "too deep"),
         ('{"text": "a", "authors": ' + "[" * 800 + "]" * 800 + "}", "too deep"),
-        ('{"text": "a", "n": ' + "9" * 400 + "}", "400 digits"),
         ('{"text": "a", "n": ' + "9" * 5000 + "}", "digits"),
         ('{"text": "a", "title": "\\ud800"}', "half a character"),
         ('{"text": "a", "id": "\\udfff"}', "half a character"),
@@ -269,19 +268,6 @@ def test_json_in_another_encoding_and_with_a_byte_order_mark(tmp_path):
     assert corpus.vocabulary[:] == ["café"] and corpus.document_ids().tolist() == ["a"]
 
 
-# --- names of columns
-
-
-def test_names_of_columns_become_names_of_folders(tmp_path):
-    records = [{"text": "a cat", "a\0b\x1b[31m\ud800": 1, "../x": 2}]
-    corpus = ingest(records, tmp_path / "c.zarr", client=False, n_threads=1)
-    assert sorted(corpus.columns) == ["_x", "a_b_[31m_"]
-    with pytest.raises(InputError, match=r"'a/b' and 'a_b' would both be stored as 'a_b'"):
-        ingest([{"text": "a cat", "a/b": 1, "a_b": 2}], tmp_path / "d.zarr", client=False, n_threads=1)
-    with pytest.raises(InputError, match="longer than 200 bytes"):
-        ingest([{"text": "a cat", "k" * 300: 1}], tmp_path / "d.zarr", client=False, n_threads=1)
-
-
 # --- paths
 
 
@@ -302,7 +288,8 @@ def test_a_path_may_hold_what_fsspec_chains(tmp_path):
 def test_odd_paths_are_refused_in_words(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(
-        (InputError, SettingError, ImportError), match=r"does not exist|cannot|not known|no files|give"
+        (InputError, SettingError, StoreError, ImportError),
+        match=r"does not exist|cannot|not known|no files|give|check the URL",
     ):
         open_source(path) if path != "/" else open_source([path, "x.txt"])
 

@@ -16,7 +16,7 @@ from numcodecs.vlen import VLenUTF8
 from bigtopic.corpus.fields import FieldError
 from bigtopic.corpus.manifest import Manifest
 from bigtopic.corpus.store import open_corpus
-from bigtopic.errors import CorpusDamaged, CorpusVersionError
+from bigtopic.errors import CorpusDamaged, CorpusVersionError, StoreError
 from bigtopic.runtime.ingest import ingest
 
 PART = "parts/00000000"
@@ -123,9 +123,8 @@ def test_every_field_of_the_manifest(original):
         (("vocabulary", "path"), "s3://bucket/x", "vocabulary.path"),
         (("vocabulary", "size"), 10**15, "vocabulary.size"),
         (("authors", "named"), None, "authors.named"),
-        (("columns", "../x"), "int64", r"columns: a name is '\.\./x'"),
-        (("columns", "zarr.json"), "int64", r"columns: a name is 'zarr\.json'"),
-        (("columns", "a//b"), "int64", "columns: a name"),
+        (("columns", "x" * 300), "int64", "columns: a name: column 'xxx.* has a name that cannot be stored"),
+        (("columns", "\ud800"), "int64", "columns: a name: .*half a character"),
         (("columns", "year"), "object", r"columns\['year'\] is 'object'.*one of int64"),
         (("columns", "year"), "int64[10]", "columns"),
         (("text", "ngram_range"), [1, 10**9], "text.ngram_range"),
@@ -291,11 +290,11 @@ def test_a_chunk_that_is_a_pipe_does_not_hang(store):
     chunk = store / PART / "X/data/c/0"
     chunk.unlink()
     os.mkfifo(chunk)
-    with pytest.raises(CorpusDamaged, match="X/data: chunk 0 is missing"):
+    with pytest.raises(StoreError, match="X/data/c/0 cannot be read: it is not a regular file"):
         read_everything(store)
     chunk.unlink()
     chunk.symlink_to("/dev/zero")
-    with pytest.raises(CorpusDamaged, match="X/data: chunk 0 is missing"):
+    with pytest.raises(StoreError, match="X/data/c/0 cannot be read: it is not a regular file"):
         read_everything(store)
 
 

@@ -42,13 +42,17 @@ def corpus(request, matrix, tmp_path_factory) -> Corpus:
     return stored
 
 
+def stored_rows(corpus):
+    return corpus.rows(order="stored")
+
+
 def dense(corpus, order="stored"):
     return corpus.to_scipy(order).toarray()
 
 
 def test_whole(corpus, matrix):
     assert (dense(corpus, "source") == matrix.toarray()).all()
-    assert (dense(corpus) == matrix.toarray()[corpus.rows()]).all()
+    assert (dense(corpus) == matrix.toarray()[stored_rows(corpus)]).all()
     assert len(corpus) == corpus.n_docs == N_DOCS and corpus.n_words == N_WORDS
     assert corpus.nnz == matrix.nnz and corpus.n_tokens == matrix.sum()
     assert corpus.vocabulary.document_frequency.tolist() == np.asarray((matrix > 0).sum(0))[0].tolist()
@@ -57,26 +61,34 @@ def test_whole(corpus, matrix):
 
 
 def test_order_is_shuffled_and_the_same_everywhere(corpus, matrix):
-    assert corpus.rows().tolist() == from_matrix(matrix).rows().tolist() != list(range(N_DOCS))
+    assert stored_rows(corpus).tolist() == stored_rows(from_matrix(matrix)).tolist() != list(range(N_DOCS))
     assert corpus.shuffled
 
 
 def test_slices(corpus, matrix):
     view = corpus[100:250][10:-20]
-    assert view.rows().tolist() == corpus.rows()[110:230].tolist()
-    assert (dense(view) == dense(corpus)[110:230]).all()
+    assert view.rows().tolist() == list(range(110, 230))
+    assert (dense(view, "source") == matrix.toarray()[110:230]).all()
+    assert stored_rows(view).tolist() == [row for row in stored_rows(corpus) if 110 <= row < 230]
     assert view.nnz == (dense(view) > 0).sum() and view.n_tokens == dense(view).sum()
     assert corpus[:] is corpus and len(corpus[5:5]) == 0 and corpus[5:5].read().n_docs == 0
     with pytest.raises(SettingError, match="step 1"):
         corpus[::2]
 
 
+def test_runs_of_the_stored_order(corpus):
+    view = corpus.run(100, 250, order="stored").run(10, -20, order="stored")
+    assert stored_rows(view).tolist() == stored_rows(corpus)[110:230].tolist()
+    assert all(isinstance(part.documents, range) for part in view.parts)  # neighbours
+    assert (dense(view) == dense(corpus)[110:230]).all()
+    assert corpus.run(order="stored") is corpus
+
+
 def test_documents(corpus, matrix):
     document = corpus[3]
-    row = corpus.rows()[3]
-    assert document.row == row and document.id == f"d{row}"
-    assert sum(document.counts.values()) == matrix[row].sum()
-    assert corpus[-1].row == corpus.rows()[-1]
+    assert document.row == 3 and document.id == "d3"
+    assert sum(document.counts.values()) == matrix[3].sum()
+    assert corpus[-1].row == N_DOCS - 1
     with pytest.raises(IndexError):
         corpus[N_DOCS]
 
@@ -87,7 +99,7 @@ def test_split_is_a_partition(corpus, test_size):
     n_test = round(test_size * N_DOCS) if test_size < 1 else test_size
     assert (len(train), len(test)) == (N_DOCS - n_test, n_test)
     assert sorted([*train.rows(), *test.rows()]) == list(range(N_DOCS))
-    assert (dense(test) == dense(corpus)[np.isin(corpus.rows(), test.rows())]).all()
+    assert (dense(test) == dense(corpus)[np.isin(stored_rows(corpus), test.rows())]).all()
     assert train.nnz + test.nnz == corpus.nnz and train.n_tokens + test.n_tokens == corpus.n_tokens
 
 
@@ -96,7 +108,7 @@ def test_split_depends_on_seed_and_rows_only(corpus, matrix):
     assert rows[0] == rows[2] != rows[1]
     unshuffled = from_matrix(matrix, shuffle=False).split(60, seed=0)[1]
     assert sorted(unshuffled.rows()) == sorted(rows[0])
-    positions = np.flatnonzero(np.isin(corpus.rows(), rows[0]))
+    positions = np.flatnonzero(np.isin(stored_rows(corpus), rows[0]))
     assert positions.max() > 300  # not the head of the stored order, though the seeds are equal
 
 
@@ -154,7 +166,7 @@ def test_filter_vocabulary(corpus, matrix):
     assert view.vocabulary.frequency.tolist() == matrix.toarray()[:, keep].sum(0).tolist()
     assert corpus.filter_vocabulary(keep="w3").vocabulary[:] == ["w3"]
     narrower = view.filter_vocabulary(keep=view.vocabulary[:4])[7:100]
-    assert (dense(narrower) == dense(view)[7:100, :4]).all()
+    assert (dense(narrower, "source") == dense(view, "source")[7:100, :4]).all()
 
 
 def test_filter_counts_the_documents_of_the_view(corpus, matrix):
@@ -170,7 +182,7 @@ def test_blocks_cover_the_corpus(corpus):
     for view in (corpus, corpus[13:500], corpus.split(50)[0]):
         blocks = list(view.blocks(n_entries=500))
         assert len(blocks) > 5
-        assert np.concatenate([block.rows for block in blocks]).tolist() == view.rows().tolist()
+        assert np.concatenate([block.rows for block in blocks]).tolist() == stored_rows(view).tolist()
         for block in blocks:
             assert block.indptr.dtype == np.int64 and block.words.dtype == np.int32
             assert block.counts.dtype == np.float32 and block.rows.dtype == np.int64
@@ -186,10 +198,10 @@ def test_parts_are_light_and_travel(corpus):
 
 
 def test_delayed(corpus):
-    delayed = corpus[:300].to_delayed(n_entries=500)
+    delayed = corpus.run(0, 300, order="stored").to_delayed(n_entries=500)
     assert len(delayed) > 2
     rows = [block.compute(scheduler="synchronous").rows for block in delayed]
-    assert np.concatenate(rows).tolist() == corpus.rows()[:300].tolist()
+    assert np.concatenate(rows).tolist() == stored_rows(corpus)[:300].tolist()
 
 
 def test_fingerprints(corpus, matrix):

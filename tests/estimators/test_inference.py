@@ -8,6 +8,7 @@ from scipy import sparse
 
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.errors import BigtopicWarning, CorpusExists, SettingError, VocabularyMismatch
+from bigtopic.estimators import topic_store
 from bigtopic.estimators.lda import LDA
 from bigtopic.runtime.ingest import ingest
 
@@ -33,7 +34,7 @@ def test_rows_are_in_the_order_of_the_matrix(model, synthetic):
 def test_a_corpus_gives_its_sources_order_or_its_own(model, corpus, synthetic):
     expected = model.transform(synthetic.counts)
     np.testing.assert_array_equal(model.transform(corpus), expected)
-    rows = corpus.rows()
+    rows = corpus.rows(order="stored")
     assert (rows != np.arange(300)).any()
     np.testing.assert_array_equal(model.transform(corpus, order="stored"), expected[rows])
     view = corpus[40:90]
@@ -168,22 +169,20 @@ def written(model, corpus, tmp_path) -> str:
 def test_anndata_opens_streamed_topics(written, model, corpus):
     anndata = pytest.importorskip("anndata")
     found = anndata.read_zarr(written)
-    expected = model.transform(corpus, order="stored", sparse=True, min_probability=0.05)
+    expected = model.transform(corpus, sparse=True, min_probability=0.05)
     assert (expected != found.X).nnz == 0
     assert found.obs_names.tolist() == corpus.document_ids().tolist()
-    np.testing.assert_array_equal(found.obs["source_row"], corpus.rows())
+    np.testing.assert_array_equal(found.obs["source_row"], np.arange(300))
     assert found.var_names.tolist() == ["0", "1", "2", "3"]
 
 
 def test_streamed_topics_in_many_pieces(model, corpus, tmp_path, monkeypatch):
     anndata = pytest.importorskip("anndata")
-    from bigtopic.estimators import output
-
-    monkeypatch.setattr(output, "CHUNK", 64)
+    monkeypatch.setattr(topic_store, "CHUNK", 64)
     found = anndata.read_zarr(
         model.transform_to(corpus, tmp_path / "theta.zarr", min_probability=0.0, top_k=2)
     )
-    expected = model.transform(corpus, order="stored", sparse=True, min_probability=0.0, top_k=2)
+    expected = model.transform(corpus, sparse=True, min_probability=0.0, top_k=2)
     assert (expected != found.X).nnz == 0 and found.X.nnz == 600
 
 
@@ -204,15 +203,15 @@ def test_only_topics_are_overwritten(model, corpus, tmp_path):
 
 
 def test_a_failure_leaves_no_half_store(model, corpus, tmp_path, monkeypatch):
-    from bigtopic.estimators import output
-
     def fail(*args):
         raise RuntimeError("disk full")
 
-    monkeypatch.setattr(output, "_write_ids", fail)
-    with pytest.raises(RuntimeError, match="disk full"):
-        model.transform_to(corpus, tmp_path / "theta.zarr")
-    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(topic_store, "BUCKET_DOCUMENTS", 100)
+    for place in ("_frame", "_growing"):
+        with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="disk full"):
+            patch.setattr(topic_store, place, fail)
+            model.transform_to(corpus, tmp_path / "theta.zarr")
+        assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("settings", [{"min_probability": 1.0}, {"min_probability": -0.1}, {"top_k": 0}])

@@ -45,16 +45,18 @@ def test_streaming_by_parts_is_streaming_the_whole(corpus):
         whole._model.method, 3, corpus.vocabulary, n_tokens=corpus.n_tokens, options=whole._model.options
     )
     parts.n_docs_seen_ = parts.n_iter_ = 0
-    first = LDA(3, **settings).partial_fit(corpus[:100])
+    first = LDA(3, **settings).partial_fit(corpus.run(0, 100, order="stored"))
     assert first.n_docs_seen_ == 100
-    total = first.partial_fit(corpus[100:]).components_.sum() - whole.components_.sum()
+    total = first.partial_fit(corpus.run(100, order="stored")).components_.sum() - whole.components_.sum()
     assert abs(total) < 1  # the same tokens, up to rounding; coins differ from pass to pass
     assert first.n_docs_seen_ == 300 and first.n_iter_ == 2 and first.n_batch_iter_ == 6
 
 
 def test_the_declared_size_of_a_stream_is_used(corpus):
     settings = {"method": "online-vb", "batch_size": 50, "topic_word_prior": 0.1, **QUIET}
-    small, large = (LDA(3, total_samples=n, **settings).partial_fit(corpus[:50]) for n in (50, 5000))
+    small, large = (
+        LDA(3, total_samples=n, **settings).partial_fit(corpus.run(0, 50, order="stored")) for n in (50, 5000)
+    )
     assert large.components_.sum() > 50 * small.components_.sum()
 
 
@@ -205,7 +207,7 @@ def test_more_documents_after_a_fit_that_was_cut_short(corpus):
     model = LDA(3, batch_size=50, max_iter=3, callbacks=[interrupt], **QUIET).fit(corpus)
     assert model.n_batch_iter_ == 4
     model.set_params(callbacks=())
-    model.partial_fit(corpus[:250])
+    model.partial_fit(corpus.run(0, 250, order="stored"))
     assert model.n_batch_iter_ == 9 and model.history_[-1]["n_docs"] == 250
 
 

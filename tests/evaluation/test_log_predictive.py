@@ -27,7 +27,7 @@ def observed_by_row(corpus, **settings):
     """{source row: (words, counts, observed counts)}"""
     from bigtopic.runtime.slices import make_docs
 
-    docs, axes = make_docs(corpus.read(), corpus.n_words)
+    docs, axes = make_docs(corpus.read(order="stored"), corpus.n_words)
     observed = completion(**settings)._observed(docs, 0)
     return {
         int(row): (axes["word"][docs.words[a:b]], docs.counts[a:b], observed[a:b])

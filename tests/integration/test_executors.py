@@ -55,7 +55,7 @@ def bits(model: Any) -> tuple[bytes, bytes, bytes]:
 @pytest.fixture(scope="module")
 def in_parts(corpus) -> Corpus:
     """The shared corpus in three parts of different sizes."""
-    whole = corpus.read()
+    whole = corpus.read(order="stored")
     cuts = [0, 41, 170, 300]
     pairs = itertools.pairwise(cuts)
     parts = [MemoryPart(f"{a}-{b}", whole[a:b]) for a, b in pairs]
@@ -197,7 +197,7 @@ def test_a_failure_leaves_nobody_waiting_for_a_unit_in_the_queue(corpus):
             time.sleep(0.01)
             return super().read(start, stop)
 
-    whole = corpus.read()
+    whole = corpus.read(order="stored")
     pieces = [MemoryPart(str(first), whole[first : first + 3]) for first in range(0, 180, 3)]
     parts = [Slow(part, 0 if number == 20 else 3) for number, part in enumerate(pieces)]
     model = new_model(table.get("vb"), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)

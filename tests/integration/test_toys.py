@@ -246,7 +246,7 @@ def test_a_kernel_file_and_a_scheme_file_are_all_a_method_needs(written, corpus)
 
     model = LDA(4, method=written, max_iter=2, n_threads=1, client=False).fit(corpus)
     assert model.n_batch_iter_ == 12
-    batches = [corpus[start : start + 50].n_tokens for start in range(0, 300, 50)]
+    batches = [corpus.run(start, start + 50, order="stored").n_tokens for start in range(0, 300, 50)]
     statistics = model._model.topic_words.totals().sum()
     assert 1.9 * min(batches) < statistics < 2 * max(batches) + 320  # 1 + 1/2 + 1/4 + ...
     again = LDA(4, method=written, max_iter=2, n_threads=2, client=False).fit(corpus)

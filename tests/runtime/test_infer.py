@@ -20,7 +20,7 @@ from bigtopic.runtime.model import new_model
 
 @pytest.fixture(scope="module")
 def many_parts(corpus) -> Corpus:
-    whole = corpus.read()
+    whole = corpus.read(order="stored")
     return Corpus([MemoryPart(str(a), whole[a : a + 17]) for a in range(0, 300, 17)], corpus.vocabulary)
 
 
@@ -38,7 +38,7 @@ def joined(pieces):
 def test_every_document_in_stored_order(many_parts, corpus, synthetic, method):
     """Also where inference draws: coins are keyed by source rows."""
     rows, topics, tokens = joined(list(infer(make(corpus, method), many_parts, n_threads=2)))
-    np.testing.assert_array_equal(rows, corpus.rows())
+    np.testing.assert_array_equal(rows, corpus.rows(order="stored"))
     np.testing.assert_array_equal(tokens, np.asarray(synthetic.counts.sum(axis=1)).ravel()[rows])
     for n_threads, documents in ((1, many_parts), (3, corpus)):
         again = joined(list(infer(make(corpus, method), documents, n_threads=n_threads)))
@@ -52,7 +52,7 @@ def test_large_corpora_go_a_subtree_at_a_time(corpus, monkeypatch):
     monkeypatch.setattr(slices, "SLICE_ENTRIES", 64 * 2)
     monkeypatch.setattr(slices, "SUBTREE", 2)
     monkeypatch.setattr(module, "SUBTREE", 2)
-    whole = corpus.read()
+    whole = corpus.read(order="stored")
     repeated = Corpus([MemoryPart(str(i), whole) for i in range(20)], corpus.vocabulary)
     pieces = list(infer(make(corpus), repeated, n_threads=2))
     assert len(pieces) >= 8 and max(len(piece.rows) for piece in pieces) > 64  # two slices or more

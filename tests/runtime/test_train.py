@@ -408,7 +408,8 @@ def test_the_stored_order_is_followed(corpus):
     """Streaming updates depend on the order: the first half and then the second half is the whole."""
     whole = learn("streaming-ope", corpus, order="stored")
     halves = make_model("streaming-ope", corpus)
-    for number, part in enumerate((corpus[:150], corpus[150:])):
+    parts = (corpus.run(0, 150, order="stored"), corpus.run(150, order="stored"))
+    for number, part in enumerate(parts):
         train(halves, part, Limits(1), batch_size=50, order="stored", n_threads=1)
         halves.cursor = replace(halves.cursor, epoch=0)
         assert halves.cursor.step == 3 * (number + 1)

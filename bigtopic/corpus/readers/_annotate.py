@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from bigtopic.corpus.raw import RawBlock
-from bigtopic.corpus.readers._assemble import author_csr, column
+from bigtopic.corpus.readers._assemble import author_csr
+from bigtopic.corpus.readers._columns import column
 from bigtopic.corpus.readers._files import File, expand
 from bigtopic.corpus.readers._lines import lines_of
 from bigtopic.corpus.readers._pieces import pieces
@@ -185,5 +186,5 @@ class AnnotatedReader:
                 indptr, names, authors = author_csr(values)
                 block = replace(block, author_indptr=indptr, author_names=names, authors=authors)
             else:
-                columns[name[1]] = column(values)
+                columns[name[1]] = column(values, name[1], lambda i: f"document {i} of {given.name}")
         return replace(block, columns=columns)

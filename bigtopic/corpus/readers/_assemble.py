@@ -1,4 +1,4 @@
-"""Pieces of a `RawBlock`: canonical rows, author CSR, columns, and words restricted to a given vocabulary."""
+"""Pieces of a `RawBlock`: canonical rows, author CSR, and words restricted to a given vocabulary."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from bigtopic.corpus.raw import RawBlock
 
-__all__ = ["author_csr", "canonical", "check_counts", "column", "restrict"]
+__all__ = ["author_csr", "canonical", "check_counts", "restrict"]
 
 LARGEST = 3e38  # counts are stored as float32; those that are nothing in it are dropped like zeros
 
@@ -75,26 +75,6 @@ def _names(names: Any) -> Iterable[str]:
     if isinstance(names, Iterable):
         return tuple(known for name in names for known in _names(name))
     return (str(names),)
-
-
-def column(values: Sequence[Any] | np.ndarray) -> np.ndarray:
-    """One value per document as an array: int64, float64 (None is NaN), bool, or str in an object array."""
-    array = np.asarray(values)
-    if array.ndim == 1 and array.dtype.kind in "iufb" and not isinstance(values, np.ndarray):
-        return array
-    if array.ndim == 1 and array.dtype.kind in "iufbM":
-        return array if array.dtype.kind != "M" else _strings(array.astype(str))
-    kinds = {type(value) for value in values if value is not None}
-    if kinds and kinds <= {int, float}:
-        return np.array([np.nan if value is None else value for value in values], np.float64)
-    return _strings(values)
-
-
-def _strings(values: Iterable[Any]) -> np.ndarray:
-    strings = ["" if value is None or value != value else str(value) for value in values]
-    out = np.empty(len(strings), object)
-    out[:] = strings
-    return out
 
 
 def restrict(block: RawBlock, index: Mapping[str, int]) -> RawBlock:

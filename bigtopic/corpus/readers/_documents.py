@@ -17,16 +17,11 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.collocations import CollocationCounts
+from bigtopic.corpus.columns import Cells
 from bigtopic.corpus.raw import RawBlock
-from bigtopic.corpus.readers._assemble import (
-    author_csr,
-    canonical,
-    check_counts,
-    column,
-    count_remedy,
-    restrict,
-)
+from bigtopic.corpus.readers._assemble import author_csr, canonical, check_counts, count_remedy, restrict
 from bigtopic.corpus.readers._claims import MAX_WORDS, most_words
+from bigtopic.corpus.readers._columns import cells, column
 from bigtopic.corpus.readers.base import Chunk, Options
 from bigtopic.corpus.tokenizer import Tokenizer
 from bigtopic.corpus.tokens import NotAWord
@@ -49,6 +44,7 @@ class Documents:
 
     bodies : texts, token lists, counters or pairs; None is an empty document. Or texts still to be decoded
     place : says where document i of this chunk is, for messages
+    untyped : columns are cells of a table of text, whose type is still to be found
     """
 
     bodies: Sequence[Any]
@@ -56,6 +52,13 @@ class Documents:
     ids: list[str] | None = None
     authors: list[Any] | None = None
     columns: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    untyped: bool = False
+
+    def typed_columns(self) -> dict[str, np.ndarray | Cells]:
+        """The columns as a block has them."""
+        if self.untyped:
+            return {name: cells(values) for name, values in self.columns.items()}
+        return {name: column(values, name, self.place) for name, values in self.columns.items()}
 
     @property
     def parts(self) -> list[Sequence[Any]]:
@@ -158,7 +161,7 @@ class DocumentReader:
         return replace(
             block,
             ids=documents.ids,
-            columns={name: _column(name, values, documents) for name, values in documents.columns.items()},
+            columns=documents.typed_columns(),
             author_indptr=authors[0],
             author_names=authors[1],
             authors=authors[2],
@@ -200,17 +203,6 @@ class DocumentReader:
             if any(_has_half(part[i]) for part in documents.parts):
                 return documents.place(i)
         return chunk.name
-
-
-def _column(name: str, values: Sequence[Any], documents: Documents) -> np.ndarray:
-    try:
-        return column(values)
-    except OverflowError:
-        at = next(i for i, value in enumerate(values) if isinstance(value, int) and abs(value) >= 1 << 1023)
-        raise InputError(
-            f"{documents.place(at)}: column {name!r} holds a number of {len(str(abs(values[at])))} digits, which no "
-            "float can hold; write it as a string"
-        ) from None
 
 
 def _texts(bodies: Sequence[str | None]) -> Sequence[str]:

@@ -15,7 +15,6 @@ __all__ = ["AUTHORS", "BODIES", "IDS", "Layout", "record_documents", "record_lay
 BODIES = ("text", "tokens", "counts", "abstract", "body", "content", "document", "description")
 IDS = ("id", "_id", "doc_id", "docid", "document_id", "key")
 AUTHORS = ("authors", "author", "tags")
-_SCALARS = (str, int, float, bool)
 
 
 @dataclass(frozen=True)
@@ -95,11 +94,7 @@ def record_documents(items: Sequence[Any], layout: Layout, place: Callable[[int]
     used = (layout.body, layout.id, layout.authors)
     names = layout.kept
     if names is None:
-        names = tuple(
-            name
-            for name in dict.fromkeys(name for item in items for name in item)
-            if name not in used and any(isinstance(item.get(name), _SCALARS) for item in items)
-        )
+        names = tuple(name for name in dict.fromkeys(n for item in items for n in item) if name not in used)
     return Documents(
         [item[layout.body] for item in items],
         place,

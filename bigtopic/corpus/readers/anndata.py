@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.raw import RawBlock
-from bigtopic.corpus.readers._assemble import author_csr, column
+from bigtopic.corpus.readers._assemble import author_csr
+from bigtopic.corpus.readers._columns import column
 from bigtopic.corpus.readers._files import File
 from bigtopic.corpus.readers._hdf5 import check_hdf5
 from bigtopic.corpus.readers._matrix import check_width, matrix_block, row_ranges
@@ -218,7 +219,16 @@ class AnnDataReader:
         if rows is None:
             rows = self._read(chunk, indptr)
         block = matrix_block(rows, weights=self.weights, name=chunk.name, first_row=chunk.first_row or 0)
-        columns = {str(name): _column(obs[name]) for name in obs.columns if name != author_column}
+        first = chunk.first_row or 0
+
+        def place(i: int) -> str:
+            return f"{chunk.name}, row {first + i}"
+
+        columns = {
+            str(name): column(_values(obs[name]), str(name), place)
+            for name in obs.columns
+            if name != author_column
+        }
         block = replace(block, ids=[str(name) for name in obs.index], columns=columns)
         if author_column is None:
             return block
@@ -245,9 +255,9 @@ class AnnDataReader:
         )
 
 
-def _column(values: Any) -> np.ndarray:
-    """A column of obs; categories become their labels."""
+def _values(values: Any) -> Any:
+    """Values of a column of obs; categories become their labels."""
     array = values.to_numpy()
-    return column(
-        array if array.dtype.kind in "iufb" else values.astype(object).where(values.notna(), None).tolist()
-    )
+    if array.dtype.kind in "iufb":
+        return array
+    return values.astype(object).where(values.notna(), None).tolist()

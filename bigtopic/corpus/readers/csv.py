@@ -1,7 +1,7 @@
 """CSV and TSV: a text column, or the three columns document, word, count (rows of a document together).
 
 The first row is the header, unless it has numbers or long texts in it; columns without a header are called "0", "1",
-... Further columns are kept as text; authors in one cell are separated by ";".
+... Further columns are typed as pandas would type them; authors in one cell are separated by ";".
 """
 
 from __future__ import annotations
@@ -195,7 +195,8 @@ class CsvReader(DocumentReader):
 
     def documents(self, chunk: Chunk) -> Documents:
         columns, lines = self._table(chunk)
-        return table_documents(columns, self.layout, lambda i: f"{chunk.name}, line {lines[i]}")
+        documents = table_documents(columns, self.layout, lambda i: f"{chunk.name}, line {lines[i]}")
+        return replace(documents, untyped=True)
 
     def parse(self, chunk: Chunk) -> RawBlock:
         if self.layout.triple is None:

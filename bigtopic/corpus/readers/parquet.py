@@ -136,6 +136,16 @@ def _plain(values: Any) -> np.ndarray:
     )
 
 
+def _listed(chunk: Chunk, name: str) -> list[Any]:
+    try:
+        return chunk.data.column(name).to_pylist()
+    except (ValueError, OverflowError) as error:  # a date of the year 20000, nanoseconds without pandas
+        raise InputError(
+            f"{chunk.name}, rows from {chunk.start}: column {name!r} holds what Python has no value for ({error}); "
+            "convert it, or leave it out by naming the columns to keep with columns="
+        ) from None
+
+
 @dataclass
 class ParquetReader(DocumentReader):
     files: tuple[File, ...] = field(default=())
@@ -145,7 +155,7 @@ class ParquetReader(DocumentReader):
         return [ParquetStream(file, self.layout) for file in self.files]
 
     def documents(self, chunk: Chunk) -> Documents:
-        found = {name: chunk.data.column(name).to_pylist() for name in chunk.data.schema.names}
+        found = {name: _listed(chunk, name) for name in chunk.data.schema.names}
         columns: list[Any] = [found.get(name, ()) for name in self.layout.names]
         return table_documents(columns, self.layout, self._place(chunk))
 

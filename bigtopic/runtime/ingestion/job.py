@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic.corpus.columns import kinds_of_types, united
 from bigtopic.corpus.manifest import Manifest, NameList, PartRecord
 from bigtopic.corpus.order import key_bounds
 from bigtopic.corpus.schema import PART_DOCUMENTS, PART_ENTRIES
@@ -53,10 +54,11 @@ def build(
     bounds = _bounds(runs, names.n_entries, n_rows, settings.order)
     plan = SortPlan(*names.spilled(), settings.order, bounds, settings.min_doc_length)
     sorted_runs = list(_sorted(runs, plan, names, workers))
-    columns = _column_types(runs)
+    columns = _column_types(runs, known)
+    own = {name: columns[name] for name in columns if any(name in run.columns for run in runs)}
     has_ids = any("ids" in run.header for run in runs)
     merge_plan = MergePlan(
-        transaction.root, settings.order, names.vocabulary.size, names.n_authors, columns, has_ids
+        transaction.root, settings.order, names.vocabulary.size, names.n_authors, own, has_ids
     )
     first = transaction.next_part
     paths = [transaction.path("parts", first + i) for i in range(len(bounds) + 1)]
@@ -75,7 +77,7 @@ def build(
         shuffled=settings.order.shuffle,
         vocabulary=vocabulary,
         authors=authors,
-        columns=columns if known is None else _united([known.columns, columns]),
+        columns=columns,
         has_ids=has_ids or (known is not None and known.has_ids),
         text=None if settings.text is None else {"known_share": names.known_share, **settings.text},
         words={**settings.words.to_dict(), "closed": names.closed},
@@ -97,11 +99,15 @@ def _parsed(reader: Any, transaction: Transaction, names: Names, workers: Worker
 
 
 def _place_runs(runs: Sequence[Run], n_rows: int) -> int:
-    """Give each run the row of its first document in the whole source; returns the rows there are."""
-    stream, start = -1, n_rows
+    """Give each run the row of its first document in the whole source; returns the rows there are.
+
+    Documents that know their rows, those of another corpus, keep them, counted from `n_rows`.
+    """
+    stream, start, before = -1, n_rows, n_rows
     for run in runs:
-        if run.last_row >= 0:  # the documents know their rows
-            n_rows = max(n_rows, run.last_row + 1)
+        if run.last_row >= 0:
+            run.first = before
+            n_rows = max(n_rows, before + run.last_row + 1)
             continue
         if run.stream != stream:
             stream, start = run.stream, n_rows
@@ -117,7 +123,8 @@ def _bounds(runs: Sequence[Run], n_entries: int, n_rows: int, order: Order) -> n
     if order.shuffle:
         return key_bounds(n_parts)
     if any(run.last_row >= 0 for run in runs):
-        return np.array([i * n_rows // n_parts for i in range(1, n_parts)], np.uint64)
+        first = runs[0].first
+        return np.array([first + i * (n_rows - first) // n_parts for i in range(1, n_parts)], np.uint64)
     bounds, entries, documents = [], 0, 0
     for run in runs:
         if entries and (entries + run.nnz > PART_ENTRIES or documents + run.n_docs > PART_DOCUMENTS):
@@ -164,20 +171,7 @@ def _write_names(transaction: Transaction, names: Names) -> tuple[NameList, Name
     return vocabulary, write_names(root, transaction.path("authors", generation), names.author_vocabulary)
 
 
-def _column_types(runs: Sequence[Run]) -> dict[str, str]:
-    return _united([run.columns for run in runs if run.n_docs])
-
-
-def _united(types: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """One type for each column: what holds all values, NaN or "" where a column is absent."""
-    names = dict.fromkeys(name for some in types for name in some)
-    united = {}
-    for name in names:
-        found = {some.get(name, "absent") for some in types}
-        if len(found) == 1:
-            united[name] = found.pop()
-        elif "string" in found:
-            united[name] = "string"
-        else:
-            united[name] = "int64" if found == {"bool", "int64"} else "float64"
-    return united
+def _column_types(runs: Sequence[Run], known: Manifest | None) -> dict[str, str]:
+    """One type for each column: what holds all its values, those of the corpus that is appended to included."""
+    stored = [kinds_of_types(known.columns)] if known is not None and known.parts else []
+    return united([*stored, *(run.columns for run in runs if run.n_docs)])

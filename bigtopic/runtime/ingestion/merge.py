@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bigtopic.corpus.blocks import offsets
+from bigtopic.corpus.columns import absent, converted
 from bigtopic.corpus.manifest import PartRecord
 from bigtopic.corpus.storage import Place
 from bigtopic.corpus.stored import StoredPart
@@ -51,7 +52,7 @@ def merge_part(task: MergeTask, plan: MergePlan) -> PartRecord | None:
         return None
     block = _gathered(pieces)
     order = np.argsort(plan.order.keys(block.rows), kind="stable")
-    ids = _texts(pieces, "ids")[order] if plan.has_ids else None
+    ids = _ids(pieces)[order] if plan.has_ids else None
     columns = {name: _column(pieces, name, dtype)[order] for name, dtype in plan.columns.items()}
     (plan.root / task.path).remove()  # a first attempt may have left something
     n_pairs = None if block.authors is None else len(block.authors)
@@ -134,27 +135,20 @@ def _gathered(pieces: Sequence[_Piece]) -> Block:
     return block
 
 
-def _texts(pieces: Sequence[_Piece], name: str) -> np.ndarray:
-    """Strings of the pieces; "" where a run has none (ids: the source row)."""
+def _ids(pieces: Sequence[_Piece]) -> np.ndarray:
+    """Document ids of the pieces; source rows where a run has none."""
     found: list[str] = []
     for piece in pieces:
-        if name in piece.run.header:
-            found += [str(value) for value in piece.read(name).tolist()]
-        elif name == "ids":
-            found += [str(row) for row in piece.read("rows").tolist()]
-        else:
-            found += [""] * piece.n_docs
+        found += map(str, piece.read("ids" if "ids" in piece.run.header else "rows").tolist())
     return word_array(found)
 
 
 def _column(pieces: Sequence[_Piece], name: str, dtype: str) -> np.ndarray:
     """A further column of the part; where a run lacks it, "" or NaN (the type is float64 then, or string)."""
-    if dtype == "string":
-        return _texts(pieces, f"column {name}")
     found = []
     for piece in pieces:
         if f"column {name}" in piece.run.header:
-            found.append(piece.read(f"column {name}").astype(dtype))
+            found.append(converted(piece.read(f"column {name}"), dtype))
         else:
-            found.append(np.full(piece.n_docs, np.nan))
-    return np.concatenate(found).astype(dtype)
+            found.append(absent(piece.n_docs, dtype))
+    return np.concatenate(found)

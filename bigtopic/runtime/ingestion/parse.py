@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
@@ -12,18 +12,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bigtopic import buffers
+from bigtopic.corpus.columns import Cells, array_name, kinds_of
+from bigtopic.corpus.readers._columns import column
 from bigtopic.corpus.readers.base import RawBlock
 from bigtopic.corpus.storage import Place
 from bigtopic.corpus.vocabulary import word_array
-from bigtopic.corpus.writer import column_type
 from bigtopic.errors import InputError
 from bigtopic.runtime.ingestion.spill import Header, spill
 
 __all__ = ["ParseTask", "PlacedBlock", "Run", "WordCounts", "parse_run", "parse_tasks"]
 
 _OPEN = 4  # streams read at a time, however many threads: sums of weights depend on the order of chunks
-_RESERVED = ("source_row", "n_tokens", "document_id")  # written by the store itself
-_LONGEST_NAME = 200  # bytes of a column's name, which is that of a folder
 
 
 @dataclass(frozen=True)
@@ -62,10 +61,10 @@ class Run:
     place, header : of the spilled arrays
     stream, first_row : where its first document is in the source, where known
     size : of the chunk in the reader's unit
-    columns : {name: type} of further columns
+    columns : {name: kinds of the values} of further columns, see `bigtopic.corpus.columns`
     words, authors : counts, taken away once they are added up
     last_row : highest source row, when the documents know their rows, else -1
-    first : row of the first document in the whole source, once known
+    first : row of the first document in the whole source, once known; what is added to rows that documents know
     """
 
     place: Place
@@ -76,7 +75,7 @@ class Run:
     n_docs: int
     nnz: int
     n_unknown: float
-    columns: dict[str, str]
+    columns: dict[str, frozenset[str]]
     words: WordCounts | None
     authors: WordCounts | None
     last_row: int = -1
@@ -131,10 +130,9 @@ def parse_run(task: ParseTask, reader: Any, scratch: Place) -> Run:
     if block.author_indptr is not None:
         arrays["author_indptr"], arrays["authors"] = block.author_indptr, block.authors
         arrays["author_names"] = word_array(block.author_names or [])
-    columns = _stored_names(block.columns, task.chunk.name)
-    types = {name: column_type(values) for name, values in columns.items()}
+    columns = {name: _column(name, values, task) for name, values in block.columns.items()}
     for name, values in columns.items():
-        arrays[f"column {name}"] = _typed(values, types[name])
+        arrays[f"column {name}"] = values.texts if isinstance(values, Cells) else values
     place = scratch / f"run-{task.number:08d}"
     try:
         header = spill(place, arrays)
@@ -154,43 +152,19 @@ def parse_run(task: ParseTask, reader: Any, scratch: Place) -> Run:
         block.n_docs,
         len(words),
         block.n_unknown,
-        types,
+        {name: kinds_of(values) for name, values in columns.items()},
         _count(words, counts, block.vocabulary),
         None if block.authors is None else _count(block.authors, None, block.author_names),
         int(block.rows.max(initial=0)) if isinstance(block, PlacedBlock) else -1,
     )
 
 
-def _stored_names(columns: Mapping[str, np.ndarray], source: str) -> dict[str, np.ndarray]:
-    """The columns by the names they are stored under."""
-    stored: dict[str, np.ndarray] = {}
-    names: dict[str, str] = {}
-    for name, values in columns.items():
-        if name in _RESERVED:
-            continue
-        safe = _safe(name)
-        if safe in stored:
-            raise InputError(
-                f"{source}: the columns {names[safe]!r} and {name!r} would both be stored as {safe!r}; rename one"
-            )
-        if len(safe.encode()) > _LONGEST_NAME:
-            raise InputError(
-                f"{source}: a column name is longer than {_LONGEST_NAME} bytes: {safe[:60]!r}...; shorten it"
-            )
-        names[safe], stored[safe] = name, values
-    return stored
-
-
-def _safe(name: str) -> str:
-    """A column name that can be part of a path."""
-    printable = "".join(character if character.isprintable() else "_" for character in name)
-    return printable.replace("/", "_").replace("\\", "_").strip(". ") or "_"
-
-
-def _typed(values: np.ndarray, dtype: str) -> np.ndarray:
-    if dtype != "string":
-        return values.astype(dtype)
-    return word_array([value if isinstance(value, str) else str(value) for value in values.tolist()])
+def _column(name: str, values: np.ndarray | Cells, task: ParseTask) -> np.ndarray | Cells:
+    """The column in one of the types that are stored, whoever wrote the reader; its name can be stored, too."""
+    array_name(name)
+    if isinstance(values, Cells):
+        return values
+    return column(values, name, lambda i: f"document {i} of {task.chunk.name}")
 
 
 def _count(words: np.ndarray, counts: np.ndarray | None, names: list[str] | None) -> WordCounts:

@@ -121,7 +121,7 @@ def rearranged(block: Block, positions: np.ndarray, new_ids: np.ndarray | None =
 
 def _block(run: Run, spilled: Spilled, plan: SortPlan) -> Block:
     """The run with its own word ids, and the authors' final ones."""
-    rows = spilled.read("rows") if "rows" in spilled else run.first + np.arange(run.n_docs)
+    rows = run.first + (spilled.read("rows") if "rows" in spilled else np.arange(run.n_docs))
     author_indptr = authors = None
     if "authors" in spilled:
         author_indptr = spilled.read("author_indptr")

@@ -1,0 +1,208 @@
+"""What `Corpus.select` is asked of a column: a value, any of several, a range, or a function.
+
+What no value of the column's type can equal is an error, because it would select nothing without a word.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterable
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bigtopic.corpus.columns import date_text
+from bigtopic.errors import SettingError
+
+__all__ = ["Condition", "condition", "of_function"]
+
+Condition = Callable[[np.ndarray], np.ndarray]
+_NOUNS = {"i": "whole numbers (int64)", "f": "numbers (float64)", "b": "true and false (bool)", "O": "text"}
+_LARGEST = 2**63 - 1
+_EXAMPLES = 1000  # values looked at for one to show
+_END_OF_DAY = "T~"  # after any time of the day, as text
+
+
+class _Column(NamedTuple):
+    """What messages and comparisons need to know of a column: its name, the kind of its array, a value of it."""
+
+    name: str
+    kind: str
+    example: Any
+
+    def refuse(self, wanted: Any, why: str, remedy: str) -> SettingError:
+        holds = f"column {self.name!r} holds {_NOUNS[self.kind]}{self._shown}"
+        return SettingError(f"select({self.name}={wanted!r}): {holds}, {why}; {remedy}")
+
+    @property
+    def _shown(self) -> str:
+        return "" if self.example is None else f" such as {self.example!r:.60}"
+
+
+def condition(name: str, wanted: Any, values: np.ndarray) -> Condition:
+    """The condition as a function of the values of column `name`, of the type that these first ones have.
+
+    Raises
+    ------
+    SettingError
+        When no value of that type can meet it.
+    """
+    present = (value for value in values[:_EXAMPLES].tolist() if value != "" and not _is_missing(value))
+    column = _Column(name, values.dtype.kind, next(present, None))
+    if isinstance(wanted, slice):
+        return _between(column, wanted)
+    if isinstance(wanted, str | bytes) or not isinstance(wanted, Iterable):
+        return _any_of(column, [wanted])
+    return _any_of(column, wanted.tolist() if isinstance(wanted, np.ndarray) else list(wanted))
+
+
+def of_function(name: str, function: Callable[[np.ndarray], Any], values: np.ndarray) -> np.ndarray:
+    """What a user's function says of a whole column: a boolean for each of its values.
+
+    Raises
+    ------
+    SettingError
+        When it says something else.
+    """
+    found = np.asarray(function(values))
+    if found.dtype == bool and found.shape == values.shape:
+        return found
+    raise SettingError(
+        f"select({name}=...): the function returned {found.dtype} of shape {found.shape}; it gets the whole column and "
+        f"must return a boolean for each document, shape {values.shape}"
+    )
+
+
+def _any_of(column: _Column, members: list[Any]) -> Condition:
+    missing = any(map(_is_missing, members))
+    members = [_plain(member) for member in members if not _is_missing(member)]
+    if missing and column.kind in "ib":
+        raise column.refuse(None, "and none is missing", "leave None out")
+    if column.kind == "O":
+        return _any_text(column, members, missing)
+    allowed = np.array([_number(column, member) for member in members], _DTYPES[column.kind])
+
+    def holds(values: np.ndarray) -> np.ndarray:
+        found = values == allowed[0] if len(allowed) == 1 else np.isin(values, allowed)
+        return found | np.isnan(values) if missing else found
+
+    return holds
+
+
+_DTYPES: dict[str, Any] = {"i": np.int64, "f": np.float64, "b": np.bool_}
+
+
+def _is_missing(value: Any) -> bool:
+    if isinstance(value, float | np.floating | np.datetime64):
+        return bool(np.isnan(value) if isinstance(value, float | np.floating) else np.isnat(value))
+    return value is None or type(value).__name__ in ("NAType", "NaTType")  # of pandas
+
+
+def _plain(value: Any) -> Any:
+    """A date of NumPy as one of Python."""
+    if not isinstance(value, np.datetime64):
+        return value
+    return value.item() if value.dtype == "M8[D]" else value.astype("M8[us]").item()
+
+
+def _number(column: _Column, value: Any) -> Any:
+    """The value as the column's type."""
+    truth = isinstance(value, bool | np.bool_)
+    if not (isinstance(value, Real) or truth):
+        raise column.refuse(value, f"which no {_type_name(value)} equals", _number_remedy(column, value))
+    if truth != (column.kind == "b"):
+        remedy = "give True or False" if column.kind == "b" else "give a number"
+        raise column.refuse(value, f"which no {_type_name(value)} equals", remedy)
+    if column.kind == "i" and not (float(value).is_integer() and abs(int(value)) <= _LARGEST):
+        raise column.refuse(
+            value, "which this number never equals", "give a whole number, or a range: slice(low, high)"
+        )
+    return int(value) if column.kind == "i" else value
+
+
+def _type_name(value: Any) -> str:
+    return "text" if isinstance(value, str) else type(value).__name__
+
+
+def _number_remedy(column: _Column, value: Any) -> str:
+    if column.kind == "b":
+        return "give True or False"
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return "give a number"
+    return f"give the number {int(number) if number.is_integer() else number}"
+
+
+def _any_text(column: _Column, members: list[Any], missing: bool) -> Condition:
+    texts, days = {""} if missing else set(), []
+    aware = None
+    for member in members:
+        text = _text(column, member)
+        if isinstance(member, datetime.date) and not isinstance(member, datetime.datetime):
+            days.append((text, text + _END_OF_DAY))
+        elif isinstance(member, datetime.datetime):
+            aware = member.tzinfo is not None
+        texts.add(text)
+    if aware is not None:
+        _check_zone(column, aware, members)
+
+    def holds(values: np.ndarray) -> np.ndarray:
+        found = np.fromiter((value in texts for value in values.tolist()), bool, len(values))
+        for first, last in days:
+            found |= ((values >= first) & (values <= last)).astype(bool)
+        return found
+
+    return holds
+
+
+def _text(column: _Column, value: Any) -> str:
+    """The value as a column of text holds it."""
+    if isinstance(value, datetime.date | datetime.time):
+        return date_text(value)
+    if isinstance(value, str):
+        return str(value)
+    known = isinstance(value, bool | np.bool_ | Integral | Real)
+    remedy = f"give {str(value)!r}" if known else "give text, or a date"
+    raise column.refuse(value, f"which no {_type_name(value)} equals", remedy)
+
+
+def _check_zone(column: _Column, aware: bool, wanted: Any) -> None:
+    """Dates with a time zone are stored in UTC and say so; those without one never equal them."""
+    if column.example and "T" in column.example and column.example.endswith("+00:00") != aware:
+        remedy = "without a time zone" if aware else "with a time zone, such as tzinfo=datetime.UTC"
+        raise column.refuse(wanted, "which no such datetime equals", f"give datetimes {remedy}")
+
+
+def _between(column: _Column, wanted: slice) -> Condition:
+    if wanted.step is not None:
+        raise column.refuse(wanted, "of which a slice takes all", "give slice(low, high) without a step")
+    if column.kind == "b":
+        raise column.refuse(wanted, "which have no range", "give True or False")
+    first, last = (None if bound is None else _plain(bound) for bound in (wanted.start, wanted.stop))
+    low, high = (None if bound is None else _bound(column, bound) for bound in (first, last))
+    if low is not None and high is not None and low > high:
+        raise column.refuse(
+            wanted, "and none is at least the first and at most the last", "give slice(low, high)"
+        )
+    if isinstance(last, datetime.date) and not isinstance(last, datetime.datetime):
+        high = f"{high}{_END_OF_DAY}"
+
+    def holds(values: np.ndarray) -> np.ndarray:
+        found = values != "" if column.kind == "O" else values == values  # what is missing is in no range
+        if low is not None:
+            found = found & (values >= low)
+        if high is not None:
+            found = found & (values <= high)
+        return found.astype(bool)
+
+    return holds
+
+
+def _bound(column: _Column, bound: Any) -> Any:
+    if column.kind == "O":
+        return _text(column, bound)
+    if _is_missing(bound) or not isinstance(bound, Real) or isinstance(bound, bool):
+        raise column.refuse(bound, f"and {_type_name(bound)} bounds none", _number_remedy(column, bound))
+    return bound

@@ -9,6 +9,7 @@ corpus.zarr/                zarr.json: attributes["bigtopic"] is the manifest, r
     obs/                    AnnData dataframe 0.2.0: source_row, n_tokens, document_id and further columns
     authors/                indptr, indices into the names, if any
 ```
+Behind a URL, `<generation>` and `<number>` end with "-" and the token of their writer.
 """
 
 from __future__ import annotations

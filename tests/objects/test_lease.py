@@ -44,7 +44,8 @@ def documents(place):
     return sorted(" ".join(sorted(corpus[i].counts)) for i in range(len(corpus)))
 
 
-def test_a_second_writer_is_refused_while_the_first_is_at_work(place):
+def test_a_second_writer_is_refused_while_the_first_is_at_work(place, monkeypatch):
+    monkeypatch.setattr(lease, "EXPIRES", 60.0)  # however slow the machine is
     with Lease(place):
         for _ in range(2):
             started = time.monotonic()
@@ -52,7 +53,7 @@ def test_a_second_writer_is_refused_while_the_first_is_at_work(place):
                 CorpusLocked, match=r"is being written by process \d+ on .* since .*remove .*lock"
             ):
                 Lease(place).__enter__()
-            assert time.monotonic() - started < 1.5  # before the lock could have expired
+            assert time.monotonic() - started < 60  # before the lock could have expired
     assert place.names() == []
     with Lease(place) as after:
         after.check()
@@ -100,6 +101,7 @@ def test_one_of_many_takes_a_dead_writers_lock_over(bucket):
     assert place.names() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "content", [b"", b"not json", b"[]", b'{"time": "x", "pid": null}', b'{"time": 1e300}', b"\xff"]
 )
@@ -150,6 +152,7 @@ def test_who_was_overtaken_cannot_commit(bucket, monkeypatch, existing, unseen):
     assert len({key.split("/")[2] for key in bucket.list_keys("store/parts")} - {"zarr.json"}) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("existing", [False, True])
 def test_who_is_overtaken_while_the_next_one_works_does_no_harm(bucket, existing):
     """The next writer has swept and is writing when the first wakes up, fails to commit, and cleans up."""
@@ -177,6 +180,7 @@ def test_who_is_overtaken_while_the_next_one_works_does_no_harm(bucket, existing
     assert not any(zombie._remote.token in key for key in bucket.list_keys())
 
 
+@pytest.mark.slow
 def test_scratch_of_a_killed_writer_is_removed_by_the_next(bucket, tmp_path, monkeypatch):
     """Outside the store, it is what the writer recorded; and it is for its owner only."""
     code = """

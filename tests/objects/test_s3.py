@@ -130,6 +130,7 @@ def test_sources_that_grew_are_read_whole(bucket):
     assert len(ingest(bucket.url("in/a.txt"), "memory://s3-grew.zarr", overwrite=True, **settings)) == 5
 
 
+@pytest.mark.slow
 def test_objects_of_somebody_else_are_left_alone(bucket):
     from bigtopic.errors import CorpusExists
 
@@ -176,6 +177,7 @@ def test_a_bucket_itself(bucket):
     assert bucket.name in [found["Name"] for found in bucket.client.list_buckets()["Buckets"]]
 
 
+@pytest.mark.slow
 def test_failure_leaves_the_store_as_it_was(bucket):
     def source():
         yield from NEW * 3000

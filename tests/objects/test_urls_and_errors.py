@@ -63,6 +63,7 @@ def test_server_that_does_not_answer():
     refused("s3://bucket/c", options, StoreError, "the server does not answer.*check the address")
 
 
+@pytest.mark.slow
 def test_no_credentials(bucket, monkeypatch, tmp_path):
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
@@ -73,6 +74,7 @@ def test_no_credentials(bucket, monkeypatch, tmp_path):
     refused(bucket.url("c"), options, StoreError, "credentials are missing or wrong")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "status", "match"),
     [
@@ -133,6 +135,7 @@ def test_urls_of_no_known_kind(url):
     refused(url, {}, SettingError, "a URL that fsspec knows", ("ingest", "append", "open", "load", "save"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["with space.zarr", "ümlaut.zarr", "a+b=c&d%20e#f.zarr", "deep/er//x.zarr"])
 def test_odd_names(bucket, name):
     url, options = bucket.url(name), bucket.options

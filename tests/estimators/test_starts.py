@@ -157,7 +157,7 @@ def test_a_stream_learns_what_a_pass_does(documentation, declared):
         once = LDA(100, max_iter=1, order="stored", random_state=seed, **QUIET).fit(train)
         stream = LDA(100, total_samples=len(train) if declared else None, random_state=seed, **QUIET)
         for start in range(0, len(train), 100):
-            stream.partial_fit(train[start : start + 100])
+            stream.partial_fit(train.run(start, start + 100, order="stored"))
         differences.append(stream.score(test) - once.score(test))
     assert np.mean(differences) > -0.05
 

@@ -517,7 +517,7 @@ def test_what_was_opened_before_an_append_goes_on(tmp_path):
     texts = ["the cat sat down", "the dog ran away", "a cat ran down"] * 5
     first = ingest(texts, tmp_path / "pets.zarr")
     words = first.vocabulary[:]
-    model = LDA(2, max_iter=1, client=False).fit(open_corpus(tmp_path / "pets.zarr"))
+    model = LDA(2, method="streaming-vb", client=False).fit(open_corpus(tmp_path / "pets.zarr"))
     unread = open_corpus(tmp_path / "pets.zarr")
     for n in range(3):
         longer = append(tmp_path / "pets.zarr", [f"a parrot{n} said hello"])

@@ -73,7 +73,7 @@ class StoreError(BigtopicError, OSError):
         self.errno, self.filename = errno, path
 
     def __str__(self) -> str:
-        return str(self.args[0])
+        return printable(str(self.args[0]))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.args[0], self.errno, self.filename)

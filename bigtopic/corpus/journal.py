@@ -78,10 +78,7 @@ class Journal:
         if not new:
             return
         lines = [f"{json.dumps(path)}\n".encode() for path in new]
-        if self._root.local:
-            self._file.append(b"".join(lines))
-        else:  # objects are written whole
-            self._file.write(*(f"{json.dumps(path)}\n".encode() for path in sorted(self.paths)), *lines)
+        self._file.append(b"".join(lines))
         self.paths |= set(new)
 
     def sweep(self, keep: Collection[str]) -> None:
@@ -110,7 +107,7 @@ def require_free(root: Place, what: str, locked: bool = False) -> None:
     CorpusExists
     """
     names = root.names()
-    if not names and root.local and root.exists() and not Path(root.url).is_dir():
+    if not names and root.exists() and not Path(root.url).is_dir():
         raise CorpusExists(f"{root.url} exists and is not {what}; nothing was written: give another path")
     if LOCK in names and not locked:
         return

@@ -34,6 +34,7 @@ __all__ = [
     "remove",
     "remove_empty",
     "remove_made",
+    "rename",
     "replace",
     "sync",
     "told",
@@ -52,6 +53,7 @@ _REMEDIES = {
     errno.EACCES: "permission denied; check who owns the folders and their permissions, or give another path",
     errno.EPERM: "not permitted; check who owns the folders and their permissions, or give another path",
     errno.EROFS: "the file system is read-only; give another path",
+    errno.EXDEV: "it is on another file system than the rest of the store; keep the whole store on one",
     errno.ELOOP: "it is a symbolic link, and nothing is written or removed through links inside a store; put the "
     "file or folder itself there",
 }
@@ -227,6 +229,16 @@ def move(source: str, target: str) -> None:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
             raise FileExistsError(error.errno, error.strerror, target) from error
         raise
+
+
+def rename(source: str, source_below: int, target: str, target_below: int) -> None:
+    """Rename a file or folder of a store, and make the folders that are to hold it."""
+    with (
+        told("written", target),
+        parent(source, source_below) as (old, name),
+        parent(target, target_below, create=True) as (new, new_name),
+    ):
+        os.rename(name, new_name, src_dir_fd=old, dst_dir_fd=new)
 
 
 def exchange(one: str, other: str) -> bool:

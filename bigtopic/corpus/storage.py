@@ -202,6 +202,10 @@ class Place:
             files, folder = filesystem.find(path), target._opened[1]
             filesystem.copy(files, [folder + found[len(path) :] for found in files])
 
+    def move(self, target: Place) -> None:
+        """Give this local file or folder another name in the same store; it must not be taken."""
+        local.rename(self.url, self.below, target.url, target.below)
+
     def exists(self) -> bool:
         with self._reaching():
             filesystem, path = self._opened

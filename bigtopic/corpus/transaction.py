@@ -65,6 +65,8 @@ class Transaction:
     root : the store
     old : its manifest, or None for a new store
     scratch : a place for temporary files, removed at the end
+    drafts : a place for drafts of parts in a folder, on the same file system as the store; behind a URL the store
+        itself
     """
 
     def __init__(self, root: Place, scratch: Place | None = None) -> None:
@@ -72,7 +74,8 @@ class Transaction:
         self._remote = None if root.local else RemoteHold(root, _WHAT, _listed_at)
         self._hold = self._remote or Hold(root, _WHAT, _listed_at)
         self.scratch = (scratch or root) / f".scratch-{self._hold.token}"
-        self._scratch_inside = scratch is None
+        self._scratch_outside = scratch is not None
+        self.drafts = root / f".scratch-{self._hold.token}" if root.local else root
         if self._remote is not None and scratch is not None:
             self._remote.scratch = self.scratch
         self.old: Manifest | None = None
@@ -90,10 +93,10 @@ class Transaction:
     def _begin(self) -> None:
         """List what will be made, but for the parts, whose number is not known yet; make the scratch folder."""
         names = [self.path(folder, self.generation) for folder in ("vocabulary", "authors")]
-        scratch = [f".scratch-{self._hold.token}"] if self._scratch_inside else []
-        self.claim(["zarr.json", "zarr.json.partial", *scratch, *names])
-        if self.scratch.local:
-            self.scratch.make_folder()
+        self.claim(["zarr.json", "zarr.json.partial", f".scratch-{self._hold.token}", *names])
+        for place in {self.scratch, self.drafts}:
+            if place.local:
+                place.make_folder()
         if self.old is None and self.root.local:
             (self.root / "zarr.json").replace(_EMPTY)
 
@@ -126,6 +129,15 @@ class Transaction:
         folders = {path.rpartition("/")[0] for path in paths} - {""}
         self._hold.claim([*(f"{folder}/zarr.json" for folder in sorted(folders)), *paths])
 
+    def install(self, draft: Place, path: str) -> None:
+        """Move what was written as `path` below a draft of the store to this path in the store, in one step."""
+        if draft == self.root:
+            return
+        group = f"{path.rpartition('/')[0]}/zarr.json"
+        if not (self.root / group).exists():
+            (draft / group).move(self.root / group)
+        (draft / path).move(self.root / path)
+
     def commit(self, manifest: Manifest) -> None:
         """Make the new manifest the corpus. Its parts and names must be durable.
 
@@ -141,10 +153,10 @@ class Transaction:
         assert isinstance(self._hold, Hold)
         if self.old is not None:
             self._hold.replace(_listed(self.old) - _listed(manifest))
-        for folder in (*_FOLDERS, ""):
-            place = self.root / folder if folder else self.root
-            if not folder or place.exists():
-                place.sync(recursive=False)
+        for path in [path for folder in _FOLDERS for path in (f"{folder}/zarr.json", folder)]:
+            if (self.root / path).exists():
+                (self.root / path).sync(recursive=False)
+        self.root.sync(recursive=False)
         write_manifest(self.root, manifest)
         self.root.sync(recursive=False)
 
@@ -152,7 +164,7 @@ class Transaction:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            if not self._scratch_inside:
+            if self._scratch_outside:
                 self.scratch.remove()
         finally:
             self._hold.__exit__(kind, error, trace)

@@ -7,7 +7,7 @@ settings alone: threads, processes or a cluster give the same corpus. Memory is 
     + the vocabulary (about 200 bytes a word; words past two million at a time are counted on disk)
     + up to four files of counts that are read at a time x two chunks
 
-whatever the size of the source. Scratch space is about 8 bytes for each entry (a word of a document).
+whatever the size of the source. Scratch space is about 8 bytes for each entry (a word of a document), behind a URL 16.
 """
 
 from __future__ import annotations

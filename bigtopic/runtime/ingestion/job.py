@@ -58,12 +58,12 @@ def build(
     own = {name: columns[name] for name in columns if any(name in run.columns for run in runs)}
     has_ids = any("ids" in run.header for run in runs)
     merge_plan = MergePlan(
-        transaction.root, settings.order, names.vocabulary.size, names.n_authors, own, has_ids
+        transaction.drafts, settings.order, names.vocabulary.size, names.n_authors, own, has_ids
     )
     first = transaction.next_part
     paths = [transaction.path("parts", first + i) for i in range(len(bounds) + 1)]
     transaction.claim(paths)
-    records = list(_merged(sorted_runs, paths, merge_plan, workers))
+    records = list(_merged(sorted_runs, paths, merge_plan, transaction, workers))
     if not records:
         raise InputError(
             f"every document has fewer than min_doc_length={settings.min_doc_length} tokens; lower it"
@@ -136,11 +136,16 @@ def _bounds(runs: Sequence[Run], n_entries: int, n_rows: int, order: Order) -> n
 
 
 def _sorted(runs: Sequence[Run], plan: SortPlan, names: Names, workers: Workers) -> Iterator[SortedRun]:
+    """Third stage."""
     with (
         Progress("sorting", sum(run.n_docs for run in runs), "docs", workers.progress) as bar,
         closing(workers.map(partial(sort_run, plan=plan), runs)) as results,
     ):
         for run, result in zip(runs, results, strict=True):
+            if (
+                run.place.local
+            ):  # now that it is read for good; behind a URL, all is removed at the end, many at a time
+                run.place.remove()
             bar.update(run.n_docs)
             if result.dropped is not None:
                 names.subtract(result.dropped)
@@ -148,18 +153,24 @@ def _sorted(runs: Sequence[Run], plan: SortPlan, names: Names, workers: Workers)
 
 
 def _merged(
-    runs: Sequence[SortedRun], paths: Sequence[str], plan: MergePlan, workers: Workers
+    runs: Sequence[SortedRun],
+    paths: Sequence[str],
+    plan: MergePlan,
+    transaction: Transaction,
+    workers: Workers,
 ) -> Iterator[PartRecord]:
+    """Fourth stage; the driver moves what was written into place."""
     tasks = (MergeTask(number, path, runs) for number, path in enumerate(paths))
     total = sum(int(run.documents[-1]) for run in runs)
     with (
         Progress("writing", total, "docs", workers.progress) as bar,
-        closing(workers.map(partial(merge_part, plan=plan), tasks)) as records,
+        closing(workers.map(partial(merge_part, plan=plan), tasks)) as results,
     ):
-        for record in records:
-            if record is not None:
-                bar.update(record.n_docs)
-                yield record
+        for merged in results:
+            if merged is not None:
+                transaction.install(merged.draft, merged.record.path)
+                bar.update(merged.record.n_docs)
+                yield merged.record
 
 
 def _write_names(transaction: Transaction, names: Names) -> tuple[NameList, NameList | None]:

@@ -1,10 +1,16 @@
-"""Fourth stage: the pieces of all sorted runs that belong to one part are merged and written."""
+"""Fourth stage: the pieces of all sorted runs that belong to one part are merged and written.
+
+A worker that is lost from sight, but lives, goes on while another one does its task again. So each attempt writes
+to a draft of its own, and the part is the draft whose attempt the driver heard of. Behind a URL nothing can be moved;
+there an object is replaced by the same bytes, in one step.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
+from uuid import uuid4
 
 import numpy as np
 
@@ -20,16 +26,19 @@ from bigtopic.runtime.ingestion.sort import Order, SortedRun, rearranged
 from bigtopic.runtime.ingestion.spill import Spilled
 from bigtopic.types import Block
 
-__all__ = ["MergePlan", "MergeTask", "merge_part"]
+__all__ = ["MergePlan", "MergeTask", "Merged", "merge_part"]
 
 _BATCH = 1 << 20  # entries put in order at a time
 
 
 @dataclass(frozen=True)
 class MergePlan:
-    """What merging needs to know, the same for all parts."""
+    """What merging needs to know, the same for all parts.
 
-    root: Place
+    drafts : folder for drafts of parts, or the store itself behind a URL
+    """
+
+    drafts: Place
     order: Order
     n_words: int
     n_authors: int
@@ -45,7 +54,14 @@ class MergeTask(NamedTuple):
     runs: Sequence[SortedRun]
 
 
-def merge_part(task: MergeTask, plan: MergePlan) -> PartRecord | None:
+class Merged(NamedTuple):
+    """A part that is written: as it will be in the store, and the place below which it is now."""
+
+    record: PartRecord
+    draft: Place
+
+
+def merge_part(task: MergeTask, plan: MergePlan) -> Merged | None:
     """Write a part, read it back and compare; None when no document falls into it."""
     pieces = [piece for run in task.runs if (piece := _Piece.of(run, task.number)).n_docs]
     if not pieces:
@@ -54,10 +70,10 @@ def merge_part(task: MergeTask, plan: MergePlan) -> PartRecord | None:
     order = np.argsort(plan.order.keys(block.rows), kind="stable")
     ids = _ids(pieces)[order] if plan.has_ids else None
     columns = {name: _column(pieces, name, dtype)[order] for name, dtype in plan.columns.items()}
-    (plan.root / task.path).remove()  # a first attempt may have left something
+    draft = plan.drafts / f"part-{uuid4().hex[:12]}" if plan.drafts.local else plan.drafts
     n_pairs = None if block.authors is None else len(block.authors)
     writer = PartWriter(
-        plan.root,
+        draft,
         task.path,
         block.n_docs,
         len(block.words),
@@ -76,8 +92,8 @@ def merge_part(task: MergeTask, plan: MergePlan) -> PartRecord | None:
             {name: values[start:stop] for name, values in columns.items()},
         )
     record = writer.close()
-    verify_part(StoredPart(plan.root, record, plan.n_words, plan.n_authors, plan.columns, "verify"))
-    return record
+    verify_part(StoredPart(draft, record, plan.n_words, plan.n_authors, plan.columns, "verify"))
+    return Merged(record, draft)
 
 
 class _Piece(NamedTuple):

@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import numpy as np
 
@@ -116,7 +117,7 @@ def _by_turns(streams: Sequence[Any], n_threads: int) -> Iterator[tuple[int, Any
 
 
 def parse_run(task: ParseTask, reader: Any, scratch: Place) -> Run:
-    """Parse a chunk and spill it."""
+    """Parse a chunk and spill it. No other attempt at the same task writes to the same file."""
     block = reader.parse(task.chunk)
     # The types that compiled code is compiled for, whoever wrote the reader.
     words, counts = block.words.astype(np.int32, copy=False), block.counts.astype(np.float32, copy=False)
@@ -133,7 +134,7 @@ def parse_run(task: ParseTask, reader: Any, scratch: Place) -> Run:
     columns = {name: _column(name, values, task) for name, values in block.columns.items()}
     for name, values in columns.items():
         arrays[f"column {name}"] = values.texts if isinstance(values, Cells) else values
-    place = scratch / f"run-{task.number:08d}"
+    place = scratch / f"run-{task.number:08d}-{uuid4().hex[:12]}"
     try:
         header = spill(place, arrays)
     except UnicodeEncodeError as error:

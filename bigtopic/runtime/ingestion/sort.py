@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from uuid import uuid4
 
 import numpy as np
 
@@ -63,7 +64,7 @@ class SortedRun:
 
 
 def sort_run(run: Run, plan: SortPlan) -> SortedRun:
-    """Read a run, sort it, spill it sorted; the first copy is removed."""
+    """Read a run, sort it, spill it sorted. The first copy stays: the task may have to be done again."""
     with Spilled(run.place, run.header) as spilled:
         block = _block(run, spilled, plan)
         new_ids = _word_ids(spilled, plan)
@@ -83,9 +84,8 @@ def sort_run(run: Run, plan: SortPlan) -> SortedRun:
         arrays["author_indptr"], arrays["authors"] = block.author_indptr, block.authors
     cuts = np.searchsorted(keys[order], plan.bounds, side="left")
     cuts = np.concatenate([[0], cuts, [block.n_docs]]).astype(np.int64)
-    place = run.place.beside("-sorted")
+    place = run.place.beside(f"-sorted-{uuid4().hex[:12]}")
     header = spill(place, arrays)
-    run.place.remove()
     pairs = None if block.author_indptr is None else block.author_indptr[cuts]
     return SortedRun(place, header, cuts, block.indptr[cuts], pairs, dropped)
 

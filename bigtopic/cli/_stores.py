@@ -41,10 +41,22 @@ def require_room(url: str) -> None:
 
 
 def _attributes(url: str) -> dict:
-    """Attributes of the root of a Zarr store; empty when there is none."""
+    """Attributes of the root of a Zarr store; empty when there is none.
+
+    Raises
+    ------
+    StoreError
+        When a local one may not be read. Behind a URL, which may be any document, the next step meets the reason.
+    """
     from bigtopic.corpus.storage import Place
+    from bigtopic.errors import StoreError
 
     try:
-        return json.loads((Place.of(url) / "zarr.json").read()).get("attributes", {})
-    except (OSError, ValueError):
+        found = json.loads((Place.of(url) / "zarr.json").read())["attributes"]
+    except StoreError:
+        if not Place.of(url).local:
+            return {}
+        raise
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}
+    return found if isinstance(found, dict) else {}

@@ -32,14 +32,24 @@ def new_folder(place: Path, prefix: str) -> str:
     """Make a folder that only this user can look into, and remove what killed processes left beside it."""
     if fcntl is not None:
         _sweep(place, prefix)
-    draft = Path(tempfile.mkdtemp(prefix=f".{prefix}", dir=place))
+    while True:
+        draft = Path(tempfile.mkdtemp(prefix=f".{prefix}", dir=place))
+        with suppress(FileNotFoundError):  # another process swept the draft before it was locked
+            return _owned(draft, place / f"{prefix}{uuid4().hex}")
+
+
+def _owned(draft: Path, folder: Path) -> str:
+    """Lock a draft and give it its name, which nobody who sees the draft can know."""
     owner = (draft / _OWNER).open("xb")
-    if fcntl is not None:
-        fcntl.flock(owner, fcntl.LOCK_EX)
-    # Not to be swept before it is locked; and who sees the draft cannot tell what it will be called
-    folder = str(draft.rename(place / f"{prefix}{uuid4().hex}"))
-    _owners[folder] = owner
-    return folder
+    try:
+        if fcntl is not None:
+            fcntl.flock(owner, fcntl.LOCK_EX)
+        draft.rename(folder)
+    except BaseException:
+        owner.close()
+        raise
+    _owners[str(folder)] = owner
+    return str(folder)
 
 
 def remove_folder(folder: str) -> None:
@@ -53,10 +63,13 @@ def remove_folder(folder: str) -> None:
 def _sweep(place: Path, prefix: str) -> None:
     """Remove what processes left that were killed: the system has dropped their locks."""
     with suppress(OSError), os.scandir(place) as entries:
-        for name in [entry.name for entry in entries if entry.name.startswith(prefix)]:
-            with suppress(OSError), _opened(place / name) as owner:
+        for path in [Path(entry) for entry in entries if entry.name.removeprefix(".").startswith(prefix)]:
+            with suppress(OSError), _opened(path) as owner:
                 fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails where it is held
-                shutil.rmtree(place / name)  # which follows no links
+                shutil.rmtree(path)  # which follows no links
+            with suppress(OSError):
+                if path.name.startswith(".") and path.lstat().st_uid == os.geteuid():
+                    path.rmdir()  # a draft that was left before there was anything in it
 
 
 @contextmanager

@@ -162,3 +162,16 @@ def test_verbs_work_on_a_scheduler(corpus, model, tmp_path):
         run("train", corpus, tmp_path / "m.zarr", "--topics", 2, "--scheduler", address)
         shown = run("evaluate", model, corpus, "--json", "--scheduler", address).output
     assert json.loads(shown) == json.loads(run("evaluate", model, corpus, "--json").output)
+
+
+@pytest.mark.parametrize("content", ["[1]", '{"attributes": 5}', "[" * 100_000, "\x00"])
+def test_a_folder_with_something_else_in_place_of_metadata_is_no_model(content, source, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "zarr.json").write_text(content)
+    assert "is no model" in run("train", source, tmp_path / "mine", code=2).output
+
+
+def test_metadata_that_cannot_be_read_is_not_taken_for_a_source(source, tmp_path):
+    (tmp_path / "c.zarr" / "zarr.json").mkdir(parents=True)
+    for arguments in (["info", tmp_path / "c.zarr"], ["train", source, tmp_path / "c.zarr"]):
+        assert "zarr.json cannot be read: it is not a regular file" in run(*arguments, code=2).output

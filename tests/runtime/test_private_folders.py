@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import tempfile
 from pathlib import Path
@@ -47,6 +48,42 @@ def test_what_was_left_is_swept_and_what_is_held_is_not(tmp_path, left):
     assert first.exists()
     for folder in (first, second):
         private_folders.remove_folder(str(folder))
+
+
+@pytest.mark.parametrize("content", [[], ["owner"]], ids=["empty", "not locked"])
+def test_a_draft_of_a_killed_process_is_swept(content, tmp_path):
+    draft = tmp_path / f".{PREFIX}left"
+    draft.mkdir(mode=0o700)
+    for name in content:
+        (draft / name).touch()
+    (tmp_path / ".other").mkdir()
+    folder = make(tmp_path)
+    assert sorted(tmp_path.iterdir()) == sorted([tmp_path / ".other", folder])
+    private_folders.remove_folder(str(folder))
+
+
+@pytest.mark.parametrize("step", ["open", "rename"])
+def test_a_draft_that_another_process_swept_is_made_again(step, tmp_path, monkeypatch):
+    real, swept = getattr(Path, step), []
+
+    def late(self, *arguments):
+        draft = self if step == "rename" else self.parent
+        if draft.name.startswith(".") and not swept:
+            swept.append(draft)
+            shutil.rmtree(draft)
+        return real(self, *arguments)
+
+    monkeypatch.setattr(Path, step, late)
+    folder = make(tmp_path)
+    assert swept and list(tmp_path.iterdir()) == [folder]
+    private_folders.remove_folder(str(folder))
+
+
+def test_what_is_in_a_draft_and_is_not_locked_by_its_owner_stays(tmp_path):
+    (tmp_path / f".{PREFIX}mine").mkdir()
+    (tmp_path / f".{PREFIX}mine" / "thesis.tex").touch()
+    private_folders.remove_folder(str(make(tmp_path)))
+    assert (tmp_path / f".{PREFIX}mine" / "thesis.tex").exists()
 
 
 def test_a_pipe_in_place_of_the_locked_file_stops_nobody(tmp_path, left):

@@ -53,32 +53,28 @@ class WriterLock:
     """
 
     def __init__(self, root: Place) -> None:
-        self._lock = _FileLock(root)
+        self._root = root
+        self._file = root / LOCK
+        self._descriptor: int | None = None
 
     def __enter__(self) -> WriterLock:
-        self._lock.acquire()
+        with local.told("locked", self._file.url):
+            while self._descriptor is None:
+                self._try()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._lock.release()
-
-    def moved(self, root: Place) -> None:
-        """The locked folder has another name now."""
-        self._lock.file = root / LOCK
-
-
-class _FileLock:
-    def __init__(self, root: Place) -> None:
-        self._root = root
-        self.file = root / LOCK
-        self._descriptor: int | None = None
-
-    def acquire(self) -> None:
-        with local.told("locked", self.file.url):
-            while self._descriptor is None:
-                self._try()
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor not in _open_here:  # not held, or in a child of the process that holds it
+            return
+        _open_here.remove(descriptor)
+        try:
+            if self._has_the_name(descriptor):
+                self._file.remove()
+        finally:
+            os.close(descriptor)
 
     def _try(self) -> None:
         """Lock the file; nothing happens when it was removed meanwhile, or the folder was."""
@@ -95,7 +91,7 @@ class _FileLock:
                 self._take(descriptor, created)
             except BaseException:
                 if created:  # who only made the file, but did not get the lock, leaves it to the one who did
-                    self.file.remove()
+                    self._file.remove()
                 raise
         except BaseException:
             os.close(descriptor)
@@ -106,7 +102,7 @@ class _FileLock:
     def _opened(self) -> tuple[int, bool]:
         """The lock file, and whether this made it. It may be anything that has this name."""
         flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        with local.parent(self.file.url, self.file.below, create=True) as (folder, name):
+        with local.parent(self._file.url, self._file.below, create=True) as (folder, name):
             try:
                 return os.open(name, flags | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=folder), True
             except FileExistsError:
@@ -137,7 +133,7 @@ class _FileLock:
     def _has_the_name(self, descriptor: int) -> bool:
         mine = os.fstat(descriptor)
         try:
-            with local.parent(self.file.url, self.file.below) as (folder, name):
+            with local.parent(self._file.url, self._file.below) as (folder, name):
                 named = os.stat(name, dir_fd=folder, follow_symlinks=False)
         except FileNotFoundError:
             return False
@@ -154,25 +150,14 @@ class _FileLock:
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, json.dumps(_me()).encode(), 0)
 
-    def release(self) -> None:
-        descriptor, self._descriptor = self._descriptor, None
-        if descriptor not in _open_here:  # not held, or in a child of the process that holds it
-            return
-        _open_here.remove(descriptor)
-        try:
-            if self._has_the_name(descriptor):
-                self.file.remove()
-        finally:
-            os.close(descriptor)
-
     def _odd(self, what: str) -> CorpusLocked:
         return CorpusLocked(
-            f"{self.file.url} has the name of the lock file but is {what}; if nobody writes to {self._root.url}, "
+            f"{self._file.url} has the name of the lock file but is {what}; if nobody writes to {self._root.url}, "
             "remove it and try again"
         )
 
     def _message(self, descriptor: int) -> str:
-        return message(self._root.url, self.file.url, holder_of(os.pread(descriptor, _LONGEST, 0)) or {})
+        return message(self._root.url, self._file.url, holder_of(os.pread(descriptor, _LONGEST, 0)) or {})
 
 
 def _me() -> dict[str, Any]:

@@ -192,7 +192,7 @@ def test_a_file_system_without_locks(number, store, monkeypatch):
 def test_the_winner_keeps_its_lock_however_slow_the_loser_looks(store, monkeypatch):
     """Between looking at a dead writer's file and acting on it, another writer takes the lock, and a third comes."""
     left_behind(store)
-    real, inside = lock._FileLock._has_the_name, []
+    real, inside = lock.WriterLock._has_the_name, []
 
     def slow(self, descriptor):
         if not inside:
@@ -201,7 +201,7 @@ def test_the_winner_keeps_its_lock_however_slow_the_loser_looks(store, monkeypat
                 raise AssertionError("two writers")
         return real(self, descriptor)
 
-    monkeypatch.setattr(lock._FileLock, "_has_the_name", slow)
+    monkeypatch.setattr(lock.WriterLock, "_has_the_name", slow)
     with WriterLock(Place.of(store)), pytest.raises(CorpusLocked), WriterLock(Place.of(store)):
         raise AssertionError("two writers")
     assert inside
@@ -209,7 +209,7 @@ def test_the_winner_keeps_its_lock_however_slow_the_loser_looks(store, monkeypat
 
 def test_a_lock_file_that_is_removed_under_a_waiting_writer(store, monkeypatch):
     """A file that was opened before its holder removed it is not the lock any more."""
-    first, real, opened = WriterLock(Place.of(store)), lock._FileLock._opened, []
+    first, real, opened = WriterLock(Place.of(store)), lock.WriterLock._opened, []
     first.__enter__()
 
     def late(self):
@@ -219,7 +219,7 @@ def test_a_lock_file_that_is_removed_under_a_waiting_writer(store, monkeypatch):
             first.__exit__(None, None, None)
         return found
 
-    monkeypatch.setattr(lock._FileLock, "_opened", late)
+    monkeypatch.setattr(lock.WriterLock, "_opened", late)
     with WriterLock(Place.of(store)):
         assert (store / LOCK).stat().st_nlink == 1
         with pytest.raises(CorpusLocked), WriterLock(Place.of(store)):
@@ -228,7 +228,7 @@ def test_a_lock_file_that_is_removed_under_a_waiting_writer(store, monkeypatch):
 
 
 def test_who_made_the_file_but_was_too_late_to_lock_it_leaves_it(store, monkeypatch):
-    first, real, opened = WriterLock(Place.of(store)), lock._FileLock._opened, []
+    first, real, opened = WriterLock(Place.of(store)), lock.WriterLock._opened, []
 
     def overtaken(self):
         found = real(self)
@@ -237,7 +237,7 @@ def test_who_made_the_file_but_was_too_late_to_lock_it_leaves_it(store, monkeypa
             first.__enter__()
         return found
 
-    monkeypatch.setattr(lock._FileLock, "_opened", overtaken)
+    monkeypatch.setattr(lock.WriterLock, "_opened", overtaken)
     with pytest.raises(CorpusLocked), WriterLock(Place.of(store)):
         raise AssertionError("two writers")
     with pytest.raises(CorpusLocked), WriterLock(Place.of(store)):

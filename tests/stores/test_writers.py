@@ -22,14 +22,14 @@ WRITERS = 6
 
 def slow_looks(seconds):
     """Give the other writers time between looking at the lock file and acting on what was seen."""
-    real = lock._FileLock._has_the_name
+    real = lock.WriterLock._has_the_name
 
     def slow(self, descriptor):
         found = real(self, descriptor)
         time.sleep(seconds)
         return found
 
-    lock._FileLock._has_the_name = slow
+    lock.WriterLock._has_the_name = slow
 
 
 def append(path, writer, delay):

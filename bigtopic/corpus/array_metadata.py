@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from bigtopic.corpus.fields import FieldError, Rule, listing, one_of, record, text, whole
 
-__all__ = ["MOST_CHUNK_BYTES", "ArrayMetadata", "parse_metadata"]
+__all__ = ["ArrayMetadata", "parse_metadata"]
 
 NUMBERS = ("bytes", "blosc", "crc32c")
 STRINGS = ("vlen-utf8", "zstd")
@@ -32,10 +32,6 @@ class ArrayMetadata:
     def text(self) -> bool:
         return self.data_type == "string"
 
-    @property
-    def n_chunks(self) -> int:
-        return -(-self.shape[0] // self.chunk[0])
-
 
 def _regular(name: str, configuration: Rule) -> Rule:
     return record({"name": one_of(name), "configuration": configuration})
@@ -50,9 +46,7 @@ _RULES = record(
         "data_type": one_of(*ITEM_BYTES),
         "chunk_grid": _regular("regular", record({"chunk_shape": listing(whole(1))})),
         "chunk_key_encoding": _regular("default", record({}, {"separator": one_of("/")})),
-        "codecs": listing(
-            record({"name": text()}, {"configuration": record({}, {"endian": one_of("little")})})
-        ),
+        "codecs": listing(record({"name": text()}, {"configuration": _CONFIGURATION})),
     },
     {"storage_transformers": listing(text(), length=0)},
 )

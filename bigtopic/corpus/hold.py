@@ -57,7 +57,7 @@ class Hold:
 
     def __enter__(self) -> Hold:
         self._require_ours()  # before anything is written there
-        self._missing = local.missing_folders(self._root.url) if self._root.local else []
+        self._missing = local.missing_folders(self._root.url)
         try:
             self._lock.__enter__()
         except BaseException:

@@ -150,12 +150,10 @@ class Place:
             filesystem.pipe_file(path, b"".join(pieces))
 
     def replace(self, data: bytes) -> None:
-        """Create or replace this file at once and durably: a reader sees the old bytes or the new ones.
+        """Create or replace this local file at once and durably: a reader sees the old bytes or the new ones.
 
-        Locally by way of "<name>.partial"; the caller holds the store's lock.
+        By way of "<name>.partial"; the caller holds the store's lock.
         """
-        if not self.local:
-            return self.write(data)  # object stores replace whole objects
         local.replace(self.url, self.below, data)
 
     def append(self, data: bytes) -> None:

@@ -26,9 +26,9 @@ from bigtopic.corpus.sparse import ALWAYS, check_claim
 from bigtopic.corpus.storage import Place, zarr_store
 from bigtopic.errors import InputError
 
-__all__ = ["COMPRESSORS", "open_checked"]
+__all__ = ["open_checked"]
 
-COMPRESSORS = ("blosc", "zstd", "gzip", "zlib", "lz4")
+_COMPRESSORS = ("blosc", "zstd", "gzip", "zlib", "lz4")
 _TYPES = ("bool", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)))
 _TYPES += ("float16", "float32", "float64", "string")
 _CODECS = ("bytes", "vlen-utf8", "blosc", "zstd", "gzip", "crc32c")
@@ -44,10 +44,8 @@ _V2 = record(
         "shape": listing(whole()),
         "chunks": listing(whole(1)),
         "dtype": text(r"[<>|][biufSU][0-9]{1,4}|\|O", "a type of numbers or strings"),
-        "compressor": optional(record({"id": one_of(*COMPRESSORS)})),
-        "filters": optional(
-            either(listing(one_of(), length=0), listing(record({"id": one_of("vlen-utf8")}), length=1))
-        ),
+        "compressor": optional(record({"id": one_of(*_COMPRESSORS)})),
+        "filters": optional(either(listing(one_of(), length=0), listing(_STRINGS, length=1))),
         "order": one_of("C", "F"),
     }
 )

@@ -92,7 +92,7 @@ class StoredPart:
         """In the corpus's type; "" or NaN when another part has the column and this one not."""
         dtype, path = self.column_types[name], f"obs/{array_name(name)}"
         if path not in self.record.crc32:
-            return absent(len(range(*slice(start, stop).indices(self.n_docs))), dtype)
+            return absent(len(self.rows(start, stop)), dtype)  # not as many as a manifest claims
         values = read_any(self.root, f"{self.record.path}/{path}", start, stop, self.n_docs)
         if values.dtype == object and dtype != "string":
             raise CorpusDamaged(f"{self.name}/{path} holds strings, but the manifest says {dtype}; {REMEDY}")
@@ -102,8 +102,7 @@ class StoredPart:
         """Values that no writer writes are a damaged chunk, or one that Zarr filled in."""
         if len(values) and not (values.min() >= least and values.max() < below):
             raise CorpusDamaged(
-                f"{self.name}/{array} holds values outside {least} .. {below}: a chunk is missing or damaged; "
-                "restore the corpus from a copy, or ingest the source again"
+                f"{self.name}/{array} holds values outside {least} .. {below}: a chunk is missing or damaged; {REMEDY}"
             )
         return values
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import numpy as np
 
-from bigtopic.corpus.chunks import ChunkedArray, read_metadata
-from bigtopic.corpus.part import PartView
+from bigtopic.corpus.blocks import document_tokens
+from bigtopic.corpus.chunks import REMEDY, ChunkedArray, read_metadata
+from bigtopic.corpus.part import WINDOW, PartView
 from bigtopic.corpus.schema import CHUNK
 from bigtopic.corpus.stored import StoredPart, read_any
 from bigtopic.corpus.vocabulary import fingerprint_words
@@ -36,6 +38,9 @@ def verify(corpus: Corpus) -> VerifyReport:
     parts = [part.base if isinstance(part, PartView) else part for part in corpus.parts]
     stored = [part for part in parts if isinstance(part, StoredPart)]
     n_arrays = sum(verify_part(part) for part in stored)
+    for part in stored:
+        _verify_documents(part)
+    _verify_rows(stored)
     _verify_vocabulary(corpus)
     return VerifyReport(
         len(parts), n_arrays, sum(part.n_docs for part in parts), sum(part.nnz for part in parts)
@@ -61,12 +66,38 @@ def verify_part(part: StoredPart) -> int:
             for start in range(0, len(array), 4 * CHUNK):
                 crc = crc32_of(array[start : start + 4 * CHUNK], crc)
         if f"{crc:08x}" != expected:
-            raise CorpusDamaged(
-                f"{part.name}/{name} does not match the checksum in the manifest; "
-                "restore the corpus from a copy, or ingest the source again"
-            )
+            raise CorpusDamaged(f"{part.name}/{name} does not match the checksum in the manifest; {REMEDY}")
     fresh.read(0, 1)
     return len(part.record.crc32)
+
+
+def _verify_documents(part: StoredPart) -> None:
+    """Word ids rise within each document, and its counts add up to its tokens."""
+    step = max(1, WINDOW * part.n_docs // max(part.nnz, 1))
+    for start in range(0, part.n_docs, step):
+        block = part.read(start, start + step)
+        falls = block.words[1:] <= block.words[:-1]
+        begins = block.indptr[(block.indptr > 0) & (block.indptr < len(block.words))]
+        falls[begins - 1] = False  # the first word of a document follows none
+        if falls.any():
+            document = np.searchsorted(block.indptr, np.flatnonzero(falls)[0], "right") - 1
+            raise CorpusDamaged(
+                f"{part.name}/X/indices: the words of document {start + document} do not rise; {REMEDY}"
+            )
+        wrong = ~np.isclose(document_tokens(block), part.tokens(start, start + step), rtol=1e-9, atol=0)
+        if wrong.any():
+            raise CorpusDamaged(
+                f"{part.name}/obs/n_tokens: the counts of document {start + np.flatnonzero(wrong)[0]} add up to "
+                f"another number; {REMEDY}"
+            )
+
+
+def _verify_rows(parts: Sequence[StoredPart]) -> None:
+    """No two documents have the same row of the source."""
+    rows = np.sort(np.concatenate([part.rows(0, part.n_docs) for part in parts])) if parts else np.empty(0)
+    twice = rows[1:][rows[1:] == rows[:-1]]
+    if len(twice):
+        raise CorpusDamaged(f"{parts[0].root.url}: obs/source_row has {twice[0]} more than once; {REMEDY}")
 
 
 def _verify_vocabulary(corpus: Corpus) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from bigtopic.corpus.store import open_corpus
+from bigtopic.corpus.writer import crc32_of
 from bigtopic.errors import CorpusDamaged, CorpusExists, CorpusVersionError
 from bigtopic.runtime.ingest import ingest
 
@@ -112,6 +113,50 @@ def test_changed_by_another_program(store, array):
     values[-1:] = values[:1] if array != "X/data" else values[-1:] + 1
     with pytest.raises(CorpusDamaged, match=f"parts/00000000/{array}"):
         open_corpus(store).verify()
+
+
+def _swap(values):
+    values[[0, 1]] = values[[1, 0]]
+
+
+def _repeat(values):
+    values[1] = values[0]
+
+
+def _add(values):
+    values[0] += 1
+
+
+@pytest.mark.parametrize(
+    "array, change, problem",
+    [
+        ("X/indices", _swap, "the words of document 0 do not rise"),
+        ("X/indices", _repeat, "the words of document 0 do not rise"),
+        ("obs/n_tokens", _add, "the counts of document 0 add up to another number"),
+        ("obs/source_row", _repeat, r"has \d+ more than once"),
+    ],
+)
+def test_crafted_with_its_checksums(store, array, change, problem):
+    """Sound chunks and a manifest that knows them, but documents that no writer writes."""
+    import zarr
+
+    stored = zarr.open_array(store, path=f"parts/00000000/{array}", mode="r+")
+    values = stored[:]
+    change(values)
+    stored[:] = values
+    parts = json.loads((store / "zarr.json").read_text())["attributes"]["bigtopic"]["parts"]
+    parts[0]["crc32"][array] = f"{crc32_of(values):08x}"
+    edit_manifest(store, parts=parts)
+    with pytest.raises(CorpusDamaged, match=f"{array}.*{problem}"):
+        open_corpus(store).verify()
+
+
+def test_a_column_that_a_part_lacks_has_as_many_values_as_the_part(store):
+    manifest = json.loads((store / "zarr.json").read_text())["attributes"]["bigtopic"]
+    manifest["parts"][0]["n_docs"] = manifest["n_docs"] = 1 << 20
+    edit_manifest(store, parts=manifest["parts"], n_docs=1 << 20, columns={"ghost": "float64"})
+    with pytest.raises(CorpusDamaged, match="X/indptr has 201 values, but the manifest says 1048577"):
+        open_corpus(store).read_column("ghost", order="stored")
 
 
 @pytest.mark.parametrize(

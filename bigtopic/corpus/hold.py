@@ -16,12 +16,11 @@ from uuid import uuid4
 from bigtopic.corpus import local
 from bigtopic.corpus.journal import Journal, is_made, journals, require_free
 from bigtopic.corpus.lock import WriterLock
+from bigtopic.corpus.schema import FOLDERS
 from bigtopic.corpus.storage import Place
 from bigtopic.errors import BigtopicWarning, CorpusExists, StoreError
 
-__all__ = ["Hold"]
-
-_MEMBERS = ("zarr.json", "parts", "vocabulary", "authors")  # none of them may be a link
+__all__ = ["Hold", "tell_what_is_left"]
 
 
 class Hold:
@@ -70,7 +69,7 @@ class Hold:
             if listed is None:
                 require_free(
                     self._root, self._what
-                )  # somebody else may have put a file into an unfinished store
+                )  # an unfinished store may hold somebody else's file by now
         except BaseException:
             self._release(failed=True)
             raise
@@ -103,11 +102,7 @@ class Hold:
         try:
             self._journal.sweep(self._listed(self._root) or ())
         except StoreError as refused:
-            said = f"{refused}. The next writer removes what is left"
-            if error is None:
-                warnings.warn(f"{self._root.url} is complete, but {said}", BigtopicWarning, stacklevel=3)
-            else:
-                error.add_note(said)
+            tell_what_is_left(self._root, refused, error)
         finally:
             self._release(failed=kind is not None)
 
@@ -115,7 +110,7 @@ class Hold:
         listed = self._listed(self._root)
         if listed is None:
             require_free(self._root, self._what, locked)
-        for path in (*_MEMBERS, *(listed or ())):
+        for path in ("zarr.json", *FOLDERS, *(listed or ())):
             (self._root / path).refuse_link()
         return listed
 
@@ -123,3 +118,12 @@ class Hold:
         self._lock.__exit__(None, None, None)
         if failed:
             local.remove_made(self._missing)
+
+
+def tell_what_is_left(root: Place, refused: StoreError, error: BaseException | None) -> None:
+    """Say that a writer could not sweep: a warning after a commit, else a note on the error that ended it."""
+    said = f"{refused}. The next writer removes what is left"
+    if error is None:
+        warnings.warn(f"{root.url} is complete, but {said}", BigtopicWarning, stacklevel=4)
+    else:
+        error.add_note(said)

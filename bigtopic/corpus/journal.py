@@ -15,24 +15,29 @@ import re
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from bigtopic.corpus.schema import JOURNAL, LOCK
+from bigtopic.corpus.schema import FOLDERS, JOURNAL, LOCK
 from bigtopic.corpus.storage import Place
 from bigtopic.errors import CorpusDamaged, CorpusExists
 
-__all__ = ["Journal", "is_made", "journals", "require_free"]
+__all__ = ["Journal", "is_listed", "is_made", "journals", "require_free"]
 
 _NAME = re.compile(re.escape(JOURNAL) + "-[0-9a-f]{12}")
 
 # All that writers make. A journal comes with the store, from wherever that comes, so it cannot name anything else.
-_MADE = re.compile(
-    r"zarr\.json(\.partial)?|\.scratch-[0-9a-f]{12}|state-[0-9a-f]{12}"
-    r"|(parts|vocabulary|authors)/(zarr\.json|[0-9]{8,12}(-[0-9a-f]{12})?)"
+_LISTED = re.compile(
+    rf"({'|'.join(FOLDERS)})/(zarr\.json|[0-9]{{8,12}}(-[0-9a-f]{{12}})?)|state-[0-9a-f]{{12}}"
 )
+_BESIDE = re.compile(r"zarr\.json(\.partial)?|\.scratch-[0-9a-f]{12}")
+
+
+def is_listed(path: str) -> bool:
+    """Whether this is a path below the root that the marker of a store may list: parts, names, the state of a model."""
+    return _LISTED.fullmatch(path) is not None
 
 
 def is_made(path: str) -> bool:
     """Whether this is a path below the root that writers make."""
-    return _MADE.fullmatch(path) is not None
+    return is_listed(path) or _BESIDE.fullmatch(path) is not None
 
 
 class Journal:

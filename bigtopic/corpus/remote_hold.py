@@ -17,25 +17,22 @@ from __future__ import annotations
 import json
 import re
 import socket
-import warnings
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from bigtopic.corpus.hold import tell_what_is_left
+from bigtopic.corpus.journal import is_listed
 from bigtopic.corpus.lease import Lease
-from bigtopic.corpus.schema import LOCK, WRITER
+from bigtopic.corpus.schema import FOLDERS, LOCK, WRITER
 from bigtopic.corpus.storage import Place
-from bigtopic.errors import BigtopicWarning, CorpusExists, CorpusLocked, StoreError
+from bigtopic.errors import CorpusExists, CorpusLocked, StoreError
 
 __all__ = ["RemoteHold"]
 
 _RECORD = ".bigtopic.writer-"
 _TOKEN = re.compile(r"[0-9a-f]{12}")
-_MADE = re.compile(
-    r"(parts|vocabulary|authors)/(zarr\.json|[0-9]{8,12}(-[0-9a-f]{12})?)|state-[0-9a-f]{12}"
-)  # the root aside
-_FOLDERS = ("parts", "vocabulary", "authors")
 
 
 class RemoteHold:
@@ -63,12 +60,7 @@ class RemoteHold:
         When the store does not answer, or refuses.
     """
 
-    def __init__(
-        self,
-        root: Place,
-        what: str,
-        listed: Callable[[Place], Collection[str] | None],
-    ) -> None:
+    def __init__(self, root: Place, what: str, listed: Callable[[Place], Collection[str] | None]) -> None:
         self._root, self._what, self._listed = root, what, listed
         self._marker = root / "zarr.json"
         self._lease = Lease(root)
@@ -123,11 +115,7 @@ class RemoteHold:
                 self._marker.remove_if(self._version)
             self._record.remove()
         except StoreError as refused:
-            said = f"{refused}. The next writer removes what is left"
-            if error is None:
-                warnings.warn(f"{self._root.url} is complete, but {said}", BigtopicWarning, stacklevel=3)
-            else:
-                error.add_note(said)
+            tell_what_is_left(self._root, refused, error)
         finally:
             self._lease.__exit__(kind, error, trace)
 
@@ -160,7 +148,7 @@ class RemoteHold:
         record = self._root / f"{_RECORD}{token}"
         try:
             content = json.loads(record.read())
-            replaced = [path for path in content["replaced"] if _MADE.fullmatch(path)]
+            replaced = [path for path in content["replaced"] if is_listed(path)]
             scratch = Path(content["scratch"] or "") if content["host"] == socket.gethostname() else None
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             replaced, scratch = [], None
@@ -171,14 +159,13 @@ class RemoteHold:
 
     def _sweep(self, token: str, replaced: Collection[str]) -> None:
         keep = self._listed(self._root) or ()
-        made = [f"{folder}/{name}" for folder in _FOLDERS for name in (self._root / folder).names()]
+        made = [f"{folder}/{name}" for folder in FOLDERS for name in (self._root / folder).names()]
         made += self._root.names()
         for path in made:
-            if (
-                (path.endswith(f"-{token}") and _RECORD not in path) or path in replaced
-            ) and path not in keep:
+            gone = path in replaced or (path.endswith(f"-{token}") and _RECORD not in path)
+            if gone and path not in keep:
                 (self._root / path).remove()
-        for folder in _FOLDERS:  # Zarr makes a group of it
+        for folder in FOLDERS:  # Zarr makes a group of it
             if (self._root / folder).names() == ["zarr.json"]:
                 (self._root / folder / "zarr.json").remove()
 
@@ -188,8 +175,8 @@ class RemoteHold:
         if listed is not None:
             return listed
         tokens = self._tokens()
-        names = [name for name in self._root.names() if name not in _FOLDERS]
-        for folder in _FOLDERS:
+        names = [name for name in self._root.names() if name not in FOLDERS]
+        for folder in FOLDERS:
             names += [f"{folder}/{name}" for name in (self._root / folder).names()]
         for name in names:
             last = name.rpartition("/")[2]

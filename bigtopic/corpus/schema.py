@@ -18,6 +18,7 @@ __all__ = [
     "CHUNK",
     "COLUMN_TYPES",
     "FILL",
+    "FOLDERS",
     "FORMAT",
     "FORMAT_VERSION",
     "JOURNAL",
@@ -33,6 +34,7 @@ __all__ = [
 FORMAT = "bigtopic-corpus"
 FORMAT_VERSION = 1
 MANIFEST = "bigtopic"  # the attribute of the root group that holds the manifest
+FOLDERS = ("parts", "vocabulary", "authors")
 LOCK = ".bigtopic.lock"
 JOURNAL = ".bigtopic.journal"
 WRITER = "bigtopic-writer"  # behind a URL, the attribute of the root that says who wrote it last

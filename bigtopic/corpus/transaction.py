@@ -17,13 +17,12 @@ from bigtopic.corpus.hold import Hold
 from bigtopic.corpus.journal import require_free
 from bigtopic.corpus.manifest import Manifest, Unfinished, read_manifest, write_manifest
 from bigtopic.corpus.remote_hold import RemoteHold
-from bigtopic.corpus.schema import MANIFEST
+from bigtopic.corpus.schema import FOLDERS, MANIFEST
 from bigtopic.corpus.storage import Place
 
 __all__ = ["Transaction", "current_manifest"]
 
 _WHAT = "a bigtopic corpus"
-_FOLDERS = ("parts", "vocabulary", "authors")
 _EMPTY = json.dumps({"zarr_format": 3, "node_type": "group", "attributes": {}}).encode()
 
 
@@ -153,7 +152,7 @@ class Transaction:
         assert isinstance(self._hold, Hold)
         if self.old is not None:
             self._hold.replace(_listed(self.old) - _listed(manifest))
-        for path in [path for folder in _FOLDERS for path in (f"{folder}/zarr.json", folder)]:
+        for path in [path for folder in FOLDERS for path in (f"{folder}/zarr.json", folder)]:
             if (self.root / path).exists():
                 (self.root / path).sync(recursive=False)
         self.root.sync(recursive=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
@@ -48,15 +47,15 @@ def _attributes(url: str) -> dict:
     StoreError
         When a local one may not be read. Behind a URL, which may be any document, the next step meets the reason.
     """
+    from bigtopic.corpus.remote_hold import root_attributes
     from bigtopic.corpus.storage import Place
-    from bigtopic.errors import StoreError
+    from bigtopic.errors import CorpusExists, SettingError, StoreError
 
     try:
-        found = json.loads((Place.of(url) / "zarr.json").read())["attributes"]
+        return root_attributes(Place.of(url), "a store") or {}
     except StoreError:
-        if not Place.of(url).local:
-            return {}
-        raise
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
+        if Place.of(url).local:
+            raise
+    except (CorpusExists, SettingError):  # not a store, or a URL of sources with a pattern
+        pass
+    return {}

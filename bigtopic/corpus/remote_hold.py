@@ -29,10 +29,29 @@ from bigtopic.corpus.schema import FOLDERS, LOCK, WRITER
 from bigtopic.corpus.storage import Place
 from bigtopic.errors import CorpusExists, CorpusLocked, StoreError
 
-__all__ = ["RemoteHold"]
+__all__ = ["RemoteHold", "root_attributes"]
 
 _RECORD = ".bigtopic.writer-"
 _TOKEN = re.compile(r"[0-9a-f]{12}")
+
+
+def root_attributes(root: Place, what: str) -> dict[str, Any] | None:
+    """Attributes of the root of the Zarr store at a place, wherever it is; None where there is none.
+
+    Raises
+    ------
+    CorpusExists
+        When there is something else.
+    """
+    try:
+        attributes = json.loads((root / "zarr.json").read())["attributes"]
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, RecursionError):
+        attributes = None
+    if not isinstance(attributes, dict):
+        raise CorpusExists(f"{root.url} exists and is not {what}; choose another path")
+    return attributes
 
 
 class RemoteHold:
@@ -91,14 +110,14 @@ class RemoteHold:
 
         Parameters
         ----------
-        replaced : paths that the store no longer has after that, to be removed
+        replaced : paths that the store no longer has after that, to be removed; those that no writer makes stay
 
         Raises
         ------
         CorpusLocked
             When another writer took over a lock that this process did not renew in time. The store is as it was.
         """
-        self._replaced = replaced
+        self._replaced = [path for path in replaced if _MADE.fullmatch(path)]
         self._write_record()
         self._lease.check()
         version = self._marker.replace_if(self._encoded(attributes, "committed"), self._version)
@@ -150,7 +169,7 @@ class RemoteHold:
             content = json.loads(record.read())
             replaced = [path for path in content["replaced"] if is_listed(path)]
             scratch = Path(content["scratch"] or "") if content["host"] == socket.gethostname() else None
-        except (FileNotFoundError, ValueError, KeyError, TypeError):
+        except (FileNotFoundError, ValueError, KeyError, TypeError, RecursionError):
             replaced, scratch = [], None
         self._sweep(token, replaced)
         if scratch is not None and scratch.name == f".scratch-{token}" and scratch.is_absolute():

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bigtopic.corpus.draft import drafted
-from bigtopic.corpus.remote_hold import RemoteHold
+from bigtopic.corpus.remote_hold import RemoteHold, root_attributes
 from bigtopic.corpus.schema import WRITER
 from bigtopic.corpus.storage import Place
 from bigtopic.errors import CorpusExists
@@ -22,6 +22,7 @@ __all__ = ["write_topics"]
 
 _MEMBERS = ("zarr.json", "X", "obs", "var", "obsm", "varm", "obsp", "varp", "layers", "uns")  # of AnnData
 _OURS = ("X", "obs", "var")
+_WHAT = "a store of topics"
 
 
 def write_topics(
@@ -85,7 +86,7 @@ def _published(place: Place, overwrite: bool) -> Iterator[Place]:
 
     Nothing can be renamed there: from the first copy to the last write, a reader finds a store that is not finished.
     """
-    with RemoteHold(place, "a store of topics", _members) as hold:
+    with RemoteHold(place, _WHAT, _members) as hold:
         if _holds_topics(place) and not overwrite:
             raise CorpusExists(f"{place.url} exists; choose another path, or pass overwrite=True")
         draft = place / f".scratch-{hold.token}"
@@ -99,10 +100,9 @@ def _published(place: Place, overwrite: bool) -> Iterator[Place]:
 
 
 def _holds_topics(place: Place) -> bool:
-    try:
-        return bool(json.loads((place / "zarr.json").read())["attributes"].get(MARK))
-    except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError, AttributeError):
-        return False
+    with suppress(CorpusExists):
+        return bool((root_attributes(place, _WHAT) or {}).get(MARK))
+    return False
 
 
 def _members(place: Place) -> tuple[str, ...] | None:
@@ -113,16 +113,9 @@ def _members(place: Place) -> tuple[str, ...] | None:
     CorpusExists
         When there is the root of another store.
     """
-    try:
-        attributes = json.loads((place / "zarr.json").read())["attributes"]
-    except FileNotFoundError:
-        return None
-    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError):
-        attributes = {"": None}
+    attributes = root_attributes(place, _WHAT) or {}
     if MARK in attributes:
         return _OURS
     if set(attributes) - {WRITER}:
-        raise CorpusExists(
-            f"{place.url} is not a store of topics and will not be overwritten; choose another path"
-        )
+        raise CorpusExists(f"{place.url} is not {_WHAT} and will not be overwritten; choose another path")
     return None

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
@@ -19,7 +20,8 @@ import numpy as np
 
 from bigtopic import errors
 from bigtopic.corpus.hold import Hold
-from bigtopic.corpus.remote_hold import RemoteHold
+from bigtopic.corpus.journal import is_made
+from bigtopic.corpus.remote_hold import RemoteHold, root_attributes
 from bigtopic.corpus.schema import WRITER
 from bigtopic.corpus.storage import Place, zarr_store
 from bigtopic.methods import Method
@@ -29,6 +31,7 @@ from bigtopic.runtime.model_state import COUNTS, rebuild
 
 __all__ = ["load", "save"]
 
+_WHAT = "a bigtopic model"
 FORMAT = "bigtopic-model"
 VERSION = 1
 CHUNK_BYTES = 1 << 24
@@ -59,7 +62,7 @@ def save(
     place = Place.of(url, storage_options)
     if not place.local:
         return _save_remote(model, place, extra)
-    with Hold(place, "a bigtopic model", _listed) as hold:
+    with Hold(place, _WHAT, _listed) as hold:
         state = f"state-{hold.token}"
         hold.claim(["zarr.json", "zarr.json.partial", state])
         _write_arrays(place, state, model)
@@ -72,32 +75,24 @@ def save(
 
 
 def _save_remote(model: TopicModel, place: Place, extra: dict[str, Any] | None) -> None:
-    with RemoteHold(place, "a bigtopic model", _states) as hold:
+    with RemoteHold(place, _WHAT, _listed_remote) as hold:
         state = f"state-{hold.token}"
         _write_arrays(place, state, model)
-        hold.commit({FORMAT: _describe(model, state, extra)}, _states(place) or ())
+        hold.commit({FORMAT: _describe(model, state, extra)}, _listed_remote(place) or ())
 
 
-def _states(place: Place) -> list[str] | None:
-    """What the description of the model lists; None when there is no model.
+def _listed_remote(place: Place) -> set[str] | None:
+    """The same as `_listed` behind a URL.
 
     Raises
     ------
     CorpusExists
         When there is the root of another store.
     """
-    description = _description(place)
-    if description is not None:
-        return [description["state"]]
-    try:
-        attributes = json.loads((place / "zarr.json").read())["attributes"]
-    except FileNotFoundError:
-        return None
-    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError):
-        attributes = {"": None}
-    if set(attributes) - {WRITER}:
-        raise errors.CorpusExists(f"{place.url} exists and is not a bigtopic model; choose another path")
-    return None
+    listed = _listed(place)
+    if listed is None and set(root_attributes(place, _WHAT) or ()) - {WRITER}:
+        raise errors.CorpusExists(f"{place.url} exists and is not {_WHAT}; choose another path")
+    return listed
 
 
 def load(
@@ -141,17 +136,21 @@ def _check_version(description: Any, place: Place) -> None:
 
 
 def _listed(place: Place) -> set[str] | None:
-    """The paths of the model that is there; None when there is none."""
+    """The paths of the model that is there, whatever its description says of others; None when there is none."""
     description = _description(place)
-    return None if description is None else {"zarr.json", str(description.get("state"))}
-
-
-def _description(place: Place) -> dict[str, Any] | None:
-    try:
-        document = json.loads((place / "zarr.json").read())
-        return document["attributes"][FORMAT]
-    except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError, RecursionError):
+    if description is None:
         return None
+    state = description.get("state") if isinstance(description, dict) else None
+    if isinstance(state, str) and state.startswith("state-") and is_made(state):
+        return {"zarr.json", state}
+    return {"zarr.json"}
+
+
+def _description(place: Place) -> Any:
+    """What stands for the description of a model, unchecked; None when there is nothing."""
+    with suppress(errors.CorpusExists):
+        return (root_attributes(place, _WHAT) or {}).get(FORMAT)
+    return None
 
 
 def _describe(model: TopicModel, state: str, extra: dict[str, Any] | None) -> dict[str, Any]:

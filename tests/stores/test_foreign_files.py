@@ -4,12 +4,13 @@ import json
 from contextlib import suppress
 from pathlib import Path
 
+import fsspec
 import numpy as np
 import pytest
 
 import bigtopic as bt
 from bigtopic.corpus.schema import JOURNAL, LOCK
-from bigtopic.errors import CorpusDamaged, CorpusExists, StoreError
+from bigtopic.errors import CorpusDamaged, CorpusExists, CorpusVersionError, StoreError
 
 HERE = {"n_threads": 1, "progress": False}
 OLD, NEW = ["a cat sat", "a dog ran"], ["a bird sang"]
@@ -313,3 +314,82 @@ def test_a_lock_or_journal_alone_is_not_in_the_way(name, tmp_path):
     (path / name).touch()
     assert len(bt.ingest(OLD, path, **HERE)) == 2
     assert not [entry.name for entry in path.iterdir() if entry.name.startswith(".")]
+
+
+# ---------------------------------------------------------------- roots that somebody made on purpose
+
+ODD_ROOTS = [
+    "5",
+    "null",
+    "[]",
+    "",
+    "\x00",
+    "[" * 100_000,
+    '{"attributes": {"bigtopic-model": ' + "[" * 100_000,
+    *(f'{{"attributes": {value}}}' for value in ("5", "null", "[1]", '"x"', '{"mine": 1}')),
+    *(
+        f'{{"attributes": {{"bigtopic-model": {value}}}}}'
+        for value in ("5", "[]", "true", "{}", '{"state": [1]}')
+    ),
+    *(
+        f'{{"attributes": {{"bigtopic-model": {{"state": "{state}"}}}}}}'
+        for state in (
+            "../precious",
+            "/etc",
+            "parts",
+            "parts/00000000",
+            "zarr.json",
+            "notes.txt",
+            "state-x",
+            "",
+        )
+    ),
+]
+
+
+@pytest.fixture(params=["folder", "URL"])
+def odd_store(request, tmp_path):
+    """Where a store could be, among files of somebody's: `put` writes one there, `found` gives the contents of all."""
+    url, memory = (tmp_path / "here" / "store", None)
+    if request.param == "URL":
+        url, memory = f"memory://{tmp_path.name}/here/store", fsspec.filesystem("memory")
+
+    def put_bytes(name, data):
+        if memory is not None:
+            memory.pipe_file(f"{url}/{name}", data)
+        else:
+            (url / name).parent.mkdir(parents=True, exist_ok=True)
+            (url / name).write_bytes(data)
+
+    def found():
+        if memory is not None:
+            return {
+                name.removeprefix(f"/{tmp_path.name}/here/"): memory.cat_file(name)
+                for name in memory.find(url)
+            }
+        return {
+            str(file.relative_to(url.parent)): file.read_bytes() for file in url.rglob("*") if file.is_file()
+        }
+
+    return url, put_bytes, found
+
+
+@pytest.mark.parametrize("text", ODD_ROOTS, ids=lambda text: text[:60])
+@pytest.mark.parametrize("how", ["save", "transform_to", "ingest"])
+def test_a_root_cannot_have_what_is_not_of_its_store_removed(text, how, odd_store, model):
+    url, put_bytes, found = odd_store
+    for name in ("notes.txt", "parts/00000000/thesis.tex", "state-x/thesis.tex"):
+        put_bytes(name, b"mine")
+    before = found()
+    put_bytes("zarr.json", text.encode("latin1"))
+    actions = {
+        "save": lambda: model.save(url),
+        "transform_to": lambda: model.transform_to(bt.from_matrix(np.ones((5, 12))), url, overwrite=True),
+        "ingest": lambda: bt.ingest(NEW, url, overwrite=True, **HERE),
+    }
+    with suppress(CorpusExists, CorpusDamaged, CorpusVersionError):
+        actions[how]()
+        assert how == "save" and bt.load_model(url)
+    after = found()
+    assert {name: after.get(name) for name in before} == before
+    assert how == "save" or after.keys() == before.keys() | {"store/zarr.json"}

@@ -117,7 +117,7 @@ class RemoteHold:
         CorpusLocked
             When another writer took over a lock that this process did not renew in time. The store is as it was.
         """
-        self._replaced = [path for path in replaced if _MADE.fullmatch(path)]
+        self._replaced = [path for path in replaced if is_listed(path)]
         self._write_record()
         self._lease.check()
         version = self._marker.replace_if(self._encoded(attributes, "committed"), self._version)

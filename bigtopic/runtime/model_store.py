@@ -20,7 +20,7 @@ import numpy as np
 
 from bigtopic import errors
 from bigtopic.corpus.hold import Hold
-from bigtopic.corpus.journal import is_made
+from bigtopic.corpus.journal import is_listed
 from bigtopic.corpus.remote_hold import RemoteHold, root_attributes
 from bigtopic.corpus.schema import WRITER
 from bigtopic.corpus.storage import Place, zarr_store
@@ -141,7 +141,7 @@ def _listed(place: Place) -> set[str] | None:
     if description is None:
         return None
     state = description.get("state") if isinstance(description, dict) else None
-    if isinstance(state, str) and state.startswith("state-") and is_made(state):
+    if isinstance(state, str) and state.startswith("state-") and is_listed(state):
         return {"zarr.json", state}
     return {"zarr.json"}
 

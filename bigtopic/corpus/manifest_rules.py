@@ -22,13 +22,12 @@ from bigtopic.corpus.fields import (
     text,
     whole,
 )
-from bigtopic.corpus.schema import COLUMN_TYPES
+from bigtopic.corpus.schema import COLUMN_TYPES, MOST_WORDS
 from bigtopic.errors import InputError
 
 __all__ = ["TEXT", "check_manifest"]
 
-MOST_DOCUMENTS = (1 << 31) - 1  # of a part: positions in it are int32
-MOST_WORDS = (1 << 31) - 1  # their ids are int32
+_MOST_DOCUMENTS = (1 << 31) - 1  # of a part: positions in it are int32
 
 # Arrays are files below the part: no name may lead elsewhere, or to the metadata of the folder.
 _SEGMENT = r"(?!\.{1,2}(?:/|$)|zarr\.json(?:/|$))[^/\\\x00]+"
@@ -61,7 +60,7 @@ def _names(folder: str) -> Any:
 _PART = record(
     {
         "path": _path("parts"),
-        "n_docs": whole(0, MOST_DOCUMENTS),
+        "n_docs": whole(0, _MOST_DOCUMENTS),
         "nnz": whole(),
         "n_tokens": number(),
         "n_bytes": whole(),

@@ -24,6 +24,7 @@ __all__ = [
     "JOURNAL",
     "LOCK",
     "MANIFEST",
+    "MOST_WORDS",
     "PART_DOCUMENTS",
     "PART_ENTRIES",
     "STRING_CHUNK",
@@ -42,6 +43,7 @@ WRITER = "bigtopic-writer"  # behind a URL, the attribute of the root that says 
 CHUNK = 1 << 18  # elements: 1 MiB of int32 before compression
 STRING_CHUNK = 1 << 16  # strings
 PART_ENTRIES = 1 << 23  # entries a part holds, about
+MOST_WORDS = (1 << 31) - 1  # their ids are int32
 PART_DOCUMENTS = 1 << 20  # documents a part holds at most, when they are stored in the source's order
 
 TYPES = {

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic.corpus.schema import MOST_WORDS
 from bigtopic.errors import InputError
 
-__all__ = ["ALWAYS", "MOST_COLUMNS", "check_claim", "check_columns", "check_offsets", "checked_csr"]
+__all__ = ["ALWAYS", "check_claim", "check_columns", "check_offsets", "checked_csr"]
 
-MOST_COLUMNS = (1 << 31) - 1  # word ids are int32
 ALWAYS = 1 << 30  # bytes that any array may take
 _DENSEST = 200  # above that, bytes for each byte that is there
 
@@ -41,8 +41,8 @@ def checked_csr(matrix: Any, name: str) -> Any:
     if matrix.ndim != 2:
         raise InputError(f"{name} has {matrix.ndim} dimensions; give two: documents x words")
     n_rows, n_columns = matrix.shape
-    if n_columns > MOST_COLUMNS:
-        raise InputError(f"{name} has {n_columns} columns; at most {MOST_COLUMNS} are possible")
+    if n_columns > MOST_WORDS:
+        raise InputError(f"{name} has {n_columns} columns; at most {MOST_WORDS} are possible")
     if matrix.format in ("csr", "csc", "bsr"):
         _check_compressed(matrix, name)
     elif matrix.format == "coo":

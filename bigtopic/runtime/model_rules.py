@@ -21,6 +21,7 @@ from bigtopic.corpus.fields import (
     whole,
 )
 from bigtopic.corpus.manifest_rules import TEXT
+from bigtopic.corpus.schema import MOST_WORDS
 
 __all__ = ["check_description"]
 
@@ -53,7 +54,7 @@ _RULES: Rule = record(
         "history": listing(record({})),
         "arrays": mapping(_NAME, _ARRAY),
         "named": flag,
-        "n_words": whole(1, (1 << 31) - 1),
+        "n_words": whole(1, MOST_WORDS),
         "fingerprint": text(r"[0-9a-f]{32}", "32 hexadecimal digits"),
         "extra": record(
             {},

@@ -7,12 +7,10 @@ claim that is out of all proportion.
 from __future__ import annotations
 
 from bigtopic.corpus.readers._files import File
+from bigtopic.corpus.schema import MOST_WORDS
 from bigtopic.errors import InputError
 
-__all__ = ["MAX_WORDS", "check_documents", "check_words", "most_words", "whole_number"]
-
-MAX_WORDS = 2**31 - 1
-"""Word ids are stored as int32."""
+__all__ = ["check_documents", "check_words", "most_words", "whole_number"]
 
 _FREE = 1 << 20  # documents and words that need no proof
 _COMPRESSED = 8  # documents per byte of a compressed file
@@ -40,7 +38,7 @@ def check_documents(n_docs: int, file: File, place: str) -> None:
 
 def most_words(size: int) -> int:
     """Words that files of `size` bytes may use without a vocabulary: one for each byte, or four million."""
-    return min(MAX_WORDS, max(4 * _FREE, size))
+    return min(MOST_WORDS, max(4 * _FREE, size))
 
 
 def check_words(n_words: int, size: int, place: str) -> None:

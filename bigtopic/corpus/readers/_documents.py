@@ -20,9 +20,10 @@ from bigtopic.corpus.collocations import CollocationCounts
 from bigtopic.corpus.columns import Cells
 from bigtopic.corpus.raw import RawBlock
 from bigtopic.corpus.readers._assemble import author_csr, canonical, check_counts, count_remedy, restrict
-from bigtopic.corpus.readers._claims import MAX_WORDS, most_words
+from bigtopic.corpus.readers._claims import most_words
 from bigtopic.corpus.readers._columns import cells, column
 from bigtopic.corpus.readers.base import Chunk, Options
+from bigtopic.corpus.schema import MOST_WORDS
 from bigtopic.corpus.tokenizer import Tokenizer
 from bigtopic.corpus.tokens import NotAWord
 from bigtopic.corpus.utf8 import Utf8Lines
@@ -194,7 +195,7 @@ class DocumentReader:
     @property
     def _most_words(self) -> int:
         """Ids that can be, where there is no vocabulary: of files, as many as they can hold."""
-        return most_words(self.size or 0) if self.unit == "B" else MAX_WORDS
+        return most_words(self.size or 0) if self.unit == "B" else MOST_WORDS
 
     def half_characters(self, chunk: Chunk) -> str:
         """Where the first document is that holds a lone surrogate, in its text, id, authors or columns."""
@@ -274,7 +275,7 @@ def _count_pairs(
         words,
         counts,
         n_words if fixed else None,
-        most_words if fixed else MAX_WORDS,
+        most_words if fixed else MOST_WORDS,
         weights,
     )
     counts = counts.astype(np.float32)

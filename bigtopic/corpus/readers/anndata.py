@@ -23,7 +23,8 @@ from bigtopic.corpus.readers._matrix import check_width, matrix_block, row_range
 from bigtopic.corpus.readers._records import AUTHORS, choose
 from bigtopic.corpus.readers._zarr import open_checked
 from bigtopic.corpus.readers.base import CHUNK_BYTES, Chunk, Options
-from bigtopic.corpus.sparse import MOST_COLUMNS, check_claim, check_columns, check_offsets, checked_csr
+from bigtopic.corpus.schema import MOST_WORDS
+from bigtopic.corpus.sparse import check_claim, check_columns, check_offsets, checked_csr
 from bigtopic.corpus.storage import Place
 from bigtopic.errors import BigtopicError, InputError, require
 
@@ -84,7 +85,7 @@ def _open_stored(file: File, options: Options) -> AnnDataReader:
 
 def _shape(x: Any) -> tuple[int, int]:
     n_rows, n_columns = (int(length) for length in x.attrs["shape"])
-    if min(n_rows, n_columns) < 0 or n_columns > MOST_COLUMNS:
+    if min(n_rows, n_columns) < 0 or n_columns > MOST_WORDS:
         raise ValueError(f"X has shape ({n_rows}, {n_columns})")
     return n_rows, n_columns
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from bigtopic.corpus.fields import FieldError, Rule, listing, one_of, record, text, whole
+from bigtopic.corpus.json_rules import FieldError, Rule, listing, one_of, record, text, whole
 
 __all__ = ["ArrayMetadata", "parse_metadata"]
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from bigtopic import buffers
 from bigtopic.corpus.array_metadata import ArrayMetadata, parse_metadata
-from bigtopic.corpus.fields import FieldError
+from bigtopic.corpus.json_rules import FieldError
 from bigtopic.corpus.storage import Place
 from bigtopic.errors import CorpusDamaged
 

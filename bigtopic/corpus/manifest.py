@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
-from bigtopic.corpus.fields import FieldError, record, whole
+from bigtopic.corpus.json_rules import FieldError, record, whole
 from bigtopic.corpus.manifest_rules import check_manifest
 from bigtopic.corpus.schema import FORMAT, FORMAT_VERSION, MANIFEST, WRITER
 from bigtopic.corpus.storage import Place

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from bigtopic.corpus.columns import array_name
-from bigtopic.corpus.fields import (
+from bigtopic.corpus.json_rules import (
     FieldError,
     anything,
     either,

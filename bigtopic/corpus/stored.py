@@ -14,7 +14,7 @@ from bigtopic.corpus.columns import absent, array_name, converted
 from bigtopic.corpus.manifest import NameList, PartRecord, read_manifest
 from bigtopic.corpus.schema import TYPES
 from bigtopic.corpus.storage import Place
-from bigtopic.corpus.text_chunks import read_strings
+from bigtopic.corpus.string_chunks import read_strings
 from bigtopic.corpus.vocabulary import Vocabulary, fingerprint_words, word_array
 from bigtopic.errors import CorpusDamaged
 from bigtopic.types import Block

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bigtopic.corpus.fields import (
+from bigtopic.corpus.json_rules import (
     FieldError,
     Rule,
     anything,

@@ -10,7 +10,7 @@ import numpy as np
 
 from bigtopic import errors
 from bigtopic.corpus.chunks import ChunkedArray
-from bigtopic.corpus.fields import FieldError
+from bigtopic.corpus.json_rules import FieldError
 from bigtopic.corpus.storage import Place
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.methods import Method, get, names

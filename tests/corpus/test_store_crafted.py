@@ -13,7 +13,7 @@ import zarr
 from numcodecs import Blosc, Zstd
 from numcodecs.vlen import VLenUTF8
 
-from bigtopic.corpus.fields import FieldError
+from bigtopic.corpus.json_rules import FieldError
 from bigtopic.corpus.manifest import Manifest
 from bigtopic.corpus.store import open_corpus
 from bigtopic.errors import CorpusDamaged, CorpusVersionError, StoreError

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from bigtopic.corpus.fields import (
+from bigtopic.corpus.json_rules import (
     FieldError,
     Rule,
     anything,

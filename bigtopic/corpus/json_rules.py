@@ -7,7 +7,7 @@ are put together from those here:
 >>> rule({"size": 0, "names": []}, "the document:")
 Traceback (most recent call last):
 ...
-bigtopic.corpus.fields.FieldError: the document: size is 0, but must be a whole number from 1 to 9007199254740991
+bigtopic.corpus.json_rules.FieldError: the document: size is 0, but must be a whole number from 1 to 9007199254740991
 """
 
 from __future__ import annotations

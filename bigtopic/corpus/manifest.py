@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
 from bigtopic.corpus.json_rules import FieldError, record, whole
@@ -143,12 +144,12 @@ def _attributes(root: Place) -> dict[str, Any]:
         if not isinstance(attributes, dict):
             raise TypeError("the attributes are not an object")
     except FileNotFoundError as error:
+        if root.local and Path(root.url).is_file():
+            raise CorpusVersionError(
+                f"{root.url} is a file, not a corpus; make a corpus of it with bigtopic.ingest"
+            ) from error
         raise CorpusVersionError(
             f"there is no corpus at {root.url}; make one with bigtopic.ingest(source, {root.url!r})"
-        ) from error
-    except NotADirectoryError as error:
-        raise CorpusVersionError(
-            f"{root.url} is a file, not a corpus; make a corpus of it with bigtopic.ingest"
         ) from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise CorpusDamaged(

@@ -13,7 +13,7 @@ import numpy as np
 from bigtopic.corpus.blocks import document_tokens, take
 from bigtopic.corpus.order import checked_seed, document_keys
 from bigtopic.corpus.schema import PART_DOCUMENTS, PART_ENTRIES
-from bigtopic.corpus.sparse import check_columns, checked_csr
+from bigtopic.corpus.sparse import check_columns, checked_csr, checked_dense
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary, word_array
 from bigtopic.errors import InputError, VocabularyMismatch
@@ -133,7 +133,8 @@ def _checked(X: Any) -> tuple[Block, int]:
     """The matrix as a block with sorted, unique, positive entries."""
     from scipy import sparse
 
-    matrix = sparse.csr_matrix(checked_csr(X, "the matrix") if sparse.issparse(X) else X)
+    checked = checked_csr if sparse.issparse(X) else checked_dense
+    matrix = sparse.csr_matrix(checked(X, "the matrix"))
     if matrix.shape[0] == 0 or matrix.shape[1] == 0:
         raise InputError(f"the matrix has shape {matrix.shape}: there are no documents or no words")
     check_columns(matrix.indices[: matrix.indptr[-1]], matrix.shape[1], "the matrix")

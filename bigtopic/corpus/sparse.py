@@ -11,7 +11,7 @@ import numpy as np
 from bigtopic.corpus.schema import MOST_WORDS
 from bigtopic.errors import InputError
 
-__all__ = ["ALWAYS", "check_claim", "check_columns", "check_offsets", "checked_csr"]
+__all__ = ["ALWAYS", "check_claim", "check_columns", "check_offsets", "checked_csr", "checked_dense"]
 
 ALWAYS = 1 << 30  # bytes that any array may take
 _DENSEST = 200  # above that, bytes for each byte that is there
@@ -56,6 +56,24 @@ def checked_csr(matrix: Any, name: str) -> Any:
     check_offsets(rows.indptr, rows.shape[0], len(rows.indices), name)
     check_columns(rows.indices, rows.shape[1], name)
     return rows
+
+
+def checked_dense(values: Any, name: str) -> np.ndarray:
+    """Anything NumPy makes two-dimensional, as an array of numbers that SciPy knows.
+
+    Raises
+    ------
+    InputError
+    """
+    try:
+        found = np.asarray(values)
+    except ValueError as error:
+        raise InputError(f"{name}: its rows differ in length or shape ({error})") from error
+    if found.dtype.kind not in "iufb":
+        raise InputError(f"{name} has dtype {found.dtype}; counts must be numbers")
+    if found.ndim != 2:
+        raise InputError(f"{name} has {found.ndim} dimensions; give two: documents x words")
+    return found.astype(np.float32) if found.dtype == np.float16 else found
 
 
 def _n_bytes(matrix: Any) -> int:

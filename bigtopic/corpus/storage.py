@@ -132,12 +132,15 @@ class Place:
         return reaching(self.url)
 
     def read(self, start: int | None = None, stop: int | None = None) -> bytes:
-        """The bytes of this file. Raises FileNotFoundError."""
-        if self.local and start is None:
-            return local.read(self.url)
-        with self._reaching():
-            filesystem, path = self._opened
-            return filesystem.cat_file(path, start=start, end=stop)
+        """The bytes of this file. Raises FileNotFoundError, also where a folder above it is a file."""
+        try:
+            if self.local and start is None:
+                return local.read(self.url)
+            with self._reaching():
+                filesystem, path = self._opened
+                return filesystem.cat_file(path, start=start, end=stop)
+        except NotADirectoryError as error:
+            raise FileNotFoundError(error.errno, error.strerror, self.url) from error
 
     def write(self, *pieces: Any) -> None:
         """Create or replace this file with the bytes of the pieces, one after the other."""

@@ -337,7 +337,7 @@ class Corpus:
         return export.to_delayed(self, n_entries)
 
     def verify(self) -> Any:
-        """Read every chunk and compare checksums and counts with the manifest.
+        """Read every chunk and compare checksums and counts with the manifest, and each document with the format.
 
         Raises
         ------

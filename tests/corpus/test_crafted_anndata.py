@@ -383,6 +383,28 @@ def test_damaged_chunks_and_missing_arrays(store):
     assert read_all(store)[0].n_words == M
 
 
+def test_columns_of_one_name(h5ad, stores, tmp_path):
+    refused(
+        change_h5ad(h5ad, lambda f: f["obs"].attrs.__setitem__("column-order", ["year", "year"])),
+        "two columns",
+    )
+    store = shutil.copytree(stores[2], tmp_path / "x.zarr")
+    attributes = json.loads((store / "obs/.zattrs").read_text())
+    (store / "obs/.zattrs").write_text(json.dumps({**attributes, "column-order": ["year", "year"]}))
+    (store / ".zmetadata").unlink(missing_ok=True)
+    refused(store, "obs of .* has two columns 'year'")
+
+
+def test_a_column_of_an_old_encoding_is_read(h5ad):
+    def strip(file):
+        for name in list(file["obs/title"].attrs):
+            del file["obs/title"].attrs[name]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read_all(change_h5ad(h5ad, strip))[0].n_words == M
+
+
 def test_objects_in_memory():
     adata = made()
     adata.X.indices[3] = 10**8

@@ -8,6 +8,7 @@ import json
 import os
 import resource
 import signal
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -227,6 +228,40 @@ def test_arrays_that_are_none(data, tmp_path):
         opened.writestr("arr_0.npy", data)
     for file in (path, archive):
         refused(lambda file=file: read_all(str(file)), str(file))
+
+
+def test_a_header_of_python_2_is_read(tmp_path):
+    path = tmp_path / "x.npy"
+    np.save(path, np.eye(3))
+    path.write_bytes(path.read_bytes().replace(b"'shape': (3, 3)", b"'shape': (3L,3)"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_all(str(path))
+
+
+@pytest.mark.parametrize(
+    "matrix, what",
+    [
+        (np.array([["a", "b"]]), "dtype <U1"),
+        (np.zeros((2, 3), "M8[s]"), "dtype datetime64"),
+        (np.ones((2, 2), complex), "dtype complex128"),
+        (np.ones((2, 2), object), "dtype object"),
+        (np.ones((2, 2, 2)), "3 dimensions"),
+        ([1, 2], "1 dimensions"),
+        ([[1, 2], [3]], "differ in length"),
+    ],
+)
+def test_dense_matrices_that_are_none(matrix, what):
+    with pytest.raises(InputError, match=f"the matrix.*{what}"):
+        from_matrix(matrix)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bool", "uint8", "longdouble"])
+def test_every_type_of_number(dtype):
+    assert from_matrix(np.eye(2).astype(dtype), shuffle=False).to_scipy().toarray().tolist() == [
+        [1, 0],
+        [0, 1],
+    ]
 
 
 def test_an_archive_that_is_a_bomb(tmp_path):

@@ -64,3 +64,12 @@ def test_text_that_is_none(tmp_path):
     )
     parquet.write_table(pyarrow.table({"text": array}), tmp_path / "x.parquet")
     assert check(tmp_path / "x.parquet", (tmp_path / "x.parquet").read_bytes())
+
+
+def test_columns_of_one_name(tmp_path):
+    path = tmp_path / "x.parquet"
+    columns = [pyarrow.array(["a cat", "a dog"]), pyarrow.array([1, 2]), pyarrow.array([3, 4])]
+    parquet.write_table(pyarrow.Table.from_arrays(columns, ["text", "year", "year"]), path)
+    with pytest.raises(InputError, match=r"x\.parquet has several columns 'year'"):
+        read_all(path)
+    assert open_source(str(path), columns=[]).size == 2

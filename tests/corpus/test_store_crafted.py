@@ -286,6 +286,16 @@ def test_columns_shorter_than_the_part(store):
         file.write_text(before)
 
 
+@pytest.mark.parametrize(
+    "folder", ["X", "X/data", "X/data/c", "obs/tag", "obs/tag/c", "../../vocabulary/00000000/words/c"]
+)
+def test_a_file_in_the_place_of_a_folder(store, folder):
+    shutil.rmtree(store / PART / folder)
+    (store / PART / folder).write_bytes(b"x")
+    with pytest.raises(CorpusDamaged, match="is missing"):
+        read_everything(store)
+
+
 def test_a_chunk_that_is_a_pipe_does_not_hang(store):
     chunk = store / PART / "X/data/c/0"
     chunk.unlink()

@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
+from fuzz.chunks import mutate_chunk
 from fuzz.mutate import Files, mutate_files, mutate_tree
 from fuzz.oracle import Failure, Refused, attempt, check_corpus, snapshot
 from fuzz.seeds import COUNTS, WORDS, folder_bytes
@@ -46,6 +47,9 @@ def _prepare(name: str, stores: dict[str, Files], folder: Path, rng: Random) -> 
     (outside / "mine").mkdir(parents=True)
     (outside / "mine" / "thesis.txt").write_bytes(b"years of work")
     files, how, root = dict(stores[name]), [], folder / NAME
+    if rng.random() < 0.25:
+        files, what = mutate_chunk(files, rng)
+        how.append(what)
     for _ in range(rng.choice([0, 1, 1, 1, 2])):
         described = [file for file in files if file.endswith("zarr.json")]
         names = ["zarr.json"] if rng.random() < 0.45 else described if rng.random() < 0.5 else None

@@ -33,6 +33,12 @@ class TableLayout:
     authors: int | None = None
     kept: tuple[int, ...] = ()
 
+    @property
+    def used(self) -> tuple[str, ...]:
+        """Names of the columns that are read."""
+        positions = self.triple or (self.body, self.id, self.authors, *self.kept)
+        return tuple(dict.fromkeys(self.names[i] for i in positions if i is not None))
+
 
 def table_layout(
     names: Sequence[str], options: Options, where: str, longest: int | None = None

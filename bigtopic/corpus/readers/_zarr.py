@@ -115,7 +115,7 @@ def _arrays(place: Place, path: str, version: int, depth: int) -> Iterator[tuple
 def _json(place: Place, name: str) -> dict[str, Any] | None:
     try:
         found = json.loads((place / name).read())
-    except (FileNotFoundError, NotADirectoryError):
+    except FileNotFoundError:
         return None
     except (ValueError, RecursionError) as error:
         raise InputError(f"{place.url}/{name} is not JSON ({error}); write the store again") from error

@@ -7,6 +7,7 @@ CSR and dense X are read in runs of rows; CSC is read into memory, because its r
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -66,7 +67,10 @@ def open_reader(source: Any, options: Options) -> AnnDataReader:
 
 def _open_stored(file: File, options: Options) -> AnnDataReader:
     read = require("anndata.io", "anndata").read_elem
-    with _group(file) as group:
+    with _group(file) as group, warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore", PendingDeprecationWarning
+        )  # an old encoding is read as well as a new one
         if "bigtopic" in group.attrs:
             raise InputError(f"{file.path} is a corpus already; open it with open_corpus")
         if "X" not in group or "obs" not in group or "var" not in group:
@@ -171,6 +175,9 @@ def _reader(name: str, x: Any, file: File | None, obs: Any, words: Any, options:
     check_width(x.shape, vocabulary, f"X of {name}")
     if len(x.shape) != 2 or x.shape[0] != len(obs):
         raise InputError(f"X of {name} has shape {x.shape}, but obs has {len(obs)} documents; write it again")
+    if not obs.columns.is_unique:
+        twice = str(obs.columns[obs.columns.duplicated()][0])
+        raise InputError(f"obs of {name} has two columns {twice!a}; rename one of them")
     x = checked_csr(x, f"X of {name}") if hasattr(x, "tocsr") else x
     return AnnDataReader(AnnDataStream(name, x, obs, options), file, vocabulary, x.shape[0], options.weights)
 

@@ -36,6 +36,7 @@ def match(file: File) -> float:
 def open_reader(files: Sequence[File], options: Options) -> ParquetReader:
     names = _names(files[0])
     layout = table_layout(names, options, files[0].path)
+    _check_unique(layout, files[0].path)
     size = 0
     for file in files:
         with _opened(file) as parquet:
@@ -46,6 +47,16 @@ def open_reader(files: Sequence[File], options: Options) -> ParquetReader:
             size += parquet.metadata.num_rows
     kind = "text" if layout.triple else _kind(files[0], layout)
     return ParquetReader("parquet", options, kind, size, "docs", files=tuple(files), layout=layout)
+
+
+def _check_unique(layout: TableLayout, where: str) -> None:
+    """Columns are read by their names."""
+    for name in layout.used:
+        if layout.names.count(name) > 1:
+            raise InputError(
+                f"{where} has several columns {name!r}; rename them, or leave them out by naming the columns to keep "
+                "with columns="
+            )
 
 
 @contextlib.contextmanager
@@ -81,13 +92,7 @@ class ParquetStream:
     layout: TableLayout
 
     def chunks(self) -> Iterator[Chunk]:
-        used = self.layout.triple or (
-            self.layout.body,
-            self.layout.id,
-            self.layout.authors,
-            *self.layout.kept,
-        )
-        columns = list(dict.fromkeys(self.layout.names[i] for i in used if i is not None))
+        columns = list(self.layout.used)
         with _opened(self.file) as parquet:
             if self.layout.triple is None:
                 yield from self._rows(parquet, columns)

@@ -4,6 +4,7 @@ two-dimensional array. Nothing pickled is loaded.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,10 +35,12 @@ def open_reader(files: Sequence[File], options: Options) -> matrix.MatrixReader:
 
 def _load(file: File) -> Any:
     try:
-        if file.sample.startswith(b"\x93NUMPY"):
-            return _load_npy(file)
-        with file.open() as stream:
-            return _load_npz(stream, file)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # a header of Python 2 takes longer to read
+            if file.sample.startswith(b"\x93NUMPY"):
+                return _load_npy(file)
+            with file.open() as stream:
+                return _load_npz(stream, file)
     except InputError:
         raise
     except DAMAGED as error:

@@ -7,7 +7,7 @@ component of a path.
 
 Whatever the system refuses becomes a `StoreError` that names the file.
 """
-# ruff: noqa: PTH103, PTH104, PTH112, PTH114, PTH120, PTH208  (paths are text here: pathlib knows no folders that are held open)
+# ruff: noqa: PTH103, PTH104, PTH112, PTH114, PTH116, PTH120, PTH208  (paths are text here: pathlib knows no folders that are held open)
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ __all__ = [
     "names",
     "parent",
     "read",
+    "refuse_irregular",
     "refuse_link",
     "remove",
     "remove_empty",
@@ -127,13 +128,23 @@ def read(path: str) -> bytes:
     with told("read", path, FileNotFoundError, NotADirectoryError):
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
-            about = os.fstat(descriptor)
-            if not stat.S_ISREG(about.st_mode):
-                raise StoreError(f"{path} cannot be read: it is not a regular file; move it away", path=path)
+            _require(stat.S_ISREG(os.fstat(descriptor).st_mode), "read", path)
             with open(descriptor, "rb", buffering=0, closefd=False) as file:
                 return file.read()
         finally:
             os.close(descriptor)
+
+
+def refuse_irregular(path: str) -> None:
+    """Raise StoreError when this is there, but not a regular file."""
+    with told("read", path), suppress(FileNotFoundError, NotADirectoryError):
+        _require(stat.S_ISREG(os.stat(path).st_mode), "read", path)
+
+
+def _require(regular: bool, operation: str, path: str) -> None:
+    """A pipe would be waited for, and a device has no end."""
+    if not regular:
+        raise StoreError(f"{path} cannot be {operation}: it is not a regular file; move it away", path=path)
 
 
 def write(path: str, below: int, pieces: Sequence[Any], exclusive: bool = False) -> None:
@@ -283,8 +294,10 @@ def sync(path: str, recursive: bool) -> None:
         for name in names(path):
             sync(f"{path}/{name}", recursive)
     with told("written", path):
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
+            mode = os.fstat(descriptor).st_mode
+            _require(stat.S_ISREG(mode) or stat.S_ISDIR(mode), "written", path)
             os.fsync(descriptor)
         finally:
             os.close(descriptor)

@@ -1,4 +1,4 @@
-"""Zarr's store in a folder, writing and removing through `Place`: the same rules on links, the same errors."""
+"""Zarr's store in a folder, through `Place`: the same rules on links and pipes, the same errors."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from zarr.core.buffer import default_buffer_prototype
 from zarr.storage import LocalStore
 
 from bigtopic.corpus import local
@@ -32,6 +33,26 @@ class ZarrFolder(LocalStore):
 
     def with_read_only(self, read_only: bool = False) -> ZarrFolder:
         return type(self)(self._place, read_only=read_only)
+
+    async def get(self, key: str, prototype: Any = None, byte_range: Any = None) -> Any:
+        if byte_range is None:
+            return await asyncio.to_thread(self._read, key, prototype)
+        local.refuse_irregular((self._place / key).url)
+        return await super().get(key, prototype, byte_range)
+
+    def get_sync(self, key: str, *, prototype: Any = None, byte_range: Any = None) -> Any:
+        if byte_range is None:
+            return self._read(key, prototype)
+        local.refuse_irregular((self._place / key).url)
+        return super().get_sync(key, prototype=prototype, byte_range=byte_range)
+
+    def _read(self, key: str, prototype: Any) -> Any:
+        """The bytes of a file, None when it is not there."""
+        try:
+            data = (self._place / key).read()
+        except FileNotFoundError:
+            return None
+        return (prototype or default_buffer_prototype()).buffer.from_bytes(data)
 
     async def set(self, key: str, value: Any) -> None:
         await asyncio.to_thread(self._write, key, value)

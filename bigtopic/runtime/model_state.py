@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import fields, replace
 from typing import Any
 
@@ -15,8 +16,8 @@ from bigtopic.corpus.storage import Place
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.methods import Method, get, names
 from bigtopic.runtime.memory import check_params
-from bigtopic.runtime.model import SMALLEST_PRIOR, TopicModel
-from bigtopic.runtime.params import LazyArray, Params, padded
+from bigtopic.runtime.model import LARGEST_PRIOR, SMALLEST_PRIOR, TopicModel
+from bigtopic.runtime.params import SMALLEST_SCALE, LazyArray, Params, padded
 from bigtopic.runtime.rounds import Cursor
 
 __all__ = ["COUNTS", "rebuild"]
@@ -50,7 +51,7 @@ def rebuild(state: Place, description: dict[str, Any], method: Method | None) ->
         learnt,
         Params(arrays),
         vocabulary,
-        _read(state / "doc_topic_prior", (n_components,), ("float64",), SMALLEST_PRIOR),
+        _read(state / "doc_topic_prior", (n_components,), ("float64",), SMALLEST_PRIOR, LARGEST_PRIOR),
         _options(description, learnt),
         description["seed"],
         Cursor(**{name: description["cursor"][name] for name in ("epoch", "round", "step")}),
@@ -79,10 +80,13 @@ def _lazy_array(place: Place, about: dict[str, Any], n_words: int) -> LazyArray:
     n_columns = padded(n_components)
     check_params(n_rows or 1, n_components)
     raw = _read(place / "raw", (n_rows, n_columns), ("float32", "float64"))
+    scale = _read(place / "scale", (n_columns,), ("float64",), SMALLEST_SCALE)
+    if float(raw.max(initial=0)) * scale.max() > np.finfo(raw.dtype).max:
+        raise FieldError(f"{place.url} holds values whose products with their scale are not finite")
     return LazyArray(
         raw,
-        _read(place / "scale", (n_columns,), ("float64",)),
-        _read(place / "prior", ({1, len(raw)}, {1, n_components}), ("float64",)),
+        scale,
+        _read(place / "prior", ({1, len(raw)}, {1, n_components}), ("float64",), 0.0, LARGEST_PRIOR),
         n_components,
         about["axis"],
         about["normalised_over"],
@@ -91,7 +95,11 @@ def _lazy_array(place: Place, about: dict[str, Any], n_words: int) -> LazyArray:
 
 
 def _read(
-    place: Place, shape: tuple[Any, ...] | None, types: tuple[str, ...], least: float = 0.0
+    place: Place,
+    shape: tuple[Any, ...] | None,
+    types: tuple[str, ...],
+    least: float = 0.0,
+    most: float = sys.float_info.max,
 ) -> np.ndarray:
     """An array of the state; `shape` has a length, a set of lengths, or None for any, per dimension; None is a vector.
 
@@ -114,8 +122,8 @@ def _read(
             + " or ".join(types)
         )
     values = array[:].reshape(array.shape)
-    if values.size and not (values.min() >= least and values.max() < np.inf):
-        raise FieldError(f"{place.url} holds values that are negative or not finite, or has missing chunks")
+    if values.size and not least <= float(values.min()) <= float(values.max()) <= most:
+        raise FieldError(f"{place.url} holds values outside {least:g} .. {most:g}, or has missing chunks")
     return values
 
 

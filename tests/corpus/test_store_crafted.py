@@ -15,6 +15,7 @@ from numcodecs.vlen import VLenUTF8
 
 from bigtopic.corpus.json_rules import FieldError
 from bigtopic.corpus.manifest import Manifest
+from bigtopic.corpus.storage import Place, zarr_store
 from bigtopic.corpus.store import open_corpus
 from bigtopic.errors import CorpusDamaged, CorpusVersionError, StoreError
 from bigtopic.runtime.ingest import ingest
@@ -302,6 +303,10 @@ def test_a_chunk_that_is_a_pipe_does_not_hang(store):
     os.mkfifo(chunk)
     with pytest.raises(StoreError, match="X/data/c/0 cannot be read: it is not a regular file"):
         read_everything(store)
+    with pytest.raises(StoreError, match="X/data/c/0 cannot be read: it is not a regular file"):
+        zarr.open_array(zarr_store(Place.of(store)), path=f"{PART}/X/data", mode="r")[:]
+    with pytest.raises(StoreError, match="X/data/c/0 cannot be written: it is not a regular file"):
+        Place.of(store).sync()
     chunk.unlink()
     chunk.symlink_to("/dev/zero")
     with pytest.raises(StoreError, match="X/data/c/0 cannot be read: it is not a regular file"):

@@ -457,7 +457,7 @@ def test_one_value_for_each_document():
             '1,"one\n2,two\n3,"three"\n',
             ["x.csv, line 2", "closed in line 4 in the middle of a cell", "twice"],
         ),
-        ('1,"one" and more\n2,two\n', ["x.csv, line 2", "closed in line 2 in the middle"]),
+        ('1,"one" and\n2,"two\n3,"three"\n', ["x.csv, line 3", "closed in line 4 in the middle"]),
         ('1,"one\nand"\n2,"a ""b"" c\n', ["x.csv, line 4", "never closed"]),
         ("1,one\n2,two,three\n", ["x.csv, line 3: 3 cells where there are 2 columns"]),
         ('1,"one\ntwo"\n2\n', ["x.csv, line 4: 1 cells where there are 2 columns"]),
@@ -497,14 +497,58 @@ def test_quotes_within_cells_are_part_of_them_however_the_file_is_cut(tmp_path, 
     assert len(cut) > 100 and [*chain(*cut)] == [*chain(*whole)] == list("1234567") * 50
 
 
+def test_text_after_quotes_belongs_to_the_cell_as_in_pandas(tmp_path, monkeypatch):
+    pandas = pytest.importorskip("pandas")
+    rows = [
+        '1,"Yes" she said',
+        '2,"a \\"b\\" c"',
+        '3,"plain, text"',
+        '4,"x" "y',
+        '5,"over\nlines"',
+        '6,"""a"" b" c',
+    ]
+    path = write(tmp_path / "x.csv", "\n".join(["id,text", *rows]) + "\n")
+    monkeypatch.setattr("bigtopic.corpus.readers._pieces.CHUNK_BYTES", 20)
+    reader = open_source(path)
+    chunks = [chunk for stream in reader.streams() for chunk in stream.chunks()]
+    texts = [text for chunk in chunks for text in reader.documents(chunk).bodies]
+    assert len(chunks) > 2 and texts == pandas.read_csv(path)["text"].tolist()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv"])
+def test_names_of_columns_as_in_pandas(suffix, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    path, delimiter = tmp_path / f"x.{suffix}", {"csv": ",", "tsv": "\t"}[suffix]
+    texts = ["one of them", "another one"]
+    for names in (
+        ["", "text", "year"],
+        ["", "text"],
+        ["id", "text", ""],
+        ["id", "text", "2005", "2006"],
+        ["id", "text", "x", "x", "x"],
+        ["id", "text", "What is your opinion of the service as a whole?"],
+    ):
+        rows = [[texts[i] if name == "text" else str(i) for name in names] for i in (0, 1)]
+        write(path, "\n".join(delimiter.join(row) for row in [names, *rows]) + "\n")
+        (block,) = read(path)
+        expected = [name for name in pandas.read_csv(path, sep=delimiter) if name not in ("id", "text")]
+        assert block.n_docs == 2 and list(block.columns) == expected
+
+
+def test_a_header_is_told_by_the_name_of_the_text(tmp_path):
+    path = write(tmp_path / "x.csv", "2004,2005\nsome text,other text\n")
+    assert read(path)[0].n_docs == 2
+    (block,) = read(path, text_column="2005")
+    assert block.n_docs == 1 and list(block.columns) == ["2004"] and block.vocabulary == ["other", "text"]
+
+
 # --- what is taken for text
 
 
 PAGES = {
     "doctype": b"\xef\xbb\xbf\n <!DOCTYPE html>\n<html><body>words</body></html>",
     "html": b"<HTML lang='en'><p>words</p></HTML>",
-    "div": b"<div class='a'>\nwords and words\n</div>\n",
-    "comment": b"<!-- saved page -->\n<p>words</p>",
+    "comment": b"<!-- saved page -->\n<html><p>words</p></html>",
     "xml": b'<?xml version="1.0"?>\n<doc>words</doc>',
     "sgml": b'<!DOCTYPE lewis SYSTEM "lewis.dtd">\n<REUTERS>words</REUTERS>',
     "pdf": b"%PDF-1.4 words",
@@ -536,9 +580,30 @@ def test_a_page_among_many_texts(tmp_path):
     refused(tmp_path, "zz.txt is an HTML page", "format=")
 
 
+def test_a_fragment_of_a_page_is_known_by_its_name(tmp_path):
+    fragment = b"<div class='a'>\nwords and words\n</div>\n"
+    refused(write(tmp_path / "x.htm", fragment), "x.htm is an HTML page")
+    assert read(write(tmp_path / "x.txt", fragment))[0].n_docs == 3
+
+
 @pytest.mark.parametrize(
     "text",
-    ["<3 hearts", "<unk> is a token here", "< b", "<a@b.c> wrote:", "a <b>bold</b> word", "<-- see", "{a}"],
+    [
+        "<3 hearts",
+        "<unk> is a token here",
+        "< b",
+        "<a@b.c> wrote:",
+        "a <b>bold</b> word",
+        "<-- see",
+        "{a}",
+        "<s> a sentence of a corpus </s>",
+        "<b>Bold</b> words at the beginning",
+        '<p align="center">words of a README in Markdown</p>',
+        "<!-- a comment of Markdown --> and words",
+        "<DOC> <DOCNO> 1 </DOCNO> <TEXT> words </TEXT> </DOC>",
+        '<doc id="12" title="words"> words </doc>',
+        "<html> is an element, said the teacher",
+    ],
 )
 def test_text_that_only_begins_like_a_page_is_text(text, tmp_path):
     assert read(write(tmp_path / "x.txt", text))[0].n_docs == 1

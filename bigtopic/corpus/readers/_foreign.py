@@ -21,8 +21,13 @@ _MAGIC = {
     b"7z\xbc\xaf": ("a 7z archive", "unpack it first"),
     b"Rar!": ("a RAR archive", "unpack it first"),
 }
-_HTML = re.compile(rb"<(!doctype\s+html|html|head|body|title|meta)\b", re.IGNORECASE)
-_MARKUP = re.compile(rb"<(?:\?xml\b|!doctype\b|!--|([a-z][\w:.-]*)(?:\s[^<>]*)?>)", re.IGNORECASE)
+# Only what says of itself that it is markup: text, Markdown and corpora with tags of their own may begin with a tag.
+_MARKUP = re.compile(
+    rb"(?:<!--.*?-->\s*)*+<(?:(\?xml|!doctype)|(html|head|body|title|meta))\b", re.IGNORECASE | re.DOTALL
+)
+_TAG = re.compile(rb"<(?:!--|[a-z][\w:.-]*(?:\s[^<>]*)?>)", re.IGNORECASE)
+_HTML = re.compile(rb"<(?:!doctype\s+html|html|head|body|title|meta)\b", re.IGNORECASE)
+_PAGES = (".html", ".htm", ".xhtml")
 
 
 def refuse_foreign(path: str, sample: bytes) -> None:
@@ -34,18 +39,19 @@ def refuse_foreign(path: str, sample: bytes) -> None:
         When its first bytes are those of something else; it says what, and what to do.
     """
     begin = sample.removeprefix(b"\xef\xbb\xbf").lstrip()
-    what, remedy = _kind(begin)
+    what, remedy = _kind(begin, path.lower().endswith(_PAGES))
     if what:
-        raise InputError(f"{path} is {what}; {remedy}, or force a format with format= if it is meant")
+        raise InputError(f"{path} is {what}; {remedy}, or name its format with format= to read it as it is")
 
 
-def _kind(begin: bytes) -> tuple[str, str]:
-    """What a file is and what to do about it; empty for what may be text."""
+def _kind(begin: bytes, named: bool) -> tuple[str, str]:
+    """What a file is and what to do about it; empty for what may be text. `named`: its name is that of a page."""
     for magic, known in _MAGIC.items():
         if begin.startswith(magic):
             return known
     markup = _MARKUP.match(begin)
-    if markup is None or (markup[1] and b"</" + markup[1].lower() not in begin.lower()):
+    closed = markup and (markup[1] or b"</" + markup[2].lower() in begin.lower())
+    if not closed and not (named and _TAG.match(begin)):
         return "", ""
-    kind = "an HTML page" if _HTML.search(begin[:4096]) else "a file of markup (HTML, XML or SGML)"
+    kind = "an HTML page" if named or _HTML.search(begin[:4096]) else "a file of markup (HTML, XML or SGML)"
     return kind, "its tags would become words: take the text out first, with pandoc -t plain or a parser"

@@ -1,7 +1,8 @@
 """CSV and TSV: a text column, or the three columns document, word, count (rows of a document together).
 
-The first row is the header, unless it has numbers or long texts in it; columns without a header are called "0", "1",
-... Further columns are typed as pandas would type them; authors in one cell are separated by ";".
+The first row is the header when it names the text column or looks like names: short and distinct, none a number. As in
+pandas, a column without a name is called "Unnamed: 0" and the second "x" is "x.1". Without a header, columns are called
+"0", "1", ... Further columns are typed as pandas would type them; authors in one cell are separated by ";".
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from bigtopic.corpus.readers._documents import DocumentReader, Documents
 from bigtopic.corpus.readers._files import SAMPLE_BYTES, File
 from bigtopic.corpus.readers._lines import decode
 from bigtopic.corpus.readers._pieces import chunk_bytes, first_line, line_start, pieces
+from bigtopic.corpus.readers._records import BODIES
 from bigtopic.corpus.readers._tables import (
     TableLayout,
     Together,
@@ -50,7 +53,7 @@ class Dialect:
     begin: int = 0
 
     def rows(self, lines: io.StringIO, strict: bool = False) -> Any:
-        """Python's reader; strict, it raises csv.Error where a quote is not closed, or closed within a cell."""
+        """Python's reader; strict, it raises csv.Error where a quote is not closed, or text follows a closed one."""
         if self.quoted:
             return csv.reader(lines, delimiter=self.delimiter, strict=strict)
         return csv.reader(lines, delimiter=self.delimiter, quoting=csv.QUOTE_NONE)
@@ -95,7 +98,7 @@ def _header(file: File, options: Options) -> tuple[Dialect, list[str], int | Non
     rows = [row for row in dialect.rows(io.StringIO(text, newline="")) if row]
     if not rows:
         raise InputError(f"{file.path} has no rows; there is nothing to read")
-    if _is_header(rows[0]):
+    if _is_header(rows[0], options):
         begin = dialect.find_record(sample, 0) if dialect.quoted else line_start(sample, 0)
         if begin < 0 and len(file.sample) == SAMPLE_BYTES:
             raise InputError(
@@ -103,7 +106,7 @@ def _header(file: File, options: Options) -> tuple[Dialect, list[str], int | Non
             )
         return (
             replace(dialect, begin=begin if begin > 0 else len(sample)),
-            [name.strip() for name in rows[0]],
+            _names(rows[0]),
             None,
         )
     lengths = [sum(len(row[i]) for row in rows if i < len(row)) for i in range(len(rows[0]))]
@@ -123,10 +126,29 @@ def _dialect(file: File, text: str) -> Dialect:
     return Dialect(delimiter, quoted)
 
 
-def _is_header(row: list[str]) -> bool:
-    """Short, distinct names, none of them a number."""
-    short = all(0 < len(cell) <= 64 and len(cell.split()) <= 4 for cell in row)
-    return short and len(set(row)) == len(row) and not any(cell.replace(".", "", 1).isdigit() for cell in row)
+def _is_header(row: list[str], options: Options) -> bool:
+    """Short names of columns, distinct and no numbers; or any that are there beside that of the text column.
+
+    The first may be empty: so pandas writes an index.
+    """
+    names = [cell.strip() for cell in row]
+    if options.text_column in names or any(name.lower() in BODIES for name in names):
+        return True
+    named = names if names[0] or len(names) == 1 else names[1:]
+    short = all(0 < len(name) <= 64 and len(name.split()) <= 4 for name in named)
+    return short and len(set(names)) == len(names) and not any(n.replace(".", "", 1).isdigit() for n in named)
+
+
+def _names(row: list[str]) -> list[str]:
+    """Names of columns as pandas reads them, each of them once."""
+    names: list[str] = []
+    for i, cell in enumerate(row):
+        name = first = cell.strip() or f"Unnamed: {i}"
+        again = count(1)
+        while name in names:
+            name = f"{first}.{next(again)}"
+        names.append(name)
+    return names
 
 
 @dataclass(frozen=True)
@@ -223,25 +245,30 @@ class CsvReader(DocumentReader):
         if chunk.begins:
             text = text.removeprefix("\ufeff")
         dialect = self.dialects[number]
-        reader = dialect.rows(io.StringIO(text, newline=""), strict=True)
-        rows, lines, line = [], [], begin
         try:
-            for row in reader:
-                if row and len(row) != width:
-                    raise InputError(
-                        f"{chunk.name}, line {line}: {len(row)} cells where there are {width} columns; put cells that "
-                        "hold the delimiter or a line end in quotes"
-                    )
-                if row:
-                    rows.append(row)
-                    lines.append(line)
-                line = begin + reader.line_num
+            rows, lines = self._rows(chunk.name, text, dialect, begin, strict=True)
         except csv.Error as error:
-            wrong = _wrong_quote(text, dialect) if dialect.quoted else None
-            if wrong is None:
-                raise InputError(f"{chunk.name}, line {line} is not CSV ({error}); correct it") from None
-            raise _misquoted(chunk.name, begin, text, *wrong) from None
+            if wrong := _wrong_quote(text, dialect):
+                raise _misquoted(chunk.name, begin, text, *wrong) from error
+            rows, lines = self._rows(chunk.name, text, dialect, begin, strict=False)
         return [list(cells) for cells in zip(*rows, strict=True)] or [[] for _ in range(width)], lines
+
+    def _rows(
+        self, name: str, text: str, dialect: Dialect, line: int, strict: bool
+    ) -> tuple[list[list[str]], list[int]]:
+        width, rows, lines = len(self.layout.names), [], []
+        reader, begin = dialect.rows(io.StringIO(text, newline=""), strict), line
+        for row in reader:
+            if row and len(row) != width:
+                raise InputError(
+                    f"{name}, line {line}: {len(row)} cells where there are {width} columns; put cells that "
+                    "hold the delimiter or a line end in quotes"
+                )
+            if row:
+                rows.append(row)
+                lines.append(line)
+            line = begin + reader.line_num
+        return rows, lines
 
 
 def _decoded(data: bytes, options: Options, name: str, line: int = 1) -> str:
@@ -258,22 +285,25 @@ _QUOTED = re.compile(r'"[^"]*+(?:""[^"]*+)*+"')
 
 
 def _wrong_quote(text: str, dialect: Dialect) -> tuple[int, int] | None:
-    """Where the first quote is that opens a cell and is not closed at the cell's end; and where it is closed, or -1."""
+    """Where the first wrong quote opens a cell, and where it is closed, or -1.
+
+    It is closed nowhere; or in a later line, in the middle of a cell: then it was not closed, and met the quote that
+    opens another cell. Text that follows a quoted one in the same line is part of the cell, as in pandas.
+    """
     if not dialect.quoted:
         return None
     ends = re.compile(f"[{re.escape(dialect.delimiter)}\r\n]")
     at = 0
     while at < len(text):
-        if text[at] == '"':
-            cell = _QUOTED.match(text, at)
-            if cell is None:
-                return at, -1
-            if cell.end() < len(text) and not ends.match(text, cell.end()):
-                return at, cell.end() - 1
-            at = cell.end() + 1
-        else:
-            end = ends.search(text, at)
-            at = end.end() if end else len(text)
+        quoted = _QUOTED.match(text, at) if text[at] == '"' else None
+        if text[at] == '"' and quoted is None:
+            return at, -1
+        closed = quoted.end() if quoted else at
+        end = ends.search(text, closed)
+        stop = end.start() if end else len(text)
+        if quoted and stop > closed and "\n" in quoted[0]:
+            return at, closed - 1
+        at = stop + 1
     return None
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from bigtopic.corpus import local
+from bigtopic.corpus.endings import settle, tell_what_is_left
 from bigtopic.corpus.lock import WriterLock
 from bigtopic.corpus.schema import LOCK
 from bigtopic.corpus.storage import Place
@@ -49,30 +50,55 @@ def drafted(place: Place, members: Collection[str], check: Callable[[], None]) -
     folder = place.beside(f".{uuid4().hex[:12]}.partial")
     missing = local.missing_folders(folder.url)
     try:
-        with WriterLock(folder):
-            try:
-                yield folder / "store"
-                (folder / "store").sync()
-                check()
-                _install(folder, place)
-            finally:
-                _remove(folder, members)
+        with WriterLock(folder), _removed(folder, place, members):
+            yield folder / "store"
+            (folder / "store").sync()
+            check()
+            _install(folder, place)
     except BaseException:
         local.remove_made(missing)
         raise
-    folder.remove_empty()
+    _remove_last(folder, place)
+
+
+def _remove_last(folder: Place, place: Place) -> None:
+    try:
+        folder.remove_empty()
+    except StoreError as refused:
+        tell_what_is_left(place, refused, None)
+
+
+@contextmanager
+def _removed(folder: Place, place: Place, members: Collection[str]) -> Iterator[None]:
+    """In the end remove what is left of the draft, or what it replaced."""
+    error = None
+    try:
+        yield
+    except BaseException as failure:
+        error = failure
+        raise
+    finally:
+        try:
+            _remove(folder, members)
+        except StoreError as refused:
+            tell_what_is_left(place, refused, error)
 
 
 def _install(folder: Place, place: Place) -> None:
     """Move the new store into its place, and the old one into the folder."""
     with local.told("written", place.url):
-        if not place.exists():
-            with suppress(FileExistsError):
-                return local.move(f"{folder.url}/store", place.url)
-        if not local.exchange(f"{folder.url}/store", place.url):
+        if not _moved_to_a_free_place(folder, place) and not local.exchange(f"{folder.url}/store", place.url):
             local.move(place.url, f"{folder.url}/old")
             local.move(f"{folder.url}/store", place.url)
-    Place(str(Path(place.url).parent)).sync(recursive=False)
+    settle(place, Place(str(Path(place.url).parent)))
+
+
+def _moved_to_a_free_place(folder: Place, place: Place) -> bool:
+    if not place.exists():
+        with suppress(FileExistsError):
+            local.move(f"{folder.url}/store", place.url)
+            return True
+    return False
 
 
 def _remove(folder: Place, members: Collection[str]) -> None:

@@ -8,19 +8,19 @@ was replaced. The next writer's sweep does the same for one that was killed.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Collection, Iterable
 from types import TracebackType
 from uuid import uuid4
 
 from bigtopic.corpus import local
+from bigtopic.corpus.endings import tell_what_is_left
 from bigtopic.corpus.journal import Journal, is_made, journals, require_free
 from bigtopic.corpus.lock import WriterLock
 from bigtopic.corpus.schema import FOLDERS
 from bigtopic.corpus.storage import Place
-from bigtopic.errors import BigtopicWarning, CorpusExists, StoreError
+from bigtopic.errors import CorpusExists, StoreError
 
-__all__ = ["Hold", "tell_what_is_left"]
+__all__ = ["Hold"]
 
 
 class Hold:
@@ -70,8 +70,8 @@ class Hold:
                 require_free(
                     self._root, self._what
                 )  # an unfinished store may hold somebody else's file by now
-        except BaseException:
-            self._release(failed=True)
+        except BaseException as error:
+            self._release(error)
             raise
         return self
 
@@ -104,7 +104,7 @@ class Hold:
         except StoreError as refused:
             tell_what_is_left(self._root, refused, error)
         finally:
-            self._release(failed=kind is not None)
+            self._release(error)
 
     def _require_ours(self, locked: bool = False) -> Collection[str] | None:
         listed = self._listed(self._root)
@@ -114,16 +114,7 @@ class Hold:
             (self._root / path).refuse_link()
         return listed
 
-    def _release(self, failed: bool) -> None:
-        self._lock.__exit__(None, None, None)
-        if failed:
+    def _release(self, error: BaseException | None) -> None:
+        self._lock.__exit__(None, error, None)
+        if error is not None:
             local.remove_made(self._missing)
-
-
-def tell_what_is_left(root: Place, refused: StoreError, error: BaseException | None) -> None:
-    """Say that a writer could not sweep: a warning after a commit, else a note on the error that ended it."""
-    said = f"{refused}. The next writer removes what is left"
-    if error is None:
-        warnings.warn(f"{root.url} is complete, but {said}", BigtopicWarning, stacklevel=4)
-    else:
-        error.add_note(said)

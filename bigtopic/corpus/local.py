@@ -227,9 +227,10 @@ def missing_folders(path: str) -> list[str]:
 
 
 def remove_made(folders: Sequence[str]) -> None:
-    """Remove folders that were made for a store that came to nothing, as far as they are empty."""
+    """Remove folders that were made for a store that came to nothing, as far as they are empty and the system lets."""
     for path in folders:
-        remove_empty(path, 0)
+        with suppress(StoreError):  # what came to nothing has an error of its own
+            remove_empty(path, 0)
 
 
 def move(source: str, target: str) -> None:

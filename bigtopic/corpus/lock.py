@@ -24,9 +24,10 @@ from types import TracebackType
 from typing import Any
 
 from bigtopic.corpus import local
+from bigtopic.corpus.endings import tell_what_is_left
 from bigtopic.corpus.schema import LOCK
 from bigtopic.corpus.storage import Place
-from bigtopic.errors import CorpusLocked
+from bigtopic.errors import CorpusLocked, StoreError
 
 try:
     import fcntl
@@ -71,8 +72,11 @@ class WriterLock:
             return
         _open_here.remove(descriptor)
         try:
-            if self._has_the_name(descriptor):
-                self._file.remove()
+            with local.told("removed", self._file.url):
+                if self._has_the_name(descriptor):
+                    self._file.remove()
+        except StoreError as refused:
+            tell_what_is_left(self._root, refused, error)
         finally:
             os.close(descriptor)
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from bigtopic.corpus.hold import tell_what_is_left
+from bigtopic.corpus.endings import tell_what_is_left
 from bigtopic.corpus.journal import is_listed
 from bigtopic.corpus.lease import Lease
 from bigtopic.corpus.schema import FOLDERS, LOCK, WRITER

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from types import TracebackType
 
+from bigtopic.corpus.endings import settle
 from bigtopic.corpus.hold import Hold
 from bigtopic.corpus.journal import require_free
 from bigtopic.corpus.manifest import Manifest, Unfinished, read_manifest, write_manifest
@@ -157,7 +158,7 @@ class Transaction:
                 (self.root / path).sync(recursive=False)
         self.root.sync(recursive=False)
         write_manifest(self.root, manifest)
-        self.root.sync(recursive=False)
+        settle(self.root, self.root)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

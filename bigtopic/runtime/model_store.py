@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic import errors
+from bigtopic.corpus.endings import settle
 from bigtopic.corpus.hold import Hold
 from bigtopic.corpus.journal import is_listed
 from bigtopic.corpus.remote_hold import RemoteHold, root_attributes
@@ -71,7 +72,7 @@ def save(
         description = _describe(model, state, extra)
         group = {"zarr_format": 3, "node_type": "group", "attributes": {FORMAT: description}}
         (place / "zarr.json").replace(json.dumps(group, indent=1).encode())
-        place.sync(recursive=False)
+        settle(place, place)
 
 
 def _save_remote(model: TopicModel, place: Place, extra: dict[str, Any] | None) -> None:

@@ -9,7 +9,7 @@ compared just before it is written, which leaves a gap of one round trip between
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import Any
 
@@ -154,7 +154,10 @@ def replace_if(filesystem: Any, path: str, data: bytes, version: Version | None)
 
 def _version_of_mine(filesystem: Any, path: str, data: bytes) -> Version | None:
     version = version_of(filesystem, path)
-    return version if version is not None and filesystem.cat_file(path) == data else None
+    with suppress(FileNotFoundError):  # its writer may remove it at any time
+        if version is not None and filesystem.cat_file(path) == data:
+            return version
+    return None
 
 
 def remove_if(filesystem: Any, path: str, version: Version) -> None:

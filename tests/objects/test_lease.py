@@ -8,7 +8,7 @@ from threading import Barrier, Thread
 
 import pytest
 
-from bigtopic.corpus import lease
+from bigtopic.corpus import lease, remote
 from bigtopic.corpus.lease import Lease
 from bigtopic.corpus.remote_hold import RemoteHold
 from bigtopic.corpus.schema import LOCK
@@ -74,6 +74,20 @@ def test_versions_are_compared(place):
     assert file.read() == b"two"
     file.remove_if(second)
     assert not file.exists()
+
+
+def test_a_lock_that_is_removed_while_somebody_looks_at_it(bucket, monkeypatch):
+    file = Place.of(bucket.url("store"), bucket.options) / LOCK
+    assert file.replace_if(b"theirs", None)
+    version_of = remote.version_of
+
+    def late(filesystem, path):
+        found = version_of(filesystem, path)
+        filesystem.rm_file(path)
+        return found
+
+    monkeypatch.setattr(remote, "version_of", late)
+    assert file.replace_if(b"mine", None) is None
 
 
 def test_one_of_many_takes_a_dead_writers_lock_over(bucket):

@@ -10,7 +10,7 @@ from bigtopic.corpus.store import Corpus, open_corpus
 from bigtopic.errors import InputError, SettingError
 from bigtopic.runtime.cluster import bounded_map, default_threads, resolve_client
 from bigtopic.runtime.progress import Progress
-from bigtopic.runtime.shared_files import readable
+from bigtopic.runtime.shared_files import corpus_in_reach
 from bigtopic.types import Block
 
 __all__ = ["documents_of", "over_blocks"]
@@ -56,7 +56,7 @@ def over_blocks(
     client = resolve_client(client)
     workers = {"client": client, "n_threads": n_threads or default_threads()}
     n_entries = min(_ENTRIES, max(_FEWEST_ENTRIES, corpus.nnz // _BLOCKS))  # never by the number of workers
-    with Progress(description, corpus.n_docs, "docs") as progress, readable(client, corpus):
+    with Progress(description, corpus.n_docs, "docs") as progress, corpus_in_reach(client, corpus):
         for n_docs, result in bounded_map(_run, corpus.spans(n_entries), shared=(_Task(measure),), **workers):
             progress.update(n_docs)
             yield result

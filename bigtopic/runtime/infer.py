@@ -14,7 +14,7 @@ from bigtopic.runtime.counting import counted_vocabulary
 from bigtopic.runtime.estep import Work, gather
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.reading import UnitReader
-from bigtopic.runtime.shared_files import readable, shares_files
+from bigtopic.runtime.shared_files import corpus_in_reach, shares_files
 from bigtopic.runtime.slices import SUBTREE, Plan, SliceRef
 from bigtopic.types import Block
 
@@ -70,7 +70,7 @@ def infer(
     over = partial(
         cluster.bounded_map, _infer_group, client=client, n_threads=n_threads or cluster.default_threads()
     )
-    with readable(client, corpus):
+    with corpus_in_reach(client, corpus):
         yield from _with_arrays(over, groups, _Context(corpus.parts, work), model.params.arrays, client)
 
 

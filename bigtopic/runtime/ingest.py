@@ -35,7 +35,7 @@ from bigtopic.runtime.ingestion.corpus_source import CorpusReader
 from bigtopic.runtime.ingestion.job import build
 from bigtopic.runtime.ingestion.settings import IngestSettings, Workers
 from bigtopic.runtime.ingestion.sort import Order
-from bigtopic.runtime.shared_files import readable, require_shared
+from bigtopic.runtime.shared_files import corpus_in_reach, require_shared
 
 __all__ = ["append", "compact", "ingest"]
 
@@ -152,7 +152,7 @@ def ingest(
     with (
         _scratch(root, workers, scratch) as folder,
         Transaction(root, folder) as transaction,
-        readable(workers.client, source) if isinstance(source, Corpus) else nullcontext(),
+        corpus_in_reach(workers.client, source) if isinstance(source, Corpus) else nullcontext(),
     ):
         _require_shared(workers.client, transaction)
         known = transaction.old if append else None

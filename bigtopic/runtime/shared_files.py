@@ -16,7 +16,7 @@ from bigtopic.corpus.storage import Place
 from bigtopic.errors import ClusterError, CorpusDamaged
 from bigtopic.runtime import workers
 
-__all__ = ["explained", "readable", "require_shared", "shares_files"]
+__all__ = ["corpus_in_reach", "files_in_reach", "require_shared", "shares_files"]
 
 _MANIFEST = "zarr.json"
 
@@ -78,7 +78,7 @@ def _usable(tokens: Sequence[str]) -> bool:
 
 
 @contextmanager
-def readable(client: Any, corpus: Any) -> Iterator[None]:
+def corpus_in_reach(client: Any, corpus: Any) -> Iterator[None]:
     """Refuse workers that cannot open a stored corpus: first, and when something in it was not found, because workers
     may have joined meanwhile.
 
@@ -121,7 +121,7 @@ def _problem(store: Place) -> str:
 
 
 @contextmanager
-def explained(client: Any) -> Iterator[None]:
+def files_in_reach(client: Any) -> Iterator[None]:
     """Say what is needed when tasks on workers do not find a file.
 
     Raises

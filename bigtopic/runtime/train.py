@@ -24,7 +24,7 @@ from bigtopic.runtime.memory import check_memory
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.progress import Progress
 from bigtopic.runtime.rounds import Cursor, RoundReport, Settings
-from bigtopic.runtime.shared_files import readable, require_shared
+from bigtopic.runtime.shared_files import corpus_in_reach, require_shared
 from bigtopic.runtime.slices import Plan
 from bigtopic.runtime.threads import Run, ThreadExecutor
 from bigtopic.runtime.views import mean_rows
@@ -119,7 +119,7 @@ def train(
     executor : makes the executor instead
     """
     with ExitStack() as stack:
-        stack.enter_context(readable(client, corpus))
+        stack.enter_context(corpus_in_reach(client, corpus))
         kernel = model.method.load_kernel()
         state_url = stack.enter_context(_state_folder(client)) if kernel.state != "none" else None
         run = make_run(

@@ -22,7 +22,7 @@ from bigtopic.estimators.lda import LDA
 from bigtopic.evaluation import coherence, log_predictive
 from bigtopic.runtime import graphs
 from bigtopic.runtime.ingest import append, compact, ingest
-from bigtopic.runtime.shared_files import explained
+from bigtopic.runtime.shared_files import files_in_reach
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -159,5 +159,5 @@ def test_a_worker_that_joined_without_the_corpus_is_named(tmp_path, monkeypatch)
 
 def test_on_threads_a_file_that_is_gone_is_no_matter_of_the_cluster():
     for client, raised in (("a client", ClusterError), (None, FileNotFoundError)):
-        with pytest.raises(raised, match=r"/gone\.txt"), explained(client):
+        with pytest.raises(raised, match=r"/gone\.txt"), files_in_reach(client):
             raise FileNotFoundError(2, "No such file or directory", "/gone.txt")

@@ -9,7 +9,7 @@ from typing import Any
 from bigtopic.corpus.filter import VocabularySettings
 from bigtopic.runtime.cluster import bounded_map
 from bigtopic.runtime.ingestion.sort import Order
-from bigtopic.runtime.shared_files import explained
+from bigtopic.runtime.shared_files import files_in_reach
 
 __all__ = ["IngestSettings", "Workers"]
 
@@ -42,5 +42,5 @@ class Workers:
 
     def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Generator[Any, None, None]:
         """Results in the order of the items, a bounded number in flight; close it to give up the rest."""
-        with explained(self.client):
+        with files_in_reach(self.client):
             yield from bounded_map(function, items, client=self.client, n_threads=self.n_threads)

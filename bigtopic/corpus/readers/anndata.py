@@ -18,7 +18,7 @@ import numpy as np
 from bigtopic.corpus.raw import RawBlock
 from bigtopic.corpus.readers._assemble import author_csr
 from bigtopic.corpus.readers._columns import column
-from bigtopic.corpus.readers._files import File
+from bigtopic.corpus.readers._files import File, intact
 from bigtopic.corpus.readers._hdf5 import check_hdf5
 from bigtopic.corpus.readers._matrix import check_width, matrix_block, row_ranges
 from bigtopic.corpus.readers._records import AUTHORS, choose
@@ -27,7 +27,7 @@ from bigtopic.corpus.readers.base import CHUNK_BYTES, Chunk, Options
 from bigtopic.corpus.schema import MOST_WORDS
 from bigtopic.corpus.sparse import check_claim, check_columns, check_offsets, checked_csr
 from bigtopic.corpus.storage import Place
-from bigtopic.errors import BigtopicError, InputError, require
+from bigtopic.errors import InputError, require
 
 __all__ = ["accepts", "match", "open_reader", "opens_folders"]
 
@@ -143,7 +143,7 @@ def _stored_bytes(array: Any) -> int:
 @contextlib.contextmanager
 def _group(file: File, names: Sequence[str] | None = None) -> Iterator[Any]:
     """The store, with these members (None: all) checked; what a library raises about the contents is their fault."""
-    try:
+    with intact(file.path):
         if _is_zarr(file):
             yield open_checked(Place.of(file.path, file.options), names or ("X", "obs", "var"))
             return
@@ -151,12 +151,6 @@ def _group(file: File, names: Sequence[str] | None = None) -> Iterator[Any]:
         with file.open_raw() as raw, h5py.File(raw if file.remote else file.path, "r") as opened:
             check_hdf5(opened, file, names)
             yield opened
-    except BigtopicError:
-        raise
-    except Exception as error:
-        raise InputError(
-            f"{file.path} is damaged or cut short ({type(error).__name__}: {ascii(str(error))[1:300]}); get it again"
-        ) from error
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 
 from bigtopic.corpus.raw import RawBlock
 from bigtopic.corpus.readers._documents import DocumentReader, Documents, kind_of
-from bigtopic.corpus.readers._files import File
+from bigtopic.corpus.readers._files import File, intact
 from bigtopic.corpus.readers._tables import (
     TableLayout,
     Together,
@@ -22,7 +22,7 @@ from bigtopic.corpus.readers._tables import (
     triples_block,
 )
 from bigtopic.corpus.readers.base import CHUNK_DOCS, Chunk, Options
-from bigtopic.errors import BigtopicError, InputError, require
+from bigtopic.errors import InputError, require
 
 __all__ = ["match", "open_reader"]
 
@@ -63,15 +63,8 @@ def _check_unique(layout: TableLayout, where: str) -> None:
 def _opened(file: File) -> Iterator[Any]:
     """The open file; whatever Arrow raises about its contents is the file's fault."""
     parquet = require("pyarrow.parquet", "parquet")
-    try:
-        with parquet.ParquetFile(file.path if not file.remote else file.open_raw()) as opened:
-            yield opened
-    except BigtopicError:
-        raise
-    except Exception as error:
-        raise InputError(
-            f"{file.path} is damaged or cut short ({type(error).__name__}: {ascii(str(error))[1:300]}); get it again"
-        ) from error
+    with intact(file.path), parquet.ParquetFile(file.path if not file.remote else file.open_raw()) as opened:
+        yield opened
 
 
 def _names(file: File) -> list[str]:

@@ -1,6 +1,5 @@
 """A store that somebody made on purpose: whatever its files say, the answer is `CorpusDamaged` that names the place."""
 
-import copy
 import json
 import os
 import shutil
@@ -10,6 +9,7 @@ import google_crc32c
 import numpy as np
 import pytest
 import zarr
+from crafted import MISSING, changed, places
 from numcodecs import Blosc, Zstd
 from numcodecs.vlen import VLenUTF8
 
@@ -50,15 +50,6 @@ def read_everything(store):
     corpus.parts[0].tokens(0, corpus.n_docs)
 
 
-def paths(value, here=()):
-    """Every place in a JSON document."""
-    if here:
-        yield here
-    if isinstance(value, dict | list):
-        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from paths(item, (*here, key))
-
-
 HOSTILE = [
     None,
     True,
@@ -74,27 +65,13 @@ HOSTILE = [
     "/etc/passwd",
 ]
 HOSTILE += ["s3://x/y", "zarr.json", "\x1b[31m", [], [[]], {}, {"a": {"b": []}}, [-1], ["x"]]
-MISSING = object()
-
-
-def changed(document, path, value):
-    document = copy.deepcopy(document)
-    *above, last = path
-    holder = document
-    for key in above:
-        holder = holder[key]
-    if value is MISSING:
-        del holder[last]
-    else:
-        holder[last] = value
-    return document
 
 
 def test_every_field_of_the_manifest(original):
     """Each field left out or hostile: refused with its name, or read as a manifest of the same kind of values."""
     values = manifest_of(original)["attributes"]["bigtopic"]
     refused = accepted = 0
-    for path in paths(values):
+    for path in places(values):
         for value in [MISSING, *HOSTILE]:
             crafted = changed(values, path, value)
             try:

@@ -1,6 +1,5 @@
 """A model that somebody made on purpose: it is loaded as what it says, or refused with a `ModelError`."""
 
-import copy
 import json
 import shutil
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import zarr
+from crafted import MISSING, changed, places
 
 from bigtopic.errors import ModelError
 from bigtopic.estimators.lda import LDA
@@ -40,15 +40,6 @@ def rewrite(path, document):
     (path / "zarr.json").write_text(json.dumps(document))
 
 
-def places(value, here=()):
-    if here:
-        yield here
-    if isinstance(value, dict | list):
-        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from places(item, (*here, key))
-
-
-MISSING = object()
 HOSTILE = [
     MISSING,
     None,
@@ -66,19 +57,6 @@ HOSTILE = [
     {},
     {"a": [1]},
 ]
-
-
-def changed(document, place, value):
-    document = copy.deepcopy(document)
-    *above, last = place
-    holder = document
-    for key in above:
-        holder = holder[key]
-    if value is MISSING:
-        del holder[last]
-    else:
-        holder[last] = value
-    return document
 
 
 def test_every_field_of_the_description(saved):

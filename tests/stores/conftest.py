@@ -79,6 +79,23 @@ def nothing(path: Path) -> None:
     pass
 
 
+@pytest.fixture(
+    params=[
+        "ingest",
+        "append",
+        "overwrite",
+        "compact",
+        "save",
+        "save again",
+        "transform_to",
+        "transform_to again",
+    ]
+)
+def name(request: pytest.FixtureRequest) -> str:
+    """One of `actions` after the other."""
+    return str(request.param)
+
+
 @pytest.fixture(scope="session")
 def actions() -> dict[str, Action]:
     """Every action that writes to a folder of the user's."""

@@ -3,17 +3,6 @@
 import numpy as np
 import pytest
 
-ACTIONS = [
-    "ingest",
-    "append",
-    "overwrite",
-    "compact",
-    "save",
-    "save again",
-    "transform_to",
-    "transform_to again",
-]
-
 
 def states(name, fresh, actions, in_child):
     """What a reader finds before and after an action, and the number of its operations."""
@@ -41,7 +30,6 @@ def killed_at(numbers, name, fresh, actions, in_child, leaves_nothing, states):
         leaves_nothing(path)
 
 
-@pytest.mark.parametrize("name", ACTIONS)
 @pytest.mark.parametrize("n_kills", [4, pytest.param(30, marks=pytest.mark.slow)])
 def test_killed_at_any_operation(name, n_kills, fresh, actions, in_child, leaves_nothing):
     found = states(name, fresh, actions, in_child)

@@ -12,16 +12,6 @@ import pytest
 from bigtopic.corpus import local
 from bigtopic.errors import StoreError
 
-ACTIONS = [
-    "ingest",
-    "append",
-    "overwrite",
-    "compact",
-    "save",
-    "save again",
-    "transform_to",
-    "transform_to again",
-]
 NOBODY = 65534
 
 
@@ -32,7 +22,6 @@ def check(ended, name, path, actions, before, leaves_nothing):
     leaves_nothing(path)
 
 
-@pytest.mark.parametrize("name", ACTIONS)
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES], ids=["disk full", "permission denied"])
 @pytest.mark.parametrize("step", [41, pytest.param(1, marks=pytest.mark.slow)])
 def test_refused_at_any_operation(name, number, step, fresh, actions, in_child, leaves_nothing):
@@ -59,7 +48,6 @@ def test_refused_at_any_operation(name, number, step, fresh, actions, in_child, 
     assert n_refused or before == after
 
 
-@pytest.mark.parametrize("name", ACTIONS)
 @pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.slow)])
 def test_disk_full_in_the_middle_of_a_write(
     name, step, fresh, actions, in_child, leaves_nothing, monkeypatch
@@ -133,7 +121,6 @@ def small_disk(path: Path) -> bool:
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may mount a small disk")
-@pytest.mark.parametrize("name", ACTIONS)
 def test_on_a_disk_that_is_nearly_full(name, fresh, actions, in_child, leaves_nothing, tmp_path):
     """The disk has room for k more pages."""
     action, template = actions[name], fresh(name)
@@ -162,7 +149,6 @@ def test_on_a_disk_that_is_nearly_full(name, fresh, actions, in_child, leaves_no
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can be somebody else")
-@pytest.mark.parametrize("name", ACTIONS)
 def test_a_store_of_somebody_else(name, fresh, actions, in_child, leaves_nothing):
     action, path = actions[name], fresh(name)
     for parent in (path.parent, path.parent.parent):

@@ -139,7 +139,7 @@ class Overtaken(RemoteHold):
         super().commit(attributes, replaced)
 
 
-@pytest.mark.parametrize("existing", [False, True])
+@pytest.mark.parametrize("existing", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("unseen", [False, True])
 def test_who_was_overtaken_cannot_commit(bucket, monkeypatch, existing, unseen):
     """Not even when it did not see that its lock is another's: the manifest is replaced on a condition, too."""

@@ -23,6 +23,7 @@ def split(*texts):
     return sorted(tuple(sorted(set(text.split()) - {"a"})) for text in texts)
 
 
+@pytest.mark.slow
 def test_corpus(bucket):
     url, options = bucket.url("deep/pets.zarr"), bucket.options
     corpus = ingest(OLD, url, storage_options=options, n_threads=2, columns={"what?": [1, 2, 3]})
@@ -65,6 +66,7 @@ def topics_at(bucket, key):
     return {**arrays, "ids": root["obs/document_id"][:], "rows": root["obs/source_row"][:]}
 
 
+@pytest.mark.slow
 def test_topics(bucket):
     from bigtopic.errors import CorpusExists
 
@@ -94,6 +96,7 @@ def test_part_of_an_object(bucket):
     assert place.n_bytes() == 10
 
 
+@pytest.mark.slow
 @pytest.mark.distributed
 def test_workers_share_scratch_in_the_store(bucket, one_worker):
     corpus = ingest(OLD, bucket.url("c.zarr"), storage_options=bucket.options, client=one_worker)

@@ -59,6 +59,7 @@ def join(monkeypatch):
         yield client, lambda: late.enter_context(hosts.worker(client, NUMBA_CPU_NAME=OTHER))
 
 
+@pytest.mark.slow
 def test_a_worker_that_joins_in_the_middle_of_a_fit_is_compared(corpus, join):
     client, add_worker = join
     joined = []

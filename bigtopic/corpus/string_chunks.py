@@ -13,6 +13,10 @@ __all__ = ["read_strings"]
 
 _MAGIC = b"\x28\xb5\x2f\xfd"
 _LARGEST = 1 << 31  # bytes of a chunk, as Blosc has it for numbers
+_ALWAYS = (
+    1 << 28
+)  # bytes that a chunk may take however well it is compressed: 1 KiB for each of the most strings
+_DENSE = 200  # above that, bytes that a byte may stand for; texts take a third to a tenth of their length
 _DENSEST = 1 << 15  # bytes that a byte of Zstandard can stand for: a run of 128 KiB takes four
 
 
@@ -40,8 +44,8 @@ def _decode(stored: bytes, n_strings: int, what: str) -> np.ndarray:
     from numcodecs.vlen import VLenUTF8
     from numcodecs.zstd import Zstd
 
-    claimed = _content_size(stored)
-    if claimed is None or claimed > min(_LARGEST, len(stored) * _DENSEST):
+    claimed, most = _content_size(stored), max(_ALWAYS, len(stored) * _DENSE)
+    if claimed is None or claimed > min(_LARGEST, len(stored) * _DENSEST, most):
         raise ValueError(f"{what} is not a frame of Zstandard, or claims {claimed} bytes")
     try:
         data = bytes(Zstd().decode(stored))

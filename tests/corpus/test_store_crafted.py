@@ -254,6 +254,18 @@ def test_strings_that_lie(store, array):
             read_everything(store)
 
 
+def test_a_bomb_of_strings(store):
+    """300 MB in a frame of 30 KB, sound otherwise."""
+    chunk = store / PART / "obs/tag/c/0"
+    n = 300 << 20
+    data = (50).to_bytes(4, "little") + n.to_bytes(4, "little") + bytes(n + 49 * 4)
+    chunk.write_bytes(Zstd(level=1).encode(data))
+    with pytest.raises(
+        CorpusDamaged, match=r"obs/tag is missing or damaged \(chunk 0 .* claims 314573004 bytes"
+    ):
+        open_corpus(store).read_columns(["tag"])
+
+
 def test_columns_shorter_than_the_part(store):
     for array in ("obs/tag", "obs/year", "obs/document_id", "obs/n_tokens"):
         file = store / PART / array / "zarr.json"

@@ -51,7 +51,7 @@ class LogPredictive:
     unigram : `value` of the unigram model, or None when the frequencies in training documents are not known
     unknown_share : share of the corpus' tokens that the model has no word for; they are left out
     rows, log_likelihood, tokens : int64, float64, float64 (n_docs,): source row, summed log probability and held-out
-        tokens of each document, in stored order
+        tokens of each document, in the source's order
     """
 
     value: float
@@ -148,7 +148,7 @@ def log_predictive(
     base = _unigram_log(source, train)
     completion = _Completion(source, id_map, corpus.n_words, base, split, ratio, repeats, seed)
     pieces = list(over_blocks(completion, corpus, "scoring", client, n_threads))
-    scores = _Scores(*(np.concatenate(arrays) for arrays in zip(*pieces, strict=True)))
+    scores = _in_source_order(*(np.concatenate(arrays) for arrays in zip(*pieces, strict=True)))
     return _summary(scores, base is not None, getattr(source, "known_share", 1.0))
 
 
@@ -233,6 +233,11 @@ def _sums(indptr: np.ndarray, values: np.ndarray) -> np.ndarray:
     if len(values):
         sums[lengths > 0] = np.add.reduceat(values.astype(np.float64), indptr[:-1][lengths > 0])
     return sums
+
+
+def _in_source_order(rows: np.ndarray, *values: np.ndarray) -> _Scores:
+    order = np.argsort(rows)
+    return _Scores(rows[order], *(array[order] for array in values))
 
 
 def _unigram_log(source: TopicSource, train: Corpus | None) -> np.ndarray | None:

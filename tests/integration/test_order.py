@@ -12,7 +12,7 @@ from bigtopic.corpus.store import open_corpus
 from bigtopic.errors import SettingError
 from bigtopic.estimators import topic_store
 from bigtopic.estimators.lda import LDA
-from bigtopic.evaluation import prevalence
+from bigtopic.evaluation import log_predictive, prevalence
 from bigtopic.runtime.ingest import append, ingest
 from bigtopic.runtime.ingestion import job
 
@@ -180,6 +180,14 @@ def test_topics_pass_through_scratch_in_bounded_pieces(corpus, model, tmp_path, 
     monkeypatch.setattr("bigtopic.runtime.slices.SLICE_ENTRIES", 200, raising=False)
     model.transform_to(corpus, tmp_path / "theta.zarr")
     assert sizes.count(50) >= N_DOCS // 50 and not (tmp_path / "theta.zarr" / "scratch").exists()
+
+
+def test_scores_of_documents_are_in_the_order_of_the_source(corpus, counts, model):
+    for view in views(corpus):
+        if len(view) > 0:
+            scores = log_predictive(model, view, client=False, n_threads=2)
+            assert scores.rows.tolist() == [row for row in view.rows() if row in set(scores.rows)]
+            assert (scores.tokens <= counts[scores.rows].sum(1).A1).all()
 
 
 def test_representative_documents_are_named_rightly(corpus, counts, model):

@@ -7,12 +7,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import count
 from typing import Any
 from uuid import uuid4
 
-from bigtopic.errors import SettingError
+from bigtopic.errors import BigtopicError, ClusterError, SettingError
 from bigtopic.runtime import workers
 from bigtopic.runtime.environment import check_workers
 
@@ -21,6 +22,7 @@ __all__ = [
     "LOST",
     "bounded_map",
     "default_threads",
+    "failures_told",
     "resolve_client",
     "send",
     "threads_here",
@@ -28,8 +30,8 @@ __all__ = [
 ]
 
 ATTEMPTS = 3
+GIVE_UP_SECONDS = 60
 LOST = CancelledError  # what a result raises when the data it needed died with a worker
-
 _clients: dict[str, Any] = {}
 
 
@@ -49,7 +51,9 @@ def resolve_client(client: Any = None) -> Any:
     Raises
     ------
     SettingError
-        When it is something else, or a client of an event loop, which would have to be awaited.
+        When it is something else, closed, or a client of an event loop, which would have to be awaited.
+    ClusterError
+        When no scheduler answers at the address.
     """
     import sys
 
@@ -79,6 +83,10 @@ def _checked(client: Any) -> Any:
             f"client={client!r} is asynchronous: every call of it would have to be awaited; give "
             "Client(..., asynchronous=False), the address of its scheduler, or client=False to run on threads"
         )
+    if client.status in ("closing", "closed"):
+        raise SettingError(
+            f"client={client!r} is closed: make a new one, or pass client=False to run on threads"
+        )
     return client
 
 
@@ -92,8 +100,46 @@ def _connected(address: str) -> Any:
         )
     known = _clients.get(address)
     if known is None or known.status != "running":
-        known = _clients[address] = Client(address, set_as_default=False)
+        try:
+            known = _clients[address] = Client(address, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise ClusterError(
+                f"client={address!r}: no Dask scheduler answers there ({error}); check the address, or pass "
+                "client=False to run on threads"
+            ) from error
     return known
+
+
+@contextmanager
+def failures_told(client: Any) -> Iterator[None]:
+    """Say what became of the cluster when work on it fails for that reason; None for no cluster.
+
+    Raises
+    ------
+    ClusterError
+        When the client is closed or has lost its scheduler, or workers die again and again.
+    """
+    if client is None:
+        yield
+        return
+    from dask.distributed import KilledWorker
+
+    try:
+        yield
+    except BigtopicError:
+        raise
+    except Exception as error:
+        if client.status != "running":
+            raise ClusterError(
+                f"the Dask client {client!r} was closed, or lost its scheduler, before the work was done; connect "
+                "again, or pass client=False to run on threads"
+            ) from error
+        if isinstance(error, (LOST, KilledWorker)):
+            raise ClusterError(
+                f"workers die in the middle of tasks again and again ({error or 'what they held is lost'}); see their "
+                "logs, they may have too little memory"
+            ) from error
+        raise
 
 
 def bounded_map(
@@ -112,7 +158,8 @@ def bounded_map(
     """
     task = partial(function, *shared)
     if client is not None:
-        yield from _ClientMap(function, shared, client).results(items, window or 2 * threads_of(client))
+        with failures_told(client):
+            yield from _ClientMap(function, shared, client).results(items, window or 2 * threads_of(client))
     elif n_threads <= 1:
         yield from map(task, items)
     else:
@@ -156,8 +203,17 @@ class _ClientMap:
             while self._waiting:
                 yield self._oldest()
         finally:
-            for _, future in self._waiting:
-                future.cancel()
+            if self._waiting and self._client.status == "running":  # else there is nobody to tell
+                self._give_up([future for _, future in self._waiting])
+
+    def _give_up(self, futures: list[Any]) -> None:
+        """Dask ends no task that has begun, and what a task writes must not come after what the caller does next."""
+        from dask.distributed import wait
+
+        with suppress(TimeoutError), self._client.as_current():
+            wait(futures, timeout=GIVE_UP_SECONDS)
+        for future in futures:
+            future.cancel()
 
     def _send(self) -> tuple[Any, ...]:
         return tuple(send(self._client, value) for value in self._shared)

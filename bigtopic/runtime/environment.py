@@ -21,17 +21,35 @@ __all__ = ["check_workers", "environment"]
 
 SETTING = "bigtopic.environment"
 SECONDS = 2.0  # between two looks for workers that joined
+_REST = (
+    20  # times as long as it took, where a worker did not answer: a run must not wait for it again and again
+)
 _SHOWN = 4
 _FEATURES = "CPU features"
 
 
 @dataclass
 class _Known:
-    """What is known of a client's workers: when they were asked, their environments, and whom a warning named."""
+    """What is known of a client's workers.
 
-    asked: float = -SECONDS
+    due : when to ask again; environments : of each worker
+    differences : in words, of those that differ; told : those that a warning named
+    """
+
+    due: float = 0.0
     environments: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    differences: Mapping[str, str] = field(default_factory=dict)
     told: set[str] = field(default_factory=set)
+
+    def look(self, client: Any) -> None:
+        """Ask the workers that are new."""
+        begun = time.monotonic()
+        self.environments = workers.ask(client, environment, known=self.environments)
+        here, now = environment(), time.monotonic()
+        self.differences = {
+            worker: _difference(here, there) for worker, there in self.environments.items() if there != here
+        }
+        self.due = now + (SECONDS if now - begun < workers.ANSWER_SECONDS else _REST * (now - begun))
 
 
 _clients: WeakKeyDictionary[Any, _Known] = WeakKeyDictionary()
@@ -68,13 +86,9 @@ def check_workers(client: Any) -> None:
     if reaction not in ("warn", "error"):
         raise SettingError(f"Dask's setting {SETTING} is {reaction!r}: must be 'warn' or 'error'")
     known = _clients.setdefault(client, _Known())
-    if time.monotonic() - known.asked >= SECONDS:
-        known.environments = workers.ask(client, environment, known=known.environments)
-        known.asked = time.monotonic()
-    here = environment()
-    found = {
-        worker: _difference(here, there) for worker, there in known.environments.items() if there != here
-    }
+    if time.monotonic() >= known.due:
+        known.look(client)
+    found = known.differences
     if found and reaction == "error":
         raise ClusterError(_message(found))
     new = {worker: difference for worker, difference in found.items() if worker not in known.told}

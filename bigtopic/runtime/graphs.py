@@ -75,9 +75,12 @@ class GraphExecutor:
         """As `ThreadExecutor.advance`; rounds that ran whole on a worker are yielded together, and may be of several
         passes."""
         if self._whole:
-            return self._advance_whole(params, cursor, max_rounds, max_seconds, n_passes)
-        stretches = self._run.plan.stretches(cursor.epoch, cursor.round)
-        return by_stretches(stretches, params, cursor, max_rounds, max_seconds, self._stretch)
+            rounds = self._advance_whole(params, cursor, max_rounds, max_seconds, n_passes)
+        else:
+            stretches = self._run.plan.stretches(cursor.epoch, cursor.round)
+            rounds = by_stretches(stretches, params, cursor, max_rounds, max_seconds, self._stretch)
+        with cluster.failures_told(self._client):
+            yield from rounds
 
     def close(self) -> None:
         self._run_future = None

@@ -57,7 +57,7 @@ class MappedArrays:
         remove_folder(self.folder)
 
 
-class AlreadyClaimed(Exception):
+class AlreadyClaimed(ClusterError):
     """Somebody who may be dead has begun to move these arrays."""
 
 
@@ -141,7 +141,9 @@ def claim_arrays(shared: MappedArrays) -> dict[str, LazyArray]:
         with _in_sight(shared):
             (Path(shared.folder) / f"claimed-{shared.n_returned}").touch(exist_ok=False)
     except FileExistsError as error:
-        raise AlreadyClaimed from error
+        raise AlreadyClaimed(
+            "workers die in the middle of rounds again and again; see their logs, they may have too little memory"
+        ) from error
     arrays = {}
     for name, shell in shared.shells.items():
         mapped = _map(shared.folder, name, shell)

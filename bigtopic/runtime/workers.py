@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
 from bigtopic.errors import ClusterError
 
-__all__ = ["NO_WORKERS_SECONDS", "addresses", "ask", "no_workers"]
+__all__ = ["ANSWER_SECONDS", "NO_WORKERS_SECONDS", "addresses", "ask", "no_workers"]
 
 NO_WORKERS_SECONDS = 30
+ANSWER_SECONDS = 30  # a worker that has just started imports what it needs for an answer
 _NOBODY: Mapping[str, Any] = {}
 
 
@@ -47,6 +49,8 @@ def ask(
 ) -> dict[str, Any]:
     """What every worker answers to `question(*arguments)`, by address; those in `known` are not asked again.
 
+    A worker that is stopped, or too busy to answer for `ANSWER_SECONDS`, is left out: it holds up nobody else.
+
     Raises
     ------
     ClusterError
@@ -56,15 +60,28 @@ def ask(
         there = addresses(client)
         answers = {worker: known[worker] for worker in there if worker in known}
         if new := [worker for worker in there if worker not in known]:
-            answers |= client.run(_in_thread, question, arguments, workers=new, on_error="return")
-        silent = [worker for worker, answer in answers.items() if isinstance(answer, OSError)]
-        for worker in silent:  # it died, but may still be on the scheduler's list
+            to_all = partial(client.run, _in_thread, question, arguments, on_error="return")
+            answers |= client.sync(_in_time, to_all, new)
+        silent = {worker: answer for worker, answer in answers.items() if isinstance(answer, OSError)}
+        for worker in silent:
             del answers[worker]
-        if not silent or seconds is None:
+        # One that died may still be on the scheduler's list
+        if seconds is None or all(isinstance(error, TimeoutError) for error in silent.values()):
             break
         time.sleep(seconds)
     _refuse_failures(answers)
     return answers
+
+
+async def _in_time(ask: Callable[..., Any], workers: Sequence[str]) -> dict[str, Any]:
+    """The answers, all at once; of each worker alone where that takes too long. A `TimeoutError` stands for none."""
+    try:
+        return await asyncio.wait_for(ask(workers=workers), ANSWER_SECONDS)
+    except TimeoutError as error:
+        if len(workers) == 1:
+            return {workers[0]: error}
+    alone = await asyncio.gather(*(_in_time(ask, [worker]) for worker in workers))
+    return {worker: answer for answers in alone for worker, answer in answers.items()}
 
 
 async def _in_thread(question: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import operator
 import os
 import signal
@@ -128,3 +129,23 @@ def test_what_is_shared_is_sent_again_when_it_died_with_its_worker(three_workers
     for pid in three_workers.run(os.getpid).values():
         os.kill(pid, signal.SIGKILL)
     assert found + list(results) == list(range(100, 130))
+
+
+def write_late(item, folder):
+    time.sleep(0.3)
+    (folder / str(item)).touch()
+
+
+@pytest.mark.distributed
+def test_what_is_given_up_writes_nothing_afterwards(three_workers, tmp_path):
+    def items():
+        yield from range(3)
+        raise ValueError("no more")
+
+    with pytest.raises(ValueError, match="no more"):
+        list(
+            cluster.bounded_map(functools.partial(write_late, folder=tmp_path), items(), client=three_workers)
+        )
+    before = sorted(tmp_path.iterdir())
+    time.sleep(1.0)
+    assert sorted(tmp_path.iterdir()) == before

@@ -15,7 +15,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ from bigtopic.runtime.cluster import default_threads, resolve_client
 from bigtopic.runtime.ingestion.collocate import with_collocations
 from bigtopic.runtime.ingestion.corpus_source import CorpusReader
 from bigtopic.runtime.ingestion.job import build
-from bigtopic.runtime.ingestion.settings import IngestSettings, Workers
+from bigtopic.runtime.ingestion.settings import REMEDY, IngestSettings, Workers
 from bigtopic.runtime.ingestion.sort import Order
 from bigtopic.runtime.shared_files import corpus_in_reach, require_shared
 
@@ -155,6 +155,7 @@ def ingest(
         corpus_in_reach(workers.client, source) if isinstance(source, Corpus) else nullcontext(),
     ):
         _require_shared(workers.client, transaction)
+        workers = replace(workers, files=(transaction.scratch, transaction.root / "zarr.json"))
         known = transaction.old if append else None
         _require_unchanged(source, root, transaction.old)
         reader, pairs = with_collocations(reader, tokeniser, known, workers)
@@ -332,6 +333,5 @@ def _require_shared(client: Any, transaction: Transaction) -> None:
             require_shared(
                 client,
                 Path(place.url),
-                "give store (and scratch) as a path or URL that every worker can write to, or pass client=False to run "
-                "on threads",
+                REMEDY,
             )

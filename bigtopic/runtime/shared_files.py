@@ -5,18 +5,20 @@ not their files, hosts share a folder. So each worker is asked to look for a fil
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
+from bigtopic.corpus.readers._files import Unreadable
 from bigtopic.corpus.storage import Place
 from bigtopic.errors import ClusterError, CorpusDamaged
 from bigtopic.runtime import workers
 
-__all__ = ["corpus_in_reach", "files_in_reach", "require_shared", "shares_files"]
+__all__ = ["corpus_in_reach", "files_in_reach", "in_sight_of", "require_shared", "shares_files"]
 
 _MANIFEST = "zarr.json"
 
@@ -53,6 +55,25 @@ def require_shared(client: Any, folder: Path, remedy: str) -> None:
             raise ClusterError(
                 f"worker {worker} does not see the files of {folder}, or may not write there; {remedy}"
             )
+
+
+def in_sight_of(places: Sequence[Place], task: Callable[[Any], Any], remedy: str) -> Callable[[Any], Any]:
+    """A task that does its work only where these local files and folders are: a worker may have joined since
+    `require_shared`, and would write where nobody else finds it.
+
+    Raises
+    ------
+    ClusterError
+        From the task; names the file and the remedy.
+    """
+    return partial(_do_in_sight, [place.url for place in places if place.local], remedy, task)
+
+
+def _do_in_sight(paths: Sequence[str], remedy: str, task: Callable[[Any], Any], item: Any) -> Any:
+    for path in paths:
+        if not Path(path).exists():
+            raise ClusterError(f"a worker that joined later does not see {path}; {remedy}")
+    return task(item)
 
 
 def _look(client: Any, folders: Sequence[Path], mode: int, known: Mapping[str, bool]) -> Mapping[str, bool]:
@@ -122,7 +143,7 @@ def _problem(store: Place) -> str:
 
 @contextmanager
 def files_in_reach(client: Any) -> Iterator[None]:
-    """Say what is needed when tasks on workers do not find a file.
+    """Say what is needed when tasks on workers cannot read a file that this process can read.
 
     Raises
     ------
@@ -131,11 +152,11 @@ def files_in_reach(client: Any) -> Iterator[None]:
     """
     try:
         yield
-    except (FileNotFoundError, PermissionError) as error:
-        if client is None:
+    except (Unreadable, FileNotFoundError, PermissionError) as error:
+        path = error.filename
+        if client is None or not path or not os.access(path, os.R_OK):
             raise
         raise ClusterError(
-            f"{error.filename or 'a file'} cannot be read ({error}); source, store and scratch must be where every "
-            "worker of the cluster finds them under the same path or URL; put them there, or pass client=False to run "
-            "on threads"
+            f"{path} can be read here, but not by every worker of the cluster ({error}); put it where all of them find "
+            "it under the same path or URL, or pass client=False to run on threads"
         ) from error

@@ -6,6 +6,7 @@ import gzip
 import shutil
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,12 +18,13 @@ from scipy.sparse import csr_matrix
 
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.store import open_corpus
-from bigtopic.errors import ClusterError
+from bigtopic.errors import ClusterError, InputError
 from bigtopic.estimators.lda import LDA
 from bigtopic.evaluation import coherence, log_predictive
 from bigtopic.runtime import graphs
 from bigtopic.runtime.ingest import append, compact, ingest
-from bigtopic.runtime.shared_files import files_in_reach
+from bigtopic.runtime.ingestion import job
+from bigtopic.runtime.ingestion.parse import parse_tasks
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -79,7 +81,32 @@ def annotated(folder: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("make", [lines, a_folder, records, table, pairs, annotated])
+def annotated_zarr(folder: Path) -> Path:
+    anndata = pytest.importorskip("anndata")
+    path = folder / "documents.zarr"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of formats that will be the default
+        anndata.AnnData(csr_matrix(np.eye(50, dtype=np.float32))).write_zarr(path)
+    return path
+
+
+def triples(folder: Path) -> Path:
+    path = folder / "documents.mtx"
+    rows = "\n".join(f"{number} 1 2" for number in range(1, 51))
+    path.write_text(f"%%MatrixMarket matrix coordinate integer general\n50 3 50\n{rows}\n")
+    return path
+
+
+def svmlight(folder: Path) -> Path:
+    path = folder / "documents.svmlight"
+    path.write_text("\n".join("0 1:1 3:2" for _ in TEXTS))
+    return path
+
+
+FORMATS = [lines, a_folder, records, table, pairs, annotated, annotated_zarr, triples, svmlight]
+
+
+@pytest.mark.parametrize("make", FORMATS)
 def test_a_source_that_only_the_driver_sees_is_named(
     make: Callable[[Path], Path], tmp_path: Path, everywhere: Path, other_host: Any
 ) -> None:
@@ -91,13 +118,23 @@ def test_a_source_that_only_the_driver_sees_is_named(
     assert ingest(source, everywhere / "c.zarr", client=False).n_docs == 50
 
 
-@pytest.mark.parametrize("packed", [True, False])
-def test_what_the_driver_reads_itself_need_not_be_seen(packed, tmp_path, everywhere, other_host):
-    source: Any = TEXTS
-    if packed:
-        source = tmp_path / "documents.txt.gz"
-        source.write_bytes(gzip.compress("\n".join(TEXTS).encode()))
-    corpus = ingest(source, everywhere / "c.zarr", client=other_host)
+def packed(folder: Path) -> Path:
+    path = folder / "documents.txt.gz"
+    path.write_bytes(gzip.compress("\n".join(TEXTS).encode()))
+    return path
+
+
+def parquet(folder: Path) -> Path:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    path = folder / "documents.parquet"
+    pandas.DataFrame({"text": TEXTS}).to_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize("make", [packed, parquet, lambda _: TEXTS])
+def test_what_the_driver_reads_itself_need_not_be_seen(make, tmp_path, everywhere, other_host):
+    corpus = ingest(make(tmp_path), everywhere / "c.zarr", client=other_host)
     assert corpus.fingerprint == ingest(TEXTS, tmp_path / "c.zarr", client=False).fingerprint
 
 
@@ -157,7 +194,35 @@ def test_a_worker_that_joined_without_the_corpus_is_named(tmp_path, monkeypatch)
             model.fit(corpus)
 
 
-def test_on_threads_a_file_that_is_gone_is_no_matter_of_the_cluster():
-    for client, raised in (("a client", ClusterError), (None, FileNotFoundError)):
-        with pytest.raises(raised, match=r"/gone\.txt"), files_in_reach(client):
-            raise FileNotFoundError(2, "No such file or directory", "/gone.txt")
+def test_a_worker_that_joined_without_the_store_writes_nothing(tmp_path, everywhere, monkeypatch):
+    """It was not there when the others were asked, and it sees the scratch files."""
+    if reason := hosts.why_no_namespaces():
+        pytest.skip(reason)
+    merged = job._merged
+    with hosts.scheduler() as client, ExitStack() as late, ExitStack() as first:
+        first.enter_context(hosts.worker(client))
+
+        def replace(*arguments: Any) -> Any:
+            late.enter_context(hosts.worker(client, private_files=True))
+            first.close()
+            return merged(*arguments)
+
+        monkeypatch.setattr(job, "_merged", replace)
+        with pytest.raises(ClusterError, match=f"does not see {tmp_path}.*{REMEDY}"):
+            ingest(TEXTS, tmp_path / "c.zarr", scratch=everywhere, client=client)
+    assert not list(tmp_path.iterdir()) and not list(everywhere.iterdir())
+
+
+def test_a_source_that_is_gone_for_everybody_is_no_matter_of_the_cluster(tmp_path, one_worker, monkeypatch):
+    source = lines(tmp_path)
+
+    def remove(*arguments: Any) -> Any:
+        source.unlink()
+        return parse_tasks(*arguments)
+
+    monkeypatch.setattr(job, "parse_tasks", remove)
+    for client in (False, one_worker):
+        source = lines(tmp_path)
+        with pytest.raises(InputError, match=f"{source} cannot be read") as caught:
+            ingest(source, tmp_path / "c.zarr", client=client)
+        assert REMEDY not in str(caught.value)

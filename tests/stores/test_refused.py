@@ -80,7 +80,6 @@ def test_disk_full_in_the_middle_of_a_write(
     assert n > 10
 
 
-@pytest.mark.parametrize("name", ACTIONS)
 @pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.slow)])
 def test_what_was_written_cannot_be_made_durable(name, step, fresh, actions, in_child, leaves_nothing):
     """The n-th fsync, counted from the last one, fails: an error and the state before, or a warning and the new one."""

@@ -16,10 +16,27 @@ from bigtopic.corpus.readers._decompress import compression_of, damaged, decompr
 from bigtopic.corpus.storage import file_system
 from bigtopic.errors import BigtopicError, InputError
 
-__all__ = ["File", "expand", "intact", "is_local_directory", "readable", "walk"]
+__all__ = ["File", "Unreadable", "expand", "intact", "is_local_directory", "readable", "walk"]
 
 _SUFFIXES = (".gz", ".bz2", ".zst", ".zstd", ".xz")
 SAMPLE_BYTES = 1 << 17
+
+
+class Unreadable(InputError):
+    """A source cannot be opened or read by this process.
+
+    Parameters
+    ----------
+    message : the whole message
+    filename : path or URL of the source
+    """
+
+    def __init__(self, message: str, filename: str) -> None:
+        super().__init__(message)
+        self.filename = filename
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.args[0], self.filename)
 
 
 @dataclass(frozen=True)
@@ -163,9 +180,10 @@ def readable(path: str) -> Iterator[None]:
     except BigtopicError:
         raise
     except OSError as error:
-        raise InputError(
+        raise Unreadable(
             f"{path} cannot be read ({error.strerror or error}); check that it exists and "
-            "that this process, and every worker, may read it"
+            "that this process, and every worker, may read it",
+            path,
         ) from error
     except Exception as error:  # every remote file system has its own way of saying that it cannot be reached
         if "://" not in path:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bigtopic.corpus.filter import VocabularySettings
+from bigtopic.corpus.storage import Place
 from bigtopic.runtime.cluster import bounded_map
 from bigtopic.runtime.ingestion.sort import Order
-from bigtopic.runtime.shared_files import files_in_reach
+from bigtopic.runtime.shared_files import files_in_reach, in_sight_of
 
-__all__ = ["IngestSettings", "Workers"]
+__all__ = ["REMEDY", "IngestSettings", "Workers"]
+
+REMEDY = (
+    "give store (and scratch) as a path or URL that every worker can write to, or pass client=False to run on "
+    "threads"
+)
 
 
 @dataclass(frozen=True)
@@ -34,13 +40,20 @@ class IngestSettings:
 
 @dataclass(frozen=True)
 class Workers:
-    """Where tasks run, and whether a progress bar is shown (None: where there is somebody to see it)."""
+    """Where tasks run.
+
+    progress : whether a bar is shown; None where there is somebody to see it
+    files : that every worker must see, those that join later, too
+    """
 
     client: Any
     n_threads: int
     progress: bool | None
+    files: Sequence[Place] = ()
 
     def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Generator[Any, None, None]:
         """Results in the order of the items, a bounded number in flight; close it to give up the rest."""
+        if self.client is not None:
+            function = in_sight_of(self.files, function, REMEDY)
         with files_in_reach(self.client):
             yield from bounded_map(function, items, client=self.client, n_threads=self.n_threads)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bigtopic import buffers
+from bigtopic.corpus.local import told
 from bigtopic.corpus.storage import Place
 from bigtopic.corpus.vocabulary import word_array
 from bigtopic.errors import StoreError
@@ -59,7 +60,8 @@ class Spilled:
 
     def __enter__(self) -> Spilled:
         if self._place.local:
-            self._file = Path(self._place.url).open("rb", buffering=0)
+            with told("read", self._place.url):
+                self._file = Path(self._place.url).open("rb", buffering=0)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -26,17 +26,19 @@ def require_room(url: str) -> None:
     CorpusExists
         When something is there.
     StoreError
-        When the folder that is to hold it is none, or cannot be written to.
+        When the folder that is to hold it is not a folder, or cannot be written to.
     """
     from bigtopic.corpus.storage import Place
     from bigtopic.errors import CorpusExists, StoreError
 
     place = Place.of(url)
     if place.exists() and (place.names() or not (place.local and Path(place.url).is_dir())):
-        raise CorpusExists(f"{place.url} exists and is no model; give another path")
+        raise CorpusExists(f"{place.url} exists but is not a model; give another path")
     folder = next(path for path in Path(place.url).parents if path.exists()) if place.local else None
     if folder is not None and not (folder.is_dir() and os.access(folder, os.W_OK)):
-        raise StoreError(f"{place.url} cannot be made: {folder} is not a folder that may be written to")
+        raise StoreError(
+            f"{place.url} cannot be made: {folder} is not a folder that this process may write to"
+        )
 
 
 def _attributes(url: str) -> dict:

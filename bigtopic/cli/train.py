@@ -26,8 +26,8 @@ from bigtopic.cli._options import connected, duration, parallel, seed
 )
 @click.option("--max-time", type=duration, help="Stop after this long, such as 90s, 10m or 1h30m.")
 @click.option("--batch-size", type=click.IntRange(1), help="Documents of one update; default the method's.")
-@click.option("--doc-topic-prior", type=float, help="In the literature alpha; default 1 / topics.")
-@click.option("--topic-word-prior", type=float, help="In the literature eta; default 1 / topics.")
+@click.option("--doc-topic-prior", type=float, help="In the literature alpha; default the method's.")
+@click.option("--topic-word-prior", type=float, help="In the literature eta; default the method's.")
 @click.option("--learning-decay", type=float, help="In the literature kappa; default the method's.")
 @click.option("--learning-offset", type=float, help="In the literature tau; default the method's.")
 @click.option(
@@ -69,7 +69,9 @@ def command(
     if not is_model(model):
         require_room(model)
     elif not overwrite:
-        raise CorpusExists(f"{model} is a model already; give another path, or --overwrite to replace it")
+        raise CorpusExists(
+            f"{model} is already a model; pass --overwrite to replace it, or give another path"
+        )
     documents = open_corpus(corpus)
     with connected(scheduler) as client:
         estimator = LDA(random_state=seed, client=client, n_threads=n_threads, **settings)

@@ -44,10 +44,11 @@ def to_scipy(corpus: Corpus, order: str) -> Any:
 def to_anndata(corpus: Corpus, order: str) -> Any:
     """`anndata.AnnData` in memory."""
     anndata, pandas = require("anndata", "anndata"), require("pandas", "pandas")
-    obs = pandas.DataFrame(
-        {"source_row": corpus.rows(order), **corpus.read_columns(order=order)},
-        index=corpus.document_ids(order).astype(str),
-    )
+    columns = corpus.read_columns(order=order)
+    row = "source_row"
+    while row in columns:  # a column of the user's keeps its name
+        row = f"{row}_"
+    obs = pandas.DataFrame({row: corpus.rows(order), **columns}, index=corpus.document_ids(order).astype(str))
     vocabulary = corpus.recounted().vocabulary
     var = pandas.DataFrame(
         {"document_frequency": vocabulary.document_frequency, "frequency": vocabulary.frequency},

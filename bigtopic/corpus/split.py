@@ -74,7 +74,10 @@ def by_rows(parts: Sequence[Part], rows: Any) -> list[Part]:
     if wanted.dtype == bool:
         wanted = np.flatnonzero(wanted)
     if wanted.ndim != 1 or not (np.issubdtype(wanted.dtype, np.integer) or wanted.size == 0):
-        raise SettingError("rows: give source rows as integers, or one boolean for each source row")
+        raise SettingError(
+            "rows: give source rows as a list of integers, or one boolean for each source row; if you mean a column of "
+            "that name, give corpus.rows()[corpus.read_column('rows') == value]"
+        )
     wanted = np.unique(wanted.astype(np.int64))
 
     def chosen(part: Part, start: int, stop: int) -> np.ndarray:

@@ -274,7 +274,8 @@ class Corpus:
 
         Parameters
         ----------
-        rows : source rows (integers), or a boolean for each source row; None for all
+        rows : source rows (integers), or a boolean for each source row; None for all. Of a column named "rows" it
+            takes `corpus.rows()[corpus.read_column("rows") == value]`
         **columns : what a column must hold:
 
             * a value of its type: `year=2005`, `day=datetime.date(2005, 3, 1)` (the whole day), None (missing)

@@ -36,8 +36,7 @@ def as_corpus(data: Any, *, shuffle: bool, seed: int = 0, text: Any = None) -> C
     if isinstance(data, str | PathLike):
         return open_corpus(data)
     if hasattr(data, "columns") and hasattr(data, "to_numpy"):
-        names = [str(name) for name in data.columns]
-        return from_matrix(data.to_numpy(), names, shuffle=shuffle, seed=seed)
+        return from_matrix(_numbers(data), [str(name) for name in data.columns], shuffle=shuffle, seed=seed)
     if hasattr(data, "shape") and len(data.shape) == 2:
         return from_matrix(data, shuffle=shuffle, seed=seed)
     if isinstance(data, Iterable):
@@ -45,6 +44,16 @@ def as_corpus(data: Any, *, shuffle: bool, seed: int = 0, text: Any = None) -> C
     raise SettingError(
         f"documents: {type(data).__name__} is not a corpus; give a bigtopic corpus or its path, a matrix of counts, "
         "or a list of texts"
+    )
+
+
+def _numbers(table: Any) -> Any:
+    counts = table.to_numpy()
+    if counts.dtype.kind in "biuf":
+        return counts
+    raise SettingError(
+        "documents: a table is taken for counts, a column per word, and this one holds other values than numbers; for "
+        "texts give their column, such as table['text'], or ingest table.to_dict('records') with bigtopic.ingest"
     )
 
 
@@ -73,6 +82,6 @@ def _tokenizer(kind: Any, text: Any) -> Any:
         return kind() if text is None else kind.from_dict(text)
     except SettingError as error:
         raise ModelError(
-            f"texts cannot be split as the model's were: {error} (to load_model or ingest); or "
-            "ingest them with bigtopic.ingest and the same settings, and give that corpus"
+            f"texts cannot be split as the model's were: {error} to bigtopic.ingest, and give the corpus it "
+            "makes; a pattern may be passed to load_model instead"
         ) from error

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bigtopic.errors import StoreError
 from bigtopic.report.summary import Summary
 
 __all__ = ["html_page", "write_html"]
@@ -65,12 +66,28 @@ def html_page(
 def write_html(summary: Summary, path: str | Path, **settings: Any) -> Path:
     """Write the page; `settings` are those of `html_page`. Returns the absolute path.
 
-    An existing file is replaced.
+    An existing page is replaced.
+
+    Raises
+    ------
+    StoreError
+        When something else is there.
     """
     path = Path(path).expanduser().resolve()
+    if path.exists() and not _is_page(path):
+        raise StoreError(f"{path} exists and is not an HTML page; nothing was written: give another path")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(html_page(summary, **settings), encoding="utf-8")
     return path
+
+
+def _is_page(path: Path) -> bool:
+    """Whether a page, or an empty file, is there."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        begin = file.read(1024).lstrip().lower()
+    return not begin or begin.startswith((b"<!doctype html", b"<html"))
 
 
 def _figures(summary: Summary) -> dict[str, str]:
@@ -86,7 +103,7 @@ def _figures(summary: Summary) -> dict[str, str]:
     if summary.held_out is not None:
         figures["held-out nats per token"] = f"{summary.held_out.value:.3f}"
         if summary.held_out.unigram is not None:
-            figures["of the unigram model alone"] = f"{summary.held_out.unigram:.3f}"
+            figures["unigram baseline, nats per token"] = f"{summary.held_out.unigram:.3f}"
     return figures
 
 

@@ -114,7 +114,9 @@ def load(
     place = Place.of(url, storage_options)
     description = _description(place)
     if description is None:
-        raise errors.ModelError(f"there is no bigtopic model at {place.url}")
+        raise errors.ModelError(
+            f"there is no bigtopic model at {place.url}; check the path, or train one with bigtopic.LDA and save it"
+        )
     _check_version(description, place)
     try:
         check_description(description, "its description:")

@@ -309,3 +309,14 @@ def test_a_name_that_no_path_can_hold_is_an_error(tmp_path, name):
     with pytest.raises(InputError, match=r"has a name that cannot be stored.*columns="):
         ingest(["one two"], tmp_path / "c.zarr", columns={name: [1]}, n_threads=1)
     assert not (tmp_path / "c.zarr").exists()
+
+
+def test_columns_beside_texts_may_be_a_table(tmp_path):
+    table = pandas.DataFrame({"year": [2001, 2002], "label": ["a", "b"]}, index=[7, 3])
+    found = stored(tmp_path / "c.zarr", ["some words", "more words"], columns=table)
+    assert found == {"year": ("int64", [2001, 2002]), "label": ("string", ["a", "b"])}
+
+
+def test_columns_that_are_to_be_kept_and_are_not_there(tmp_path):
+    with pytest.raises(InputError, match="no columns, so 'year' cannot be kept"):
+        ingest(["some words"], tmp_path / "c.zarr", columns=["year"])

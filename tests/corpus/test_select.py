@@ -130,6 +130,7 @@ def test_what_matches(corpus, wanted, expected):
         ({"year": str}, "must return a boolean for each document"),
         ({"nothing": 5}, "no column 'nothing'"),
         ({"rows": "5"}, "rows: give source rows"),
+        ({"rows": 5}, "if you mean a column of that name"),
     ],
     ids=str,
 )
@@ -144,3 +145,9 @@ def test_types_of_a_table_are_those_one_selects_by(tmp_path):
     assert rows(corpus, year=2005) == [0] and rows(corpus, zip="0123") == [0]
     with pytest.raises(SettingError, match="the number 2005"):
         corpus.select(year="2005")
+
+
+def test_a_column_named_rows(tmp_path):
+    corpus = ingest(["some words"] * 4, tmp_path / "c.zarr", columns={"rows": [5, 7, 5, 9]}, n_threads=1)
+    chosen = corpus.select(rows=corpus.rows()[corpus.read_column("rows") == 5])
+    assert chosen.rows().tolist() == [0, 2]

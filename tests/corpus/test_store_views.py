@@ -222,6 +222,15 @@ def test_anndata_round_trip(corpus, tmp_path):
     assert back.vocabulary[:] == corpus.vocabulary[:]
 
 
+def test_a_column_of_the_users_keeps_its_name_in_anndata(tmp_path):
+    pytest.importorskip("anndata")
+    named = ingest_module.ingest(
+        ["a word", "two words"], tmp_path / "c.zarr", columns={"source_row": [70, 80]}
+    )
+    obs = named.to_anndata().obs
+    assert obs["source_row"].tolist() == [70, 80] and obs["source_row_"].tolist() == [0, 1]
+
+
 def test_card_escapes_what_came_from_data(corpus, matrix, tmp_path):
     assert "600 documents" in repr(corpus) and "<svg" in corpus._repr_html_()
     nasty = ingest_module.ingest(matrix, tmp_path / "<b>.zarr", columns={"<script>": ["x"] * N_DOCS})

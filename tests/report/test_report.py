@@ -10,6 +10,7 @@ import pytest
 from bigtopic.corpus.memory import MemoryPart, from_matrix
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.datasets import lda_corpus
+from bigtopic.errors import StoreError
 from bigtopic.evaluation import coherence, prevalence
 from bigtopic.report import Summary, Topic, html_page, summarise, text_table, write_html
 
@@ -106,6 +107,18 @@ def test_the_page_names_every_topic_and_is_written_whole(summary, tmp_path):
     for topic in summary.topics:
         assert f'id="topic-{topic.number}"' in page
         assert f'href="#topic-{topic.number}"' in page
+
+
+def test_only_a_page_is_replaced(summary, tmp_path):
+    data = tmp_path / "articles.jsonl"
+    data.write_text('{"text": "mine"}')
+    with pytest.raises(StoreError, match=r"articles\.jsonl exists and is not an HTML page"):
+        write_html(summary, data)
+    with pytest.raises(StoreError, match="is not an HTML page"):
+        write_html(summary, tmp_path)
+    assert data.read_text() == '{"text": "mine"}'
+    page = write_html(summary, tmp_path / "page.html", title="first")
+    assert "second" in write_html(summary, page, title="second").read_text()
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

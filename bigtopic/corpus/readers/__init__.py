@@ -62,7 +62,8 @@ def open_source(
     vocabulary : names of the word ids of a bag-of-words source; for text, the words to keep, others are dropped.
         A file, list, mapping, gensim Dictionary or fitted model
     ids, authors : one per document; authors are names or lists of names. They replace what the source has
-    columns : {name: one value per document} to be added, or names of the source's columns to keep (default all)
+    columns : {name: one value per document} or a table of these, to be added; or names of the source's columns to keep
+        (default all)
     text_column, id_column, author_column : fields of records and tables; by number where there is no header
     weights : accept fractional counts
     storage_options : for fsspec URLs
@@ -99,8 +100,8 @@ def open_source(
 def _split_columns(columns: Any) -> tuple[Mapping[str, Any] | None, tuple[str, ...] | None]:
     if columns is None:
         return None, None
-    if isinstance(columns, Mapping):
-        return columns, None
+    if isinstance(columns, Mapping) or hasattr(columns, "iterrows"):
+        return dict(columns.items()), None
     if isinstance(columns, str):
         return None, (columns,)
     return None, tuple(columns)

@@ -73,6 +73,11 @@ def record_layout(items: Sequence[Any], options: Options, where: str) -> tuple[L
             options.keep_columns,
         )
         bodies = [record.get(body) for record in records]
+    elif items and options.keep_columns:
+        raise InputError(
+            f"{where} has no columns, so {options.keep_columns[0]!r} cannot be kept; give columns as a mapping, "
+            "{name: values}, with one value per document"
+        )
     kinds = (kind_of(item) for item in bodies)
     kind = next((kind for kind in kinds if kind is not None), "text")
     if kind == "?":

@@ -78,7 +78,7 @@ def _any_of(column: _Column, members: list[Any]) -> Condition:
     missing = any(map(_is_missing, members))
     members = [_plain(member) for member in members if not _is_missing(member)]
     if missing and column.kind in "ib":
-        raise column.refuse(None, "and none is missing", "leave None out")
+        raise column.refuse(None, "and none of its values is missing", "leave None out")
     if column.kind == "O":
         return _any_text(column, members, missing)
     allowed = np.array([_number(column, member) for member in members], _DTYPES[column.kind])
@@ -204,5 +204,5 @@ def _bound(column: _Column, bound: Any) -> Any:
     if column.kind == "O":
         return _text(column, bound)
     if _is_missing(bound) or not isinstance(bound, Real) or isinstance(bound, bool):
-        raise column.refuse(bound, f"and {_type_name(bound)} bounds none", _number_remedy(column, bound))
+        raise column.refuse(bound, f"which {_type_name(bound)} does not bound", _number_remedy(column, bound))
     return bound

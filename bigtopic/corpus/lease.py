@@ -1,9 +1,9 @@
 """One writer at a time in a store behind a URL: a lock that its holder renews, and that ends when it no longer does.
 
 The lock is an object that is created on the condition that there is none. While the writer works, a thread replaces it
-every `RENEWED` seconds, each time on the condition that nobody else has. Who finds a lock watches it: one that changes
-belongs to a writer at work; one that has not changed for `EXPIRES` seconds of the watcher's own clock is replaced, on
-the condition that it still has not, so that of several watchers one wins. No two clocks are compared.
+every `RENEWED` seconds, each time on the condition that nobody else has. A writer that finds a lock watches it: a lock
+that changes belongs to a writer at work; one that has not changed for `EXPIRES` seconds of the watcher's own clock is
+replaced, on the condition that it still has not changed, so one of several watchers wins. No two clocks are compared.
 
 A writer that stood still for longer than that may go on to write when its lock is no longer its own. The transaction
 therefore commits on a condition too, see `bigtopic.corpus.remote_hold`.

@@ -2,11 +2,11 @@
 
 On a local file system the writer holds a lock of the operating system (`flock`) on a file in the store, which it keeps
 open. The lock ends with the process, however that ends, and a process number that is used again means nothing. The
-content of the file, who writes since when, only serves messages, with one exception: a file that a writer on another
-host left is respected, because some network file systems keep locks of a host to that host.
+file says who writes, and since when. Only messages use that, with one exception: a file that a writer on another host
+left is respected, because some network file systems do not show a host's locks to other hosts.
 
-The file is removed by the writer that holds it, and whoever locks a file makes sure that it is still the one with that
-name: so no writer removes, or takes for its own, the lock of another.
+The writer that holds the lock removes the file, and a writer that locks a file makes sure that the name still stands
+for that file. So no writer removes another's lock, or takes it for its own.
 
 Where the file system has no such locks (ENOTSUP, ENOLCK; Windows), the file itself is the lock: only one writer can
 create it, and after a kill it must be removed by hand.
@@ -94,7 +94,7 @@ class WriterLock:
             try:
                 self._take(descriptor, created)
             except BaseException:
-                if created:  # who only made the file, but did not get the lock, leaves it to the one who did
+                if created:  # a writer that made the file but lost the lock leaves the file to the winner
                     self._file.remove()
                 raise
         except BaseException:
@@ -121,7 +121,7 @@ class WriterLock:
     def _lock(self, descriptor: int, created: bool) -> None:
         about = os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode) or about.st_nlink > 1:
-            raise self._odd("no regular file of its own")
+            raise self._odd("not a regular file, or one with a second name")
         try:
             if fcntl is None:
                 raise OSError(errno.ENOTSUP, "no locks")
@@ -148,7 +148,7 @@ class WriterLock:
         if not created:
             before = holder_of(os.pread(descriptor, _LONGEST, 0))
             if before is None:
-                raise self._odd("something else than a lock")
+                raise self._odd("something other than a lock")
             if before.get("host", socket.gethostname()) != socket.gethostname():
                 raise CorpusLocked(self._message(descriptor))
         os.ftruncate(descriptor, 0)

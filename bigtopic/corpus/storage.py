@@ -262,7 +262,7 @@ def _has_buckets(filesystem: Any) -> bool:
 
 
 def _check_url(url: str) -> None:
-    """Refuse what fsspec does not know, or would read as something else than a folder."""
+    """Refuse what fsspec does not know, or would read as something other than a folder."""
     first = next(link for link in url.split("::") if "://" in link)
     if not first.split("://")[1].strip("/") and not first.startswith("zip://"):
         raise SettingError(f"{url}: names no folder or bucket; give a URL such as s3://bucket/name.zarr")

@@ -247,7 +247,7 @@ class StoredNames:
             return read_text(self.root, path, size=names.size)
         values = typed_array(self.root, path, names.size)[:]
         if len(values) and not (values.min() >= 0 and values.max() < np.inf):
-            raise CorpusDamaged(f"{self.root.url}/{path} holds values that are no counts; {REMEDY}")
+            raise CorpusDamaged(f"{self.root.url}/{path} holds values that are not counts; {REMEDY}")
         return values
 
     def _replaced_by(self) -> NameList | None:

@@ -184,7 +184,7 @@ def _check_encoding(encoding: str, errors: str) -> None:
     try:
         newline = "\n".encode(encoding)
     except (LookupError, ValueError):
-        raise SettingError(f"encoding {encoding!r} is not known to Python as one of text") from None
+        raise SettingError(f"encoding {encoding!r} is not known to Python as a text encoding") from None
     if newline != b"\n":
         raise SettingError(
             f"encoding {encoding!r} is not supported; convert the files to UTF-8 first, with iconv"

@@ -63,8 +63,8 @@ class Plan:
     ----------
     part_docs : documents in each part
     entries_per_doc : mean number of distinct words of a document; sizes the units
-    batch_size : documents of one update, at most: a pass is divided evenly, for an update weighs the same however
-        few documents it has, and a short last one would undo what was learnt. None for all
+    batch_size : documents of one update, at most; None for all. A pass is divided evenly, because an update of few
+        documents has the same weight as one of many, and a short last one would undo what was learnt
     slice_size : documents of one kernel call; None for half a minibatch (with a delay, all of it), at most about
         65 000 entries
     delay : updates that a minibatch need not have seen; 0 when a minibatch is several slices, which keep threads

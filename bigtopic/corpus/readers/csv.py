@@ -40,7 +40,7 @@ csv.field_size_limit(2**31 - 1)
 
 
 def match(file: File) -> float:
-    """By name; plain text with commas in it is no table."""
+    """By name; plain text with commas in it is not a table."""
     return 0.7 if file.name.lower().endswith((".csv", ".tsv", ".tab")) else 0.0
 
 

@@ -168,7 +168,7 @@ def test_verbs_work_on_a_scheduler(corpus, model, tmp_path):
 def test_a_folder_with_something_else_in_place_of_metadata_is_no_model(content, source, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "zarr.json").write_text(content)
-    assert "is no model" in run("train", source, tmp_path / "mine", code=2).output
+    assert "is not a model" in run("train", source, tmp_path / "mine", code=2).output
 
 
 def test_metadata_that_cannot_be_read_is_not_taken_for_a_source(source, tmp_path):

@@ -6,6 +6,7 @@ import gzip
 import json
 import pickle
 import sys
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -281,3 +282,13 @@ def test_a_source_says_whether_it_can_be_read_twice():
     list(stream.chunks())
     with pytest.raises(InputError, match="only once"):
         list(stream.chunks())
+
+
+@pytest.mark.parametrize("name", ["x.jsonl", "x.jsonl.gz", "x"])
+def test_a_first_record_may_be_long(name, tmp_path):
+    records = [{"id": "long", "text": "some words " * 50_000}, {"id": "short", "text": "more words"}]
+    lines = "".join(json.dumps(record) + "\n" for record in records).encode()
+    (tmp_path / name).write_bytes(gzip.compress(lines) if name.endswith(".gz") else lines)
+    _, blocks = read(tmp_path / name)
+    assert [*chain(*(block.ids for block in blocks))] == ["long", "short"]
+    assert sum(block.counts.sum() for block in blocks) == 100_002

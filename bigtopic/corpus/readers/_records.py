@@ -10,7 +10,7 @@ from bigtopic.corpus.readers._documents import Documents, kind_of
 from bigtopic.corpus.readers.base import Options
 from bigtopic.errors import InputError
 
-__all__ = ["AUTHORS", "BODIES", "IDS", "Layout", "record_documents", "record_layout"]
+__all__ = ["AUTHORS", "BODIES", "IDS", "Layout", "is_record", "record_documents", "record_layout"]
 
 BODIES = ("text", "tokens", "counts", "abstract", "body", "content", "document", "description")
 IDS = ("id", "_id", "doc_id", "docid", "document_id", "key")

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bigtopic.corpus.readers._documents import DocumentReader, Documents
-from bigtopic.corpus.readers._files import File
+from bigtopic.corpus.readers._files import SAMPLE_BYTES, File
 from bigtopic.corpus.readers._lines import LineStream, lines_of, split_lines
 from bigtopic.corpus.readers._pieces import first_line
-from bigtopic.corpus.readers._records import Layout, record_documents, record_layout
-from bigtopic.corpus.readers.base import Chunk, Options
+from bigtopic.corpus.readers._records import Layout, is_record, record_documents, record_layout
+from bigtopic.corpus.readers.base import DOCUMENT_BYTES, Chunk, Options
 from bigtopic.errors import InputError
 
 __all__ = ["match", "open_reader"]
@@ -40,18 +40,20 @@ def match(file: File) -> float:
 
 
 def _complete_lines(file: File) -> list[bytes]:
+    """The lines at the beginning of a file; a first line of JSON that is longer than the sample is read whole."""
     lines = split_lines(file.sample)
-    return lines if len(file.sample) < 1 << 17 or len(lines) < 2 else lines[:-1]
+    if len(file.sample) < SAMPLE_BYTES:
+        return lines
+    if len(lines) > 1 or not lines[0].lstrip(b"\xef\xbb\xbf").startswith((b"{", b"[", b'"')):
+        return lines[:-1] or lines
+    return [file.first(DOCUMENT_BYTES).partition(b"\n")[0]]
 
 
 def open_reader(files: Sequence[File], options: Options) -> JsonLinesReader:
     first = files[0]
     lines = [line for line in _complete_lines(first) if line.strip()]
-    if first.sample.lstrip()[:1] == b"[" and len(lines) > 1 and lines[0].strip() == b"[":
-        raise InputError(
-            f"{first.path} is one JSON array over many lines; write one document per line: "
-            f"jq -c '.[]' {first.name} > documents.jsonl"
-        )
+    if len(lines) > 1 and lines[0].strip() == b"[":
+        raise _array(first)
     items = []
     for line in lines[:1000]:
         try:
@@ -60,9 +62,18 @@ def open_reader(files: Sequence[File], options: Options) -> JsonLinesReader:
             )
         except (ValueError, RecursionError):  # parse() says where, or the sample ended inside a line
             break
+    if items and isinstance(items[0], list) and items[0] and is_record(items[0][0]):
+        raise _array(first)
     layout, kind = record_layout(items, options, first.path) if items else (Layout(), "text")
     size = sum(file.size for file in files)
     return JsonLinesReader("json_lines", options, kind, size, files=tuple(files), layout=layout)
+
+
+def _array(file: File) -> InputError:
+    return InputError(
+        f"{file.path} is one JSON array; write one document per line: jq -c '.[]' {file.name} > documents.jsonl, or in "
+        "pandas to_json(..., orient='records', lines=True)"
+    )
 
 
 @dataclass

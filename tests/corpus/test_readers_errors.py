@@ -613,3 +613,8 @@ def test_text_that_only_begins_like_a_page_is_text(text, tmp_path):
 def test_records_in_one_array(n, tmp_path):
     path = write(tmp_path / "x.json", json.dumps([{"text": "some words"}] * n))
     refused(path, "x.json is one JSON array", "jq", "orient='records', lines=True")
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.txt", "x.tsv"])
+def test_a_table_in_utf_16(name, tmp_path):
+    refused(write(tmp_path / name, "id\ttext\n1\tsome words\n".encode("utf-16")), name, "UTF-16", "iconv")

@@ -55,6 +55,8 @@ def decode(data: bytes, settings: TextSettings, place: str, line: int = 1) -> st
     try:
         return data.decode(settings.encoding, settings.encoding_errors)
     except UnicodeDecodeError as error:
+        if error.start == 0 and data.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise InputError(f"{place} looks like UTF-16; convert it to UTF-8 with iconv") from None
         at = line + data[: error.start].count(b"\n")
         raise InputError(
             f"{place}, line {at}: byte 0x{data[error.start]:02x} is not {settings.encoding} text; name the encoding "

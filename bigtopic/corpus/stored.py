@@ -10,8 +10,8 @@ from functools import lru_cache
 import numpy as np
 
 from bigtopic.corpus.chunks import REMEDY, ChunkedArray, read_metadata
-from bigtopic.corpus.columns import absent, array_name, converted
-from bigtopic.corpus.manifest import NameList, PartRecord, read_manifest
+from bigtopic.corpus.columns import absent, array_name, converted, kinds_of
+from bigtopic.corpus.manifest import Manifest, NameList, PartRecord, read_manifest
 from bigtopic.corpus.schema import TYPES
 from bigtopic.corpus.storage import Place
 from bigtopic.corpus.string_chunks import read_strings
@@ -19,7 +19,15 @@ from bigtopic.corpus.vocabulary import Vocabulary, fingerprint_words, word_array
 from bigtopic.errors import CorpusDamaged
 from bigtopic.types import Block
 
-__all__ = ["StoredNames", "StoredPart", "read_any", "read_text", "stored_names", "typed_array"]
+__all__ = [
+    "StoredNames",
+    "StoredPart",
+    "read_any",
+    "read_text",
+    "stored_kinds",
+    "stored_names",
+    "typed_array",
+]
 
 # Parts a process keeps open, each with 16 bytes a document and a few decoded chunks: one for every thread that reads.
 _OPEN_PARTS = max(4, (os.cpu_count() or 1) + 2)
@@ -159,6 +167,16 @@ class _OpenPart:
 @lru_cache(maxsize=_OPEN_PARTS)
 def _open(part: StoredPart) -> _OpenPart:
     return _OpenPart(part)
+
+
+def stored_kinds(root: Place, manifest: Manifest, names: Sequence[str]) -> dict[str, frozenset[str]]:
+    """The kinds (`bigtopic.corpus.columns`) of the values in some columns; one part is in memory at a time."""
+    kinds: dict[str, frozenset[str]] = {}
+    for record in manifest.parts if names else ():
+        part = StoredPart(root, record, manifest.vocabulary.size, 0, manifest.columns, "kinds")
+        for name, values in part.columns(names, 0, part.n_docs).items():
+            kinds[name] = kinds.get(name, frozenset()) | kinds_of(values)
+    return kinds
 
 
 def typed_array(root: Place, path: str, size: int | None) -> ChunkedArray:

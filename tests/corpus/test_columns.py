@@ -66,6 +66,8 @@ def same(found, expected):
         ["1970-01-01", "2005-03-01"],
         ["9007199254740993", "1"],
         [" 7", "8 "],
+        ["-9223372036854775808", "9223372036854775807"],
+        ["tRUE", "False"],
     ],
 )
 def test_columns_of_csv_have_the_types_of_pandas(tmp_path, cells):
@@ -99,6 +101,15 @@ def test_the_type_is_that_of_the_whole_column(tmp_path, monkeypatch):
     same(csv_column(tmp_path, cells), ("string", cells))
     same(csv_column(tmp_path, ["007"] * 40 + ["", "0.5"]), ("float64", [7.0] * 40 + [NAN, 0.5]))
     same(csv_column(tmp_path, ["007"] * 40), ("int64", [7] * 40))
+
+
+@pytest.mark.parametrize("last", ["0.5", "1e400", "inf", "x", ""])
+def test_the_type_does_not_depend_on_the_chunks(tmp_path, monkeypatch, last):
+    """Even of integers beyond int64, which are floats to NumPy beside other floats."""
+    cells = ["99999999999999999999"] * 40 + [last]
+    whole = csv_column(tmp_path, cells)
+    monkeypatch.setattr("bigtopic.corpus.readers._pieces.CHUNK_BYTES", 64)
+    same(csv_column(tmp_path, cells), whole)
 
 
 MIXED = [
@@ -263,6 +274,21 @@ def test_appended_columns_keep_their_texts(tmp_path):
     assert in_order(corpus)["x"][1][-1] == "" and np.isnan(in_order(corpus)["y"][1][-1])
     corpus = append(corpus, table(("b", "c")), n_threads=1)
     assert in_order(corpus)["y"] == ("string", ["1.0", "2.0", "", "0.5", "", "c"])
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_large_integers_keep_their_digits_beside_documents_that_lack_them(tmp_path, first):
+    """Appended in either order; columns that are all missing were float64 until then."""
+    present, lacking = (
+        {"text": "some words", "x": 2**60 + 1, "y": 7},
+        {"text": "more words", "x": None, "y": None},
+    )
+    one, other = (present, lacking) if first else (lacking, present)
+    corpus = append(ingest([one], tmp_path / "c.zarr", n_threads=1), [other], n_threads=1)
+    for found in (in_order(corpus), in_order(compact(corpus, n_threads=1))):
+        x, y = [str(2**60 + 1), ""], [7.0, NAN]
+        assert found["x"] == ("string", x if first else x[::-1])
+        same(found["y"], ("float64", y if first else y[::-1]))
 
 
 HOSTILE = [

@@ -25,8 +25,8 @@ __all__ = ["cells", "column"]
 _NONE = type(None)
 _PLAIN = {str, bool, int, float, _NONE}
 _MISSING = ("NAType", "NaTType")  # pandas' own, which are not None
-_BOOLS = frozenset(["True", "TRUE", "true", "False", "FALSE", "false"])
-_LARGEST = 2**63 - 1
+_BOOLS = frozenset(["true", "false"])
+_INT64 = np.iinfo(np.int64)
 _LISTS = (Mapping, list, tuple, set, frozenset, np.ndarray)
 
 
@@ -86,13 +86,20 @@ def _kinds_of_texts(texts: list[str]) -> frozenset[str]:
         try:
             numbers = np.array([float(text) for text in texts])
         except ValueError:
-            return frozenset(["bool" if _BOOLS.issuperset(texts) else "text"])
-        too_large = np.isinf(numbers)
-        if too_large.any() and not all("inf" in texts[i].lower() for i in np.flatnonzero(too_large)):
+            return frozenset(["bool" if _BOOLS.issuperset(map(str.lower, texts)) else "text"])
+        if any(_spoilt(texts[i]) for i in np.flatnonzero(np.abs(numbers) >= float(_INT64.max))):
             return frozenset(["text"])
         kinds = frozenset(["float"])
     joined = "".join(texts)  # Python's numbers may have underscores and digits of any script
     return kinds if joined.isascii() and "_" not in joined else frozenset(["text"])
+
+
+def _spoilt(text: str) -> bool:
+    """Whether a number loses its digits as a float64: an integer beyond int64, or one that becomes infinite."""
+    try:
+        return not _INT64.min <= int(text) <= _INT64.max
+    except ValueError:
+        return "inf" not in text.lower() and np.isinf(float(text))
 
 
 def _kinds(values: Sequence[Any]) -> frozenset[str]:
@@ -106,8 +113,10 @@ def _kinds(values: Sequence[Any]) -> frozenset[str]:
 
 
 def _kinds_of_ints(values: list[int]) -> frozenset[str]:
-    largest = max(max(values), -min(values))
-    return frozenset(["text"] if largest > _LARGEST else ["int", "wide"] if largest > EXACT else ["int"])
+    least, largest = min(values), max(values)
+    if least < _INT64.min or largest > _INT64.max:
+        return frozenset(["text"])
+    return frozenset(["int", "wide"] if max(largest, -least) > EXACT else ["int"])
 
 
 def _plain(value: Any, i: int, name: str, place: Callable[[int], str]) -> Any:

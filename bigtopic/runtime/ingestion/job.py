@@ -14,6 +14,8 @@ from bigtopic.corpus.columns import kinds_of_types, united
 from bigtopic.corpus.manifest import Manifest, NameList, PartRecord
 from bigtopic.corpus.order import key_bounds
 from bigtopic.corpus.schema import PART_DOCUMENTS, PART_ENTRIES
+from bigtopic.corpus.storage import Place
+from bigtopic.corpus.stored import stored_kinds
 from bigtopic.corpus.transaction import Transaction
 from bigtopic.corpus.writer import write_names
 from bigtopic.errors import InputError
@@ -54,7 +56,7 @@ def build(
     bounds = _bounds(runs, names.n_entries, n_rows, settings.order)
     plan = SortPlan(*names.spilled(), settings.order, bounds, settings.min_doc_length)
     sorted_runs = list(_sorted(runs, plan, names, workers))
-    columns = _column_types(runs, known)
+    columns = _column_types(runs, known, transaction.root)
     own = {name: columns[name] for name in columns if any(name in run.columns for run in runs)}
     has_ids = any("ids" in run.header for run in runs)
     merge_plan = MergePlan(
@@ -182,7 +184,18 @@ def _write_names(transaction: Transaction, names: Names) -> tuple[NameList, Name
     return vocabulary, write_names(root, transaction.path("authors", generation), names.author_vocabulary)
 
 
-def _column_types(runs: Sequence[Run], known: Manifest | None) -> dict[str, str]:
+def _column_types(runs: Sequence[Run], known: Manifest | None, root: Place) -> dict[str, str]:
     """One type for each column: what holds all its values, those of the corpus that is appended to included."""
-    stored = [kinds_of_types(known.columns)] if known is not None and known.parts else []
-    return united([*stored, *(run.columns for run in runs if run.n_docs)])
+    added = [run.columns for run in runs if run.n_docs]
+    if known is None or not known.parts:
+        return united(added)
+    stored = kinds_of_types(known.columns)
+    types = united([stored, *added])
+    # Stored values alone can say whether float64 holds all integers, and whether there are any floats.
+    doubtful = [
+        name
+        for name, dtype in known.columns.items()
+        if types[name] == "float64"
+        and (dtype == "int64" or any("wide" in some.get(name, ()) for some in added))
+    ]
+    return united([{**stored, **stored_kinds(root, known, doubtful)}, *added])

@@ -214,10 +214,11 @@ class GraphExecutor:
         self._shared = None
 
     def _share(self, arrays: Mapping[str, LazyArray | Overlay]) -> Any:
-        """The arrays as tasks get them."""
-        if self._shares_files:
-            return sharing.publish(arrays)
-        return cluster.send(self._client, arrays)
+        """The arrays as tasks get them: in files, or sent from where these cannot be written, or found."""
+        if self._shares_files and (published := sharing.publish(arrays)) is not None:
+            return published
+        self._shares_files = False
+        return arrays if self._client is None else cluster.send(self._client, arrays)
 
     def _context(self) -> Any:
         """The run as the tasks get it: a future on a client, so that it travels once."""

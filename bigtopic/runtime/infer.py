@@ -82,9 +82,10 @@ def _with_arrays(
     client: Any,
 ) -> Iterator[Inferred]:
     """The results for the groups; arrays reach workers in files, and are sent from where one does not find them."""
-    n_done = 0
+    n_done, published = 0, None
     if client is not None and shares_files(client, sharing.places()):
         published = sharing.publish(arrays)
+    if published is not None:
         try:
             for piece in over(groups, shared=(context, published)):
                 n_done += 1

@@ -65,12 +65,19 @@ class OutOfSight(ClusterError):
     """The files of a version are not to be found on this worker, which may have joined after the others were asked."""
 
 
-def publish(arrays: Arrays) -> MappedArrays:
-    """Write a version, or nothing."""
-    shared = MappedArrays(new_folder(_place(arrays), PREFIX), _shells(arrays))
+def publish(arrays: Arrays) -> MappedArrays | None:
+    """Write a version, or nothing; None where no folder of this machine takes it, as when it is full."""
+    for place in _places(arrays):
+        with suppress(OSError):
+            return _written(place, arrays)
+    return None
+
+
+def _written(place: Path, arrays: Arrays) -> MappedArrays:
+    shared = MappedArrays(new_folder(place, PREFIX), _shells(arrays))
     try:
         for name, array in arrays.items():
-            base = array.base if isinstance(array, Overlay) else array
+            base = _base(array)
             np.save(Path(shared.folder) / f"{name}.raw.npy", base.raw)
             np.save(Path(shared.folder) / f"{name}.prior.npy", base.prior)
     except BaseException:
@@ -79,11 +86,15 @@ def publish(arrays: Arrays) -> MappedArrays:
     return shared
 
 
+def _base(array: LazyArray | Overlay) -> LazyArray:
+    return array.base if isinstance(array, Overlay) else array
+
+
 def _shells(arrays: Arrays) -> dict[str, LazyArray | Overlay]:
     """The arrays without what lies in files."""
     shells: dict[str, LazyArray | Overlay] = {}
     for name, array in arrays.items():
-        base = array.base if isinstance(array, Overlay) else array
+        base = _base(array)
         shell = replace(base, raw=np.zeros((0, base.n_columns), base.raw.dtype), prior=np.zeros((0, 1)))
         shells[name] = array.on(shell) if isinstance(array, Overlay) else shell
     return shells
@@ -116,13 +127,11 @@ def places() -> list[Path]:
     return [place for place in (IN_MEMORY, Path(tempfile.gettempdir())) if os.access(place, os.W_OK)]
 
 
-def _place(arrays: Arrays) -> Path:
-    """Where files are memory, if they fit twice; else the usual folder of temporary files."""
-    size = sum((array.base if isinstance(array, Overlay) else array).nbytes for array in arrays.values())
-    with suppress(OSError):
-        if IN_MEMORY in places() and shutil.disk_usage(IN_MEMORY).free > 2 * size:
-            return IN_MEMORY
-    return Path(tempfile.gettempdir())
+def _places(arrays: Arrays) -> list[Path]:
+    """Where files are memory, if they fit twice; the usual folder of temporary files."""
+    bases = [_base(array) for array in arrays.values()]
+    size = sum(base.raw.nbytes + base.prior.nbytes for base in bases)
+    return [place for place in places() if place != IN_MEMORY or shutil.disk_usage(place).free > 2 * size]
 
 
 def claim_arrays(shared: MappedArrays) -> dict[str, LazyArray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 import threading
 from contextlib import ExitStack
@@ -101,6 +102,19 @@ def test_inference_goes_on_with_params_that_are_sent(corpus, other_address, monk
     published = hide(monkeypatch)
     assert fit_and_infer(corpus, other_address) == expected
     assert len(published) == 2  # by the fit, and by transform
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_params_that_no_folder_takes_are_sent(mode, corpus, three_workers, monkeypatch):
+    """As where /dev/shm and the temporary folder are full."""
+
+    def full(path: Any, array: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    expected = learn(corpus), fit_and_infer(corpus, False)
+    monkeypatch.setattr(sharing.np, "save", full)
+    assert learn(corpus, three_workers, mode) == expected[0]
+    assert fit_and_infer(corpus, three_workers) == expected[1]
 
 
 def hide(monkeypatch: Any) -> list[Any]:

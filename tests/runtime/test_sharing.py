@@ -110,6 +110,6 @@ def test_a_version_that_cannot_be_written_leaves_nothing(monkeypatch, tmp_path):
 
     monkeypatch.setattr(sharing, "IN_MEMORY", tmp_path)
     monkeypatch.setattr(sharing.np, "save", full)
-    with pytest.raises(OSError, match="no space"):
-        sharing.publish(params().arrays)
+    monkeypatch.setattr(sharing.tempfile, "tempdir", str(tmp_path))
+    assert sharing.publish(params().arrays) is None
     assert not list(tmp_path.iterdir())

@@ -148,3 +148,7 @@ def _check_sums(values: Mapping[str, Any], where: str) -> None:
     for name, value in expected.items():
         if not math.isclose(values[name], value, rel_tol=1e-9 if name == "n_tokens" else 0.0):
             raise FieldError(f"{where} {name} is {values[name]}, but its pieces make {value}")
+    if values["n_rows"] < values["n_docs"]:
+        raise FieldError(
+            f"{where} n_rows is {values['n_rows']}, but {values['n_docs']} documents have one each"
+        )

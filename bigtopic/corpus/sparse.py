@@ -11,10 +11,23 @@ import numpy as np
 from bigtopic.corpus.schema import MOST_WORDS
 from bigtopic.errors import InputError
 
-__all__ = ["ALWAYS", "check_claim", "check_columns", "check_offsets", "checked_csr", "checked_dense"]
+__all__ = [
+    "ALWAYS",
+    "check_claim",
+    "check_columns",
+    "check_offsets",
+    "checked_csr",
+    "checked_dense",
+    "most_bytes",
+]
 
 ALWAYS = 1 << 30  # bytes that any array may take
 _DENSEST = 200  # above that, bytes for each byte that is there
+
+
+def most_bytes(there: int) -> int:
+    """What so many bytes on disk may become in memory."""
+    return max(ALWAYS, _DENSEST * there)
 
 
 def check_claim(claimed: int, there: int, what: str, remedy: str) -> None:
@@ -24,7 +37,7 @@ def check_claim(claimed: int, there: int, what: str, remedy: str) -> None:
     ------
     InputError
     """
-    if claimed > max(ALWAYS, _DENSEST * there):
+    if claimed > most_bytes(there):
         raise InputError(f"{what} claims {claimed} bytes, but {there} are stored; {remedy}")
 
 

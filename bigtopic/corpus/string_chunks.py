@@ -9,7 +9,7 @@ import numpy as np
 from bigtopic.corpus.array_metadata import ArrayMetadata
 from bigtopic.corpus.storage import Place
 
-__all__ = ["read_strings"]
+__all__ = ["DENSEST", "content_size", "read_strings"]
 
 _MAGIC = b"\x28\xb5\x2f\xfd"
 _LARGEST = 1 << 31  # bytes of a chunk, as Blosc has it for numbers
@@ -17,7 +17,7 @@ _ALWAYS = (
     1 << 28
 )  # bytes that a chunk may take however well it is compressed: 1 KiB for each of the most strings
 _DENSE = 200  # above that, bytes that a byte may stand for; texts take a third to a tenth of their length
-_DENSEST = 1 << 15  # bytes that a byte of Zstandard can stand for: a run of 128 KiB takes four
+DENSEST = 1 << 15  # bytes that a byte of Zstandard can stand for: a run of 128 KiB takes four
 
 
 def read_strings(place: Place, metadata: ArrayMetadata, start: int, stop: int) -> np.ndarray:
@@ -44,8 +44,8 @@ def _decode(stored: bytes, n_strings: int, what: str) -> np.ndarray:
     from numcodecs.vlen import VLenUTF8
     from numcodecs.zstd import Zstd
 
-    claimed, most = _content_size(stored), max(_ALWAYS, len(stored) * _DENSE)
-    if claimed is None or claimed > min(_LARGEST, len(stored) * _DENSEST, most):
+    claimed, most = content_size(stored), max(_ALWAYS, len(stored) * _DENSE)
+    if claimed is None or claimed > min(_LARGEST, len(stored) * DENSEST, most):
         raise ValueError(f"{what} is not a frame of Zstandard, or claims {claimed} bytes")
     try:
         data = bytes(Zstd().decode(stored))
@@ -57,7 +57,7 @@ def _decode(stored: bytes, n_strings: int, what: str) -> np.ndarray:
     return VLenUTF8().decode(data)
 
 
-def _content_size(frame: bytes) -> int | None:
+def content_size(frame: bytes) -> int | None:
     """Bytes that a frame of Zstandard says it holds (RFC 8878, section 3.1.1.1); None when it does not say."""
     if frame[:4] != _MAGIC or len(frame) < 6:
         return None

@@ -1,14 +1,18 @@
 """AnnData stores that are damaged or made on purpose: an `InputError` that names the file, and nothing else is read."""
 
+import gzip
 import json
 import os
 import shutil
 import warnings
+import zlib
 
+import numcodecs
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from bigtopic.corpus import sparse
 from bigtopic.corpus.readers import open_source
 from bigtopic.errors import InputError
 
@@ -366,6 +370,41 @@ def test_frames_of_blosc_that_lie(stores, tmp_path):
             chunk.write_bytes(frame[:length])
             refused(store, "damaged|cut short")
         chunk.write_bytes(frame)
+
+
+BOMB = bytes(1 << 26)
+ENCODERS = {
+    "gzip": lambda: gzip.compress(BOMB[: 1 << 25]) * 2,
+    "zlib": lambda: zlib.compress(BOMB),
+    "zstd": lambda: bytes(numcodecs.Zstd().encode(BOMB)),
+    "lz4": lambda: bytes(numcodecs.LZ4().encode(BOMB)),
+    "blosc": lambda: bytes(numcodecs.Blosc("zstd").encode(BOMB)),
+}
+
+
+@pytest.mark.parametrize("codec", ENCODERS)
+def test_bombs(stores, codec, tmp_path, monkeypatch):
+    """64 MB where one is allowed."""
+    monkeypatch.setattr(sparse, "ALWAYS", 1 << 20)
+    store = shutil.copytree(stores[2], tmp_path / "x.zarr")
+    for array in ("X/data", "obs/year"):
+        about = json.loads((store / array / ".zarray").read_text())
+        (store / array / ".zarray").write_text(json.dumps({**about, "compressor": {"id": codec}}))
+        (store / array / "0").write_bytes(ENCODERS[codec]())
+        refused(store, f"{array}/0 claims [0-9]+ bytes")
+        shutil.copy(stores[2] / array / "0", store / array / "0")
+        (store / array / ".zarray").write_text(json.dumps(about))
+    (store / ".zmetadata").unlink(missing_ok=True)
+    assert read_all(store)[0].n_words == M
+
+
+def test_chunks_that_are_compressed_twice(stores, tmp_path):
+    store = shutil.copytree(stores[3], tmp_path / "x.zarr")
+    path = store / "X/data/zarr.json"
+    about = json.loads(path.read_text())
+    packed = {"name": "gzip", "configuration": {"level": 1}}
+    path.write_text(json.dumps({**about, "codecs": [{"name": "bytes"}, packed, packed]}))
+    refused(store, "X/data: the codecs compress 2 times")
 
 
 def test_damaged_chunks_and_missing_arrays(store):

@@ -95,6 +95,7 @@ def test_every_field_of_the_manifest(original):
         (("nnz",), 7, "nnz is 7"),
         (("n_tokens",), float("nan"), "n_tokens"),
         (("next_part",), 0, "next_part is 0, but part 0"),
+        (("n_rows",), 49, "n_rows is 49, but 50 documents"),
         (("shuffled",), 1, "shuffled"),
         (("vocabulary", "path"), "vocabulary/../../secret", "vocabulary.path"),
         (("vocabulary", "path"), "/etc", "vocabulary.path"),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -22,13 +22,13 @@ from bigtopic.corpus.json_rules import (
     text,
     whole,
 )
+from bigtopic.corpus.readers._frames import COMPRESSORS, check_frame
 from bigtopic.corpus.sparse import ALWAYS, check_claim
 from bigtopic.corpus.storage import Place, zarr_store
 from bigtopic.errors import InputError
 
 __all__ = ["open_checked"]
 
-_COMPRESSORS = ("blosc", "zstd", "gzip", "zlib", "lz4")
 _TYPES = ("bool", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)))
 _TYPES += ("float16", "float32", "float64", "string")
 _CODECS = ("bytes", "vlen-utf8", "blosc", "zstd", "gzip", "crc32c")
@@ -44,7 +44,7 @@ _V2 = record(
         "shape": listing(whole()),
         "chunks": listing(whole(1)),
         "dtype": text(r"[<>|][biufSU][0-9]{1,4}|\|O", "a type of numbers or strings"),
-        "compressor": optional(record({"id": one_of(*_COMPRESSORS)})),
+        "compressor": optional(record({"id": one_of(*COMPRESSORS)})),
         "filters": optional(either(listing(one_of(), length=0), listing(_STRINGS, length=1))),
         "order": one_of("C", "F"),
     }
@@ -88,12 +88,13 @@ def open_checked(place: Place, names: Sequence[str]) -> Any:
     import zarr
 
     version = 3 if _json(place, "zarr.json") is not None else 2
-    compressed_by_blosc = set()
-    for name in names:
-        for path, about in _arrays(place, name, version, _DEPTH):
-            if _check(place, path, about, version):
-                compressed_by_blosc.add(path)
-    store = _checking_store(zarr_store(place, read_only=True), place.url, frozenset(compressed_by_blosc))
+    compressed = {
+        path: codec
+        for name in names
+        for path, about in _arrays(place, name, version, _DEPTH)
+        if (codec := _check(place, path, about, version)) is not None
+    }
+    store = _checking_store(zarr_store(place, read_only=True), place.url, compressed)
     return zarr.open_group(store, mode="r", zarr_format=version, use_consolidated=False)  # type: ignore[arg-type]
 
 
@@ -140,8 +141,8 @@ def _check_names(what: str, attributes: Any) -> None:
             )
 
 
-def _check(place: Place, path: str, about: dict[str, Any], version: int) -> bool:
-    """Refuse an array that is not allowed; whether its chunks are frames of Blosc."""
+def _check(place: Place, path: str, about: dict[str, Any], version: int) -> str | None:
+    """Refuse an array that is not allowed; what its chunks are compressed by, if they are."""
     what = f"{place.url}/{path}"
     try:
         anything(about.get("attributes"), f"{what}: attributes")
@@ -150,6 +151,7 @@ def _check(place: Place, path: str, about: dict[str, Any], version: int) -> bool
             strings = about["dtype"] == "|O"
             if strings != bool(about["filters"]):
                 raise FieldError(f"{what}: objects need the filter vlen-utf8, and nothing else has filters")
+        codec = _compressor(about, version, what)
     except FieldError as error:
         raise InputError(f"{error}; write the store again with anndata") from error
     chunk = about["chunks"] if version == 2 else about["chunk_grid"]["configuration"]["chunk_shape"]
@@ -160,9 +162,17 @@ def _check(place: Place, path: str, about: dict[str, Any], version: int) -> bool
     claimed = math.prod(about["shape"]) * _item_bytes(about, version)
     if claimed > ALWAYS and path not in _STREAMED:
         check_claim(claimed, (place / path).n_bytes(), what, "write the store again with anndata")
+    return codec
+
+
+def _compressor(about: dict[str, Any], version: int, what: str) -> str | None:
+    """One at most: bombs inside bombs have no bound."""
     if version == 2:
-        return (about["compressor"] or {}).get("id") == "blosc"
-    return any(codec["name"] == "blosc" for codec in about["codecs"])
+        return (about["compressor"] or {}).get("id")
+    found = [codec["name"] for codec in about["codecs"] if codec["name"] in COMPRESSORS]
+    if len(found) > 1:
+        raise FieldError(f"{what}: the codecs compress {len(found)} times")
+    return found[0] if found else None
 
 
 def _item_bytes(about: dict[str, Any], version: int) -> int:
@@ -173,29 +183,21 @@ def _item_bytes(about: dict[str, Any], version: int) -> int:
     return digits * (4 if "U" in name else 1) if version == 2 else digits // 8
 
 
-def _checking_store(store: Any, url: str, blosc: frozenset[str]) -> Any:
+def _checking_store(store: Any, url: str, compressed: Mapping[str, str]) -> Any:
     from zarr.storage import WrapperStore
 
     class CheckingStore(WrapperStore):
-        """Compares what a frame of Blosc says of its length with the bytes there are."""
+        """Looks at every compressed chunk; `compressed` has the codec by the path of the array."""
 
         async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
             found = await super().get(key, prototype, byte_range)
             name = PurePosixPath(key)
-            if (
-                found is not None
-                and name.name not in _METADATA
-                and blosc.intersection(map(str, name.parents))
-            ):
-                _check_frame(found.to_bytes(), f"{url}/{key}")
+            if found is not None and name.name not in _METADATA:
+                codec = next(
+                    (compressed[path] for path in map(str, name.parents) if path in compressed), None
+                )
+                if codec is not None:
+                    check_frame(found.to_bytes(), codec, f"{url}/{key}")
             return found
 
     return CheckingStore(store)
-
-
-def _check_frame(frame: bytes, what: str) -> None:
-    stored = int.from_bytes(frame[12:16], "little")
-    if len(frame) < 16 or stored not in (len(frame), len(frame) - 4):  # a checksum may follow
-        raise InputError(
-            f"{what} is damaged: it is cut short or says that it has {stored} bytes; get it again"
-        )

@@ -13,8 +13,8 @@ whatever the size of the source. Scratch space is about 8 bytes for each entry (
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -150,8 +150,7 @@ def ingest(
             storage_options=storage_options,
         )
     with (
-        _scratch(root, workers, scratch) as folder,
-        Transaction(root, folder) as transaction,
+        Transaction(root, _scratch(root, workers, scratch)) as transaction,
         corpus_in_reach(workers.client, source) if isinstance(source, Corpus) else nullcontext(),
     ):
         _require_shared(workers.client, transaction)
@@ -310,16 +309,15 @@ def _workers(root: Place, client: Any, n_threads: int | None, progress: bool | N
     return Workers(resolve_client(client) if shared else None, n_threads or default_threads(), progress)
 
 
-@contextmanager
-def _scratch(root: Place, workers: Workers, scratch: str | Path | None) -> Iterator[Place | None]:
-    """Inside the store, so that the next writer sweeps it; for a remote store, a local folder where that will do."""
+def _scratch(root: Place, workers: Workers, scratch: str | Path | None) -> Place | None:
+    """Where the scratch folder goes, which is for this user alone: None is inside the store; for a remote store, a
+    local folder where that will do. Either way the next writer sweeps it.
+    """
     if scratch is not None:
-        yield Place.of(scratch)
-    elif root.local or workers.client is not None:
-        yield None
-    else:
-        with tempfile.TemporaryDirectory(prefix="bigtopic-scratch-") as folder:  # for this user alone
-            yield Place.of(folder)
+        return Place.of(scratch)
+    if root.local or workers.client is not None:
+        return None
+    return Place.of(tempfile.gettempdir())
 
 
 def _require_shared(client: Any, transaction: Transaction) -> None:

@@ -26,6 +26,7 @@ from bigtopic.errors import InputError
 __all__ = [
     "ABSENT",
     "EXACT",
+    "MISSING_TYPES",
     "Cells",
     "absent",
     "array_name",
@@ -42,6 +43,7 @@ ABSENT = frozenset(
     {"", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>"}
     | {"N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"}
 )
+MISSING_TYPES = ("NAType", "NaTType")  # what pandas has for None
 _KINDS_OF_TYPE = {"int64": "int", "float64": "float", "bool": "bool", "string": "text"}
 _KIND_OF_ARRAY = {"b": "bool", "i": "int", "f": "float", "O": "text"}
 _LONGEST_NAME = 200  # bytes; file systems allow 255

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bigtopic.corpus.columns import date_text
+from bigtopic.corpus.columns import MISSING_TYPES, date_text
 from bigtopic.errors import SettingError
 
 __all__ = ["Condition", "condition", "of_function"]
@@ -96,7 +96,7 @@ _DTYPES: dict[str, Any] = {"i": np.int64, "f": np.float64, "b": np.bool_}
 def _is_missing(value: Any) -> bool:
     if isinstance(value, float | np.floating | np.datetime64):
         return bool(np.isnan(value) if isinstance(value, float | np.floating) else np.isnat(value))
-    return value is None or type(value).__name__ in ("NAType", "NaTType")  # of pandas
+    return value is None or type(value).__name__ in MISSING_TYPES
 
 
 def _plain(value: Any) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.corpus.columns import ABSENT, EXACT, Cells, date_text
+from bigtopic.corpus.columns import ABSENT, EXACT, MISSING_TYPES, Cells, date_text
 from bigtopic.corpus.vocabulary import word_array
 from bigtopic.errors import InputError
 
@@ -24,7 +24,6 @@ __all__ = ["cells", "column"]
 
 _NONE = type(None)
 _PLAIN = {str, bool, int, float, _NONE}
-_MISSING = ("NAType", "NaTType")  # pandas' own, which are not None
 _BOOLS = frozenset(["true", "false"])
 _INT64 = np.iinfo(np.int64)
 _LISTS = (Mapping, list, tuple, set, frozenset, np.ndarray)
@@ -132,7 +131,7 @@ def _plain(value: Any, i: int, name: str, place: Callable[[int], str]) -> Any:
 
 
 def _simplified(value: Any) -> Any:
-    if type(value) in _PLAIN or type(value).__name__ in _MISSING:
+    if type(value) in _PLAIN or type(value).__name__ in MISSING_TYPES:
         return value if type(value) in _PLAIN else None
     if isinstance(value, np.datetime64):
         return _instants(np.array([value]))[0]

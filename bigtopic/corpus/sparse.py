@@ -86,6 +86,7 @@ def checked_dense(values: Any, name: str) -> np.ndarray:
         raise InputError(f"{name} has dtype {found.dtype}; counts must be numbers")
     if found.ndim != 2:
         raise InputError(f"{name} has {found.ndim} dimensions; give two: documents x words")
+    found = found.astype(found.dtype.newbyteorder("="), copy=False)
     return found.astype(np.float32) if found.dtype == np.float16 else found
 
 

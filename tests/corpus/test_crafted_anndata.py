@@ -128,6 +128,8 @@ CHANGES = {
     "shape larger": (lambda f: f["X"].attrs.__setitem__("shape", [N + 5, M]), "must hold"),
     "shape huge": (lambda f: f["X"].attrs.__setitem__("shape", [10**15, M]), "must hold"),
     "shape negative": (lambda f: f["X"].attrs.__setitem__("shape", [-1, M]), "shape"),
+    "shape complex": (lambda f: f["X"].attrs.__setitem__("shape", np.array([N, M + 0j])), "shape"),
+    "shape of one": (lambda f: f["X"].attrs.__setitem__("shape", [N]), "shape"),
     "shape of text": (lambda f: f["X"].attrs.__setitem__("shape", "wide"), "damaged"),
     "shape wide": (lambda f: f["X"].attrs.__setitem__("shape", [N, 10**15]), "shape"),
     "no indices": (lambda f: f["X"].__delitem__("indices"), "damaged"),

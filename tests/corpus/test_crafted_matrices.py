@@ -230,6 +230,16 @@ def test_arrays_that_are_none(data, tmp_path):
         refused(lambda file=file: read_all(str(file)), str(file))
 
 
+@pytest.mark.parametrize(
+    "first, sizes",
+    [("array rea", "2 2"), ("array real", "2 2 2"), ("array real", f"2 {10**30}"), ("array pattern", "2 2")],
+)
+def test_matrix_market_headers_that_scipy_refuses(first, sizes, tmp_path):
+    path = tmp_path / "x.mtx"
+    path.write_text(f"%%MatrixMarket matrix {first} general\n{sizes}\n1\n2\n3\n4\n")
+    refused(lambda: read_all(str(path)), str(path))
+
+
 def test_a_header_of_python_2_is_read(tmp_path):
     path = tmp_path / "x.npy"
     np.save(path, np.eye(3))
@@ -256,7 +266,7 @@ def test_dense_matrices_that_are_none(matrix, what):
         from_matrix(matrix)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bool", "uint8", "longdouble"])
+@pytest.mark.parametrize("dtype", ["float16", "bool", "uint8", "longdouble", ">f8", ">i4"])
 def test_every_type_of_number(dtype):
     assert from_matrix(np.eye(2).astype(dtype), shuffle=False).to_scipy().toarray().tolist() == [
         [1, 0],

@@ -88,7 +88,10 @@ def _open_stored(file: File, options: Options) -> AnnDataReader:
 
 
 def _shape(x: Any) -> tuple[int, int]:
-    n_rows, n_columns = (int(length) for length in x.attrs["shape"])
+    shape = np.asarray(x.attrs["shape"])
+    if shape.shape != (2,) or shape.dtype.kind not in "iu":
+        raise ValueError(f"X has shape {x.attrs['shape']}")
+    n_rows, n_columns = map(int, shape)
     if min(n_rows, n_columns) < 0 or n_columns > MOST_WORDS:
         raise ValueError(f"X has shape ({n_rows}, {n_columns})")
     return n_rows, n_columns

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import IO, Any
 
 from bigtopic.corpus.readers._claims import whole_number
 from bigtopic.corpus.readers._files import File
@@ -90,10 +90,17 @@ def _in_memory(header: TripleFile, options: Options) -> Any:
     _check_entries(header)
     with file.open() as stream:
         try:
-            read = mmread(stream, spmatrix=True)
+            read = mmread(_Forward(stream), spmatrix=True)
         except (ValueError, OverflowError, MemoryError) as error:
             raise InputError(f"{file.path}: {error}; the file was cut short or its header is wrong") from None
     return matrix.open_reader(csr_array(read), options, name=file.path)
+
+
+class _Forward:
+    """A stream without a position: SciPy would go back in it after an error, and the process ends when it cannot."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self.read = stream.read
 
 
 def _check_entries(header: TripleFile) -> None:

@@ -266,6 +266,20 @@ def test_dense_matrices_that_are_none(matrix, what):
         from_matrix(matrix)
 
 
+@pytest.mark.parametrize("value", [np.array("text"), np.zeros((), "M8[s]"), np.array(3)])
+def test_arrays_of_no_dimensions(value):
+    with pytest.raises(InputError, match="the array has 0 dimensions"):
+        open_source(value)
+
+
+def test_a_long_cell_is_named_by_its_beginning(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text(f"document,word,count\n1,a,1\n1,b,{'[' * 100_000}\n")
+    with pytest.raises(InputError, match="is not a number") as caught:
+        read_all(str(path))
+    assert len(str(caught.value)) < 1000
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bool", "uint8", "longdouble", ">f8", ">i4"])
 def test_every_type_of_number(dtype):
     assert from_matrix(np.eye(2).astype(dtype), shuffle=False).to_scipy().toarray().tolist() == [

@@ -322,4 +322,4 @@ def _number(value: str, i: int, place) -> float:
     try:
         return float(value)
     except ValueError:
-        raise InputError(f"{place(i)}: count {value!r} is not a number; correct it") from None
+        raise InputError(f"{place(i)}: count {value[:60]!r} is not a number; correct it") from None

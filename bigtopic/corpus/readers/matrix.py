@@ -19,7 +19,7 @@ __all__ = ["MatrixReader", "MatrixStream", "accepts", "open_reader"]
 
 def accepts(source: Any) -> bool:
     if isinstance(source, np.ndarray):
-        return source.dtype.kind in "iufbc" or source.ndim == 2
+        return source.dtype.kind in "iufbc" or source.ndim in (0, 2)
     sparse = sys.modules.get("scipy.sparse")
     return sparse is not None and bool(sparse.issparse(source))
 

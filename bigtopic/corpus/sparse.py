@@ -143,8 +143,12 @@ def check_columns(ids: np.ndarray, n: int, name: str) -> None:
     ------
     InputError
     """
-    if len(ids) and (ids.dtype.kind not in "iu" or ids.min() < 0 or ids.max() >= n):
+    if not len(ids):
+        return
+    numbers = ids.dtype.kind in "iu"
+    if not numbers or ids.min() < 0 or ids.max() >= n:
+        found = f"from {ids.min()} to {ids.max()}" if numbers else f"of dtype {ids.dtype}"
         raise InputError(
-            f"{name} has indices from {ids.min()} to {ids.max()}, but they must be integers from 0 to {n - 1}; "
-            "the matrix is damaged: build it again"
+            f"{name} has indices {found}, but they must be integers from 0 to {n - 1}; the matrix is damaged: build "
+            "it again"
         )

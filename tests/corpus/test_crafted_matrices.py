@@ -18,6 +18,7 @@ import scipy.sparse as sp
 
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.readers import open_source
+from bigtopic.corpus.sparse import check_columns
 from bigtopic.errors import InputError
 
 GIGABYTE = 1 << 30
@@ -238,6 +239,21 @@ def test_matrix_market_headers_that_scipy_refuses(first, sizes, tmp_path):
     path = tmp_path / "x.mtx"
     path.write_text(f"%%MatrixMarket matrix {first} general\n{sizes}\n1\n2\n3\n4\n")
     refused(lambda: read_all(str(path)), str(path))
+
+
+@pytest.mark.parametrize("part", ["indptr", "indices"])
+def test_complex_offsets_and_indices(part, tmp_path):
+    """SciPy would take their real parts, with a warning."""
+    matrix = sp.csr_matrix(np.eye(3))
+    arrays = {"indptr": matrix.indptr, "indices": matrix.indices, "data": matrix.data, "shape": matrix.shape}
+    arrays[part] = arrays[part].astype(complex)
+    np.savez(tmp_path / "x.npz", format=b"csr", **arrays)
+    refused(lambda: read_all(str(tmp_path / "x.npz")), str(tmp_path / "x.npz"))
+
+
+def test_indices_that_are_no_numbers():
+    with pytest.raises(InputError, match=r"x has indices of dtype .S3.*integers from 0 to 4"):
+        check_columns(np.array([b"abc"]), 5, "x")
 
 
 def test_a_header_of_python_2_is_read(tmp_path):

@@ -34,7 +34,7 @@ def sparse_parts(rng: Random) -> tuple[Parts, str]:
 
 
 def _mutate_parts(parts: Parts, rng: Random) -> str:
-    name = rng.choice(["data", "indices", "indptr", "shape"])
+    name = rng.choice([name for name in ("data", "indices", "indptr", "shape") if parts[name] is not None])
     values = parts[name]
     action = rng.choice(["set", "set", "set", "cut", "longer", "dtype", "two dimensions", "drop", "shift"])
     if action == "set" and len(values) and values.ndim == 1:

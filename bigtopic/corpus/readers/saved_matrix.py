@@ -37,13 +37,14 @@ def _load(file: File) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a header of Python 2 takes longer to read
+            warnings.simplefilter("error", np.exceptions.ComplexWarning)  # SciPy would cast complex indices
             if file.sample.startswith(b"\x93NUMPY"):
                 return _load_npy(file)
             with file.open() as stream:
                 return _load_npz(stream, file)
     except InputError:
         raise
-    except DAMAGED as error:
+    except (*DAMAGED, np.exceptions.ComplexWarning) as error:
         raise InputError(
             f"{file.path} is not a saved matrix ({error}); save it with scipy.sparse.save_npz"
         ) from None

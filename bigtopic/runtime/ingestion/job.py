@@ -67,8 +67,11 @@ def build(
     transaction.claim(paths)
     records = list(_merged(sorted_runs, paths, merge_plan, transaction, workers))
     if not records:
+        least = f"every document has fewer than min_doc_length={settings.min_doc_length} tokens"
         raise InputError(
-            f"every document has fewer than min_doc_length={settings.min_doc_length} tokens; lower it"
+            f"{least}; lower it"
+            if known is None
+            else f"{least}, as {transaction.root.url} wants; nothing to append"
         )
     vocabulary, authors = _write_names(transaction, names)
     return Manifest(

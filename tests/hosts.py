@@ -19,13 +19,16 @@ REPOSITORY = Path(__file__).parents[1]
 HOST = "127.0.0.2"
 SECONDS = 60
 
-# Private memory and temporary folders; the repository stays visible when it lies in one of them.
+# Private memory and temporary folders; the repository and Python stay visible when they lie in one of them.
 PRIVATE_FILES = """
 set -e
 mount -t tmpfs -o size=256m tmpfs /dev/shm
-mkdir /dev/shm/repository
+mkdir /dev/shm/repository /dev/shm/python
 mount --bind {repository} /dev/shm/repository
+mount --bind {python} /dev/shm/python
 mount -t tmpfs -o size=256m tmpfs {temporary}
+[ -d {repository} ] || {{ mkdir -p {repository}; mount --bind /dev/shm/repository {repository}; }}
+[ -d {python}/bin ] || {{ mkdir -p {python}; mount --bind /dev/shm/python {python}; }}
 cd /
 exec "$@"
 """
@@ -86,17 +89,15 @@ def worker(
     """
     command = [sys.executable, "-m", "distributed.cli.dask_worker", client.scheduler.address, "--no-nanny"]
     command += ["--nthreads", str(n_threads), "--host", host, "--no-dashboard", "--memory-limit", "0"]
-    path = REPOSITORY
     if private_files:
-        settings = {"repository": REPOSITORY, "temporary": tempfile.gettempdir()}
+        settings = {"repository": REPOSITORY, "python": sys.prefix, "temporary": tempfile.gettempdir()}
         script = PRIVATE_FILES.format(**{name: shlex.quote(str(value)) for name, value in settings.items()})
         command = ["unshare", "-m", "sh", "-c", script, "sh", *command]
-        path = Path("/dev/shm/repository")
     if network is not None:
         command = ["ip", "netns", "exec", network, *command]
     n_before = len(client.nthreads())
     with tempfile.TemporaryDirectory(prefix="bigtopic-worker-", dir="/var/tmp") as folder:
-        variables = {"PYTHONPATH": str(path), "DASK_TEMPORARY_DIRECTORY": folder, **environment}
+        variables = {"PYTHONPATH": str(REPOSITORY), "DASK_TEMPORARY_DIRECTORY": folder, **environment}
         process = subprocess.Popen(
             command,
             env=os.environ | variables,

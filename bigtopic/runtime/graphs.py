@@ -128,9 +128,8 @@ class GraphExecutor:
             # On one machine the other workers wait for the one that has the rounds, so it has their threads too
             n_threads = cluster.threads_of(self._client) if self._shares_files else None
             limits = cursor, max_rounds, max_seconds, n_threads
-            retries = (
-                0 if self._shares_files else 2
-            )  # who claims arrays twice hides why the first time failed
+            # Who claims arrays twice hides why the first time failed
+            retries = 0 if self._shares_files else 2
             try:
                 future = self._client.submit(
                     _run_rounds,

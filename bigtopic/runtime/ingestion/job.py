@@ -147,9 +147,8 @@ def _sorted(runs: Sequence[Run], plan: SortPlan, names: Names, workers: Workers)
         closing(workers.map(partial(sort_run, plan=plan), runs)) as results,
     ):
         for run, result in zip(runs, results, strict=True):
-            if (
-                run.place.local
-            ):  # now that it is read for good; behind a URL, all is removed at the end, many at a time
+            # Now that it is read for good. Behind a URL all runs are removed at the end, many at a time
+            if run.place.local:
                 run.place.remove()
             bar.update(run.n_docs)
             if result.dropped is not None:

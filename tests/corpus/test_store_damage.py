@@ -154,7 +154,9 @@ def test_crafted_with_its_checksums(store, array, change, problem):
 def test_a_column_that_a_part_lacks_has_as_many_values_as_the_part(store):
     manifest = json.loads((store / "zarr.json").read_text())["attributes"]["bigtopic"]
     manifest["parts"][0]["n_docs"] = manifest["n_docs"] = 1 << 20
-    edit_manifest(store, parts=manifest["parts"], n_docs=1 << 20, n_rows=1 << 20, columns={"ghost": "float64"})
+    edit_manifest(
+        store, parts=manifest["parts"], n_docs=1 << 20, n_rows=1 << 20, columns={"ghost": "float64"}
+    )
     with pytest.raises(CorpusDamaged, match="X/indptr has 201 values, but the manifest says 1048577"):
         open_corpus(store).read_column("ghost", order="stored")
 

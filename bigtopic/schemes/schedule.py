@@ -6,7 +6,7 @@ import numpy as np
 
 from bigtopic.errors import SettingError
 
-__all__ = ["LARGEST_OFFSET", "check", "robbins_monro"]
+__all__ = ["check", "robbins_monro"]
 
 LARGEST_OFFSET = 1e12  # a run of so many updates would not move the topics by what float32 can tell apart
 

@@ -66,10 +66,8 @@ class Hold:
             listed = self._require_ours(locked=True)
             for journal in journals(self._root):
                 journal.sweep(listed or ())
-            if listed is None:
-                require_free(
-                    self._root, self._what
-                )  # an unfinished store may hold somebody else's file by now
+            if listed is None:  # an unfinished store may hold somebody else's file by now
+                require_free(self._root, self._what)
         except BaseException as error:
             self._release(error)
             raise

@@ -13,9 +13,7 @@ __all__ = ["DENSEST", "content_size", "read_strings"]
 
 _MAGIC = b"\x28\xb5\x2f\xfd"
 _LARGEST = 1 << 31  # bytes of a chunk, as Blosc has it for numbers
-_ALWAYS = (
-    1 << 28
-)  # bytes that a chunk may take however well it is compressed: 1 KiB for each of the most strings
+_ALWAYS = 1 << 28  # bytes that any chunk may take: 1 KiB for each of the most strings
 _DENSE = 200  # above that, bytes that a byte may stand for; texts take a third to a tenth of their length
 DENSEST = 1 << 15  # bytes that a byte of Zstandard can stand for: a run of 128 KiB takes four
 

@@ -328,8 +328,4 @@ def _require_shared(client: Any, transaction: Transaction) -> None:
     for place in [scratch] if scratch.url.startswith(f"{root.url}/") else [scratch, root]:
         if place.local:
             Path(place.url).mkdir(parents=True, exist_ok=True)
-            require_shared(
-                client,
-                Path(place.url),
-                REMEDY,
-            )
+            require_shared(client, Path(place.url), REMEDY)

@@ -170,11 +170,8 @@ class AnnotatedReader:
 
     def half_characters(self, given: _Given) -> str:
         """Where it is in the source; what was given beside it may hold it instead."""
-        return (
-            str(self.reader.half_characters(given.chunk))
-            if hasattr(self.reader, "half_characters")
-            else given.name
-        )
+        where = getattr(self.reader, "half_characters", None)
+        return given.name if where is None else str(where(given.chunk))
 
     def parse(self, given: _Given) -> RawBlock:
         block = self.reader.parse(given.chunk)

@@ -130,11 +130,8 @@ def _check_names(what: str, attributes: Any) -> None:
     if not isinstance(attributes, dict):
         raise InputError(f"{what}: its attributes are not an object; write the store again")
     order = attributes.get("column-order", [])
-    for name in [
-        attributes.get("_index"),
-        attributes.get("categories"),
-        *(order if isinstance(order, list) else []),
-    ]:
+    named = [attributes.get("_index"), attributes.get("categories")]
+    for name in named + (order if isinstance(order, list) else []):
         if isinstance(name, str) and (name.startswith("/") or ".." in name.split("/")):
             raise InputError(
                 f"{what} names {name!a} as one of its columns, which is elsewhere; write it again"

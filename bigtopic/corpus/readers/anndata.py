@@ -68,9 +68,8 @@ def open_reader(source: Any, options: Options) -> AnnDataReader:
 def _open_stored(file: File, options: Options) -> AnnDataReader:
     read = require("anndata.io", "anndata").read_elem
     with _group(file) as group, warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", PendingDeprecationWarning
-        )  # an old encoding is read as well as a new one
+        # An old encoding is read as well as a new one
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
         if "bigtopic" in group.attrs:
             raise InputError(f"{file.path} is a corpus already; open it with open_corpus")
         if "X" not in group or "obs" not in group or "var" not in group:

@@ -164,10 +164,8 @@ class ParquetReader(DocumentReader):
         pyarrow = require("pyarrow", "parquet")
         try:
             return self._parse(chunk)
-        except (
-            UnicodeDecodeError,
-            pyarrow.ArrowException,
-        ) as error:  # Arrow does not look at text when it reads
+        except (UnicodeDecodeError, pyarrow.ArrowException) as error:
+            # Arrow does not look at text when it reads
             raise InputError(
                 f"{chunk.name}, rows {chunk.start} to {chunk.stop}: a column is damaged ({error}); get it again"
             ) from error

@@ -185,6 +185,10 @@ class AxisStats:
     ids: np.ndarray | None
     values: np.ndarray
 
+    def totals(self) -> np.ndarray:
+        """Sum over the rows, float64 (n_columns,)."""
+        return self.values.sum(axis=0, dtype=np.float64)
+
 
 @dataclass(frozen=True)
 class Stats:
@@ -206,6 +210,10 @@ class RoundInfo(NamedTuple):
     n_docs, n_tokens : of this minibatch
     total_docs, total_tokens : of the corpus (or the declared size of a stream)
     seed : for schemes with noise
+    n_steps : updates that the run will have had in the end, or None where nobody knows (a stream)
+    arrays : the params by name. Those of the arrays that the method lists before this one have moved already
+    stats : of the whole round, every array's, and the kernel's figures
+    companions : the companion arrays of the array that moves, by the names that the scheme gave them
     """
 
     step: int
@@ -214,11 +222,19 @@ class RoundInfo(NamedTuple):
     total_docs: float
     total_tokens: float
     seed: int = 0
+    n_steps: int | None = None
+    arrays: Mapping[str, MutableArray] = {}
+    stats: Stats | None = None
+    companions: Mapping[str, MutableArray] = {}
 
 
 class MutableArray(Protocol):
     """One array of the params as a scheme may touch it. Nothing else is offered, so that growth, memory-mapping
     and sharding need no other interface. `weights = prior + statistics`; a scheme moves the statistics."""
+
+    @property
+    def n_components(self) -> int:
+        """Columns without padding."""
 
     @property
     def n_columns(self) -> int:
@@ -229,17 +245,21 @@ class MutableArray(Protocol):
         """Size of the axis."""
 
     def gather(self, ids: np.ndarray | None) -> np.ndarray:
-        """Weights of these rows, prior included: (len(ids), n_columns)."""
+        """Weights of these rows, prior included: (len(ids), n_columns); of an array of integers in float64."""
 
-    def add_rows(
+    def add(
         self,
-        ids: np.ndarray | None,
-        values: np.ndarray,
+        stats: AxisStats,
         weight: float | np.ndarray = 1.0,
         decay: float | np.ndarray = 1.0,
+        row_weight: np.ndarray | None = None,
+        row_decay: np.ndarray | None = None,
     ) -> None:
-        """statistics <- decay * statistics + weight * values; decay and weight are numbers or (n_columns,).
-        Costs the rows given, never the axis, except that decay 0 clears the array once."""
+        """statistics <- decay * statistics + weight * stats, for the whole axis; decay and weight are numbers or
+        (n_columns,). Rows of `stats` are multiplied by `row_weight`, and what the array holds in them by `row_decay`,
+        each (n_ids,). Costs the rows given, never the axis, except that decay 0 clears the array once.
+
+        An array of integers takes decays of 0 and 1 alone, and rounds what is added."""
 
     def totals(self) -> np.ndarray:
         """Sum of the statistics over the axis, prior excluded: float64 (n_columns,)."""
@@ -252,7 +272,9 @@ class MutableArray(Protocol):
 class Scheme(Protocol):
     """How statistics move one array. One file in `schemes/` per rule; a frozen dataclass of its settings.
 
-    A class attribute `dtype` asks for an array of another type than "float32".
+    A class attribute `dtype` asks for an array of another type than the model's. A class attribute `companions`,
+    {name: `models.base.ArraySpec`}, asks for arrays beside the one that moves, with the same rows: what a scheme
+    remembers of rows (how often each has moved) is there, so it is saved, shared and grown with the params.
     """
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:

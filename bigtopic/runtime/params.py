@@ -16,6 +16,7 @@ import numpy as np
 
 from bigtopic import buffers
 from bigtopic.runtime import _kernels
+from bigtopic.types import AxisStats
 
 __all__ = ["FOLD_ROWS", "LazyArray", "Overlay", "Params", "padded"]
 
@@ -112,10 +113,14 @@ class LazyArray:
         return np.broadcast_to(self.prior.sum(axis=0) * repeats, (self.n_components,)).copy()
 
     def gather(self, ids: np.ndarray | None) -> np.ndarray:
-        """Weights of these rows (all rows for None), in the array's dtype, zero in the padding."""
-        return self.gather_scaled(
-            ids, np.ones(self.n_columns), float(np.finfo(self.raw.dtype).min), self.raw.dtype
-        )
+        """Weights of these rows (all rows for None), of integers in float64, zero in the padding."""
+        dtype = np.dtype(np.float64) if self._counts else self.raw.dtype
+        return self.gather_scaled(ids, np.ones(self.n_columns), float(np.finfo(dtype).min), dtype)
+
+    @property
+    def _counts(self) -> bool:
+        """Whether the statistics are integers."""
+        return self.raw.dtype.kind == "i"
 
     def gather_scaled(
         self, ids: np.ndarray | None, factor: np.ndarray, floor: float, dtype: np.dtype | type
@@ -135,27 +140,40 @@ class LazyArray:
         _kernels.gather_linear(self.raw, by_column, offset, floors, ids, out)
         return out
 
-    def add_rows(
+    def add(
         self,
-        ids: np.ndarray | None,
-        values: np.ndarray,
+        stats: AxisStats,
         weight: float | np.ndarray = 1.0,
         decay: float | np.ndarray = 1.0,
+        row_weight: np.ndarray | None = None,
+        row_decay: np.ndarray | None = None,
     ) -> None:
-        """statistics <- decay * statistics + weight * values (see `types.MutableArray`)."""
-        ids = self.rows_of(ids)
+        """statistics <- decay * statistics + weight * stats, with factors for its rows (see `types.MutableArray`)."""
+        ids = self.rows_of(stats.ids)
         decay = np.broadcast_to(np.asarray(decay, np.float64), (self.n_columns,))
         weight = np.broadcast_to(np.asarray(weight, np.float64), (self.n_columns,))
         self._decay(decay)
+        if row_decay is not None:
+            self._decay_rows(ids, row_decay[:, None])
+        values = stats.values if row_weight is None else stats.values * row_weight[:, None]
+        if self._counts:
+            values, weight = np.rint(values * weight).astype(self.raw.dtype), np.ones(self.n_columns)
         added = np.zeros(self.n_columns)
         values = np.ascontiguousarray(values)
         _kernels.scatter_add(self.raw, ids, values, (weight / self.scale).astype(self.raw.dtype), added)
         self.sums = self.sums + weight * added
 
+    def _decay_rows(self, ids: np.ndarray, decay: np.ndarray) -> None:
+        assert not self._counts or np.isin(decay, (0, 1)).all(), "integers cannot be decayed"
+        rows = self.raw[ids].astype(np.float64)
+        self.raw[ids] = rows * decay
+        self.sums = self.sums - self.scale * ((1.0 - decay) * rows).sum(axis=0)
+
     def _decay(self, decay: np.ndarray) -> None:
         if np.all(decay == 1.0):
             return
         cleared = decay == 0.0
+        assert not self._counts or np.all(cleared | (decay == 1.0)), "integers cannot be decayed"
         if cleared.all():
             self.raw[:] = 0.0
         elif cleared.any():
@@ -243,17 +261,24 @@ class Overlay:
     def gather(self, ids: np.ndarray | None) -> np.ndarray:
         return self.local(ids).gather(None)
 
-    def add_rows(
+    def add(
         self,
-        ids: np.ndarray | None,
-        values: np.ndarray,
+        stats: AxisStats,
         weight: float | np.ndarray = 1.0,
         decay: float | np.ndarray = 1.0,
+        row_weight: np.ndarray | None = None,
+        row_decay: np.ndarray | None = None,
     ) -> None:
-        """As `LazyArray.add_rows`, on the copy."""
-        ids = self.base.rows_of(ids)
+        """As `LazyArray.add`, on the copy."""
+        ids = self.base.rows_of(stats.ids)
         decay = np.broadcast_to(np.asarray(decay, np.float64), (self.n_columns,))
-        weighted = np.asarray(values, np.float64) * weight
+        weighted = np.asarray(stats.values, np.float64) * weight
+        if row_weight is not None:
+            weighted *= row_weight[:, None]
+        if self.base.raw.dtype.kind == "i":
+            weighted = np.rint(weighted)
+        if row_decay is not None:
+            weighted -= (1.0 - row_decay[:, None]) * decay * self._statistics(ids)
         self._decay = self._decay * decay
         self._sums = decay * self._sums + weighted.sum(axis=0)
         union = np.union1d(self._ids, ids).astype(np.int32)
@@ -266,19 +291,23 @@ class Overlay:
         """Rows as they would be, for the views."""
         base = self.base
         ids = base.rows_of(ids)
-        rows = base.raw[ids].astype(np.float64) * (base.scale * self._decay)
-        if len(self._ids):
-            place = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
-            known = self._ids[place] == ids
-            rows[known] += self._added[place[known]]
         prior = base.prior if base.prior.shape[0] == 1 else base.prior[ids]
         return replace(
             base,
-            raw=rows.astype(base.raw.dtype),
+            raw=self._statistics(ids).astype(base.raw.dtype),
             prior=prior,
             scale=np.ones(self.n_columns),
             sums=self._sums.copy(),
         )
+
+    def _statistics(self, ids: np.ndarray) -> np.ndarray:
+        """Of these rows, float64 (n_ids, n_columns)."""
+        rows = self.base.raw[ids].astype(np.float64) * (self.base.scale * self._decay)
+        if len(self._ids):
+            place = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
+            known = self._ids[place] == ids
+            rows[known] += self._added[place[known]]
+        return rows
 
 
 @dataclass

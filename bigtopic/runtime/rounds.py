@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from bigtopic.runtime.estep import Turn
 from bigtopic.runtime.params import LazyArray, Overlay, Params
 from bigtopic.runtime.slices import Round
+from bigtopic.schemes import companion_names
 from bigtopic.types import RoundInfo, Scheme, Stats
 
 __all__ = ["Cursor", "RoundReport", "Settings", "run_stretch", "step", "turn_of"]
@@ -22,6 +23,7 @@ class Settings:
     """What a round needs to know of the method and the corpus.
 
     inner : turns per round, or a rule `(turn number from 1, info of the turn's statistics) -> another turn?`
+    n_steps : updates of the whole run, where they are known
     """
 
     schemes: Mapping[str, Scheme]
@@ -30,6 +32,7 @@ class Settings:
     total_tokens: float
     inner: int | Callable[[int, Mapping[str, float]], bool] = 1
     state: str = "none"
+    n_steps: int | None = None
 
     @property
     def one_turn(self) -> bool:
@@ -93,7 +96,7 @@ def _turns(params: Params, rnd: Round, cursor: Cursor, settings: Settings, map_r
         stats = map_reduce(rnd, arrays, turn_of(cursor, turn, settings))
         if not _again(settings.inner, turn, stats.info):
             return stats
-        provisional = params.overlay(settings.schemes)
+        provisional = params.overlay(_moved(settings.schemes))
         _step(provisional, stats, cursor.step + 1, settings)
         arrays = provisional
 
@@ -106,10 +109,26 @@ def _again(
 
 def _step(arrays: Mapping[str, LazyArray | Overlay], stats: Stats, step: int, settings: Settings) -> None:
     info = RoundInfo(
-        step, stats.n_docs, stats.n_tokens, settings.total_docs, settings.total_tokens, settings.seed
+        step,
+        stats.n_docs,
+        stats.n_tokens,
+        settings.total_docs,
+        settings.total_tokens,
+        settings.seed,
+        settings.n_steps,
+        arrays,
+        stats,
     )
     for name, scheme in settings.schemes.items():
-        scheme.step(arrays[name], stats.arrays[name], info)
+        companions = {key: arrays[path] for key, path in companion_names(name, scheme).items()}
+        scheme.step(arrays[name], stats.arrays[name], info._replace(companions=companions))
+
+
+def _moved(schemes: Mapping[str, Scheme]) -> list[str]:
+    """The arrays that a step moves: those that have a scheme, and their companions."""
+    return [
+        path for name, scheme in schemes.items() for path in (name, *companion_names(name, scheme).values())
+    ]
 
 
 def turn_of(cursor: Cursor, turn: int, settings: Settings) -> Turn:

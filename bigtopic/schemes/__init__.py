@@ -11,8 +11,9 @@ from importlib import import_module
 from types import ModuleType
 
 from bigtopic.errors import SettingError
+from bigtopic.types import Scheme
 
-__all__ = ["load", "names"]
+__all__ = ["companion_names", "load", "names"]
 
 
 def _module(name: str) -> ModuleType:
@@ -36,3 +37,8 @@ def load(name: str) -> type:
     if name not in names():
         raise SettingError(f"there is no scheme {name!r}; there are: {', '.join(names())}")
     return _module(name).SCHEME
+
+
+def companion_names(array: str, scheme: Scheme) -> dict[str, str]:
+    """The companion arrays that a scheme asks for, and what each is called among the params."""
+    return {name: f"{array}.{name}" for name in getattr(scheme, "companions", ())}

@@ -27,7 +27,7 @@ class Add:
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
         """Costs the rows of `stats`."""
-        array.add_rows(stats.ids, stats.values)
+        array.add(stats)
 
 
 SCHEME = Add

@@ -56,7 +56,7 @@ class Interpolate:
         if size == 0:
             return
         rate = robbins_monro(info.step, self.learning_decay, self.learning_offset)
-        array.add_rows(stats.ids, stats.values, weight=rate * total / size, decay=1.0 - rate)
+        array.add(stats, weight=rate * total / size, decay=1.0 - rate)
 
 
 SCHEME = Interpolate

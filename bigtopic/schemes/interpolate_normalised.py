@@ -43,12 +43,12 @@ class InterpolateNormalised:
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
         """Costs the rows of `stats`."""
         rate = robbins_monro(info.step, self.learning_decay, self.learning_offset)
-        mass = stats.values.sum(axis=0, dtype=np.float64)
+        mass = stats.totals()
         seen = mass > 0
         held = array.totals()
         target = np.where(held > 0, held, 1.0)
         weight = np.where(seen, rate * target / np.where(seen, mass, 1.0), 0.0)
-        array.add_rows(stats.ids, stats.values, weight=weight, decay=np.where(seen, 1.0 - rate, 1.0))
+        array.add(stats, weight=weight, decay=np.where(seen, 1.0 - rate, 1.0))
 
 
 SCHEME = InterpolateNormalised

@@ -18,7 +18,7 @@ class Replace:
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
         """Costs the axis once."""
-        array.add_rows(stats.ids, stats.values, decay=0.0)
+        array.add(stats, decay=0.0)
 
 
 SCHEME = Replace

@@ -225,7 +225,7 @@ class Fade:
     keep: float = 0.9
 
     def step(self, array, stats, info):
-        array.add_rows(stats.ids, stats.values, decay=self.keep)
+        array.add(stats, decay=self.keep)
 
 
 SCHEME = Fade

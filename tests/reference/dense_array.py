@@ -15,7 +15,7 @@ PRIOR = 0.05
 class DenseArray:
     """A `MutableArray` that holds all of its statistics, and notes which rows a scheme touches."""
 
-    n_rows, n_columns = N_ROWS, N_COLUMNS
+    n_rows, n_columns, n_components = N_ROWS, N_COLUMNS, N_COMPONENTS
 
     def __init__(self, statistics):
         self.statistics = np.array(statistics, float)
@@ -26,12 +26,15 @@ class DenseArray:
         self.touched.update(rows.tolist())
         return self.statistics[rows] + PRIOR
 
-    def add_rows(self, ids, values, weight=1.0, decay=1.0):
-        rows = np.arange(N_ROWS) if ids is None else ids
-        assert values.shape == (len(rows), N_COLUMNS)
+    def add(self, stats, weight=1.0, decay=1.0, row_weight=None, row_decay=None):
+        rows = np.arange(N_ROWS) if stats.ids is None else stats.ids
+        assert stats.values.shape == (len(rows), N_COLUMNS)
         self.touched.update(rows.tolist())
         self.statistics *= decay
-        self.statistics[rows] += weight * values.astype(float)
+        for i, row in enumerate(rows):
+            self.statistics[row] *= 1.0 if row_decay is None else row_decay[i]
+            own = 1.0 if row_weight is None else row_weight[i]
+            self.statistics[row] += own * weight * stats.values[i].astype(float)
 
     def totals(self):
         return self.statistics.sum(axis=0)

@@ -39,9 +39,12 @@ class Dense:
         self.statistics = np.zeros((N_ROWS, padded(N_COMPONENTS)))
         self.prior = dense_prior(prior)
 
-    def add_rows(self, ids, values, weight, decay):
+    def add(self, stats, weight, decay, row_weight, row_decay):
+        rows = np.arange(len(self.statistics)) if stats.ids is None else stats.ids
         self.statistics *= decay
-        self.statistics[slice(None) if ids is None else ids] += values * weight
+        for i, row in enumerate(rows):
+            self.statistics[row] *= 1.0 if row_decay is None else row_decay[i]
+            self.statistics[row] += stats.values[i] * weight * (1.0 if row_weight is None else row_weight[i])
 
     def grow(self, n_rows):
         extra = n_rows - len(self.statistics)
@@ -65,6 +68,11 @@ def some_decay(rng: np.random.Generator) -> float | np.ndarray:
     if decay != "per column":
         return decay
     return rng.choice([0.0, 1e-9, 0.3, 1.0], padded(N_COMPONENTS))
+
+
+def some_row_factors(rng: np.random.Generator, n_rows: int) -> list[np.ndarray | None]:
+    """Weights and decays of rows, or none."""
+    return [None if rng.random() < 0.5 else rng.choice([0.0, 0.3, 1.0], n_rows) for _ in range(2)]
 
 
 def check_equal(array: LazyArray, dense: Dense) -> None:
@@ -91,9 +99,9 @@ def test_any_sequence_of_operations_equals_the_dense_one(prior, seed):
         if operation == "add":
             ids, values = some_rows(rng, array.n_rows)
             weight = rng.random() * 3 if rng.random() < 0.5 else rng.random(padded(N_COMPONENTS))
-            decay = some_decay(rng)
-            array.add_rows(ids, values, weight, decay)
-            dense.add_rows(ids, values, weight, decay)
+            factors = weight, some_decay(rng), *some_row_factors(rng, len(values))
+            array.add(AxisStats(ids, values), *factors)
+            dense.add(AxisStats(ids, values), *factors)
         elif operation == "fold":
             array.fold()
             assert (array.scale == 1).all()
@@ -101,7 +109,7 @@ def test_any_sequence_of_operations_equals_the_dense_one(prior, seed):
             array.grow(array.n_rows + 2)
             dense.grow(len(dense.statistics) + 2)
         else:
-            array.copy().add_rows(None, np.ones_like(array.raw), 1.0, 0.0)  # changes nothing here
+            array.copy().add(AxisStats(None, np.ones_like(array.raw)), 1.0, 0.0)  # changes nothing here
         check_equal(array, dense)
 
 
@@ -109,9 +117,9 @@ def test_totals_survive_the_fold_that_a_tiny_scale_forces():
     array = LazyArray.zeros(3, 2, axis="word", dtype="float64")
     values = np.zeros((3, 16))
     values[:, :2] = 1
-    array.add_rows(None, values)
+    array.add(AxisStats(None, values))
     for _ in range(12):  # the scale passes SMALLEST_SCALE
-        array.add_rows(None, values, weight=1.0, decay=0.01)
+        array.add(AxisStats(None, values), weight=1.0, decay=0.01)
     assert array.scale.min() > params_module.SMALLEST_SCALE
     np.testing.assert_allclose(array.totals(), array.gather(None).sum(axis=0), rtol=1e-12)
     np.testing.assert_allclose(array.gather(None)[0, 0], 1 / 0.99, rtol=1e-9)
@@ -119,7 +127,7 @@ def test_totals_survive_the_fold_that_a_tiny_scale_forces():
 
 def test_repeated_ids_are_not_needed_but_missing_rows_keep_their_value():
     array = LazyArray.zeros(4, 2, axis="word", prior=0.5)
-    array.add_rows(np.array([2], np.int32), np.full((1, 16), 3, np.float32), decay=0.5)
+    array.add(AxisStats(np.array([2], np.int32), np.full((1, 16), 3, np.float32)), decay=0.5)
     np.testing.assert_array_equal(array.gather(None)[:, 0], [0.5, 0.5, 3.5, 0.5])
 
 
@@ -128,8 +136,8 @@ def test_fold_works_in_blocks(monkeypatch):
     array = LazyArray.zeros(10, 3, axis="word")
     assert list(array.blocks()) == [(0, 4), (4, 8), (8, 10)]
     values = np.arange(160, dtype=np.float32).reshape(10, 16)
-    array.add_rows(None, values)
-    array.add_rows(np.zeros(0, np.int32), np.zeros((0, 16), np.float32), decay=0.25)
+    array.add(AxisStats(None, values))
+    array.add(AxisStats(np.zeros(0, np.int32), np.zeros((0, 16), np.float32)), decay=0.25)
     array.fold()
     np.testing.assert_array_equal(array.raw, values * 0.25)
     np.testing.assert_allclose(array.totals(), values.sum(axis=0) * 0.25)
@@ -139,7 +147,7 @@ def test_fold_works_in_blocks(monkeypatch):
 def test_local_rows_keep_the_totals_of_the_axis(prior):
     rng = np.random.default_rng(0)
     array = LazyArray.zeros(N_ROWS, N_COMPONENTS, axis="word", prior=make_prior(prior, rng))
-    array.add_rows(*some_rows(rng, N_ROWS), decay=0.5)
+    array.add(AxisStats(*some_rows(rng, N_ROWS)), decay=0.5)
     ids = np.array([4, 19, 2], np.int32)
     part = array.local(ids)
     np.testing.assert_array_equal(part.gather(None), array.gather(ids))
@@ -162,7 +170,7 @@ def test_an_overlay_is_a_step_on_a_copy(scheme, prior, n_steps):
     rng = np.random.default_rng(n_steps)
     base = LazyArray.zeros(N_ROWS, N_COMPONENTS, axis="word", prior=make_prior(prior, rng))
     for _ in range(3):
-        base.add_rows(*some_rows(rng, N_ROWS), decay=0.7)
+        base.add(AxisStats(*some_rows(rng, N_ROWS)), decay=0.7)
     before, raw = base.copy(), base.raw.copy()
     overlay, copy = Overlay(base), base.copy()
     for step in range(1, n_steps + 1):
@@ -180,13 +188,48 @@ def test_an_overlay_is_a_step_on_a_copy(scheme, prior, n_steps):
     np.testing.assert_array_equal(base.scale, before.scale)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_an_overlay_has_factors_for_rows(seed):
+    rng = np.random.default_rng(seed)
+    base = LazyArray.zeros(N_ROWS, N_COMPONENTS, axis="word", dtype="float64")
+    base.add(AxisStats(*some_rows(rng, N_ROWS)), decay=0.7)
+    overlay, copy = Overlay(base), base.copy()
+    for _ in range(3):
+        stats = AxisStats(*some_rows(rng, N_ROWS))
+        factors = rng.random(), rng.random(), *some_row_factors(rng, len(stats.values))
+        overlay.add(stats, *factors)
+        copy.add(stats, *factors)
+    np.testing.assert_allclose(overlay.gather(None), copy.gather(None), atol=1e-6)
+    np.testing.assert_allclose(overlay.totals(), copy.totals(), atol=1e-5)
+
+
+def test_integers_are_counted_exactly():
+    """Single precision would stop counting at 2^24; labels are given and taken away."""
+    array = LazyArray.zeros(3, 2, axis="word", prior=0.5, dtype="int64")
+    ids, ones = np.array([2, 0], np.int32), np.zeros((2, 16), np.float32)
+    ones[:, :2] = 1
+    for target in (array, overlay := Overlay(array.copy())):
+        target.add(AxisStats(ids, ones), weight=float(1 << 24))
+        target.add(AxisStats(ids, ones), row_weight=np.array([1.0, -3.0]))
+        target.add(AxisStats(ids[:1], ones[:1]), weight=0.4)  # rounded
+    for target in (array, overlay):
+        found = target.gather(None)
+        np.testing.assert_array_equal(found[:, 0], [(1 << 24) - 3 + 0.5, 0.5, (1 << 24) + 1 + 0.5])
+        assert found.dtype == np.float64 and not found[:, 2:].any()
+        np.testing.assert_array_equal(target.totals()[:2], (1 << 25) - 2)
+    array.add(AxisStats(ids, ones), decay=0.0, row_decay=np.zeros(2))
+    assert array.raw.dtype == np.int64 and array.raw.sum() == 4
+    with pytest.raises(AssertionError, match="cannot be decayed"):
+        array.add(AxisStats(ids, ones), decay=0.5)
+
+
 def test_params_copy_and_overlay_leave_the_original():
     arrays = {name: LazyArray.zeros(4, 2, axis="word") for name in "ab"}
     params = Params(arrays)
     copy = params.copy()
-    copy["a"].add_rows(None, np.ones((4, 16), np.float32))
+    copy["a"].add(AxisStats(None, np.ones((4, 16), np.float32)))
     provisional = params.overlay(["a"])
-    provisional["a"].add_rows(None, np.ones((4, 16), np.float32))
+    provisional["a"].add(AxisStats(None, np.ones((4, 16), np.float32)))
     assert not params["a"].raw.any() and not params["a"].totals().any()
     assert provisional["b"] is params["b"]
     assert params.axis_sizes() == {"word": 4} and params.nbytes == 2 * 4 * 16 * 4

@@ -14,6 +14,7 @@ import pytest
 from bigtopic.runtime import private_folders, sharing
 from bigtopic.runtime.params import LazyArray, Params
 from bigtopic.runtime.views import take_view
+from bigtopic.types import AxisStats
 
 IDS = {"word": np.array([5, 0, 11], np.int32)}
 
@@ -22,14 +23,14 @@ def params() -> Params:
     array = LazyArray.zeros(12, 3, axis="word", prior=np.linspace(0.1, 1, 12))
     values = np.zeros((12, 16), np.float32)
     values[:, :3] = np.random.default_rng(0).random((12, 3))
-    array.add_rows(None, values)
-    array.add_rows(np.array([2], np.int32), values[:1], decay=0.3)
+    array.add(AxisStats(None, values))
+    array.add(AxisStats(np.array([2], np.int32), values[:1]), decay=0.3)
     return Params({"a": array, "b": array.copy()})
 
 
 def test_a_mapped_version_is_the_same_as_the_arrays():
     arrays = params().overlay(["b"])
-    arrays["b"].add_rows(np.array([5], np.int32), np.ones((1, 16), np.float32), decay=0.5)
+    arrays["b"].add(AxisStats(np.array([5], np.int32), np.ones((1, 16), np.float32)), decay=0.5)
     shared = sharing.publish(arrays)
     kinds = {"a": "mean", "b": "expected_log"}
     expected = take_view(arrays, kinds, IDS)
@@ -69,7 +70,7 @@ def test_returned_arrays_can_be_claimed_again_and_only_once():
     mine = sharing.claim_arrays(shared)
     with pytest.raises(sharing.AlreadyClaimed):
         sharing.claim_arrays(shared)
-    mine["a"].add_rows(np.array([2], np.int32), np.ones((1, 16), np.float32), decay=0.5)
+    mine["a"].add(AxisStats(np.array([2], np.int32), np.ones((1, 16), np.float32)), decay=0.5)
     returned = pickle.loads(pickle.dumps(sharing.return_arrays(shared, mine)))
     for arrays in (sharing.claim_arrays(returned), sharing.read_arrays(returned, params().arrays)):
         for name, array in mine.items():

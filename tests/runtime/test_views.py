@@ -8,6 +8,7 @@ from scipy.special import psi
 
 from bigtopic.runtime.params import LazyArray, Overlay
 from bigtopic.runtime.views import mean_rows, take_view
+from bigtopic.types import AxisStats
 
 N_ROWS, N_COMPONENTS = 40, 5
 IDS = np.array([3, 39, 0, 17], np.int32)
@@ -25,8 +26,8 @@ def array(
     made = LazyArray.zeros(N_ROWS, N_COMPONENTS, axis="word", prior=given, normalised_over=normalised_over)
     values = np.zeros((20, 16), np.float32)
     values[:, :N_COMPONENTS] = rng.gamma(0.3, 30, (20, N_COMPONENTS))
-    made.add_rows(np.arange(20, dtype=np.int32), values)
-    made.add_rows(None, np.zeros((N_ROWS, 16), np.float32), decay=0.37)
+    made.add(AxisStats(np.arange(20, dtype=np.int32), values))
+    made.add(AxisStats(None, np.zeros((N_ROWS, 16), np.float32)), decay=0.37)
     return made
 
 
@@ -111,7 +112,7 @@ def test_a_view_of_an_overlay_is_that_of_the_array_it_stands_for(kind):
     values = np.ones((2, 16), np.float32)
     values[:, N_COMPONENTS:] = 0
     for one in (overlay, moved):
-        one.add_rows(np.array([39, 5], np.int32), values, weight=7.0, decay=0.5)
+        one.add(AxisStats(np.array([39, 5], np.int32), values), weight=7.0, decay=0.5)
     seen, expected = view(overlay, kind), view(moved, kind)
     for name, rows in expected.arrays.items():
         np.testing.assert_allclose(seen.arrays[name], rows, rtol=3e-6, atol=1e-6)

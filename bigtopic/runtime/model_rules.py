@@ -26,11 +26,14 @@ from bigtopic.corpus.schema import MOST_WORDS
 __all__ = ["check_description"]
 
 _NAME = text(r"[A-Za-z_][A-Za-z0-9_]{0,99}", "a name of letters, digits and underscores")
+_LONGEST_TEXT = 4096  # of a setting, which may be a path; messages quote settings
 
 
 def _scalar(value: Any, where: str) -> None:
     if value is not None and type(value) not in (bool, int, float, str):
         raise FieldError(f"{where} is {ascii(value)[:60]}, but must be a number, text, true, false or null")
+    if type(value) is str and len(value) > _LONGEST_TEXT:
+        raise FieldError(f"{where} has {len(value)} characters, but may have {_LONGEST_TEXT}")
 
 
 _SCALARS = mapping(_NAME, _scalar)

@@ -108,6 +108,16 @@ def test_descriptions_that_are_refused(saved, place, value, what):
         load_model(saved)
 
 
+@pytest.mark.parametrize(
+    "place", [("schemes", "topic_words", "scale"), ("extra", "params", "order"), ("options", "bound")]
+)
+def test_a_refusal_does_not_quote_pages(saved, place):
+    rewrite(saved, changed(description(saved), ("attributes", KEY, *place), "a" * 100_000))
+    with pytest.raises(ModelError) as refused:
+        load_model(saved)
+    assert len(str(refused.value)) < 5000
+
+
 def store(saved, name, values):
     """Put another array in the place of one of the model."""
     from zarr.codecs import BloscCodec, Crc32cCodec

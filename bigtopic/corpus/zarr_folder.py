@@ -7,6 +7,7 @@ from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from zarr.abc.store import Store
 from zarr.core.buffer import default_buffer_prototype
 from zarr.storage import LocalStore
 
@@ -30,6 +31,10 @@ class ZarrFolder(LocalStore):
         self._place = place
         self._writing = Lock()
         self._failure: BaseException | None = None
+
+    async def _open(self, *, mode: Any = None) -> None:
+        """Make no folder, as Zarr's store would: the first write does, or says why it cannot."""
+        await (super()._open() if self.read_only else Store._open(self))
 
     def with_read_only(self, read_only: bool = False) -> ZarrFolder:
         return type(self)(self._place, read_only=read_only)

@@ -8,8 +8,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import zarr
 
 from bigtopic.corpus import local
+from bigtopic.corpus.storage import Place, zarr_store
 from bigtopic.errors import StoreError
 
 NOBODY = 65534
@@ -175,3 +177,10 @@ def test_the_error_keeps_number_and_file_across_processes():
     error = pickle.loads(pickle.dumps(StoreError("words", errno.ENOSPC, "/a/b")))
     assert isinstance(error, OSError) and str(error) == "words"
     assert (error.errno, error.filename) == (errno.ENOSPC, "/a/b")
+
+
+def test_zarr_makes_no_folder_of_its_own(tmp_path):
+    """It would do so by its own means, and what is refused there would be an error of the system's."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="is a file, not a folder"):
+        zarr.open_group(zarr_store(Place.of(tmp_path) / "file"), mode="a")

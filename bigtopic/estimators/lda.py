@@ -15,7 +15,8 @@ from bigtopic.methods import Method, get
 from bigtopic.runtime.counting import counted_vocabulary
 from bigtopic.runtime.events import Callback
 from bigtopic.runtime.model import TopicModel, new_model
-from bigtopic.runtime.train import Limits, train
+from bigtopic.runtime.stopping import Limits
+from bigtopic.runtime.train import train
 
 __all__ = ["LDA"]
 

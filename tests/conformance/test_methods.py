@@ -15,7 +15,8 @@ from bigtopic.methods import Method, get
 from bigtopic.runtime.model import new_model
 from bigtopic.runtime.params import LazyArray
 from bigtopic.runtime.slices import Plan
-from bigtopic.runtime.train import Limits, train
+from bigtopic.runtime.stopping import Limits
+from bigtopic.runtime.train import train
 from bigtopic.types import AxisStats, RoundInfo, Scheme
 
 METHODS = [get(row["method"]) for row in table()]

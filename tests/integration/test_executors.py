@@ -22,8 +22,9 @@ from bigtopic.methods import Method
 from bigtopic.runtime import graphs, reduce
 from bigtopic.runtime.graphs import GraphExecutor, round_graph
 from bigtopic.runtime.model import new_model
+from bigtopic.runtime.stopping import Limits
 from bigtopic.runtime.threads import ThreadExecutor
-from bigtopic.runtime.train import Limits, make_run, train
+from bigtopic.runtime.train import make_run, train
 
 METHODS = [row["method"] for row in table()]
 

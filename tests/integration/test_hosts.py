@@ -15,7 +15,8 @@ from bigtopic.estimators.lda import LDA
 from bigtopic.runtime import cluster, graphs
 from bigtopic.runtime.graphs import GraphExecutor
 from bigtopic.runtime.model import new_model
-from bigtopic.runtime.train import Limits, train
+from bigtopic.runtime.stopping import Limits
+from bigtopic.runtime.train import train
 
 pytestmark = pytest.mark.distributed
 

@@ -20,7 +20,8 @@ from bigtopic.runtime.graphs import GraphExecutor
 from bigtopic.runtime.model import new_model
 from bigtopic.runtime.shared_files import shares_files
 from bigtopic.runtime.slices import SliceRef
-from bigtopic.runtime.train import Limits, train
+from bigtopic.runtime.stopping import Limits
+from bigtopic.runtime.train import train
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

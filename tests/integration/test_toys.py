@@ -16,8 +16,9 @@ from bigtopic.methods import Method
 from bigtopic.runtime import document_state
 from bigtopic.runtime.graphs import GraphExecutor
 from bigtopic.runtime.model import new_model
+from bigtopic.runtime.stopping import Limits
 from bigtopic.runtime.threads import ThreadExecutor
-from bigtopic.runtime.train import Limits, train
+from bigtopic.runtime.train import train
 from bigtopic.types import Block
 
 TOYS = Path(__file__).with_name("toys.py")

@@ -18,8 +18,9 @@ from bigtopic.methods import Method
 from bigtopic.runtime import memory
 from bigtopic.runtime.graphs import GraphExecutor
 from bigtopic.runtime.model import TopicModel, new_model
+from bigtopic.runtime.stopping import Limits
 from bigtopic.runtime.threads import ThreadExecutor
-from bigtopic.runtime.train import Limits, train
+from bigtopic.runtime.train import train
 from bigtopic.schemes.interpolate import Interpolate
 
 K = 4

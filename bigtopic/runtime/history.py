@@ -1,0 +1,82 @@
+"""What a run leaves behind it while it goes on: rows of the model's history, events for callbacks, a progress bar."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from bigtopic.runtime.events import Callback, Event
+from bigtopic.runtime.model import TopicModel
+from bigtopic.runtime.progress import Progress
+from bigtopic.runtime.rounds import RoundReport
+
+__all__ = ["History"]
+
+
+class History:
+    """Counts what was done since now, and tells it.
+
+    Parameters
+    ----------
+    model : that is learnt; its history gets a row for each pass and score
+    callbacks : called with every event, in this order
+    bar : moved by tokens
+    """
+
+    def __init__(self, model: TopicModel, callbacks: Sequence[Callback], bar: Progress) -> None:
+        self._model = model
+        self._callbacks = callbacks
+        self._bar = bar
+        self._begun = time.perf_counter()
+        self._n_docs = 0
+        self._n_tokens = 0.0
+        self.scores: list[float] = []
+
+    @property
+    def seconds(self) -> float:
+        """Since the run began."""
+        return time.perf_counter() - self._begun
+
+    def begin(self) -> None:
+        self._tell("start")
+
+    def round_done(self, report: RoundReport) -> None:
+        self._n_docs += report.n_docs
+        self._n_tokens += report.n_tokens
+        self._bar.update(report.n_tokens, **({"score": f"{self.scores[-1]:.3f}"} if self.scores else {}))
+        self._tell("round", step=report.cursor.step + 1, info=dict(report.info))
+
+    def pass_done(self, bound: float | None, change: float | None) -> None:
+        """The model's cursor stands at the next pass, whose number is that of the passes done."""
+        row = {"pass": self._model.cursor.epoch, "bound": bound}
+        self._record(row if change is None else {**row, "change": change})
+        self._tell("pass", bound=bound, change=change)
+
+    def scored(self, score: float) -> None:
+        self.scores.append(score)
+        self._record({"pass": self._model.cursor.epoch, "score": score})
+        self._tell("score", score=score)
+
+    def end(self, reason: str) -> None:
+        self._tell("end", reason=reason)
+
+    def _record(self, row: dict[str, Any]) -> None:
+        seconds = self.seconds
+        figures = {
+            "step": self._model.cursor.step,
+            "seconds": seconds,
+            "n_docs": self._n_docs,
+            "n_tokens": self._n_tokens,
+            "tokens_per_second": self._n_tokens / max(seconds, 1e-9),
+        }
+        self._model.history.append({**row, **figures})
+
+    def _tell(self, kind: str, step: int | None = None, **figures: Any) -> None:
+        if not self._callbacks:
+            return
+        cursor = self._model.cursor
+        step = cursor.step if step is None else step
+        event = Event(kind, step, cursor.epoch, self.seconds, self._n_docs, self._n_tokens, **figures)
+        for callback in self._callbacks:
+            callback(event)

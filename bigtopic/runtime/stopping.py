@@ -1,0 +1,140 @@
+"""When a run ends: its limits, params at rest, patience with a score, and Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bigtopic.runtime import _kernels, bound
+from bigtopic.runtime.events import Callback
+from bigtopic.runtime.model import TopicModel
+from bigtopic.runtime.rounds import RoundReport
+from bigtopic.runtime.views import mean_rows
+
+__all__ = ["Limits", "PassMeasure", "interruptible"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop, and what to report on the way.
+
+    Attributes
+    ----------
+    max_iter : passes
+    max_time : seconds; truncates, never changes what is computed on the way
+    tol : end when, over a pass, the bound per token grew by less than this share of itself, or, where there is no
+        bound, the topics moved by less than this (mean total variation distance); 0 never
+    score : a function of the model giving held-out nats per token, or None
+    evaluate_every : rounds between scores, which come at the end of a stretch; None for once a pass
+    patience : end after this many scores without a better one; None never
+    """
+
+    max_iter: int = 1
+    max_time: float | None = None
+    tol: float = 0.0
+    score: Callable[[TopicModel], float] | None = None
+    evaluate_every: int | None = None
+    patience: int | None = None
+    callbacks: Sequence[Callback] = ()
+    progress: bool | None = None
+
+    def seconds_left(self, seconds: float) -> float | None:
+        """What is left of `max_time` after so many seconds; None without a limit."""
+        return None if self.max_time is None else self.max_time - seconds
+
+    def next_score(self, step: int) -> int | None:
+        """The update after which a score is due, when so many are done; None where they come with the passes."""
+        if self.score is None or self.evaluate_every is None:
+            return None
+        return (step // self.evaluate_every + 1) * self.evaluate_every
+
+    def out_of_patience(self, scores: Sequence[float]) -> bool:
+        """Whether the best of these scores is too long ago."""
+        return self.patience is not None and len(scores) - 1 - int(np.argmax(scores)) >= self.patience
+
+
+class PassMeasure:
+    """How far a pass moved the params: by their bound where there is one, else by the topics, if there is a tolerance.
+
+    Parameters
+    ----------
+    model : that is learnt; read when a pass begins and ends
+    tol : as in `Limits`
+    has_bound : whether rounds report the bound of documents that were all seen with the same params
+    """
+
+    def __init__(self, model: TopicModel, tol: float, has_bound: bool) -> None:
+        self._model = model
+        self._tol = tol
+        self._has_bound = has_bound
+        self._bounds: list[float] = []  # per token, of the passes so far
+        self._n_tokens = 0.0
+        self._documents_bound = 0.0
+        self._topics_bound: float | None = None
+        self._topics: np.ndarray | None = None
+
+    def begin(self) -> None:
+        """A pass begins with the params as they are now."""
+        self._n_tokens = self._documents_bound = 0.0
+        self._topics_bound = bound.global_part(self._model.params) if self._has_bound else None
+        self._topics = self._topics_now() if self._tol > 0 and not self._has_bound else None
+
+    def add(self, report: RoundReport) -> None:
+        """A round of the pass was done."""
+        self._n_tokens += report.n_tokens
+        self._documents_bound += report.info.get("bound", 0.0)
+
+    def bound(self) -> float | None:
+        """Nats per token of the pass that ends now; None where there is no bound."""
+        if self._topics_bound is None or self._n_tokens == 0:
+            return None
+        self._bounds.append((self._documents_bound + self._topics_bound) / self._n_tokens)
+        return self._bounds[-1]
+
+    def change(self) -> float | None:
+        """Mean total variation distance of the topics from where they were when the pass began, if it matters."""
+        if self._topics is None:
+            return None
+        now = self._topics_now()
+        change = np.zeros(now.shape[1])
+        _kernels.topic_change(self._topics, now, change)
+        return float(change[: self._model.n_components].mean() / 2)
+
+    def at_rest(self, change: float | None) -> bool:
+        """Whether the pass changed less than the tolerance."""
+        if self._tol <= 0:
+            return False
+        if change is not None:
+            return change < self._tol
+        if len(self._bounds) < 2:
+            return False
+        return abs(self._bounds[-1] - self._bounds[-2]) < self._tol * abs(self._bounds[-2])
+
+    def _topics_now(self) -> np.ndarray:
+        return mean_rows(self._model.topic_words, None)
+
+
+@contextmanager
+def interruptible() -> Iterator[threading.Event]:
+    """The first Ctrl-C ends the run after the current round; a second one raises as usual."""
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    usual = signal.getsignal(signal.SIGINT)
+
+    def ask(number: int, frame: Any) -> None:
+        stop.set()
+        signal.signal(signal.SIGINT, usual)
+
+    signal.signal(signal.SIGINT, ask)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, usual)

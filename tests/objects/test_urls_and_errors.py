@@ -7,6 +7,7 @@ import pytest
 
 from bigtopic.corpus.storage import Place
 from bigtopic.corpus.store import open_corpus
+from bigtopic.corpus.transaction import Transaction
 from bigtopic.errors import BigtopicError, CorpusExists, CorpusVersionError, SettingError, StoreError
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
@@ -185,3 +186,9 @@ def test_chains_are_read_but_not_written(bucket, tmp_path):
             ingest(TEXTS, url, overwrite=True, storage_options=options, n_threads=1)
         with pytest.raises(SettingError, match="a chain of file systems can only be read"):
             fitted().save(url, storage_options=options)
+
+
+def test_a_part_that_a_worker_wrote_is_where_it_belongs():
+    """A place comes back from a worker with options that may have changed on the way."""
+    with Transaction(Place.of("memory://workers/c.zarr", {"retries": 3})) as transaction:
+        transaction.install(Place.of("memory://workers/c.zarr", {"retries": 4}), "parts/00000000")

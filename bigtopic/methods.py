@@ -32,6 +32,7 @@ class Method:
     ----------
     name : as given to `LDA(method=...)`
     kernel : name of a file in `kernels/`, or a `Kernel` of your own
+    inference : the kernel that infers documents' topics once the model has learnt, likewise; None for `kernel`
     schemes : {global array: scheme}
     model : the arrays and their axes
     batch_size : documents of one update, at most; None for the whole corpus
@@ -43,9 +44,10 @@ class Method:
     max_iter : passes over the corpus
     enough_rounds : fewer passes suffice when they have this many updates together; None always does all passes
     tol : stop when a pass changes less than this (see `LDA`); 0 never
-    doc_topic_prior, topic_word_prior : a number, a function of n_components, or None for 1 / n_components
-    init : how the statistics begin, {array: (distribution, share)}: "gamma" is Gamma(100, 0.01) per entry, "uniform"
-        is Uniform(0, 1); the share is None for entries as drawn, or that of the corpus' tokens to scale them to
+    priors : {name of a prior: a number, a function of n_components}; 1 / n_components for those not named
+    init : how the statistics begin where not as the model says, {array: (distribution, share)}: "gamma" is
+        Gamma(100, 0.01) per entry, "uniform" is Uniform(0, 1); the share is None for entries as drawn, or that of the
+        corpus' tokens to scale them to
     options : settings of the kernel that differ from its defaults
     summary, paper : for the table
     """
@@ -62,24 +64,26 @@ class Method:
     max_iter: int = 1
     enough_rounds: int | None = None
     tol: float = 0.0
-    doc_topic_prior: Prior = None
-    topic_word_prior: Prior = None
+    priors: Mapping[str, Prior] = field(default_factory=dict)
     init: Mapping[str, tuple[str, float | None]] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     summary: str = ""
     paper: str = ""
+    inference: str | Kernel | None = None
 
     def load_kernel(self) -> Kernel:
         """The kernel; its file is imported now."""
-        if isinstance(self.kernel, Kernel):
-            return self.kernel
-        from bigtopic import kernels
+        return _loaded(self.kernel)
 
-        return kernels.load(self.kernel)
+    def load_inference(self) -> Kernel:
+        """The kernel that infers the topics of documents under a fixed model."""
+        return _loaded(self.inference or self.kernel)
 
-    def prior(self, name: str, n_components: int) -> float | None:
-        """The default of `doc_topic_prior` or `topic_word_prior` for so many topics; None when the method has none."""
-        prior = getattr(self, name, None)
+    def prior(self, name: str, n_components: int) -> float:
+        """The default of a prior for so many components."""
+        prior = self.priors.get(name)
+        if prior is None:
+            return 1.0 / n_components
         return prior(n_components) if callable(prior) else prior
 
     def kernel_options(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,6 +141,14 @@ class Method:
                 "or choose an online method"
             )
         return replace(self, schemes=schemes)
+
+
+def _loaded(kernel: str | Kernel) -> Kernel:
+    if isinstance(kernel, Kernel):
+        return kernel
+    from bigtopic import kernels
+
+    return kernels.load(kernel)
 
 
 SMALLEST_BATCH = 64
@@ -197,7 +209,7 @@ _TABLE = (
         "ope",
         {TOPIC_WORDS: InterpolateNormalised(learning_decay=0.9, learning_offset=1.0)},
         batch_size=5000,
-        topic_word_prior=0.0,
+        priors={"topic_word_prior": 0.0},
         init=_UNIFORM,
         options={"statistic": "theta"},
         summary="online maximum-likelihood topics with online maximum-a-posteriori inference",
@@ -232,8 +244,7 @@ _TABLE = (
         least_rounds=20,
         max_iter=5,
         enough_rounds=300,
-        doc_topic_prior=_few_tokens,
-        topic_word_prior=_by_root,
+        priors={"doc_topic_prior": _few_tokens, "topic_word_prior": _by_root},
         init={TOPIC_WORDS: ("uniform", 1.0)},
         summary="collapsed variational inference of order zero against fixed topics, small minibatches; the default",
         paper="Foulds et al. 2013; Asuncion et al. 2009",

@@ -113,13 +113,17 @@ class View(NamedTuple):
 
 
 class Hyper(NamedTuple):
-    """Everything a kernel is told besides documents and view.
+    """Everything a kernel is told besides documents and view. What is in the params is read with the view.
 
-    doc_topic_prior : float64 (n_components,), in the literature alpha
-    n_components : K, without padding
+    doc_topic_prior : float64 (n_components,), in the literature alpha; (0,) in a model without one
+    n_components : K, without padding; of several component counts the first
     options : the kernel's own settings, complete (defaults filled in)
     priors : {array name: float}, scalar prior of each array, for kernels that need it (mean of a vector prior)
     axis_sizes : {axis: size}, for kernels that need V or the number of authors
+    components : {name: number}, every component count of the model
+    step, turn : the update that the statistics are for, from 1, and the turn of its round, from 1; 0 and 1 outside of
+        learning. The turns of a round have one seed
+    doc_topics : whether anybody looks at `KernelResult.doc_topics`
     """
 
     doc_topic_prior: np.ndarray
@@ -127,21 +131,29 @@ class Hyper(NamedTuple):
     options: Mapping[str, Any]
     priors: Mapping[str, float] = {}
     axis_sizes: Mapping[str, int] = {}
+    components: Mapping[str, int] = {}
+    step: int = 0
+    turn: int = 1
+    doc_topics: bool = True
 
 
 class KernelResult(NamedTuple):
     """What one kernel call says.
 
     stats : {array name: (n_local, n_columns)} aligned with the view's rows
-    doc_topics : (n_docs, n_components) rows that sum to 1
+    doc_topics : (n_docs, n_components) rows that sum to 1; may be None where nobody looks at them
     state : {name: array} to be kept for these documents, or None
     info : {name: float}, additive over slices: "bound" (nats), "iterations" (inner iterations, all documents), ...
     """
 
     stats: Mapping[str, np.ndarray]
-    doc_topics: np.ndarray
+    doc_topics: np.ndarray | None
     state: Mapping[str, np.ndarray] | None
     info: Mapping[str, float]
+
+
+def _one_pass(options: Mapping[str, Any]) -> float:
+    return 1.0
 
 
 KernelRun = Callable[["Docs", View, Hyper, int, "Mapping[str, np.ndarray] | None"], KernelResult]
@@ -158,8 +170,10 @@ class Kernel:
     views : {array name: "mean" | "expected_log" | "counts"}. "mean" is the posterior mean over the axis
         (weights / totals), "expected_log" is exp(psi(weights) - psi(totals)) up to a factor per row,
         "counts" is the weights themselves with their totals.
-    statistics : {array name: axis}, which arrays the kernel returns; the axis is "word", "author" or "none"
+    statistics : {array name: axis}, which arrays the kernel returns; the axis is that of the array
     options : {name: default}
+    cost : of the options: how often a call passes over the topics of an entry (a distinct word of a document), about
+    components : name of the component count that the columns of `doc_topics` are; None for the model's first
     interacts : documents of a slice influence each other, so that the slice size is a hyper-parameter
     state : "none", "round" or "run": how long document state lives
     bound : whether info["bound"] is a variational bound when options["bound"] is true
@@ -171,6 +185,8 @@ class Kernel:
     views: Mapping[str, str]
     statistics: Mapping[str, str]
     options: Mapping[str, Any] = field(default_factory=dict)
+    cost: Callable[[Mapping[str, Any]], float] = _one_pass
+    components: str | None = None
     interacts: bool = False
     state: str = "none"
     bound: bool = False
@@ -260,6 +276,9 @@ class MutableArray(Protocol):
         each (n_ids,). Costs the rows given, never the axis, except that decay 0 clears the array once.
 
         An array of integers takes decays of 0 and 1 alone, and rounds what is added."""
+
+    def set_prior(self, prior: np.ndarray) -> None:
+        """Replace the prior: float64 (1 or n_rows, 1 or n_components). Costs the axis where it has a value per row."""
 
     def totals(self) -> np.ndarray:
         """Sum of the statistics over the axis, prior excluded: float64 (n_columns,)."""

@@ -250,7 +250,10 @@ class StoredNames:
     root: Place
     names: NameList
 
-    def load(self, name: str) -> np.ndarray:
+    def load(self, name: str) -> np.ndarray | None:
+        """The array, or None for the frequencies of authors, which are not stored."""
+        if name != "words" and self.names.path.startswith("authors/"):
+            return None
         try:
             return self._read(self.names, name)
         except CorpusDamaged:

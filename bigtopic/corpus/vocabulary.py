@@ -18,7 +18,7 @@ __all__ = ["Vocabulary", "fingerprint_words", "word_array"]
 class ArraySource(Protocol):
     """Loads an array of a stored vocabulary when it is first needed."""
 
-    def load(self, name: str) -> np.ndarray: ...
+    def load(self, name: str) -> np.ndarray | None: ...
 
 
 def word_array(words: Iterable[str]) -> np.ndarray:

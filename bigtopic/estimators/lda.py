@@ -12,9 +12,10 @@ from bigtopic.estimators import saving, starts, streams
 from bigtopic.estimators.inference import TopicInference
 from bigtopic.estimators.inputs import as_corpus
 from bigtopic.methods import Method, get
-from bigtopic.runtime.counting import counted_vocabulary
+from bigtopic.runtime.axes import axes_of
 from bigtopic.runtime.events import Callback
-from bigtopic.runtime.model import TopicModel, new_model
+from bigtopic.runtime.model import TopicModel
+from bigtopic.runtime.new_model import new_model
 from bigtopic.runtime.stopping import Limits
 from bigtopic.runtime.train import train
 
@@ -176,7 +177,7 @@ class LDA(TopicInference):
         else:
             model = self._model
             streams.end_pass(model)
-            streams.grow(model, counted_vocabulary(corpus, self._client(), self.n_threads))
+            streams.grow(model, axes_of(model.method.model, corpus, self._client(), self.n_threads))
             self.n_docs_seen_ += corpus.n_docs
             streams.warn_of_small_calls(model.method, self.n_iter_ + 1, self.n_docs_seen_)
             total = streams.n_documents(model, corpus, self.total_samples, self.n_docs_seen_)
@@ -231,13 +232,11 @@ class LDA(TopicInference):
         return new_model(
             method,
             self.n_components,
-            counted_vocabulary(corpus, self._client(), self.n_threads),
+            axes_of(method.model, corpus, self._client(), self.n_threads),
             n_tokens=corpus.n_tokens,
-            doc_topic_prior=self.doc_topic_prior,
-            topic_word_prior=self.topic_word_prior,
+            priors={"doc_topic_prior": self.doc_topic_prior, "topic_word_prior": self.topic_word_prior},
             options=options,
             seed=seed,
-            axis_sizes={"author": max(1, corpus.n_authors)},
             text=None if corpus.text_settings is None else dict(corpus.text_settings),
         )
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import BigtopicWarning
 from bigtopic.methods import SMALLEST_BATCH, Method
+from bigtopic.runtime.axes import mapping
 from bigtopic.runtime.model import TopicModel
+from bigtopic.runtime.new_model import array_specs
 from bigtopic.runtime.rounds import Cursor
 
 __all__ = ["end_pass", "grow", "n_documents", "scale", "warn_of_small_calls"]
@@ -32,9 +35,9 @@ def n_documents(model: TopicModel, corpus: Corpus, declared: float | None, n_see
 
 def scale(model: TopicModel, factor: float) -> None:
     """Scale a start that is a share of the corpus' tokens to more tokens than the first documents have."""
-    for name, array in model.params.arrays.items():
-        _, share = model.method.init.get(name, ("uniform", None))
-        if share is not None and factor != 1.0:
+    for name, spec in array_specs(model.method).items():
+        if spec.start is not None and spec.start[1] is not None and factor != 1.0:
+            array = model.params[name]
             array.raw *= array.raw.dtype.type(factor)
             array.fold()
 
@@ -45,28 +48,36 @@ def end_pass(model: TopicModel) -> None:
         model.cursor = Cursor(model.cursor.epoch + 1, 0, model.cursor.step)
 
 
-def grow(model: TopicModel, vocabulary: Vocabulary) -> None:
-    """Take in the words and frequencies of more documents; new words are appended.
+def grow(model: TopicModel, axes: Mapping[str, Vocabulary]) -> None:
+    """Take in what more documents have on each axis, with its frequencies; what is new is appended.
 
     Raises
     ------
     VocabularyMismatch
         When words have no names and the widths differ.
     """
-    mapping = model.word_map(vocabulary)
-    if mapping is not None and (mapping < 0).any():
-        assert vocabulary.words is not None
-        model.vocabulary = model.vocabulary.extended(vocabulary.words[mapping < 0].tolist())
-        for array in model.params.arrays.values():
-            if array.axis == "word":
-                array.grow(len(model.vocabulary))
-        mapping = model.word_map(vocabulary)
-    if model.vocabulary.frequency is not None:  # those of a part of the documents would be wrong
-        seen = slice(None) if mapping is None else mapping
-        counts = tuple(counts.copy() for counts in model.vocabulary.counted)
-        for own, new in zip(counts, vocabulary.counted, strict=True):
-            own[seen] += new
-        model.vocabulary = model.vocabulary.with_counts(*counts)
+    for axis, new in axes.items():
+        known = model.axes[axis]
+        model.axes[axis] = max(known, new, key=len) if axis == "row" else _extended(known, new)
+    for array in model.params.arrays.values():
+        if array.axis in axes:
+            array.grow(len(model.axes[array.axis]))
+
+
+def _extended(known: Vocabulary, new: Vocabulary) -> Vocabulary:
+    """What is known and what is new, with the frequencies of both."""
+    ids = mapping(new, known)
+    if ids is not None and (ids < 0).any():
+        assert new.words is not None
+        known = known.extended(new.words[ids < 0].tolist())
+        ids = mapping(new, known)
+    if known.frequency is None:  # those of a part of the documents would be wrong
+        return known
+    seen = slice(None) if ids is None else ids
+    counts = tuple(counts.copy() for counts in known.counted)
+    for own, more in zip(counts, new.counted, strict=True):
+        own[seen] += more
+    return known.with_counts(*counts)
 
 
 def warn_of_small_calls(method: Method, n_calls: int, n_seen: int) -> None:

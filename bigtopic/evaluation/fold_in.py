@@ -29,7 +29,9 @@ def fold_in(
     """
     options = {"max_doc_update_iter": max_iter, "mean_change_tol": tolerance, "bound": False}
     hyper = Hyper(np.asarray(source.doc_topic_prior, np.float64), source.n_components, options)
-    return load("vb").run(docs, View({"topic_words": topic_words}, {}), hyper, 0, None).doc_topics
+    doc_topics = load("vb").run(docs, View({"topic_words": topic_words}, {}), hyper, 0, None).doc_topics
+    assert doc_topics is not None
+    return doc_topics
 
 
 def topic_rows(source: TopicSource, ids: np.ndarray) -> np.ndarray:

@@ -11,11 +11,16 @@ from numba import njit
 from bigtopic.errors import SettingError
 from bigtopic.types import Docs
 
-__all__ = ["INNER", "OUTER", "csr", "frozen", "padded_prior", "positive", "put_shares"]
+__all__ = ["INNER", "OUTER", "csr", "doc_update_cost", "frozen", "padded_prior", "positive", "put_shares"]
 
 # for functions that Python calls, and for those that only compiled functions call: what nobody calls is not compiled
 OUTER: Any = {"cache": True, "error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
 INNER: Any = {"cache": True, "error_model": "numpy", "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
+
+
+def doc_update_cost(options: Mapping[str, Any]) -> float:
+    """The cost of a kernel that passes over each entry up to `max_doc_update_iter` times."""
+    return float(options["max_doc_update_iter"])
 
 
 def frozen(array: np.ndarray, dtype: np.dtype | type) -> np.ndarray:

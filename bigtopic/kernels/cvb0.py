@@ -29,7 +29,16 @@ from numba import njit
 
 from bigtopic import buffers
 from bigtopic.kernels._memory import prefetch
-from bigtopic.kernels._shell import INNER, OUTER, csr, frozen, padded_prior, positive, put_shares
+from bigtopic.kernels._shell import (
+    INNER,
+    OUTER,
+    csr,
+    doc_update_cost,
+    frozen,
+    padded_prior,
+    positive,
+    put_shares,
+)
 from bigtopic.kernels._vector import LANES, larger, load, spread, store, total
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
@@ -129,7 +138,7 @@ def _infer(
     order, indptr, all_words, all_counts, topic_words, prior, max_sweeps, tolerance,
     words, counts, block, shares, inverses, mass, before, lengths, left, factors, stats, doc_topics,
 ):  # fmt: skip
-    n_docs, n_components = doc_topics.shape
+    n_docs, n_components = len(order), doc_topics.shape[1]  # no rows where nobody looks at them
     limit = tolerance * n_components
     sweeps, dropped = 0, 0.0
     for first in range(0, n_docs, _PAIR):
@@ -157,7 +166,8 @@ def _infer(
                         left[j] = 0
         for j in range(min(_PAIR, n_docs - first)):
             dropped += _add(j, lengths[j], words, counts, shares, inverses, prior, mass, stats)
-            put_shares(mass[j], doc_topics[order[first + j]])
+            if doc_topics.shape[0] > 0:
+                put_shares(mass[j], doc_topics[order[first + j]])
     return sweeps, dropped
 
 
@@ -177,7 +187,7 @@ def run(
     Returns
     -------
     KernelResult
-        stats["topic_words"] (n_words, n_columns), expected counts; doc_topics (n_docs, n_components);
+        stats["topic_words"] (n_words, n_columns), expected counts; doc_topics (n_docs, n_components) if wanted;
         info: "iterations" (sweeps, all documents), "dropped_tokens" (of words that no topic knows).
 
     Raises
@@ -191,7 +201,7 @@ def run(
     lengths = np.diff(docs.indptr)
     room = int(lengths.max(initial=1))
     stats = buffers.zeros((n_words, n_columns), dtype)
-    doc_topics = buffers.empty((docs.n_docs, hyper.n_components), dtype)
+    doc_topics = buffers.empty((docs.n_docs if hyper.doc_topics else 0, hyper.n_components), dtype)
     sweeps, dropped = _infer(
         np.argsort(lengths, kind="stable"),  # a pair ends together
         *csr(docs, dtype),
@@ -213,7 +223,7 @@ def run(
         doc_topics,
     )
     info = {"iterations": float(sweeps), "dropped_tokens": dropped}
-    return KernelResult({"topic_words": stats}, doc_topics, None, info)
+    return KernelResult({"topic_words": stats}, doc_topics if hyper.doc_topics else None, None, info)
 
 
 KERNEL = Kernel(
@@ -222,5 +232,6 @@ KERNEL = Kernel(
     views={"topic_words": "mean"},
     statistics={"topic_words": "word"},
     options={"max_doc_update_iter": 5, "mean_change_tol": 0.0},
+    cost=doc_update_cost,
     paper="Asuncion et al. 2009; Foulds et al. 2013",
 )

@@ -28,6 +28,7 @@ Reference: Than and Doan (2017), "Guaranteed inference in topic models", algorit
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -162,11 +163,13 @@ def _infer(
     block, tokens, sums, explained, visits, pull, gradient, stats, doc_topics,
 ):  # fmt: skip
     n_components = doc_topics.shape[1]
+    wanted = doc_topics.shape[0] > 0
     steps = visits.dtype.type(n_iter)  # the sum of the visits in the end
     for d in range(indptr.shape[0] - 1):
         own = slice(indptr[d], indptr[d + 1])
         if indptr[d] == indptr[d + 1]:
-            put_shares(prior, doc_topics[d])
+            if wanted:
+                put_shares(prior, doc_topics[d])
             continue
         row_key = key(seed, rows[d])
         _start(prior, n_components, row_key, visits, pull)
@@ -187,7 +190,8 @@ def _infer(
             explained,
         )
         _add(words[own], counts[own], steps, phi, block, visits, explained, stats)
-        put_shares(visits, doc_topics[d])
+        if wanted:
+            put_shares(visits, doc_topics[d])
 
 
 def run(
@@ -207,7 +211,7 @@ def run(
     Returns
     -------
     KernelResult
-        stats["topic_words"] (n_words, n_columns); doc_topics (n_docs, n_components);
+        stats["topic_words"] (n_words, n_columns); doc_topics (n_docs, n_components) if wanted;
         info: "iterations" (all documents).
 
     Raises
@@ -226,7 +230,7 @@ def run(
     dtype, n_columns = topic_words.dtype, topic_words.shape[1]
     n_rows = int(np.diff(docs.indptr).max(initial=0)) + _GROUP
     stats = buffers.zeros(topic_words.shape, dtype)
-    doc_topics = buffers.empty((docs.n_docs, hyper.n_components), dtype)
+    doc_topics = buffers.empty((docs.n_docs if hyper.doc_topics else 0, hyper.n_components), dtype)
     _infer(
         *csr(docs, dtype),
         frozen(docs.rows, np.int64),
@@ -249,7 +253,11 @@ def run(
     )
     n_nonempty = np.count_nonzero(np.diff(docs.indptr))
     info = {"iterations": float(n_nonempty * n_iter)}
-    return KernelResult({"topic_words": stats}, doc_topics, None, info)
+    return KernelResult({"topic_words": stats}, doc_topics if hyper.doc_topics else None, None, info)
+
+
+def _cost(options: Mapping[str, Any]) -> float:
+    return float(options["n_iter"])
 
 
 KERNEL = Kernel(
@@ -258,5 +266,6 @@ KERNEL = Kernel(
     views={"topic_words": "mean"},
     statistics={"topic_words": "word"},
     options={"n_iter": 50, "eps": 0.0, "statistic": "phi"},
+    cost=_cost,
     paper="Than and Doan 2017",
 )

@@ -26,7 +26,7 @@ from numba import njit
 from bigtopic import buffers
 from bigtopic.kernels._math import digamma, exp_digamma, lgamma
 from bigtopic.kernels._memory import prefetch
-from bigtopic.kernels._shell import INNER, OUTER, csr, frozen, padded_prior, positive
+from bigtopic.kernels._shell import INNER, OUTER, csr, doc_update_cost, frozen, padded_prior, positive
 from bigtopic.kernels._vector import LANES, larger, largest, load, spread, store, total
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
@@ -187,7 +187,7 @@ def run(
     Returns
     -------
     KernelResult
-        stats["topic_words"] (n_words, n_columns), expected counts; doc_topics (n_docs, n_components); info:
+        stats["topic_words"] (n_words, n_columns), expected counts; doc_topics (n_docs, n_components) if wanted; info:
         "iterations" (all documents), "dropped_tokens" (of words that no topic knows), and, if asked for,
         "bound" in nats: the terms of the evidence lower bound that belong to documents.
 
@@ -224,7 +224,7 @@ def run(
         shift = view.arrays.get("topic_words:shift")
         if shift is not None:
             info["bound"] += float(np.dot(docs.counts, shift[docs.words]))
-    doc_topics = gammas / gammas.sum(axis=1, keepdims=True)
+    doc_topics = gammas / gammas.sum(axis=1, keepdims=True) if hyper.doc_topics else None
     return KernelResult({"topic_words": stats}, doc_topics, None, info)
 
 
@@ -234,6 +234,7 @@ KERNEL = Kernel(
     views={"topic_words": "expected_log"},
     statistics={"topic_words": "word"},
     options={"max_doc_update_iter": 100, "mean_change_tol": 1e-3, "bound": False},
+    cost=doc_update_cost,
     bound=True,
     paper="Blei, Ng, Jordan 2003; Hoffman et al. 2013",
 )

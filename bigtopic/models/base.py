@@ -5,29 +5,47 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["ArraySpec", "Model"]
+__all__ = ["DOC_TOPIC_PRIOR", "ArraySpec", "Model"]
+
+DOC_TOPIC_PRIOR = "doc_topic_prior"
 
 
 @dataclass(frozen=True)
 class ArraySpec:
-    """One global array, row-major by id of its axis: (axis size, n_components).
+    """One global array, row-major: (size of its axis, number of its columns).
 
     Attributes
     ----------
-    axis : "word", "author", or "none" (one row)
+    rows : the axis. Documents have ids on "word" (also called "column"), "author" and "row" (the documents themselves,
+        by source row), so that a minibatch reads and moves its own rows alone. On any other axis every task reads every
+        row: "none" has one, a component count has one for each component, and the size of an axis of the model's own
+        is given when a model is made
+    columns : the component count of the columns by name, or 1
     prior : name of the setting that holds its prior, or None for an array without one
-    normalised_over : "axis" when a column sums to one over the axis (topics over words), "components" when a row
-        sums to one over the components (an author's topics)
+    normalised_over : "axis" when a column sums to one over the axis (topics over words), "components" when a row sums
+        to one over the columns (an author's topics), None when the array is not a set of distributions
+    start : how the statistics begin, (distribution, share) as in `Method.init`; None for zeros
+    dtype : "float32", "float64", or "int32" or "int64" for counts
     """
 
-    axis: str
+    rows: str
+    columns: str | int = "topic"
     prior: str | None = None
-    normalised_over: str = "axis"
+    normalised_over: str | None = "axis"
+    start: tuple[str, float | None] | None = None
+    dtype: str = "float32"
 
 
 @dataclass(frozen=True)
 class Model:
-    """A model: its name and its global arrays."""
+    """A model: its name, its global arrays, and what it counts.
+
+    Attributes
+    ----------
+    components : names of the component counts. `n_components` is the first; documents' topics have as many columns,
+        unless a kernel says otherwise
+    """
 
     name: str
     arrays: Mapping[str, ArraySpec]
+    components: tuple[str, ...] = ("topic",)

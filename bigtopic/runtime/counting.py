@@ -1,4 +1,4 @@
-"""How often each word is in exactly the documents of a corpus or view, counted on threads or a Dask client.
+"""How often each word, or author, is in exactly the documents of a corpus or view, counted on threads or a Dask client.
 
 The vocabulary of a view has the frequencies of the corpus as it was ingested: those of a train view have seen the
 test documents. A model must outlive its corpus, which may be appended to or deleted, so it counts when it begins to
@@ -7,14 +7,16 @@ learn, not when it is asked: one pass that reads, against passes that read and i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from bigtopic.corpus.blocks import document_tokens
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.runtime.cluster import bounded_map, default_threads
 
-__all__ = ["counted_vocabulary"]
+__all__ = ["counted_authors", "counted_vocabulary"]
 
 _ENTRIES = 1 << 20
 _FEWEST_ENTRIES = 1 << 13
@@ -29,26 +31,59 @@ def counted_vocabulary(corpus: Any, client: Any = None, n_threads: int | None = 
     known = corpus.vocabulary.loaded()
     if corpus.counted and known.frequency is not None:
         return known.with_counts(known.document_frequency, known.frequency)
-    n_words = corpus.n_words
-    document_frequency, frequency = np.zeros(n_words, np.int64), np.zeros(n_words)
+    return known.with_counts(*_counted(_count_words, corpus.n_words, corpus, client, n_threads))
+
+
+def counted_authors(corpus: Any, client: Any = None, n_threads: int | None = None) -> Vocabulary:
+    """The authors of a corpus with their documents (`document_frequency`) and tokens (`frequency`), in one pass."""
+    known = corpus.author_vocabulary
+    if known is None:
+        return Vocabulary((), None, np.zeros(0, np.int64), np.zeros(0))
+    return known.loaded().with_counts(*_counted(_count_authors, known.size, corpus, client, n_threads))
+
+
+def _counted(
+    count: Callable[..., Any], size: int, corpus: Any, client: Any, n_threads: int | None
+) -> tuple[np.ndarray, np.ndarray]:
+    document_frequency, frequency = np.zeros(size, np.int64), np.zeros(size)
     n_entries = min(_ENTRIES, max(_FEWEST_ENTRIES, corpus.nnz // _SPANS))  # never by the number of workers
     for ids, df, tf in bounded_map(
-        _count,
+        count,
         corpus.spans(n_entries),
-        shared=(n_words,),
+        shared=(size,),
         client=client,
         n_threads=n_threads or default_threads(),
     ):
         document_frequency[ids] += df
         frequency[ids] += tf
-    return known.with_counts(document_frequency, frequency)
+    return document_frequency, frequency
 
 
-def _count(n_words: int, span: tuple[Any, int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+Counts = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def _count_words(size: int, span: tuple[Any, int, int]) -> Counts:
     """The words of a run of documents, and their documents and tokens there."""
     part, start, stop = span
     block = part.read(start, stop)
-    df = np.bincount(block.words, minlength=n_words)
-    ids = np.flatnonzero(df)
-    tf = np.bincount(block.words, weights=block.counts, minlength=n_words)
-    return ids.astype(np.int32), df[ids], tf[ids]
+    return _count(block.words, block.counts, size)
+
+
+def _count_authors(size: int, span: tuple[Any, int, int]) -> Counts:
+    """The same for authors."""
+    part, start, stop = span
+    block = part.read(start, stop)
+    if block.authors is None or block.author_indptr is None:
+        return _count(np.zeros(0, np.int32), np.zeros(0), size)
+    return _count(block.authors, np.repeat(document_tokens(block), np.diff(block.author_indptr)), size)
+
+
+def _count(ids: np.ndarray, weights: np.ndarray, size: int) -> Counts:
+    """Distinct ids below `size`, how often each occurs, and the sum of its weights."""
+    distinct, places = np.arange(size), ids
+    if size > 4 * len(ids):  # few of a long axis: sorting them costs less than to pass over it
+        distinct, places = np.unique(ids, return_inverse=True)
+    times = np.bincount(places, minlength=len(distinct))
+    sums = np.bincount(places, weights=weights, minlength=len(distinct))
+    there = times > 0
+    return distinct[there].astype(np.int32), times[there], sums[there]

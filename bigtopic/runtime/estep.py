@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.runtime import document_state
 from bigtopic.runtime.params import LazyArray, Overlay
 from bigtopic.runtime.reduce import Tree
@@ -25,9 +26,9 @@ class Work:
 
     Attributes
     ----------
-    kernel, hyper : the algorithm and its settings
+    kernel, hyper : the algorithm and its settings, but for those that are in the params
     n_words, n_authors : sizes of the corpus' axes
-    id_map : corpus word id to params' word id (-1 unknown), or None when they agree
+    id_maps : {axis: the params' id of each id of the corpus (-1 unknown), or None when they agree}
     state_url : folder of document state, or None
     """
 
@@ -35,39 +36,58 @@ class Work:
     hyper: Hyper
     n_words: int
     n_authors: int = 0
-    id_map: np.ndarray | None = None
+    id_maps: Mapping[str, np.ndarray | None] = field(default_factory=dict)
     state_url: str | None = None
 
 
 @dataclass(frozen=True)
 class Turn:
-    """Which turn of the run a task belongs to: its seed, and the epochs of document state it reads and writes."""
+    """Which turn of the run a task belongs to: its seed, and the epochs of document state it reads and writes.
+
+    step : the update that the turn is for, from 1; number : the turn of its round, from 1
+    """
 
     seed: int
     read_epoch: str = ""
     write_epoch: str = ""
+    step: int = 0
+    number: int = 1
 
 
 @dataclass(frozen=True)
 class Gathered:
     """All that a kernel needs of some documents and of the params; nothing of it changes with the params.
 
-    axes : {axis: the params' row of each local id, or None}; n_tokens : of words the params know
+    axes : {axis: the params' row of each local id}, all rows of the others; n_tokens : of words the params know
     """
 
     docs: Docs
     view: View
+    hyper: Hyper
     axes: Mapping[str, np.ndarray | None]
     n_tokens: float
 
 
 def gather(block: Block, arrays: Arrays, work: Work) -> Gathered:
-    """Documents with local ids, and the rows of the params at these ids."""
+    """Documents with local ids, the rows of the params at these ids, and what a kernel is told of the params."""
     if block.authors is not None and not _uses_authors(work.kernel, arrays):
         block = replace(block, author_indptr=None, authors=None)  # renaming them would be for nothing
-    docs, axes = make_docs(block, work.n_words, work.id_map, work.n_authors)
-    return Gathered(
-        docs, take_view(arrays, work.kernel.views, axes), axes, float(docs.counts.sum(dtype=np.float64))
+    docs, axes = make_docs(
+        block, work.n_words, work.id_maps.get("word"), work.n_authors, work.id_maps.get("author")
+    )
+    view = take_view(arrays, work.kernel.views, axes)
+    return Gathered(docs, view, _told(work.hyper, arrays), axes, float(docs.counts.sum(dtype=np.float64)))
+
+
+def _told(hyper: Hyper, arrays: Arrays) -> Hyper:
+    """With what is in the params, as it is now."""
+    alpha = arrays.get(DOC_TOPIC_PRIOR)
+    return hyper._replace(
+        doc_topic_prior=hyper.doc_topic_prior
+        if alpha is None
+        else alpha.gather(None)[0, : alpha.n_components],
+        priors={name: array.prior_mean for name, array in arrays.items()},
+        axis_sizes={array.axis: array.n_rows for array in arrays.values()},
     )
 
 
@@ -82,11 +102,12 @@ def evaluate(ref: SliceRef, gathered: Gathered, work: Work, turn: Turn) -> Stats
     keeps = work.kernel.state != "none" and work.state_url is not None
     if keeps and work.state_url and turn.read_epoch:
         state = document_state.read(work.state_url, turn.read_epoch, ref)
-    result = work.kernel.run(gathered.docs, gathered.view, work.hyper, turn.seed, state)
+    hyper = gathered.hyper._replace(step=turn.step, turn=turn.number)
+    result = work.kernel.run(gathered.docs, gathered.view, hyper, turn.seed, state)
     if keeps and work.state_url and result.state is not None:
         document_state.write(work.state_url, turn.write_epoch, ref, result.state)
     stats = {
-        name: AxisStats(gathered.axes[axis], result.stats[name])
+        name: AxisStats(gathered.axes.get(axis), result.stats[name])
         for name, axis in work.kernel.statistics.items()
     }
     return Stats(stats, gathered.docs.n_docs, gathered.n_tokens, dict(result.info))

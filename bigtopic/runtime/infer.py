@@ -1,4 +1,4 @@
-"""Topics of documents under a fixed model, streamed: the training kernel, slice by slice, on threads or Dask."""
+"""Topics of documents under a fixed model, streamed: the method's kernel, slice by slice, on threads or Dask."""
 
 from __future__ import annotations
 
@@ -51,14 +51,12 @@ def infer(
     """
     if not corpus.n_docs:
         return
-    kernel = model.method.load_kernel()
-    options = {"bound": False} if kernel.bound else {}
     work = Work(
-        kernel,
-        model.hyper(**options),
+        model.method.load_inference(),
+        model.inference_hyper(),
         len(corpus.vocabulary),
         corpus.n_authors,
-        model.word_map(corpus.vocabulary),
+        model.id_maps(corpus),
     )
     plan = Plan(
         [p.n_docs for p in corpus.parts], corpus.nnz / max(1, corpus.n_docs), None, None, shuffled=False
@@ -105,12 +103,21 @@ def _infer_group(context: _Context, shared: Any, slices: tuple[SliceRef, ...]) -
         # Units may be larger than what is asked for here; read exactly the slice's own range when it stands alone.
         own = ref if len(slices) > 1 else SliceRef(ref.part, ref.start, ref.stop, ref.start, ref.stop)
         block = reader.block(own)
-        gathered = gather(block, arrays, context.work)
-        result = context.work.kernel.run(gathered.docs, gathered.view, context.work.hyper, INFER_SEED, None)
         rows.append(block.rows)
-        topics.append(result.doc_topics)
-        tokens.append(_known_tokens(block, context.work.id_map))
+        topics.append(_doc_topics(block, arrays, context.work))
+        tokens.append(_known_tokens(block, context.work.id_maps.get("word")))
     return Inferred(np.concatenate(rows), np.concatenate(topics), np.concatenate(tokens))
+
+
+def _doc_topics(block: Block, arrays: Any, work: Work) -> np.ndarray:
+    """Topics of documents; each by itself where the documents of a slice would influence each other."""
+    if work.kernel.interacts and block.n_docs > 1:
+        alone = [_doc_topics(block[i : i + 1], arrays, work) for i in range(block.n_docs)]
+        return np.concatenate(alone)
+    gathered = gather(block, arrays, work)
+    doc_topics = work.kernel.run(gathered.docs, gathered.view, gathered.hyper, INFER_SEED, None).doc_topics
+    assert doc_topics is not None, "a kernel that infers must say what it found"
+    return doc_topics
 
 
 def _known_tokens(block: Block, id_map: np.ndarray | None) -> np.ndarray:

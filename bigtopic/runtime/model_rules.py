@@ -23,7 +23,7 @@ from bigtopic.corpus.json_rules import (
 from bigtopic.corpus.manifest_rules import TEXT
 from bigtopic.corpus.schema import MOST_WORDS
 
-__all__ = ["check_description"]
+__all__ = ["check_description", "upgraded"]
 
 _NAME = text(r"[A-Za-z_][A-Za-z0-9_]{0,99}", "a name of letters, digits and underscores")
 _LONGEST_TEXT = 4096  # of a setting, which may be a path; messages quote settings
@@ -37,13 +37,15 @@ def _scalar(value: Any, where: str) -> None:
 
 
 _SCALARS = mapping(_NAME, _scalar)
-_ARRAY = record(
-    {
-        "axis": one_of("word", "author", "none"),
-        "n_components": whole(1, 1 << 24),
-        "normalised_over": one_of("axis", "components"),
-    }
+_ARRAY_NAME = text(
+    r"[A-Za-z_][A-Za-z0-9_]{0,99}(\.[A-Za-z_][A-Za-z0-9_]{0,99})?", "a name, or two with a dot between"
 )
+_SIZE = whole(1, 1 << 24)
+_FINGERPRINT = text(r"[0-9a-f]{32}", "32 hexadecimal digits")
+_ARRAY = record(
+    {"axis": _NAME, "n_components": _SIZE, "normalised_over": optional(one_of("axis", "components"))}
+)
+_AXIS = record({"named": flag, "size": whole(0, MOST_WORDS), "fingerprint": _FINGERPRINT, "counted": flag})
 _STEP = whole(0, 1 << 53)
 _RULES: Rule = record(
     {
@@ -55,10 +57,12 @@ _RULES: Rule = record(
         "cursor": record({"epoch": _STEP, "round": _STEP, "step": _STEP}),
         "text": optional(TEXT),
         "history": listing(record({})),
-        "arrays": mapping(_NAME, _ARRAY),
+        "arrays": mapping(_ARRAY_NAME, _ARRAY),
+        "components": mapping(_NAME, _SIZE),
         "named": flag,
         "n_words": whole(1, MOST_WORDS),
-        "fingerprint": text(r"[0-9a-f]{32}", "32 hexadecimal digits"),
+        "fingerprint": _FINGERPRINT,
+        "axes": mapping(_NAME, _AXIS),
         "extra": record(
             {},
             {
@@ -84,6 +88,24 @@ def check_description(values: Mapping[str, Any], where: str) -> None:
     _RULES(values, where)
     for name in ("text", "history", "extra"):
         anything(values[name], f"{where} {name}")
-    sizes = {about["n_components"] for about in values["arrays"].values()}
-    if len(sizes) != 1 or not any(about["axis"] == "word" for about in values["arrays"].values()):
-        raise FieldError(f"{where} arrays must have one number of topics, and one of them the axis 'word'")
+    if not values["components"]:
+        raise FieldError(f"{where} components is empty")
+
+
+def upgraded(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The description as version 2 has it. In version 1 the number of topics is that of the only array, and the prior
+    of documents' topics has no statistics.
+
+    Raises
+    ------
+    FieldError
+        When it is neither.
+    """
+    if values.get("version") != 1:
+        return dict(values)
+    arrays = values.get("arrays")
+    if not isinstance(arrays, dict) or len(arrays) != 1:
+        raise FieldError("its description: arrays must be one array of topics' weights over words")
+    (about,) = arrays.values()
+    record({"n_components": _SIZE})(about, "its description: arrays")
+    return {**values, "components": {"topic": about["n_components"]}, "axes": {}}

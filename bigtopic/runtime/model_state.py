@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
@@ -15,8 +16,10 @@ from bigtopic.corpus.json_rules import FieldError
 from bigtopic.corpus.storage import Place
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.methods import Method, get, names
+from bigtopic.models.base import DOC_TOPIC_PRIOR, ArraySpec
 from bigtopic.runtime.memory import check_params
 from bigtopic.runtime.model import LARGEST_PRIOR, SMALLEST_PRIOR, TopicModel
+from bigtopic.runtime.new_model import array_specs
 from bigtopic.runtime.params import SMALLEST_SCALE, LazyArray, Params, padded
 from bigtopic.runtime.rounds import Cursor
 
@@ -38,20 +41,16 @@ def rebuild(state: Place, description: dict[str, Any], method: Method | None) ->
         When an array is missing, damaged, or does not belong to the description.
     """
     learnt = _method(description, method)
-    words = _words(state, description) if description["named"] else None
-    vocabulary = Vocabulary(words, description["n_words"], **_counts(state, description))
-    if vocabulary.fingerprint != description["fingerprint"]:
-        raise FieldError("the stored words do not match their fingerprint")
-    arrays = {
-        name: _lazy_array(state / name, about, description["n_words"])
-        for name, about in description["arrays"].items()
-    }
-    n_components = next(iter(arrays.values())).n_components
+    axes = {"word": _names(state, {**description, "size": description["n_words"]})}
+    for name, about in description["axes"].items():
+        axes[name] = _names(state / "axes" / name, about)
+    if any(spec.rows == "column" for spec in learnt.model.arrays.values()):
+        axes["column"] = axes["word"]
     return TopicModel(
         learnt,
-        Params(arrays),
-        vocabulary,
-        _read(state / "doc_topic_prior", (n_components,), ("float64",), SMALLEST_PRIOR, LARGEST_PRIOR),
+        Params(_arrays(state, description, learnt, axes)),
+        axes,
+        _components(description, learnt),
         _options(description, learnt),
         description["seed"],
         Cursor(**{name: description["cursor"][name] for name in ("epoch", "round", "step")}),
@@ -60,38 +59,82 @@ def rebuild(state: Place, description: dict[str, Any], method: Method | None) ->
     )
 
 
-def _words(state: Place, description: dict[str, Any]) -> list[str]:
-    values = _read(state / "words", None, ("uint8",))
-    words = [json.loads(line) for line in values.tobytes().decode().split("\n")]
-    if len(words) != description["n_words"] or not all(type(word) is str for word in words):
-        raise FieldError(f"{state.url}/words does not hold {description['n_words']} words")
-    return words
+def _names(place: Place, about: Mapping[str, Any]) -> Vocabulary:
+    """What is on an axis. Without frequencies in models written before these were kept."""
+    names, words, size = COUNTS if about.get("counted") else {}, None, about["size"]
+    if about["named"]:
+        values = _read(place / "words", None, ("uint8",))
+        words = [json.loads(line) for line in values.tobytes().decode().split("\n")] if size else []
+        if len(words) != size or not all(type(word) is str for word in words):
+            raise FieldError(f"{place.url}/words does not hold {size} words")
+    counts = {name: _read(place / name, (size,), (dtype,)) for name, dtype in names.items()}
+    found = Vocabulary(words, size, **counts)
+    if found.fingerprint != about["fingerprint"]:
+        raise FieldError("the stored words do not match their fingerprint")
+    return found
 
 
-def _counts(state: Place, description: dict[str, Any]) -> dict[str, np.ndarray]:
-    """Nothing for models written before frequencies were kept."""
-    names = COUNTS if description.get("counted") else {}
-    return {name: _read(state / name, (description["n_words"],), (dtype,)) for name, dtype in names.items()}
+def _components(description: dict[str, Any], method: Method) -> dict[str, int]:
+    found = description["components"]
+    if set(found) != set(method.model.components):
+        raise FieldError(
+            f"components are {sorted(found)}, but method {method.name!r} has {method.model.components}"
+        )
+    return {name: found[name] for name in method.model.components}
 
 
-def _lazy_array(place: Place, about: dict[str, Any], n_words: int) -> LazyArray:
-    n_components = about["n_components"]
-    n_rows = {"word": n_words, "none": 1}.get(about["axis"])
+def _arrays(
+    state: Place, description: dict[str, Any], method: Method, axes: Mapping[str, Vocabulary]
+) -> dict[str, LazyArray]:
+    """Every array of the method's model, and the companions that its schemes ask for."""
+    components = _components(description, method)
+    sizes = {"none": 1, **components, **{name: max(1, len(names)) for name, names in axes.items()}}
+    expected = array_specs(method)
+    found = {name: (a["axis"], a["normalised_over"]) for name, a in description["arrays"].items()}
+    wanted = {name: (spec.rows, spec.normalised_over) for name, spec in expected.items()}
+    old_prior = description["version"] == 1 and expected.get(DOC_TOPIC_PRIOR)
+    if found != {
+        name: about for name, about in wanted.items() if not (old_prior and name == DOC_TOPIC_PRIOR)
+    }:
+        raise FieldError(f"the arrays are {found}, but method {method.name!r} has {wanted}")
+    arrays = {}
+    for name, spec in expected.items():
+        n_columns = spec.columns if isinstance(spec.columns, int) else components[spec.columns]
+        if old_prior and name == DOC_TOPIC_PRIOR:
+            values = _read(state / name, (n_columns,), ("float64",), SMALLEST_PRIOR, LARGEST_PRIOR)
+            arrays[name] = LazyArray.zeros(1, n_columns, axis="none", dtype=spec.dtype, normalised_over=None)
+            arrays[name].set_prior(values[None])
+        else:
+            if description["arrays"][name]["n_components"] != n_columns:
+                raise FieldError(f"array {name} does not have {n_columns} columns")
+            arrays[name] = _lazy_array(state / name, spec, sizes.get(spec.rows), n_columns)
+    return arrays
+
+
+def _lazy_array(place: Place, spec: ArraySpec, n_rows: int | None, n_components: int) -> LazyArray:
+    """An array of the params; `n_rows` is None where the axis is the model's own."""
     n_columns = padded(n_components)
     check_params(n_rows or 1, n_components)
-    raw = _read(place / "raw", (n_rows, n_columns), ("float32", "float64"))
+    # What is not a set of distributions may be below zero: changes of a prior, a momentum.
+    least = 0.0 if spec.normalised_over else -sys.float_info.max
+    types = ("float32", "float64") if spec.dtype.startswith("float") else (spec.dtype,)
+    raw = _read(place / "raw", (n_rows, n_columns), types, least)
     scale = _read(place / "scale", (n_columns,), ("float64",), SMALLEST_SCALE)
-    if float(raw.max(initial=0)) * scale.max() > np.finfo(raw.dtype).max:
+    if raw.dtype.kind == "f" and float(np.abs(raw).max(initial=0)) * scale.max() > np.finfo(raw.dtype).max:
         raise FieldError(f"{place.url} holds values whose products with their scale are not finite")
-    return LazyArray(
+    array = LazyArray(
         raw,
         scale,
         _read(place / "prior", ({1, len(raw)}, {1, n_components}), ("float64",), 0.0, LARGEST_PRIOR),
         n_components,
-        about["axis"],
-        about["normalised_over"],
-        _read(place / "sums", (n_columns,), ("float64",)),
+        spec.rows,
+        spec.normalised_over,
+        _read(place / "sums", (n_columns,), ("float64",), least),
     )
+    weights = array.gather(None)[:, :n_components] if spec.prior == DOC_TOPIC_PRIOR else np.ones(1)
+    if not SMALLEST_PRIOR <= weights.min() <= weights.max() <= LARGEST_PRIOR:
+        raise FieldError(f"{place.url} holds values outside {SMALLEST_PRIOR:g} .. {LARGEST_PRIOR:g}")
+    return array
 
 
 def _read(
@@ -147,18 +190,9 @@ def _method(description: dict[str, Any], given: Method | None) -> Method:
             f"the model was learnt with a method of yours, {name!r}; give it: load_model(url, method=...)"
         )
     method = get(given or name)
-    _check_arrays(description["arrays"], method)
     schemes = {}
     for name, scheme in method.schemes.items():
         known = {f.name for f in fields(scheme)}  # type: ignore[arg-type]
         saved = {k: v for k, v in description["schemes"].get(name, {}).items() if k in known}
         schemes[name] = replace(scheme, **saved)  # type: ignore[type-var]
     return replace(method, schemes=schemes)
-
-
-def _check_arrays(arrays: dict[str, Any], method: Method) -> None:
-    """The arrays must be those of the method's model."""
-    expected = {name: (spec.axis, spec.normalised_over) for name, spec in method.model.arrays.items()}
-    found = {name: (about["axis"], about["normalised_over"]) for name, about in arrays.items()}
-    if found != expected:
-        raise FieldError(f"the arrays are {found}, but method {method.name!r} has {expected}")

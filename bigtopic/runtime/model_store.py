@@ -2,8 +2,8 @@
 
 ```
 model.zarr/                 zarr.json: attributes["bigtopic-model"] is the description, replaced in one write, last
-  state-<id>/               words, document_frequency, frequency, doc_topic_prior, and for each array of the params
-                            raw, scale, prior, sums
+  state-<id>/               words, document_frequency, frequency; the same below axes/<axis> for further axes; and for
+                            each array of the params raw, scale, prior, sums
 ```
 The raw statistics are kept with their scale, so a model that is loaded goes on to the same bits.
 """
@@ -25,16 +25,17 @@ from bigtopic.corpus.journal import is_listed
 from bigtopic.corpus.remote_hold import RemoteHold, root_attributes
 from bigtopic.corpus.schema import WRITER
 from bigtopic.corpus.storage import Place, zarr_store
+from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.methods import Method
 from bigtopic.runtime.model import TopicModel
-from bigtopic.runtime.model_rules import check_description
+from bigtopic.runtime.model_rules import check_description, upgraded
 from bigtopic.runtime.model_state import COUNTS, rebuild
 
 __all__ = ["load", "save"]
 
 _WHAT = "a bigtopic model"
 FORMAT = "bigtopic-model"
-VERSION = 1
+VERSION = 2
 CHUNK_BYTES = 1 << 24
 
 
@@ -119,6 +120,7 @@ def load(
         )
     _check_version(description, place)
     try:
+        description = upgraded(description)
         check_description(description, "its description:")
         return rebuild(place / description["state"], description, method), description["extra"]
     except errors.ModelError as error:
@@ -172,13 +174,26 @@ def _describe(model: TopicModel, state: str, extra: dict[str, Any] | None) -> di
         "text": model.text,
         "history": model.history,
         "arrays": arrays,
-        "named": model.vocabulary.named,
-        "n_words": len(model.vocabulary),
-        "fingerprint": model.vocabulary.fingerprint,
-        "counted": model.vocabulary.frequency is not None,
+        "components": model.components,
+        **_describe_names(model.vocabulary, "n_words"),
+        "axes": {name: _describe_names(names, "size") for name, names in _further(model).items()},
         "extra": extra or {},
     }
     return _plain(description)
+
+
+def _further(model: TopicModel) -> dict[str, Vocabulary]:
+    """What is on the axes beside that of the words; columns are words, too."""
+    return {name: names for name, names in model.axes.items() if name not in ("word", "column")}
+
+
+def _describe_names(names: Vocabulary, size: str) -> dict[str, Any]:
+    return {
+        "named": names.named,
+        size: len(names),
+        "fingerprint": names.fingerprint,
+        "counted": names.frequency is not None,
+    }
 
 
 def _plain(value: Any) -> Any:
@@ -194,18 +209,22 @@ def _write_arrays(place: Place, state: str, model: TopicModel) -> None:
     import zarr
 
     group = zarr.open_group(zarr_store(place / state), mode="a", use_consolidated=False)
-    _put(group, "doc_topic_prior", model.doc_topic_prior)
-    if model.vocabulary.named:
-        words = model.vocabulary.words
-        assert words is not None
-        data = "\n".join(json.dumps(word) for word in words.tolist()).encode()
-        _put(group, "words", np.frombuffer(data, np.uint8))
-    for name in COUNTS if model.vocabulary.frequency is not None else ():
-        _put(group, name, getattr(model.vocabulary, name))
+    _put_names(group, model.vocabulary)
+    for axis, names in _further(model).items():
+        _put_names(group.require_group(f"axes/{axis}"), names)
     for name, array in model.params.arrays.items():
         own = group.create_group(name)
         for part in ("raw", "scale", "prior", "sums"):
             _put(own, part, getattr(array, part))
+
+
+def _put_names(group: Any, names: Vocabulary) -> None:
+    if names.named:
+        assert names.words is not None
+        data = "\n".join(json.dumps(word) for word in names.words.tolist()).encode()
+        _put(group, "words", np.frombuffer(data, np.uint8))
+    for name in COUNTS if names.frequency is not None else ():
+        _put(group, name, getattr(names, name))
 
 
 def _put(group: Any, name: str, values: np.ndarray) -> None:

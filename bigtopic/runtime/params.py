@@ -39,10 +39,11 @@ class LazyArray:
     scale : float64 (n_columns,)
     prior : float64 (1 or n_rows, 1 or n_components)
     n_components : K without padding
-    axis : "word", "author" or "none"
-    normalised_over : "axis" or "components"
+    axis : of the rows, see `models.base.ArraySpec`
+    normalised_over : "axis", "components" or None
     sums : float64 (n_columns,), column sums of the scaled statistics
     prior_totals : float64 (n_components,), column sums of the prior over the whole axis, also in rows cut from it
+    prior_version : how often the prior was replaced
     """
 
     raw: np.ndarray
@@ -50,9 +51,10 @@ class LazyArray:
     prior: np.ndarray
     n_components: int
     axis: str
-    normalised_over: str = "axis"
+    normalised_over: str | None = "axis"
     sums: np.ndarray = field(default_factory=lambda: np.zeros(0))
     prior_totals: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    prior_version: int = 0
 
     def __post_init__(self) -> None:
         if len(self.prior_totals) == 0:
@@ -71,7 +73,7 @@ class LazyArray:
         axis: str,
         prior: float | np.ndarray = 0.0,
         dtype: str = "float32",
-        normalised_over: str = "axis",
+        normalised_over: str | None = "axis",
     ) -> LazyArray:
         """Statistics of nothing. The prior is a number, (n_rows,), or (n_components, n_rows) as scikit-learn has it."""
         n_columns = padded(n_components)
@@ -107,6 +109,16 @@ class LazyArray:
     def weight_totals(self) -> np.ndarray:
         """Column sums of the weights, prior included: float64 (n_components,)."""
         return self.sums[: self.n_components] + self.prior_totals
+
+    def set_prior(self, prior: np.ndarray) -> None:
+        """Replace the prior; float64 (1 or n_rows, 1 or n_components)."""
+        self.prior = np.array(prior, np.float64)
+        self.prior_totals = self._sum_prior()
+        self.prior_version += 1
+
+    @property
+    def prior_mean(self) -> float:
+        return float(self.prior_totals.mean() / max(self.n_rows, 1))
 
     def _sum_prior(self) -> np.ndarray:
         repeats = self.n_rows if self.prior.shape[0] == 1 else 1
@@ -251,6 +263,15 @@ class Overlay:
     @property
     def n_components(self) -> int:
         return self.base.n_components
+
+    @property
+    def prior_mean(self) -> float:
+        return self.base.prior_mean
+
+    def set_prior(self, prior: np.ndarray) -> None:
+        """Replace the prior of the copy."""
+        self.base = replace(self.base)
+        self.base.set_prior(prior)
 
     def totals(self) -> np.ndarray:
         return self._sums.copy()

@@ -136,8 +136,8 @@ def turn_of(cursor: Cursor, turn: int, settings: Settings) -> Turn:
     # One stream of randomness per pass; turns of a round share it, so that provisional params are the only change.
     seed = (settings.seed * 1_000_003 + cursor.epoch * 8_191 + 1) % (1 << 62)
     if settings.state == "run":
-        return Turn(seed, f"epoch-{cursor.epoch}", f"epoch-{cursor.epoch + 1}")
+        return Turn(seed, f"epoch-{cursor.epoch}", f"epoch-{cursor.epoch + 1}", cursor.step + 1, turn)
     if settings.state == "round":
         read = "" if turn == 1 else f"step-{cursor.step}/turn-{turn - 1}"
-        return Turn(seed, read, f"step-{cursor.step}/turn-{turn}")
-    return Turn(seed)
+        return Turn(seed, read, f"step-{cursor.step}/turn-{turn}", cursor.step + 1, turn)
+    return Turn(seed, step=cursor.step + 1, number=turn)

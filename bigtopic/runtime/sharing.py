@@ -40,6 +40,7 @@ Arrays = Mapping[str, LazyArray | Overlay]
 
 IN_MEMORY = Path("/dev/shm")
 PREFIX = "bigtopic-params-"
+SMALL_BYTES = 1 << 14
 
 _mapped: OrderedDict[str, Arrays] = OrderedDict()
 
@@ -78,8 +79,9 @@ def _written(place: Path, arrays: Arrays) -> MappedArrays:
     try:
         for name, array in arrays.items():
             base = _base(array)
-            np.save(Path(shared.folder) / f"{name}.raw.npy", base.raw)
-            np.save(Path(shared.folder) / f"{name}.prior.npy", base.prior)
+            if _in_files(base):
+                np.save(Path(shared.folder) / f"{name}.raw.npy", base.raw)
+                np.save(Path(shared.folder) / f"{name}.prior.npy", base.prior)
     except BaseException:
         shared.remove()
         raise
@@ -90,11 +92,19 @@ def _base(array: LazyArray | Overlay) -> LazyArray:
     return array.base if isinstance(array, Overlay) else array
 
 
+def _in_files(array: LazyArray) -> bool:
+    """Whether an array is large enough for files of its own; a small one travels with the shells."""
+    return array.raw.nbytes + array.prior.nbytes > SMALL_BYTES or array.n_rows == 0
+
+
 def _shells(arrays: Arrays) -> dict[str, LazyArray | Overlay]:
-    """The arrays without what lies in files."""
+    """The arrays without what lies in files, where they have no rows."""
     shells: dict[str, LazyArray | Overlay] = {}
     for name, array in arrays.items():
         base = _base(array)
+        if not _in_files(base):
+            shells[name] = array if isinstance(array, Overlay) else array.copy()
+            continue
         shell = replace(base, raw=np.zeros((0, base.n_columns), base.raw.dtype), prior=np.zeros((0, 1)))
         shells[name] = array.on(shell) if isinstance(array, Overlay) else shell
     return shells
@@ -155,6 +165,10 @@ def claim_arrays(shared: MappedArrays) -> dict[str, LazyArray]:
         ) from error
     arrays = {}
     for name, shell in shared.shells.items():
+        assert isinstance(shell, LazyArray)
+        if not _in_files(shell):
+            arrays[name] = shell.copy()
+            continue
         mapped = _map(shared.folder, name, shell)
         assert isinstance(mapped, LazyArray)
         raw = buffers.empty(mapped.raw.shape, mapped.raw.dtype)
@@ -166,9 +180,13 @@ def claim_arrays(shared: MappedArrays) -> dict[str, LazyArray]:
 def return_arrays(shared: MappedArrays, arrays: Mapping[str, LazyArray]) -> MappedArrays:
     """Write claimed arrays to the files they came from, where they may be claimed again."""
     for name, array in arrays.items():
+        if not _in_files(array):
+            continue
         with (Path(shared.folder) / f"{name}.raw.npy").open("r+b") as file:
             file.seek(-array.raw.nbytes, os.SEEK_END)
             file.write(array.raw.data)
+        if array.prior_version != _base(shared.shells[name]).prior_version:
+            np.save(Path(shared.folder) / f"{name}.prior.npy", array.prior)
     return MappedArrays(shared.folder, _shells(arrays), shared.n_returned + 1)
 
 
@@ -177,9 +195,15 @@ def read_arrays(shared: MappedArrays, memory: Mapping[str, LazyArray]) -> dict[s
     arrays = {}
     for name, shell in shared.shells.items():
         assert isinstance(shell, LazyArray)
+        if not _in_files(shell):
+            arrays[name] = shell
+            continue
         own = memory[name]
         _read_into(shared, name, own.raw)
-        arrays[name] = replace(shell, raw=own.raw, prior=own.prior)
+        prior = own.prior
+        if shell.prior_version != own.prior_version:
+            prior = np.load(Path(shared.folder) / f"{name}.prior.npy")
+        arrays[name] = replace(shell, raw=own.raw, prior=prior)
     return arrays
 
 
@@ -191,6 +215,8 @@ def _read_into(shared: MappedArrays, name: str, raw: np.ndarray) -> None:
 
 
 def _map(folder: str, name: str, shell: LazyArray | Overlay) -> LazyArray | Overlay:
+    if not _in_files(_base(shell)):
+        return shell
     raw, prior = (_array(Path(folder) / f"{name}.{part}.npy") for part in ("raw", "prior"))
     if isinstance(shell, Overlay):
         return shell.on(replace(shell.base, raw=raw, prior=prior))

@@ -189,24 +189,29 @@ def lookup_table(size: int) -> np.ndarray:
 
 
 def make_docs(
-    block: Block, n_words: int, id_map: np.ndarray | None = None, n_authors: int = 0
+    block: Block,
+    n_words: int,
+    id_map: np.ndarray | None = None,
+    n_authors: int = 0,
+    author_map: np.ndarray | None = None,
 ) -> tuple[Docs, dict[str, np.ndarray | None]]:
-    """Documents with ids local to the slice, and for each axis the ids they stand for.
+    """Documents with ids local to the slice, and for each axis that documents have ids on the ids they stand for.
 
     Parameters
     ----------
     block : documents with corpus ids
     n_words, n_authors : sizes of the corpus' axes; authors may be more than said
-    id_map : int32, corpus id to the params' id, -1 for words the params do not know (their entries are dropped)
+    id_map, author_map : int32, corpus id to the params' id, -1 for words and authors that the params do not know;
+        they are dropped
     """
     indptr, words, counts, ids = _compact(block.indptr, block.words, block.counts, n_words, id_map)
-    axes: dict[str, np.ndarray | None] = {"word": ids, "author": None, "none": None}
+    axes: dict[str, np.ndarray | None] = {"word": ids, "column": ids, "row": block.rows.astype(np.int32)}
     if block.author_indptr is None or block.authors is None:
         return Docs(indptr, words, counts, block.rows, len(ids)), axes
     ones = np.ones(len(block.authors), np.float32)
     n_authors = max(n_authors, int(block.authors.max(initial=-1)) + 1)
     author_indptr, authors, _, author_ids = _compact(
-        block.author_indptr, block.authors, ones, n_authors, None
+        block.author_indptr, block.authors, ones, n_authors, author_map
     )
     axes["author"] = author_ids
     docs = Docs(indptr, words, counts, block.rows, len(ids), author_indptr, authors, len(author_ids))

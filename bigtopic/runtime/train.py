@@ -52,8 +52,9 @@ def make_run(
         seed=model.seed,
     )
     kernel = model.method.load_kernel()
-    id_map = model.word_map(corpus.vocabulary)
-    work = Work(kernel, model.hyper(), len(corpus.vocabulary), corpus.n_authors, id_map, state_url)
+    work = Work(
+        kernel, model.hyper(), len(corpus.vocabulary), corpus.n_authors, model.id_maps(corpus), state_url
+    )
     share = (total_docs or corpus.n_docs) / max(1, corpus.n_docs)
     settings = Settings(
         model.method.schemes,

@@ -32,12 +32,12 @@ def take_view(
     ----------
     arrays : params by name
     kinds : {array name: "mean", "expected_log" or "counts"}
-    ids : {axis: int32 ids, or None for all rows}
+    ids : {axis: int32 ids}; all rows of the other axes
     """
     rows: dict[str, np.ndarray] = {}
     totals: dict[str, np.ndarray] = {}
     for name, kind in kinds.items():
-        array, wanted = arrays[name], ids[arrays[name].axis]
+        array, wanted = arrays[name], ids.get(arrays[name].axis)
         if isinstance(array, Overlay):
             array, wanted = array.local(wanted), None
         total = np.zeros(array.n_columns)

@@ -39,6 +39,6 @@ def load(name: str) -> type:
     return _module(name).SCHEME
 
 
-def companion_names(array: str, scheme: Scheme) -> dict[str, str]:
+def companion_names(array: str, scheme: Scheme | None) -> dict[str, str]:
     """The companion arrays that a scheme asks for, and what each is called among the params."""
     return {name: f"{array}.{name}" for name in getattr(scheme, "companions", ())}

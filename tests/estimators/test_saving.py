@@ -251,7 +251,7 @@ def test_a_parameter_of_a_newer_version_is_passed_over(saved, corpus):
 
 
 @pytest.mark.parametrize(
-    "array", ["topic_words/raw", "topic_words/scale", "words", "frequency", "doc_topic_prior"]
+    "array", ["topic_words/raw", "topic_words/scale", "words", "frequency", "doc_topic_prior/prior"]
 )
 @pytest.mark.parametrize("damage", ["missing chunk", "flipped byte", "missing array", "truncated chunk"])
 def test_a_damaged_model_says_so(saved, array, damage):

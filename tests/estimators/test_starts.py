@@ -15,7 +15,7 @@ from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
 from bigtopic.estimators.priors import seed_prior
 from bigtopic.runtime.ingest import ingest
-from bigtopic.runtime.model import new_model
+from bigtopic.runtime.new_model import new_model
 
 WORDS = [f"w{i}" for i in range(80)]
 QUIET = {"client": False, "n_threads": 1}

@@ -21,7 +21,7 @@ from bigtopic.estimators.lda import LDA
 from bigtopic.methods import Method
 from bigtopic.runtime import graphs, reduce
 from bigtopic.runtime.graphs import GraphExecutor, round_graph
-from bigtopic.runtime.model import new_model
+from bigtopic.runtime.new_model import new_model
 from bigtopic.runtime.stopping import Limits
 from bigtopic.runtime.threads import ThreadExecutor
 from bigtopic.runtime.train import make_run, train

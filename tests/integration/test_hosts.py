@@ -14,7 +14,7 @@ from bigtopic import methods as table
 from bigtopic.estimators.lda import LDA
 from bigtopic.runtime import cluster, graphs
 from bigtopic.runtime.graphs import GraphExecutor
-from bigtopic.runtime.model import new_model
+from bigtopic.runtime.new_model import new_model
 from bigtopic.runtime.stopping import Limits
 from bigtopic.runtime.train import train
 

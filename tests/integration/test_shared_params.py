@@ -17,7 +17,7 @@ from bigtopic.errors import ClusterError
 from bigtopic.estimators.lda import LDA
 from bigtopic.runtime import cluster, document_state, graphs, sharing, workers
 from bigtopic.runtime.graphs import GraphExecutor
-from bigtopic.runtime.model import new_model
+from bigtopic.runtime.new_model import new_model
 from bigtopic.runtime.shared_files import shares_files
 from bigtopic.runtime.slices import SliceRef
 from bigtopic.runtime.stopping import Limits

@@ -14,8 +14,9 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.methods import Method
 from bigtopic.runtime import document_state
+from bigtopic.runtime.axes import axes_of
 from bigtopic.runtime.graphs import GraphExecutor
-from bigtopic.runtime.model import new_model
+from bigtopic.runtime.new_model import new_model
 from bigtopic.runtime.stopping import Limits
 from bigtopic.runtime.threads import ThreadExecutor
 from bigtopic.runtime.train import train
@@ -64,9 +65,8 @@ def learn(method: Method, documents: Corpus, executor: Any = None, n_components:
     model = new_model(
         method,
         n_components,
-        documents.vocabulary,
+        axes_of(method.model, documents),
         n_tokens=documents.n_tokens,
-        axis_sizes={"author": max(1, documents.n_authors)},
         seed=3,
     )
     sizes = {"batch_size": method.batch_size, "slice_size": method.slice_size}

@@ -127,6 +127,7 @@ def ascribe(docs, view, hyper, seed, state):
     return KernelResult(stats, topics, None, {})
 
 
+_UNIFORM = ("uniform", None)
 AUTHORS = Method(
     "authors",
     Kernel(
@@ -139,9 +140,13 @@ AUTHORS = Method(
     Model(
         "authors",
         {
-            TOPIC_WORDS: ArraySpec("word", "topic_word_prior"),
-            "author_topics": ArraySpec("author", "author_topic_prior", "components"),
-            "commonness": ArraySpec("none", "commonness_prior", "components"),
+            TOPIC_WORDS: ArraySpec("word", prior="topic_word_prior", start=_UNIFORM),
+            "author_topics": ArraySpec(
+                "author", prior="author_topic_prior", normalised_over="components", start=_UNIFORM
+            ),
+            "commonness": ArraySpec(
+                "none", prior="commonness_prior", normalised_over="components", start=_UNIFORM
+            ),
         },
     ),
     batch_size=70,

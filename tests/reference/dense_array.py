@@ -36,6 +36,9 @@ class DenseArray:
             own = 1.0 if row_weight is None else row_weight[i]
             self.statistics[row] += own * weight * stats.values[i].astype(float)
 
+    def set_prior(self, prior):
+        raise NotImplementedError("the stand-in has one prior")
+
     def totals(self):
         return self.statistics.sum(axis=0)
 

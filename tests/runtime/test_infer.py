@@ -15,7 +15,7 @@ from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.runtime import infer as module
 from bigtopic.runtime import slices
 from bigtopic.runtime.infer import infer, unknown_share
-from bigtopic.runtime.model import new_model
+from bigtopic.runtime.new_model import new_model
 
 
 @pytest.fixture(scope="module")

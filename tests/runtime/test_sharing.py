@@ -19,6 +19,12 @@ from bigtopic.types import AxisStats
 IDS = {"word": np.array([5, 0, 11], np.int32)}
 
 
+@pytest.fixture(autouse=True)
+def all_in_files(monkeypatch):
+    """As large arrays are."""
+    monkeypatch.setattr(sharing, "SMALL_BYTES", 0)
+
+
 def params() -> Params:
     array = LazyArray.zeros(12, 3, axis="word", prior=np.linspace(0.1, 1, 12))
     values = np.zeros((12, 16), np.float32)
@@ -114,3 +120,37 @@ def test_a_version_that_cannot_be_written_leaves_nothing(monkeypatch, tmp_path):
     monkeypatch.setattr(sharing.tempfile, "tempdir", str(tmp_path))
     assert sharing.publish(params().arrays) is None
     assert not list(tmp_path.iterdir())
+
+
+def test_a_small_array_travels_with_the_version(monkeypatch):
+    monkeypatch.setattr(sharing, "SMALL_BYTES", 1 << 14)
+    before = params()
+    shared = sharing.publish(before.arrays)
+    try:
+        assert not list(Path(shared.folder).glob("*.npy"))
+        mine = sharing.claim_arrays(pickle.loads(pickle.dumps(shared)))
+        mine["a"].add(AxisStats(None, np.ones((12, 16), np.float32)))
+        mine["a"].set_prior(np.full((1, 1), 9.0))
+        returned = pickle.loads(pickle.dumps(sharing.return_arrays(shared, mine)))
+        found = sharing.read_arrays(returned, before.arrays)["a"]
+        np.testing.assert_array_equal(found.gather(None), mine["a"].gather(None))
+        assert not np.array_equal(found.gather(None), before["a"].gather(None))
+    finally:
+        shared.remove()
+
+
+@pytest.mark.parametrize("per_row", [False, True])
+def test_a_prior_that_was_replaced_comes_back(per_row):
+    before = params()
+    shared = sharing.publish(before.arrays)
+    try:
+        mine = sharing.claim_arrays(shared)
+        mine["a"].set_prior(np.linspace(2, 3, 12)[:, None] if per_row else np.full((1, 1), 9.0))
+        returned = sharing.return_arrays(shared, mine)
+        found = sharing.read_arrays(returned, before.arrays)["a"]
+        np.testing.assert_array_equal(found.gather(None), mine["a"].gather(None))
+        again = sharing.claim_arrays(returned)["a"]
+        np.testing.assert_array_equal(again.gather(None), mine["a"].gather(None))
+        np.testing.assert_array_equal(found.weight_totals(), mine["a"].weight_totals())
+    finally:
+        shared.remove()

@@ -129,7 +129,8 @@ def test_ids_are_renamed_and_can_be_named_back(seed):
     np.testing.assert_array_equal(axes["author"][docs.authors], given.authors)
     np.testing.assert_array_equal(docs.author_indptr, given.author_indptr)
     np.testing.assert_array_equal(docs.rows, given.rows)
-    assert axes["none"] is None
+    np.testing.assert_array_equal(axes["row"], given.rows)
+    assert axes["column"] is axes["word"] and "none" not in axes
 
 
 @pytest.mark.parametrize("model_words", [20, 50, 100_000], ids="model of {} words".format)

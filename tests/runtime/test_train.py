@@ -17,7 +17,8 @@ from bigtopic.errors import SettingError
 from bigtopic.methods import Method
 from bigtopic.runtime import memory
 from bigtopic.runtime.graphs import GraphExecutor
-from bigtopic.runtime.model import TopicModel, new_model
+from bigtopic.runtime.model import TopicModel
+from bigtopic.runtime.new_model import new_model
 from bigtopic.runtime.stopping import Limits
 from bigtopic.runtime.threads import ThreadExecutor
 from bigtopic.runtime.train import train
@@ -97,8 +98,8 @@ def test_batch_vb_and_its_bound_are_those_of_dense_numpy(synthetic, eta):
     """Also at priors where exp(E log beta) underflows: rows are shifted, the bound is not."""
     docs = from_matrix(synthetic.counts[:60], shuffle=False)
     counts = synthetic.counts[:60].toarray().astype(float)
-    settings = {"topic_word_prior": eta, "options": ACCURATE, "slice_size": 13}
-    lam = weights(make_model("vb", docs, topic_word_prior=eta))
+    settings = {"priors": {"topic_word_prior": eta}, "options": ACCURATE, "slice_size": 13}
+    lam = weights(make_model("vb", docs, priors={"topic_word_prior": eta}))
     model = learn("vb", docs, 3, None, **settings)
     for row in model.history:
         statistics, documents = e_step(counts, lam, 1 / K)

@@ -1,0 +1,85 @@
+"""The axes of params: names and counts of what their rows stand for, and how ids of a corpus become ids of a model.
+
+A `Vocabulary` says what is on an axis: names (words, authors), or only how many; how many documents each is in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.schema import MOST_WORDS
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.errors import SettingError, VocabularyMismatch
+from bigtopic.models.base import Model
+from bigtopic.runtime.counting import counted_authors, counted_vocabulary
+
+__all__ = ["axes_of", "axis_sizes", "mapping"]
+
+_DOCUMENTS = {"word", "column", "author", "row"}  # axes on which documents have ids
+
+
+def axes_of(
+    model: Model, corpus: Any, client: Any = None, n_threads: int | None = None
+) -> dict[str, Vocabulary]:
+    """What a corpus offers for the axes of a model's arrays; "word" always."""
+    wanted = {spec.rows for spec in model.arrays.values()} & _DOCUMENTS
+    axes = {"word": counted_vocabulary(corpus, client, n_threads)}
+    if "column" in wanted:
+        axes["column"] = axes["word"]
+    if "author" in wanted:
+        axes["author"] = counted_authors(corpus, client, n_threads)
+    if "row" in wanted:
+        axes["row"] = Vocabulary(None, int(corpus.rows(order="stored").max(initial=-1)) + 1)
+        assert len(axes["row"]) <= MOST_WORDS, "ids are int32"
+    return axes
+
+
+def axis_sizes(
+    model: Model,
+    axes: Mapping[str, Vocabulary],
+    components: Mapping[str, int],
+    given: Mapping[str, int] | None = None,
+) -> dict[str, int]:
+    """Rows of every axis of the arrays.
+
+    Raises
+    ------
+    SettingError
+        When nobody says how many rows an axis has.
+    """
+    known = {
+        "none": 1,
+        **components,
+        **{name: max(1, len(axis)) for name, axis in axes.items()},
+        **(given or {}),
+    }
+    for name, spec in model.arrays.items():
+        if spec.rows not in known:
+            raise SettingError(
+                f"array {name!r} of model {model.name!r} has the axis {spec.rows!r}, whose size is not known; give it "
+                f"in axis_sizes, or a corpus with {spec.rows}s"
+            )
+    return {spec.rows: known[spec.rows] for spec in model.arrays.values()}
+
+
+def mapping(new: Vocabulary, known: Vocabulary, what: str = "words") -> np.ndarray | None:
+    """Ids in `known` for those of `new`, int32, -1 where it lacks them; None when they agree.
+
+    Raises
+    ------
+    VocabularyMismatch
+        When there are no names and the widths differ.
+    """
+    if new is known or new.fingerprint == known.fingerprint:
+        return None
+    if not (new.named and known.named):
+        if len(new) != len(known):
+            raise VocabularyMismatch(
+                f"the documents have {len(new)} columns, the model {len(known)} {what}, and the columns have no names "
+                "to match them by; give a matrix with the model's columns, or a corpus with a vocabulary"
+            )
+        return None
+    return new.mapping_to(known)

@@ -1,4 +1,4 @@
-"""Draw the graph of one round, as `bigtopic.runtime.graphs.round_graph` builds it, into docs/images/round.svg.
+"""Draw the graph of a round, as `bigtopic.runtime.executors.graphs` builds it, into docs/images/round.svg.
 
     python docs/draw_round.py
 
@@ -17,7 +17,7 @@ from dask import delayed
 
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.runtime.estep import Turn
-from bigtopic.runtime.graphs import round_graph
+from bigtopic.runtime.executors.graphs import round_graph
 from bigtopic.runtime.slices import SUBTREE, Plan
 
 N_SUBTREES = 4

@@ -19,6 +19,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 LAYERS = [
     {"printable"},
     {"types", "errors", "buffers"},
+    {"discovery"},
     {"corpus", "models", "kernels", "schemes"},
     {"methods", "datasets"},
     {"runtime"},

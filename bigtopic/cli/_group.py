@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import pkgutil
 import re
 import warnings
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import click
 
+from bigtopic import discovery
 from bigtopic.errors import BigtopicError
 from bigtopic.printable import printable
 
@@ -34,8 +33,7 @@ class Verbs(click.Group):
     """A verb is a module of this package whose name does not begin with an underscore; it defines `command`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        found = [module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)])]
-        verbs = [name for name in found if not name.startswith("_")]
+        verbs = discovery.modules("bigtopic.cli")
         return sorted(verbs, key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name))
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:

@@ -6,11 +6,7 @@ kernel is adding a file. Importing this package does not import numba; loading a
 
 from __future__ import annotations
 
-import pkgutil
-from importlib import import_module
-from importlib.util import find_spec
-
-from bigtopic.errors import SettingError
+from bigtopic import discovery
 from bigtopic.types import Kernel
 
 __all__ = ["load", "names"]
@@ -18,7 +14,7 @@ __all__ = ["load", "names"]
 
 def names() -> list[str]:
     """Names of the kernels that are there, in alphabetical order."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+    return discovery.modules(__name__)
 
 
 def load(name: str) -> Kernel:
@@ -29,6 +25,4 @@ def load(name: str) -> Kernel:
     SettingError
         When there is no such kernel.
     """
-    if name.startswith("_") or not name.isidentifier() or find_spec(f"{__name__}.{name}") is None:
-        raise SettingError(f"there is no kernel {name!r}; there are: {', '.join(names())}")
-    return import_module(f"{__name__}.{name}").KERNEL
+    return discovery.load(__name__, name, "KERNEL", "kernel")

@@ -242,15 +242,20 @@ class _ClientMap:
 
 
 def send(client: Any, data: Any) -> Any:
-    """A future of `data` on some worker. A worker that just died may still be on the scheduler's list: then again."""
+    """A future of `data` on some worker. A worker that just died, or is leaving, may still be on the scheduler's list:
+    then again.
+    """
     for seconds in (0.1, 0.5, 2.0, None):
+        workers.addresses(
+            client
+        )  # clusters that adapt may have sent home all workers, and start none for data
         # Of a bare dict, Dask would take the keys for names of data, and the same names mean the same data
         key = ("bt-sent", uuid4().hex)
         try:
-            return client.scatter({key: data}, hash=False, timeout=workers.NO_WORKERS_SECONDS)[key]
-        except TimeoutError as error:
-            raise workers.no_workers(client) from error
-        except OSError:
+            return client.scatter({key: data}, hash=False, timeout=workers.NO_WORKERS_SECONDS / 4)[key]
+        except OSError as error:
+            if seconds is None and isinstance(error, TimeoutError):
+                raise workers.no_workers(client) from error
             if seconds is None:
                 raise
             time.sleep(seconds)

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bigtopic.errors import SettingError
+from bigtopic.runtime.executors.protocol import Run
 from bigtopic.runtime.params import Params, padded
 from bigtopic.runtime.slices import UNIT_ENTRIES
-from bigtopic.runtime.threads import Run
 
 __all__ = ["check_memory", "check_params", "estimate_bytes"]
 

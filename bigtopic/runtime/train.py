@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from bigtopic import buffers
-from bigtopic.runtime import cluster, document_state
+from bigtopic.runtime import cluster, document_state, executors
 from bigtopic.runtime.estep import Work
-from bigtopic.runtime.graphs import GraphExecutor
+from bigtopic.runtime.executors.choice import choose
+from bigtopic.runtime.executors.protocol import Executor, Run
 from bigtopic.runtime.history import History
 from bigtopic.runtime.memory import check_memory
 from bigtopic.runtime.model import TopicModel
@@ -24,7 +25,6 @@ from bigtopic.runtime.rounds import Cursor, RoundReport, Settings
 from bigtopic.runtime.shared_files import corpus_in_reach, require_shared
 from bigtopic.runtime.slices import Plan
 from bigtopic.runtime.stopping import Limits, PassMeasure, interruptible
-from bigtopic.runtime.threads import Run, ThreadExecutor
 
 __all__ = ["make_run", "train"]
 
@@ -78,7 +78,7 @@ def train(
     total_docs: float | None = None,
     client: Any = None,
     n_threads: int | None = None,
-    executor: Callable[[Run], Any] | None = None,
+    executor: Callable[[Run], Executor] | None = None,
 ) -> None:
     """Learn from a corpus; `model` moves in place and is valid after every round, Ctrl-C included.
 
@@ -109,7 +109,7 @@ def train(
         if executor is not None:
             engine = executor(run)
         else:
-            engine = ThreadExecutor(run, n_threads) if client is None else GraphExecutor(run, client)
+            engine = executors.load(choose(run, client)).make(run, client, n_threads)
         stack.enter_context(engine)
         stop = stack.enter_context(interruptible())
         total = corpus.n_tokens * limits.max_iter
@@ -123,7 +123,7 @@ def train(
 class _Loop:
     model: TopicModel
     run: Run
-    engine: Any
+    engine: Executor
     limits: Limits
     history: History
     stop: threading.Event

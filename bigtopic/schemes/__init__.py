@@ -6,24 +6,15 @@ the file's name. Adding a scheme is adding a file.
 
 from __future__ import annotations
 
-import pkgutil
-from importlib import import_module
-from types import ModuleType
-
-from bigtopic.errors import SettingError
+from bigtopic import discovery
 from bigtopic.types import Scheme
 
 __all__ = ["companion_names", "load", "names"]
 
 
-def _module(name: str) -> ModuleType:
-    return import_module(f"{__name__}.{name}")
-
-
 def names() -> list[str]:
     """Names of the schemes that are there, in alphabetical order."""
-    found = [module.name for module in pkgutil.iter_modules(__path__)]
-    return sorted(name for name in found if not name.startswith("_") and hasattr(_module(name), "SCHEME"))
+    return discovery.names(__name__, "SCHEME")
 
 
 def load(name: str) -> type:
@@ -34,9 +25,7 @@ def load(name: str) -> type:
     SettingError
         When there is no such scheme.
     """
-    if name not in names():
-        raise SettingError(f"there is no scheme {name!r}; there are: {', '.join(names())}")
-    return _module(name).SCHEME
+    return discovery.load(__name__, name, "SCHEME", "scheme")
 
 
 def companion_names(array: str, scheme: Scheme | None) -> dict[str, str]:

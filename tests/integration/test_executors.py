@@ -19,11 +19,13 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.errors import BigtopicWarning, CorpusDamaged
 from bigtopic.estimators.lda import LDA
 from bigtopic.methods import Method
-from bigtopic.runtime import graphs, reduce
-from bigtopic.runtime.graphs import GraphExecutor, round_graph
+from bigtopic.runtime import executors, reduce
+from bigtopic.runtime.executors import choice, graphs, whole
+from bigtopic.runtime.executors.graphs import GraphExecutor, round_graph
+from bigtopic.runtime.executors.sending import Sender
+from bigtopic.runtime.executors.threads import ThreadExecutor
 from bigtopic.runtime.new_model import new_model
 from bigtopic.runtime.stopping import Limits
-from bigtopic.runtime.threads import ThreadExecutor
 from bigtopic.runtime.train import make_run, train
 
 METHODS = [row["method"] for row in table()]
@@ -84,12 +86,12 @@ def test_executors_of_this_process_agree(name, executor, in_parts, expected):
 
 
 @pytest.mark.distributed
-@pytest.mark.parametrize("mode", ["whole", "graph"])
+@pytest.mark.parametrize("mode", ["whole", "graphs"])
 @pytest.mark.parametrize("cluster", ["one_worker", "three_workers"])
 def test_workers_agree(cluster, mode, in_parts, expected, request):
     client = request.getfixturevalue(cluster)
     for name in METHODS:
-        model = learn(name, in_parts, lambda run: GraphExecutor(run, client, mode=mode))
+        model = learn(name, in_parts, lambda run: executors.load(mode).make(run, client, 1))
         assert bits(model) == expected[name], name
 
 
@@ -101,13 +103,10 @@ def test_a_graph_of_several_windows(in_parts, monkeypatch):
     method = table.get("vb")
     seen = []
 
-    class Counting(GraphExecutor):
-        def _key(self, prefix):
-            seen.append(prefix)
-            return super()._key(prefix)
-
+    key = Sender.key
+    monkeypatch.setattr(Sender, "key", lambda self, prefix: seen.append(prefix) or key(self, prefix))
     model = new_model(method, 4, in_parts.vocabulary, n_tokens=in_parts.n_tokens, seed=5)
-    train(model, in_parts, Limits(1), slice_size=2, executor=lambda run: Counting(run, scheduler="sync"))
+    train(model, in_parts, Limits(1), slice_size=2, executor=lambda run: GraphExecutor(run, scheduler="sync"))
     other = new_model(method, 4, in_parts.vocabulary, n_tokens=in_parts.n_tokens, seed=5)
     train(other, in_parts, Limits(1), slice_size=2, n_threads=1)
     assert bits(model) == bits(other) and len(seen) == 5
@@ -182,12 +181,12 @@ def test_a_damaged_part_ends_the_run_with_its_name(corpus, batch_size):
 
 
 @pytest.mark.distributed
-@pytest.mark.parametrize("mode", ["whole", "graph"])
+@pytest.mark.parametrize("mode", ["whole", "graphs"])
 def test_a_damaged_part_ends_the_run_on_workers_with_its_name(mode, corpus, one_worker):
     """The first error is told, not what a second attempt meets."""
     broken = Corpus([Damaged(corpus.parts[0], 200)], corpus.vocabulary)
     with pytest.raises(CorpusDamaged, match="part 0"):
-        learn("online-cvb0", broken, lambda run: GraphExecutor(run, one_worker, mode=mode))
+        learn("online-cvb0", broken, lambda run: executors.load(mode).make(run, one_worker, 1))
 
 
 def test_a_failure_leaves_nobody_waiting_for_a_unit_in_the_queue(corpus):
@@ -245,23 +244,23 @@ def dying(tmp_path, toy) -> Method:
 
 
 @pytest.mark.distributed
-@pytest.mark.parametrize("mode", ["whole", "graph"])
+@pytest.mark.parametrize("mode", ["whole", "graphs"])
 @pytest.mark.parametrize("cluster", ["one_worker", "three_workers"])
 def test_a_worker_that_dies_in_a_task_changes_nothing(cluster, mode, dying, in_parts, tmp_path, request):
     client = request.getfixturevalue(cluster)
     client.upload_file(str(tmp_path / "dying_kernel.py"), load=False)
     alive = learn(dying, in_parts)
     (tmp_path / "flag").touch()
-    model = learn(dying, in_parts, lambda run: GraphExecutor(run, client, mode=mode))
+    model = learn(dying, in_parts, lambda run: executors.load(mode).make(run, client, 1))
     assert not (tmp_path / "flag").exists()
     assert bits(model) == bits(alive)
 
 
 @pytest.mark.distributed
-@pytest.mark.parametrize("mode", ["whole", "graph"])
+@pytest.mark.parametrize("mode", ["whole", "graphs"])
 def test_workers_that_die_between_rounds_take_what_they_held(mode, in_parts, one_worker, monkeypatch):
     """The only worker is killed after two rounds, and with it the run and the params that were sent to it."""
-    monkeypatch.setattr(graphs, "CHUNK_SECONDS", 0.01)
+    monkeypatch.setattr(whole, "CHUNK_SECONDS", 0.01)
     killed = []
 
     def kill(event):
@@ -272,7 +271,7 @@ def test_workers_that_die_between_rounds_take_what_they_held(mode, in_parts, one
 
     alive = learn("online-cvb0", in_parts)
     model = learn(
-        "online-cvb0", in_parts, lambda run: GraphExecutor(run, one_worker, mode=mode), callbacks=[kill]
+        "online-cvb0", in_parts, lambda run: executors.load(mode).make(run, one_worker, 1), callbacks=[kill]
     )
     assert killed and bits(model) == bits(alive)
 
@@ -330,7 +329,7 @@ def bits_after(steps: int, corpus: Corpus) -> tuple[bytes, bytes, bytes]:
 
 
 @pytest.mark.distributed
-@pytest.mark.parametrize("mode", ["whole", "graph"])
+@pytest.mark.parametrize("mode", ["whole", "graphs"])
 def test_an_interrupted_run_on_workers_stands_where_it_says(mode, in_parts, one_worker):
     """Rounds that were done together are reported one by one; params and cursor belong together all the same."""
 
@@ -341,7 +340,7 @@ def test_an_interrupted_run_on_workers_stands_where_it_says(mode, in_parts, one_
     model = learn(
         "online-cvb0",
         in_parts,
-        lambda run: GraphExecutor(run, one_worker, mode=mode),
+        lambda run: executors.load(mode).make(run, one_worker, 1),
         4,
         callbacks=[interrupt],
     )
@@ -350,10 +349,14 @@ def test_an_interrupted_run_on_workers_stands_where_it_says(mode, in_parts, one_
 
 
 @pytest.mark.distributed
-@pytest.mark.parametrize("mode", ["whole", "graph"])
+@pytest.mark.parametrize("mode", ["whole", "graphs"])
 def test_a_time_limit_on_workers_truncates(mode, in_parts, one_worker):
     model = learn(
-        "online-cvb0", in_parts, lambda run: GraphExecutor(run, one_worker, mode=mode), 10_000, max_time=0.3
+        "online-cvb0",
+        in_parts,
+        lambda run: executors.load(mode).make(run, one_worker, 1),
+        10_000,
+        max_time=0.3,
     )
     assert 0 < model.cursor.step < 50_000
     assert bits(model) == bits_after(model.cursor.step, in_parts)
@@ -361,9 +364,7 @@ def test_a_time_limit_on_workers_truncates(mode, in_parts, one_worker):
 
 @pytest.mark.distributed
 def test_workers_that_stay_idle_for_long_are_worth_a_warning(corpus, one_worker, three_workers, monkeypatch):
-    from bigtopic.runtime import graphs
-
-    monkeypatch.setattr(graphs, "LONG_PASS_SECONDS", 0.0)
+    monkeypatch.setattr(choice, "LONG_PASS_SECONDS", 0.0)
     with pytest.warns(BigtopicWarning, match="batch_size"):
         LDA(4, max_iter=1, client=three_workers).fit(corpus)
     LDA(4, max_iter=1, client=one_worker).fit(corpus)  # no worker is idle: warnings are errors here

@@ -12,8 +12,8 @@ from dask.utils import key_split
 
 from bigtopic import methods as table
 from bigtopic.estimators.lda import LDA
-from bigtopic.runtime import cluster, graphs
-from bigtopic.runtime.graphs import GraphExecutor
+from bigtopic.runtime import cluster, executors
+from bigtopic.runtime.executors import choice, sending
 from bigtopic.runtime.new_model import new_model
 from bigtopic.runtime.stopping import Limits
 from bigtopic.runtime.train import train
@@ -24,14 +24,15 @@ pytestmark = pytest.mark.distributed
 @pytest.fixture(autouse=True)
 def sent(monkeypatch):
     """Params are sent, even to workers that see the files of this process."""
-    monkeypatch.setattr(graphs, "shares_files", lambda *_: False)
+    for module in (sending, choice):
+        monkeypatch.setattr(module, "shares_files", lambda *_: False)
 
 
-def learn(corpus: Any, n_components: int, client: Any, n_passes: int = 6, mode: str = "graph") -> bytes:
+def learn(corpus: Any, n_components: int, client: Any, n_passes: int = 6, mode: str = "graphs") -> bytes:
     model = new_model(
         table.get("vb"), n_components, corpus.vocabulary, n_tokens=corpus.n_tokens, seed=n_components
     )
-    executor = None if client is None else lambda run: GraphExecutor(run, client, mode=mode)
+    executor = None if client is None else lambda run: executors.load(mode).make(run, client, 1)
     train(model, corpus, Limits(n_passes), slice_size=9, n_threads=1, executor=executor)
     return model.topic_words.raw.tobytes()
 
@@ -55,7 +56,7 @@ def test_one_client_in_two_threads(corpus, other_address):
         assert list(pool.map(lambda size: learn(corpus, size, other_address), sizes)) == expected
 
 
-@pytest.mark.parametrize("mode", ["whole", "graph"])
+@pytest.mark.parametrize("mode", ["whole", "graphs"])
 def test_many_rounds_on_many_workers(mode, corpus, other_address):
     assert learn(corpus, 5, other_address, 50, mode) == learn(corpus, 5, None, 50)
 

@@ -21,7 +21,7 @@ from bigtopic.corpus.store import open_corpus
 from bigtopic.errors import ClusterError, InputError
 from bigtopic.estimators.lda import LDA
 from bigtopic.evaluation import coherence, log_predictive
-from bigtopic.runtime import graphs
+from bigtopic.runtime.executors import whole
 from bigtopic.runtime.ingest import append, compact, ingest
 from bigtopic.runtime.ingestion import job
 from bigtopic.runtime.ingestion.parse import parse_tasks
@@ -177,7 +177,7 @@ def test_a_worker_that_joined_without_the_corpus_is_named(tmp_path, monkeypatch)
     """It was not there when the others were asked; the parts that it misses are not damaged."""
     if reason := hosts.why_no_namespaces():
         pytest.skip(reason)
-    monkeypatch.setattr(graphs, "CHUNK_SECONDS", 0.01)
+    monkeypatch.setattr(whole, "CHUNK_SECONDS", 0.01)
     corpus = ingest(TEXTS, tmp_path / "c.zarr", client=False)
     with hosts.scheduler() as client, ExitStack() as late, ExitStack() as first:
         first.enter_context(hosts.worker(client))

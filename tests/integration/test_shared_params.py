@@ -15,8 +15,8 @@ import pytest
 from bigtopic import methods as table
 from bigtopic.errors import ClusterError
 from bigtopic.estimators.lda import LDA
-from bigtopic.runtime import cluster, document_state, graphs, sharing, workers
-from bigtopic.runtime.graphs import GraphExecutor
+from bigtopic.runtime import cluster, document_state, executors, sharing, workers
+from bigtopic.runtime.executors import whole
 from bigtopic.runtime.new_model import new_model
 from bigtopic.runtime.shared_files import shares_files
 from bigtopic.runtime.slices import SliceRef
@@ -29,7 +29,7 @@ import hosts
 
 pytestmark = pytest.mark.distributed
 TOYS = Path(__file__).with_name("toys.py")
-MODES = ["whole", "graph"]
+MODES = ["whole", "graphs"]
 CAN = hosts.why_no_namespaces() is None
 private_files = pytest.mark.skipif(not CAN, reason=hosts.why_no_namespaces() or "")
 
@@ -37,7 +37,7 @@ private_files = pytest.mark.skipif(not CAN, reason=hosts.why_no_namespaces() or 
 def learn(corpus: Any, client: Any = None, mode: str = "whole", **limits: Any) -> bytes:
     method = table.get("online-cvb0")
     model = new_model(method, 4, corpus.vocabulary, n_tokens=corpus.n_tokens, seed=5)
-    executor = None if client is None else lambda run: GraphExecutor(run, client, mode=mode)
+    executor = None if client is None else lambda run: executors.load(mode).make(run, client, 1)
     train(
         model,
         corpus,
@@ -162,7 +162,7 @@ def test_a_container_at_this_address(corpus):
 @private_files
 @pytest.mark.parametrize("mode", MODES)
 def test_the_only_worker_is_replaced_by_one_elsewhere(mode, corpus, monkeypatch):
-    monkeypatch.setattr(graphs, "CHUNK_SECONDS", 0.01)
+    monkeypatch.setattr(whole, "CHUNK_SECONDS", 0.01)
     with hosts.scheduler() as client, ExitStack() as late, ExitStack() as first:
         first.enter_context(hosts.worker(client))
 

@@ -13,12 +13,12 @@ from bigtopic.corpus.memory import MemoryPart
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.methods import Method
-from bigtopic.runtime import document_state
+from bigtopic.runtime import document_state, executors
 from bigtopic.runtime.axes import axes_of
-from bigtopic.runtime.graphs import GraphExecutor
+from bigtopic.runtime.executors.graphs import GraphExecutor
+from bigtopic.runtime.executors.threads import ThreadExecutor
 from bigtopic.runtime.new_model import new_model
 from bigtopic.runtime.stopping import Limits
-from bigtopic.runtime.threads import ThreadExecutor
 from bigtopic.runtime.train import train
 from bigtopic.types import Block
 
@@ -99,12 +99,12 @@ def test_executors_of_this_process_agree(name, executor, toys, documents, expect
 
 
 @pytest.mark.distributed
-@pytest.mark.parametrize(("cluster", "mode"), [("one_worker", "whole"), ("three_workers", "graph")])
+@pytest.mark.parametrize(("cluster", "mode"), [("one_worker", "whole"), ("three_workers", "graphs")])
 def test_workers_agree(cluster, mode, toys, documents, expected, request):
     client = request.getfixturevalue(cluster)
     client.upload_file(str(TOYS), load=False)
     for name in NAMES:
-        model = learn(toys.METHODS[name], documents, lambda run: GraphExecutor(run, client, mode=mode))
+        model = learn(toys.METHODS[name], documents, lambda run: executors.load(mode).make(run, client, 1))
         assert bits(model) == bits(expected[name]), name
 
 

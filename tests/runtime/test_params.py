@@ -277,9 +277,9 @@ def test_rounds_cost_the_same_in_a_large_vocabulary(synthetic):
 
     from bigtopic import methods as table
     from bigtopic.corpus.memory import from_matrix
+    from bigtopic.runtime.executors.threads import ThreadExecutor
     from bigtopic.runtime.new_model import new_model
     from bigtopic.runtime.rounds import Cursor
-    from bigtopic.runtime.threads import ThreadExecutor
     from bigtopic.runtime.train import make_run
 
     costs = {}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bigtopic.runtime.pipeline import Pipeline
+from bigtopic.runtime.executors.pipeline import Pipeline
 from bigtopic.runtime.slices import Round, SliceRef
 from bigtopic.types import AxisStats, Stats
 

@@ -15,12 +15,12 @@ from bigtopic import methods as table
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.errors import SettingError
 from bigtopic.methods import Method
-from bigtopic.runtime import memory
-from bigtopic.runtime.graphs import GraphExecutor
+from bigtopic.runtime import executors, memory
+from bigtopic.runtime.executors.graphs import GraphExecutor
+from bigtopic.runtime.executors.threads import ThreadExecutor
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.new_model import new_model
 from bigtopic.runtime.stopping import Limits
-from bigtopic.runtime.threads import ThreadExecutor
 from bigtopic.runtime.train import train
 from bigtopic.schemes.interpolate import Interpolate
 
@@ -380,9 +380,9 @@ def test_events_are_the_same_in_every_executor(corpus, executor, method, batch):
 @pytest.mark.distributed
 def test_events_are_the_same_on_workers(corpus, one_worker):
     expected = told(corpus, "online-cvb0", 50, None)
-    for mode in ("whole", "graph"):
+    for mode in ("whole", "graphs"):
         assert (
-            told(corpus, "online-cvb0", 50, lambda run, m=mode: GraphExecutor(run, one_worker, mode=m))
+            told(corpus, "online-cvb0", 50, lambda run, m=mode: executors.load(m).make(run, one_worker, 1))
             == expected
         )
 

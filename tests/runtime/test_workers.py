@@ -13,7 +13,8 @@ import pytest
 
 from bigtopic.errors import ClusterError, SettingError
 from bigtopic.estimators.lda import LDA
-from bigtopic.runtime import cluster, environment, graphs, workers
+from bigtopic.runtime import cluster, environment, workers
+from bigtopic.runtime.executors import choice, whole
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -59,8 +60,8 @@ def closing():
 
 @pytest.mark.parametrize("long_round_seconds", [60.0, -1.0], ids=["whole", "graph"])
 def test_a_client_that_is_closed_in_the_middle_of_a_fit(long_round_seconds, corpus, closing, monkeypatch):
-    monkeypatch.setattr(graphs, "CHUNK_SECONDS", 0.01)
-    monkeypatch.setattr(graphs, "LONG_ROUND_SECONDS", long_round_seconds)
+    monkeypatch.setattr(whole, "CHUNK_SECONDS", 0.01)
+    monkeypatch.setattr(choice, "LONG_ROUND_SECONDS", long_round_seconds)
 
     def close(event):
         if event.kind == "round" and event.step == 2:

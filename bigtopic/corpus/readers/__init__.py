@@ -7,7 +7,6 @@ put into this folder is a format; nothing else needs to know.
 
 from __future__ import annotations
 
-import pkgutil
 import re
 from collections.abc import Iterable, Mapping
 from importlib import import_module
@@ -15,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
+from bigtopic import discovery
 from bigtopic.corpus.readers._annotate import AnnotatedReader, Annotations
 from bigtopic.corpus.readers._files import File, expand, is_local_directory, walk
 from bigtopic.corpus.readers._foreign import refuse_foreign
@@ -26,9 +26,7 @@ from bigtopic.errors import InputError, SettingError
 __all__ = ["FORMATS", "Chunk", "Options", "RawBlock", "Reader", "Stream", "open_source"]
 
 FORMATS: dict[str, str] = {
-    name: f"{__name__}.{name}"
-    for _, name, _ in pkgutil.iter_modules(__path__)
-    if name != "base" and not name.startswith("_")
+    name: f"{__name__}.{name}" for name in discovery.modules(__name__) if name != "base"
 }
 """Format name -> module."""
 

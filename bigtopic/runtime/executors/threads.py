@@ -2,45 +2,35 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
 
 from bigtopic.runtime.estep import Gathered, Turn, Work, evaluate, gather
+from bigtopic.runtime.executors.pipeline import Pipeline
+from bigtopic.runtime.executors.protocol import Executor, ExecutorSpec, Progress, Run
+from bigtopic.runtime.executors.stretches import by_stretches
 from bigtopic.runtime.params import LazyArray, Overlay, Params
-from bigtopic.runtime.pipeline import Pipeline
 from bigtopic.runtime.reading import UnitReader
-from bigtopic.runtime.rounds import Cursor, RoundReport, Settings, run_stretch, step, turn_of
-from bigtopic.runtime.slices import Plan, Round, SliceRef
+from bigtopic.runtime.rounds import Cursor, RoundReport, run_stretch, step, turn_of
+from bigtopic.runtime.slices import Round, SliceRef
 from bigtopic.types import Stats
 
-__all__ = ["Run", "ThreadExecutor", "by_stretches"]
+__all__ = ["EXECUTOR", "ThreadExecutor"]
 
 CACHE_BYTES = 64 << 20  # a corpus this small is decoded once for all passes
 ENTRY_BYTES = 8
 UNITS_AHEAD = 2  # of the next stretch
 
 
-@dataclass(frozen=True)
-class Run:
-    """Everything that stays the same during a run; picklable."""
-
-    parts: Sequence[Any]
-    plan: Plan
-    work: Work
-    settings: Settings
-
-
-class ThreadExecutor:
+class ThreadExecutor(Executor):
     """Runs rounds on threads of this process.
 
     Parameters
     ----------
-    run : corpus parts, plan, kernel and schemes
+    run : as for every executor
     n_threads : at least 1; does not change the result
     """
 
@@ -59,14 +49,8 @@ class ThreadExecutor:
         max_rounds: int | None = None,
         max_seconds: float | None = None,
         n_passes: int = 1,
-    ) -> Iterator[tuple[Params, list[RoundReport]]]:
-        """Stretches of rounds from the cursor to the end of its pass, or to the end of the one that reaches
-        `max_rounds`; none begun after `max_seconds`. Nobody looks at the params at the ends of the next `n_passes`
-        passes: an executor that does many rounds together may go on so far (this one does not).
-
-        Yields the params after some rounds, at least one, and the reports of these rounds: here after each stretch,
-        `params` itself, moved in place. A failure is raised after the rounds done before it were yielded.
-        """
+    ) -> Progress:
+        """See `Executor.advance`; ends with the pass."""
         stretches = self._prefetching(self._run.plan.stretches(cursor.epoch, cursor.round))
         return by_stretches(stretches, params, cursor, max_rounds, max_seconds, self._do)
 
@@ -104,12 +88,6 @@ class ThreadExecutor:
             self._pool.shutdown(wait=True, cancel_futures=True)
         self._reader.close()
 
-    def __enter__(self) -> ThreadExecutor:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def _prefetching(self, stretches: Iterator[list[Round]]) -> Iterator[list[Round]]:
         """The same stretches; the first units of the next one are being read meanwhile."""
         queue: deque[list[Round]] = deque()
@@ -143,27 +121,4 @@ class _Jobs:
         return evaluate(ref, gathered, self.work, self.turns[number])
 
 
-def by_stretches(
-    stretches: Iterator[list[Round]],
-    params: Params,
-    cursor: Cursor,
-    max_rounds: int | None,
-    max_seconds: float | None,
-    do: Callable[[Params, list[Round], Cursor, list[RoundReport]], None],
-) -> Iterator[tuple[Params, list[RoundReport]]]:
-    """What `ThreadExecutor.advance` yields; `do` moves the params by a stretch and appends its reports one by one."""
-    begun = time.perf_counter()
-    n_rounds = 0
-    for stretch in stretches:
-        late = max_seconds is not None and time.perf_counter() - begun >= max_seconds
-        if late or (max_rounds is not None and n_rounds >= max_rounds):
-            return
-        reports: list[RoundReport] = []
-        try:
-            do(params, stretch, replace(cursor, step=cursor.step + n_rounds), reports)
-        except BaseException:
-            if reports:
-                yield params, reports
-            raise
-        yield params, reports
-        n_rounds += len(stretch)
+EXECUTOR = ExecutorSpec(lambda run, client, n_threads: ThreadExecutor(run, n_threads))

@@ -1,0 +1,50 @@
+"""Which executor a run gets when nobody names one."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from bigtopic.errors import BigtopicWarning
+from bigtopic.runtime import cluster, sharing
+from bigtopic.runtime.executors.protocol import Run
+from bigtopic.runtime.shared_files import shares_files
+
+__all__ = ["choose"]
+
+LONG_ROUND_SECONDS = 0.3
+LONG_PASS_SECONDS = 30.0
+NANOSECONDS_PER_ENTRY = 0.4  # a distinct word, a topic, an iteration; only decides where rounds run
+
+
+def choose(run: Run, client: Any) -> str:
+    """The name of the executor: threads without a client; on one, graphs for long rounds, and short ones whole."""
+    if client is None:
+        return "threads"
+    if _round_seconds(run) > LONG_ROUND_SECONDS:
+        return "graphs"
+    _warn_of_idle_workers(run, client)
+    return "whole"
+
+
+def _round_seconds(run: Run) -> float:
+    """A rough forecast of one core's time for one round."""
+    iterations = run.work.kernel.options.get("max_doc_update_iter", 20)
+    entries = run.plan.batch_size * run.plan.entries_per_doc
+    return entries * run.work.hyper.n_components * iterations * NANOSECONDS_PER_ENTRY * 1e-9
+
+
+def _warn_of_idle_workers(run: Run, client: Any) -> None:
+    """Say which setting would use the whole cluster, when a long pass is about to run on one of its workers."""
+    workers, busy = len(client.nthreads()), 1
+    if shares_files(client, sharing.places()):
+        workers, busy = cluster.threads_of(client), 1 + run.plan.delay
+    seconds = _round_seconds(run)
+    if workers > busy and seconds * run.plan.n_rounds > LONG_PASS_SECONDS:
+        warnings.warn(
+            f"minibatches of {run.plan.batch_size} documents take about {seconds * 1000:.0f} ms, too short to spread "
+            f"over {workers} workers, so they keep {busy} of them busy; choose a larger batch_size (about "
+            f"{int(run.plan.batch_size * workers / max(seconds, 1e-9)):,} documents keep all busy) or method='vb'",
+            BigtopicWarning,
+            stacklevel=2,
+        )

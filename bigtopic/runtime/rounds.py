@@ -1,11 +1,10 @@
 """A round: map over slices, reduce, and one step of every scheme; several times over provisional params if the method
-asks for it. A stretch: some rounds, until all their updates are in. Blind to the method and to where the map runs."""
+asks for it. Blind to the method and to where the map runs."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from bigtopic.runtime.estep import Turn
 from bigtopic.runtime.params import LazyArray, Overlay, Params
@@ -13,7 +12,7 @@ from bigtopic.runtime.slices import Round
 from bigtopic.schemes import companion_names
 from bigtopic.types import RoundInfo, Scheme, Stats
 
-__all__ = ["Cursor", "RoundReport", "Settings", "run_stretch", "step", "turn_of"]
+__all__ = ["Cursor", "MapReduce", "RoundReport", "Settings", "round_stats", "step", "turn_of"]
 
 MapReduce = Callable[[Round, Mapping[str, LazyArray | Overlay], Turn], Stats]
 
@@ -59,36 +58,16 @@ class RoundReport:
     info: Mapping[str, float] = field(default_factory=dict)
 
 
-def run_stretch(
-    params: Params,
-    rounds: Sequence[Round],
-    cursor: Cursor,
-    settings: Settings,
-    map_reduce: MapReduce,
-    delay: int = 0,
-) -> Iterator[RoundReport]:
-    """Do some rounds, each at the params without the last `delay` updates of this stretch; see `pipeline`.
-
-    `params` moves by one step for each report; `cursor` is that before the first round.
-    """
-    waiting: deque[tuple[Cursor, Stats]] = deque()
-    for number, rnd in enumerate(rounds):
-        here = replace(cursor, round=rnd.number, step=cursor.step + number)
-        waiting.append((here, _turns(params, rnd, here, settings, map_reduce)))
-        if len(waiting) > delay:
-            yield step(params, *waiting.popleft(), settings)
-    while waiting:
-        yield step(params, *waiting.popleft(), settings)
-
-
 def step(params: Params, cursor: Cursor, stats: Stats, settings: Settings) -> RoundReport:
     """Move the params by what one round says."""
     _step(params.arrays, stats, cursor.step + 1, settings)
     return RoundReport(cursor, stats.n_docs, stats.n_tokens, stats.info)
 
 
-def _turns(params: Params, rnd: Round, cursor: Cursor, settings: Settings, map_reduce: MapReduce) -> Stats:
-    """What a round says in the end: the statistics of its last turn."""
+def round_stats(
+    params: Params, rnd: Round, cursor: Cursor, settings: Settings, map_reduce: MapReduce
+) -> Stats:
+    """What a round says in the end: the statistics of its last turn. The params do not move."""
     arrays: Mapping[str, LazyArray | Overlay] = params.arrays
     turn = 0
     while True:

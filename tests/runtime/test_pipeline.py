@@ -12,15 +12,12 @@ import numpy as np
 import pytest
 
 from bigtopic.runtime.executors.pipeline import Pipeline
-from bigtopic.runtime.slices import Round, SliceRef
+from bigtopic.runtime.slices import SliceRef
 from bigtopic.types import AxisStats, Stats
 
 
-def rounds_of(sizes: list[int]) -> list[Round]:
-    return [
-        Round(n, tuple(SliceRef(n, i, i + 1, 0, size) for i in range(size)), size)
-        for n, size in enumerate(sizes)
-    ]
+def slices_of(sizes: list[int]) -> list[list[SliceRef]]:
+    return [[SliceRef(n, i, i + 1, 0, size) for i in range(size)] for n, size in enumerate(sizes)]
 
 
 class Told:
@@ -69,7 +66,7 @@ class Told:
 
 def run(sizes: list[int], delay: int, n_threads: int, jobs: Told) -> None:
     with ThreadPoolExecutor(max(1, n_threads - 1)) as pool:
-        Pipeline(rounds_of(sizes), jobs, delay).run(pool if n_threads > 1 else None, n_threads)
+        Pipeline(slices_of(sizes), jobs, delay).run(pool if n_threads > 1 else None, n_threads)
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])

@@ -10,11 +10,11 @@ from bigtopic.runtime import sharing
 from bigtopic.runtime.estep import Turn, estep_group
 from bigtopic.runtime.executors.protocol import Executor, ExecutorSpec, Progress, Run
 from bigtopic.runtime.executors.sending import Sender
-from bigtopic.runtime.executors.stretches import by_stretches
+from bigtopic.runtime.executors.stretches import Stretch, by_stretches, do_rounds
 from bigtopic.runtime.params import LazyArray, Overlay, Params
 from bigtopic.runtime.reading import UnitReader
 from bigtopic.runtime.reduce import WINDOW, Tree, add
-from bigtopic.runtime.rounds import Cursor, RoundReport, run_stretch
+from bigtopic.runtime.rounds import Cursor
 from bigtopic.runtime.slices import SUBTREE, Round, SliceRef
 from bigtopic.types import Stats
 
@@ -47,15 +47,11 @@ class GraphExecutor(Executor):
     ) -> Progress:
         """See `Executor.advance`."""
         stretches = self._run.plan.stretches(cursor.epoch, cursor.round)
-        return by_stretches(stretches, params, cursor, max_rounds, max_seconds, self._stretch)
+        settings = self._run.settings
+        return by_stretches(stretches, settings, params, cursor, max_rounds, max_seconds, self._do)
 
-    def _stretch(
-        self, params: Params, stretch: list[Round], cursor: Cursor, reports: list[RoundReport]
-    ) -> None:
-        rounds = run_stretch(
-            params, stretch, cursor, self._run.settings, self.map_reduce, self._run.plan.delay
-        )
-        reports.extend(rounds)  # one at a time: those before a failure are there
+    def _do(self, stretch: Stretch) -> None:
+        do_rounds(stretch, self._run.plan.delay, self.map_reduce)
 
     def map_reduce(self, rnd: Round, arrays: Mapping[str, LazyArray | Overlay], turn: Turn) -> Stats:
         """The statistics of a round at these arrays: a graph per window of slices, two windows in flight."""

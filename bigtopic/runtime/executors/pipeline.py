@@ -3,11 +3,12 @@
 With delay d, a minibatch sees the updates of all before it but the last d (Langford, Smola, Zinkevich 2009, "Slow
 learners are fast"). What each one sees is fixed by its number alone, so any number of threads computes the same:
 
-* the slices of round r gather when exactly the steps before r - d are done;
-* round r steps when its slices are merged, in order, and round r + d has gathered.
+* the tasks of round r gather when exactly the steps before r - d are done;
+* round r steps when its tasks are merged, in order, and round r + d has gathered.
 
-With d = 0 threads share the slices of one round and meet at its end. With d = 1 one thread's kernel runs while another
-steps and gathers, and nobody waits as long as they take turns.
+A task is a slice, or a whole round for whoever does rounds elsewhere: nothing else says what a round sees. With d = 0
+threads share the slices of one round and meet at its end. With d = 1 one thread's kernel runs while another steps and
+gathers, and nobody waits as long as they take turns.
 """
 
 from __future__ import annotations
@@ -19,23 +20,22 @@ from concurrent.futures import Executor
 from typing import Any, Protocol
 
 from bigtopic.runtime.reduce import Tree
-from bigtopic.runtime.slices import Round, SliceRef
 from bigtopic.types import Stats
 
 __all__ = ["Jobs", "Pipeline"]
 
 
 class Jobs(Protocol):
-    """What is done for a slice and for a round; `number` counts the rounds of the pipeline from 0."""
+    """What is done for a task and for a round; `number` counts the rounds of the pipeline from 0."""
 
-    def prefetch(self, ref: SliceRef) -> None:
-        """The slice will be gathered soon."""
+    def prefetch(self, task: Any) -> None:
+        """The task will be gathered soon."""
 
-    def gather(self, number: int, ref: SliceRef) -> Any:
-        """Read documents and the rows of the params that they need."""
+    def gather(self, number: int, task: Any) -> Any:
+        """All that reads the params: documents, and the rows that they need."""
 
-    def evaluate(self, number: int, ref: SliceRef, gathered: Any) -> Stats:
-        """Run the kernel; reads no params."""
+    def evaluate(self, number: int, task: Any, gathered: Any) -> Stats:
+        """The rest, which reads no params: run the kernel."""
 
     def step(self, number: int, stats: Stats) -> None:
         """Move the params."""
@@ -46,20 +46,20 @@ class Pipeline:
 
     Parameters
     ----------
-    rounds : in order
+    rounds : the tasks of each, in order
     jobs : what to do
     delay : updates that a round need not have seen, at least 0
     """
 
-    def __init__(self, rounds: Sequence[Round], jobs: Jobs, delay: int = 0) -> None:
+    def __init__(self, rounds: Sequence[Sequence[Any]], jobs: Jobs, delay: int = 0) -> None:
         self._jobs = jobs
         self._delay = delay
-        self._items = [(number, ref) for number, rnd in enumerate(rounds) for ref in rnd.slices]
+        self._items = [(number, task) for number, tasks in enumerate(rounds) for task in tasks]
         self._n_rounds = len(rounds)
-        self._gathers_left = [len(rnd.slices) for rnd in rounds]
+        self._gathers_left = [len(tasks) for tasks in rounds]
         self._merges_left = list(self._gathers_left)
         self._changed = threading.Condition()
-        self._claimed = 0  # slices that somebody gathers or has gathered
+        self._claimed = 0  # tasks that somebody gathers or has gathered
         self._ready: deque[tuple[int, Any]] = deque()
         self._done: dict[int, Stats] = {}
         self._merged = 0
@@ -133,11 +133,11 @@ class Pipeline:
         )
 
     def _gather(self, item: int) -> None:
-        number, ref = self._items[item]
+        number, task = self._items[item]
         ahead = item + self._window
         if ahead < len(self._items):
             self._jobs.prefetch(self._items[ahead][1])
-        gathered = self._jobs.gather(number, ref)
+        gathered = self._jobs.gather(number, task)
         with self._changed:
             self._gathers_left[number] -= 1
             self._ready.append((item, gathered))

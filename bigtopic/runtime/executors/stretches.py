@@ -3,41 +3,93 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
+from bigtopic.runtime.executors.pipeline import Pipeline
 from bigtopic.runtime.executors.protocol import Progress
 from bigtopic.runtime.params import Params
-from bigtopic.runtime.rounds import Cursor, RoundReport
+from bigtopic.runtime.rounds import Cursor, MapReduce, RoundReport, Settings, round_stats, step
 from bigtopic.runtime.slices import Round
+from bigtopic.types import Stats
 
-__all__ = ["by_stretches"]
+__all__ = ["Stretch", "by_stretches", "do_rounds"]
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Rounds to be done before the params are looked at.
+
+    Attributes
+    ----------
+    params : moved by one step for each report
+    rounds, cursors : one cursor for each round
+    reports : those before a failure are there
+    """
+
+    params: Params
+    rounds: Sequence[Round]
+    cursors: Sequence[Cursor]
+    settings: Settings
+    reports: list[RoundReport] = field(default_factory=list)
+
+    def step(self, number: int, stats: Stats) -> None:
+        """Move the params by what the `number`-th round of the stretch says."""
+        self.reports.append(step(self.params, self.cursors[number], stats, self.settings))
 
 
 def by_stretches(
     stretches: Iterator[list[Round]],
+    settings: Settings,
     params: Params,
     cursor: Cursor,
     max_rounds: int | None,
     max_seconds: float | None,
-    do: Callable[[Params, list[Round], Cursor, list[RoundReport]], None],
+    do: Callable[[Stretch], None],
 ) -> Progress:
-    """What `Executor.advance` yields: `params` itself after each stretch, moved in place.
-
-    `do` moves the params by a stretch and appends its reports one by one.
-    """
+    """What `Executor.advance` yields: `params` itself after each stretch, moved in place by `do`."""
     begun = time.perf_counter()
     n_rounds = 0
-    for stretch in stretches:
+    for rounds in stretches:
         late = max_seconds is not None and time.perf_counter() - begun >= max_seconds
         if late or (max_rounds is not None and n_rounds >= max_rounds):
             return
-        reports: list[RoundReport] = []
+        cursors = [
+            replace(cursor, round=rnd.number, step=cursor.step + number)
+            for number, rnd in enumerate(rounds, n_rounds)
+        ]
+        stretch = Stretch(params, rounds, cursors, settings)
         try:
-            do(params, stretch, replace(cursor, step=cursor.step + n_rounds), reports)
+            do(stretch)
         except BaseException:
-            if reports:
-                yield params, reports
+            if stretch.reports:
+                yield params, stretch.reports
             raise
-        yield params, reports
-        n_rounds += len(stretch)
+        yield params, stretch.reports
+        n_rounds += len(rounds)
+
+
+def do_rounds(stretch: Stretch, delay: int, map_reduce: MapReduce) -> None:
+    """Do a stretch whose rounds are mapped and reduced by somebody else, one after the other."""
+    Pipeline([[rnd] for rnd in stretch.rounds], _RoundJobs(stretch, map_reduce), delay).run(None, 1)
+
+
+@dataclass(frozen=True)
+class _RoundJobs:
+    """The jobs of a pipeline whose tasks are whole rounds: all that `map_reduce` does may read the params."""
+
+    stretch: Stretch
+    map_reduce: MapReduce
+
+    def prefetch(self, rnd: Round) -> None:
+        """Whoever maps the round reads its documents."""
+
+    def gather(self, number: int, rnd: Round) -> Stats:
+        stretch = self.stretch
+        return round_stats(stretch.params, rnd, stretch.cursors[number], stretch.settings, self.map_reduce)
+
+    def evaluate(self, number: int, rnd: Round, stats: Stats) -> Stats:
+        return stats
+
+    def step(self, number: int, stats: Stats) -> None:
+        self.stretch.step(number, stats)

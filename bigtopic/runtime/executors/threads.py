@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 
 from bigtopic.runtime.estep import Gathered, Turn, Work, evaluate, gather
 from bigtopic.runtime.executors.pipeline import Pipeline
 from bigtopic.runtime.executors.protocol import Executor, ExecutorSpec, Progress, Run
-from bigtopic.runtime.executors.stretches import by_stretches
+from bigtopic.runtime.executors.stretches import Stretch, by_stretches, do_rounds
 from bigtopic.runtime.params import LazyArray, Overlay, Params
 from bigtopic.runtime.reading import UnitReader
-from bigtopic.runtime.rounds import Cursor, RoundReport, run_stretch, step, turn_of
+from bigtopic.runtime.rounds import Cursor, turn_of
 from bigtopic.runtime.slices import Round, SliceRef
 from bigtopic.types import Stats
 
@@ -52,35 +52,38 @@ class ThreadExecutor(Executor):
     ) -> Progress:
         """See `Executor.advance`; ends with the pass."""
         stretches = self._prefetching(self._run.plan.stretches(cursor.epoch, cursor.round))
-        return by_stretches(stretches, params, cursor, max_rounds, max_seconds, self._do)
+        settings = self._run.settings
+        return by_stretches(stretches, settings, params, cursor, max_rounds, max_seconds, self._do)
 
     def read_ahead(self, cursor: Cursor) -> None:
         """Begin to read what the round at the cursor needs."""
         for rnd in islice(self._run.plan.rounds(cursor.epoch, cursor.round), 1):
             self._reader.prefetch(rnd.slices[0].unit)
 
-    def _do(
-        self, params: Params, stretch: Sequence[Round], cursor: Cursor, reports: list[RoundReport]
-    ) -> None:
-        settings, plan = self._run.settings, self._run.plan
+    def _do(self, stretch: Stretch) -> None:
+        settings, delay = self._run.settings, self._run.plan.delay
         if not settings.one_turn:
-            reports.extend(run_stretch(params, stretch, cursor, settings, self.map_reduce))
+            do_rounds(stretch, delay, self.map_reduce)
             return
-        cursors = [replace(cursor, round=rnd.number, step=cursor.step + i) for i, rnd in enumerate(stretch)]
-        turns = [turn_of(here, 1, settings) for here in cursors]
-
-        def move(number: int, stats: Stats) -> None:
-            reports.append(step(params, cursors[number], stats, settings))
-
-        jobs = _Jobs(self._reader, self._run.work, params.arrays, turns, move)
-        Pipeline(stretch, jobs, plan.delay).run(self._pool, self._n_threads)
+        turns = [turn_of(cursor, 1, settings) for cursor in stretch.cursors]
+        self._map([rnd.slices for rnd in stretch.rounds], stretch.params.arrays, turns, stretch.step, delay)
 
     def map_reduce(self, rnd: Round, arrays: Mapping[str, LazyArray | Overlay], turn: Turn) -> Stats:
         """The statistics of a round at these arrays."""
         found: list[Stats] = []
-        jobs = _Jobs(self._reader, self._run.work, arrays, [turn], lambda i, stats: found.append(stats))
-        Pipeline([rnd], jobs).run(self._pool, self._n_threads)
+        self._map([rnd.slices], arrays, [turn], lambda number, stats: found.append(stats))
         return found[0]
+
+    def _map(
+        self,
+        rounds: Sequence[Sequence[SliceRef]],
+        arrays: Mapping[str, LazyArray | Overlay],
+        turns: Sequence[Turn],
+        step: Callable[[int, Stats], None],
+        delay: int = 0,
+    ) -> None:
+        jobs = _SliceJobs(self._reader, self._run.work, arrays, turns, step)
+        Pipeline(rounds, jobs, delay).run(self._pool, self._n_threads)
 
     def close(self) -> None:
         # Slices first: one may be waiting for a unit that only the reader can still deliver.
@@ -102,8 +105,8 @@ class ThreadExecutor(Executor):
 
 
 @dataclass(frozen=True)
-class _Jobs:
-    """The jobs of a pipeline: the task functions, on one set of arrays."""
+class _SliceJobs:
+    """The jobs of a pipeline whose tasks are slices: the task functions, on one set of arrays."""
 
     reader: UnitReader
     work: Work

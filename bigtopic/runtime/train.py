@@ -37,9 +37,10 @@ def make_run(
     slice_size: int | None,
     order: str,
     total_docs: float | None = None,
+    max_iter: int | None = None,
     state_url: str | None = None,
 ) -> Run:
-    """What stays the same during a run over this corpus."""
+    """What stays the same during a run over this corpus; of `max_iter` more passes, where that is known."""
     parts = corpus.parts
     entries = corpus.nnz / max(1, corpus.n_docs)
     plan = Plan(
@@ -63,8 +64,14 @@ def make_run(
         corpus.n_tokens * share,
         model.method.inner,
         kernel.state,
+        None if max_iter is None else _n_steps(model.cursor, plan.n_rounds, max_iter),
     )
     return Run(parts, plan, work, settings)
+
+
+def _n_steps(cursor: Cursor, n_rounds: int, max_iter: int) -> int:
+    """Updates that a run has had after so many passes, this one included."""
+    return cursor.step + max_iter * n_rounds - cursor.round
 
 
 def train(
@@ -102,6 +109,7 @@ def train(
             slice_size=slice_size,
             order=order,
             total_docs=total_docs,
+            max_iter=limits.max_iter if total_docs is None else None,
             state_url=state_url,
         )
         n_threads = n_threads or cluster.default_threads()

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bigtopic.errors import SettingError
-from bigtopic.schemes.schedule import check, robbins_monro
+from bigtopic.schemes.schedule import Schedule, check, decaying_end, is_number, robbins_monro
 from bigtopic.types import AxisStats, MutableArray, RoundInfo
 
 __all__ = ["SCHEME", "Interpolate"]
@@ -31,6 +31,8 @@ class Interpolate:
     learning_decay : in the literature kappa
     learning_offset : in the literature tau; larger trusts the first minibatches less
     scale : "documents" or "tokens", what the minibatch's share of the corpus is measured in
+    end : share of the run's updates, the last ones, in which the step falls to the minibatch's share of the corpus; 0
+        for none. Without effect on a stream, whose end nobody knows
 
     Raises
     ------
@@ -41,11 +43,14 @@ class Interpolate:
     learning_decay: float = 0.7
     learning_offset: float = 10.0
     scale: str = "documents"
+    end: float = 0.0
 
     def __post_init__(self) -> None:
         check(self.learning_decay, self.learning_offset)
         if self.scale not in SCALES:
             raise SettingError(f"scale={self.scale!r}: must be one of {', '.join(SCALES)}")
+        if not is_number(self.end) or not 0.0 <= self.end <= 1.0:
+            raise SettingError(f"end={self.end!r}: must be a share of the updates, from 0 to 1")
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
         """Costs the rows of `stats`. A minibatch of size 0 moves nothing."""
@@ -55,8 +60,14 @@ class Interpolate:
             size, total = info.n_tokens, info.total_tokens
         if size == 0:
             return
-        rate = robbins_monro(info.step, self.learning_decay, self.learning_offset)
+        rate = self._schedule(size / total)(info.step, info.n_steps)
         array.add(stats, weight=rate * total / size, decay=1.0 - rate)
+
+    def _schedule(self, last: float) -> Schedule:
+        def usual(step: int, n_steps: int | None) -> float:
+            return robbins_monro(step, self.learning_decay, self.learning_offset)
+
+        return decaying_end(usual, self.end, last) if self.end else usual
 
 
 SCHEME = Interpolate

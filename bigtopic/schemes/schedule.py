@@ -1,12 +1,20 @@
-"""Step sizes of stochastic approximation."""
+"""Step sizes of stochastic approximation: functions of the update, and of how many updates the run has.
+
+A schedule is called with `step` = 1, 2, ... and `n_steps`, the number of updates of the whole run, or None where nobody
+knows that.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
 from bigtopic.errors import SettingError
 
-__all__ = ["check", "robbins_monro"]
+__all__ = ["Schedule", "check", "decaying_end", "is_number", "robbins_monro"]
+
+Schedule = Callable[[int, int | None], float]
 
 LARGEST_OFFSET = 1e12  # a run of so many updates would not move the topics by what float32 can tell apart
 
@@ -24,6 +32,28 @@ def robbins_monro(step: int, decay: float, offset: float) -> float:
     return min(1.0, (offset + step) ** -decay)
 
 
+def decaying_end(before: Schedule, share: float, last: float) -> Schedule:
+    """`before`, but for the last `share` of the updates of a run: there the step falls geometrically to `last`.
+
+    Small last steps average over many minibatches; `last` is usually the share of the corpus that one minibatch is.
+    Where the length of the run is not known, or `before` is smaller already, nothing changes.
+
+    Examples
+    --------
+    >>> [decaying_end(lambda step, n_steps: 0.4, 0.5, 0.1)(step, 4) for step in (1, 2, 3, 4)]
+    [0.4, 0.4, 0.2, 0.1]
+    """
+
+    def rate(step: int, n_steps: int | None) -> float:
+        usual = before(step, n_steps)
+        if n_steps is None or usual <= last or step <= (first := n_steps - round(share * n_steps)):
+            return usual
+        way = (step - first) / (n_steps - first)
+        return usual ** (1.0 - way) * last**way
+
+    return rate
+
+
 def check(decay: float, offset: float) -> None:
     """Refuse settings that are no schedule.
 
@@ -32,11 +62,12 @@ def check(decay: float, offset: float) -> None:
     SettingError
         When `decay` is outside [0, 1], or `offset` outside [0, LARGEST_OFFSET].
     """
-    if not _is_number(decay) or not 0.0 <= decay <= 1.0:
+    if not is_number(decay) or not 0.0 <= decay <= 1.0:
         raise SettingError(f"learning_decay={decay!r}: must be between 0 and 1 (above 0.5 to converge)")
-    if not _is_number(offset) or not 0.0 <= offset <= LARGEST_OFFSET:
+    if not is_number(offset) or not 0.0 <= offset <= LARGEST_OFFSET:
         raise SettingError(f"learning_offset={offset!r}: must be between 0 and {LARGEST_OFFSET:g} updates")
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> bool:
+    """Whether this is a number, of Python or NumPy, and not a truth value."""
     return isinstance(value, int | float | np.number) and not isinstance(value, bool)

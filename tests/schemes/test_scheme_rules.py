@@ -54,6 +54,26 @@ def test_interpolate(scale, factor):
     np.testing.assert_allclose(array.statistics, expected, rtol=1e-12)
 
 
+def test_a_run_may_end_in_small_steps():
+    """The last quarter of 40 updates falls to the share of the corpus that a minibatch is; a stream never ends."""
+    scheme, rates = load("interpolate", learning_decay=0.5, learning_offset=0.0, end=0.25), []
+    for step in range(1, 41):
+        array = random_array()
+        before = array.statistics.sum()
+        scheme.step(array, random_stats(ids=()), info(step)._replace(n_steps=40))
+        rates.append(1 - array.statistics.sum() / before)
+    usual = np.arange(1, 41) ** -0.5
+    np.testing.assert_allclose(rates[:30], usual[:30], rtol=1e-12)
+    assert rates[-1] == pytest.approx(10 / 1000) and (np.diff(rates[29:]) < 0).all()
+    way = 3 / 10
+    assert rates[32] == pytest.approx(usual[32] ** (1 - way) * (10 / 1000) ** way)
+    array = random_array()
+    scheme.step(array, random_stats(ids=()), info(40))
+    assert 1 - array.statistics.sum() / before == pytest.approx(usual[39])
+    with pytest.raises(SettingError, match=r"end=1\.5"):
+        load("interpolate", end=1.5)
+
+
 def test_interpolate_by_tokens_keeps_the_mass_at_the_corpus():
     """Once the statistics hold as many tokens as the corpus, they always do."""
     array, scheme = random_array(), load("interpolate", scale="tokens")

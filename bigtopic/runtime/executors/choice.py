@@ -29,9 +29,9 @@ def choose(run: Run, client: Any) -> str:
 
 def _round_seconds(run: Run) -> float:
     """A rough forecast of one core's time for one round."""
-    iterations = run.work.kernel.options.get("max_doc_update_iter", 20)
-    entries = run.plan.batch_size * run.plan.entries_per_doc
-    return entries * run.work.hyper.n_components * iterations * NANOSECONDS_PER_ENTRY * 1e-9
+    work, entries = run.work, run.plan.batch_size * run.plan.entries_per_doc
+    passes = work.kernel.cost(work.hyper.options)
+    return entries * work.hyper.n_components * passes * NANOSECONDS_PER_ENTRY * 1e-9
 
 
 def _warn_of_idle_workers(run: Run, client: Any) -> None:

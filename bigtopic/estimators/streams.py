@@ -12,7 +12,6 @@ from bigtopic.methods import SMALLEST_BATCH, Method
 from bigtopic.runtime.axes import mapping
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.new_model import array_specs
-from bigtopic.runtime.rounds import Cursor
 
 __all__ = ["end_pass", "grow", "n_documents", "scale", "warn_of_small_calls"]
 
@@ -44,8 +43,8 @@ def scale(model: TopicModel, factor: float) -> None:
 
 def end_pass(model: TopicModel) -> None:
     """Leave a pass that was cut short: other documents are no continuation of it."""
-    if model.cursor.round > 0:
-        model.cursor = Cursor(model.cursor.epoch + 1, 0, model.cursor.step)
+    if model.cursor.inside_pass:
+        model.cursor = model.cursor.next_pass()
 
 
 def grow(model: TopicModel, axes: Mapping[str, Vocabulary]) -> None:

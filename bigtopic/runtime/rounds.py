@@ -3,7 +3,7 @@ asks for it. Blind to the method and to where the map runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from bigtopic.runtime.estep import Turn
@@ -41,16 +41,57 @@ class Settings:
 
 @dataclass(frozen=True)
 class Cursor:
-    """Where a run stands: the pass, the next round of it, and the updates done so far."""
+    """Where a run stands.
+
+    Attributes
+    ----------
+    epoch : the pass, from 0
+    round : all rounds of the pass before this one are done, this one is not
+    step : updates so far, all passes
+    ahead : rounds of the pass that are done before their turn, in increasing order: those an executor that is not
+        synchronous has finished while an earlier one was on its way
+    """
 
     epoch: int = 0
     round: int = 0
     step: int = 0
+    ahead: tuple[int, ...] = ()
+
+    @property
+    def inside_pass(self) -> bool:
+        """Whether the pass has begun."""
+        return self.round > 0 or bool(self.ahead)
+
+    def rounds_left(self, n_rounds: int) -> int:
+        """Rounds to be done of a pass that has so many."""
+        return n_rounds - self.round - len(self.ahead)
+
+    def after(self, reports: Iterable[RoundReport]) -> Cursor:
+        """Where the run stands when these rounds, all that were done since, are done; a pass stands at its end."""
+        cursor = self
+        for report in reports:
+            cursor = cursor._after(report.cursor)
+        return cursor
+
+    def _after(self, done: Cursor) -> Cursor:
+        first, ahead = (self.round, {*self.ahead}) if done.epoch == self.epoch else (0, set())
+        ahead.add(done.round)
+        while first in ahead:
+            ahead.remove(first)
+            first += 1
+        return Cursor(done.epoch, first, done.step + 1, tuple(sorted(ahead)))
+
+    def next_pass(self) -> Cursor:
+        """The start of the next pass."""
+        return Cursor(self.epoch + 1, 0, self.step)
 
 
 @dataclass(frozen=True)
 class RoundReport:
-    """One round that was done."""
+    """One round that was done.
+
+    cursor : its pass and number, and the updates before its own
+    """
 
     cursor: Cursor
     n_docs: int

@@ -9,8 +9,9 @@ consecutive rounds after which all updates are in: where delayed updates end, an
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -103,25 +104,24 @@ class Plan:
         """Rounds of one pass."""
         return -(-self.n_docs // self.batch_size)
 
-    def rounds(self, epoch: int, start: int = 0) -> Iterator[Round]:
-        """The rounds of pass `epoch` (0, 1, ...), from the `start`-th on."""
+    def rounds(self, epoch: int, start: int = 0, done: Collection[int] = ()) -> Iterator[Round]:
+        """The rounds of pass `epoch` (0, 1, ...), from the `start`-th on, but for those whose numbers are `done`."""
         for number, minibatch in enumerate(self._order(epoch)[start:], start):
+            if number in done:
+                continue
             size = self._half if self.delay and _prompt(epoch, number) else self.slice_size
             yield Round(number, tuple(self._slices(int(minibatch), size)), self._size(int(minibatch)))
 
-    def stretches(self, epoch: int, start: int = 0) -> Iterator[list[Round]]:
+    def stretches(self, epoch: int, start: int = 0, done: Collection[int] = ()) -> Iterator[list[Round]]:
         """The same rounds, in stretches."""
-        stretch: list[Round] = []
-        for rnd in self.rounds(epoch, start):
-            stretch.append(rnd)
-            if self._ends_stretch(epoch, rnd.number + 1):
-                yield stretch
-                stretch = []
-        if stretch:
-            yield stretch
+        rounds = self.rounds(epoch, start, done)
+        for _, stretch in groupby(rounds, lambda rnd: self._stretch(epoch, rnd.number)):
+            yield list(stretch)
 
-    def _ends_stretch(self, epoch: int, n_rounds: int) -> bool:
-        return self.delay == 0 or _prompt(epoch, n_rounds - 1) or n_rounds % STRETCH == 0
+    def _stretch(self, epoch: int, number: int) -> tuple[int, int]:
+        """A name for the stretch that a round belongs to."""
+        alone = self.delay == 0 or _prompt(epoch, number)
+        return number // STRETCH, number if alone else -1
 
     def _start(self, minibatch: int) -> int:
         """The first position of a minibatch; sizes differ by one document at most."""

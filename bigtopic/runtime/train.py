@@ -7,7 +7,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from bigtopic.runtime.history import History
 from bigtopic.runtime.memory import check_memory
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.progress import Progress
-from bigtopic.runtime.rounds import Cursor, RoundReport, Settings
+from bigtopic.runtime.rounds import RoundReport, Settings
 from bigtopic.runtime.shared_files import corpus_in_reach, require_shared
 from bigtopic.runtime.slices import Plan
 from bigtopic.runtime.stopping import Limits, PassMeasure, interruptible
@@ -196,8 +196,7 @@ class _Loop:
                 self._end_pass()
                 self.measure.begin()
             of_pass = list(group)
-            last = of_pass[-1].cursor
-            self.model.cursor = replace(last, round=last.round + 1, step=last.step + 1)
+            self.model.cursor = self.model.cursor.after(of_pass)
             for report in of_pass:
                 self._done(report)
 
@@ -212,7 +211,7 @@ class _Loop:
         epoch = self.model.cursor.epoch
         if self.run.work.state_url:
             document_state.drop(self.run.work.state_url, f"epoch-{epoch}")
-        self.model.cursor = Cursor(epoch + 1, 0, self.model.cursor.step)
+        self.model.cursor = self.model.cursor.next_pass()
         bound, change = self.measure.bound(), self.measure.change()
         self.history.pass_done(bound, change)
         return self.measure.at_rest(change)

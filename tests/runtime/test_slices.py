@@ -63,6 +63,16 @@ def test_epochs_differ_and_a_resumed_pass_is_the_rest_of_it():
     assert list(plan.rounds(0, 37)) == list(plan.rounds(0))[37:]
 
 
+@pytest.mark.parametrize("delay", [0, 1])
+def test_a_pass_without_the_rounds_that_are_done(delay):
+    plan = Plan([1000], 50.0, 10, None, delay=delay)
+    done = (3, 8, 31, 40, 63, 99)
+    left = [rnd for rnd in plan.rounds(0) if rnd.number not in done]
+    assert list(plan.rounds(0, 2, done)) == left[2:]
+    stretches = [[rnd for rnd in stretch if rnd.number not in done] for stretch in plan.stretches(0)]
+    assert list(plan.stretches(0, 0, done)) == [stretch for stretch in stretches if stretch]
+
+
 @pytest.mark.parametrize(
     ("n_docs", "batch_size"), [(200, 64), (1625, 81), (1001, 10), (300, 50), (7, 7), (5, 1)]
 )

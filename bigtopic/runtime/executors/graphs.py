@@ -46,7 +46,7 @@ class GraphExecutor(Executor):
         n_passes: int = 1,
     ) -> Progress:
         """See `Executor.advance`."""
-        stretches = self._run.plan.stretches(cursor.epoch, cursor.round)
+        stretches = self._run.plan.stretches(cursor.epoch, cursor.round, cursor.ahead)
         settings = self._run.settings
         return by_stretches(stretches, settings, params, cursor, max_rounds, max_seconds, self._do)
 

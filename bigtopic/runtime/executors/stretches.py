@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from bigtopic.runtime.executors.pipeline import Pipeline
 from bigtopic.runtime.executors.protocol import Progress
@@ -55,7 +55,7 @@ def by_stretches(
         if late or (max_rounds is not None and n_rounds >= max_rounds):
             return
         cursors = [
-            replace(cursor, round=rnd.number, step=cursor.step + number)
+            Cursor(cursor.epoch, rnd.number, cursor.step + number)
             for number, rnd in enumerate(rounds, n_rounds)
         ]
         stretch = Stretch(params, rounds, cursors, settings)

@@ -51,13 +51,13 @@ class ThreadExecutor(Executor):
         n_passes: int = 1,
     ) -> Progress:
         """See `Executor.advance`; ends with the pass."""
-        stretches = self._prefetching(self._run.plan.stretches(cursor.epoch, cursor.round))
+        stretches = self._prefetching(self._run.plan.stretches(cursor.epoch, cursor.round, cursor.ahead))
         settings = self._run.settings
         return by_stretches(stretches, settings, params, cursor, max_rounds, max_seconds, self._do)
 
     def read_ahead(self, cursor: Cursor) -> None:
         """Begin to read what the round at the cursor needs."""
-        for rnd in islice(self._run.plan.rounds(cursor.epoch, cursor.round), 1):
+        for rnd in islice(self._run.plan.rounds(cursor.epoch, cursor.round, cursor.ahead), 1):
             self._reader.prefetch(rnd.slices[0].unit)
 
     def _do(self, stretch: Stretch) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from bigtopic.runtime import cluster, sharing
@@ -46,7 +45,7 @@ class WholeExecutor(Executor):
     ) -> Progress:
         """See `Executor.advance`."""
         begun = time.perf_counter()
-        left = n_passes * self._n_rounds - cursor.round
+        left = (n_passes - 1) * self._n_rounds + cursor.rounds_left(self._n_rounds)
         left = left if max_rounds is None else min(left, max_rounds)
         while left > 0:
             seconds = max(CHUNK_SECONDS, params.nbytes / SECOND_OF_PARAMS)
@@ -57,10 +56,8 @@ class WholeExecutor(Executor):
             params, reports = self._chunk(params, cursor, left, seconds)
             if reports:
                 yield params, reports
-            done = len(reports)
-            left -= done
-            passes, number = divmod(cursor.round + done, self._n_rounds)
-            cursor = Cursor(cursor.epoch + passes, number, cursor.step + done)
+            left -= len(reports)
+            cursor = _at_rounds(cursor.after(reports), self._n_rounds)
 
     def _chunk(
         self, params: Params, cursor: Cursor, max_rounds: int, max_seconds: float
@@ -155,9 +152,13 @@ def _over_passes(
         for _, reports in executor.advance(params, cursor, max_rounds - done, end - time.perf_counter()):
             yield from reports
             done += len(reports)
-            cursor = replace(cursor, round=cursor.round + len(reports), step=cursor.step + len(reports))
-        if cursor.round == n_rounds:
-            cursor = Cursor(cursor.epoch + 1, 0, cursor.step)
+            cursor = cursor.after(reports)
+        cursor = _at_rounds(cursor, n_rounds)
+
+
+def _at_rounds(cursor: Cursor, n_rounds: int) -> Cursor:
+    """The same place, not at the end of a pass, but at the start of the next one."""
+    return cursor.next_pass() if cursor.round == n_rounds else cursor
 
 
 EXECUTOR = ExecutorSpec(lambda run, client, n_threads: WholeExecutor(run, client), on_client=True)

@@ -1,0 +1,64 @@
+"""A toy executor that is not synchronous: minibatches in flight, each moving the params when it comes back."""
+
+from __future__ import annotations
+
+import random
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
+from typing import Any
+
+from bigtopic.runtime.estep import evaluate, gather
+from bigtopic.runtime.executors.protocol import Executor, Progress, Run
+from bigtopic.runtime.params import Params
+from bigtopic.runtime.reading import UnitReader
+from bigtopic.runtime.reduce import Tree
+from bigtopic.runtime.rounds import Cursor, step, turn_of
+from bigtopic.runtime.slices import Round
+
+
+class Asynchronous(Executor):
+    """Any of those in flight may come back first: a seed says which. Rounds of one turn only."""
+
+    def __init__(self, run: Run, in_flight: int, seed: int = 0) -> None:
+        self._run, self._in_flight, self._random = run, in_flight, random.Random(seed)
+        self._reader, self._pool = UnitReader(run.parts, ahead=0), ThreadPoolExecutor(in_flight)
+
+    def advance(
+        self,
+        params: Params,
+        cursor: Cursor,
+        max_rounds: int | None = None,
+        max_seconds: float | None = None,
+        n_passes: int = 1,
+    ) -> Progress:
+        begun, n_steps = time.perf_counter(), 0
+        flying: list[tuple[Round, Future[Any]]] = []
+        rounds = self._run.plan.rounds(cursor.epoch, cursor.round, cursor.ahead)
+        while True:
+            late = max_seconds is not None and time.perf_counter() - begun >= max_seconds
+            most = self._in_flight if max_rounds is None else min(self._in_flight, max_rounds - n_steps)
+            for rnd in [] if late else islice(rounds, most - len(flying)):
+                here = Cursor(cursor.epoch, rnd.number, cursor.step + n_steps)
+                flying.append((rnd, self._send(params, rnd, here)))
+            if not flying:
+                return
+            rnd, stats = flying.pop(self._random.randrange(len(flying)))
+            here = Cursor(cursor.epoch, rnd.number, cursor.step + n_steps)
+            yield params, [step(params, here, stats.result(), self._run.settings)]
+            n_steps += 1
+
+    def _send(self, params: Params, rnd: Round, here: Cursor) -> Future[Any]:
+        work, turn = self._run.work, turn_of(here, 1, self._run.settings)
+        gathered = [(ref, gather(self._reader.block(ref), params.arrays, work)) for ref in rnd.slices]
+
+        def stats() -> Any:
+            tree = Tree()
+            for ref, rows in gathered:
+                tree.push(evaluate(ref, rows, work, turn))
+            return tree.result()
+
+        return self._pool.submit(stats)
+
+    def close(self) -> None:
+        self._pool.shutdown()

@@ -1,0 +1,124 @@
+"""Minibatches that come back in any order: a pass has each of them once, and where it stands says which are left."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bigtopic import methods as table
+from bigtopic.corpus.store import Corpus
+from bigtopic.methods import Method
+from bigtopic.runtime import executors
+from bigtopic.runtime.executors.protocol import Executor, Run
+from bigtopic.runtime.model import TopicModel, new_model
+from bigtopic.runtime.rounds import Cursor
+from bigtopic.runtime.stopping import Limits
+from bigtopic.runtime.train import train
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from asynchronous import Asynchronous
+
+Make = Callable[[Run], Executor] | None
+ADDS = table.get("streaming-ope")  # a minibatch that is done twice, or never, changes the mass of the topics
+PROMPT = [replace(method, delay=0) for method in map(table.get, table.names())]
+
+
+def new(method: Method, corpus: Corpus) -> TopicModel:
+    return new_model(method, 4, corpus.vocabulary, n_tokens=corpus.n_tokens, seed=5)
+
+
+class Watch:
+    """The rounds that a model is told of; Ctrl-C after some of them."""
+
+    def __init__(self, interrupt_after: int | None = None) -> None:
+        self.done: Counter[tuple[int, int]] = Counter()
+        self._interrupt_after = interrupt_after
+
+    def by(self, make: Callable[[Run], Executor]) -> Callable[[Run], Executor]:
+        """The executor, whose reports are noted."""
+
+        def watched(run: Run) -> Executor:
+            executor = make(run)
+            advance = executor.advance
+
+            def noting(*limits: Any) -> Any:
+                for params, reports in advance(*limits):
+                    self.done.update((report.cursor.epoch, report.cursor.round) for report in reports)
+                    if self.done.total() == self._interrupt_after:
+                        signal.raise_signal(signal.SIGINT)
+                    yield params, reports
+
+            executor.advance = noting  # type: ignore[method-assign]
+            return executor
+
+        return watched
+
+
+def learn(model: TopicModel, corpus: Corpus, make: Make, n_passes: int = 1) -> None:
+    train(model, corpus, Limits(n_passes), batch_size=20, slice_size=9, n_threads=1, executor=make)
+
+
+def bits(model: TopicModel) -> bytes:
+    array = model.topic_words
+    return array.raw.tobytes() + array.scale.tobytes() + array.sums.tobytes()
+
+
+def mass(model: TopicModel) -> float:
+    return float(model.topic_words.totals().sum())
+
+
+@pytest.mark.parametrize("method", PROMPT, ids=lambda method: method.name)
+def test_one_in_flight_is_serial(method, corpus):
+    serial, alone = new(method, corpus), new(method, corpus)
+    learn(serial, corpus, None, 2)
+    learn(alone, corpus, lambda run: Asynchronous(run, 1), 2)
+    assert bits(alone) == bits(serial) and alone.cursor == serial.cursor == Cursor(2, 0, 30)
+
+
+@pytest.mark.parametrize("in_flight", [2, 5, 40])
+def test_several_in_flight_do_every_minibatch_of_a_pass_once(in_flight, corpus):
+    watch, model = Watch(), new(ADDS, corpus)
+    before = mass(model)
+    learn(model, corpus, watch.by(lambda run: Asynchronous(run, in_flight)), 2)
+    assert watch.done == Counter((epoch, number) for epoch in range(2) for number in range(15))
+    assert model.cursor == Cursor(2, 0, 30)
+    assert mass(model) - before == pytest.approx(2 * corpus.n_tokens, rel=1e-5)
+
+
+CONTINUED = {
+    "in flight": lambda run: Asynchronous(run, 3, seed=1),
+    "threads": lambda run: executors.load("threads").make(run, None, 2),
+    "graphs": lambda run: executors.load("graphs").make(run, None, 1),
+}
+
+
+@pytest.mark.parametrize("after", [1, 7, 14, 22])
+@pytest.mark.parametrize("make", CONTINUED.values(), ids=CONTINUED.keys())
+def test_an_interrupted_pass_goes_on_with_the_rounds_that_are_left(make, after, corpus):
+    watch, model = Watch(interrupt_after=after), new(ADDS, corpus)
+    before = mass(model)
+    learn(model, corpus, watch.by(lambda run: Asynchronous(run, 6)), 2)
+    stands = model.cursor
+    assert stands.step == after and stands.ahead
+    assert stands.rounds_left(15) == 15 - after % 15
+    learn(model, corpus, watch.by(make), 2 - stands.epoch)
+    assert watch.done == Counter((epoch, number) for epoch in range(2) for number in range(15))
+    assert model.cursor == Cursor(2, 0, 30)
+    assert mass(model) - before == pytest.approx(2 * corpus.n_tokens, rel=1e-5)
+
+
+@pytest.mark.distributed
+def test_whole_rounds_do_what_is_left(corpus, one_worker):
+    watch, model = Watch(interrupt_after=7), new(ADDS, corpus)
+    learn(model, corpus, watch.by(lambda run: Asynchronous(run, 6)), 2)
+    assert model.cursor.ahead
+    learn(model, corpus, watch.by(lambda run: executors.load("whole").make(run, one_worker, 1)), 2)
+    assert watch.done == Counter((epoch, number) for epoch in range(2) for number in range(15))

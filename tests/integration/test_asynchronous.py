@@ -17,7 +17,8 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.methods import Method
 from bigtopic.runtime import executors
 from bigtopic.runtime.executors.protocol import Executor, Run
-from bigtopic.runtime.model import TopicModel, new_model
+from bigtopic.runtime.model import TopicModel
+from bigtopic.runtime.new_model import new_model
 from bigtopic.runtime.rounds import Cursor
 from bigtopic.runtime.stopping import Limits
 from bigtopic.runtime.train import train

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from bigtopic import buffers
+from bigtopic.errors import SettingError
+from bigtopic.methods import Method
 from bigtopic.runtime import cluster, document_state, executors
 from bigtopic.runtime.estep import Work
 from bigtopic.runtime.executors.choice import choose
@@ -21,10 +23,11 @@ from bigtopic.runtime.history import History
 from bigtopic.runtime.memory import check_memory
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.progress import Progress
-from bigtopic.runtime.rounds import RoundReport, Settings
+from bigtopic.runtime.rounds import Cursor, RoundReport, Settings
 from bigtopic.runtime.shared_files import corpus_in_reach, require_shared
 from bigtopic.runtime.slices import Plan
 from bigtopic.runtime.stopping import Limits, PassMeasure, interruptible
+from bigtopic.types import Kernel
 
 __all__ = ["make_run", "train"]
 
@@ -40,7 +43,15 @@ def make_run(
     max_iter: int | None = None,
     state_url: str | None = None,
 ) -> Run:
-    """What stays the same during a run over this corpus; of `max_iter` more passes, where that is known."""
+    """What stays the same during a run over this corpus; of `max_iter` more passes, where that is known.
+
+    Raises
+    ------
+    SettingError
+        When the method delays updates, and its kernel keeps document state.
+    """
+    kernel = model.method.load_kernel()
+    _check_delay(model.method, kernel)
     parts = corpus.parts
     entries = corpus.nnz / max(1, corpus.n_docs)
     plan = Plan(
@@ -52,7 +63,6 @@ def make_run(
         shuffled=order != "stored",
         seed=model.seed,
     )
-    kernel = model.method.load_kernel()
     work = Work(
         kernel, model.hyper(), len(corpus.vocabulary), corpus.n_authors, model.id_maps(corpus), state_url
     )
@@ -71,7 +81,16 @@ def make_run(
 
 def _n_steps(cursor: Cursor, n_rounds: int, max_iter: int) -> int:
     """Updates that a run has had after so many passes, this one included."""
-    return cursor.step + max_iter * n_rounds - cursor.round
+    return cursor.step + (max_iter - 1) * n_rounds + cursor.rounds_left(n_rounds)
+
+
+def _check_delay(method: Method, kernel: Kernel) -> None:
+    if method.delay > 0 and kernel.state != "none":
+        raise SettingError(
+            f"method {method.name!r} has delay={method.delay}, but its kernel {kernel.name!r} keeps document state "
+            f"(state={kernel.state!r}): a delayed minibatch would see params that do not hold what the documents "
+            "before it remember; use dataclasses.replace(method, delay=0)"
+        )
 
 
 def train(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from bigtopic.corpus.memory import MemoryPart
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.errors import SettingError
 from bigtopic.methods import Method
 from bigtopic.runtime import document_state, executors
 from bigtopic.runtime.axes import axes_of
@@ -149,6 +151,14 @@ def test_state_of_a_round_is_dropped_with_the_round(toys, documents, tmp_path, m
     monkeypatch.setattr(loop, "_state_folder", lambda client: nullcontext(str(tmp_path)))
     learn(toys.INNER, documents)
     assert not list(tmp_path.rglob("zarr.json"))
+
+
+@pytest.mark.parametrize("name", ["LABELS", "INNER"])
+def test_delayed_updates_and_document_state_are_refused_together(name, toys, documents):
+    """A delayed minibatch would see params that do not hold what the documents before it remember."""
+    method = replace(getattr(toys, name), delay=1)
+    with pytest.raises(SettingError, match=r"delay=1.*state='r(un|ound)'.*replace\(method, delay=0\)"):
+        learn(method, documents)
 
 
 def test_inner_turns_see_provisional_params(toys, documents, expected):

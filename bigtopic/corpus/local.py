@@ -30,6 +30,7 @@ __all__ = [
     "names",
     "parent",
     "read",
+    "read_at",
     "refuse_irregular",
     "refuse_link",
     "remove",
@@ -40,6 +41,7 @@ __all__ = [
     "sync",
     "told",
     "write",
+    "write_at",
 ]
 
 _FOLDER = os.O_DIRECTORY | getattr(os, "O_PATH", os.O_RDONLY) | os.O_CLOEXEC
@@ -135,6 +137,26 @@ def read(path: str) -> bytes:
             os.close(descriptor)
 
 
+def read_at(path: str, offset: int, out: memoryview) -> int:
+    """Fill memory with the bytes of a file from an offset on; how many there were. Links are followed.
+
+    Raises
+    ------
+    FileNotFoundError, NotADirectoryError, StoreError
+        As `read`.
+    """
+    n_read = 0
+    with told("read", path, FileNotFoundError, NotADirectoryError):
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            _require(stat.S_ISREG(os.fstat(descriptor).st_mode), "read", path)
+            while n := os.preadv(descriptor, [out[n_read:]], offset + n_read):
+                n_read += n
+        finally:
+            os.close(descriptor)
+    return n_read
+
+
 def refuse_irregular(path: str) -> None:
     """Raise StoreError when this is there, but not a regular file."""
     with told("read", path), suppress(FileNotFoundError, NotADirectoryError):
@@ -160,6 +182,30 @@ def write(path: str, below: int, pieces: Sequence[Any], exclusive: bool = False)
     passed = (FileExistsError,) if exclusive else ()
     with told("written", path, *passed), parent(path, below, create=True) as (folder, name):
         _fill(os.open(name, flags, 0o666, dir_fd=folder), pieces)
+
+
+def write_at(path: str, below: int, offset: int, data: memoryview, size: int) -> None:
+    """Write into a file from an offset on; it is made with this size when it is not there.
+
+    Several threads and processes may write to different ranges at once. What nobody wrote is zero, and takes no space.
+
+    Raises
+    ------
+    StoreError
+    """
+    flags = os.O_WRONLY | os.O_CREAT | _FILE
+    with told("written", path), parent(path, below, create=True) as (folder, name):
+        descriptor = os.open(name, flags, 0o666, dir_fd=folder)
+        try:
+            found = os.fstat(descriptor)
+            _require(stat.S_ISREG(found.st_mode), "written", path)
+            if found.st_size != size:
+                os.ftruncate(descriptor, size)
+            while len(data):
+                n = os.pwrite(descriptor, data, offset)
+                data, offset = data[n:], offset + n
+        finally:
+            os.close(descriptor)
 
 
 def append(path: str, below: int, data: bytes) -> None:

@@ -142,6 +142,14 @@ class Place:
         except NotADirectoryError as error:
             raise FileNotFoundError(error.errno, error.strerror, self.url) from error
 
+    def read_at(self, offset: int, out: memoryview) -> int:
+        """Fill memory with the bytes of this local file from an offset on; how many there were."""
+        return local.read_at(self.url, offset, out)
+
+    def write_at(self, offset: int, data: memoryview, size: int) -> None:
+        """Write into this local file, of this size, from an offset on; others may write to other ranges meanwhile."""
+        local.write_at(self.url, self.below, offset, data, size)
+
     def write(self, *pieces: Any) -> None:
         """Create or replace this file with the bytes of the pieces, one after the other."""
         if self.local:

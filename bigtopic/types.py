@@ -23,6 +23,7 @@ __all__ = [
     "MutableArray",
     "RoundInfo",
     "Scheme",
+    "StateSpec",
     "Stats",
     "View",
 ]
@@ -142,7 +143,7 @@ class KernelResult(NamedTuple):
 
     stats : {array name: (n_local, n_columns)} aligned with the view's rows
     doc_topics : (n_docs, n_components) rows that sum to 1; may be None where nobody looks at them
-    state : {name: array} to be kept for these documents, or None
+    state : {name: array} to be kept for these documents, as the kernel declares, or None
     info : {name: float}, additive over slices: "bound" (nats), "iterations" (inner iterations, all documents), ...
     """
 
@@ -150,6 +151,24 @@ class KernelResult(NamedTuple):
     doc_topics: np.ndarray | None
     state: Mapping[str, np.ndarray] | None
     info: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class StateSpec:
+    """One array of what a kernel remembers of documents.
+
+    Attributes
+    ----------
+    rows : "entry", a row for each distinct word of a document, or "document"
+    dtype : NumPy's name
+    shape : of a row: numbers, or names of component counts ("n_components")
+    missing : what stands in the rows of entries that the kernel has not seen: the params did not know their word
+    """
+
+    rows: str
+    dtype: str
+    shape: tuple[int | str, ...] = ()
+    missing: float = 0
 
 
 def _one_pass(options: Mapping[str, Any]) -> float:
@@ -176,6 +195,8 @@ class Kernel:
     components : name of the component count that the columns of `doc_topics` are; None for the model's first
     interacts : documents of a slice influence each other, so that the slice size is a hyper-parameter
     state : "none", "round" or "run": how long document state lives
+    remembers : {array name: its `StateSpec`}, what document state is; the kernel gets None instead in the first turn of
+        a round ("round"), and of documents that the model has not seen ("run")
     bound : whether info["bound"] is a variational bound when options["bound"] is true
     paper : where the equations are
     """
@@ -189,6 +210,7 @@ class Kernel:
     components: str | None = None
     interacts: bool = False
     state: str = "none"
+    remembers: Mapping[str, StateSpec] = field(default_factory=dict)
     bound: bool = False
     dtype: str = "float32"
     paper: str = ""

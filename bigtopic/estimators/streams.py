@@ -44,6 +44,8 @@ def scale(model: TopicModel, factor: float) -> None:
 def end_pass(model: TopicModel) -> None:
     """Leave a pass that was cut short: other documents are no continuation of it."""
     if model.cursor.inside_pass:
+        if model.document_state is not None:
+            model.document_state.leave_pass(model.cursor)
         model.cursor = model.cursor.next_pass()
 
 

@@ -1,71 +1,275 @@
-"""What a kernel remembers of documents between epochs (labels, responsibilities): Zarr arrays, one group per slice.
+"""What a model remembers of the documents it learns from (labels, responsibilities), from pass to pass.
 
-State is read at epoch e and written at e + 1, never in place, so a task that runs twice writes the same bytes twice.
+It belongs to one model, and to the corpus that the model saw last: parts of it are known again by their content. A
+kernel that subtracts what it added in the last pass must find it again, or documents would be counted twice; so
+whoever goes on with documents whose state is lost is refused.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
+import re
 import shutil
-from collections.abc import Mapping
+import tempfile
+import weakref
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bigtopic.errors import ClusterError
-from bigtopic.runtime.slices import SliceRef
+from bigtopic.corpus.local import told
+from bigtopic.corpus.storage import Place
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.errors import ModelError, SettingError
+from bigtopic.runtime import state_manifest, state_spans
+from bigtopic.runtime.private_folders import new_folder, remove_folder
+from bigtopic.runtime.rounds import Cursor
+from bigtopic.runtime.row_arrays import RowArray
+from bigtopic.runtime.slices import Plan
+from bigtopic.runtime.state_files import State, StateFiles, StatePart
+from bigtopic.runtime.state_manifest import About
+from bigtopic.runtime.state_spans import begun
+from bigtopic.types import StateSpec
 
-__all__ = ["REMEDY", "drop", "read", "write"]
+__all__ = ["DocumentState"]
 
-REMEDY = (
-    "this method keeps labels of documents in files of the driver's machine: use workers on this machine, or "
-    "client=False to run on threads"
+PREFIX = "bigtopic-state-"
+_PASS = re.compile(r"pass-(\d+)")
+_LOST = (
+    "the model has counted these documents, but what it remembers of them (such as labels) is not with it: that stays "
+    "with the model that was fitted, and is neither saved nor pickled; go on with that model, or fit a new one"
 )
 
 
-def read(url: str, epoch: str, ref: SliceRef) -> dict[str, np.ndarray] | None:
-    """The state of a slice's documents, or None when this epoch has none.
+class DocumentState:
+    """The state of a model's documents, in a folder.
+
+    Copies of a model have a copy of the folder (`copy.deepcopy`), or none (`pickle`): nobody changes or removes that of
+    another model.
+
+    Parameters
+    ----------
+    place : a folder that keeps it, new or made by another run of the same model; None for a temporary one, which is
+        removed with this object
+
+    Attributes
+    ----------
+    kept_from : the oldest pass that is not forgotten though later ones are complete, for whoever goes back to it; None
+        for no such
 
     Raises
     ------
-    ClusterError
-        When the folder is not to be seen here.
+    CorpusExists
+        When there is something else in the folder.
+    ModelError
+        When the folder is damaged.
+    SettingError
+        When the place is a URL.
     """
-    import zarr
 
-    try:
-        group = zarr.open_group(_path(url, epoch, ref), mode="r")
-    except FileNotFoundError:
-        _require(url)
-        return None
-    return {name: np.asarray(array[...]) for name, array in group.arrays()}
+    def __init__(self, place: Any = None) -> None:
+        self._place = None if place is None else _folder(place)
+        self._about = About()
+        self.kept_from: int | None = None
+        if self._place is not None:
+            self._about = state_manifest.read(self._place) or self._about
+
+    @property
+    def files(self) -> StateFiles:
+        """What tasks need."""
+        assert self._place is not None, "there is nothing before a run has begun"
+        return StateFiles(self._place, self._about.parts, self._about.arrays)
+
+    def begin(
+        self,
+        parts: Sequence[Any],
+        vocabulary: Vocabulary,
+        plan: Plan,
+        arrays: Mapping[str, StateSpec],
+        cursor: Cursor,
+    ) -> Cursor:
+        """Make ready for a run over a corpus; where it begins.
+
+        That is the cursor, or the next pass where another plan or another corpus cut the pass short: no document is
+        seen twice in one pass.
+
+        Parameters
+        ----------
+        parts, vocabulary : of the corpus
+        plan : of the run
+        arrays : with shapes of numbers
+
+        Raises
+        ------
+        ModelError
+            When the model has counted documents whose state is lost.
+        SettingError
+            When the disk is too small for it.
+        """
+        keys = _keys(parts)
+        known = self._known(vocabulary, cursor)
+        if begun(cursor) and not (keys == list(known) and plan.settings == self._about.plan):
+            self.leave_pass(cursor)
+            cursor = Cursor(cursor.epoch + 1, 0, cursor.step)
+        found = [
+            known.get(key) or StatePart(key, part.n_docs, part.nnz, cursor.epoch)
+            for key, part in zip(keys, parts, strict=True)
+        ]
+        self._make_folder()
+        files = StateFiles(self._folder, tuple(found), dict(arrays))
+        self._refuse_lost(files, bool(known.keys() & set(keys)), cursor)
+        _refuse_full(files, cursor)
+        self._keep_only(known.keys() & set(keys), cursor)
+        for number, part in enumerate(parts):
+            if keys[number] not in known:
+                _write_offsets(files.offsets(number), part)
+        self._about = About(files.parts, files.arrays, plan.settings, vocabulary.size, vocabulary.fingerprint)
+        state_manifest.write(self._folder, self._about)
+        return cursor
+
+    def end_pass(self, n_passes: int) -> None:
+        """So many passes are complete: what they began with is forgotten, as far as nobody keeps it."""
+        oldest = n_passes if self.kept_from is None else min(n_passes, self.kept_from)
+        self._remove_passes(lambda number: number < oldest)
+
+    def leave_pass(self, cursor: Cursor) -> None:
+        """The pass at the cursor will not be completed: documents that it did not reach keep their state."""
+        if self._place is not None:
+            state_spans.complete(self.files, Plan(**self._about.plan), cursor)
+
+    def read(self, part: int, start: int, stop: int, cursor: Cursor) -> State:
+        """What is remembered of documents start:stop of a part of the corpus, in stored order.
+
+        Parameters
+        ----------
+        cursor : of the model; in the middle of a pass, some documents have the state of the last one
+
+        Returns
+        -------
+        {array name: (n_entries, ...) or (n_docs, ...)}; entries in the order of the part's documents
+
+        Raises
+        ------
+        ModelError
+            When this is a pickle's, and has none.
+        """
+        if self._place is None:
+            raise ModelError(_LOST)
+        return state_spans.read(self.files, Plan(**self._about.plan), cursor, part, start, stop)
+
+    def sync(self) -> None:
+        """Make durable what was written."""
+        self._folder.sync()
+
+    @property
+    def _folder(self) -> Place:
+        assert self._place is not None
+        return self._place
+
+    def _known(self, vocabulary: Vocabulary, cursor: Cursor) -> dict[str, StatePart]:
+        """The documents that the model has counted, as far as they may come again."""
+        if not self._about.knows(vocabulary) or cursor == Cursor():
+            return {}
+        return {part.key: part for part in self._about.parts}
+
+    def _make_folder(self) -> None:
+        """The folder, which says what it is from the beginning."""
+        if self._place is None:
+            self._place = self._temporary()
+        if not (self._place / "zarr.json").exists():
+            state_manifest.write(self._place, About())
+
+    def _keep_only(self, keys: Set[str], cursor: Cursor) -> None:
+        """Remove what this run does not read: other passes, and parts of other corpora."""
+        passes = (cursor.epoch, cursor.epoch + 1) if begun(cursor) else (cursor.epoch,)
+        self._remove_passes(lambda number: number not in passes)
+        for key in {part.key for part in self._about.parts} - keys:
+            for folder in ("parts", *(f"pass-{number}" for number in passes)):
+                (self._folder / f"{folder}/{key}").remove()
+
+    def _remove_passes(self, chosen: Callable[[int], bool]) -> None:
+        for name in self._folder.names():
+            number = _PASS.fullmatch(name)
+            if number and chosen(int(number[1])):
+                (self._folder / name).remove()
+
+    def _refuse_lost(self, files: StateFiles, counted: bool, cursor: Cursor) -> None:
+        """Refuse documents that the model has counted, when their state is not here or is something else."""
+        other = counted and self._about.arrays != files.arrays
+        old = [n for n, part in enumerate(files.parts) if part.first_pass < cursor.epoch]
+        lost = not all(files.has(number, cursor.epoch) for number in old)
+        written = any(files.has(number, cursor.epoch + 1) for number in range(len(files.parts)))
+        if other or lost or (begun(cursor) and not written):
+            raise ModelError(_LOST)
+
+    def _temporary(self) -> Place:
+        folder = new_folder(Path(tempfile.gettempdir()), PREFIX)
+        weakref.finalize(self, _remove, folder, os.getpid())
+        return Place(folder)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> DocumentState:
+        other = type(self)()
+        other._about = self._about
+        if self._place is not None:
+            other._place = other._temporary()
+            with told("written", other._place.url):
+                for name in self._place.names():
+                    if name == "parts" or _PASS.fullmatch(name):
+                        shutil.copytree(f"{self._place.url}/{name}", f"{other._place.url}/{name}")
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Which documents were counted, without their state: the files stay with this object."""
+        return {"_place": None, "_about": self._about, "kept_from": None}
 
 
-def write(url: str, epoch: str, ref: SliceRef, state: Mapping[str, np.ndarray]) -> None:
-    """Store the state of a slice's documents. Raises as `read`."""
-    import zarr
-
-    _require(url)
-    path = _path(url, epoch, ref)
-    group = zarr.open_group(path, mode="w")
-    for name, values in state.items():
-        values = np.ascontiguousarray(values)
-        array: Any = group.create_array(
-            name, shape=values.shape, dtype=values.dtype, chunks=tuple(max(1, n) for n in values.shape)
+def _folder(place: Any) -> Place:
+    found = Place.of(place)
+    if not found.local:
+        raise SettingError(
+            f"{found.url}: state of documents is kept in a folder; give the path of one that all workers see"
         )
-        array[...] = values
+    return found
 
 
-def drop(url: str, epoch: str) -> None:
-    """Forget an epoch."""
-    shutil.rmtree(Path(url) / epoch, ignore_errors=True)
+def _refuse_full(files: StateFiles, cursor: Cursor) -> None:
+    """Refuse a run whose state does not fit on the disk."""
+    need = sum(
+        files.pass_bytes(number)
+        for number in range(len(files.parts))
+        for n_passes in (cursor.epoch, cursor.epoch + 1)
+        if not files.has(number, n_passes)
+    )
+    folder = files.place.url
+    free = shutil.disk_usage(folder).free
+    if need > free:
+        raise SettingError(
+            f"what this method remembers of documents needs {need:,} bytes for two passes, and {folder} has {free:,} "
+            "free; free space, or set the environment variable TMPDIR to a folder on a larger disk"
+        )
 
 
-def _require(url: str) -> None:
-    """On a worker elsewhere, which may have joined in the middle of a run, all epochs would look like the first."""
-    if not Path(url).is_dir():
-        raise ClusterError(f"a worker does not see the files of {url}; {REMEDY}")
+def _write_offsets(offsets: RowArray, part: Any) -> None:
+    offsets.create()
+    lengths = part.entries(0, part.n_docs)
+    offsets.write(0, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
 
 
-def _path(url: str, epoch: str, ref: SliceRef) -> str:
-    return str(Path(url) / epoch / f"{ref.part}-{ref.start}-{ref.stop}")
+def _keys(parts: Sequence[Any]) -> list[str]:
+    """Hashes of the content of parts; equal ones are numbered."""
+    seen: Counter[str] = Counter()
+    keys = []
+    for part in parts:
+        digest = hashlib.blake2b(part.fingerprint.encode(), digest_size=12).hexdigest()
+        keys.append(f"{digest}-{seen[digest]}")
+        seen[digest] += 1
+    return keys
+
+
+def _remove(folder: str, process: int) -> None:
+    """Remove a temporary folder; a fork of the process that made it only looks at it."""
+    if os.getpid() == process:
+        remove_folder(folder)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 
 from bigtopic.models.base import DOC_TOPIC_PRIOR
-from bigtopic.runtime import document_state
 from bigtopic.runtime.params import LazyArray, Overlay
 from bigtopic.runtime.reduce import Tree
+from bigtopic.runtime.remembering import Remembering
 from bigtopic.runtime.slices import SliceRef, make_docs
+from bigtopic.runtime.state_files import StateFiles
 from bigtopic.runtime.views import take_view
 from bigtopic.types import AxisStats, Block, Docs, Hyper, Kernel, Stats, View
 
@@ -29,7 +31,7 @@ class Work:
     kernel, hyper : the algorithm and its settings, but for those that are in the params
     n_words, n_authors : sizes of the corpus' axes
     id_maps : {axis: the params' id of each id of the corpus (-1 unknown), or None when they agree}
-    state_url : folder of document state, or None
+    state : where the state of documents lies that lives as long as the run, or None
     """
 
     kernel: Kernel
@@ -37,21 +39,20 @@ class Work:
     n_words: int
     n_authors: int = 0
     id_maps: Mapping[str, np.ndarray | None] = field(default_factory=dict)
-    state_url: str | None = None
+    state: StateFiles | None = None
 
 
 @dataclass(frozen=True)
 class Turn:
-    """Which turn of the run a task belongs to: its seed, and the epochs of document state it reads and writes.
+    """Which turn of the run a task belongs to, and its seed.
 
-    step : the update that the turn is for, from 1; number : the turn of its round, from 1
+    step : the update that the turn is for, from 1; number : the turn of its round, from 1; epoch : the pass, from 0
     """
 
     seed: int
-    read_epoch: str = ""
-    write_epoch: str = ""
     step: int = 0
     number: int = 1
+    epoch: int = 0
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ class Gathered:
     """All that a kernel needs of some documents and of the params; nothing of it changes with the params.
 
     axes : {axis: the params' row of each local id}, all rows of the others; n_tokens : of words the params know
+    kept : bool, which entries of the documents have words that the params know, or None for all; only where the kernel
+        remembers documents
     """
 
     docs: Docs
@@ -66,6 +69,7 @@ class Gathered:
     hyper: Hyper
     axes: Mapping[str, np.ndarray | None]
     n_tokens: float
+    kept: np.ndarray | None = None
 
 
 def gather(block: Block, arrays: Arrays, work: Work) -> Gathered:
@@ -76,7 +80,15 @@ def gather(block: Block, arrays: Arrays, work: Work) -> Gathered:
         block, work.n_words, work.id_maps.get("word"), work.n_authors, work.id_maps.get("author")
     )
     view = take_view(arrays, work.kernel.views, axes)
-    return Gathered(docs, view, _told(work.hyper, arrays), axes, float(docs.counts.sum(dtype=np.float64)))
+    n_tokens = float(docs.counts.sum(dtype=np.float64))
+    return Gathered(docs, view, _told(work.hyper, arrays), axes, n_tokens, _kept(block, docs, work))
+
+
+def _kept(block: Block, docs: Docs, work: Work) -> np.ndarray | None:
+    known = work.id_maps.get("word")
+    if known is None or work.kernel.state == "none" or len(docs.words) == len(block.words):
+        return None
+    return known[block.words] >= 0
 
 
 def _told(hyper: Hyper, arrays: Arrays) -> Hyper:
@@ -96,16 +108,13 @@ def _uses_authors(kernel: Kernel, arrays: Arrays) -> bool:
     return "author" in axes
 
 
-def evaluate(ref: SliceRef, gathered: Gathered, work: Work, turn: Turn) -> Stats:
-    """The statistics of one slice; its document state, if any, is written at the turn's epoch."""
-    state = None
-    keeps = work.kernel.state != "none" and work.state_url is not None
-    if keeps and work.state_url and turn.read_epoch:
-        state = document_state.read(work.state_url, turn.read_epoch, ref)
+def evaluate(ref: SliceRef, gathered: Gathered, work: Work, turn: Turn, remembering: Remembering) -> Stats:
+    """The statistics of one slice."""
+    state = remembering.read(ref, turn, gathered.kept)
     hyper = gathered.hyper._replace(step=turn.step, turn=turn.number)
     result = work.kernel.run(gathered.docs, gathered.view, hyper, turn.seed, state)
-    if keeps and work.state_url and result.state is not None:
-        document_state.write(work.state_url, turn.write_epoch, ref, result.state)
+    if result.state is not None:
+        remembering.write(ref, turn, gathered.kept, result.state)
     stats = {
         name: AxisStats(gathered.axes.get(axis), result.stats[name])
         for name, axis in work.kernel.statistics.items()
@@ -114,10 +123,19 @@ def evaluate(ref: SliceRef, gathered: Gathered, work: Work, turn: Turn) -> Stats
 
 
 def estep_group(
-    refs: Sequence[SliceRef], read: Callable[[SliceRef], Block], arrays: Arrays, work: Work, turn: Turn
+    refs: Sequence[SliceRef],
+    read: Callable[[SliceRef], Block],
+    arrays: Arrays,
+    work: Work,
+    turn: Turn,
+    remembering: Remembering,
 ) -> Stats | None:
-    """The statistics of at most `SUBTREE` consecutive slices, merged as the tree says."""
+    """The statistics of at most `SUBTREE` consecutive slices, merged as the tree says; their state is written."""
     tree = Tree()
-    for ref in refs:
-        tree.push(evaluate(ref, gather(read(ref), arrays, work), work, turn))
+    for ref, following in pairwise([*refs, None]):
+        assert ref is not None
+        if following is not None:
+            remembering.prefetch(following, turn.epoch)
+        tree.push(evaluate(ref, gather(read(ref), arrays, work), work, turn, remembering))
+    remembering.flush()
     return tree.result()

@@ -12,8 +12,10 @@ from bigtopic.errors import ModelError
 from bigtopic.methods import Method
 from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.runtime.axes import mapping
+from bigtopic.runtime.document_state import DocumentState
 from bigtopic.runtime.params import LazyArray, Params
 from bigtopic.runtime.rounds import Cursor
+from bigtopic.runtime.state_files import State
 from bigtopic.runtime.views import mean_rows
 from bigtopic.types import Hyper
 
@@ -38,6 +40,7 @@ class TopicModel:
     cursor : the pass and round the run stands at
     text : the tokeniser's settings of the corpus it learnt from, or None
     history : one dict per pass or score
+    document_state : what the kernel remembers of the documents it saw, or None
     """
 
     method: Method
@@ -49,6 +52,7 @@ class TopicModel:
     cursor: Cursor = field(default_factory=Cursor)
     text: dict[str, Any] | None = None
     history: list[dict[str, Any]] = field(default_factory=list)
+    document_state: DocumentState | None = None
 
     @property
     def n_components(self) -> int:
@@ -119,6 +123,23 @@ class TopicModel:
             When words have no names and the widths differ.
         """
         return mapping(vocabulary, self.vocabulary)
+
+    def remembered(self, part: int, start: int, stop: int) -> State:
+        """What the kernel remembers of documents start:stop of a part of the corpus it learnt from last.
+
+        Returns
+        -------
+        {array name: (n_entries, ...) or (n_docs, ...)}; entries in stored order. Those that the kernel has not seen
+        have the value that it declares for them
+
+        Raises
+        ------
+        ModelError
+            When the kernel remembers nothing, or what it remembers is not with this model: see `DocumentState`.
+        """
+        if self.document_state is None:
+            raise ModelError(f"method {self.method.name!r} remembers nothing of documents")
+        return self.document_state.read(part, start, stop, self.cursor)
 
     def topic_source(self) -> TopicSource:
         return TopicSource(self)

@@ -30,7 +30,6 @@ class Settings:
     total_docs: float
     total_tokens: float
     inner: int | Callable[[int, Mapping[str, float]], bool] = 1
-    state: str = "none"
     n_steps: int | None = None
 
     @property
@@ -152,12 +151,7 @@ def _moved(schemes: Mapping[str, Scheme]) -> list[str]:
 
 
 def turn_of(cursor: Cursor, turn: int, settings: Settings) -> Turn:
-    """Seed and epochs of a round's turn."""
+    """Seed, step, number and pass of a round's turn."""
     # One stream of randomness per pass; turns of a round share it, so that provisional params are the only change.
     seed = (settings.seed * 1_000_003 + cursor.epoch * 8_191 + 1) % (1 << 62)
-    if settings.state == "run":
-        return Turn(seed, f"epoch-{cursor.epoch}", f"epoch-{cursor.epoch + 1}", cursor.step + 1, turn)
-    if settings.state == "round":
-        read = "" if turn == 1 else f"step-{cursor.step}/turn-{turn - 1}"
-        return Turn(seed, read, f"step-{cursor.step}/turn-{turn}", cursor.step + 1, turn)
-    return Turn(seed, step=cursor.step + 1, number=turn)
+    return Turn(seed, cursor.step + 1, turn, cursor.epoch)

@@ -72,6 +72,10 @@ class Plan:
         busy without
     shuffled : permute units and minibatches in each pass; else the stored order is followed
     seed : of the permutation
+
+    Attributes
+    ----------
+    settings : the arguments, as JSON can hold them: `Plan(**plan.settings)` is the same plan
     """
 
     def __init__(
@@ -85,6 +89,15 @@ class Plan:
         shuffled: bool = True,
         seed: int = 0,
     ) -> None:
+        self.settings = {
+            "part_docs": [int(n) for n in part_docs],
+            "entries_per_doc": float(entries_per_doc),
+            "batch_size": None if batch_size is None else int(batch_size),
+            "slice_size": None if slice_size is None else int(slice_size),
+            "delay": delay,
+            "shuffled": shuffled,
+            "seed": seed,
+        }
         self.offsets = np.concatenate([[0], np.cumsum(np.asarray(part_docs, np.int64))])
         self.n_docs = int(self.offsets[-1])
         self.entries_per_doc = entries_per_doc

@@ -3,11 +3,10 @@ was done."""
 
 from __future__ import annotations
 
-import tempfile
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,8 @@ from typing import Any
 from bigtopic import buffers
 from bigtopic.errors import SettingError
 from bigtopic.methods import Method
-from bigtopic.runtime import cluster, document_state, executors
+from bigtopic.runtime import cluster, executors
+from bigtopic.runtime.document_state import DocumentState
 from bigtopic.runtime.estep import Work
 from bigtopic.runtime.executors.choice import choose
 from bigtopic.runtime.executors.protocol import Executor, Run
@@ -26,6 +26,7 @@ from bigtopic.runtime.progress import Progress
 from bigtopic.runtime.rounds import Cursor, RoundReport, Settings
 from bigtopic.runtime.shared_files import corpus_in_reach, require_shared
 from bigtopic.runtime.slices import Plan
+from bigtopic.runtime.state_files import REMEDY, resolved
 from bigtopic.runtime.stopping import Limits, PassMeasure, interruptible
 from bigtopic.types import Kernel
 
@@ -41,7 +42,6 @@ def make_run(
     order: str,
     total_docs: float | None = None,
     max_iter: int | None = None,
-    state_url: str | None = None,
 ) -> Run:
     """What stays the same during a run over this corpus; of `max_iter` more passes, where that is known.
 
@@ -63,9 +63,7 @@ def make_run(
         shuffled=order != "stored",
         seed=model.seed,
     )
-    work = Work(
-        kernel, model.hyper(), len(corpus.vocabulary), corpus.n_authors, model.id_maps(corpus), state_url
-    )
+    work = Work(kernel, model.hyper(), len(corpus.vocabulary), corpus.n_authors, model.id_maps(corpus))
     share = (total_docs or corpus.n_docs) / max(1, corpus.n_docs)
     settings = Settings(
         model.method.schemes,
@@ -73,7 +71,6 @@ def make_run(
         corpus.n_docs * share,
         corpus.n_tokens * share,
         model.method.inner,
-        kernel.state,
         None if max_iter is None else _n_steps(model.cursor, plan.n_rounds, max_iter),
     )
     return Run(parts, plan, work, settings)
@@ -119,8 +116,6 @@ def train(
     """
     with ExitStack() as stack:
         stack.enter_context(corpus_in_reach(client, corpus))
-        kernel = model.method.load_kernel()
-        state_url = stack.enter_context(_state_folder(client)) if kernel.state != "none" else None
         run = make_run(
             model,
             corpus,
@@ -129,10 +124,10 @@ def train(
             order=order,
             total_docs=total_docs,
             max_iter=limits.max_iter if total_docs is None else None,
-            state_url=state_url,
         )
         n_threads = n_threads or cluster.default_threads()
         check_memory(run, model.params, n_threads if client is None else 1)
+        run = _remembering(model, corpus, run, client)
         if executor is not None:
             engine = executor(run)
         else:
@@ -221,16 +216,14 @@ class _Loop:
 
     def _done(self, report: RoundReport) -> None:
         self.measure.add(report)
-        if self.run.work.state_url:
-            document_state.drop(self.run.work.state_url, f"step-{report.cursor.step}")
         self.history.round_done(report)
 
     def _end_pass(self) -> bool:
         """Whether the params are at rest."""
-        epoch = self.model.cursor.epoch
-        if self.run.work.state_url:
-            document_state.drop(self.run.work.state_url, f"epoch-{epoch}")
         self.model.cursor = self.model.cursor.next_pass()
+        if self.run.work.state is not None:
+            assert self.model.document_state is not None
+            self.model.document_state.end_pass(self.model.cursor.epoch)
         bound, change = self.measure.bound(), self.measure.change()
         self.history.pass_done(bound, change)
         return self.measure.at_rest(change)
@@ -245,10 +238,15 @@ class _Loop:
         return self.limits.seconds_left(self.history.seconds)
 
 
-@contextmanager
-def _state_folder(client: Any) -> Iterator[str]:
-    """A temporary folder for document state, which all workers must see."""
-    with tempfile.TemporaryDirectory(prefix="bigtopic-state-") as folder:
-        if client is not None:
-            require_shared(client, Path(folder), document_state.REMEDY)
-        yield folder
+def _remembering(model: TopicModel, corpus: Any, run: Run, client: Any) -> Run:
+    """The run with the files of the documents' state, where the kernel has one that lives as long as the run."""
+    kernel = run.work.kernel
+    if kernel.state != "run":
+        return run
+    model.document_state = model.document_state or DocumentState()
+    arrays = resolved(kernel.remembers, model.components)
+    model.cursor = model.document_state.begin(corpus.parts, corpus.vocabulary, run.plan, arrays, model.cursor)
+    files = model.document_state.files
+    if client is not None:
+        require_shared(client, Path(files.place.url), REMEDY)
+    return replace(run, work=replace(run.work, state=files))

@@ -13,6 +13,7 @@ from bigtopic.runtime.executors.protocol import Executor, Progress, Run
 from bigtopic.runtime.params import Params
 from bigtopic.runtime.reading import UnitReader
 from bigtopic.runtime.reduce import Tree
+from bigtopic.runtime.remembering import remembering
 from bigtopic.runtime.rounds import Cursor, step, turn_of
 from bigtopic.runtime.slices import Round
 
@@ -23,6 +24,7 @@ class Asynchronous(Executor):
     def __init__(self, run: Run, in_flight: int, seed: int = 0) -> None:
         self._run, self._in_flight, self._random = run, in_flight, random.Random(seed)
         self._reader, self._pool = UnitReader(run.parts, ahead=0), ThreadPoolExecutor(in_flight)
+        self._remembering = remembering(run.work)
 
     def advance(
         self,
@@ -55,10 +57,11 @@ class Asynchronous(Executor):
         def stats() -> Any:
             tree = Tree()
             for ref, rows in gathered:
-                tree.push(evaluate(ref, rows, work, turn))
+                tree.push(evaluate(ref, rows, work, turn, self._remembering))
             return tree.result()
 
         return self._pool.submit(stats)
 
     def close(self) -> None:
         self._pool.shutdown()
+        self._remembering.close()

@@ -9,17 +9,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from bigtopic import methods as table
 from bigtopic.errors import ClusterError
 from bigtopic.estimators.lda import LDA
-from bigtopic.runtime import cluster, document_state, executors, sharing, workers
+from bigtopic.runtime import cluster, executors, sharing, workers
 from bigtopic.runtime.executors import whole
 from bigtopic.runtime.new_model import new_model
 from bigtopic.runtime.shared_files import shares_files
-from bigtopic.runtime.slices import SliceRef
 from bigtopic.runtime.stopping import Limits
 from bigtopic.runtime.train import train
 
@@ -131,15 +129,6 @@ def hide(monkeypatch: Any) -> list[Any]:
 
     monkeypatch.setattr(sharing, "publish", hidden)
     return published
-
-
-def test_document_state_is_neither_read_nor_written_where_its_folder_is_not(tmp_path):
-    """There, every epoch would look like the first."""
-    ref, away = SliceRef(0, 0, 5, 0, 5), str(tmp_path / "away")
-    with pytest.raises(ClusterError, match="does not see"):
-        document_state.read(away, "epoch-1", ref)
-    with pytest.raises(ClusterError, match="does not see"):
-        document_state.write(away, "epoch-1", ref, {"labels": np.zeros(5)})
 
 
 @private_files

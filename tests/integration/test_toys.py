@@ -15,7 +15,7 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import SettingError
 from bigtopic.methods import Method
-from bigtopic.runtime import document_state, executors
+from bigtopic.runtime import executors
 from bigtopic.runtime.axes import axes_of
 from bigtopic.runtime.executors.graphs import GraphExecutor
 from bigtopic.runtime.executors.threads import ThreadExecutor
@@ -121,36 +121,6 @@ def test_labels_are_kept_from_pass_to_pass(expected, documents):
     for one in documents.blocks():
         counts += np.bincount(one.words, one.counts, 30)
     np.testing.assert_array_equal(statistics.sum(axis=1), counts)
-
-
-def test_labels_go_to_zarr_and_an_epoch_is_dropped_when_the_next_is_complete(toys, documents, monkeypatch):
-    written, dropped = set(), []
-    write, drop = document_state.write, document_state.drop
-
-    def spy_write(url, epoch, ref, state):
-        written.add(epoch)
-        write(url, epoch, ref, state)
-        assert list(Path(url, epoch).rglob("zarr.json"))
-
-    def spy_drop(url, epoch):
-        dropped.extend([epoch] if epoch.startswith("epoch") else [])
-        drop(url, epoch)
-
-    monkeypatch.setattr(document_state, "write", spy_write)
-    monkeypatch.setattr(document_state, "drop", spy_drop)
-    learn(toys.LABELS, documents)
-    assert written == {"epoch-1", "epoch-2", "epoch-3"}
-    assert dropped == ["epoch-0", "epoch-1", "epoch-2"]
-
-
-def test_state_of_a_round_is_dropped_with_the_round(toys, documents, tmp_path, monkeypatch):
-    from contextlib import nullcontext
-
-    from bigtopic.runtime import train as loop
-
-    monkeypatch.setattr(loop, "_state_folder", lambda client: nullcontext(str(tmp_path)))
-    learn(toys.INNER, documents)
-    assert not list(tmp_path.rglob("zarr.json"))
 
 
 @pytest.mark.parametrize("name", ["LABELS", "INNER"])

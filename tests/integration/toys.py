@@ -15,7 +15,7 @@ from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.schemes.add import Add
 from bigtopic.schemes.interpolate import Interpolate
 from bigtopic.schemes.replace import Replace
-from bigtopic.types import Kernel, KernelResult
+from bigtopic.types import Kernel, KernelResult, StateSpec
 
 
 def document_of_entry(indptr):
@@ -53,7 +53,15 @@ def label(docs, view, hyper, seed, state):
 
 LABELS = Method(
     "labels",
-    Kernel("labels", label, {TOPIC_WORDS: "counts"}, {TOPIC_WORDS: "word"}, interacts=True, state="run"),
+    Kernel(
+        "labels",
+        label,
+        {TOPIC_WORDS: "counts"},
+        {TOPIC_WORDS: "word"},
+        interacts=True,
+        state="run",
+        remembers={"labels": StateSpec("entry", "int16", missing=-1)},
+    ),
     {TOPIC_WORDS: Add()},
     batch_size=70,
     slice_size=35,
@@ -87,7 +95,10 @@ def not_at_rest(turn, info):
     return turn < 9 and info["moved"] > 2
 
 
-EXPECT = Kernel("expect", expect, {TOPIC_WORDS: "mean"}, {TOPIC_WORDS: "word"}, state="round")
+REMEMBERED = {"topics": StateSpec("document", "float64", ("n_components",))}
+EXPECT = Kernel(
+    "expect", expect, {TOPIC_WORDS: "mean"}, {TOPIC_WORDS: "word"}, state="round", remembers=REMEMBERED
+)
 INNER = Method(
     "inner", EXPECT, {TOPIC_WORDS: Interpolate()}, batch_size=70, slice_size=35, inner=3, max_iter=2
 )

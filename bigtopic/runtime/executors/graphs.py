@@ -14,11 +14,15 @@ from bigtopic.runtime.executors.stretches import Stretch, by_stretches, do_round
 from bigtopic.runtime.params import LazyArray, Overlay, Params
 from bigtopic.runtime.reading import UnitReader
 from bigtopic.runtime.reduce import WINDOW, Tree, add
+from bigtopic.runtime.remembering import InMemory, remembering
 from bigtopic.runtime.rounds import Cursor
 from bigtopic.runtime.slices import SUBTREE, Round, SliceRef
+from bigtopic.runtime.state_files import State
 from bigtopic.types import Stats
 
-__all__ = ["EXECUTOR", "GraphExecutor", "round_graph"]
+__all__ = ["EXECUTOR", "GraphExecutor", "remembering_graph", "round_graph"]
+
+Arrays = Mapping[str, LazyArray | Overlay]
 
 
 class GraphExecutor(Executor):
@@ -36,6 +40,9 @@ class GraphExecutor(Executor):
         self._client = client
         self._scheduler = scheduler
         self._sender = Sender(run, client)
+        self._remembers_rounds = run.work.kernel.state == "round"
+        self._turns: list[tuple[Arrays, Turn]] = []  # of this round
+        self._states: dict[int, list[Any]] = {}  # what the last turn left, by the first slice of a window
 
     def advance(
         self,
@@ -53,18 +60,27 @@ class GraphExecutor(Executor):
     def _do(self, stretch: Stretch) -> None:
         do_rounds(stretch, self._run.plan.delay, self.map_reduce)
 
-    def map_reduce(self, rnd: Round, arrays: Mapping[str, LazyArray | Overlay], turn: Turn) -> Stats:
+    def map_reduce(self, rnd: Round, arrays: Arrays, turn: Turn) -> Stats:
         """The statistics of a round at these arrays: a graph per window of slices, two windows in flight."""
+        if turn.number == 1 or not self._remembers_rounds:
+            self._turns, self._states = [], {}
+        self._turns.append((arrays, turn))
+        left = self._turns[-1:]
 
         def attempt() -> Stats:
-            shared = self._sender.share(arrays)
-            try:
-                return self._reduce_windows(rnd, shared, turn)
-            finally:
-                if isinstance(shared, sharing.MappedArrays):
-                    shared.remove()
+            nonlocal left
+            turns, left = left, self._turns  # what is lost may be the state that earlier turns left
+            return [self._turn(rnd, *one) for one in turns][-1]
 
         return self._sender.repeated(attempt)
+
+    def _turn(self, rnd: Round, arrays: Arrays, turn: Turn) -> Stats:
+        shared = self._sender.share(arrays)
+        try:
+            return self._reduce_windows(rnd, shared, turn)
+        finally:
+            if isinstance(shared, sharing.MappedArrays):
+                shared.remove()
 
     def _reduce_windows(self, rnd: Round, shared: Any, turn: Turn) -> Stats:
         tree = Tree()
@@ -72,11 +88,12 @@ class GraphExecutor(Executor):
         size = SUBTREE * WINDOW
         for first in range(0, len(rnd.slices), size):
             window = rnd.slices[first : first + size]
-            graph = round_graph(self._sender.run(), window, shared, turn, name=self._sender.key("window")[1])
+            before = self._states.get(first) if turn.number > 1 else None
+            total, self._states[first] = self._window(window, shared, turn, before)
             if self._client is None:
-                tree.push_window(graph.compute(scheduler=self._scheduler))
+                tree.push_window(total)
                 continue
-            waiting.append(self._client.compute(graph, retries=2))
+            waiting.append(total)
             if len(waiting) == 2:
                 tree.push_window(waiting.popleft().result())
         while waiting:
@@ -85,7 +102,26 @@ class GraphExecutor(Executor):
         assert result is not None
         return result
 
+    def _window(
+        self, slices: Sequence[SliceRef], shared: Any, turn: Turn, before: list[Any] | None
+    ) -> tuple[Any, list[Any]]:
+        """The statistics of some slices, and what is remembered of them till the next turn; futures on a client."""
+        run, name = self._sender.run(), self._sender.key("window")[1]
+        states: list[Any] = []
+        if self._remembers_rounds:
+            graph, states = remembering_graph(run, slices, shared, turn, before, name=name)
+        else:
+            graph = round_graph(run, slices, shared, turn, name=name)
+        if self._client is None:
+            import dask
+
+            total, *kept = dask.compute(graph, *states, scheduler=self._scheduler)
+        else:
+            total, *kept = self._client.compute([graph, *states], retries=2)
+        return total, kept
+
     def close(self) -> None:
+        self._turns, self._states = [], {}
         self._sender.close()
 
 
@@ -109,18 +145,78 @@ def round_graph(run: Any, slices: Sequence[SliceRef], shared: Any, turn: Turn, n
     from dask import delayed
 
     estep = delayed(_subtree, pure=False)
+    return _sum(
+        [
+            estep(run, group, shared, turn, dask_key_name=("bt-estep", name, i))
+            for i, group in enumerate(_groups(slices))
+        ],
+        name,
+    )
+
+
+def remembering_graph(
+    run: Any, slices: Sequence[SliceRef], shared: Any, turn: Turn, before: Sequence[Any] | None, name: str
+) -> tuple[Any, list[Any]]:
+    """As `round_graph`, for a kernel that remembers documents from turn to turn.
+
+    Parameters
+    ----------
+    before : for each task what the last turn left, or a future of it; None in the first turn
+
+    Returns
+    -------
+    dask.delayed.Delayed
+        Of `Stats`.
+    list of dask.delayed.Delayed
+        For each task what this turn leaves.
+    """
+    from dask import delayed
+
+    estep, pick = delayed(_remembering_subtree, pure=False), delayed(_pick, pure=False)
+    both = [
+        estep(run, group, shared, turn, before and before[i], dask_key_name=("bt-both", name, i))
+        for i, group in enumerate(_groups(slices))
+    ]
+    stats, states = (
+        [pick(one, which, dask_key_name=(prefix, name, i)) for i, one in enumerate(both)]
+        for which, prefix in enumerate(("bt-estep", "bt-state"))
+    )
+    return _sum(stats, name), states
+
+
+def _groups(slices: Sequence[SliceRef]) -> list[tuple[SliceRef, ...]]:
+    return [tuple(slices[first : first + SUBTREE]) for first in range(0, len(slices), SUBTREE)]
+
+
+def _sum(stats: Sequence[Any], name: str) -> Any:
+    """Added from left to right."""
+    from dask import delayed
+
     merge = delayed(add, pure=False)
-    total = None
-    for i, first in enumerate(range(0, len(slices), SUBTREE)):
-        group = tuple(slices[first : first + SUBTREE])
-        stats = estep(run, group, shared, turn, dask_key_name=("bt-estep", name, i))
-        total = stats if total is None else merge(total, stats, dask_key_name=("bt-add", name, i))
+    total = stats[0]
+    for i, one in enumerate(stats[1:], 1):
+        total = merge(total, one, dask_key_name=("bt-add", name, i))
     return total
 
 
 def _subtree(run: Run, slices: Sequence[SliceRef], shared: Any, turn: Turn) -> Stats | None:
-    reader = UnitReader(run.parts, ahead=0)
-    return estep_group(slices, reader.block, sharing.load_arrays(shared), run.work, turn)
+    reader, remembered = UnitReader(run.parts, ahead=0), remembering(run.work)
+    try:
+        return estep_group(slices, reader.block, sharing.load_arrays(shared), run.work, turn, remembered)
+    finally:
+        remembered.close()
+
+
+def _remembering_subtree(
+    run: Run, slices: Sequence[SliceRef], shared: Any, turn: Turn, before: dict[SliceRef, State] | None
+) -> tuple[Stats | None, dict[SliceRef, State]]:
+    reader, remembered = UnitReader(run.parts, ahead=0), InMemory(before)
+    stats = estep_group(slices, reader.block, sharing.load_arrays(shared), run.work, turn, remembered)
+    return stats, remembered.state
+
+
+def _pick(both: tuple[Any, Any], which: int) -> Any:
+    return both[which]
 
 
 EXECUTOR = ExecutorSpec(lambda run, client, n_threads: GraphExecutor(run, client), on_client=True)

@@ -14,6 +14,7 @@ from bigtopic.runtime.executors.protocol import Executor, ExecutorSpec, Progress
 from bigtopic.runtime.executors.stretches import Stretch, by_stretches, do_rounds
 from bigtopic.runtime.params import LazyArray, Overlay, Params
 from bigtopic.runtime.reading import UnitReader
+from bigtopic.runtime.remembering import Remembering, remembering
 from bigtopic.runtime.rounds import Cursor, turn_of
 from bigtopic.runtime.slices import Round, SliceRef
 from bigtopic.types import Stats
@@ -23,6 +24,7 @@ __all__ = ["EXECUTOR", "ThreadExecutor"]
 CACHE_BYTES = 64 << 20  # a corpus this small is decoded once for all passes
 ENTRY_BYTES = 8
 UNITS_AHEAD = 2  # of the next stretch
+SLICES_AHEAD = 2  # of it, beside one for each thread: the pipeline reads those after them ahead
 
 
 class ThreadExecutor(Executor):
@@ -39,6 +41,7 @@ class ThreadExecutor(Executor):
         self._n_threads = n_threads
         n_entries = run.plan.n_docs * run.plan.entries_per_doc
         self._reader = UnitReader(run.parts, keep_all=n_entries * ENTRY_BYTES <= CACHE_BYTES)
+        self._remembering = remembering(run.work)
         helpers = n_threads - 1  # the caller's thread works too
         self._pool = ThreadPoolExecutor(helpers, thread_name_prefix="bigtopic") if helpers else None
 
@@ -51,7 +54,8 @@ class ThreadExecutor(Executor):
         n_passes: int = 1,
     ) -> Progress:
         """See `Executor.advance`; ends with the pass."""
-        stretches = self._prefetching(self._run.plan.stretches(cursor.epoch, cursor.round, cursor.ahead))
+        stretches = self._run.plan.stretches(cursor.epoch, cursor.round, cursor.ahead)
+        stretches = self._prefetching(stretches, cursor.epoch)
         settings = self._run.settings
         return by_stretches(stretches, settings, params, cursor, max_rounds, max_seconds, self._do)
 
@@ -82,7 +86,7 @@ class ThreadExecutor(Executor):
         step: Callable[[int, Stats], None],
         delay: int = 0,
     ) -> None:
-        jobs = _SliceJobs(self._reader, self._run.work, arrays, turns, step)
+        jobs = _SliceJobs(self._reader, self._remembering, self._run.work, arrays, turns, step)
         Pipeline(rounds, jobs, delay).run(self._pool, self._n_threads)
 
     def close(self) -> None:
@@ -90,15 +94,19 @@ class ThreadExecutor(Executor):
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
         self._reader.close()
+        self._remembering.close()
 
-    def _prefetching(self, stretches: Iterator[list[Round]]) -> Iterator[list[Round]]:
-        """The same stretches; the first units of the next one are being read meanwhile."""
+    def _prefetching(self, stretches: Iterator[list[Round]], epoch: int) -> Iterator[list[Round]]:
+        """The same stretches; the first units of the next one, and the state of its first slices, are being read
+        meanwhile."""
         queue: deque[list[Round]] = deque()
         for stretch in stretches:
             queue.append(stretch)
             units = dict.fromkeys(rnd.slices[0].unit for rnd in stretch)
             for unit in islice(units, UNITS_AHEAD):
                 self._reader.prefetch(unit)
+            for ref in islice((ref for rnd in stretch for ref in rnd.slices), self._n_threads + SLICES_AHEAD):
+                self._remembering.prefetch(ref, epoch)
             if len(queue) > 1:
                 yield queue.popleft()
         yield from queue
@@ -109,19 +117,25 @@ class _SliceJobs:
     """The jobs of a pipeline whose tasks are slices: the task functions, on one set of arrays."""
 
     reader: UnitReader
+    remembering: Remembering
     work: Work
     arrays: Mapping[str, LazyArray | Overlay]
     turns: Sequence[Turn]
-    step: Callable[[int, Stats], None]
+    move: Callable[[int, Stats], None]
 
     def prefetch(self, ref: SliceRef) -> None:
         self.reader.prefetch(ref.unit)
+        self.remembering.prefetch(ref, self.turns[0].epoch)
 
     def gather(self, number: int, ref: SliceRef) -> Gathered:
         return gather(self.reader.block(ref), self.arrays, self.work)
 
     def evaluate(self, number: int, ref: SliceRef, gathered: Gathered) -> Stats:
-        return evaluate(ref, gathered, self.work, self.turns[number])
+        return evaluate(ref, gathered, self.work, self.turns[number], self.remembering)
+
+    def step(self, number: int, stats: Stats) -> None:
+        self.remembering.flush()
+        self.move(number, stats)
 
 
 EXECUTOR = ExecutorSpec(lambda run, client, n_threads: ThreadExecutor(run, n_threads))

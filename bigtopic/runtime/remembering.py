@@ -1,0 +1,165 @@
+"""What kernels remember of documents, as executors read and write it: in files for a run, in memory for a round.
+
+Files are read a little ahead of the work, with the documents, and written behind it, by threads of their own. The
+params move by a round only when its state is written (`flush`): what is counted in them can always be found again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from bigtopic.runtime.slices import SliceRef
+from bigtopic.runtime.state_files import State, StateFiles
+
+if TYPE_CHECKING:
+    from bigtopic.runtime.estep import Turn, Work
+
+__all__ = ["InFiles", "InMemory", "Nothing", "Remembering", "remembering"]
+
+N_THREADS = 2
+MOST_WAITING = 8  # slices whose state is not written yet
+
+
+class Remembering(Protocol):
+    """The state of slices. Thread-safe.
+
+    `kept` tells, bool (n_entries,), which entries of the slice a kernel sees, where the params do not know the words of
+    the others; None where they know all.
+    """
+
+    def prefetch(self, ref: SliceRef, epoch: int) -> None:
+        """The slice will be read soon, in this pass."""
+
+    def read(self, ref: SliceRef, turn: Turn, kept: np.ndarray | None) -> State | None:
+        """What is remembered of a slice at the begin of a turn; None for nothing."""
+
+    def write(self, ref: SliceRef, turn: Turn, kept: np.ndarray | None, state: State) -> None:
+        """Keep the state of a slice at the end of a turn."""
+
+    def flush(self) -> None:
+        """Wait until all is written. Raises what a write met."""
+
+    def close(self) -> None:
+        """End the threads, if there are any."""
+
+
+class Nothing:
+    """For kernels that remember nothing."""
+
+    def prefetch(self, ref: SliceRef, epoch: int) -> None:
+        pass
+
+    def read(self, ref: SliceRef, turn: Turn, kept: np.ndarray | None) -> State | None:
+        return None
+
+    def write(self, ref: SliceRef, turn: Turn, kept: np.ndarray | None, state: State) -> None:
+        raise AssertionError("the kernel declares no state")
+
+    def flush(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class InMemory(Nothing):
+    """State from turn to turn of a round; the next round forgets it.
+
+    Parameters
+    ----------
+    state : what the last turn left, by slice; not changed
+
+    Attributes
+    ----------
+    state : the same; after `flush`, what this turn left
+    """
+
+    def __init__(self, state: dict[SliceRef, State] | None = None) -> None:
+        self.state = state or {}
+        self._written: dict[SliceRef, State] = {}
+
+    def read(self, ref: SliceRef, turn: Turn, kept: np.ndarray | None) -> State | None:
+        return None if turn.number == 1 else self.state[ref]
+
+    def write(self, ref: SliceRef, turn: Turn, kept: np.ndarray | None, state: State) -> None:
+        self._written[ref] = state
+
+    def flush(self) -> None:
+        self.state, self._written = self._written, {}
+
+
+class InFiles:
+    """State from pass to pass.
+
+    Parameters
+    ----------
+    files : where it lies
+    """
+
+    def __init__(self, files: StateFiles) -> None:
+        self._files = files
+        self._pool = ThreadPoolExecutor(N_THREADS, thread_name_prefix="bigtopic-state")
+        self._coming: dict[tuple[SliceRef, int], Future[State | None]] = {}
+        self._writes: deque[Future[None]] = deque()
+        self._lock = threading.Lock()
+
+    def prefetch(self, ref: SliceRef, epoch: int) -> None:
+        with self._lock:
+            if (ref, epoch) not in self._coming:
+                future = self._pool.submit(self._files.read, ref.part, ref.start, ref.stop, epoch)
+                self._coming[ref, epoch] = future
+
+    def read(self, ref: SliceRef, turn: Turn, kept: np.ndarray | None) -> State | None:
+        with self._lock:
+            future = self._coming.pop((ref, turn.epoch), None)
+        if future is not None:
+            state = future.result()
+        else:
+            state = self._files.read(ref.part, ref.start, ref.stop, turn.epoch)
+        return state if state is None or kept is None else self._seen(state, kept)
+
+    def write(self, ref: SliceRef, turn: Turn, kept: np.ndarray | None, state: State) -> None:
+        future = self._pool.submit(self._write, ref, turn.epoch + 1, kept, state)
+        with self._lock:
+            self._writes.append(future)
+            oldest = self._writes.popleft() if len(self._writes) > MOST_WAITING else None
+        if oldest is not None:
+            oldest.result()
+
+    def _write(self, ref: SliceRef, n_passes: int, kept: np.ndarray | None, state: State) -> None:
+        if kept is not None:
+            state = self._with_unseen(ref, state, kept)
+        self._files.write(ref.part, ref.start, ref.stop, n_passes, state)
+
+    def _seen(self, state: State, kept: np.ndarray) -> State:
+        arrays = self._files.arrays
+        return {name: rows[kept] if arrays[name].rows == "entry" else rows for name, rows in state.items()}
+
+    def _with_unseen(self, ref: SliceRef, state: State, kept: np.ndarray) -> State:
+        whole: dict[str, Any] = dict(state)
+        for name, spec in self._files.arrays.items():
+            if spec.rows == "entry":
+                whole[name] = np.full((len(kept), *state[name].shape[1:]), spec.missing, spec.dtype)
+                whole[name][kept] = state[name]
+        return whole
+
+    def flush(self) -> None:
+        with self._lock:
+            writes, self._writes = self._writes, deque()
+        for future in writes:
+            future.result()
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def remembering(work: Work) -> Remembering:
+    """What the kernel of a run asks for."""
+    if work.state is not None:
+        return InFiles(work.state)
+    return InMemory() if work.kernel.state == "round" else Nothing()

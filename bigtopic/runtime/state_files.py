@@ -1,0 +1,169 @@
+"""Where document state lies, and how tasks read and write it: Zarr arrays, one for each part and pass.
+
+```
+<folder>/
+  zarr.json                       attributes["bigtopic-documents"]: the parts in order, what is remembered, the plan
+  parts/<key>/offsets             int64 (n_docs + 1,): entries offsets[d] : offsets[d + 1] are those of document d
+  pass-<n>/<key>/<array>          what was remembered when n passes were complete, a row per entry or per document
+```
+
+A key is a hash of the part's content. Pass n is read and pass n + 1 written, never in place, so that a task that runs
+twice writes the same bytes twice. State is addressed by documents of a part: slices of any size find it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from bigtopic.corpus.storage import Place
+from bigtopic.errors import ClusterError
+from bigtopic.runtime.row_arrays import RowArray, write_group
+from bigtopic.types import StateSpec
+
+__all__ = ["REMEDY", "State", "StateFiles", "StatePart", "resolved"]
+
+REMEDY = (
+    "this method keeps labels of documents in files of the driver's machine: use workers on this machine, or "
+    "client=False to run on threads"
+)
+_LOST = "labels of documents are lost, and the model counts them: fit it again"
+
+State = Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class StatePart:
+    """Some documents whose state is kept.
+
+    Attributes
+    ----------
+    key : equal for equal documents in equal order
+    n_docs, n_entries : documents, and distinct words of documents, summed
+    first_pass : when the model began with them: complete passes of the model
+    """
+
+    key: str
+    n_docs: int
+    n_entries: int
+    first_pass: int
+
+
+@dataclass(frozen=True)
+class StateFiles:
+    """The files of the state of a corpus' documents; small and picklable.
+
+    Parameters
+    ----------
+    place : a folder of this machine, or one that all workers see under this path
+    parts : in the order of the corpus
+    arrays : {name: its `StateSpec`, with a shape of numbers}
+    """
+
+    place: Place
+    parts: tuple[StatePart, ...] = ()
+    arrays: Mapping[str, StateSpec] = field(default_factory=dict, hash=False)
+
+    def read(self, part: int, start: int, stop: int, n_passes: int) -> State | None:
+        """What is remembered of documents start:stop of a part at a pass; None when that is nothing of the part.
+
+        Raises
+        ------
+        ClusterError
+            When the folder is not to be seen here.
+        CorpusDamaged
+            When a file is missing, or cut short.
+        """
+        if not self.has(part, n_passes):
+            self._require()
+            return None
+        rows = self._rows(part, start, stop)
+        return {
+            name: self._array(part, n_passes, name).read(*rows[spec.rows])
+            for name, spec in self.arrays.items()
+        }
+
+    def write(self, part: int, start: int, stop: int, n_passes: int, state: State) -> None:
+        """Keep the state of documents start:stop of a part. Raises as `read`, and StoreError when the disk is full."""
+        assert set(state) == set(self.arrays), (
+            f"the kernel declares {set(self.arrays)}, returned {set(state)}"
+        )
+        if not self.has(part, n_passes):
+            self._require()
+            self._create(part, n_passes)
+        rows = self._rows(part, start, stop)
+        for name, spec in self.arrays.items():
+            first, last = rows[spec.rows]
+            assert len(state[name]) == last - first and state[name].dtype == spec.dtype, f"state {name!r}"
+            self._array(part, n_passes, name).write(first, state[name])
+
+    def missing(self, part: int, start: int, stop: int) -> State:
+        """The state of documents that no kernel has seen."""
+        rows = self._rows(part, start, stop)
+        return {
+            name: np.full(
+                (rows[spec.rows][1] - rows[spec.rows][0], *_numbers(spec)), spec.missing, spec.dtype
+            )
+            for name, spec in self.arrays.items()
+        }
+
+    def has(self, part: int, n_passes: int) -> bool:
+        """Whether anything is remembered of a part at a pass."""
+        return Path((self._of_pass(part, n_passes) / "zarr.json").url).exists()
+
+    def offsets(self, part: int) -> RowArray:
+        """Where the entries of each document begin."""
+        about = self.parts[part]
+        return RowArray(self.place / f"parts/{about.key}/offsets", about.n_docs + 1, "int64", remedy=_LOST)
+
+    def pass_bytes(self, part: int) -> int:
+        """Of the arrays of a part at one pass."""
+        return sum(self._array(part, 0, name).nbytes for name in self.arrays)
+
+    def _array(self, part: int, n_passes: int, name: str) -> RowArray:
+        spec, about = self.arrays[name], self.parts[part]
+        n_rows = about.n_entries if spec.rows == "entry" else about.n_docs
+        place = self._of_pass(part, n_passes) / name
+        return RowArray(place, n_rows, spec.dtype, _numbers(spec), spec.missing, _LOST)
+
+    def _of_pass(self, part: int, n_passes: int) -> Place:
+        return self.place / f"pass-{n_passes}/{self.parts[part].key}"
+
+    def _rows(self, part: int, start: int, stop: int) -> dict[str, tuple[int, int]]:
+        """The rows of these documents in arrays of each kind."""
+        rows = {"document": (start, stop)}
+        if any(spec.rows == "entry" for spec in self.arrays.values()):
+            offsets = self.offsets(part).read(start, stop + 1)
+            rows["entry"] = int(offsets[0]), int(offsets[-1])
+        return rows
+
+    def _create(self, part: int, n_passes: int) -> None:
+        """Make the arrays of a part; its group comes last, because that says that the arrays are there."""
+        for name in self.arrays:
+            self._array(part, n_passes, name).create()
+        write_group(self._of_pass(part, n_passes))
+
+    def _require(self) -> None:
+        """On a worker elsewhere, which may have joined in the middle of a run, every pass would look like the first."""
+        if not Path(self.place.url).is_dir():
+            raise ClusterError(f"a worker does not see the files of {self.place.url}; {REMEDY}")
+
+
+def resolved(arrays: Mapping[str, StateSpec], sizes: Mapping[str, int]) -> dict[str, StateSpec]:
+    """The same arrays; names in their shapes are replaced by these numbers."""
+    return {
+        name: StateSpec(
+            spec.rows,
+            spec.dtype,
+            tuple(sizes[n] if isinstance(n, str) else n for n in spec.shape),
+            spec.missing,
+        )
+        for name, spec in arrays.items()
+    }
+
+
+def _numbers(spec: StateSpec) -> tuple[int, ...]:
+    return tuple(int(n) for n in spec.shape)

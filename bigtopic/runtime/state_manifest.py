@@ -1,0 +1,144 @@
+"""What a folder of document state says of itself: JSON in the attributes of its Zarr group, checked when it is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from bigtopic.corpus.json_rules import (
+    FieldError,
+    flag,
+    listing,
+    mapping,
+    number,
+    one_of,
+    optional,
+    record,
+    text,
+    whole,
+)
+from bigtopic.corpus.storage import Place
+from bigtopic.corpus.vocabulary import Vocabulary, fingerprint_words
+from bigtopic.errors import CorpusExists, ModelError
+from bigtopic.runtime.state_files import StatePart
+from bigtopic.types import StateSpec
+
+__all__ = ["About", "read", "write"]
+
+FORMAT = "bigtopic-documents"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class About:
+    """What the state is of.
+
+    Attributes
+    ----------
+    parts : of the corpus, in order
+    arrays : {name: its `StateSpec`, with a shape of numbers}
+    plan : the settings of the run's `Plan`
+    n_words, words : size and fingerprint of the corpus' vocabulary
+    """
+
+    parts: tuple[StatePart, ...] = ()
+    arrays: Mapping[str, StateSpec] = field(default_factory=dict)
+    plan: Mapping[str, Any] = field(default_factory=dict)
+    n_words: int = 0
+    words: str = ""
+
+    def knows(self, vocabulary: Vocabulary) -> bool:
+        """Whether words have the ids that they had: the vocabulary is the same, or has more words at its end."""
+        if vocabulary.size == self.n_words:
+            return vocabulary.fingerprint == self.words
+        if vocabulary.size < self.n_words or vocabulary.words is None:
+            return False
+        return fingerprint_words(vocabulary.words[: self.n_words], self.n_words) == self.words
+
+
+_PART = record(
+    {"key": text(r"[0-9a-f]{24}-\d+"), "n_docs": whole(), "n_entries": whole(), "first_pass": whole()}
+)
+_ARRAY = record(
+    {
+        "rows": one_of("entry", "document"),
+        "dtype": one_of(
+            *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+            "float32",
+            "float64",
+            "bool",
+        ),
+        "shape": listing(whole()),
+        "missing": number(-1e300),
+    }
+)
+_PLAN = record(
+    {
+        "part_docs": listing(whole()),
+        "entries_per_doc": number(),
+        "batch_size": optional(whole(1)),
+        "slice_size": optional(whole(1)),
+        "delay": whole(),
+        "shuffled": flag,
+        "seed": whole(most=1 << 64),
+    }
+)
+_RULES = record(
+    {
+        "version": whole(VERSION, VERSION),
+        "parts": listing(_PART),
+        "arrays": mapping(text(r"\w[\w.-]*"), _ARRAY),
+        "plan": _PLAN,
+        "n_words": whole(),
+        "words": text(),
+    }
+)
+
+
+def write(place: Place, about: About) -> None:
+    """Write the attributes of a folder's group, durably and at once."""
+    attributes = {FORMAT: {"version": VERSION, **asdict(about)}}
+    group = {"zarr_format": 3, "node_type": "group", "attributes": attributes}
+    (place / "zarr.json.partial").remove()  # a killed process may have left it
+    (place / "zarr.json").replace(json.dumps(group, indent=1).encode())
+
+
+def read(place: Place) -> About | None:
+    """What a folder says of itself; None when there is nothing in it.
+
+    Raises
+    ------
+    CorpusExists
+        When there is something else in it.
+    ModelError
+        When what it says is damaged.
+    """
+    try:
+        group = json.loads((place / "zarr.json").read())
+        found = group["attributes"][FORMAT]
+    except FileNotFoundError:
+        if not set(place.names()) - {"zarr.json.partial"}:
+            return None
+        raise _other(place) from None
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise _other(place) from error
+    try:
+        _RULES(found, f"{place.url}:")
+    except FieldError as error:
+        raise ModelError(f"the state of documents is damaged: {error}") from error
+    return About(
+        tuple(StatePart(**part) for part in found["parts"]),
+        {
+            name: StateSpec(about["rows"], about["dtype"], tuple(about["shape"]), about["missing"])
+            for name, about in found["arrays"].items()
+        },
+        found["plan"],
+        found["n_words"],
+        found["words"],
+    )
+
+
+def _other(place: Place) -> CorpusExists:
+    return CorpusExists(f"{place.url} is there, and holds no state of documents; choose another folder")

@@ -1,0 +1,63 @@
+"""Document state in the middle of a pass: documents that it has reached have new state, the others that of before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from bigtopic.runtime.rounds import Cursor
+from bigtopic.runtime.slices import Plan, SliceRef
+from bigtopic.runtime.state_files import State, StateFiles
+
+__all__ = ["begun", "complete", "read"]
+
+
+def begun(cursor: Cursor) -> bool:
+    """Whether some rounds of the pass are done."""
+    return cursor.round > 0
+
+
+def read(files: StateFiles, plan: Plan, cursor: Cursor, part: int, start: int, stop: int) -> State:
+    """The state of documents start:stop of a part at a cursor of the plan."""
+    pieces = [files.missing(part, start, start)] + [
+        _known(files, part, *span) for span in _spans(start, stop, _left(plan, cursor).get(part, ()), cursor)
+    ]
+    return {name: np.concatenate([piece[name] for piece in pieces]) for name in files.arrays}
+
+
+def complete(files: StateFiles, plan: Plan, cursor: Cursor) -> None:
+    """Give the documents that the pass did not reach the state that they had."""
+    left = _left(plan, cursor)
+    for part in range(len(files.parts)):
+        for ref in left.get(part, ()):
+            state = _known(files, part, ref.start, ref.stop, cursor.epoch)
+            files.write(part, ref.start, ref.stop, cursor.epoch + 1, state)
+
+
+def _known(files: StateFiles, part: int, start: int, stop: int, n_passes: int) -> State:
+    return files.read(part, start, stop, n_passes) or files.missing(part, start, stop)
+
+
+def _left(plan: Plan, cursor: Cursor) -> dict[int, list[SliceRef]]:
+    """What the pass has not reached, by part, in the order of its documents."""
+    left: dict[int, list[SliceRef]] = {}
+    if begun(cursor):
+        for rnd in plan.rounds(cursor.epoch, cursor.round):
+            for ref in rnd.slices:
+                left.setdefault(ref.part, []).append(ref)
+    return {part: sorted(refs, key=lambda ref: ref.start) for part, refs in left.items()}
+
+
+def _spans(start: int, stop: int, left: Sequence[SliceRef], cursor: Cursor) -> Iterator[tuple[int, int, int]]:
+    """Documents start:stop in runs whose state was written at the same pass: (start, stop, pass)."""
+    newest = cursor.epoch + 1 if begun(cursor) else cursor.epoch
+    for ref in left:
+        a, b = max(start, ref.start), min(stop, ref.stop)
+        if a < b:
+            if start < a:
+                yield start, a, newest
+            yield a, b, cursor.epoch
+            start = b
+    if start < stop:
+        yield start, stop, newest

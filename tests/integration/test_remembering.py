@@ -1,0 +1,374 @@
+"""What kernels remember of documents: counted once, however a run is cut, continued, spread over workers or disturbed.
+
+The toy `labels` adds the change of its labels to the params, so the statistics are the counts of its labels. Whatever
+is remembered wrongly shows as a token that is counted twice, or not at all.
+"""
+
+from __future__ import annotations
+
+import copy
+import errno
+import os
+import pickle
+import signal
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bigtopic.corpus.memory import MemoryPart, from_matrix
+from bigtopic.corpus.store import Corpus
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.errors import ModelError, SettingError, StoreError
+from bigtopic.estimators.lda import LDA
+from bigtopic.runtime import row_arrays
+from bigtopic.runtime.axes import axes_of
+from bigtopic.runtime.executors.graphs import GraphExecutor
+from bigtopic.runtime.executors.threads import ThreadExecutor
+from bigtopic.runtime.executors.whole import WholeExecutor
+from bigtopic.runtime.model import TopicModel
+from bigtopic.runtime.new_model import new_model
+from bigtopic.runtime.stopping import Limits
+from bigtopic.runtime.train import train
+from bigtopic.types import KernelResult
+
+TOYS = Path(__file__).with_name("toys.py")
+N_COMPONENTS = 3
+
+IN_PROCESS = {
+    "two threads": lambda run: ThreadExecutor(run, 2),
+    "graph, sync": lambda run: GraphExecutor(run, scheduler="sync"),
+    "graph, threads": lambda run: GraphExecutor(run, scheduler="threads"),
+}
+
+
+@pytest.fixture(scope="module")
+def toys(toy):
+    return toy(TOYS)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+
+def some(first: int, n_docs: int, n_words: int) -> MemoryPart:
+    rng = np.random.default_rng(first)
+    counts = rng.poisson(0.15, (n_docs, n_words))
+    block = from_matrix(counts + (np.arange(n_words) == first % n_words), shuffle=False).read()
+    return MemoryPart(f"part {first}", replace(block, rows=block.rows + first))
+
+
+@pytest.fixture(scope="module")
+def documents() -> Corpus:
+    """210 documents in two parts."""
+    return Corpus([some(0, 120, 30), some(120, 90, 30)], Vocabulary([f"w{i}" for i in range(30)]))
+
+
+@pytest.fixture(scope="module")
+def more(documents) -> Corpus:
+    """The same with a third part and five more words."""
+    return Corpus([*documents.parts, some(210, 50, 35)], Vocabulary([f"w{i}" for i in range(35)]))
+
+
+@pytest.fixture
+def new(toys, documents) -> Callable[..., TopicModel]:
+    """Makes models that have seen nothing."""
+
+    def make(method: Any = toys.LABELS, corpus: Corpus = documents) -> TopicModel:
+        return new_model(
+            method, N_COMPONENTS, axes_of(method.model, corpus), n_tokens=corpus.n_tokens, seed=3
+        )
+
+    return make
+
+
+def learn(
+    model: TopicModel,
+    documents: Corpus,
+    n_passes: int = 1,
+    executor: Any = None,
+    client: Any = None,
+    **set: Any,
+) -> TopicModel:
+    sizes = {"batch_size": 70, "slice_size": 35, "order": "shuffled"}
+    limits = {name: set.pop(name) for name in ("callbacks", "max_time") if name in set}
+    train(
+        model,
+        documents,
+        Limits(n_passes, **limits),
+        n_threads=1,
+        executor=executor,
+        client=client,
+        **{**sizes, **set},
+    )
+    return model
+
+
+def cut(model: TopicModel, documents: Corpus, step: int, **set: Any) -> TopicModel:
+    """Ctrl-C after an update."""
+
+    def interrupt(event: Any) -> None:
+        if event.kind == "round" and event.step == step:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    return learn(model, documents, callbacks=[interrupt], **set)
+
+
+def statistics(model: TopicModel) -> np.ndarray:
+    return model.topic_words.raw[:, :N_COMPONENTS]
+
+
+def counted(model: TopicModel, documents: Corpus) -> np.ndarray:
+    """What the labels say: counts of words by topic; entries without a label are left out."""
+    counts = np.zeros((len(model.vocabulary), N_COMPONENTS))
+    mapping = model.word_map(documents.vocabulary)
+    for number, part in enumerate(documents.parts):
+        labels = model.remembered(number, 0, part.n_docs)["labels"]
+        block = part.read(0, part.n_docs)
+        seen = labels >= 0
+        words = block.words if mapping is None else mapping[block.words]
+        np.add.at(counts, (words[seen], labels[seen]), block.counts[seen])
+    return counts
+
+
+def check(model: TopicModel, documents: Corpus) -> None:
+    """Every token is counted once, under its label."""
+    np.testing.assert_array_equal(statistics(model), counted(model, documents))
+    assert statistics(model).sum() == documents.n_tokens
+
+
+# ---------------------------------------------------------------- runs that are cut and continued
+
+
+@pytest.mark.parametrize("executor", IN_PROCESS.values(), ids=IN_PROCESS.keys())
+def test_a_second_run_counts_nothing_twice(executor, new, documents):
+    model = learn(new(), documents, 2, executor)
+    check(model, documents)
+    check(learn(model, documents, 1, executor), documents)
+    whole = learn(new(), documents, 3)
+    np.testing.assert_array_equal(model.topic_words.raw, whole.topic_words.raw)
+
+
+@pytest.mark.parametrize("executor", IN_PROCESS.values(), ids=IN_PROCESS.keys())
+@pytest.mark.parametrize("step", [1, 2, 3, 5])
+def test_ctrl_c_and_on(executor, step, new, documents):
+    model = cut(new(), documents, step, executor=executor, n_passes=2)
+    assert model.cursor.step == step
+    np.testing.assert_array_equal(statistics(model), counted(model, documents))
+    learn(model, documents, 3 - model.cursor.epoch, executor)
+    check(model, documents)
+    whole = learn(new(), documents, 3)
+    np.testing.assert_array_equal(model.topic_words.raw, whole.topic_words.raw)
+
+
+@pytest.mark.parametrize("step", [1, 5])
+@pytest.mark.parametrize(
+    "sizes",
+    [{"batch_size": 50}, {"slice_size": 10}, {"batch_size": None, "slice_size": 64}, {"order": "stored"}],
+)
+def test_going_on_with_other_slices(sizes, step, new, documents):
+    model = cut(new(), documents, step, n_passes=2)
+    learn(model, documents, 2, **sizes)
+    check(model, documents)
+    check(learn(model, documents, 1, slice_size=17), documents)
+
+
+def test_no_time_is_no_harm(new, documents):
+    check(learn(learn(new(), documents, 1, max_time=1e-9), documents), documents)
+
+
+def test_a_corpus_that_has_grown(new, documents, more):
+    """Its new words are unknown to the params, and entries of them have no label."""
+    model = learn(learn(new(), documents), more, 2)
+    labels = model.remembered(2, 0, 50)["labels"]
+    np.testing.assert_array_equal(labels < 0, more.parts[2].block.words >= 30)
+    np.testing.assert_array_equal(statistics(model), counted(model, more))
+
+
+def test_words_that_become_known_between_passes(new, documents, more):
+    from bigtopic.estimators.streams import grow
+
+    model = learn(new(), more)
+    assert (model.remembered(2, 0, 50)["labels"] < 0).any()
+    grow(model, axes_of(model.method.model, more))
+    check(learn(model, more), more)
+
+
+def test_another_corpus_and_back_again(new, documents):
+    """Documents that come back after others are taken for new ones: a model remembers those it saw last."""
+    other = Corpus([some(500, 80, 30)], documents.vocabulary)
+    model = learn(learn(new(), documents), other, 2)
+    assert statistics(model).sum() == documents.n_tokens + other.n_tokens
+    np.testing.assert_array_equal(
+        statistics(model) - counted(model, other), statistics(learn(new(), documents))
+    )
+
+
+def test_streams_go_on_with_the_same_documents(toys, documents, tmp_path):
+    model = LDA(N_COMPONENTS, method=toys.LABELS, random_state=1, n_threads=1, client=False)
+
+    def interrupt(event: Any) -> None:
+        if event.kind == "round" and event.step == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    model.set_params(batch_size=70, slice_size=35, callbacks=[interrupt])
+    model.partial_fit(documents)
+    assert model._model.cursor.round == 1
+    for _ in range(2):
+        model.partial_fit(documents)
+        check(model._model, documents)
+
+
+# ---------------------------------------------------------------- owners
+
+
+def test_a_copy_goes_its_own_way(new, documents, tmp_path):
+    model = learn(new(), documents)
+    twin = copy.deepcopy(model)
+    check(learn(twin, documents, 2), documents)
+    check(model, documents)
+    check(learn(model, documents, 2), documents)
+    np.testing.assert_array_equal(model.topic_words.raw, twin.topic_words.raw)
+    assert len(list(tmp_path.glob("bigtopic-state-*"))) == 2
+
+
+def test_a_pickle_is_a_model_that_cannot_go_on_with_these_documents(new, documents):
+    model = learn(new(), documents)
+    twin = pickle.loads(pickle.dumps(replace(model, method=model.method.with_schedule(None, None))))
+    for use in (lambda: twin.remembered(0, 0, 9), lambda: learn(twin, documents)):
+        with pytest.raises(ModelError, match="go on with that model, or fit a new one"):
+            use()
+    other = Corpus([some(500, 80, 30)], documents.vocabulary)
+    learn(twin, other)
+    check(model, documents)
+
+
+def test_files_go_with_the_model(new, documents, tmp_path):
+    model = learn(new(), documents)
+    assert list(tmp_path.glob("bigtopic-state-*"))
+    del model
+    assert not list(tmp_path.glob("bigtopic-state-*"))
+
+
+# ---------------------------------------------------------------- what goes wrong
+
+
+def fail_in(toys: Any, n: int) -> Any:
+    """The toy, whose n-th kernel call fails."""
+    calls = []
+
+    def label(*arguments: Any) -> KernelResult:
+        calls.append(1)
+        if len(calls) == n:
+            raise ValueError("the kernel fails")
+        return toys.label(*arguments)
+
+    return replace(toys.LABELS, kernel=replace(toys.LABELS.kernel, run=label))
+
+
+@pytest.mark.parametrize("executor", IN_PROCESS.values(), ids=IN_PROCESS.keys())
+@pytest.mark.parametrize("n", [1, 4, 8, 13])
+def test_a_kernel_that_fails_and_on(executor, n, new, toys, documents):
+    model = new(fail_in(toys, n))
+    with pytest.raises(ValueError, match="the kernel fails"):
+        learn(model, documents, 3, executor)
+    np.testing.assert_array_equal(statistics(model), counted(model, documents))
+    check(learn(model, documents, 2, executor), documents)
+
+
+@pytest.mark.parametrize("executor", IN_PROCESS.values(), ids=IN_PROCESS.keys())
+def test_a_disk_that_is_full_stops_the_run_before_the_params_move(executor, new, documents, monkeypatch):
+    model, pwrite = new(), os.pwrite
+    left = [12_000]
+
+    def full(file: int, data: Any, offset: int) -> int:
+        left[0] -= len(data)
+        if left[0] < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return pwrite(file, data, offset)
+
+    monkeypatch.setattr(os, "pwrite", full)
+    with pytest.raises(
+        StoreError, match=r"bigtopic-state-.*/labels/c/0 cannot be written: the disk is full; free"
+    ):
+        learn(model, documents, 9, executor)
+    assert model.cursor.epoch > 0
+    np.testing.assert_array_equal(statistics(model), counted(model, documents))
+    left[0] = 1 << 30
+    check(learn(model, documents, 2, executor), documents)
+
+
+def test_a_disk_that_is_too_small_is_refused_before_the_start(new, documents, monkeypatch):
+    import shutil
+
+    usage = shutil.disk_usage("/")
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=100))
+    model = new()
+    with pytest.raises(SettingError, match=r"needs [\d,]+ bytes for two passes, and .* has 100 free"):
+        learn(model, documents)
+    assert not statistics(model).any() and model.cursor.step == 0
+
+
+def test_the_computing_threads_neither_read_nor_write(new, documents, monkeypatch):
+    """Whoever opens a file of state is a thread of its own, but for slices that nobody saw coming."""
+    import threading
+
+    writers = set()
+    write = row_arrays.RowArray.write
+
+    def spy(array: Any, start: int, values: np.ndarray) -> None:
+        if "pass-" in array.place.url:
+            writers.add(threading.current_thread().name.rsplit("_")[0])
+        write(array, start, values)
+
+    monkeypatch.setattr(row_arrays.RowArray, "write", spy)
+    readers = []
+    read = row_arrays.RowArray.read
+
+    def spy_read(array: Any, start: int, stop: int) -> np.ndarray:
+        if "pass-" in array.place.url:
+            readers.append(threading.current_thread().name.rsplit("_")[0])
+        return read(array, start, stop)
+
+    monkeypatch.setattr(row_arrays.RowArray, "read", spy_read)
+    learn(new(), documents, 3, lambda run: ThreadExecutor(run, 2), slice_size=3)
+    assert writers == {"bigtopic-state"} and set(readers) == {"bigtopic-state"}
+
+
+# ---------------------------------------------------------------- workers
+
+
+@pytest.mark.distributed
+@pytest.mark.parametrize("executor", [WholeExecutor, GraphExecutor])
+def test_workers_remember_what_the_threads_do(executor, new, toys, documents, three_workers):
+    three_workers.upload_file(str(TOYS), load=False)
+    there = lambda run: executor(run, three_workers)  # noqa: E731
+    model = cut(new(), documents, 4, executor=there, n_passes=3)
+    learn(model, documents, 3 - model.cursor.epoch, there)
+    check(model, documents)
+    np.testing.assert_array_equal(model.topic_words.raw, learn(new(), documents, 3).topic_words.raw)
+
+
+@pytest.mark.distributed
+def test_state_of_a_round_that_died_with_its_workers_is_made_again(new, toys, documents, three_workers):
+    """Between two turns all of them are killed; what the first turns left was on them."""
+    three_workers.upload_file(str(TOYS), load=False)
+    killed: list[int] = []
+
+    class Deadly(GraphExecutor):
+        def map_reduce(self, rnd: Any, arrays: Any, turn: Any) -> Any:
+            if turn.number == 3 and not killed:
+                killed.extend(three_workers.run(os.getpid).values())
+                for pid in killed:
+                    os.kill(pid, signal.SIGKILL)
+            return super().map_reduce(rnd, arrays, turn)
+
+    model = learn(new(toys.INNER), documents, 1, lambda run: Deadly(run, three_workers))
+    assert len(killed) == 3
+    expected = learn(new(toys.INNER), documents)
+    np.testing.assert_array_equal(model.topic_words.raw, expected.topic_words.raw)

@@ -33,7 +33,7 @@ from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.runtime.document_state import DocumentState
 from bigtopic.runtime.estep import Turn
 from bigtopic.runtime.executors.threads import ThreadExecutor
-from bigtopic.runtime.model import new_model
+from bigtopic.runtime.new_model import new_model
 from bigtopic.runtime.remembering import Nothing
 from bigtopic.runtime.rounds import Cursor
 from bigtopic.runtime.row_arrays import RowArray

@@ -31,7 +31,6 @@ from bigtopic.runtime.row_arrays import RowArray
 from bigtopic.runtime.slices import Plan
 from bigtopic.runtime.state_files import State, StateFiles, StatePart
 from bigtopic.runtime.state_manifest import About
-from bigtopic.runtime.state_spans import begun
 from bigtopic.types import StateSpec
 
 __all__ = ["DocumentState"]
@@ -111,9 +110,9 @@ class DocumentState:
         """
         keys = _keys(parts)
         known = self._known(vocabulary, cursor)
-        if begun(cursor) and not (keys == list(known) and plan.settings == self._about.plan):
+        if cursor.inside_pass and not (keys == list(known) and plan.settings == self._about.plan):
             self.leave_pass(cursor)
-            cursor = Cursor(cursor.epoch + 1, 0, cursor.step)
+            cursor = cursor.next_pass()
         found = [
             known.get(key) or StatePart(key, part.n_docs, part.nnz, cursor.epoch)
             for key, part in zip(keys, parts, strict=True)
@@ -184,7 +183,7 @@ class DocumentState:
 
     def _keep_only(self, keys: Set[str], cursor: Cursor) -> None:
         """Remove what this run does not read: other passes, and parts of other corpora."""
-        passes = (cursor.epoch, cursor.epoch + 1) if begun(cursor) else (cursor.epoch,)
+        passes = (cursor.epoch, cursor.epoch + 1) if cursor.inside_pass else (cursor.epoch,)
         self._remove_passes(lambda number: number not in passes)
         for key in {part.key for part in self._about.parts} - keys:
             for folder in ("parts", *(f"pass-{number}" for number in passes)):
@@ -202,7 +201,7 @@ class DocumentState:
         old = [n for n, part in enumerate(files.parts) if part.first_pass < cursor.epoch]
         lost = not all(files.has(number, cursor.epoch) for number in old)
         written = any(files.has(number, cursor.epoch + 1) for number in range(len(files.parts)))
-        if other or lost or (begun(cursor) and not written):
+        if other or lost or (cursor.inside_pass and not written):
             raise ModelError(_LOST)
 
     def _temporary(self) -> Place:

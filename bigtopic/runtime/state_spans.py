@@ -10,12 +10,7 @@ from bigtopic.runtime.rounds import Cursor
 from bigtopic.runtime.slices import Plan, SliceRef
 from bigtopic.runtime.state_files import State, StateFiles
 
-__all__ = ["begun", "complete", "read"]
-
-
-def begun(cursor: Cursor) -> bool:
-    """Whether some rounds of the pass are done."""
-    return cursor.round > 0
+__all__ = ["complete", "read"]
 
 
 def read(files: StateFiles, plan: Plan, cursor: Cursor, part: int, start: int, stop: int) -> State:
@@ -42,8 +37,8 @@ def _known(files: StateFiles, part: int, start: int, stop: int, n_passes: int) -
 def _left(plan: Plan, cursor: Cursor) -> dict[int, list[SliceRef]]:
     """What the pass has not reached, by part, in the order of its documents."""
     left: dict[int, list[SliceRef]] = {}
-    if begun(cursor):
-        for rnd in plan.rounds(cursor.epoch, cursor.round):
+    if cursor.inside_pass:
+        for rnd in plan.rounds(cursor.epoch, cursor.round, cursor.ahead):
             for ref in rnd.slices:
                 left.setdefault(ref.part, []).append(ref)
     return {part: sorted(refs, key=lambda ref: ref.start) for part, refs in left.items()}
@@ -51,7 +46,7 @@ def _left(plan: Plan, cursor: Cursor) -> dict[int, list[SliceRef]]:
 
 def _spans(start: int, stop: int, left: Sequence[SliceRef], cursor: Cursor) -> Iterator[tuple[int, int, int]]:
     """Documents start:stop in runs whose state was written at the same pass: (start, stop, pass)."""
-    newest = cursor.epoch + 1 if begun(cursor) else cursor.epoch
+    newest = cursor.epoch + 1 if cursor.inside_pass else cursor.epoch
     for ref in left:
         a, b = max(start, ref.start), min(stop, ref.stop)
         if a < b:

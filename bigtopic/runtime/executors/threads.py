@@ -55,9 +55,9 @@ class ThreadExecutor(Executor):
     ) -> Progress:
         """See `Executor.advance`; ends with the pass."""
         stretches = self._run.plan.stretches(cursor.epoch, cursor.round, cursor.ahead)
-        stretches = self._prefetching(stretches, cursor.epoch)
         settings = self._run.settings
-        return by_stretches(stretches, settings, params, cursor, max_rounds, max_seconds, self._do)
+        ahead = self._prefetching(stretches, cursor.epoch)
+        return by_stretches(ahead, settings, params, cursor, max_rounds, max_seconds, self._do)
 
     def read_ahead(self, cursor: Cursor) -> None:
         """Begin to read what the round at the cursor needs."""

@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "LDA": "bigtopic.estimators.lda",
+    "Checkpoint": "bigtopic.runtime.checkpoint",
     "Corpus": "bigtopic.corpus.store",
     "Method": "bigtopic.methods",
     "append": "bigtopic.runtime.ingest",

@@ -37,12 +37,20 @@ from bigtopic.cli._options import connected, duration, parallel, seed
     help="Share, or number, of the documents to set aside and score after every pass.",
 )
 @click.option("--patience", type=click.IntRange(1), help="Stop after this many scores without a better one.")
+@click.option("--checkpoint", metavar="PATH", help="A folder to save the run in as it goes on.")
+@click.option(
+    "--checkpoint-every", type=duration, default="10m", show_default=True, help="Time between two saves."
+)
+@click.option("--resume", is_flag=True, help="Go on with the run in --checkpoint, if one is there.")
 @click.option("--overwrite", is_flag=True, help="Replace MODEL if it is there.")
 @seed
 @parallel
 def command(
     corpus: str,
     model: str,
+    checkpoint: str | None,
+    checkpoint_every: float,
+    resume: bool,
     overwrite: bool,
     seed: int,
     scheduler: str | None,
@@ -51,12 +59,14 @@ def command(
 ) -> None:
     """Learn topics from CORPUS and write them to MODEL.
 
-    Ctrl-C ends the training early; the topics learnt so far are written.
+    Ctrl-C ends the training early; the topics learnt so far are written. With --checkpoint and --resume, a run that was
+    killed goes on where it was saved last, to the same topics: give the same command again.
 
     \b
     Examples:
         bigtopic train articles.zarr topics.zarr --topics 100
         bigtopic train articles.zarr topics.zarr --method online-vb --max-time 10m --held-out 0.05
+        bigtopic train articles.zarr topics.zarr --checkpoint run.ckpt --resume
         bigtopic train s3://bucket/articles.zarr topics.zarr --scheduler tcp://10.0.0.1:8786
     """
     from bigtopic.cli import _show
@@ -65,6 +75,7 @@ def command(
     from bigtopic.errors import CorpusExists
     from bigtopic.estimators.lda import LDA
     from bigtopic.report import summarise
+    from bigtopic.runtime.checkpoint import Checkpoint
 
     if not is_model(model):
         require_room(model)
@@ -75,7 +86,8 @@ def command(
     documents = open_corpus(corpus)
     with connected(scheduler) as client:
         estimator = LDA(random_state=seed, client=client, n_threads=n_threads, **settings)
-        estimator.fit(documents)
+        saved = None if checkpoint is None else Checkpoint(checkpoint, seconds=checkpoint_every)
+        estimator.fit(documents, checkpoint=saved, resume=resume)
     estimator.set_params(client=None, validation=None)
     estimator.save(model)
     _show.table(summarise(estimator))

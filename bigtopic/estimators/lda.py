@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 
 from bigtopic.errors import SettingError
-from bigtopic.estimators import saving, starts, streams
+from bigtopic.estimators import checkpoints, saving, starts, streams
 from bigtopic.estimators.inference import TopicInference
 from bigtopic.estimators.inputs import as_corpus
 from bigtopic.methods import Method, get
 from bigtopic.runtime.axes import axes_of
+from bigtopic.runtime.checkpoint import CheckpointFolder
 from bigtopic.runtime.events import Callback
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.new_model import new_model
 from bigtopic.runtime.stopping import Limits
-from bigtopic.runtime.train import train
+from bigtopic.runtime.train import Saver, train
 
 __all__ = ["LDA"]
 
@@ -135,8 +136,15 @@ class LDA(TopicInference):
 
     # Learning
 
-    def fit(self, X: Any, y: Any = None) -> LDA:
+    def fit(self, X: Any, y: Any = None, *, checkpoint: Any = None, resume: bool = False) -> LDA:
         """Learn topics from a corpus, its path, a matrix (n_docs, n_words), or texts.
+
+        Parameters
+        ----------
+        checkpoint : a folder to save the run in as it goes on, every ten minutes and at its end; or a `Checkpoint`,
+            which says how often
+        resume : go on with the run in that folder, where it was saved last; without one, begin. The same corpus and
+            settings give the bits of a run that was never cut
 
         Raises
         ------
@@ -144,19 +152,46 @@ class LDA(TopicInference):
             When a parameter is outside what is allowed.
         InputError
             When there is nothing to learn from.
+        CorpusExists
+            When `checkpoint` holds a run already and `resume` is false, or something else.
+        ModelError
+            When it holds a run with another corpus or other settings; names what differs.
         """
         self._check()
+        if resume and checkpoint is None:
+            raise SettingError("resume=True needs checkpoint=: the folder that the run was saved in")
         seed = self._seed()
         corpus = as_corpus(X, shuffle=self.order != "stored", seed=seed)
         corpus, held_out = starts.held_out(self.validation, corpus, seed)
+        if checkpoint is None:
+            self._model = self._begun(corpus, seed)
+            self._learn(corpus, self._passes(corpus), held_out)
+        else:
+            with checkpoints.folder(checkpoint, self, corpus, resume) as saved:
+                self._fit_saved(corpus, held_out, saved, seed)
+        self.n_iter_ = self._fitted().cursor.epoch
+        return self
+
+    def _begun(self, corpus: Any, seed: int) -> TopicModel:
+        """A model that has learnt nothing from this corpus yet."""
         model = self._new_model(corpus, seed)
         if self.init is not None:
             starts.begin_with(model, self.init, corpus.n_tokens)
-        self._model = model
         self.n_docs_seen_ = corpus.n_docs
-        self._learn(corpus, self._passes(corpus), held_out)
-        self.n_iter_ = model.cursor.epoch
-        return self
+        return model
+
+    def _fit_saved(self, corpus: Any, held_out: Any, saved: CheckpointFolder, seed: int) -> None:
+        found = saved.newest(get(self.method) if isinstance(self.method, Method) else None)
+        if found is None:
+            self._model, counts = self._begun(corpus, seed), None
+            if self._model.method.load_kernel().state == "run":
+                saved.attach(self._model)
+        else:
+            self._model, counts = found[0], found[1]["counts"]
+            self.n_docs_seen_ = corpus.n_docs
+        left = self._passes(corpus) - self._model.cursor.epoch
+        if left > 0:
+            self._learn(corpus, left, held_out, saver=checkpoints.SavedFit(self, saved, counts))
 
     def partial_fit(self, X: Any, y: Any = None) -> LDA:
         """Go on with more documents, one pass over them in their order; new words are added at the end.
@@ -190,7 +225,13 @@ class LDA(TopicInference):
         return self.fit(X).transform(X)
 
     def _learn(
-        self, corpus: Any, max_iter: int, held_out: Any, order: str | None = None, total: float | None = None
+        self,
+        corpus: Any,
+        max_iter: int,
+        held_out: Any,
+        order: str | None = None,
+        total: float | None = None,
+        saver: Saver | None = None,
     ) -> None:
         limits = Limits(
             max_iter,
@@ -214,6 +255,7 @@ class LDA(TopicInference):
             total_docs=total,
             client=self._client(),
             n_threads=self.n_threads,
+            saver=saver,
         )
 
     def _new_model(self, corpus: Any, seed: int) -> TopicModel:

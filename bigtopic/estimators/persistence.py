@@ -11,6 +11,7 @@ from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.starts import check_settings
 from bigtopic.methods import Method
 from bigtopic.runtime import model_store
+from bigtopic.runtime.checkpoint import newest_version
 
 __all__ = ["load_model"]
 
@@ -23,7 +24,7 @@ def load_model(
     token_pattern: str | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Any:
-    """The estimator stored at a path or URL.
+    """The estimator stored at a path or URL; of a run with checkpoints, as it was saved last.
 
     Parameters
     ----------
@@ -39,6 +40,7 @@ def load_model(
     SettingError
         When its texts were split with another pattern.
     """
+    url = newest_version(url) or url
     model, extra = model_store.load(url, method, storage_options)
     if token_pattern is not None:
         _give_pattern(token_pattern, model.text or {}, url)

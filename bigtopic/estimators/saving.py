@@ -9,22 +9,25 @@ import numpy as np
 
 from bigtopic.runtime import model_store
 
-__all__ = ["save_model"]
+__all__ = ["extra_of", "save_model"]
 
 NOT_KEPT = ("client",)  # a connection, good for this process only
 
 
 def save_model(estimator: Any, url: Any, storage_options: Mapping[str, Any] | None = None) -> None:
     """Write a fitted estimator: its params, and those of its arguments that JSON can hold."""
-    model = estimator._fitted()
+    model_store.save(estimator._fitted(), url, extra_of(estimator), storage_options)
+
+
+def extra_of(estimator: Any) -> dict[str, Any]:
+    """What is saved beside the model: the estimator's kind, those of its arguments that JSON can hold, its counts."""
     params = {
         name: value
         for name, value in estimator.get_params().items()
         if name not in NOT_KEPT and _is_plain(value)
     }
     fitted = {"n_docs_seen": estimator.n_docs_seen_, "n_iter": estimator.n_iter_}
-    extra = {"estimator": type(estimator).__name__, "params": params, **fitted}
-    model_store.save(model, url, extra, storage_options)
+    return {"estimator": type(estimator).__name__, "params": params, **fitted}
 
 
 def _is_plain(value: Any) -> bool:

@@ -183,7 +183,8 @@ class DocumentState:
 
     def _keep_only(self, keys: Set[str], cursor: Cursor) -> None:
         """Remove what this run does not read: other passes, and parts of other corpora."""
-        passes = (cursor.epoch, cursor.epoch + 1) if cursor.inside_pass else (cursor.epoch,)
+        oldest = cursor.epoch if self.kept_from is None else min(cursor.epoch, self.kept_from)
+        passes = range(oldest, cursor.epoch + 1 + cursor.inside_pass)
         self._remove_passes(lambda number: number not in passes)
         for key in {part.key for part in self._about.parts} - keys:
             for folder in ("parts", *(f"pass-{number}" for number in passes)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bigtopic.runtime.events import Callback, Event
@@ -33,10 +33,25 @@ class History:
         self._n_tokens = 0.0
         self.scores: list[float] = []
 
+    def resume(self, counts: Mapping[str, float]) -> None:
+        """Go on from where a run was saved, with what `counts` said then."""
+        self._begun = time.perf_counter() - counts["seconds"]
+        self._n_docs, self._n_tokens = int(counts["n_docs"]), counts["n_tokens"]
+        self.scores = [row["score"] for row in self._model.history if "score" in row]
+
+    def counts(self) -> dict[str, float]:
+        """What was done so far, for `resume`."""
+        return {"seconds": self.seconds, "n_docs": self._n_docs, "n_tokens": self._n_tokens}
+
     @property
     def seconds(self) -> float:
         """Since the run began."""
         return time.perf_counter() - self._begun
+
+    @property
+    def scored_step(self) -> int:
+        """Updates that were done when the model was scored last; 0 if it never was."""
+        return max((row["step"] for row in self._model.history if "score" in row), default=0)
 
     def begin(self) -> None:
         self._tell("start")

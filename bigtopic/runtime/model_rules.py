@@ -54,7 +54,7 @@ _RULES: Rule = record(
         "schemes": mapping(_NAME, _SCALARS),
         "options": mapping(_NAME, anything),
         "seed": whole(0, (1 << 64) - 1),
-        "cursor": record({"epoch": _STEP, "round": _STEP, "step": _STEP}),
+        "cursor": record({"epoch": _STEP, "round": _STEP, "step": _STEP}, {"ahead": listing(_STEP)}),
         "text": optional(TEXT),
         "history": listing(record({})),
         "arrays": mapping(_ARRAY_NAME, _ARRAY),

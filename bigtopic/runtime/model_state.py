@@ -53,10 +53,15 @@ def rebuild(state: Place, description: dict[str, Any], method: Method | None) ->
         _components(description, learnt),
         _options(description, learnt),
         description["seed"],
-        Cursor(**{name: description["cursor"][name] for name in ("epoch", "round", "step")}),
+        _cursor(description["cursor"]),
         description["text"],
         description["history"],
     )
+
+
+def _cursor(about: Mapping[str, Any]) -> Cursor:
+    ahead = tuple(sorted(set(about.get("ahead", ()))))
+    return Cursor(about["epoch"], about["round"], about["step"], ahead)
 
 
 def _names(place: Place, about: Mapping[str, Any]) -> Vocabulary:

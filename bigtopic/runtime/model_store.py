@@ -31,7 +31,7 @@ from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.model_rules import check_description, upgraded
 from bigtopic.runtime.model_state import COUNTS, rebuild
 
-__all__ = ["load", "save"]
+__all__ = ["describe", "load", "save"]
 
 _WHAT = "a bigtopic model"
 FORMAT = "bigtopic-model"
@@ -127,6 +127,11 @@ def load(
         raise errors.ModelError(f"{place.url}: {error}") from error
     except (errors.CorpusDamaged, errors.SettingError, ValueError, TypeError, RecursionError) as error:
         raise errors.ModelError(f"the model at {place.url} is damaged: {error}") from error
+
+
+def describe(url: Any) -> Any:
+    """The description of the model at a path or URL, unchecked; None where there is no complete model."""
+    return _description(Place.of(url))
 
 
 def _check_version(description: Any, place: Place) -> None:

@@ -79,6 +79,16 @@ class PassMeasure:
         self._topics_bound: float | None = None
         self._topics: np.ndarray | None = None
 
+    @property
+    def looks_back(self) -> bool:
+        """Whether the end of a pass is compared with its beginning, which nobody knows who begins in the middle."""
+        return self._tol > 0 or self._has_bound
+
+    def resume(self) -> None:
+        """Go on after the passes in the model's history."""
+        bounds = (row.get("bound") for row in self._model.history if "score" not in row)
+        self._bounds = [value for value in bounds if value is not None]
+
     def begin(self) -> None:
         """A pass begins with the params as they are now."""
         self._n_tokens = self._documents_bound = 0.0

@@ -4,12 +4,12 @@ was done."""
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from bigtopic import buffers
 from bigtopic.errors import SettingError
@@ -30,7 +30,7 @@ from bigtopic.runtime.state_files import REMEDY, resolved
 from bigtopic.runtime.stopping import Limits, PassMeasure, interruptible
 from bigtopic.types import Kernel
 
-__all__ = ["make_run", "train"]
+__all__ = ["Saver", "make_run", "train"]
 
 
 def make_run(
@@ -102,6 +102,7 @@ def train(
     client: Any = None,
     n_threads: int | None = None,
     executor: Callable[[Run], Executor] | None = None,
+    saver: Saver | None = None,
 ) -> None:
     """Learn from a corpus; `model` moves in place and is valid after every round, Ctrl-C included.
 
@@ -113,6 +114,7 @@ def train(
     client : Dask client; None for threads
     n_threads : of the in-process executor
     executor : makes the executor instead
+    saver : saves the run as it goes on, and knows whether it goes on with one that was saved
     """
     with ExitStack() as stack:
         stack.enter_context(corpus_in_reach(client, corpus))
@@ -138,7 +140,22 @@ def train(
         bar = stack.enter_context(Progress("learning", total, " tokens", limits.progress))
         stack.callback(buffers.clear)
         history = History(model, limits.callbacks, bar)
-        _Loop(model, run, engine, limits, history, stop).passes()
+        _Loop(model, run, engine, limits, history, stop, saver).passes()
+
+
+class Saver(Protocol):
+    """Saves a run as it goes on.
+
+    counts : what `History.counts` said when the run that goes on was saved, None for a new one
+    """
+
+    counts: Mapping[str, float] | None
+
+    def due(self, step: int) -> bool:
+        """Whether it is time to save."""
+
+    def save(self, model: TopicModel, counts: Mapping[str, float]) -> None:
+        """Save the model as it is."""
 
 
 @dataclass
@@ -149,9 +166,15 @@ class _Loop:
     limits: Limits
     history: History
     stop: threading.Event
+    saver: Saver | None = None
+    _owes_score: bool = False
 
     def __post_init__(self) -> None:
         self.measure = PassMeasure(self.model, self.limits.tol, self._has_bound)
+        if self.saver is not None and self.saver.counts is not None:
+            self.history.resume(self.saver.counts)
+            self.measure.resume()
+            self._owes_score = self._cut_before_a_score()
 
     def passes(self) -> None:
         self.history.begin()
@@ -159,7 +182,24 @@ class _Loop:
         end = self.model.cursor.epoch + self.limits.max_iter
         while reason is None and self.model.cursor.epoch < end:
             reason = self._one_pass(end)
+            self._save()
+        if self.saver is not None and not self._half_measured:
+            self.saver.save(self.model, self.history.counts())
         self.history.end(reason or "max_iter")
+
+    def _save(self, due: int | None = None) -> None:
+        """Save the run if it is time; not where a score is due, nor in a pass that is compared with its beginning."""
+        step = self.model.cursor.step
+        if self.saver is None or self._half_measured or (due is not None and step >= due):
+            return
+        if self.saver.due(step):
+            self.saver.save(self.model, self.history.counts())
+
+    @property
+    def _half_measured(self) -> bool:
+        """Whether the model stands in a pass, or at its end, of which another process could not measure the rest."""
+        cursor, n_rounds = self.model.cursor, self.run.plan.n_rounds
+        return cursor.inside_pass and (self.measure.looks_back or cursor.round == n_rounds)
 
     def _one_pass(self, end: int) -> str | None:
         """The rounds that are left of a pass, and perhaps of some more; the reason to end the run, if there is one."""
@@ -183,7 +223,19 @@ class _Loop:
         kernel, options = self.run.work.kernel, self.run.work.hyper.options
         return kernel.bound and bool(options.get("bound")) and self.run.plan.n_rounds == 1
 
+    def _cut_before_a_score(self) -> bool:
+        """Whether the run was saved, after Ctrl-C or at its time limit, when a score was due."""
+        step = self.model.cursor.step
+        due = self.limits.next_score(self.history.scored_step)
+        if not self.model.cursor.inside_pass and self.limits.score is not None:
+            due = self.history.scored_step + 1  # at the end of every pass
+        return due is not None and step >= due
+
     def _rounds(self, n_passes: int) -> str | None:
+        if self._owes_score:
+            self._owes_score = False
+            if self._score():
+                return "score"
         due = self.limits.next_score(self.model.cursor.step)
         while self.model.cursor.round < self.run.plan.n_rounds:
             n = None if due is None else due - self.model.cursor.step
@@ -192,6 +244,7 @@ class _Loop:
             ):
                 self.model.params = params
                 self._take(reports)
+                self._save(due)
                 if self.stop.is_set():
                     return "interrupt"
             left = self._seconds_left()
@@ -201,6 +254,7 @@ class _Loop:
                 due = self.limits.next_score(self.model.cursor.step)
                 if self.model.cursor.round < self.run.plan.n_rounds and self._score():
                     return "score"
+                self._save(due)
         return None
 
     def _take(self, reports: list[RoundReport]) -> None:

@@ -1,0 +1,77 @@
+"""A fit that is saved while it goes on: what must be the same for another process to go on with it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.store import Corpus
+from bigtopic.errors import SettingError
+from bigtopic.estimators.saving import extra_of
+from bigtopic.runtime.checkpoint import Checkpoint, CheckpointFolder, corpus_identity
+from bigtopic.runtime.model import TopicModel
+
+__all__ = ["SavedFit", "folder"]
+
+_FREE = {"client", "n_threads", "progress", "callbacks", "max_time"}  # change nothing of what is learnt
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+
+
+def folder(checkpoint: Any, estimator: Any, corpus: Corpus, resume: bool) -> CheckpointFolder:
+    """The folder of a fit.
+
+    Parameters
+    ----------
+    checkpoint : a path, or a `Checkpoint`
+    corpus : the documents that are learnt from
+
+    Raises
+    ------
+    SettingError
+        When the estimator has no seed: another process could not go on.
+    """
+    settings = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
+    if estimator.random_state is None:
+        raise SettingError("checkpoint needs random_state: a run with a seed of its own could not be resumed")
+    params = {name: _plain(value) for name, value in estimator.get_params().items() if name not in _FREE}
+    identity = {"corpus": corpus_identity(corpus), "settings": params}
+    return CheckpointFolder(settings, identity, resume)
+
+
+class SavedFit:
+    """Saves an estimator as it learns (a `runtime.train.Saver`)."""
+
+    def __init__(self, estimator: Any, saved: CheckpointFolder, counts: Mapping[str, float] | None) -> None:
+        self._estimator, self._saved, self.counts = estimator, saved, counts
+
+    def due(self, step: int) -> bool:
+        return self._saved.due(step)
+
+    def save(self, model: TopicModel, counts: Mapping[str, float]) -> None:
+        self._estimator.n_iter_ = model.cursor.epoch
+        self._saved.save(model, {**extra_of(self._estimator), "counts": dict(counts)})
+
+
+def _plain(value: Any) -> Any:
+    """A setting as JSON that another process makes of an equal one."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, Corpus):
+        return _digest(json.dumps(corpus_identity(value)).encode())
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray | list | tuple):
+        array = np.asarray(value)
+        return f"array of shape {array.shape}, {_digest(np.ascontiguousarray(array).tobytes())}"
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return _ADDRESS.sub("", repr(value))
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=8).hexdigest()

@@ -1,0 +1,244 @@
+"""A run that is saved while it goes on, so that another process can go on with it.
+
+```
+run.ckpt/                   zarr.json: attributes["bigtopic-checkpoint"] says which run it is, written first
+  .bigtopic.lock            held by the process that runs
+  step-000000001200/        the model after so many updates (`model_store`); the newest that is complete counts
+  documents/                what the model remembers of documents (`document_state`), if it does
+```
+Everything a run remembers is in the model and in the state of its documents, so a resumed run has the bits of one that
+was never cut. What must agree for that, the corpus and the settings, is in the root.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from bigtopic.corpus.journal import require_free
+from bigtopic.corpus.lock import WriterLock
+from bigtopic.corpus.remote_hold import root_attributes
+from bigtopic.corpus.storage import Place
+from bigtopic.errors import BigtopicWarning, CorpusExists, ModelError, SettingError
+from bigtopic.methods import Method
+from bigtopic.runtime import model_store
+from bigtopic.runtime.document_state import DocumentState
+from bigtopic.runtime.model import TopicModel
+
+__all__ = ["Checkpoint", "CheckpointFolder", "corpus_identity", "newest_version"]
+
+FORMAT = "bigtopic-checkpoint"
+VERSION = 1
+_WHAT = "a bigtopic checkpoint"
+_STEP = re.compile(r"step-\d{12}")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where and how often a run is saved.
+
+    Parameters
+    ----------
+    path : a folder, new or made by the same run
+    seconds : between two versions, at least
+    rounds : the same in updates, whichever comes first; None for seconds alone
+    keep : versions that are kept, the newest
+
+    Raises
+    ------
+    SettingError
+        When a number is too small, or the path is a URL.
+    """
+
+    path: Any
+    seconds: float = 600.0
+    rounds: int | None = None
+    keep: int = 2
+
+    def __post_init__(self) -> None:
+        if not Place.of(self.path).local:
+            raise SettingError(f"checkpoint={self.path!r}: a run is saved in a folder; give the path of one")
+        for name, least in (("seconds", 0), ("rounds", 1), ("keep", 1)):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not value >= least):
+                raise SettingError(f"checkpoint: {name}={value!r}: must be at least {least}")
+
+
+def corpus_identity(corpus: Any) -> dict[str, Any]:
+    """What tells whether a corpus is the one that a run began with."""
+    return {
+        "documents": corpus.n_docs,
+        "words": corpus.n_words,
+        "vocabulary": corpus.vocabulary.fingerprint,
+        "content": [part.fingerprint for part in corpus.parts],
+    }
+
+
+class CheckpointFolder:
+    """Context manager: holds the folder of a run, finds where it stands, and saves it when that is due.
+
+    Parameters
+    ----------
+    settings : where and how often
+    identity : {"corpus": {...}, "settings": {...}}, in JSON: what must be the same for the run to go on
+    resume : go on with a run that is there; else its folder must be new
+
+    Raises
+    ------
+    CorpusExists
+        When something else is there, or a run and `resume` is false.
+    CorpusLocked
+        When another process runs it.
+    ModelError
+        When the run that is there is not this one; names what differs.
+    """
+
+    def __init__(self, settings: Checkpoint, identity: Mapping[str, Any], resume: bool) -> None:
+        self._settings, self._resume = settings, resume
+        self._identity = json.loads(json.dumps(identity))
+        self._place = Place.of(settings.path)
+        self._lock = WriterLock(self._place)
+        self._saved_at, self._saved_step = time.monotonic(), 0
+
+    def __enter__(self) -> CheckpointFolder:
+        self._check()
+        self._lock.__enter__()
+        try:
+            self._check(locked=True)
+            self._write_root()
+        except BaseException as error:
+            self._lock.__exit__(type(error), error, None)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._lock.__exit__(kind, error, trace)
+
+    def newest(self, method: Method | None) -> tuple[TopicModel, dict[str, Any]] | None:
+        """The model of the newest version that is intact, with what it was saved with; None where a run begins."""
+        versions = _versions(self._place)
+        for number, version in enumerate(reversed(versions)):
+            try:
+                model, extra = model_store.load((self._place / version).url, method)
+            except ModelError as error:
+                if number == len(versions) - 1:
+                    raise
+                warnings.warn(f"{error}; going on from the version before it", BigtopicWarning, stacklevel=3)
+                continue
+            self._saved_step = model.cursor.step
+            if model.method.load_kernel().state == "run":
+                self.attach(model)
+            return model, extra
+        return None
+
+    def attach(self, model: TopicModel) -> None:
+        """Keep what the model remembers of documents in this folder."""
+        model.document_state = DocumentState((self._place / "documents").url)
+        model.document_state.kept_from = self._oldest_pass(model)
+
+    def due(self, step: int) -> bool:
+        """Whether it is time for the next version."""
+        rounds = self._settings.rounds
+        late = time.monotonic() - self._saved_at >= self._settings.seconds
+        return step > self._saved_step and (
+            late or (rounds is not None and step - self._saved_step >= rounds)
+        )
+
+    def save(self, model: TopicModel, extra: Mapping[str, Any]) -> None:
+        """Write a version, complete or not at all, and remove those that are too old."""
+        if model.document_state is not None:
+            model.document_state.sync()
+        model_store.save(model, (self._place / f"step-{model.cursor.step:012d}").url, dict(extra))
+        self._remove_others(_versions(self._place)[-self._settings.keep :])
+        if model.document_state is not None:
+            model.document_state.kept_from = self._oldest_pass(model)
+        self._saved_at, self._saved_step = time.monotonic(), model.cursor.step
+
+    def _remove_others(self, kept: Sequence[str]) -> None:
+        """Remove older versions, and what a killed process left of one."""
+        for name in self._place.names():
+            if _STEP.fullmatch(name) and name not in kept:
+                (self._place / name / "zarr.json").remove()  # first: without it, it is not a model
+                (self._place / name).remove()
+
+    def _oldest_pass(self, model: TopicModel) -> int:
+        """The pass of the oldest version, whose document state must stay."""
+        known = [model_store.describe((self._place / version).url) for version in _versions(self._place)]
+        return min([model.cursor.epoch, *(about["cursor"]["epoch"] for about in known)])
+
+    def _check(self, locked: bool = False) -> None:
+        attributes = root_attributes(self._place, _WHAT)
+        if attributes is None:
+            require_free(self._place, _WHAT, locked)
+            return
+        about = attributes.get(FORMAT)
+        if not isinstance(about, dict) or about.get("version") != VERSION:
+            raise CorpusExists(
+                f"{self._place.url} exists and is not {_WHAT}; nothing was written: give another path"
+            )
+        if not self._resume:
+            raise CorpusExists(
+                f"{self._place.url} holds a run already; pass resume=True to go on with it, or give another path"
+            )
+        differences = [*_differences(about.get("identity"), self._identity)]
+        if differences:
+            raise ModelError(
+                f"{self._place.url} holds another run, so it cannot be resumed: {'; '.join(differences)}. Give what "
+                "the run began with, or another path"
+            )
+
+    def _write_root(self) -> None:
+        if not (self._place / "zarr.json").exists():
+            about = {FORMAT: {"version": VERSION, "identity": self._identity}}
+            (self._place / "zarr.json.partial").remove()  # of a process that was killed here
+            root = {"zarr_format": 3, "node_type": "group", "attributes": about}
+            (self._place / "zarr.json").replace(json.dumps(root, indent=1).encode())
+
+
+def newest_version(url: Any) -> str | None:
+    """Where the newest model of the checkpoint at a path is; None where there is no checkpoint.
+
+    Raises
+    ------
+    ModelError
+        When the run has not been saved yet.
+    """
+    place = Place.of(url)
+    with suppress(CorpusExists):
+        if place.local and FORMAT in (root_attributes(place, _WHAT) or {}):
+            versions = _versions(place)
+            if not versions:
+                raise ModelError(f"{place.url} is a checkpoint of a run that has not been saved yet")
+            return (place / versions[-1]).url
+    return None
+
+
+def _versions(place: Place) -> list[str]:
+    """Names of the versions that are complete, the oldest first."""
+    names = [name for name in place.names() if _STEP.fullmatch(name)]
+    return sorted(name for name in names if model_store.describe((place / name).url) is not None)
+
+
+def _differences(old: Any, new: Mapping[str, Any], where: str = "") -> list[str]:
+    """What differs, in words."""
+    if not isinstance(old, dict):
+        return [f"{where or 'the root'} is damaged"]
+    found = []
+    for name in dict.fromkeys([*old, *new]):
+        path = f"{where}.{name}" if where else name
+        if isinstance(new.get(name), dict):
+            found += _differences(old.get(name), new[name], path)
+        elif old.get(name) != new.get(name):
+            before, now = (f"{value!r:.60}" for value in (old.get(name), new.get(name)))
+            other = before == now or isinstance(new.get(name), list)
+            found.append(f"{path} is another one" if other else f"{path} was {before}, is {now}")
+    return found

@@ -1,0 +1,35 @@
+"""`bigtopic train --checkpoint --resume`: the same command again goes on with a run that was cut."""
+
+from __future__ import annotations
+
+import numpy as np
+from click.testing import CliRunner
+
+import bigtopic as bt
+from bigtopic.cli import main
+
+
+def train(*arguments):
+    return CliRunner().invoke(main, ["train", *map(str, arguments), "--topics", "3", "--threads", "1"])
+
+
+def test_the_same_command_again_goes_on(tmp_path, corpus):
+    stored, path = corpus, tmp_path / "run.ckpt"
+    resumed = ["--checkpoint", path, "--resume", "--batch-size", 20]
+    assert train(stored, tmp_path / "cut.zarr", *resumed, "--max-time", "1s").exit_code == 0
+    assert train(stored, tmp_path / "whole.zarr", *resumed).exit_code == 0
+    assert train(stored, tmp_path / "other.zarr", "--batch-size", 20).exit_code == 0
+    whole, other = (bt.load_model(tmp_path / f"{name}.zarr") for name in ("whole", "other"))
+    np.testing.assert_array_equal(whole.components_, other.components_)
+
+
+def test_what_is_there_is_told(tmp_path, corpus):
+    stored, path = corpus, tmp_path / "run.ckpt"
+    assert train(stored, tmp_path / "a.zarr", "--checkpoint", path).exit_code == 0
+    again = train(stored, tmp_path / "b.zarr", "--checkpoint", path)
+    assert again.exit_code == 1 and "holds a run already" in again.output and "--resume" in again.output
+    other = train(stored, tmp_path / "b.zarr", "--checkpoint", path, "--resume", "--passes", 7)
+    assert other.exit_code == 1 and "settings.max_iter was None, is 7" in other.output
+    alone = train(stored, tmp_path / "b.zarr", "--resume")
+    assert alone.exit_code == 1 and "--checkpoint" in alone.output
+    assert not (tmp_path / "b.zarr").exists()

@@ -136,7 +136,7 @@ class DocumentState:
 
     def leave_pass(self, cursor: Cursor) -> None:
         """The pass at the cursor will not be completed: documents that it did not reach keep their state."""
-        if self._place is not None:
+        if self._place is not None and self._about.plan:
             state_spans.complete(self.files, Plan(**self._about.plan), cursor)
 
     def read(self, part: int, start: int, stop: int, cursor: Cursor) -> State:
@@ -155,7 +155,7 @@ class DocumentState:
         ModelError
             When this is a pickle's, and has none.
         """
-        if self._place is None:
+        if self._place is None or not self._about.plan:
             raise ModelError(_LOST)
         return state_spans.read(self.files, Plan(**self._about.plan), cursor, part, start, stop)
 
@@ -224,6 +224,24 @@ class DocumentState:
     def __getstate__(self) -> dict[str, Any]:
         """Which documents were counted, without their state: the files stay with this object."""
         return {"_place": None, "_about": self._about, "kept_from": None}
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """Which documents were counted, as JSON can hold it."""
+        return state_manifest.as_json(self._about)
+
+    @classmethod
+    def without_files(cls, description: Any) -> DocumentState:
+        """As a pickle has it, of a description out of a file.
+
+        Raises
+        ------
+        FieldError
+            When it is not one.
+        """
+        state = cls()
+        state._about = state_manifest.parsed(description, "the state of documents:")
+        return state
 
 
 def _folder(place: Any) -> Place:

@@ -73,7 +73,7 @@ _RULES: Rule = record(
             },
         ),
     },
-    {"counted": flag},
+    {"counted": flag, "documents": optional(record({}))},
 )
 
 

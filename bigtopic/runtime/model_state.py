@@ -17,6 +17,7 @@ from bigtopic.corpus.storage import Place
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.methods import Method, get, names
 from bigtopic.models.base import DOC_TOPIC_PRIOR, ArraySpec
+from bigtopic.runtime.document_state import DocumentState
 from bigtopic.runtime.memory import check_params
 from bigtopic.runtime.model import LARGEST_PRIOR, SMALLEST_PRIOR, TopicModel
 from bigtopic.runtime.new_model import array_specs
@@ -46,6 +47,7 @@ def rebuild(state: Place, description: dict[str, Any], method: Method | None) ->
         axes[name] = _names(state / "axes" / name, about)
     if any(spec.rows == "column" for spec in learnt.model.arrays.values()):
         axes["column"] = axes["word"]
+    documents = description.get("documents")
     return TopicModel(
         learnt,
         Params(_arrays(state, description, learnt, axes)),
@@ -56,6 +58,7 @@ def rebuild(state: Place, description: dict[str, Any], method: Method | None) ->
         _cursor(description["cursor"]),
         description["text"],
         description["history"],
+        DocumentState.without_files(documents) if documents else None,
     )
 
 

@@ -182,6 +182,7 @@ def _describe(model: TopicModel, state: str, extra: dict[str, Any] | None) -> di
         "components": model.components,
         **_describe_names(model.vocabulary, "n_words"),
         "axes": {name: _describe_names(names, "size") for name, names in _further(model).items()},
+        "documents": None if model.document_state is None else model.document_state.description,
         "extra": extra or {},
     }
     return _plain(description)

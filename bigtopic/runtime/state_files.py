@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from bigtopic.corpus.storage import Place
-from bigtopic.errors import ClusterError
+from bigtopic.errors import ClusterError, CorpusDamaged
 from bigtopic.runtime.row_arrays import RowArray, write_group
 from bigtopic.types import StateSpec
 
@@ -68,7 +68,7 @@ class StateFiles:
     arrays: Mapping[str, StateSpec] = field(default_factory=dict, hash=False)
 
     def read(self, part: int, start: int, stop: int, n_passes: int) -> State | None:
-        """What is remembered of documents start:stop of a part at a pass; None when that is nothing of the part.
+        """What is remembered of documents start:stop of a part at a pass; None when the part was new then.
 
         Raises
         ------
@@ -77,14 +77,18 @@ class StateFiles:
         CorpusDamaged
             When a file is missing, or cut short.
         """
-        if not self.has(part, n_passes):
+        if n_passes <= self.parts[part].first_pass:
             self._require()
             return None
-        rows = self._rows(part, start, stop)
-        return {
-            name: self._array(part, n_passes, name).read(*rows[spec.rows])
-            for name, spec in self.arrays.items()
-        }
+        try:
+            rows = self._rows(part, start, stop)
+            return {
+                name: self._array(part, n_passes, name).read(*rows[spec.rows])
+                for name, spec in self.arrays.items()
+            }
+        except CorpusDamaged:
+            self._require()
+            raise
 
     def write(self, part: int, start: int, stop: int, n_passes: int, state: State) -> None:
         """Keep the state of documents start:stop of a part. Raises as `read`, and StoreError when the disk is full."""
@@ -147,7 +151,7 @@ class StateFiles:
         write_group(self._of_pass(part, n_passes))
 
     def _require(self) -> None:
-        """On a worker elsewhere, which may have joined in the middle of a run, every pass would look like the first."""
+        """Whoever does not see the folder is elsewhere: a worker that has joined in the middle of a run."""
         if not Path(self.place.url).is_dir():
             raise ClusterError(f"a worker does not see the files of {self.place.url}; {REMEDY}")
 

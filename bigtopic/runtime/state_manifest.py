@@ -25,7 +25,7 @@ from bigtopic.errors import CorpusExists, ModelError
 from bigtopic.runtime.state_files import StatePart
 from bigtopic.types import StateSpec
 
-__all__ = ["About", "read", "write"]
+__all__ = ["About", "as_json", "parsed", "read", "write"]
 
 FORMAT = "bigtopic-documents"
 VERSION = 1
@@ -39,7 +39,7 @@ class About:
     ----------
     parts : of the corpus, in order
     arrays : {name: its `StateSpec`, with a shape of numbers}
-    plan : the settings of the run's `Plan`
+    plan : the settings of the run's `Plan`; none before the first run
     n_words, words : size and fingerprint of the corpus' vocabulary
     """
 
@@ -90,17 +90,40 @@ _RULES = record(
         "version": whole(VERSION, VERSION),
         "parts": listing(_PART),
         "arrays": mapping(text(r"\w[\w.-]*"), _ARRAY),
-        "plan": _PLAN,
+        "plan": optional(_PLAN),
         "n_words": whole(),
         "words": text(),
     }
 )
 
 
+def as_json(about: About) -> dict[str, Any]:
+    """The same as JSON can hold it."""
+    return {"version": VERSION, **asdict(about), "plan": about.plan or None}
+
+
+def parsed(found: Any, where: str) -> About:
+    """What `as_json` gave, out of a file.
+
+    Raises
+    ------
+    FieldError
+        Naming the field that is not as it must be.
+    """
+    _RULES(found, where)
+    parts, plan = tuple(StatePart(**part) for part in found["parts"]), found["plan"] or {}
+    if plan and plan["part_docs"] != [part.n_docs for part in parts]:
+        raise FieldError(f"{where} plan is of other parts")
+    arrays = {
+        name: StateSpec(**{**about, "shape": tuple(about["shape"])})
+        for name, about in found["arrays"].items()
+    }
+    return About(parts, arrays, plan, found["n_words"], found["words"])
+
+
 def write(place: Place, about: About) -> None:
     """Write the attributes of a folder's group, durably and at once."""
-    attributes = {FORMAT: {"version": VERSION, **asdict(about)}}
-    group = {"zarr_format": 3, "node_type": "group", "attributes": attributes}
+    group = {"zarr_format": 3, "node_type": "group", "attributes": {FORMAT: as_json(about)}}
     (place / "zarr.json.partial").remove()  # a killed process may have left it
     (place / "zarr.json").replace(json.dumps(group, indent=1).encode())
 
@@ -125,19 +148,9 @@ def read(place: Place) -> About | None:
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise _other(place) from error
     try:
-        _RULES(found, f"{place.url}:")
+        return parsed(found, f"{place.url}:")
     except FieldError as error:
         raise ModelError(f"the state of documents is damaged: {error}") from error
-    return About(
-        tuple(StatePart(**part) for part in found["parts"]),
-        {
-            name: StateSpec(about["rows"], about["dtype"], tuple(about["shape"]), about["missing"])
-            for name, about in found["arrays"].items()
-        },
-        found["plan"],
-        found["n_words"],
-        found["words"],
-    )
 
 
 def _other(place: Place) -> CorpusExists:

@@ -58,6 +58,7 @@ class Asynchronous(Executor):
             tree = Tree()
             for ref, rows in gathered:
                 tree.push(evaluate(ref, rows, work, turn, self._remembering))
+            self._remembering.flush()
             return tree.result()
 
         return self._pool.submit(stats)

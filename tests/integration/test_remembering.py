@@ -11,6 +11,7 @@ import errno
 import os
 import pickle
 import signal
+import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,8 +26,9 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import ModelError, SettingError, StoreError
 from bigtopic.estimators.lda import LDA
-from bigtopic.runtime import row_arrays
+from bigtopic.runtime import model_store, row_arrays
 from bigtopic.runtime.axes import axes_of
+from bigtopic.runtime.document_state import DocumentState
 from bigtopic.runtime.executors.graphs import GraphExecutor
 from bigtopic.runtime.executors.threads import ThreadExecutor
 from bigtopic.runtime.executors.whole import WholeExecutor
@@ -35,6 +37,10 @@ from bigtopic.runtime.new_model import new_model
 from bigtopic.runtime.stopping import Limits
 from bigtopic.runtime.train import train
 from bigtopic.types import KernelResult
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from asynchronous import Asynchronous
 
 TOYS = Path(__file__).with_name("toys.py")
 N_COMPONENTS = 3
@@ -166,6 +172,16 @@ def test_ctrl_c_and_on(executor, step, new, documents):
     np.testing.assert_array_equal(model.topic_words.raw, whole.topic_words.raw)
 
 
+@pytest.mark.parametrize("step", [1, 3, 5])
+def test_ctrl_c_and_on_where_minibatches_come_back_in_any_order(step, new, documents):
+    """Those in flight have written their labels by then, and are done again."""
+    in_flight = lambda run: Asynchronous(run, 3, seed=step)  # noqa: E731
+    model = cut(new(), documents, step, executor=in_flight, n_passes=2, batch_size=30)
+    np.testing.assert_array_equal(statistics(model), counted(model, documents))
+    check(learn(model, documents, 2, in_flight, batch_size=30), documents)
+    check(learn(model, documents, 1, slice_size=17), documents)
+
+
 @pytest.mark.parametrize("step", [1, 5])
 @pytest.mark.parametrize(
     "sizes",
@@ -248,11 +264,44 @@ def test_a_pickle_is_a_model_that_cannot_go_on_with_these_documents(new, documen
     check(model, documents)
 
 
+def test_a_saved_model_is_one_too(new, documents, toys, tmp_path):
+    model = learn(new(), documents)
+    model_store.save(model, tmp_path / "model.zarr")
+    twin, _ = model_store.load(tmp_path / "model.zarr", toys.LABELS)
+    with pytest.raises(ModelError, match="go on with that model, or fit a new one"):
+        learn(twin, documents)
+    learn(twin, Corpus([some(500, 80, 30)], documents.vocabulary))
+    model_store.save(new(toys.INNER), tmp_path / "model.zarr")
+    assert model_store.load(tmp_path / "model.zarr", toys.INNER)[0].document_state is None
+
+
 def test_files_go_with_the_model(new, documents, tmp_path):
     model = learn(new(), documents)
     assert list(tmp_path.glob("bigtopic-state-*"))
     del model
     assert not list(tmp_path.glob("bigtopic-state-*"))
+
+
+@pytest.mark.parametrize("step", range(1, 10))
+def test_whoever_goes_back_to_a_moment_has_the_bits_of_the_undisturbed_run(step, new, documents, tmp_path):
+    """Params and cursor of a moment; the folder as it is some rounds and passes later."""
+    model, kept = new(), {}
+    model.document_state = DocumentState(tmp_path / "state")
+
+    def keep(event: Any) -> None:
+        if event.kind == "round" and event.step == step:
+            kept.update(params=model.params.copy(), cursor=model.cursor)
+            model.document_state.sync()
+            model.document_state.kept_from = model.cursor.epoch
+
+    learn(model, documents, 4, callbacks=[keep])
+    again = new()
+    again.params, again.cursor = kept["params"], kept["cursor"]
+    again.document_state = DocumentState(tmp_path / "state")
+    assert again.cursor.step == step
+    learn(again, documents, 4 - again.cursor.epoch)
+    check(again, documents)
+    np.testing.assert_array_equal(again.topic_words.raw, model.topic_words.raw)
 
 
 # ---------------------------------------------------------------- what goes wrong

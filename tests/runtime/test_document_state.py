@@ -164,6 +164,13 @@ def test_files_out_of_sight_are_no_first_pass(tmp_path):
             use()
 
 
+def test_state_that_must_be_there_and_is_not_is_no_first_pass(tmp_path):
+    state, documents = DocumentState(tmp_path / "state"), corpus(40)
+    begin(state, documents)
+    with pytest.raises(CorpusDamaged, match="is missing"):
+        state.files.read(0, 0, 5, 1)
+
+
 def test_a_missing_chunk_is_named(tmp_path):
     state, documents = DocumentState(tmp_path / "state"), corpus(40)
     begin(state, documents)
@@ -411,6 +418,7 @@ def test_a_url_is_refused():
     ("field", "value"),
     [
         ("parts", [{"key": "../..", "n_docs": 1, "n_entries": 1, "first_pass": 0}]),
+        ("parts", []),
         ("n_words", -1),
         ("plan", {}),
     ],
@@ -421,7 +429,7 @@ def test_what_a_folder_says_of_itself_is_checked(tmp_path, field, value):
     group = json.loads(path.read_text())
     group["attributes"]["bigtopic-documents"][field] = value
     path.write_text(json.dumps(group))
-    with pytest.raises(ModelError, match=f"damaged: .*{field}"):
+    with pytest.raises(ModelError, match=f"damaged: .*({field}|plan)"):
         DocumentState(tmp_path / "state")
 
 
@@ -445,3 +453,7 @@ def test_a_killed_process_leaves_what_the_next_one_can_use(tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty/zarr.json.partial").write_text("{")
     begin(DocumentState(tmp_path / "empty"), corpus(40))
+    before_the_first_run = DocumentState(tmp_path / "made")
+    before_the_first_run._make_folder()
+    assert DocumentState(tmp_path / "made").description == before_the_first_run.description
+    begin(DocumentState(tmp_path / "made"), corpus(40))

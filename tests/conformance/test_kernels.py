@@ -52,6 +52,8 @@ def test_declaration(kernel):
     assert set(kernel.views.values()) <= {"mean", "expected_log", "counts"}
     assert set(kernel.statistics.values()) <= {"word", "author", "none"}
     assert kernel.state in ("none", "round", "run")
+    assert bool(kernel.remembers) == (kernel.state != "none")
+    assert {spec.rows for spec in kernel.remembers.values()} <= {"entry", "document"}
     assert kernel.paper
 
 

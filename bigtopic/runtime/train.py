@@ -30,7 +30,7 @@ from bigtopic.runtime.state_files import REMEDY, resolved
 from bigtopic.runtime.stopping import Limits, PassMeasure, interruptible
 from bigtopic.types import Kernel
 
-__all__ = ["Saver", "make_run", "train"]
+__all__ = ["Saver", "make_run", "train", "with_document_state"]
 
 
 def make_run(
@@ -129,7 +129,7 @@ def train(
         )
         n_threads = n_threads or cluster.default_threads()
         check_memory(run, model.params, n_threads if client is None else 1)
-        run = _remembering(model, corpus, run, client)
+        run = with_document_state(run, model, corpus, client)
         if executor is not None:
             engine = executor(run)
         else:
@@ -292,7 +292,7 @@ class _Loop:
         return self.limits.seconds_left(self.history.seconds)
 
 
-def _remembering(model: TopicModel, corpus: Any, run: Run, client: Any) -> Run:
+def with_document_state(run: Run, model: TopicModel, corpus: Any, client: Any = None) -> Run:
     """The run with the files of the documents' state, where the kernel has one that lives as long as the run."""
     kernel = run.work.kernel
     if kernel.state != "run":

@@ -1,4 +1,5 @@
-"""Where work runs changes nothing: threads, and clusters of one and three processes, give the same bits."""
+"""Runs on graphs and clusters: keys, failures, workers that die, limits. That all executors give the same bits is a
+conformance test."""
 
 from __future__ import annotations
 
@@ -23,12 +24,9 @@ from bigtopic.runtime import executors, reduce
 from bigtopic.runtime.executors import choice, graphs, whole
 from bigtopic.runtime.executors.graphs import GraphExecutor, round_graph
 from bigtopic.runtime.executors.sending import Sender
-from bigtopic.runtime.executors.threads import ThreadExecutor
 from bigtopic.runtime.new_model import new_model
 from bigtopic.runtime.stopping import Limits
 from bigtopic.runtime.train import make_run, train
-
-METHODS = [row["method"] for row in table()]
 
 
 def learn(
@@ -63,36 +61,6 @@ def in_parts(corpus) -> Corpus:
     pairs = itertools.pairwise(cuts)
     parts = [MemoryPart(f"{a}-{b}", whole[a:b]) for a, b in pairs]
     return Corpus(parts, corpus.vocabulary)
-
-
-@pytest.fixture(scope="module")
-def expected(in_parts) -> dict[str, tuple[bytes, bytes, bytes]]:
-    """What one thread learns, by method."""
-    return {name: bits(learn(name, in_parts)) for name in METHODS}
-
-
-IN_PROCESS = {
-    "two threads": lambda run: ThreadExecutor(run, 2),
-    "five threads": lambda run: ThreadExecutor(run, 5),
-    "graph, sync": lambda run: GraphExecutor(run, scheduler="sync"),
-    "graph, threads": lambda run: GraphExecutor(run, scheduler="threads"),
-}
-
-
-@pytest.mark.parametrize("executor", IN_PROCESS.values(), ids=IN_PROCESS.keys())
-@pytest.mark.parametrize("name", METHODS)
-def test_executors_of_this_process_agree(name, executor, in_parts, expected):
-    assert bits(learn(name, in_parts, executor)) == expected[name]
-
-
-@pytest.mark.distributed
-@pytest.mark.parametrize("mode", ["whole", "graphs"])
-@pytest.mark.parametrize("cluster", ["one_worker", "three_workers"])
-def test_workers_agree(cluster, mode, in_parts, expected, request):
-    client = request.getfixturevalue(cluster)
-    for name in METHODS:
-        model = learn(name, in_parts, lambda run: executors.load(mode).make(run, client, 1))
-        assert bits(model) == expected[name], name
 
 
 def test_a_graph_of_several_windows(in_parts, monkeypatch):

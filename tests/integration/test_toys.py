@@ -15,10 +15,7 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import SettingError
 from bigtopic.methods import Method
-from bigtopic.runtime import executors
 from bigtopic.runtime.axes import axes_of
-from bigtopic.runtime.executors.graphs import GraphExecutor
-from bigtopic.runtime.executors.threads import ThreadExecutor
 from bigtopic.runtime.new_model import new_model
 from bigtopic.runtime.stopping import Limits
 from bigtopic.runtime.train import train
@@ -27,12 +24,6 @@ from bigtopic.types import Block
 TOYS = Path(__file__).with_name("toys.py")
 N_AUTHORS = 6
 N_COMPONENTS = 3
-
-IN_PROCESS = {
-    "two threads": lambda run: ThreadExecutor(run, 2),
-    "graph, sync": lambda run: GraphExecutor(run, scheduler="sync"),
-    "graph, threads": lambda run: GraphExecutor(run, scheduler="threads"),
-}
 
 
 @pytest.fixture(scope="module")
@@ -89,25 +80,6 @@ def bits(model: Any) -> dict[str, bytes]:
 def expected(toys, documents) -> dict[str, Any]:
     """What one thread learns, by method."""
     return {name: learn(method, documents) for name, method in toys.METHODS.items()}
-
-
-NAMES = ("labels", "inner", "stopping", "authors")
-
-
-@pytest.mark.parametrize("executor", IN_PROCESS.values(), ids=IN_PROCESS.keys())
-@pytest.mark.parametrize("name", NAMES)
-def test_executors_of_this_process_agree(name, executor, toys, documents, expected):
-    assert bits(learn(toys.METHODS[name], documents, executor)) == bits(expected[name])
-
-
-@pytest.mark.distributed
-@pytest.mark.parametrize(("cluster", "mode"), [("one_worker", "whole"), ("three_workers", "graphs")])
-def test_workers_agree(cluster, mode, toys, documents, expected, request):
-    client = request.getfixturevalue(cluster)
-    client.upload_file(str(TOYS), load=False)
-    for name in NAMES:
-        model = learn(toys.METHODS[name], documents, lambda run: executors.load(mode).make(run, client, 1))
-        assert bits(model) == bits(expected[name]), name
 
 
 # ---------------------------------------------------------------- what the toys are there to show

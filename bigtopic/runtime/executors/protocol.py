@@ -40,8 +40,8 @@ class Executor(Protocol):
     *Params.* They are the caller's. `advance` may move those it was given in place, or yield others; those it yielded
     last are the ones that hold the rounds reported so far, and the caller gives them to the next `advance`. While the
     caller has the turn, between two yields, they do not move: it may read, copy and save them, and must not change
-    them. Everything a run remembers is in them, and in the state of documents, which is written before they move; so
-    another executor can go on from there.
+    them. What documents remember is written before the params move by their round. So everything a run remembers is in
+    the params and in the state of its documents, and another executor can go on from there.
 
     *Reports.* One for each round, in the order of the updates: their steps count on from the cursor's.
 

@@ -1,0 +1,244 @@
+"""What every executor promises (`executors.protocol.Executor`), for every method of the table and every toy."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bigtopic import methods as table
+from bigtopic.corpus.memory import MemoryPart
+from bigtopic.corpus.store import Corpus
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.errors import SettingError
+from bigtopic.methods import Method
+from bigtopic.runtime import executors
+from bigtopic.runtime.axes import axes_of
+from bigtopic.runtime.executors.graphs import GraphExecutor
+from bigtopic.runtime.executors.protocol import Executor, Run
+from bigtopic.runtime.model import TopicModel
+from bigtopic.runtime.new_model import new_model
+from bigtopic.runtime.rounds import Cursor
+from bigtopic.runtime.train import make_run, with_document_state
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))
+
+import toys
+from reference import serial
+from reference.follower import Follower, Truth, bits
+
+METHODS = {name: table.get(name) for name in table.names()} | toys.METHODS
+SYNCHRONOUS = [name for name in executors.names() if executors.load(name).synchronous]
+CLIENTS = [name for name in SYNCHRONOUS if executors.load(name).on_client]
+N_PASSES, CUTS, N_AUTHORS = 2, [0, 17, 61, 120], 6
+
+Make = Callable[[Run], Executor]
+
+
+def in_process() -> Iterator[tuple[str, Make]]:
+    """Every executor that needs no client, with some numbers of threads; graphs under other schedulers."""
+    for name in SYNCHRONOUS:
+        for n_threads in (1, 2, 5):
+            if name not in CLIENTS:
+                make = executors.load(name).make
+                yield f"{name}, {n_threads}", lambda run, m=make, n=n_threads: m(run, None, n)
+    for scheduler in ("sync", "threads"):
+        yield f"graphs, {scheduler}", lambda run, s=scheduler: GraphExecutor(run, scheduler=s)
+
+
+MAKES = dict(in_process())
+
+
+@pytest.fixture(params=MAKES.values(), ids=MAKES.keys())
+def make(request) -> Make:
+    return request.param
+
+
+@pytest.fixture(params=METHODS)
+def name(request) -> str:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def documents(corpus) -> Corpus:
+    """Some documents in three parts of different sizes, each of one or two authors."""
+    rng = np.random.default_rng(0)
+    whole, n_docs = corpus.read(order="stored"), CUTS[-1]
+    n_writers = rng.integers(1, 3, n_docs)
+    writers = [np.sort(rng.choice(N_AUTHORS, n, replace=False)) for n in n_writers]
+    block = replace(
+        whole[:n_docs],
+        author_indptr=np.concatenate([[0], np.cumsum(n_writers)]),
+        authors=np.concatenate(writers).astype(np.int32),
+    )
+    parts = [MemoryPart(f"{first}-{last}", block[first:last]) for first, last in pairwise(CUTS)]
+    names = Vocabulary([f"author {i}" for i in range(N_AUTHORS)])
+    return Corpus(parts, corpus.vocabulary, author_vocabulary=names)
+
+
+def sizes(method: Method) -> tuple[int | None, int | None]:
+    """Documents of an update and of a slice: one pass of 24 slices; of 24 updates that overlap; or of four."""
+    if method.batch_size is None:
+        return None, 5
+    return (5, None) if method.delay else (35, 9)
+
+
+def begin(method: Method, documents: Corpus) -> tuple[Run, TopicModel]:
+    """A run, and the model that it begins with, which keeps what documents remember."""
+    axes = axes_of(method.model, documents)
+    model = new_model(method, 3, axes, n_tokens=documents.n_tokens, seed=3)
+    batch_size, slice_size = sizes(method)
+    run = make_run(
+        model,
+        documents,
+        batch_size=batch_size,
+        slice_size=slice_size,
+        order="shuffled",
+        max_iter=N_PASSES,
+    )
+    return with_document_state(run, model, documents), model
+
+
+@pytest.fixture(scope="module")
+def truth(documents) -> Callable[[str], Truth]:
+    """By method; each is computed once."""
+    known: dict[str, Truth] = {}
+
+    def of(name: str) -> Truth:
+        if name not in known:
+            run, model = begin(METHODS[name], documents)
+            known[name] = Truth.of(model.params, serial.learn(run, model.params, N_PASSES))
+        return known[name]
+
+    return of
+
+
+def follower(name: str, run: Run, model: TopicModel, truth: Callable[[str], Truth]) -> Follower:
+    return Follower(truth(name), model.params, run.plan.n_rounds, N_PASSES)
+
+
+def cuts(run: Run, epoch: int) -> set[int]:
+    """Rounds of a pass before which it may be cut."""
+    return {stretch[0].number for stretch in run.plan.stretches(epoch)}
+
+
+def check_all(name: str, run: Run, model: TopicModel, make: Make, truth: Callable[[str], Truth]) -> None:
+    here = follower(name, run, model, truth)
+    with make(run) as executor:
+        while here.passes_left:
+            assert here.advance(executor) > 0
+    assert here.done == N_PASSES * run.plan.n_rounds
+
+
+def check_cuts(name: str, run: Run, model: TopicModel, make: Make, truth: Callable[[str], Truth]) -> None:
+    here, draw = follower(name, run, model, truth), random.Random(name)
+    while here.passes_left:
+        with make(run) as executor:
+            for _ in range(draw.randint(1, 3)):
+                wanted, epoch = draw.randint(1, 4), here.cursor.epoch
+                n_done = here.advance(executor, wanted) if here.passes_left else wanted
+                assert n_done >= wanted or here.cursor.epoch > epoch
+                assert here.cursor.round in cuts(run, here.cursor.epoch)
+
+
+@pytest.mark.parametrize("check", [check_all, check_cuts])
+def test_every_yield_is_that_of_the_plain_loop(check, name, make, documents, truth):
+    """Params and reports, over several passes; also of a run that is cut again and again, and goes on elsewhere."""
+    check(name, *begin(METHODS[name], documents), make, truth)
+
+
+@pytest.mark.distributed
+@pytest.mark.parametrize("executor", CLIENTS)
+@pytest.mark.parametrize("cluster", ["one_worker", "three_workers"])
+def test_on_clusters_too(cluster, executor, documents, truth, request):
+    client, load = request.getfixturevalue(cluster), executors.load(executor)
+    client.upload_file(toys.__file__, load=False)
+    for name, method in METHODS.items():
+        for check in (check_all, check_cuts):
+            check(name, *begin(method, documents), lambda run: load.make(run, client, 1), truth)
+
+
+def test_who_stops_to_iterate_goes_on_from_there(name, make, documents, truth):
+    run, model = begin(METHODS[name], documents)
+    here = follower(name, run, model, truth)
+    with make(run) as executor:
+        here.advance(executor, most=2)
+        assert 0 < here.done < len(here.truth.reports)
+        assert here.advance(executor, 1) > 0
+
+
+def test_no_time_is_no_round(name, make, documents, truth):
+    run, model = begin(METHODS[name], documents)
+    with make(run) as executor:
+        assert not list(executor.advance(model.params, Cursor(), None, 0.0, N_PASSES))
+    assert bits(model.params) == truth(name).bits[0]
+
+
+class Broken(Exception):
+    pass
+
+
+def breaking(run: Run, number: int) -> Run:
+    """The same run, whose kernel fails in a round of the first pass."""
+    ref = next(run.plan.rounds(0, number)).slices[-1]
+    row = run.parts[ref.part].read(ref.start, ref.stop).rows[0]
+    usual = run.work.kernel.run
+
+    def breaks(docs: Any, *more: Any) -> Any:
+        if row in docs.rows:
+            raise Broken(f"round {number}")
+        return usual(docs, *more)
+
+    return replace(run, work=replace(run.work, kernel=replace(run.work.kernel, run=breaks)))
+
+
+@pytest.mark.parametrize("number", [0, 13])
+def test_a_failure_comes_after_the_rounds_before_it(number, name, make, documents, truth):
+    """With a delay, the last of them may be lost: its update waits for the round that fails."""
+    run, model = begin(METHODS[name], documents)
+    number = min(number, run.plan.n_rounds - 1)
+    run, here = breaking(run, number), follower(name, run, model, truth)
+    with make(run) as executor:
+        with pytest.raises(Broken, match=f"round {number}"):
+            here.advance(executor)
+        executor.close()
+    assert number - run.plan.delay <= here.done <= number
+    assert bits(here.params) == here.truth.bits[here.done]
+
+
+@pytest.mark.distributed
+@pytest.mark.parametrize("executor", CLIENTS)
+def test_a_failure_on_a_worker_leaves_what_was_yielded(executor, documents, truth, one_worker):
+    """Rounds that were done together with the one that fails may be lost."""
+    for name in table.names():
+        run, model = begin(METHODS[name], documents)
+        number = min(3, run.plan.n_rounds - 1)
+        run, here = breaking(run, number), follower(name, run, model, truth)
+        with executors.load(executor).make(run, one_worker, 1) as made:
+            with pytest.raises(Broken, match=f"round {number}"):
+                here.advance(made)
+            made.close()
+        assert here.done <= number and bits(here.params) == here.truth.bits[here.done]
+
+
+def test_closing_twice_does_no_harm(make, documents):
+    run, model = begin(METHODS["vb"], documents)
+    executor = make(run)
+    list(executor.advance(model.params, Cursor(), 1))
+    executor.close()
+    executor.close()
+    make(run).close()
+
+
+def test_an_executor_that_is_not_there_is_named_with_those_that_are():
+    assert {"graphs", "threads", "whole"} <= set(executors.names())
+    with pytest.raises(SettingError, match=r"no executor 'protocol'; there are: .*graphs.*threads"):
+        executors.load("protocol")

@@ -31,6 +31,7 @@ __all__ = [
 
 ATTEMPTS = 3
 GIVE_UP_SECONDS = 60
+HELD_SECONDS = 1.0
 LOST = CancelledError  # what a result raises when the data it needed died with a worker
 _clients: dict[str, Any] = {}
 
@@ -242,24 +243,33 @@ class _ClientMap:
 
 
 def send(client: Any, data: Any) -> Any:
-    """A future of `data` on some worker. A worker that just died, or is leaving, may still be on the scheduler's list:
-    then again.
+    """A future of `data` on some worker. One that just died may still be on the scheduler's list: then again.
+
+    Raises
+    ------
+    ClusterError
+        When no worker comes.
     """
-    for seconds in (0.1, 0.5, 2.0, None):
-        workers.addresses(
-            client
-        )  # clusters that adapt may have sent home all workers, and start none for data
+    failure: OSError | None = None
+    for seconds in (0.0, 0.1, 0.5, 2.0):
+        time.sleep(seconds)
+        # Clusters that adapt start workers for tasks, not for data, and send home those that have no task
+        task = None if client.nthreads() and failure is None else _held(client)
         # Of a bare dict, Dask would take the keys for names of data, and the same names mean the same data
         key = ("bt-sent", uuid4().hex)
         try:
             return client.scatter({key: data}, hash=False, timeout=workers.NO_WORKERS_SECONDS / 4)[key]
         except OSError as error:
-            if seconds is None and isinstance(error, TimeoutError):
-                raise workers.no_workers(client) from error
-            if seconds is None:
-                raise
-            time.sleep(seconds)
-    raise AssertionError
+            failure = error
+        finally:
+            del task
+    assert failure is not None
+    raise workers.no_workers(client) if isinstance(failure, TimeoutError) else failure
+
+
+def _held(client: Any) -> Any:
+    """The future of a task that a worker is busy with until data has reached it."""
+    return client.submit(time.sleep, HELD_SECONDS, key=("bt-hello", uuid4().hex), pure=False)
 
 
 def threads_here() -> int:

@@ -80,8 +80,9 @@ def documents(corpus) -> Corpus:
         authors=np.concatenate(writers).astype(np.int32),
     )
     parts = [MemoryPart(f"{first}-{last}", block[first:last]) for first, last in pairwise(CUTS)]
-    names = Vocabulary([f"author {i}" for i in range(N_AUTHORS)])
-    return Corpus(parts, corpus.vocabulary, author_vocabulary=names)
+    # so many words that their params reach workers in files; those of authors do not
+    words, names = ([f"{kind}{i}" for i in range(n)] for kind, n in (("w", 400), ("author ", N_AUTHORS)))
+    return Corpus(parts, Vocabulary(words), author_vocabulary=Vocabulary(names))
 
 
 def sizes(method: Method) -> tuple[int | None, int | None]:

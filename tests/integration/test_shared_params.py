@@ -12,11 +12,14 @@ from typing import Any
 import pytest
 
 from bigtopic import methods as table
+from bigtopic.corpus.store import Corpus
+from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import ClusterError
 from bigtopic.estimators.lda import LDA
 from bigtopic.runtime import cluster, executors, sharing, workers
 from bigtopic.runtime.executors import whole
 from bigtopic.runtime.new_model import new_model
+from bigtopic.runtime.params import padded
 from bigtopic.runtime.shared_files import shares_files
 from bigtopic.runtime.stopping import Limits
 from bigtopic.runtime.train import train
@@ -30,6 +33,14 @@ TOYS = Path(__file__).with_name("toys.py")
 MODES = ["whole", "graphs"]
 CAN = hosts.why_no_namespaces() is None
 private_files = pytest.mark.skipif(not CAN, reason=hosts.why_no_namespaces() or "")
+
+
+@pytest.fixture(scope="module")
+def corpus(corpus) -> Corpus:
+    """The shared documents, and so many words that the params are in files."""
+    vocabulary = Vocabulary([f"w{i}" for i in range(400)])
+    assert len(vocabulary) * padded(4) * 4 > sharing.SMALL_BYTES
+    return Corpus(corpus.parts, vocabulary)
 
 
 def learn(corpus: Any, client: Any = None, mode: str = "whole", **limits: Any) -> bytes:

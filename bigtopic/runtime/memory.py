@@ -21,10 +21,11 @@ def estimate_bytes(run: Run, params: Params, n_threads: int) -> int:
     """Bytes of a run in one process: slices in flight x (documents + 3 x rows x components x 4) + units + params."""
     plan = run.plan
     entries = plan.slice_size * plan.entries_per_doc
-    rows = min(entries, params.axis_sizes()["word"])
+    rows = min(entries, params.axis_sizes().get("word", entries))
     columns = padded(run.work.hyper.n_components)
     per_slice = entries * 12 + 3 * rows * columns * 4
-    minibatch_rows = min(plan.batch_size * plan.entries_per_doc, params.axis_sizes()["word"])
+    minibatch_rows = plan.batch_size * plan.entries_per_doc
+    minibatch_rows = min(minibatch_rows, params.axis_sizes().get("word", minibatch_rows))
     sums = 6 * minibatch_rows * columns * 4  # pending subtrees and running sums of the merge tree
     return int((n_threads + 2) * per_slice + sums + 4 * UNIT_ENTRIES * 8 + params.nbytes)
 

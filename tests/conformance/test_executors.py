@@ -95,7 +95,7 @@ def sizes(method: Method) -> tuple[int | None, int | None]:
 def begin(method: Method, documents: Corpus) -> tuple[Run, TopicModel]:
     """A run, and the model that it begins with, which keeps what documents remember."""
     axes = axes_of(method.model, documents)
-    model = new_model(method, 3, axes, n_tokens=documents.n_tokens, seed=3)
+    model = new_model(method, toys.n_components(method), axes, n_tokens=documents.n_tokens, seed=3)
     batch_size, slice_size = sizes(method)
     run = make_run(
         model,
@@ -159,9 +159,9 @@ def test_every_yield_is_that_of_the_plain_loop(check, name, make, documents, tru
 @pytest.mark.distributed
 @pytest.mark.parametrize("executor", CLIENTS)
 @pytest.mark.parametrize("cluster", ["one_worker", "three_workers"])
-def test_on_clusters_too(cluster, executor, documents, truth, request):
+def test_on_clusters_too(cluster, executor, documents, truth, request, tmp_path):
     client, load = request.getfixturevalue(cluster), executors.load(executor)
-    client.upload_file(toys.__file__, load=False)
+    client.upload_file(toys.packed(tmp_path), load=False)
     for name, method in METHODS.items():
         for check in (check_all, check_cuts):
             check(name, *begin(method, documents), lambda run: load.make(run, client, 1), truth)

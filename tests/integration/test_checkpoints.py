@@ -17,17 +17,18 @@ import pytest
 import bigtopic as bt
 from bigtopic.errors import BigtopicWarning, CorpusExists, CorpusLocked, ModelError, SettingError
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parent))
 
-TOYS = Path(__file__).with_name("toys.py")
+import toys
+
 HERE = {"client": False, "n_threads": 1, "progress": False}
 KINDS = ("interpolating", "adding", "stateful")
 
 
-def estimator(kind, toy, **more):
+def estimator(kind, **more):
     """An interpolating, an adding, and a stateful method, of 30 or more rounds."""
     if kind == "stateful":
-        method = replace(toy(TOYS).LABELS, batch_size=40, slice_size=20)
+        method = replace(toys.METHODS["labels"], batch_size=40, slice_size=20)
         return bt.LDA(3, method=method, max_iter=4, **HERE, **more)
     method = "online-cvb0" if kind == "interpolating" else "streaming-vb"
     return bt.LDA(4, method=method, batch_size=20, max_iter=4, **HERE, **more)
@@ -53,21 +54,21 @@ def interrupt_at(step):
 
 
 @pytest.fixture(scope="module")
-def expected(toy, corpus):
-    return {kind: bits(estimator(kind, toy).fit(corpus)) for kind in KINDS}
+def expected(corpus):
+    return {kind: bits(estimator(kind).fit(corpus)) for kind in KINDS}
 
 
 @pytest.mark.parametrize("step", [1, 9, 15, 23])
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_interrupted_run_goes_on_to_the_same_bits(kind, step, toy, corpus, expected, tmp_path):
+def test_an_interrupted_run_goes_on_to_the_same_bits(kind, step, corpus, expected, tmp_path):
     path = tmp_path / "run.ckpt"
-    cut = estimator(kind, toy, callbacks=[interrupt_at(step)]).fit(corpus, checkpoint=path)
-    assert cut._model.cursor.step < estimator(kind, toy).max_iter * 300 // 20
-    resumed = estimator(kind, toy).fit(corpus, checkpoint=path, resume=True)
+    cut = estimator(kind, callbacks=[interrupt_at(step)]).fit(corpus, checkpoint=path)
+    assert cut._model.cursor.step < estimator(kind).max_iter * 300 // 20
+    resumed = estimator(kind).fit(corpus, checkpoint=path, resume=True)
     assert bits(resumed) == expected[kind]
     assert len(resumed.history_) == 4 and resumed.n_iter_ == 4
     assert [row["n_docs"] for row in resumed.history_] == [300, 600, 900, 1200]
-    again = estimator(kind, toy).fit(corpus, checkpoint=path, resume=True)  # which is done
+    again = estimator(kind).fit(corpus, checkpoint=path, resume=True)  # which is done
     assert bits(again) == expected[kind]
 
 
@@ -76,33 +77,23 @@ import sys
 import numpy as np
 sys.path[:0] = {path!r}
 import bigtopic as bt
-from integration.test_checkpoints import estimator, load_toy
+from test_checkpoints import estimator
 corpus = bt.open_corpus({corpus!r})
 checkpoint = bt.Checkpoint({checkpoint!r}, seconds=0, keep=2)
 print("begins", flush=True)
-estimator({kind!r}, load_toy).fit(corpus, checkpoint=checkpoint, resume=True)
+estimator({kind!r}).fit(corpus, checkpoint=checkpoint, resume=True)
 print("ends", flush=True)
 """
 
 
-def load_toy(path):
-    import importlib.util
-
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.mark.parametrize("n_kills", [2, pytest.param(20, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_killed_driver_is_resumed_to_the_same_bits(kind, n_kills, toy, corpus, expected, tmp_path):
+def test_a_killed_driver_is_resumed_to_the_same_bits(kind, n_kills, corpus, tmp_path):
     """Killed with SIGKILL at random moments of its work, saving after every stretch; the model loads each time."""
     stored = bt.ingest(corpus, tmp_path / "corpus.zarr", shuffle=False, **HERE)
-    undisturbed = bits(estimator(kind, toy).fit(stored))
+    undisturbed = bits(estimator(kind).fit(stored))
     path, draw, n_loaded = tmp_path / "run.ckpt", random.Random(n_kills), 0
-    paths = [str(Path(__file__).parents[1]), *sys.path]
+    paths = [str(Path(__file__).parent), *sys.path]
     code = VICTIM.format(path=paths, corpus=str(tmp_path / "corpus.zarr"), checkpoint=str(path), kind=kind)
     for _ in range(n_kills):
         with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as victim:
@@ -112,11 +103,11 @@ def test_a_killed_driver_is_resumed_to_the_same_bits(kind, n_kills, toy, corpus,
             except subprocess.TimeoutExpired:
                 victim.kill()
         if list(path.glob("step-*/zarr.json")):
-            method = estimator(kind, toy).method
+            method = estimator(kind).method
             loaded = bt.load_model(path, method=None if isinstance(method, str) else method)
             assert np.isfinite(loaded.components_).all()
             n_loaded += 1
-    resumed = estimator(kind, toy).fit(stored, checkpoint=path, resume=True)
+    resumed = estimator(kind).fit(stored, checkpoint=path, resume=True)
     assert bits(resumed) == undisturbed and n_loaded
     assert len(list(path.glob("step-*"))) <= 2 and not (path / ".bigtopic.lock").exists()
 

@@ -40,9 +40,12 @@ from bigtopic.types import KernelResult
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import toys
 from asynchronous import Asynchronous
+from toys.inner import METHOD as INNER
+from toys.labels import METHOD as LABELS
+from toys.labels import label
 
-TOYS = Path(__file__).with_name("toys.py")
 N_COMPONENTS = 3
 
 IN_PROCESS = {
@@ -50,11 +53,6 @@ IN_PROCESS = {
     "graph, sync": lambda run: GraphExecutor(run, scheduler="sync"),
     "graph, threads": lambda run: GraphExecutor(run, scheduler="threads"),
 }
-
-
-@pytest.fixture(scope="module")
-def toys(toy):
-    return toy(TOYS)
 
 
 @pytest.fixture(autouse=True)
@@ -82,10 +80,10 @@ def more(documents) -> Corpus:
 
 
 @pytest.fixture
-def new(toys, documents) -> Callable[..., TopicModel]:
+def new(documents) -> Callable[..., TopicModel]:
     """Makes models that have seen nothing."""
 
-    def make(method: Any = toys.LABELS, corpus: Corpus = documents) -> TopicModel:
+    def make(method: Any = LABELS, corpus: Corpus = documents) -> TopicModel:
         return new_model(
             method, N_COMPONENTS, axes_of(method.model, corpus), n_tokens=corpus.n_tokens, seed=3
         )
@@ -225,8 +223,8 @@ def test_another_corpus_and_back_again(new, documents):
     )
 
 
-def test_streams_go_on_with_the_same_documents(toys, documents, tmp_path):
-    model = LDA(N_COMPONENTS, method=toys.LABELS, random_state=1, n_threads=1, client=False)
+def test_streams_go_on_with_the_same_documents(documents, tmp_path):
+    model = LDA(N_COMPONENTS, method=LABELS, random_state=1, n_threads=1, client=False)
 
     def interrupt(event: Any) -> None:
         if event.kind == "round" and event.step == 1:
@@ -264,15 +262,15 @@ def test_a_pickle_is_a_model_that_cannot_go_on_with_these_documents(new, documen
     check(model, documents)
 
 
-def test_a_saved_model_is_one_too(new, documents, toys, tmp_path):
+def test_a_saved_model_is_one_too(new, documents, tmp_path):
     model = learn(new(), documents)
     model_store.save(model, tmp_path / "model.zarr")
-    twin, _ = model_store.load(tmp_path / "model.zarr", toys.LABELS)
+    twin, _ = model_store.load(tmp_path / "model.zarr", LABELS)
     with pytest.raises(ModelError, match="go on with that model, or fit a new one"):
         learn(twin, documents)
     learn(twin, Corpus([some(500, 80, 30)], documents.vocabulary))
-    model_store.save(new(toys.INNER), tmp_path / "model.zarr")
-    assert model_store.load(tmp_path / "model.zarr", toys.INNER)[0].document_state is None
+    model_store.save(new(INNER), tmp_path / "model.zarr")
+    assert model_store.load(tmp_path / "model.zarr", INNER)[0].document_state is None
 
 
 def test_files_go_with_the_model(new, documents, tmp_path):
@@ -307,23 +305,23 @@ def test_whoever_goes_back_to_a_moment_has_the_bits_of_the_undisturbed_run(step,
 # ---------------------------------------------------------------- what goes wrong
 
 
-def fail_in(toys: Any, n: int) -> Any:
+def fail_in(n: int) -> Any:
     """The toy, whose n-th kernel call fails."""
     calls = []
 
-    def label(*arguments: Any) -> KernelResult:
+    def failing(*arguments: Any) -> KernelResult:
         calls.append(1)
         if len(calls) == n:
             raise ValueError("the kernel fails")
-        return toys.label(*arguments)
+        return label(*arguments)
 
-    return replace(toys.LABELS, kernel=replace(toys.LABELS.kernel, run=label))
+    return replace(LABELS, kernel=replace(LABELS.kernel, run=failing))
 
 
 @pytest.mark.parametrize("executor", IN_PROCESS.values(), ids=IN_PROCESS.keys())
 @pytest.mark.parametrize("n", [1, 4, 8, 13])
-def test_a_kernel_that_fails_and_on(executor, n, new, toys, documents):
-    model = new(fail_in(toys, n))
+def test_a_kernel_that_fails_and_on(executor, n, new, documents):
+    model = new(fail_in(n))
     with pytest.raises(ValueError, match="the kernel fails"):
         learn(model, documents, 3, executor)
     np.testing.assert_array_equal(statistics(model), counted(model, documents))
@@ -394,8 +392,8 @@ def test_the_computing_threads_neither_read_nor_write(new, documents, monkeypatc
 
 @pytest.mark.distributed
 @pytest.mark.parametrize("executor", [WholeExecutor, GraphExecutor])
-def test_workers_remember_what_the_threads_do(executor, new, toys, documents, three_workers):
-    three_workers.upload_file(str(TOYS), load=False)
+def test_workers_remember_what_the_threads_do(executor, new, documents, three_workers, tmp_path):
+    three_workers.upload_file(toys.packed(tmp_path), load=False)
     there = lambda run: executor(run, three_workers)  # noqa: E731
     model = cut(new(), documents, 4, executor=there, n_passes=3)
     learn(model, documents, 3 - model.cursor.epoch, there)
@@ -404,9 +402,9 @@ def test_workers_remember_what_the_threads_do(executor, new, toys, documents, th
 
 
 @pytest.mark.distributed
-def test_state_of_a_round_that_died_with_its_workers_is_made_again(new, toys, documents, three_workers):
+def test_state_of_a_round_that_died_with_its_workers_is_made_again(new, documents, three_workers, tmp_path):
     """Between two turns all of them are killed; what the first turns left was on them."""
-    three_workers.upload_file(str(TOYS), load=False)
+    three_workers.upload_file(toys.packed(tmp_path), load=False)
     killed: list[int] = []
 
     class Deadly(GraphExecutor):
@@ -417,7 +415,7 @@ def test_state_of_a_round_that_died_with_its_workers_is_made_again(new, toys, do
                     os.kill(pid, signal.SIGKILL)
             return super().map_reduce(rnd, arrays, turn)
 
-    model = learn(new(toys.INNER), documents, 1, lambda run: Deadly(run, three_workers))
+    model = learn(new(INNER), documents, 1, lambda run: Deadly(run, three_workers))
     assert len(killed) == 3
-    expected = learn(new(toys.INNER), documents)
+    expected = learn(new(INNER), documents)
     np.testing.assert_array_equal(model.topic_words.raw, expected.topic_words.raw)

@@ -26,10 +26,12 @@ from bigtopic.runtime.train import train
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+sys.path.insert(0, str(Path(__file__).parent))
+
 import hosts
+import toys
 
 pytestmark = pytest.mark.distributed
-TOYS = Path(__file__).with_name("toys.py")
 MODES = ["whole", "graphs"]
 CAN = hosts.why_no_namespaces() is None
 private_files = pytest.mark.skipif(not CAN, reason=hosts.why_no_namespaces() or "")
@@ -175,8 +177,8 @@ def test_the_only_worker_is_replaced_by_one_elsewhere(mode, corpus, monkeypatch)
 
 
 @private_files
-def test_document_state_needs_workers_that_see_it(corpus, other_host, toy):
-    model = new_model(toy(TOYS).LABELS, 3, corpus.vocabulary, n_tokens=corpus.n_tokens)
+def test_document_state_needs_workers_that_see_it(corpus, other_host):
+    model = new_model(toys.METHODS["labels"], 3, corpus.vocabulary, n_tokens=corpus.n_tokens)
     with pytest.raises(ClusterError, match=r"worker tcp://\S+ does not see .* client=False"):
         train(model, corpus, Limits(1), client=other_host)
 

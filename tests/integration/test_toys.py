@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from dataclasses import replace
 from pathlib import Path
@@ -21,14 +22,13 @@ from bigtopic.runtime.stopping import Limits
 from bigtopic.runtime.train import train
 from bigtopic.types import Block
 
-TOYS = Path(__file__).with_name("toys.py")
+sys.path.insert(0, str(Path(__file__).parent))
+
+import toys
+from toys.inner import not_at_rest
+
 N_AUTHORS = 6
 N_COMPONENTS = 3
-
-
-@pytest.fixture(scope="module")
-def toys(toy):
-    return toy(TOYS)
 
 
 @pytest.fixture(scope="module")
@@ -54,10 +54,10 @@ def block(rng: np.random.Generator, first: int, n_docs: int) -> Block:
     )
 
 
-def learn(method: Method, documents: Corpus, executor: Any = None, n_components: int = N_COMPONENTS) -> Any:
+def learn(method: Method, documents: Corpus, executor: Any = None, n_components: int | None = None) -> Any:
     model = new_model(
         method,
-        n_components,
+        n_components or toys.n_components(method),
         axes_of(method.model, documents),
         n_tokens=documents.n_tokens,
         seed=3,
@@ -77,7 +77,7 @@ def bits(model: Any) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def expected(toys, documents) -> dict[str, Any]:
+def expected(documents) -> dict[str, Any]:
     """What one thread learns, by method."""
     return {name: learn(method, documents) for name, method in toys.METHODS.items()}
 
@@ -95,17 +95,17 @@ def test_labels_are_kept_from_pass_to_pass(expected, documents):
     np.testing.assert_array_equal(statistics.sum(axis=1), counts)
 
 
-@pytest.mark.parametrize("name", ["LABELS", "INNER"])
-def test_delayed_updates_and_document_state_are_refused_together(name, toys, documents):
+@pytest.mark.parametrize("name", ["labels", "inner"])
+def test_delayed_updates_and_document_state_are_refused_together(name, documents):
     """A delayed minibatch would see params that do not hold what the documents before it remember."""
-    method = replace(getattr(toys, name), delay=1)
+    method = replace(toys.METHODS[name], delay=1)
     with pytest.raises(SettingError, match=r"delay=1.*state='r(un|ound)'.*replace\(method, delay=0\)"):
         learn(method, documents)
 
 
-def test_inner_turns_see_provisional_params(toys, documents, expected):
+def test_inner_turns_see_provisional_params(documents, expected):
     """Three turns in dense NumPy: each from the params at the start of the round, moved by the last turn's sums."""
-    whole = Method(**{**vars(toys.INNER), "batch_size": None, "max_iter": 1})
+    whole = Method(**{**vars(toys.METHODS["inner"]), "batch_size": None, "max_iter": 1})
     model = learn(whole, documents)
     start = new_model(whole, N_COMPONENTS, documents.vocabulary, n_tokens=documents.n_tokens, seed=3)
     prior = 1 / N_COMPONENTS
@@ -123,14 +123,14 @@ def test_inner_turns_see_provisional_params(toys, documents, expected):
     np.testing.assert_allclose(learnt, statistics, rtol=2e-5, atol=2e-5)
 
 
-def test_a_stopping_rule_decides_on_the_sums_of_a_turn(toys, documents):
+def test_a_stopping_rule_decides_on_the_sums_of_a_turn(documents):
     turns = []
 
     def rule(turn, info):
         turns.append(turn)
-        return toys.not_at_rest(turn, info)
+        return not_at_rest(turn, info)
 
-    learn(Method(**{**vars(toys.STOPPING), "inner": rule, "max_iter": 1}), documents)
+    learn(Method(**{**vars(toys.METHODS["stopping"]), "inner": rule, "max_iter": 1}), documents)
     per_round = [turn for turn, following in zip(turns, [*turns[1:], 1], strict=True) if following == 1]
     assert len(per_round) == 2 and 1 < max(per_round) <= 9
 

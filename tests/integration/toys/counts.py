@@ -1,0 +1,43 @@
+"""Whole tokens: each entry goes to the topic that has most of its word, and the params are integers."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from bigtopic.methods import Method
+from bigtopic.types import Kernel, KernelResult
+
+
+def run(docs, view, hyper, seed, state):
+    n = hyper.n_components
+    weights = view.arrays["topic_words"][docs.words, :n] / view.totals["topic_words"][:n]
+    turn = (docs.words + np.repeat(docs.rows, np.diff(docs.indptr))) % n  # while there are no counts to go by
+    known = view.arrays["topic_words"][docs.words, :n].max(axis=1) >= 1
+    topic = np.where(known, weights.argmax(axis=1), turn)
+    stats = np.zeros_like(view.arrays["topic_words"])
+    np.add.at(stats, (docs.words, topic), docs.counts)
+    topics = np.zeros((docs.n_docs, n)) + hyper.doc_topic_prior
+    np.add.at(topics, (np.repeat(np.arange(docs.n_docs), np.diff(docs.indptr)), topic), docs.counts)
+    return KernelResult({"topic_words": stats}, topics / topics.sum(axis=1, keepdims=True), None, {})
+
+
+@dataclass(frozen=True)
+class Count:
+    """counts <- counts + S"""
+
+    dtype: ClassVar[str] = "int64"
+
+    def step(self, array, stats, info):
+        array.add(stats)
+
+
+METHOD = Method(
+    "counts",
+    Kernel("counts", run, {"topic_words": "counts"}, {"topic_words": "word"}),
+    {"topic_words": Count()},
+    batch_size=70,
+    slice_size=35,
+    max_iter=2,
+    init={"topic_words": ("uniform", 0.0)},
+)

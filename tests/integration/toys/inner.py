@@ -1,0 +1,45 @@
+"""A round repeats over provisional params, three times or until a rule ends it; documents remember topics in it."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from bigtopic.methods import Method
+from bigtopic.models.lda import TOPIC_WORDS
+from bigtopic.schemes.interpolate import Interpolate
+from bigtopic.types import Kernel, KernelResult, StateSpec
+
+
+def expect(docs, view, hyper, seed, state):
+    """One step of EM for the topics of each document, from where the last turn of this round left them."""
+    words, entry = (
+        view.arrays[TOPIC_WORDS][docs.words, : hyper.n_components],
+        np.repeat(np.arange(docs.n_docs), np.diff(docs.indptr)),
+    )
+    start = np.full((docs.n_docs, hyper.n_components), 1 / hyper.n_components)
+    topics = start if state is None else state["topics"]
+    share = words * topics[entry]
+    share *= docs.counts[:, None] / share.sum(axis=1, keepdims=True)
+    stats = np.zeros_like(view.arrays[TOPIC_WORDS])
+    np.add.at(stats[:, : hyper.n_components], docs.words, share)
+    mass = hyper.doc_topic_prior + np.zeros_like(start)
+    np.add.at(mass, entry, share)
+    mass /= mass.sum(axis=1, keepdims=True)
+    return KernelResult(
+        {TOPIC_WORDS: stats}, mass, {"topics": mass}, {"moved": float(np.abs(mass - topics).sum())}
+    )
+
+
+def not_at_rest(turn, info):
+    """A stopping rule: until topics move by less than 2 (all documents of the minibatch), at most 9 turns."""
+    return turn < 9 and info["moved"] > 2
+
+
+REMEMBERED = {"topics": StateSpec("document", "float64", ("n_components",))}
+EXPECT = Kernel(
+    "expect", expect, {TOPIC_WORDS: "mean"}, {TOPIC_WORDS: "word"}, state="round", remembers=REMEMBERED
+)
+METHOD = Method(
+    "inner", EXPECT, {TOPIC_WORDS: Interpolate()}, batch_size=70, slice_size=35, inner=3, max_iter=2
+)
+STOPPING = replace(METHOD, name="stopping", inner=not_at_rest)

@@ -20,9 +20,10 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.errors import BigtopicWarning, CorpusDamaged
 from bigtopic.estimators.lda import LDA
 from bigtopic.methods import Method
-from bigtopic.runtime import executors, reduce
+from bigtopic.runtime import cluster, executors, reduce
 from bigtopic.runtime.executors import choice, graphs, whole
 from bigtopic.runtime.executors.graphs import GraphExecutor, round_graph
+from bigtopic.runtime.executors.protocol import Run
 from bigtopic.runtime.executors.sending import Sender
 from bigtopic.runtime.new_model import new_model
 from bigtopic.runtime.stopping import Limits
@@ -222,6 +223,17 @@ def test_a_worker_that_dies_in_a_task_changes_nothing(cluster, mode, dying, in_p
     model = learn(dying, in_parts, lambda run: executors.load(mode).make(run, client, 1))
     assert not (tmp_path / "flag").exists()
     assert bits(model) == bits(alive)
+
+
+@pytest.mark.distributed
+@pytest.mark.parametrize("mode", ["whole", "graphs"])
+def test_a_run_travels_once(mode, in_parts, one_worker, monkeypatch):
+    """With a corpus in memory it is large; there are ten rounds, each a task or a graph of its own."""
+    sent, send = [], cluster.send
+    monkeypatch.setattr(whole, "CHUNK_SECONDS", 1e-9)
+    monkeypatch.setattr(cluster, "send", lambda client, data: sent.append(type(data)) or send(client, data))
+    model = learn("online-vb", in_parts, lambda run: executors.load(mode).make(run, one_worker, 1))
+    assert model.cursor.step == 10 and sent == [Run]
 
 
 @pytest.mark.distributed

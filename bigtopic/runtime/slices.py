@@ -131,6 +131,11 @@ class Plan:
         for _, stretch in groupby(rounds, lambda rnd: self._stretch(epoch, rnd.number)):
             yield list(stretch)
 
+    def may_cut(self, epoch: int, number: int) -> bool:
+        """Whether all updates of the rounds before this one are in when it begins; the number may be `n_rounds`."""
+        inside = 0 < number < self.n_rounds
+        return not inside or self._stretch(epoch, number - 1) != self._stretch(epoch, number)
+
     def _stretch(self, epoch: int, number: int) -> tuple[int, int]:
         """A name for the stretch that a round belongs to."""
         alone = self.delay == 0 or _prompt(epoch, number)

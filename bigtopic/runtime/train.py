@@ -188,11 +188,12 @@ class _Loop:
         self.history.end(reason or "max_iter")
 
     def _save(self, due: int | None = None) -> None:
-        """Save the run if it is time; not where a score is due, nor in a pass that is compared with its beginning."""
-        step = self.model.cursor.step
-        if self.saver is None or self._half_measured or (due is not None and step >= due):
+        """Save the run if it is time; not where a score is due, nor in a pass that is compared with its beginning, nor
+        inside a stretch, where a failure may leave it."""
+        cursor = self.model.cursor
+        if self.saver is None or self._half_measured or (due is not None and cursor.step >= due):
             return
-        if self.saver.due(step):
+        if self.run.plan.may_cut(cursor.epoch, cursor.round) and self.saver.due(cursor.step):
             self.saver.save(self.model, self.history.counts())
 
     @property

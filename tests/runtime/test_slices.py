@@ -64,6 +64,14 @@ def test_epochs_differ_and_a_resumed_pass_is_the_rest_of_it():
 
 
 @pytest.mark.parametrize("delay", [0, 1])
+@pytest.mark.parametrize("epoch", [0, 1])
+def test_a_run_may_be_cut_where_stretches_begin_and_end(delay, epoch):
+    plan = Plan([700], 50.0, 10, None, delay=delay)
+    begins = {stretch[0].number for stretch in plan.stretches(epoch)}
+    assert {n for n in range(71) if plan.may_cut(epoch, n)} == begins | {70}
+
+
+@pytest.mark.parametrize("delay", [0, 1])
 def test_a_pass_without_the_rounds_that_are_done(delay):
     plan = Plan([1000], 50.0, 10, None, delay=delay)
     done = (3, 8, 31, 40, 63, 99)

@@ -298,6 +298,38 @@ def test_a_run_with_delayed_updates_is_cut_at_the_end_of_a_stretch(corpus):
     assert bits(model) != bits(learn(PROMPT, corpus, batch=5))
 
 
+class Saves:
+    """Would save after every round; notes where the model stood."""
+
+    counts = None
+
+    def __init__(self) -> None:
+        self.steps: list[int] = []
+
+    def due(self, step: int) -> bool:
+        return True
+
+    def save(self, model: TopicModel, counts: Any) -> None:
+        self.steps.append(model.cursor.step)
+
+
+def test_what_a_failure_leaves_inside_a_stretch_is_not_saved(corpus):
+    """Who goes on from there would not get the bits of the undisturbed run: the next rounds miss other updates."""
+    usual, method, calls = table.get("online-cvb0").load_kernel(), table.get("online-cvb0"), []
+
+    def breaks(*arguments):
+        calls.append(None)
+        if len(calls) == 50:
+            raise ValueError("mine")
+        return usual.run(*arguments)
+
+    model = make_model(replace(method, kernel=replace(usual, run=breaks)), corpus)
+    saver = Saves()
+    with pytest.raises(ValueError, match="mine"):
+        train(model, corpus, Limits(1), batch_size=5, n_threads=1, saver=saver)
+    assert saver.steps == [1, 2, 3, 4, 5, 6, 7, 8, 32] and 32 < model.cursor.step < 50
+
+
 def test_a_relative_change_of_the_bound_ends_batch_learning(corpus):
     recorder = Recorder()
     recorder.model = model = make_model("vb", corpus, options={"bound": True})

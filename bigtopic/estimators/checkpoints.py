@@ -16,7 +16,9 @@ from bigtopic.estimators.saving import extra_of
 from bigtopic.runtime.checkpoint import Checkpoint, CheckpointFolder, corpus_identity
 from bigtopic.runtime.model import TopicModel
 
-__all__ = ["SavedFit", "folder"]
+__all__ = ["NOTHING", "SavedFit", "folder"]
+
+NOTHING = {"seconds": 0.0, "n_docs": 0, "n_tokens": 0.0}  # done, when a model does not say
 
 _FREE = {"client", "n_threads", "progress", "callbacks", "max_time"}  # change nothing of what is learnt
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")

@@ -187,7 +187,7 @@ class LDA(TopicInference):
             if self._model.method.load_kernel().state == "run":
                 saved.attach(self._model)
         else:
-            self._model, counts = found[0], found[1]["counts"]
+            self._model, counts = found[0], found[1].get("counts", checkpoints.NOTHING)
             self.n_docs_seen_ = corpus.n_docs
         left = self._passes(corpus) - self._model.cursor.epoch
         if left > 0:

@@ -70,6 +70,7 @@ _RULES: Rule = record(
                 "params": mapping(_NAME, either(mapping(text(), _scalar), _scalar)),
                 "n_docs_seen": number(),
                 "n_iter": _STEP,
+                "counts": record({"seconds": number(), "n_docs": whole(), "n_tokens": number()}),
             },
         ),
     },

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -16,8 +18,10 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.estimators import streams
 from bigtopic.estimators.lda import LDA
+from bigtopic.methods import Method
 from bigtopic.runtime import model_store
 from bigtopic.runtime.axes import axes_of
+from bigtopic.runtime.checkpoint import Checkpoint, CheckpointFolder
 from bigtopic.runtime.infer import infer
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.new_model import new_model
@@ -69,6 +73,11 @@ def topics_of(model: TopicModel, documents: Corpus) -> np.ndarray:
     return np.concatenate([piece.doc_topics for piece in infer(model, documents, n_threads=1)])
 
 
+def begin(method: Method, documents: Corpus) -> TopicModel:
+    axes = axes_of(method.model, documents)
+    return new_model(method, toys.n_components(method), axes, n_tokens=documents.n_tokens, seed=3)
+
+
 def go_on(model: TopicModel, documents: Corpus, n_passes: int = 1) -> TopicModel:
     method = model.method
     sizes = {"batch_size": method.batch_size, "slice_size": method.slice_size, "order": "shuffled"}
@@ -87,6 +96,39 @@ def test_a_saved_model_goes_on_to_the_same_bits(method, documents, tmp_path):
     if method.load_kernel().state == "run":  # what documents remember stays with the model that was fitted
         return
     assert bits(go_on(loaded, documents)) == bits(go_on(model, documents))
+
+
+class Saving:
+    """Saves after every stretch."""
+
+    def __init__(self, folder: CheckpointFolder, counts: Any = None) -> None:
+        self._folder, self.counts = folder, counts
+
+    def due(self, step: int) -> bool:
+        return self._folder.due(step)
+
+    def save(self, model: TopicModel, counts: Any) -> None:
+        self._folder.save(model, {"counts": dict(counts)})
+
+
+def test_a_run_that_is_cut_in_mid_pass_goes_on_to_the_same_bits(method, documents, tmp_path):
+    """Ctrl-C in every round but the last, each time with another process in the place of the first."""
+
+    def stop(event: Any) -> None:
+        if event.kind == "round":
+            os.kill(os.getpid(), signal.SIGINT)
+
+    sizes = {"batch_size": method.batch_size, "slice_size": method.slice_size, "n_threads": 1}
+    settings, identity, n_runs, epoch = Checkpoint(tmp_path / "run.ckpt", seconds=0), {"corpus": {}}, 0, 0
+    while epoch < method.max_iter:
+        with CheckpointFolder(settings, identity, resume=True) as folder:
+            model, extra = folder.newest(method) or (begin(method, documents), {})
+            if n_runs == 0 and method.load_kernel().state == "run":
+                folder.attach(model)
+            limits = Limits(method.max_iter - model.cursor.epoch, callbacks=[stop])
+            train(model, documents, limits, saver=Saving(folder, extra.get("counts")), **sizes)
+        n_runs, epoch = n_runs + 1, model.cursor.epoch
+    assert bits(model) == bits(learn(method, documents)) and n_runs > 1
 
 
 def test_a_model_that_grows_keeps_what_it_knows(method, documents):

@@ -167,7 +167,7 @@ def test_on_clusters_too(cluster, executor, documents, truth, request, tmp_path)
             check(name, *begin(method, documents), lambda run: load.make(run, client, 1), truth)
 
 
-def test_who_stops_to_iterate_goes_on_from_there(name, make, documents, truth):
+def test_who_stops_iterating_goes_on_from_there(name, make, documents, truth):
     run, model = begin(METHODS[name], documents)
     here = follower(name, run, model, truth)
     with make(run) as executor:

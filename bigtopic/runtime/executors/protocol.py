@@ -48,7 +48,8 @@ class Executor(Protocol):
     *Failures.* What a task, a scheme or the cluster raises is raised by the iteration, after the rounds done before
     were yielded: the params that were yielded last hold these and nothing else, so the caller's model is valid. (Where
     updates are delayed this may be inside a stretch: who goes on from there need not get the bits of the undisturbed
-    run.) What is lost with a worker is no failure; it is done again.
+    run. An executor that does rounds together may lose those that it did together with the one that fails.) What is
+    lost with a worker is no failure; it is done again.
     """
 
     def advance(
@@ -59,7 +60,7 @@ class Executor(Protocol):
         max_seconds: float | None = None,
         n_passes: int = 1,
     ) -> Progress:
-        """Do rounds from the cursor on. One call at a time; the caller may stop to iterate after any yield.
+        """Do rounds from the cursor on. One call at a time; the caller may stop iterating after any yield.
 
         Parameters
         ----------

@@ -26,13 +26,13 @@ HERE = {"client": False, "n_threads": 1, "progress": False}
 KINDS = ("interpolating", "adding", "stateful")
 
 
-def estimator(kind, **more):
+def estimator(kind, max_iter=4, **more):
     """An interpolating, an adding, and a stateful method, of 30 or more rounds."""
     if kind == "stateful":
         method = replace(toys.METHODS["labels"], batch_size=40, slice_size=20)
-        return bt.LDA(3, method=method, max_iter=4, **HERE, **more)
+        return bt.LDA(3, method=method, max_iter=max_iter, **HERE, **more)
     method = "online-cvb0" if kind == "interpolating" else "streaming-vb"
-    return bt.LDA(4, method=method, batch_size=20, max_iter=4, **HERE, **more)
+    return bt.LDA(4, method=method, batch_size=20, max_iter=max_iter, **HERE, **more)
 
 
 def bits(model):
@@ -82,7 +82,7 @@ from test_checkpoints import estimator
 corpus = bt.open_corpus({corpus!r})
 checkpoint = bt.Checkpoint({checkpoint!r}, seconds=0, keep=2)
 print("begins", flush=True)
-estimator({kind!r}).fit(corpus, checkpoint=checkpoint, resume=True)
+estimator({kind!r}, {passes}).fit(corpus, checkpoint=checkpoint, resume=True)
 print("ends", flush=True)
 """
 
@@ -91,27 +91,32 @@ print("ends", flush=True)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_killed_driver_is_resumed_to_the_same_bits(kind, n_kills, corpus, tmp_path):
     """Killed with SIGKILL at random moments of its work, saving after every stretch; the model loads each time."""
+    passes = (12 if kind == "stateful" else 100) if n_kills > 2 else 4
     stored = bt.ingest(corpus, tmp_path / "corpus.zarr", shuffle=False, **HERE)
-    undisturbed = bits(estimator(kind).fit(stored))
-    path, draw, steps = tmp_path / "run.ckpt", random.Random(n_kills), set()
+    undisturbed = bits(estimator(kind, passes).fit(stored))
+    path, draw, n_running = tmp_path / "run.ckpt", random.Random(n_kills), 0
     paths = [str(Path(__file__).parent), *sys.path]
-    code = VICTIM.format(path=paths, corpus=str(tmp_path / "corpus.zarr"), checkpoint=str(path), kind=kind)
-    method = estimator(kind).method
+    settings = {
+        "path": paths,
+        "corpus": str(stored.url),
+        "checkpoint": str(path),
+        "kind": kind,
+        "passes": passes,
+    }
+    code, method = VICTIM.format(**settings), estimator(kind).method
     for kill in range(n_kills):
         with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as victim:
             assert victim.stdout.readline() == "begins\n"
             while kill == 0 and victim.poll() is None and not list(path.glob("step-*/zarr.json")):
                 time.sleep(0.01)
-            try:
-                victim.wait(draw.uniform(0, 0.3 if kill == 0 else 1.5))
-            except subprocess.TimeoutExpired:
-                victim.kill()
+            time.sleep(draw.uniform(0, 0.4))
+            n_running += victim.poll() is None
+            victim.kill()
         loaded = bt.load_model(path, method=None if isinstance(method, str) else method)
         assert np.isfinite(loaded.components_).all()
-        steps.add(loaded._model.cursor.step)
-    resumed = estimator(kind).fit(stored, checkpoint=path, resume=True)
+    resumed = estimator(kind, passes).fit(stored, checkpoint=path, resume=True)
     assert bits(resumed) == undisturbed
-    assert n_kills < 20 or len(steps) > 2, steps
+    assert n_kills == 2 or n_running == n_kills
     assert len(list(path.glob("step-*"))) <= 2 and not (path / ".bigtopic.lock").exists()
 
 

@@ -16,9 +16,9 @@ import numpy as np
 from dask import delayed
 
 from bigtopic.corpus.memory import from_matrix
-from bigtopic.runtime.estep import Turn
 from bigtopic.runtime.executors.graphs import round_graph
 from bigtopic.runtime.slices import SUBTREE, Plan
+from bigtopic.runtime.work import Turn
 
 N_SUBTREES = 4
 WIDTH, HEIGHT = 980, 680

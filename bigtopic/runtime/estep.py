@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,46 +13,13 @@ from bigtopic.runtime.params import LazyArray, Overlay
 from bigtopic.runtime.reduce import Tree
 from bigtopic.runtime.remembering import Remembering
 from bigtopic.runtime.slices import SliceRef, make_docs
-from bigtopic.runtime.state_files import StateFiles
 from bigtopic.runtime.views import take_view
+from bigtopic.runtime.work import Turn, Work
 from bigtopic.types import AxisStats, Block, Docs, Hyper, Kernel, Stats, View
 
-__all__ = ["Gathered", "Turn", "Work", "estep_group", "evaluate", "gather"]
+__all__ = ["Gathered", "estep_group", "evaluate", "gather"]
 
 Arrays = Mapping[str, LazyArray | Overlay]
-
-
-@dataclass(frozen=True)
-class Work:
-    """What every task of a run is told; small, and the same for all of them.
-
-    Attributes
-    ----------
-    kernel, hyper : the algorithm and its settings, but for those that are in the params
-    n_words, n_authors : sizes of the corpus' axes
-    id_maps : {axis: the params' id of each id of the corpus (-1 unknown), or None when they agree}
-    state : where the state of documents lies that lives as long as the run, or None
-    """
-
-    kernel: Kernel
-    hyper: Hyper
-    n_words: int
-    n_authors: int = 0
-    id_maps: Mapping[str, np.ndarray | None] = field(default_factory=dict)
-    state: StateFiles | None = None
-
-
-@dataclass(frozen=True)
-class Turn:
-    """Which turn of the run a task belongs to, and its seed.
-
-    step : the update that the turn is for, from 1; number : the turn of its round, from 1; epoch : the pass, from 0
-    """
-
-    seed: int
-    step: int = 0
-    number: int = 1
-    epoch: int = 0
 
 
 @dataclass(frozen=True)

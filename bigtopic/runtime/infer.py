@@ -11,11 +11,12 @@ import numpy as np
 
 from bigtopic.runtime import cluster, sharing
 from bigtopic.runtime.counting import counted_vocabulary
-from bigtopic.runtime.estep import Work, gather
+from bigtopic.runtime.estep import gather
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.reading import UnitReader
 from bigtopic.runtime.shared_files import corpus_in_reach, shares_files
 from bigtopic.runtime.slices import SUBTREE, Plan, SliceRef
+from bigtopic.runtime.work import Work
 from bigtopic.types import Block
 
 __all__ = ["Inferred", "infer", "unknown_share"]

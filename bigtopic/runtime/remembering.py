@@ -9,15 +9,13 @@ from __future__ import annotations
 import threading
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from bigtopic.runtime.slices import SliceRef
 from bigtopic.runtime.state_files import State, StateFiles
-
-if TYPE_CHECKING:
-    from bigtopic.runtime.estep import Turn, Work
+from bigtopic.runtime.work import Turn, Work
 
 __all__ = ["InFiles", "InMemory", "Nothing", "Remembering", "remembering"]
 

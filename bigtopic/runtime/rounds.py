@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from bigtopic.runtime.estep import Turn
 from bigtopic.runtime.params import LazyArray, Overlay, Params
 from bigtopic.runtime.slices import Round
+from bigtopic.runtime.work import Turn
 from bigtopic.schemes import companion_names
 from bigtopic.types import RoundInfo, Scheme, Stats
 

@@ -16,7 +16,6 @@ from bigtopic.errors import SettingError
 from bigtopic.methods import Method
 from bigtopic.runtime import cluster, executors
 from bigtopic.runtime.document_state import DocumentState
-from bigtopic.runtime.estep import Work
 from bigtopic.runtime.executors.choice import choose
 from bigtopic.runtime.executors.protocol import Executor, Run
 from bigtopic.runtime.history import History
@@ -28,6 +27,7 @@ from bigtopic.runtime.shared_files import corpus_in_reach, require_shared
 from bigtopic.runtime.slices import Plan
 from bigtopic.runtime.state_files import REMEDY, resolved
 from bigtopic.runtime.stopping import Limits, PassMeasure, interruptible
+from bigtopic.runtime.work import Work
 from bigtopic.types import Kernel
 
 __all__ = ["Saver", "make_run", "train", "with_document_state"]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bigtopic.runtime import sharing
-from bigtopic.runtime.estep import Turn, estep_group
+from bigtopic.runtime.estep import estep_group
 from bigtopic.runtime.executors.protocol import Executor, ExecutorSpec, Progress, Run
 from bigtopic.runtime.executors.sending import Sender
 from bigtopic.runtime.executors.stretches import Stretch, by_stretches, do_rounds
@@ -18,6 +18,7 @@ from bigtopic.runtime.remembering import InMemory, remembering
 from bigtopic.runtime.rounds import Cursor
 from bigtopic.runtime.slices import SUBTREE, Round, SliceRef
 from bigtopic.runtime.state_files import State
+from bigtopic.runtime.work import Turn
 from bigtopic.types import Stats
 
 __all__ = ["EXECUTOR", "GraphExecutor", "remembering_graph", "round_graph"]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from bigtopic.runtime.estep import Work
 from bigtopic.runtime.params import Params
 from bigtopic.runtime.rounds import Cursor, RoundReport, Settings
 from bigtopic.runtime.slices import Plan
+from bigtopic.runtime.work import Work
 
 __all__ = ["Executor", "ExecutorSpec", "Progress", "Run"]
 

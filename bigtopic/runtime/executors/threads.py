@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 
-from bigtopic.runtime.estep import Gathered, Turn, Work, evaluate, gather
+from bigtopic.runtime.estep import Gathered, evaluate, gather
 from bigtopic.runtime.executors.pipeline import Pipeline
 from bigtopic.runtime.executors.protocol import Executor, ExecutorSpec, Progress, Run
 from bigtopic.runtime.executors.stretches import Stretch, by_stretches, do_rounds
@@ -17,6 +17,7 @@ from bigtopic.runtime.reading import UnitReader
 from bigtopic.runtime.remembering import Remembering, remembering
 from bigtopic.runtime.rounds import Cursor, turn_of
 from bigtopic.runtime.slices import Round, SliceRef
+from bigtopic.runtime.work import Turn, Work
 from bigtopic.types import Stats
 
 __all__ = ["EXECUTOR", "ThreadExecutor"]

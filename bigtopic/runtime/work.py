@@ -1,0 +1,46 @@
+"""What a task is told besides its documents and the params."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bigtopic.runtime.state_files import StateFiles
+from bigtopic.types import Hyper, Kernel
+
+__all__ = ["Turn", "Work"]
+
+
+@dataclass(frozen=True)
+class Work:
+    """What every task of a run is told; small, and the same for all of them.
+
+    Attributes
+    ----------
+    kernel, hyper : the algorithm and its settings, but for those that are in the params
+    n_words, n_authors : sizes of the corpus' axes
+    id_maps : {axis: the params' id of each id of the corpus (-1 unknown), or None when they agree}
+    state : where the state of documents lies that lives as long as the run, or None
+    """
+
+    kernel: Kernel
+    hyper: Hyper
+    n_words: int
+    n_authors: int = 0
+    id_maps: Mapping[str, np.ndarray | None] = field(default_factory=dict)
+    state: StateFiles | None = None
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Which turn of the run a task belongs to, and its seed.
+
+    step : the update that the turn is for, from 1; number : the turn of its round, from 1; epoch : the pass, from 0
+    """
+
+    seed: int
+    step: int = 0
+    number: int = 1
+    epoch: int = 0

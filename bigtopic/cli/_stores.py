@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["is_corpus", "is_model", "require_room"]
+__all__ = ["is_checkpoint", "is_corpus", "is_model", "require_room"]
 
 
 def is_corpus(url: str) -> bool:
@@ -16,6 +16,11 @@ def is_corpus(url: str) -> bool:
 def is_model(url: str) -> bool:
     """Whether a model is there, of whatever version."""
     return "bigtopic-model" in _attributes(url)
+
+
+def is_checkpoint(url: str) -> bool:
+    """Whether a run is there that `train` saved as it went on; it loads as a model."""
+    return "bigtopic-checkpoint" in _attributes(url)
 
 
 def require_room(url: str) -> None:

@@ -18,9 +18,9 @@ def command(store: str, verify: bool) -> None:
         bigtopic info articles.zarr
     """
     from bigtopic.cli import _show
-    from bigtopic.cli._stores import is_model
+    from bigtopic.cli._stores import is_checkpoint, is_model
 
-    if is_model(store):
+    if is_model(store) or is_checkpoint(store):
         _show.figures(_of_model(store))  # every array was read for that
         if verify:
             click.echo("  every array is as it was written")
@@ -66,7 +66,9 @@ def _of_model(url: str) -> dict[str, str]:
         "method": f"{method.name}: {method.summary}",
         "topics": f"{estimator.n_components:,}",
         "words": f"{len(estimator.vocabulary_):,}",
-        "trained": f"{estimator.n_iter_:,} passes, {estimator.n_batch_iter_:,} updates" if history else "",
+        "trained": f"{estimator.n_iter_:,} passes, {estimator.n_batch_iter_:,} updates"
+        if estimator.n_batch_iter_
+        else "",
         "learnt from": f"{history[-1]['n_tokens']:,.0f} tokens in {history[-1]['seconds']:.1f} s"
         if history
         else "",

@@ -23,6 +23,14 @@ def test_the_same_command_again_goes_on(tmp_path, corpus):
     np.testing.assert_array_equal(whole.components_, other.components_)
 
 
+def test_a_run_is_shown_as_the_model_that_it_is(tmp_path, corpus):
+    path = tmp_path / "run.ckpt"
+    assert train(corpus, tmp_path / "model.zarr", "--checkpoint", path).exit_code == 0
+    shown = CliRunner().invoke(main, ["info", str(path)])
+    assert shown.exit_code == 0 and "updates" in shown.output and str(path) in shown.output
+    assert CliRunner().invoke(main, ["topics", str(path)]).exit_code == 0
+
+
 def test_what_is_there_is_told(tmp_path, corpus):
     stored, path = corpus, tmp_path / "run.ckpt"
     assert train(stored, tmp_path / "a.zarr", "--checkpoint", path).exit_code == 0

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["clear", "empty", "zeros"]
+__all__ = ["KEPT", "SMALL", "clear", "empty", "fits", "room", "zeros"]
 
 SMALL = 1 << 15  # the allocator keeps small memory itself
 KEPT = 16
@@ -48,15 +48,25 @@ def clear() -> None:
     _own.kept = []
 
 
+def fits(size: int, held: int) -> bool:
+    """Whether unused memory of `held` bytes is handed out to whoever asks for `size`."""
+    return size <= held <= 4 * size
+
+
+def room(size: int) -> int:
+    """Bytes taken for an array of `size`: the next minibatch may be a little larger."""
+    return size + size // 4
+
+
 def _memory(size: int) -> np.ndarray:
     """At least `size` bytes that nobody uses. Every view of an array refers to it, NumPy sees to that."""
     kept: list[np.ndarray] = getattr(_own, "kept", [])
     best = None
     for memory in kept:
-        fits = size <= memory.nbytes <= 4 * size
-        if fits and sys.getrefcount(memory) == UNUSED and (best is None or memory.nbytes < best.nbytes):
+        unused = fits(size, memory.nbytes) and sys.getrefcount(memory) == UNUSED
+        if unused and (best is None or memory.nbytes < best.nbytes):
             best = memory
     if best is None:
-        best = np.empty(size + size // 4, np.uint8)  # the next minibatch may be a little larger
+        best = np.empty(room(size), np.uint8)
         _own.kept = [best, *kept[: KEPT - 1]]
     return best

@@ -7,7 +7,7 @@ vocabulary; a reader never learns what a topic is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -16,6 +16,7 @@ import numpy as np
 __all__ = [
     "AxisStats",
     "Block",
+    "CallSize",
     "Docs",
     "Hyper",
     "Kernel",
@@ -171,6 +172,38 @@ class StateSpec:
     missing: float = 0
 
 
+class CallSize(NamedTuple):
+    """How large a kernel call is, about.
+
+    n_docs, n_entries : documents, and their distinct words, summed
+    longest : distinct words of the longest document
+    rows, columns : {array name: of the view}; columns with padding
+    n_components : as in `Hyper`
+    """
+
+    n_docs: int
+    n_entries: int
+    longest: int
+    rows: Mapping[str, int]
+    columns: Mapping[str, int]
+    n_components: int
+
+
+class Scratch(NamedTuple):
+    """What a kernel call has in memory for itself, beside documents, view and statistics.
+
+    pooled : bytes of each large array of `buffers`; a kernel that has some takes its statistics from there too
+    passing : bytes at most of what the system gives and takes back, before the statistics are there
+    """
+
+    pooled: Sequence[int] = ()
+    passing: int = 0
+
+
+def _no_scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
+    return Scratch()
+
+
 def _one_pass(options: Mapping[str, Any]) -> float:
     return 1.0
 
@@ -192,6 +225,7 @@ class Kernel:
     statistics : {array name: axis}, which arrays the kernel returns; the axis is that of the array
     options : {name: default}
     cost : of the options: how often a call passes over the topics of an entry (a distinct word of a document), about
+    scratch : of (`CallSize`, options): what a call has in memory for itself; for the estimate of a run's memory
     components : name of the component count that the columns of `doc_topics` are; None for the model's first
     interacts : documents of a slice influence each other, so that the slice size is a hyper-parameter
     state : "none", "round" or "run": how long document state lives
@@ -207,6 +241,7 @@ class Kernel:
     statistics: Mapping[str, str]
     options: Mapping[str, Any] = field(default_factory=dict)
     cost: Callable[[Mapping[str, Any]], float] = _one_pass
+    scratch: Callable[[CallSize, Mapping[str, Any]], Scratch] = _no_scratch
     components: str | None = None
     interacts: bool = False
     state: str = "none"

@@ -23,6 +23,7 @@ LDA", for fixed expected counts on the side of the words.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -40,7 +41,7 @@ from bigtopic.kernels._shell import (
     put_shares,
 )
 from bigtopic.kernels._vector import LANES, larger, load, spread, store, total
-from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
+from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
 __all__ = ["KERNEL", "run"]
 
@@ -226,6 +227,11 @@ def run(
     return KernelResult({"topic_words": stats}, doc_topics if hyper.doc_topics else None, None, info)
 
 
+def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
+    """Rows and shares of the words of two documents."""
+    return Scratch([size.longest * _PAIR * size.columns["topic_words"] * 4] * 2)
+
+
 KERNEL = Kernel(
     name="cvb0",
     run=run,
@@ -233,5 +239,6 @@ KERNEL = Kernel(
     statistics={"topic_words": "word"},
     options={"max_doc_update_iter": 5, "mean_change_tol": 0.0},
     cost=doc_update_cost,
+    scratch=_scratch,
     paper="Asuncion et al. 2009; Foulds et al. 2013",
 )

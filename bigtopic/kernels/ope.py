@@ -39,7 +39,7 @@ from bigtopic.kernels._memory import prefetch
 from bigtopic.kernels._random import bits, key, uniform
 from bigtopic.kernels._shell import INNER, OUTER, csr, frozen, padded_prior, positive, put_shares
 from bigtopic.kernels._vector import LANES, larger, largest, load, spread, store, total
-from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
+from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
 __all__ = ["KERNEL", "run"]
 
@@ -260,6 +260,11 @@ def _cost(options: Mapping[str, Any]) -> float:
     return float(options["n_iter"])
 
 
+def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
+    """Rows of the words of a document."""
+    return Scratch([(size.longest + _GROUP) * size.columns["topic_words"] * 4])
+
+
 KERNEL = Kernel(
     name="ope",
     run=run,
@@ -267,5 +272,6 @@ KERNEL = Kernel(
     statistics={"topic_words": "word"},
     options={"n_iter": 50, "eps": 0.0, "statistic": "phi"},
     cost=_cost,
+    scratch=_scratch,
     paper="Than and Doan 2017",
 )

@@ -19,6 +19,7 @@ References: Blei, Ng, Jordan (2003), "Latent Dirichlet allocation"; Hoffman, Ble
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -28,7 +29,7 @@ from bigtopic.kernels._math import digamma, exp_digamma, lgamma
 from bigtopic.kernels._memory import prefetch
 from bigtopic.kernels._shell import INNER, OUTER, csr, doc_update_cost, frozen, padded_prior, positive
 from bigtopic.kernels._vector import LANES, larger, largest, load, spread, store, total
-from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
+from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
 __all__ = ["KERNEL", "run"]
 
@@ -228,6 +229,13 @@ def run(
     return KernelResult({"topic_words": stats}, doc_topics, None, info)
 
 
+def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
+    """Rows of the words of a document, and gamma of all documents."""
+    return Scratch(
+        [(size.longest + _GROUP) * size.columns["topic_words"] * 4, size.n_docs * size.n_components * 4]
+    )
+
+
 KERNEL = Kernel(
     name="vb",
     run=run,
@@ -235,6 +243,7 @@ KERNEL = Kernel(
     statistics={"topic_words": "word"},
     options={"max_doc_update_iter": 100, "mean_change_tol": 1e-3, "bound": False},
     cost=doc_update_cost,
+    scratch=_scratch,
     bound=True,
     paper="Blei, Ng, Jordan 2003; Hoffman et al. 2013",
 )

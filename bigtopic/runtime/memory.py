@@ -3,35 +3,43 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import SettingError
 from bigtopic.runtime.executors.protocol import Run
+from bigtopic.runtime.footprint import Footprint
 from bigtopic.runtime.params import Params, padded
-from bigtopic.runtime.slices import UNIT_ENTRIES
 
-__all__ = ["check_memory", "check_params", "estimate_bytes"]
+__all__ = ["check_memory", "check_params", "estimate_bytes", "estimate_task_bytes"]
 
 # Control groups, version 2 and 1.
 CONTAINER_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 
 
-def estimate_bytes(run: Run, params: Params, n_threads: int) -> int:
-    """Bytes of a run in one process: slices in flight x (documents + 3 x rows x components x 4) + units + params."""
-    plan = run.plan
-    entries = plan.slice_size * plan.entries_per_doc
-    rows = min(entries, params.axis_sizes().get("word", entries))
-    columns = padded(run.work.hyper.n_components)
-    per_slice = entries * 12 + 3 * rows * columns * 4
-    minibatch_rows = plan.batch_size * plan.entries_per_doc
-    minibatch_rows = min(minibatch_rows, params.axis_sizes().get("word", minibatch_rows))
-    sums = 6 * minibatch_rows * columns * 4  # pending subtrees and running sums of the merge tree
-    return int((n_threads + 2) * per_slice + sums + 4 * UNIT_ENTRIES * 8 + params.nbytes)
+def estimate_bytes(
+    run: Run, params: Params, axes: Mapping[str, Vocabulary], n_threads: int, *, compares: bool = False
+) -> int:
+    """Bytes of a run on threads of one process, its params included; terms and equations are those of `footprint`.
+
+    Parameters
+    ----------
+    axes : of the model, with document frequencies
+    compares : whether the topics of a pass are kept to compare them with the next ones
+    """
+    return Footprint(run, params, axes).on_threads(n_threads, compares)
 
 
-def check_memory(run: Run, params: Params, n_threads: int) -> None:
-    """Refuse a run that cannot fit, naming the settings that would make it fit.
+def estimate_task_bytes(run: Run, params: Params, axes: Mapping[str, Vocabulary]) -> int:
+    """Bytes of one task of a graph on a worker, beside the params; arguments as of `estimate_bytes`."""
+    return Footprint(run, params, axes).of_task()
+
+
+def check_memory(
+    run: Run, params: Params, axes: Mapping[str, Vocabulary], n_threads: int, *, compares: bool = False
+) -> None:
+    """Refuse a run that cannot fit, naming the settings that would make it fit; arguments as of `estimate_bytes`.
 
     Raises
     ------
@@ -39,9 +47,9 @@ def check_memory(run: Run, params: Params, n_threads: int) -> None:
         When the estimate is larger than the machine's memory.
     """
     _refuse_beyond(
-        estimate_bytes(run, params, n_threads),
-        f"choose a smaller batch_size (now {run.plan.batch_size}) or fewer topics "
-        f"(now {run.work.hyper.n_components})",
+        estimate_bytes(run, params, axes, n_threads, compares=compares),
+        f"choose a smaller batch_size (now {run.plan.batch_size}), fewer topics (now {run.work.hyper.n_components}) "
+        f"or fewer threads (now {n_threads})",
     )
 
 

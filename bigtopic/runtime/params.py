@@ -169,7 +169,9 @@ class LazyArray:
             self._decay_rows(ids, row_decay[:, None])
         values = stats.values if row_weight is None else stats.values * row_weight[:, None]
         if self._counts:
-            values, weight = np.rint(values * weight).astype(self.raw.dtype), np.ones(self.n_columns)
+            product = values * weight
+            values, weight = np.rint(product, out=product).astype(self.raw.dtype), np.ones(self.n_columns)
+            del product
         added = np.zeros(self.n_columns)
         values = np.ascontiguousarray(values)
         _kernels.scatter_add(self.raw, ids, values, (weight / self.scale).astype(self.raw.dtype), added)

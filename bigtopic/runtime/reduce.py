@@ -8,7 +8,8 @@ to right bounds the memory: two running sums and at most four pending ones.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -48,48 +49,53 @@ def _add_info(a: Mapping[str, float], b: Mapping[str, float]) -> dict[str, float
 
 
 class Tree:
-    """The running sum of a round: push results in slice order, then `result()`."""
+    """The running sum of a round: push results in slice order, then `result()`.
 
-    def __init__(self) -> None:
-        self._pending: list[tuple[int, Stats]] = []
-        self._window: Stats | None = None
+    Parameters
+    ----------
+    plus : the sum of two results, where these are not `Stats`
+    """
+
+    def __init__(self, plus: Callable[[Any, Any], Any] = add) -> None:
+        self._plus = plus
+        self._pending: list[tuple[int, Any]] = []
+        self._window: Any = None
         self._subtrees = 0
-        self._total: Stats | None = None
+        self._total: Any = None
 
-    def push(self, stats: Stats, level: int = 0) -> None:
+    def push(self, stats: Any, level: int = 0) -> None:
         """Add the next complete subtree: 2**level slices, beginning at a multiple of 2**level."""
         while self._pending and self._pending[-1][0] == level:
-            stats = add(self._pending.pop()[1], stats)
+            stats = self._plus(self._pending.pop()[1], stats)
             level += 1
         if 1 << level == SUBTREE:
             self.push_subtree(stats)
         else:
             self._pending.append((level, stats))
 
-    def push_subtree(self, stats: Stats) -> None:
+    def push_subtree(self, stats: Any) -> None:
         """Add the sum of the next `SUBTREE` slices, or of what is left of the round."""
-        self._window = _plus(self._window, stats)
+        self._window = self._more(self._window, stats)
         self._subtrees += 1
         if self._subtrees == WINDOW:
             self.push_window(self._window)
 
-    def push_window(self, stats: Stats) -> None:
+    def push_window(self, stats: Any) -> None:
         """Add the sum of the next `WINDOW` subtrees, or of what is left of the round."""
-        self._total = _plus(self._total, stats)
+        self._total = self._more(self._total, stats)
         self._window, self._subtrees = None, 0
 
-    def result(self) -> Stats | None:
+    def result(self) -> Any:
         """The sum of everything pushed; None when that is nothing."""
-        rest: Stats | None = None
+        rest = None
         for _, stats in reversed(self._pending):
-            rest = stats if rest is None else add(stats, rest)
+            rest = stats if rest is None else self._plus(stats, rest)
         self._pending = []
         if rest is not None:
-            self._window = _plus(self._window, rest)
+            self._window = self._more(self._window, rest)
         if self._window is not None:
             self.push_window(self._window)
         return self._total
 
-
-def _plus(a: Stats | None, b: Stats) -> Stats:
-    return b if a is None else add(a, b)
+    def _more(self, total: Any, stats: Any) -> Any:
+        return stats if total is None else self._plus(total, stats)

@@ -128,7 +128,8 @@ def train(
             max_iter=limits.max_iter if total_docs is None else None,
         )
         n_threads = n_threads or cluster.default_threads()
-        check_memory(run, model.params, n_threads if client is None else 1)
+        working = n_threads if client is None else 1
+        check_memory(run, model.params, model.axes, working, compares=limits.tol > 0)
         run = with_document_state(run, model, corpus, client)
         if executor is not None:
             engine = executor(run)

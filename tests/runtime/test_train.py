@@ -455,7 +455,7 @@ def test_a_run_that_cannot_fit_is_refused_with_the_setting(corpus, monkeypatch):
     monkeypatch.setattr(memory, "_total_bytes", lambda: 1000)
     with pytest.raises(SettingError, match="fewer topics"):
         make_model("online-cvb0", corpus)
-    monkeypatch.setattr(memory, "_total_bytes", lambda: 100_000)
+    monkeypatch.setattr(memory, "_total_bytes", lambda: 20_000)
     with pytest.raises(SettingError, match="batch_size"):
         learn("online-cvb0", corpus)
 

@@ -8,7 +8,7 @@ import numpy as np
 from bigtopic.methods import Method
 from bigtopic.models.base import ArraySpec, Model
 from bigtopic.schemes.interpolate import Interpolate
-from bigtopic.types import AxisStats, Kernel, KernelResult
+from bigtopic.types import AxisStats, Kernel, KernelResult, Scratch
 
 
 def run(docs, view, hyper, seed, state):
@@ -28,6 +28,11 @@ def run(docs, view, hyper, seed, state):
     return KernelResult(stats, topics / topics.sum(axis=1, keepdims=True), None, {})
 
 
+def scratch(size, options):
+    """For each entry the row of its word and its shares."""
+    return Scratch(passing=(4 + 8) * size.n_entries * size.n_components)
+
+
 @dataclass(frozen=True)
 class ByRow:
     """weights <- (1 - rho_i) weights + rho_i S for row i, rho_i = (1 + updates of the row)^-decay."""
@@ -39,19 +44,18 @@ class ByRow:
         steps = info.companions["steps"]
         rate = (2.0 + steps.gather(stats.ids)[:, 0]) ** -self.learning_decay
         array.add(stats, row_weight=rate, row_decay=1.0 - rate)
-        once = np.zeros((len(rate), steps.n_columns))
-        once[:, 0] = 1
-        steps.add(AxisStats(stats.ids, once))
+        steps.add(AxisStats(stats.ids, np.eye(1, steps.n_columns).repeat(len(rate), axis=0)))
 
 
-START = {"start": ("uniform", None)}
-ARRAYS = {
-    "topic_words": ArraySpec("word", prior="topic_word_prior", **START),
-    "author_topics": ArraySpec("author", prior="author_topic_prior", normalised_over="components", **START),
-}
+WORDS = ArraySpec("word", prior="topic_word_prior", start=("uniform", None))
+AUTHORS = ArraySpec(
+    "author", prior="author_topic_prior", normalised_over="components", start=("uniform", None)
+)
+ARRAYS = {"topic_words": WORDS, "author_topics": AUTHORS}
+AXES = {name: spec.rows for name, spec in ARRAYS.items()}
 METHOD = Method(
     "author-steps",
-    Kernel("author-steps", run, dict.fromkeys(ARRAYS, "mean"), {n: spec.rows for n, spec in ARRAYS.items()}),
+    Kernel("author-steps", run, dict.fromkeys(ARRAYS, "mean"), AXES, scratch=scratch),
     {"topic_words": Interpolate(), "author_topics": ByRow()},
     Model("author-steps", ARRAYS),
     batch_size=70,

@@ -8,7 +8,7 @@ from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.schemes.add import Add
 from bigtopic.schemes.interpolate import Interpolate
 from bigtopic.schemes.replace import Replace
-from bigtopic.types import Kernel, KernelResult
+from bigtopic.types import Kernel, KernelResult, Scratch
 
 
 def ascribe(docs, view, hyper, seed, state):
@@ -33,28 +33,23 @@ def ascribe(docs, view, hyper, seed, state):
     return KernelResult(stats, topics, None, {})
 
 
-_UNIFORM = ("uniform", None)
+def scratch(size, options):
+    """For each entry the row of its word and its shares."""
+    return Scratch(passing=(4 + 8) * size.n_entries * size.n_components)
+
+
+START = {"normalised_over": "components", "start": ("uniform", None)}
+ARRAYS = {
+    TOPIC_WORDS: ArraySpec("word", prior="topic_word_prior", start=("uniform", None)),
+    "author_topics": ArraySpec("author", prior="author_topic_prior", **START),
+    "commonness": ArraySpec("none", prior="commonness_prior", **START),
+}
+AXES = {name: spec.rows for name, spec in ARRAYS.items()}
 METHOD = Method(
     "authors",
-    Kernel(
-        "authors",
-        ascribe,
-        {TOPIC_WORDS: "mean", "author_topics": "mean", "commonness": "mean"},
-        {TOPIC_WORDS: "word", "author_topics": "author", "commonness": "none"},
-    ),
+    Kernel("authors", ascribe, dict.fromkeys(ARRAYS, "mean"), AXES, scratch=scratch),
     {TOPIC_WORDS: Interpolate(), "author_topics": Add(), "commonness": Replace()},
-    Model(
-        "authors",
-        {
-            TOPIC_WORDS: ArraySpec("word", prior="topic_word_prior", start=_UNIFORM),
-            "author_topics": ArraySpec(
-                "author", prior="author_topic_prior", normalised_over="components", start=_UNIFORM
-            ),
-            "commonness": ArraySpec(
-                "none", prior="commonness_prior", normalised_over="components", start=_UNIFORM
-            ),
-        },
-    ),
+    Model("authors", ARRAYS),
     batch_size=70,
     slice_size=35,
     max_iter=2,

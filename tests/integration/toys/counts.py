@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from bigtopic.methods import Method
-from bigtopic.types import Kernel, KernelResult
+from bigtopic.types import Kernel, KernelResult, Scratch
 
 
 def run(docs, view, hyper, seed, state):
@@ -22,6 +22,11 @@ def run(docs, view, hyper, seed, state):
     return KernelResult({"topic_words": stats}, topics / topics.sum(axis=1, keepdims=True), None, {})
 
 
+def scratch(size, options):
+    """For each entry the row of its word, and that divided by the totals, in double precision."""
+    return Scratch(passing=2 * 8 * size.n_entries * size.n_components)
+
+
 @dataclass(frozen=True)
 class Count:
     """counts <- counts + S"""
@@ -34,7 +39,7 @@ class Count:
 
 METHOD = Method(
     "counts",
-    Kernel("counts", run, {"topic_words": "counts"}, {"topic_words": "word"}),
+    Kernel("counts", run, {"topic_words": "counts"}, {"topic_words": "word"}, scratch=scratch),
     {"topic_words": Count()},
     batch_size=70,
     slice_size=35,

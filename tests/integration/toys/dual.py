@@ -8,7 +8,7 @@ import numpy as np
 from bigtopic.methods import Method
 from bigtopic.models.base import ArraySpec, Model
 from bigtopic.schemes.replace import Replace
-from bigtopic.types import Kernel, KernelResult
+from bigtopic.types import Kernel, KernelResult, Scratch
 
 START = {"prior": "dual_prior", "start": ("uniform", None)}
 ARRAYS = {
@@ -44,10 +44,16 @@ def infer(docs, view, hyper, seed, state):
     return KernelResult({}, topics.astype(np.float32), None, {})
 
 
+def scratch(size, options):
+    """For each entry the shares of all pairs of topics, as they are made."""
+    k = m = size.n_components  # about
+    return Scratch(passing=2 * 4 * size.n_entries * k * m)
+
+
 VIEWS = {"rows": "mean", "columns": "mean", "joint": "counts"}
 METHOD = Method(
     "dual",
-    Kernel("dual", learn, VIEWS, {name: spec.rows for name, spec in ARRAYS.items()}),
+    Kernel("dual", learn, VIEWS, {name: spec.rows for name, spec in ARRAYS.items()}, scratch=scratch),
     {name: Replace() for name in ARRAYS},
     Model("dual", ARRAYS, components=("row_topic", "column_topic")),
     batch_size=None,

@@ -7,7 +7,7 @@ import numpy as np
 from bigtopic.methods import Method
 from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.schemes.interpolate import Interpolate
-from bigtopic.types import Kernel, KernelResult, StateSpec
+from bigtopic.types import Kernel, KernelResult, Scratch, StateSpec
 
 
 def expect(docs, view, hyper, seed, state):
@@ -30,6 +30,11 @@ def expect(docs, view, hyper, seed, state):
     )
 
 
+def scratch(size, options):
+    """For each entry the row of its word and its shares, these in two precisions."""
+    return Scratch(passing=(4 + 8 + 4) * size.n_entries * size.n_components)
+
+
 def not_at_rest(turn, info):
     """A stopping rule: until topics move by less than 2 (all documents of the minibatch), at most 9 turns."""
     return turn < 9 and info["moved"] > 2
@@ -37,7 +42,13 @@ def not_at_rest(turn, info):
 
 REMEMBERED = {"topics": StateSpec("document", "float64", ("n_components",))}
 EXPECT = Kernel(
-    "expect", expect, {TOPIC_WORDS: "mean"}, {TOPIC_WORDS: "word"}, state="round", remembers=REMEMBERED
+    "expect",
+    expect,
+    {TOPIC_WORDS: "mean"},
+    {TOPIC_WORDS: "word"},
+    scratch=scratch,
+    state="round",
+    remembers=REMEMBERED,
 )
 METHOD = Method(
     "inner", EXPECT, {TOPIC_WORDS: Interpolate()}, batch_size=70, slice_size=35, inner=3, max_iter=2

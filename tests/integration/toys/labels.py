@@ -5,7 +5,7 @@ import numpy as np
 from bigtopic.methods import Method
 from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.schemes.add import Add
-from bigtopic.types import Kernel, KernelResult, StateSpec
+from bigtopic.types import Kernel, KernelResult, Scratch, StateSpec
 
 
 def label(docs, view, hyper, seed, state):
@@ -34,6 +34,11 @@ def label(docs, view, hyper, seed, state):
     return KernelResult(stats, topics, {"labels": labels.astype(np.int16)}, {})
 
 
+def scratch(size, options):
+    """Rows of the slice in double precision: as they came, as they are, and what is between them, twice."""
+    return Scratch(passing=4 * 8 * size.rows[TOPIC_WORDS] * size.columns[TOPIC_WORDS])
+
+
 METHOD = Method(
     "labels",
     Kernel(
@@ -41,6 +46,7 @@ METHOD = Method(
         label,
         {TOPIC_WORDS: "counts"},
         {TOPIC_WORDS: "word"},
+        scratch=scratch,
         interacts=True,
         state="run",
         remembers={"labels": StateSpec("entry", "int16", missing=-1)},

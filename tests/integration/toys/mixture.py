@@ -5,7 +5,7 @@ import numpy as np
 from bigtopic.methods import Method
 from bigtopic.models.base import ArraySpec, Model
 from bigtopic.schemes.interpolate import Interpolate
-from bigtopic.types import Kernel, KernelResult
+from bigtopic.types import Kernel, KernelResult, Scratch
 
 
 def run(docs, view, hyper, seed, state):
@@ -23,13 +23,19 @@ def run(docs, view, hyper, seed, state):
     return KernelResult(stats, share, None, {"log_likelihood": float((np.log(total) + top).sum())})
 
 
+def scratch(size, options):
+    """For each entry the share of its document and what its tokens add, in double precision."""
+    return Scratch(passing=2 * 8 * size.n_entries * size.n_components)
+
+
 ARRAYS = {
     "component_words": ArraySpec("word", "component", prior="component_word_prior", start=("uniform", None)),
     "weights": ArraySpec("none", "component", prior="weight_prior", normalised_over="components"),
 }
+AXES = {name: spec.rows for name, spec in ARRAYS.items()}
 METHOD = Method(
     "mixture",
-    Kernel("mixture", run, dict.fromkeys(ARRAYS, "mean"), {n: spec.rows for n, spec in ARRAYS.items()}),
+    Kernel("mixture", run, dict.fromkeys(ARRAYS, "mean"), AXES, scratch=scratch),
     {name: Interpolate(learning_decay=0.6, learning_offset=1.0) for name in ARRAYS},
     Model("mixture", ARRAYS, components=("component",)),
     batch_size=40,

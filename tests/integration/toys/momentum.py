@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from bigtopic.methods import Method
 from bigtopic.models.base import ArraySpec
 from bigtopic.types import AxisStats
@@ -19,7 +21,11 @@ class Momentum:
     def step(self, array, stats, info):
         mean = info.companions["mean"]
         mean.add(stats, weight=(1 - self.keep) * info.total_tokens / info.n_tokens, decay=self.keep)
-        array.add(AxisStats(None, mean.gather(None)), weight=self.rate, decay=1 - self.rate)
+        decay = 1 - self.rate
+        for start in range(0, array.n_rows, 1024):  # some rows at a time: memory is not that of the axis
+            rows = np.arange(start, min(start + 1024, array.n_rows), dtype=np.int32)
+            array.add(AxisStats(rows, mean.gather(rows)), weight=self.rate, decay=decay)
+            decay = 1.0
 
 
 METHOD = Method("momentum", "cvb0", {"topic_words": Momentum()}, batch_size=70, slice_size=35, max_iter=2)

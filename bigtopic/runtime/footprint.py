@@ -1,0 +1,103 @@
+"""What a run has in memory, from corpus, settings and params; T is the number of threads.
+
+    run      = params + lookups + units + state + replay of its first rounds
+    params   = sum over arrays of rows x columns x itemsize + priors x 8
+    lookups  = T x words x 4
+    units    = (entries + a chunk) x 8 + documents x 16 for each: all where the corpus is small, else those kept and the
+               next one; none where the corpus is in memory
+    state    = rows x bytes of a row: of two turns of the minibatch ("round"), or of the slices read ahead and those
+               still to be written ("run")
+
+A replay (`replay`) takes and frees, in the order of the run and with the rules of `buffers`:
+
+    slice    = documents x 36 + entries x 8 + distinct words x 4
+    view     = rows(slice) x columns x itemsize, for each array the kernel reads
+    stats    = rows(slice) x (columns x itemsize + 4), for each that it returns; and of what is merged of them:
+               pending subtrees, the sums of the window and of the round
+    scratch  = what the kernel says
+    integers = rows(minibatch) x columns x 16, when a step rounds
+    turn     = rows(minibatch) x columns x 28 for each step over provisional params, of which 8 stay for the turn;
+               rows(slice) x columns x 24 where a slice reads them
+    compared = the topics at the begin and the end of a pass, rows x columns x 4 each
+
+with rows(n) of `expected_rows`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from itertools import repeat
+
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.runtime.executors.protocol import Run
+from bigtopic.runtime.params import Params
+from bigtopic.runtime.replay import Ledger, Piece, Rounds, Sum
+from bigtopic.runtime.sizes import Sizes
+from bigtopic.runtime.slices import PROMPT_ROUNDS, SUBTREE
+
+__all__ = ["Footprint"]
+
+_ROUNDS = 8  # that are replayed, beside those without delay
+
+
+class Footprint:
+    """What a run has in memory; arguments as of `Sizes`."""
+
+    def __init__(self, run: Run, params: Params, axes: Mapping[str, Vocabulary]) -> None:
+        self._run = run
+        self._sizes = Sizes(run, params, axes)
+
+    def on_threads(self, n_threads: int, compares: bool = False) -> int:
+        """Bytes of the whole run on threads of one process."""
+        sizes, ledger = self._sizes, Ledger(n_threads)
+        before = [ledger.take(sizes.topics(), 0)] if compares else []
+        if self._run.plan.n_docs:
+            self._replay(self._rounds(ledger, n_threads), n_threads)
+        ledger.free(*before, *[ledger.take(sizes.topics(), 0) for _ in before])
+        lookups = n_threads * self._run.work.n_words * 4
+        return int(sizes.params() + lookups + sizes.units() + sizes.state(n_threads) + ledger.peak)
+
+    def of_task(self) -> int:
+        """Bytes of a task of the graphs executor, a subtree of slices on one thread, without the params."""
+        ledger, slices = Ledger(1), self._minibatch()[:SUBTREE]
+        self._rounds(ledger, 1).round(slices)
+        unit = self._sizes.unit(sum(slices))
+        return int(self._run.work.n_words * 4 + unit + self._sizes.state(1) + ledger.peak)
+
+    def _rounds(self, ledger: Ledger, n_threads: int) -> Rounds:
+        sizes = self._sizes
+        most = [float(array.n_rows * sizes.row_bytes(name)) for name, array in sizes.returned.items()]
+        return Rounds(ledger, n_threads, cache(sizes.of_slice), cache(sizes.stats), most)
+
+    def _replay(self, rounds: Rounds, n_threads: int) -> None:
+        """The first rounds, those without delay before those with."""
+        plan = self._run.plan
+        total = self._run.settings.n_steps or plan.n_rounds
+        prompt = min(total, PROMPT_ROUNDS if plan.delay else _ROUNDS)
+        for slices in repeat(self._minibatch(), prompt):
+            rounds.ledger.free(*self._turns(rounds, slices).pieces)
+        waiting: Sum | None = None
+        for _ in range(min(total - prompt, _ROUNDS * n_threads) if plan.delay else 0):
+            waiting = rounds.delayed(plan.slice_size, waiting)
+
+    def _minibatch(self) -> list[int]:
+        """Documents of the slices of a round, one of the first."""
+        plan = self._run.plan
+        n_docs = -(-plan.n_docs // max(1, plan.n_rounds))
+        size = -(-n_docs // 2) if plan.delay else plan.slice_size
+        return [size] * (n_docs // size) + [n_docs % size] * (n_docs % size > 0)
+
+    def _turns(self, rounds: Rounds, slices: list[int]) -> Sum:
+        """One round, with as many turns as there are different ones; and its step."""
+        take, free, n_docs = rounds.ledger.take, rounds.ledger.free, sum(slices)
+        stats = rounds.round(slices)
+        overlays: list[Piece] = []
+        for _ in range(0 if self._run.settings.one_turn else 2):
+            moved = self._sizes.moved_entries(n_docs)
+            free(*[take(24 * n, None) for n in moved])
+            fresh = [take(8 * n, None) for n in moved]
+            free(*overlays, *stats.pieces)
+            overlays, stats = fresh, rounds.round(slices)
+        free(take(self._sizes.rounded(n_docs), None), *overlays)
+        return stats

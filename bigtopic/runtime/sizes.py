@@ -1,0 +1,173 @@
+"""How large the arrays of a run are: of a slice and its statistics, of documents as they are read, of their state.
+
+The equations are those of `footprint`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.memory import MemoryPart
+from bigtopic.corpus.part import PartView
+from bigtopic.corpus.schema import CHUNK
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.runtime import reading, remembering
+from bigtopic.runtime.executors import threads
+from bigtopic.runtime.executors.protocol import Run
+from bigtopic.runtime.expected_rows import ExpectedRows
+from bigtopic.runtime.params import LazyArray, Params
+from bigtopic.runtime.replay import SliceSizes
+from bigtopic.runtime.slices import UNIT_ENTRIES
+from bigtopic.runtime.state_files import resolved
+from bigtopic.schemes import companion_names
+from bigtopic.types import CallSize
+
+__all__ = ["Sizes"]
+
+_SAMPLE = 1 << 13  # documents that are asked for their length
+_INDEX_BYTES = 16  # of a document in a unit
+_DOCUMENT_BYTES = 36  # index and source row, as read and with local ids, and their order
+
+
+class Sizes:
+    """Bytes of what a run has in memory, piece by piece.
+
+    Parameters
+    ----------
+    run, params : of the model
+    axes : what is on the axes of the params, with document frequencies
+    """
+
+    def __init__(self, run: Run, params: Params, axes: Mapping[str, Vocabulary]) -> None:
+        self._run = run
+        self._params = params
+        self._rows = ExpectedRows(axes, params.axis_sizes(), run.plan.n_docs, run.plan.entries_per_doc)
+
+    def params(self) -> int:
+        """The params, and their priors."""
+        return sum(array.nbytes + array.prior.nbytes for array in self._params.arrays.values())
+
+    def topics(self) -> int:
+        """The topics as `stopping.PassMeasure` keeps them."""
+        words = [a for a in self._params.arrays.values() if a.axis in ("word", "column")]
+        return sum(4 * array.n_rows * array.n_columns for array in words[:1])
+
+    def rounded(self, n_docs: int) -> float:
+        """What a step has that adds to integers."""
+        counts = [array for array in self.returned.values() if array.raw.dtype.kind == "i"]
+        return sum(16 * self._rows(array.axis, n_docs) * array.n_columns for array in counts)
+
+    @cached_property
+    def returned(self) -> dict[str, LazyArray]:
+        """The arrays that a kernel has statistics for."""
+        return {name: self._params[name] for name in self._run.work.kernel.statistics}
+
+    def row_bytes(self, name: str) -> int:
+        """Of statistics, with the row's id."""
+        return self._params[name].n_columns * np.dtype(self._run.work.kernel.dtype).itemsize + 4
+
+    def stats(self, n_docs: int) -> list[float]:
+        """Bytes of the statistics of so many documents, by array."""
+        return [self._rows(a.axis, n_docs) * self.row_bytes(name) for name, a in self.returned.items()]
+
+    def of_slice(self, n_docs: int) -> SliceSizes:
+        """Documents, the rows that they need, and what the kernel has for itself."""
+        kernel, size = self._run.work.kernel, self._call_size(n_docs)
+        entries = {name: size.rows[name] * size.columns[name] for name in kernel.views}
+        gathered = [n_docs * _DOCUMENT_BYTES, *[size.n_entries * 4] * 2, self._rows("word", n_docs) * 4]
+        for name, kind in kernel.views.items():
+            gathered.append(entries[name] * _view_itemsize(kind, self._params[name]))
+            if kind == "expected_log":
+                gathered.append(size.rows[name] * 8)
+        provisional = (
+            0 if self._run.settings.one_turn else sum(entries[n] for n in entries if n in self._moved)
+        )
+        return SliceSizes(gathered, 24 * provisional, kernel.scratch(size, self._run.work.hyper.options))
+
+    def _call_size(self, n_docs: int) -> CallSize:
+        arrays = {name: self._params[name] for name in self._run.work.kernel.views}
+        return CallSize(
+            n_docs,
+            int(n_docs * self._run.plan.entries_per_doc),
+            self._longest,
+            {name: int(self._rows(array.axis, n_docs)) for name, array in arrays.items()},
+            {name: array.n_columns for name, array in arrays.items()},
+            self._run.work.hyper.n_components,
+        )
+
+    @cached_property
+    def _longest(self) -> int:
+        """Distinct words of the longest document, of some."""
+        part = self._run.parts[0]
+        return int(part.entries(0, min(part.n_docs, _SAMPLE)).max(initial=1))
+
+    @cached_property
+    def _moved(self) -> list[str]:
+        schemes = self._run.settings.schemes
+        return [
+            path
+            for name, scheme in schemes.items()
+            for path in (name, *companion_names(name, scheme).values())
+        ]
+
+    def moved_entries(self, n_docs: int) -> list[float]:
+        """Numbers in the rows that a step moves, of each array."""
+        arrays = [self._params[name] for name in self._moved]
+        return [self._rows(array.axis, n_docs) * array.n_columns for array in arrays]
+
+    def units(self) -> float:
+        """Documents that are read, used and read ahead."""
+        plan, n_units = self._run.plan, reading.KEPT + 1
+        if plan.n_docs * plan.entries_per_doc * threads.ENTRY_BYTES <= threads.CACHE_BYTES:
+            n_units = plan.n_docs
+        unit_docs = max(1, min(plan.n_docs, int(UNIT_ENTRIES / max(plan.entries_per_doc, 1.0))))
+        return min(n_units, -(-plan.n_docs // unit_docs)) * self.unit(unit_docs)
+
+    def unit(self, n_docs: int) -> float:
+        """So many documents read together; chunks are decoded whole."""
+        if all(_is_in_memory(part) for part in self._run.parts):
+            return 0.0
+        entries = n_docs * self._run.plan.entries_per_doc + CHUNK
+        return entries * threads.ENTRY_BYTES + n_docs * _INDEX_BYTES
+
+    def state(self, n_threads: int) -> float:
+        """What is remembered of documents."""
+        plan, kernel = self._run.plan, self._run.work.kernel
+        if kernel.state == "round":
+            return 2 * plan.batch_size * self._state_bytes
+        n_slices = n_threads + threads.SLICES_AHEAD + remembering.MOST_WAITING
+        return min(n_slices * plan.slice_size, plan.n_docs) * self._state_bytes
+
+    @property
+    def _state_bytes(self) -> float:
+        """Of one document."""
+        hyper, entries = self._run.work.hyper, self._run.plan.entries_per_doc
+        specs = resolved(
+            self._run.work.kernel.remembers, {**hyper.components, "n_components": hyper.n_components}
+        )
+        return sum(
+            np.dtype(spec.dtype).itemsize
+            * prod(int(n) for n in spec.shape)
+            * (entries if spec.rows == "entry" else 1.0)
+            for spec in specs.values()
+        )
+
+
+def _view_itemsize(kind: str, array: LazyArray) -> int:
+    if kind == "counts":
+        return 8 if array.raw.dtype.kind == "i" else array.raw.itemsize
+    if kind == "mean" and array.normalised_over == "components":
+        return array.raw.itemsize
+    return 4
+
+
+def _is_in_memory(part: Any) -> bool:
+    """Whether reading documents takes no memory."""
+    if isinstance(part, PartView):
+        return isinstance(part.documents, range) and part.word_map is None and _is_in_memory(part.base)
+    return isinstance(part, MemoryPart)

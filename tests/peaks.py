@@ -1,0 +1,163 @@
+"""Peak of resident memory of one run, in a process of its own, beside the estimate: `python tests/peaks.py CASE`.
+
+CASE is a JSON object, see `measure`. Prints a JSON object: `measured` and `estimated`, bytes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from bigtopic import buffers, methods
+from bigtopic.corpus.memory import MemoryPart, from_matrix
+from bigtopic.corpus.store import Corpus
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.methods import Method
+from bigtopic.runtime.axes import axes_of
+from bigtopic.runtime.executors.graphs import _subtree
+from bigtopic.runtime.ingest import ingest
+from bigtopic.runtime.memory import estimate_bytes, estimate_task_bytes
+from bigtopic.runtime.model import TopicModel
+from bigtopic.runtime.new_model import new_model
+from bigtopic.runtime.rounds import Cursor, turn_of
+from bigtopic.runtime.slices import SUBTREE
+from bigtopic.runtime.stopping import Limits
+from bigtopic.runtime.train import make_run, train
+
+N_AUTHORS = 500
+LIBC = ctypes.CDLL(None)
+
+
+def peak(**case: Any) -> dict[str, float]:
+    """What `measure` says in a process of its own."""
+    # glibc would come to keep freed arrays of up to 32 MB; so small a threshold makes resident what is allocated.
+    environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": str(1 << 17)}
+    command = [sys.executable, __file__, json.dumps(case)]
+    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True, timeout=600)
+    return json.loads(done.stdout)
+
+
+def measure(
+    method: str,
+    n_components: int,
+    n_threads: int,
+    corpus: dict[str, float],
+    stored: bool = False,
+    task: bool = False,
+    tol: float = 0.0,
+    **settings: Any,
+) -> dict[str, float]:
+    """Growth of the peak of resident memory by a model and its run of one pass, and the estimate.
+
+    Parameters
+    ----------
+    method : of the table, or "module:name" of a module beside this file
+    corpus : arguments of `matrix`
+    stored : the corpus is on disk
+    task : one task of a graph in place of the run; its params are there before
+    tol : of `Limits`
+    settings : batch_size, slice_size, max_iter
+    """
+    chosen = _method(method)
+    with tempfile.TemporaryDirectory() as folder:
+        counts = matrix(**corpus)
+        documents = ingest(counts, Path(folder) / "c.zarr") if stored else _in_memory(counts)
+        few = _in_memory(matrix(int(corpus["n_words"]), 64, 20.0))
+        _train(_model(chosen, few, 4), few, n_threads, {}, tol)  # loads libraries and compiled functions
+        del counts
+        base = _settle()
+        model = _model(chosen, documents, n_components)
+        run = _run(model, documents, settings)
+        if task:
+            estimated = estimate_task_bytes(run, model.params, model.axes)
+        else:
+            estimated = estimate_bytes(run, model.params, model.axes, n_threads, compares=tol > 0)
+        now = _settle()
+        Path("/proc/self/clear_refs").write_text("5")
+        if task:
+            base = now
+            slices = next(run.plan.rounds(0)).slices[:SUBTREE]
+            _subtree(run, slices, model.params.arrays, turn_of(Cursor(), 1, run.settings))
+        else:
+            _train(model, documents, n_threads, settings, tol)
+        return {"measured": _status("VmHWM") - base, "estimated": estimated}
+
+
+def matrix(n_words: int, n_docs: int, length: float, seed: int = 0) -> csr_array:
+    """Counts of documents whose words follow Zipf's law and whose lengths spread by a half."""
+    rng = np.random.default_rng(seed)
+    lengths = np.maximum(1, rng.gamma(4.0, length / 4.0, n_docs)).astype(np.int64)
+    shares = np.cumsum(1.0 / (np.arange(n_words) + 11.0))
+    words = np.searchsorted(shares, rng.random(lengths.sum()) * shares[-1])
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    counts = csr_array((np.ones(len(words), np.float32), words, indptr), (n_docs, n_words))
+    counts.sum_duplicates()
+    return counts
+
+
+def _in_memory(counts: csr_array) -> Corpus:
+    """With one to three authors a document."""
+    corpus = from_matrix(counts)
+    rng = np.random.default_rng(1)
+    block = corpus.parts[0].block
+    writers = [np.sort(rng.choice(N_AUTHORS, n, replace=False)) for n in rng.integers(1, 4, block.n_docs)]
+    indptr = np.concatenate([[0], np.cumsum([len(own) for own in writers])])
+    block = type(block)(
+        block.indptr, block.words, block.counts, block.rows, indptr, np.concatenate(writers).astype(np.int32)
+    )
+    names = Vocabulary([f"author {i}" for i in range(N_AUTHORS)])
+    return Corpus([MemoryPart("part", block)], corpus.vocabulary, author_vocabulary=names)
+
+
+def _method(name: str) -> Method:
+    module, _, toy = name.rpartition(":")
+    return import_module(module).METHODS[toy] if module else methods.get(name)
+
+
+def _model(method: Method, corpus: Corpus, n_components: int) -> TopicModel:
+    components = dict.fromkeys(method.model.components, n_components)
+    return new_model(method, components, axes_of(method.model, corpus), n_tokens=corpus.n_tokens)
+
+
+def _run(model: TopicModel, corpus: Corpus, settings: dict[str, Any]) -> Any:
+    plan = {"batch_size": None, "slice_size": None, **settings}
+    plan.pop("max_iter", None)
+    return make_run(model, corpus, order="shuffled", **plan)
+
+
+def _train(
+    model: TopicModel, corpus: Corpus, n_threads: int, settings: dict[str, Any], tol: float = 0.0
+) -> None:
+    plan = dict(settings)
+    train(model, corpus, Limits(plan.pop("max_iter", 1), tol=tol), n_threads=n_threads, client=None, **plan)
+
+
+def _settle() -> int:
+    """Give back what is not used; bytes that are resident then."""
+    gc.collect()
+    buffers.clear()
+    LIBC.malloc_trim(0)
+    return _status("VmRSS")
+
+
+def _status(name: str) -> int:
+    found = re.search(rf"{name}:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    assert found
+    return int(found[1]) * 1024
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parent / "integration"))
+    print(json.dumps(measure(**json.loads(sys.argv[1]))))

@@ -62,9 +62,7 @@ def _told(hyper: Hyper, arrays: Arrays) -> Hyper:
     """With what is in the params, as it is now."""
     alpha = arrays.get(DOC_TOPIC_PRIOR)
     return hyper._replace(
-        doc_topic_prior=hyper.doc_topic_prior
-        if alpha is None
-        else alpha.gather(None)[0, : alpha.n_components],
+        doc_topic_prior=hyper.doc_topic_prior if alpha is None else alpha.first_row(),
         priors={name: array.prior_mean for name, array in arrays.items()},
         axis_sizes={array.axis: array.n_rows for array in arrays.values()},
     )

@@ -69,7 +69,7 @@ class TopicModel:
         """As it is now, float64 (n_components,); 1 / n_components in a model without one."""
         n = self.n_components
         array = self.params.arrays.get(DOC_TOPIC_PRIOR)
-        return np.full(n, 1 / n) if array is None else array.gather(None)[0, :n]
+        return np.full(n, 1 / n) if array is None else array.first_row()
 
     @property
     def known_share(self) -> float:

@@ -43,6 +43,7 @@ class LazyArray:
     normalised_over : "axis", "components" or None
     sums : float64 (n_columns,), column sums of the scaled statistics
     prior_totals : float64 (n_components,), column sums of the prior over the whole axis, also in rows cut from it
+    prior_mean : of the prior, over rows and columns
     prior_version : how often the prior was replaced
     """
 
@@ -54,11 +55,12 @@ class LazyArray:
     normalised_over: str | None = "axis"
     sums: np.ndarray = field(default_factory=lambda: np.zeros(0))
     prior_totals: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    prior_mean: float = 0.0
     prior_version: int = 0
 
     def __post_init__(self) -> None:
         if len(self.prior_totals) == 0:
-            self.prior_totals = self._sum_prior()
+            self._sum_prior()
         if len(self.sums) == 0:
             self.sums = np.zeros(self.raw.shape[1])
             _kernels.column_sums(self.raw, self.sums)
@@ -113,16 +115,13 @@ class LazyArray:
     def set_prior(self, prior: np.ndarray) -> None:
         """Replace the prior; float64 (1 or n_rows, 1 or n_components)."""
         self.prior = np.array(prior, np.float64)
-        self.prior_totals = self._sum_prior()
+        self._sum_prior()
         self.prior_version += 1
 
-    @property
-    def prior_mean(self) -> float:
-        return float(self.prior_totals.mean() / max(self.n_rows, 1))
-
-    def _sum_prior(self) -> np.ndarray:
+    def _sum_prior(self) -> None:
         repeats = self.n_rows if self.prior.shape[0] == 1 else 1
-        return np.broadcast_to(self.prior.sum(axis=0) * repeats, (self.n_components,)).copy()
+        self.prior_totals = np.broadcast_to(self.prior.sum(axis=0) * repeats, (self.n_components,)).copy()
+        self.prior_mean = float(self.prior_totals.mean() / max(self.n_rows, 1))
 
     def gather(self, ids: np.ndarray | None) -> np.ndarray:
         """Weights of these rows (all rows for None), of integers in float64, zero in the padding."""
@@ -133,6 +132,11 @@ class LazyArray:
     def _counts(self) -> bool:
         """Whether the statistics are integers."""
         return self.raw.dtype.kind == "i"
+
+    def first_row(self) -> np.ndarray:
+        """Weights of the first row, without padding: float64 (n_components,)."""
+        n = self.n_components
+        return self.prior[0] + self.raw[0, :n] * self.scale[:n]
 
     def gather_scaled(
         self, ids: np.ndarray | None, factor: np.ndarray, floor: float, dtype: np.dtype | type
@@ -219,7 +223,7 @@ class LazyArray:
         if self.prior.shape[0] > 1:
             mean = self.prior.mean(axis=0, keepdims=True)
             self.prior = np.concatenate([self.prior, np.repeat(mean, extra, axis=0)])
-        self.prior_totals = self._sum_prior()
+        self._sum_prior()
 
     def local(self, ids: np.ndarray) -> LazyArray:
         """These rows as an array of their own whose totals are still those of the whole axis."""
@@ -283,6 +287,10 @@ class Overlay:
 
     def gather(self, ids: np.ndarray | None) -> np.ndarray:
         return self.local(ids).gather(None)
+
+    def first_row(self) -> np.ndarray:
+        """As `LazyArray.first_row`, of the copy."""
+        return self.local(np.zeros(1, np.int32)).first_row()
 
     def add(
         self,

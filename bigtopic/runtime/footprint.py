@@ -25,6 +25,7 @@ with rows(n) of `expected_rows`.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
 from functools import cache
 from itertools import repeat
@@ -39,6 +40,7 @@ from bigtopic.runtime.slices import PROMPT_ROUNDS, SUBTREE
 __all__ = ["Footprint"]
 
 _ROUNDS = 8  # that are replayed, beside those without delay
+_CHANCES = 4  # replays with several threads: the one that needs most counts
 
 
 class Footprint:
@@ -50,13 +52,20 @@ class Footprint:
 
     def on_threads(self, n_threads: int, compares: bool = False) -> int:
         """Bytes of the whole run on threads of one process."""
-        sizes, ledger = self._sizes, Ledger(n_threads)
-        before = [ledger.take(sizes.topics(), 0)] if compares else []
+        sizes, lookups = self._sizes, n_threads * self._run.work.n_words * 4
+        rounds = max(
+            self._peak(n_threads, compares, seed) for seed in range(_CHANCES if n_threads > 1 else 1)
+        )
+        return int(sizes.params() + lookups + sizes.units() + sizes.state(n_threads) + rounds)
+
+    def _peak(self, n_threads: int, compares: bool, seed: int) -> int:
+        """Of a replay."""
+        ledger = Ledger(n_threads)
+        before = [ledger.take(self._sizes.topics(), 0)] if compares else []
         if self._run.plan.n_docs:
-            self._replay(self._rounds(ledger, n_threads), n_threads)
-        ledger.free(*before, *[ledger.take(sizes.topics(), 0) for _ in before])
-        lookups = n_threads * self._run.work.n_words * 4
-        return int(sizes.params() + lookups + sizes.units() + sizes.state(n_threads) + ledger.peak)
+            self._replay(self._rounds(ledger, n_threads, seed), n_threads)
+        ledger.free(*before, *[ledger.take(self._sizes.topics(), 0) for _ in before])
+        return ledger.peak
 
     def of_task(self) -> int:
         """Bytes of a task of the graphs executor, a subtree of slices on one thread, without the params."""
@@ -65,10 +74,10 @@ class Footprint:
         unit = self._sizes.unit(sum(slices))
         return int(self._run.work.n_words * 4 + unit + self._sizes.state(1) + ledger.peak)
 
-    def _rounds(self, ledger: Ledger, n_threads: int) -> Rounds:
+    def _rounds(self, ledger: Ledger, n_threads: int, seed: int = 0) -> Rounds:
         sizes = self._sizes
         most = [float(array.n_rows * sizes.row_bytes(name)) for name, array in sizes.returned.items()]
-        return Rounds(ledger, n_threads, cache(sizes.of_slice), cache(sizes.stats), most)
+        return Rounds(ledger, n_threads, cache(sizes.of_slice), cache(sizes.stats), most, random.Random(seed))
 
     def _replay(self, rounds: Rounds, n_threads: int) -> None:
         """The first rounds, those without delay before those with."""

@@ -1,14 +1,15 @@
 """The arrays of a run's rounds one after another, as sizes: what they keep resident where `buffers` hands out memory.
 
 Which thread has the next slice done nobody knows: it is drawn by chance. What a thread's pool has handed out it keeps,
-so a run of many slices comes to hold, in every thread, what any of them needs.
+so a run of many slices comes to hold, in every thread, what any of them needs. Of several draws, the one
+that needs most counts.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from bigtopic import buffers
 from bigtopic.runtime.reduce import WINDOW, Tree
@@ -119,6 +120,7 @@ class Rounds:
     of_slice : of so many documents
     stats : bytes of the statistics of so many documents, by array
     most : bytes of each array's statistics of all rows
+    chance : draws the thread that is next
     """
 
     ledger: Ledger
@@ -126,7 +128,7 @@ class Rounds:
     of_slice: Callable[[int], SliceSizes]
     stats: Callable[[int], list[float]]
     most: list[float]
-    _chance: random.Random = field(default_factory=lambda: random.Random(0))
+    chance: random.Random
     _thread: int = 0  # that adds now
 
     def round(self, slices: Sequence[int]) -> Sum:
@@ -138,7 +140,7 @@ class Rounds:
         for item, n_docs in enumerate(slices[:_SLICES]):
             while len(busy) == self.n_threads or (busy and item - merged >= self.n_threads + WAITING):
                 merged = self._finish(busy, done, tree, merged)
-            thread = self._chance.choice([t for t in range(self.n_threads) if t not in busy])
+            thread = self.chance.choice([t for t in range(self.n_threads) if t not in busy])
             busy[thread] = item, n_docs, self._gather(thread, n_docs), self._scratch(thread, n_docs)
         while busy:
             merged = self._finish(busy, done, tree, merged)
@@ -148,7 +150,7 @@ class Rounds:
     def delayed(self, n_docs: int, waiting: Sum | None) -> Sum:
         """A round of one slice. The step of the one before waits until this one is gathered; another thread does it
         while the kernel runs."""
-        thread = self._chance.randrange(self.n_threads)
+        thread = self.chance.randrange(self.n_threads)
         gathered = self._gather(thread, n_docs)
         if waiting is not None and self.n_threads == 1:
             self.ledger.free(*waiting.pieces)
@@ -187,7 +189,7 @@ class Rounds:
         merged: int,
     ) -> int:
         """One of the threads ends its slice and merges what is next."""
-        self._thread = self._chance.choice(sorted(busy))
+        self._thread = self.chance.choice(sorted(busy))
         item, n_docs, gathered, scratch = busy.pop(self._thread)
         done[item] = self._returned(self._thread, n_docs, gathered, scratch)
         while merged in done:
@@ -205,7 +207,7 @@ class Rounds:
         ):
             for _ in range(number):
                 n_docs = sum(slices[:size])
-                self._thread = self._chance.randrange(self.n_threads)
+                self._thread = self.chance.randrange(self.n_threads)
                 push(Sum(n_docs, [self.ledger.take(one, self._thread) for one in self.stats(n_docs)]))
 
     def _add(self, a: Sum, b: Sum) -> Sum:

@@ -16,6 +16,7 @@ __all__ = [
     "column_sums",
     "compact",
     "compiled_for",
+    "count_ids",
     "expected_log_rows",
     "fold_scale",
     "gather_linear",
@@ -70,6 +71,27 @@ def compact(indptr, words, counts, id_map, lookup, out_indptr, out_words, out_co
     for j in range(indptr[0], indptr[-1]):
         lookup[words[j]] = -1
     return n_ids, kept
+
+
+@njit(nogil=True, cache=True)
+def count_ids(ids, weights, lookup, distinct, times, sums):
+    """Distinct ids in order of first appearance, how often each occurs, and the sum of its weights; how many there are.
+
+    `lookup` covers the ids and holds -1 everywhere, before and after.
+    """
+    n = 0
+    for i in range(len(ids)):
+        local = lookup[ids[i]]
+        if local < 0:
+            local = n
+            lookup[ids[i]] = n
+            distinct[n], times[n], sums[n] = ids[i], 0, 0.0
+            n += 1
+        times[local] += 1
+        sums[local] += weights[i]
+    for i in range(n):
+        lookup[distinct[i]] = -1
+    return n
 
 
 @njit(nogil=True, cache=True, fastmath=True)

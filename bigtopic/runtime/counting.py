@@ -14,13 +14,14 @@ import numpy as np
 
 from bigtopic.corpus.blocks import document_tokens
 from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.runtime import _kernels
 from bigtopic.runtime.cluster import bounded_map, default_threads
+from bigtopic.runtime.slices import lookup_table
 
 __all__ = ["counted_authors", "counted_vocabulary"]
 
 _ENTRIES = 1 << 20
-_FEWEST_ENTRIES = 1 << 13
-_SPANS = 8  # of a small corpus, so that every processor has work
+_SPANS = 8  # at least, so that every processor has work
 
 
 def counted_vocabulary(corpus: Any, client: Any = None, n_threads: int | None = None) -> Vocabulary:
@@ -46,7 +47,9 @@ def _counted(
     count: Callable[..., Any], size: int, corpus: Any, client: Any, n_threads: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
     document_frequency, frequency = np.zeros(size, np.int64), np.zeros(size)
-    n_entries = min(_ENTRIES, max(_FEWEST_ENTRIES, corpus.nnz // _SPANS))  # never by the number of workers
+    n_entries = min(_ENTRIES, corpus.nnz // _SPANS)  # never by the number of workers
+    if corpus.nnz < _ENTRIES:
+        n_entries, client, n_threads = _ENTRIES, None, 1  # it takes a few milliseconds
     for ids, df, tf in bounded_map(
         count,
         corpus.spans(n_entries),
@@ -79,11 +82,8 @@ def _count_authors(size: int, span: tuple[Any, int, int]) -> Counts:
 
 
 def _count(ids: np.ndarray, weights: np.ndarray, size: int) -> Counts:
-    """Distinct ids below `size`, how often each occurs, and the sum of its weights."""
-    distinct, places = np.arange(size), ids
-    if size > 4 * len(ids):  # few of a long axis: sorting them costs less than to pass over it
-        distinct, places = np.unique(ids, return_inverse=True)
-    times = np.bincount(places, minlength=len(distinct))
-    sums = np.bincount(places, weights=weights, minlength=len(distinct))
-    there = times > 0
-    return distinct[there].astype(np.int32), times[there], sums[there]
+    """Distinct ids below `size`, how often each occurs, and the sum of its weights; costs the ids, not their axis."""
+    n = min(len(ids), size)
+    distinct, times, sums = np.empty(n, np.int32), np.empty(n, np.int64), np.empty(n)
+    n = _kernels.count_ids(ids, weights, lookup_table(size), distinct, times, sums)
+    return distinct[:n], times[:n], sums[:n]

@@ -50,12 +50,11 @@ class Footprint:
         self._run = run
         self._sizes = Sizes(run, params, axes)
 
-    def on_threads(self, n_threads: int, compares: bool = False) -> int:
-        """Bytes of the whole run on threads of one process."""
+    def on_threads(self, n_threads: int, compares: bool = False, rough: bool = False) -> int:
+        """Bytes of the whole run on threads of one process; `rough` looks at one order of the threads alone."""
         sizes, lookups = self._sizes, n_threads * self._run.work.n_words * 4
-        rounds = max(
-            self._peak(n_threads, compares, seed) for seed in range(_CHANCES if n_threads > 1 else 1)
-        )
+        chances = _CHANCES if n_threads > 1 and not rough else 1
+        rounds = max(self._peak(n_threads, compares, seed) for seed in range(chances))
         return int(sizes.params() + lookups + sizes.units() + sizes.state(n_threads) + rounds)
 
     def _peak(self, n_threads: int, compares: bool, seed: int) -> int:

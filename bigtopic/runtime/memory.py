@@ -14,6 +14,7 @@ from bigtopic.runtime.params import Params, padded
 
 __all__ = ["check_memory", "check_params", "estimate_bytes", "estimate_task_bytes"]
 
+_AMPLE = 2  # times the rough estimate: no finer one says more
 # Control groups, version 2 and 1.
 CONTAINER_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 
@@ -46,8 +47,11 @@ def check_memory(
     SettingError
         When the estimate is larger than the machine's memory.
     """
+    footprint, have = Footprint(run, params, axes), _total_bytes()
+    if have is None or _AMPLE * footprint.on_threads(n_threads, compares, rough=True) < have:
+        return  # nearly always, and soon known
     _refuse_beyond(
-        estimate_bytes(run, params, axes, n_threads, compares=compares),
+        footprint.on_threads(n_threads, compares),
         f"choose a smaller batch_size (now {run.plan.batch_size}), fewer topics (now {run.work.hyper.n_components}) "
         f"or fewer threads (now {n_threads})",
     )

@@ -13,7 +13,7 @@ from bigtopic.runtime.ingest import ingest
 @pytest.mark.parametrize("where", ["memory", "store", "filtered"])
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_equals_recounting(corpus, tmp_path, monkeypatch, where, n_threads):
-    monkeypatch.setattr(counting, "_FEWEST_ENTRIES", 50)
+    monkeypatch.setattr(counting, "_ENTRIES", 50)
     if where == "store":
         corpus = ingest(corpus.to_scipy(), tmp_path / "corpus.zarr", progress=False)
     if where == "filtered":
@@ -26,15 +26,22 @@ def test_equals_recounting(corpus, tmp_path, monkeypatch, where, n_threads):
 
 
 def test_weights_are_added_in_one_order(synthetic, monkeypatch):
-    monkeypatch.setattr(counting, "_FEWEST_ENTRIES", 50)
+    monkeypatch.setattr(counting, "_ENTRIES", 50)
     view = from_matrix(synthetic.counts * np.pi / 7)[20:250]
     one, three = (counting.counted_vocabulary(view, None, n).frequency for n in (1, 3))
     assert one.tobytes() == three.tobytes()
 
 
-def test_workers_count_the_same(corpus, one_worker):
+def test_workers_count_the_same(corpus, one_worker, monkeypatch):
+    monkeypatch.setattr(counting, "_ENTRIES", 50)
     view = corpus[:100]
     found = counting.counted_vocabulary(view, one_worker)
+    np.testing.assert_array_equal(found.frequency, view.recounted().vocabulary.frequency)
+
+
+def test_a_small_corpus_is_counted_here(corpus):
+    view = corpus[:100]
+    found = counting.counted_vocabulary(view, client=object())
     np.testing.assert_array_equal(found.frequency, view.recounted().vocabulary.frequency)
 
 

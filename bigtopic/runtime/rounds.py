@@ -12,7 +12,7 @@ from bigtopic.runtime.work import Turn
 from bigtopic.schemes import companion_names
 from bigtopic.types import RoundInfo, Scheme, Stats
 
-__all__ = ["Cursor", "MapReduce", "RoundReport", "Settings", "round_stats", "step", "turn_of"]
+__all__ = ["Cursor", "MapReduce", "RoundReport", "Settings", "moved_arrays", "round_stats", "step", "turn_of"]
 
 MapReduce = Callable[[Round, Mapping[str, LazyArray | Overlay], Turn], Stats]
 
@@ -21,8 +21,13 @@ MapReduce = Callable[[Round, Mapping[str, LazyArray | Overlay], Turn], Stats]
 class Settings:
     """What a round needs to know of the method and the corpus.
 
+    Attributes
+    ----------
+    schemes : {array name: its scheme}
+    seed : of the run
+    total_docs, total_tokens : of the corpus, or the declared size of a stream
     inner : turns per round, or a rule `(turn number from 1, info of the turn's statistics) -> another turn?`
-    n_steps : updates of the whole run, where they are known
+    n_steps : updates of the whole run; None where that is not known
     """
 
     schemes: Mapping[str, Scheme]
@@ -62,7 +67,7 @@ class Cursor:
         return self.round > 0 or bool(self.ahead)
 
     def rounds_left(self, n_rounds: int) -> int:
-        """Rounds to be done of a pass that has so many."""
+        """Rounds that are left of a pass of `n_rounds`."""
         return n_rounds - self.round - len(self.ahead)
 
     def after(self, reports: Iterable[RoundReport]) -> Cursor:
@@ -99,7 +104,7 @@ class RoundReport:
 
 
 def step(params: Params, cursor: Cursor, stats: Stats, settings: Settings) -> RoundReport:
-    """Move the params by what one round says."""
+    """Move the params by the statistics of one round."""
     _step(params.arrays, stats, cursor.step + 1, settings)
     return RoundReport(cursor, stats.n_docs, stats.n_tokens, stats.info)
 
@@ -107,7 +112,7 @@ def step(params: Params, cursor: Cursor, stats: Stats, settings: Settings) -> Ro
 def round_stats(
     params: Params, rnd: Round, cursor: Cursor, settings: Settings, map_reduce: MapReduce
 ) -> Stats:
-    """What a round says in the end: the statistics of its last turn. The params do not move."""
+    """The statistics of a round, which are those of its last turn. The params do not move."""
     arrays: Mapping[str, LazyArray | Overlay] = params.arrays
     turn = 0
     while True:
@@ -115,7 +120,7 @@ def round_stats(
         stats = map_reduce(rnd, arrays, turn_of(cursor, turn, settings))
         if not _again(settings.inner, turn, stats.info):
             return stats
-        provisional = params.overlay(_moved(settings.schemes))
+        provisional = params.overlay(moved_arrays(settings.schemes))
         _step(provisional, stats, cursor.step + 1, settings)
         arrays = provisional
 
@@ -143,7 +148,7 @@ def _step(arrays: Mapping[str, LazyArray | Overlay], stats: Stats, step: int, se
         scheme.step(arrays[name], stats.arrays[name], info._replace(companions=companions))
 
 
-def _moved(schemes: Mapping[str, Scheme]) -> list[str]:
+def moved_arrays(schemes: Mapping[str, Scheme]) -> list[str]:
     """The arrays that a step moves: those that have a scheme, and their companions."""
     return [
         path for name, scheme in schemes.items() for path in (name, *companion_names(name, scheme).values())

@@ -1,4 +1,4 @@
-"""How large the arrays of a run are: of a slice and its statistics, of documents as they are read, of their state.
+"""Sizes of a run's arrays: of a slice and its statistics, of documents as they are read, of their state.
 
 The equations are those of `footprint`.
 """
@@ -22,20 +22,19 @@ from bigtopic.runtime.executors.protocol import Run
 from bigtopic.runtime.expected_rows import ExpectedRows
 from bigtopic.runtime.params import LazyArray, Params
 from bigtopic.runtime.replay import SliceSizes
-from bigtopic.runtime.slices import UNIT_ENTRIES
+from bigtopic.runtime.rounds import moved_arrays
 from bigtopic.runtime.state_files import resolved
-from bigtopic.schemes import companion_names
 from bigtopic.types import CallSize
 
 __all__ = ["Sizes"]
 
-_SAMPLE = 1 << 13  # documents that are asked for their length
-_INDEX_BYTES = 16  # of a document in a unit
-_DOCUMENT_BYTES = 36  # index and source row, as read and with local ids, and their order
+_SAMPLE = 1 << 13  # documents, the first ones, among which the longest is looked for
+_INDEX_BYTES = 16  # for each document of a unit
+_DOCUMENT_BYTES = 36  # for each document of a slice: index and source row, twice, and order
 
 
 class Sizes:
-    """Bytes of what a run has in memory, piece by piece.
+    """Bytes of each array, or group of arrays, that a run has in memory.
 
     Parameters
     ----------
@@ -58,25 +57,25 @@ class Sizes:
         return sum(4 * array.n_rows * array.n_columns for array in words[:1])
 
     def rounded(self, n_docs: int) -> float:
-        """What a step has that adds to integers."""
+        """Temporary arrays of a step that rounds what it adds to an array of integers."""
         counts = [array for array in self.returned.values() if array.raw.dtype.kind == "i"]
         return sum(16 * self._rows(array.axis, n_docs) * array.n_columns for array in counts)
 
     @cached_property
     def returned(self) -> dict[str, LazyArray]:
-        """The arrays that a kernel has statistics for."""
+        """The arrays that the kernel returns statistics for."""
         return {name: self._params[name] for name in self._run.work.kernel.statistics}
 
     def row_bytes(self, name: str) -> int:
-        """Of statistics, with the row's id."""
+        """Bytes of a row of statistics, with its id."""
         return self._params[name].n_columns * np.dtype(self._run.work.kernel.dtype).itemsize + 4
 
     def stats(self, n_docs: int) -> list[float]:
-        """Bytes of the statistics of so many documents, by array."""
+        """Bytes of each array's statistics of `n_docs` documents."""
         return [self._rows(a.axis, n_docs) * self.row_bytes(name) for name, a in self.returned.items()]
 
     def of_slice(self, n_docs: int) -> SliceSizes:
-        """Documents, the rows that they need, and what the kernel has for itself."""
+        """A slice of `n_docs` documents, the rows that it needs, and the scratch memory of the kernel."""
         kernel, size = self._run.work.kernel, self._call_size(n_docs)
         entries = {name: size.rows[name] * size.columns[name] for name in kernel.views}
         gathered = [n_docs * _DOCUMENT_BYTES, *[size.n_entries * 4] * 2, self._rows("word", n_docs) * 4]
@@ -102,41 +101,35 @@ class Sizes:
 
     @cached_property
     def _longest(self) -> int:
-        """Distinct words of the longest document, of some."""
+        """Distinct words of the longest document of a sample."""
         part = self._run.parts[0]
         return int(part.entries(0, min(part.n_docs, _SAMPLE)).max(initial=1))
 
-    @cached_property
+    @property
     def _moved(self) -> list[str]:
-        schemes = self._run.settings.schemes
-        return [
-            path
-            for name, scheme in schemes.items()
-            for path in (name, *companion_names(name, scheme).values())
-        ]
+        return moved_arrays(self._run.settings.schemes)
 
     def moved_entries(self, n_docs: int) -> list[float]:
-        """Numbers in the rows that a step moves, of each array."""
+        """Entries of the rows that a step moves, for each array that it moves."""
         arrays = [self._params[name] for name in self._moved]
         return [self._rows(array.axis, n_docs) * array.n_columns for array in arrays]
 
     def units(self) -> float:
-        """Documents that are read, used and read ahead."""
-        plan, n_units = self._run.plan, reading.KEPT + 1
-        if plan.n_docs * plan.entries_per_doc * threads.ENTRY_BYTES <= threads.CACHE_BYTES:
-            n_units = plan.n_docs
-        unit_docs = max(1, min(plan.n_docs, int(UNIT_ENTRIES / max(plan.entries_per_doc, 1.0))))
+        """The units that are in use, kept, or read ahead."""
+        plan = self._run.plan
+        n_units = plan.n_docs if threads.keeps_all(plan) else reading.KEPT + 1
+        unit_docs = max(1, min(plan.n_docs, plan.unit_docs))
         return min(n_units, -(-plan.n_docs // unit_docs)) * self.unit(unit_docs)
 
     def unit(self, n_docs: int) -> float:
-        """So many documents read together; chunks are decoded whole."""
+        """A unit of `n_docs` documents; chunks are decoded whole."""
         if all(_is_in_memory(part) for part in self._run.parts):
             return 0.0
         entries = n_docs * self._run.plan.entries_per_doc + CHUNK
         return entries * threads.ENTRY_BYTES + n_docs * _INDEX_BYTES
 
     def state(self, n_threads: int) -> float:
-        """What is remembered of documents."""
+        """The document state that is in memory at once."""
         plan, kernel = self._run.plan, self._run.work.kernel
         if kernel.state == "round":
             return 2 * plan.batch_size * self._state_bytes
@@ -145,7 +138,7 @@ class Sizes:
 
     @property
     def _state_bytes(self) -> float:
-        """Of one document."""
+        """Bytes of the state of one document."""
         hyper, entries = self._run.work.hyper, self._run.plan.entries_per_doc
         specs = resolved(
             self._run.work.kernel.remembers, {**hyper.components, "n_components": hyper.n_components}
@@ -167,7 +160,7 @@ def _view_itemsize(kind: str, array: LazyArray) -> int:
 
 
 def _is_in_memory(part: Any) -> bool:
-    """Whether reading documents takes no memory."""
+    """Whether the part is in memory, so that reading it takes none."""
     if isinstance(part, PartView):
         return isinstance(part.documents, range) and part.word_map is None and _is_in_memory(part.base)
     return isinstance(part, MemoryPart)

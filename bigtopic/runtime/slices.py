@@ -26,7 +26,7 @@ SLICE_ENTRIES = 1 << 16
 SUBTREE = 16  # slices of a complete subtree of the merge tree; also of a unit, when minibatches are larger
 UNIT_ENTRIES = SLICE_ENTRIES * SUBTREE
 STRETCH = 32  # rounds of a stretch with delayed updates
-# The first updates of a run change much: nobody works without them, and slices share the threads.
+# The first updates of a run change much: no round begins without them, and the slices of a round share the threads.
 PROMPT_ROUNDS = 8
 NO_MAP = np.zeros(0, np.int32)
 
@@ -68,14 +68,15 @@ class Plan:
         documents has the same weight as one of many, and a short last one would undo what was learnt
     slice_size : documents of one kernel call; None for half a minibatch (with a delay, all of it), at most about
         65 000 entries
-    delay : updates that a minibatch need not have seen; 0 when a minibatch is several slices, which keep threads
-        busy without
+    delay : updates that a minibatch need not have seen; taken as 0 when a minibatch is several slices, which keep the
+        threads busy anyway
     shuffled : permute units and minibatches in each pass; else the stored order is followed
     seed : of the permutation
 
     Attributes
     ----------
     settings : the arguments, as JSON can hold them: `Plan(**plan.settings)` is the same plan
+    unit_docs : documents of a unit, about
     """
 
     def __init__(
@@ -109,8 +110,8 @@ class Plan:
         self.shuffled = shuffled
         self.seed = seed
         # A unit holds whole minibatches, or, of a minibatch larger than a unit, one subtree of slices.
-        unit_docs = max(1, int(UNIT_ENTRIES / max(entries_per_doc, 1.0)))
-        self.batches_per_unit = max(1, unit_docs // self.batch_size)
+        self.unit_docs = max(1, int(UNIT_ENTRIES / max(entries_per_doc, 1.0)))
+        self.batches_per_unit = max(1, self.unit_docs // self.batch_size)
 
     @property
     def n_rounds(self) -> int:

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from bigtopic.runtime.estep import evaluate, gather
-from bigtopic.runtime.executors.protocol import Executor, Progress, Run
+from bigtopic.runtime.executors.protocol import Executor, Run, Updates
 from bigtopic.runtime.params import Params
 from bigtopic.runtime.reading import UnitReader
 from bigtopic.runtime.reduce import Tree
@@ -33,7 +33,7 @@ class Asynchronous(Executor):
         max_rounds: int | None = None,
         max_seconds: float | None = None,
         n_passes: int = 1,
-    ) -> Progress:
+    ) -> Updates:
         begun, n_steps = time.perf_counter(), 0
         flying: list[tuple[Round, Future[Any]]] = []
         rounds = self._run.plan.rounds(cursor.epoch, cursor.round, cursor.ahead)

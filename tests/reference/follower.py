@@ -8,7 +8,7 @@ from hashlib import sha256
 
 import numpy as np
 
-from bigtopic.runtime.executors.protocol import Executor, Progress
+from bigtopic.runtime.executors.protocol import Executor, Updates
 from bigtopic.runtime.params import Params
 from bigtopic.runtime.rounds import Cursor, RoundReport
 
@@ -58,7 +58,7 @@ class Follower:
     cursor: Cursor = field(default_factory=Cursor)
     done: int = 0
 
-    def follow(self, progress: Progress, most: int | None = None) -> int:
+    def follow(self, progress: Updates, most: int | None = None) -> int:
         """Take all that is yielded, or so many yields; the rounds that were done."""
         before = self.done
         for number, (params, reports) in enumerate(progress, 1):

@@ -8,7 +8,7 @@ from typing import Any
 
 from bigtopic.runtime import sharing
 from bigtopic.runtime.estep import estep_group
-from bigtopic.runtime.executors.protocol import Executor, ExecutorSpec, Progress, Run
+from bigtopic.runtime.executors.protocol import Executor, ExecutorSpec, Run, Updates
 from bigtopic.runtime.executors.sending import Sender
 from bigtopic.runtime.executors.stretches import Stretch, by_stretches, do_rounds
 from bigtopic.runtime.params import LazyArray, Overlay, Params
@@ -52,7 +52,7 @@ class GraphExecutor(Executor):
         max_rounds: int | None = None,
         max_seconds: float | None = None,
         n_passes: int = 1,
-    ) -> Progress:
+    ) -> Updates:
         """See `Executor.advance`."""
         stretches = self._run.plan.stretches(cursor.epoch, cursor.round, cursor.ahead)
         settings = self._run.settings
@@ -106,7 +106,7 @@ class GraphExecutor(Executor):
     def _window(
         self, slices: Sequence[SliceRef], shared: Any, turn: Turn, before: list[Any] | None
     ) -> tuple[Any, list[Any]]:
-        """The statistics of some slices, and what is remembered of them till the next turn; futures on a client."""
+        """The statistics of some slices, and what is remembered of them until the next turn; futures on a client."""
         run, name = self._sender.run(), self._sender.key("window")[1]
         states: list[Any] = []
         if self._remembers_rounds:
@@ -134,7 +134,7 @@ def round_graph(run: Any, slices: Sequence[SliceRef], shared: Any, turn: Turn, n
     run : a `Run`, or a future of one
     slices : at most `SUBTREE` x `WINDOW` consecutive slices of a round
     shared : params as `sharing.publish` gives them, the arrays themselves, or a future of them
-    turn : seed and epochs
+    turn : of the round
     name : unique among the graphs of all clients, because Dask takes equal keys for the same task. Keys are
         ("bt-estep", name, i) and ("bt-add", name, i)
 

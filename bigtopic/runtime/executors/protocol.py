@@ -12,15 +12,23 @@ from bigtopic.runtime.rounds import Cursor, RoundReport, Settings
 from bigtopic.runtime.slices import Plan
 from bigtopic.runtime.work import Work
 
-__all__ = ["Executor", "ExecutorSpec", "Progress", "Run"]
+__all__ = ["Executor", "ExecutorSpec", "Run", "Updates"]
 
-Progress = Iterator[tuple[Params, list[RoundReport]]]
-"""The params after some rounds, and the reports of these rounds, again and again."""
+Updates = Iterator[tuple[Params, list[RoundReport]]]
+"""Yields, again and again, the params after some rounds and the reports of these rounds."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """Everything that stays the same during a run; picklable."""
+    """Everything that stays the same during a run; picklable.
+
+    Attributes
+    ----------
+    parts : of the corpus, in order
+    plan : which documents make up each round
+    work : what every task needs
+    settings : what a step needs
+    """
 
     parts: Sequence[Any]
     plan: Plan
@@ -59,7 +67,7 @@ class Executor(Protocol):
         max_rounds: int | None = None,
         max_seconds: float | None = None,
         n_passes: int = 1,
-    ) -> Progress:
+    ) -> Updates:
         """Do rounds from the cursor on. One call at a time; the caller may stop iterating after any yield.
 
         Parameters
@@ -67,9 +75,9 @@ class Executor(Protocol):
         params : moved, see above
         cursor : where they stand
         max_rounds : end where at least so many are done and a run can be cut: at the end of a stretch (`slices`)
-        max_seconds : begin no stretch after so many; with 0, nothing is done
-        n_passes : nobody looks at the params at the ends of the next so many passes, this one included: an executor
-            that does many rounds together may go on so far. Else it ends with the pass
+        max_seconds : begin no stretch after so many seconds; with 0, nothing is done
+        n_passes : the caller does not look at the params between the next `n_passes` passes, this one included, so an
+            executor that does many rounds together may do that many. Otherwise it ends with the pass
 
         Yields
         ------
@@ -78,8 +86,8 @@ class Executor(Protocol):
         """
 
     def close(self) -> None:
-        """Give back threads, files and what lies on workers; again, or after a failure, without harm. After it,
-        `advance` is not called."""
+        """Release threads, files and data on workers. May be called again, and after a failure; `advance` is not called
+        after it."""
 
     def __enter__(self) -> Self:
         return self

@@ -1,4 +1,4 @@
-"""From stretch to stretch: what the executors have in common that know the params after each of them."""
+"""The loop over stretches, for executors that know the params after each of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from bigtopic.runtime.executors.pipeline import Pipeline
-from bigtopic.runtime.executors.protocol import Progress
+from bigtopic.runtime.executors.protocol import Updates
 from bigtopic.runtime.params import Params
 from bigtopic.runtime.rounds import Cursor, MapReduce, RoundReport, Settings, round_stats, step
 from bigtopic.runtime.slices import Round
@@ -46,7 +46,7 @@ def by_stretches(
     max_rounds: int | None,
     max_seconds: float | None,
     do: Callable[[Stretch], None],
-) -> Progress:
+) -> Updates:
     """What `Executor.advance` yields: `params` itself after each stretch, moved in place by `do`."""
     begun = time.perf_counter()
     n_rounds = 0
@@ -76,7 +76,7 @@ def do_rounds(stretch: Stretch, delay: int, map_reduce: MapReduce) -> None:
 
 @dataclass(frozen=True)
 class _RoundJobs:
-    """The jobs of a pipeline whose tasks are whole rounds: all that `map_reduce` does may read the params."""
+    """The jobs of a pipeline whose tasks are whole rounds: `map_reduce` reads the params, so all of it is gathering."""
 
     stretch: Stretch
     map_reduce: MapReduce

@@ -10,22 +10,22 @@ from itertools import islice
 
 from bigtopic.runtime.estep import Gathered, evaluate, gather
 from bigtopic.runtime.executors.pipeline import Pipeline
-from bigtopic.runtime.executors.protocol import Executor, ExecutorSpec, Progress, Run
+from bigtopic.runtime.executors.protocol import Executor, ExecutorSpec, Run, Updates
 from bigtopic.runtime.executors.stretches import Stretch, by_stretches, do_rounds
 from bigtopic.runtime.params import LazyArray, Overlay, Params
 from bigtopic.runtime.reading import UnitReader
 from bigtopic.runtime.remembering import Remembering, remembering
 from bigtopic.runtime.rounds import Cursor, turn_of
-from bigtopic.runtime.slices import Round, SliceRef
+from bigtopic.runtime.slices import Plan, Round, SliceRef
 from bigtopic.runtime.work import Turn, Work
 from bigtopic.types import Stats
 
-__all__ = ["EXECUTOR", "ThreadExecutor"]
+__all__ = ["EXECUTOR", "ThreadExecutor", "keeps_all"]
 
 CACHE_BYTES = 64 << 20  # a corpus this small is decoded once for all passes
-ENTRY_BYTES = 8
+ENTRY_BYTES = 8  # a word id and a count
 UNITS_AHEAD = 2  # of the next stretch
-SLICES_AHEAD = 2  # of it, beside one for each thread: the pipeline reads those after them ahead
+SLICES_AHEAD = 2  # of the next stretch, besides one for each thread: the pipeline reads the later ones ahead
 
 
 class ThreadExecutor(Executor):
@@ -40,8 +40,7 @@ class ThreadExecutor(Executor):
     def __init__(self, run: Run, n_threads: int = 1) -> None:
         self._run = run
         self._n_threads = n_threads
-        n_entries = run.plan.n_docs * run.plan.entries_per_doc
-        self._reader = UnitReader(run.parts, keep_all=n_entries * ENTRY_BYTES <= CACHE_BYTES)
+        self._reader = UnitReader(run.parts, keep_all=keeps_all(run.plan))
         self._remembering = remembering(run.work)
         helpers = n_threads - 1  # the caller's thread works too
         self._pool = ThreadPoolExecutor(helpers, thread_name_prefix="bigtopic") if helpers else None
@@ -53,7 +52,7 @@ class ThreadExecutor(Executor):
         max_rounds: int | None = None,
         max_seconds: float | None = None,
         n_passes: int = 1,
-    ) -> Progress:
+    ) -> Updates:
         """See `Executor.advance`; ends with the pass."""
         stretches = self._run.plan.stretches(cursor.epoch, cursor.round, cursor.ahead)
         settings = self._run.settings
@@ -98,8 +97,7 @@ class ThreadExecutor(Executor):
         self._remembering.close()
 
     def _prefetching(self, stretches: Iterator[list[Round]], epoch: int) -> Iterator[list[Round]]:
-        """The same stretches; the first units of the next one, and the state of its first slices, are being read
-        meanwhile."""
+        """The same stretches; meanwhile the first units of the next one are read, and the state of its first slices."""
         queue: deque[list[Round]] = deque()
         for stretch in stretches:
             queue.append(stretch)
@@ -111,6 +109,11 @@ class ThreadExecutor(Executor):
             if len(queue) > 1:
                 yield queue.popleft()
         yield from queue
+
+
+def keeps_all(plan: Plan) -> bool:
+    """Whether all units stay in memory from pass to pass, because the corpus is small."""
+    return plan.n_docs * plan.entries_per_doc * ENTRY_BYTES <= CACHE_BYTES
 
 
 @dataclass(frozen=True)

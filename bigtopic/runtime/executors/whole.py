@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bigtopic.runtime import cluster, sharing
-from bigtopic.runtime.executors.protocol import Executor, ExecutorSpec, Progress, Run
+from bigtopic.runtime.executors.protocol import Executor, ExecutorSpec, Run, Updates
 from bigtopic.runtime.executors.sending import Sender
 from bigtopic.runtime.executors.threads import ThreadExecutor
 from bigtopic.runtime.params import Params
@@ -42,7 +42,7 @@ class WholeExecutor(Executor):
         max_rounds: int | None = None,
         max_seconds: float | None = None,
         n_passes: int = 1,
-    ) -> Progress:
+    ) -> Updates:
         """See `Executor.advance`."""
         begun = time.perf_counter()
         left = (n_passes - 1) * self._n_rounds + cursor.rounds_left(self._n_rounds)

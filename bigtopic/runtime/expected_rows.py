@@ -1,11 +1,12 @@
-"""How many rows of the params some documents need, expected from how many documents each row is in.
+"""The expected number of rows of the params that some documents need, from document frequencies.
 
-Of N documents, df_v hold word v. A draw of n of them without replacement misses the word with probability about
+Of N documents, df_v contain word v. A draw of n of them without replacement misses the word with probability about
 (1 - n / N)^df_v, so that
 
     rows(n) = sum over v of 1 - (1 - n / N)^df_v,    N = (sum over v of df_v) / (ids of a document, mean)
 
-which is all words that occur for n = N. Where nobody counted documents, ids are a bound: rows(n) <= ids of n documents.
+which for n = N is the number of words that occur. Without document frequencies, the number of ids of n documents is the
+estimate: an upper bound.
 
 Cost: the vocabulary once; then, for each n, the distinct frequencies.
 """
@@ -46,7 +47,7 @@ class ExpectedRows:
         self._of = cache(self._expected)
 
     def __call__(self, axis: str, n_docs: int) -> float:
-        """Rows of an axis that so many documents need; all of them on axes that documents have no ids on."""
+        """Rows of an axis that `n_docs` documents need; all rows of an axis on which documents have no ids."""
         return self._of(axis, n_docs)
 
     def _expected(self, axis: str, n_docs: int) -> float:

@@ -1,26 +1,26 @@
 """What a run has in memory, from corpus, settings and params; T is the number of threads.
 
-    run      = params + lookups + units + state + replay of its first rounds
+    run      = params + lookups + units + state + peak of a replay of its first rounds
     params   = sum over arrays of rows x columns x itemsize + priors x 8
     lookups  = T x words x 4
-    units    = (entries + a chunk) x 8 + documents x 16 for each: all where the corpus is small, else those kept and the
+    units    = (entries + a chunk) x 8 + documents x 16 for each unit: all of a small corpus, else those kept and the
                next one; none where the corpus is in memory
-    state    = rows x bytes of a row: of two turns of the minibatch ("round"), or of the slices read ahead and those
-               still to be written ("run")
+    state    = rows x bytes of a row: of two turns of the minibatch ("round"), or of the slices that are read ahead or
+               not written yet ("run")
 
-A replay (`replay`) takes and frees, in the order of the run and with the rules of `buffers`:
+A replay (`replay`) allocates and frees these arrays in the order of the run, by the rules of `buffers`:
 
     slice    = documents x 36 + entries x 8 + distinct words x 4
     view     = rows(slice) x columns x itemsize, for each array the kernel reads
-    stats    = rows(slice) x (columns x itemsize + 4), for each that it returns; and of what is merged of them:
-               pending subtrees, the sums of the window and of the round
-    scratch  = what the kernel says
-    integers = rows(minibatch) x columns x 16, when a step rounds
-    turn     = rows(minibatch) x columns x 28 for each step over provisional params, of which 8 stay for the turn;
+    stats    = rows(slice) x (columns x itemsize + 4), for each array it returns; and their sums: pending subtrees, the
+               window and the round
+    scratch  = as the kernel declares
+    integers = rows(minibatch) x columns x 16, where a step rounds to integers
+    turn     = rows(minibatch) x columns x 28 for each step over provisional params, of which 8 are kept for the turn;
                rows(slice) x columns x 24 where a slice reads them
-    compared = the topics at the begin and the end of a pass, rows x columns x 4 each
+    compared = the topics at the beginning and at the end of a pass, rows x columns x 4 each
 
-with rows(n) of `expected_rows`.
+where rows(n) is that of `expected_rows`.
 """
 
 from __future__ import annotations
@@ -39,26 +39,26 @@ from bigtopic.runtime.slices import PROMPT_ROUNDS, SUBTREE
 
 __all__ = ["Footprint"]
 
-_ROUNDS = 8  # that are replayed, beside those without delay
-_CHANCES = 4  # replays with several threads: the one that needs most counts
+_ROUNDS = 8  # replayed, besides those without delay; of overlapping rounds, as many for each thread
+_ORDERS = 4  # orders of the threads that are tried; the largest peak counts
 
 
 class Footprint:
-    """What a run has in memory; arguments as of `Sizes`."""
+    """Memory of a run; the arguments are those of `Sizes`."""
 
     def __init__(self, run: Run, params: Params, axes: Mapping[str, Vocabulary]) -> None:
         self._run = run
         self._sizes = Sizes(run, params, axes)
 
     def on_threads(self, n_threads: int, compares: bool = False, rough: bool = False) -> int:
-        """Bytes of the whole run on threads of one process; `rough` looks at one order of the threads alone."""
+        """Bytes of the whole run on threads of one process; `rough` tries only one order of the threads."""
         sizes, lookups = self._sizes, n_threads * self._run.work.n_words * 4
-        chances = _CHANCES if n_threads > 1 and not rough else 1
-        rounds = max(self._peak(n_threads, compares, seed) for seed in range(chances))
+        n_orders = _ORDERS if n_threads > 1 and not rough else 1
+        rounds = max(self._peak(n_threads, compares, seed) for seed in range(n_orders))
         return int(sizes.params() + lookups + sizes.units() + sizes.state(n_threads) + rounds)
 
     def _peak(self, n_threads: int, compares: bool, seed: int) -> int:
-        """Of a replay."""
+        """Largest number of bytes resident at once in a replay."""
         ledger = Ledger(n_threads)
         before = [ledger.take(self._sizes.topics(), 0)] if compares else []
         if self._run.plan.n_docs:
@@ -67,7 +67,7 @@ class Footprint:
         return ledger.peak
 
     def of_task(self) -> int:
-        """Bytes of a task of the graphs executor, a subtree of slices on one thread, without the params."""
+        """Bytes of one task of the graphs executor (a subtree of slices, on one thread), without the params."""
         ledger, slices = Ledger(1), self._minibatch()[:SUBTREE]
         self._rounds(ledger, 1).round(slices)
         unit = self._sizes.unit(sum(slices))
@@ -79,7 +79,7 @@ class Footprint:
         return Rounds(ledger, n_threads, cache(sizes.of_slice), cache(sizes.stats), most, random.Random(seed))
 
     def _replay(self, rounds: Rounds, n_threads: int) -> None:
-        """The first rounds, those without delay before those with."""
+        """Replay the first rounds: those without delay, then those with."""
         plan = self._run.plan
         total = self._run.settings.n_steps or plan.n_rounds
         prompt = min(total, PROMPT_ROUNDS if plan.delay else _ROUNDS)
@@ -90,14 +90,14 @@ class Footprint:
             waiting = rounds.delayed(plan.slice_size, waiting)
 
     def _minibatch(self) -> list[int]:
-        """Documents of the slices of a round, one of the first."""
+        """Documents in each slice of one of the first rounds."""
         plan = self._run.plan
         n_docs = -(-plan.n_docs // max(1, plan.n_rounds))
         size = -(-n_docs // 2) if plan.delay else plan.slice_size
         return [size] * (n_docs // size) + [n_docs % size] * (n_docs % size > 0)
 
     def _turns(self, rounds: Rounds, slices: list[int]) -> Sum:
-        """One round, with as many turns as there are different ones; and its step."""
+        """One round and its step. Of several turns three are replayed: later ones need no more than the third."""
         take, free, n_docs = rounds.ledger.take, rounds.ledger.free, sum(slices)
         stats = rounds.round(slices)
         overlays: list[Piece] = []

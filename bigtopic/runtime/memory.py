@@ -1,4 +1,4 @@
-"""Memory of a run, known before it begins."""
+"""Memory of a run, estimated before it begins."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bigtopic.runtime.params import Params, padded
 
 __all__ = ["check_memory", "check_params", "estimate_bytes", "estimate_task_bytes"]
 
-_AMPLE = 2  # times the rough estimate: no finer one says more
+_AMPLE = 2  # a machine with so many times the rough estimate needs no finer one
 # Control groups, version 2 and 1.
 CONTAINER_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 
@@ -22,25 +22,25 @@ CONTAINER_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memo
 def estimate_bytes(
     run: Run, params: Params, axes: Mapping[str, Vocabulary], n_threads: int, *, compares: bool = False
 ) -> int:
-    """Bytes of a run on threads of one process, its params included; terms and equations are those of `footprint`.
+    """Bytes of a run on threads of one process, its params included; the equations are those of `footprint`.
 
     Parameters
     ----------
     axes : of the model, with document frequencies
-    compares : whether the topics of a pass are kept to compare them with the next ones
+    compares : whether the topics at the beginning of a pass are kept, to compare those at its end with them
     """
     return Footprint(run, params, axes).on_threads(n_threads, compares)
 
 
 def estimate_task_bytes(run: Run, params: Params, axes: Mapping[str, Vocabulary]) -> int:
-    """Bytes of one task of a graph on a worker, beside the params; arguments as of `estimate_bytes`."""
+    """Bytes of one task of a graph on a worker, without the params; arguments as for `estimate_bytes`."""
     return Footprint(run, params, axes).of_task()
 
 
 def check_memory(
     run: Run, params: Params, axes: Mapping[str, Vocabulary], n_threads: int, *, compares: bool = False
 ) -> None:
-    """Refuse a run that cannot fit, naming the settings that would make it fit; arguments as of `estimate_bytes`.
+    """Refuse a run that cannot fit, naming the settings that would make it fit; arguments as for `estimate_bytes`.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def check_memory(
     """
     footprint, have = Footprint(run, params, axes), _total_bytes()
     if have is None or _AMPLE * footprint.on_threads(n_threads, compares, rough=True) < have:
-        return  # nearly always, and soon known
+        return  # nearly always, and quickly decided
     _refuse_beyond(
         footprint.on_threads(n_threads, compares),
         f"choose a smaller batch_size (now {run.plan.batch_size}), fewer topics (now {run.work.hyper.n_components}) "

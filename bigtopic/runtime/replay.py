@@ -1,8 +1,7 @@
-"""The arrays of a run's rounds one after another, as sizes: what they keep resident where `buffers` hands out memory.
+"""A simulation of memory: allocates and frees the arrays of a run's rounds, as sizes, by the rules of `buffers`.
 
-Which thread has the next slice done nobody knows: it is drawn by chance. What a thread's pool has handed out it keeps,
-so a run of many slices comes to hold, in every thread, what any of them needs. Of several draws, the one
-that needs most counts.
+Which thread finishes its slice next is not known in advance, so it is drawn at random. A thread's pool keeps what it
+allocated, so in a run of many slices every thread comes to hold what any of them needs.
 """
 
 from __future__ import annotations
@@ -18,14 +17,17 @@ from bigtopic.types import Scratch
 
 __all__ = ["Ledger", "Piece", "Rounds", "SliceSizes", "Sum"]
 
-WAITING = 2  # slices that may be done, beside one for each thread, before their statistics are merged
-_SLICES = 2 * SUBTREE  # that are followed one by one; of further ones subtrees, and windows
-_WINDOWS = 3
+WAITING = 2  # slices that may be finished but not merged yet, besides one for each thread
+_SLICES = 2 * SUBTREE  # replayed one by one; the others as whole subtrees and windows
+_WINDOWS = 3  # replayed at most
 
 
 @dataclass(eq=False)
 class Piece:
-    """Memory for one array. `held` bytes are taken, `touched` are resident."""
+    """Memory for one array: `held` bytes allocated, of which `touched` are resident.
+
+    used : an array is in it; kept : the pool keeps it for another array afterwards
+    """
 
     held: int
     touched: int = 0
@@ -34,11 +36,11 @@ class Piece:
 
 
 class Ledger:
-    """What is resident now, and at most, where each thread has a pool of memory.
+    """Counts resident bytes where each thread has a pool of memory.
 
     Attributes
     ----------
-    peak : bytes
+    peak : the largest number of bytes resident at once
     """
 
     def __init__(self, n_threads: int) -> None:
@@ -47,7 +49,7 @@ class Ledger:
         self.peak = 0
 
     def take(self, size: float, thread: int | None, touched: float | None = None) -> Piece:
-        """An array of `size` bytes from a thread's pool, or from the system for None."""
+        """An array of `size` bytes, all or `touched` of them resident, from a thread's pool, or the system's (None)."""
         piece = self._fresh(int(size)) if thread is None else self._from_pool(int(size), self._pools[thread])
         more = max(0, int(size if touched is None else touched) - piece.touched)
         piece.touched += more
@@ -57,7 +59,7 @@ class Ledger:
         return piece
 
     def free(self, *pieces: Piece) -> None:
-        """Nobody refers to these any more."""
+        """These arrays are no longer in use."""
         for piece in pieces:
             piece.used = False
             if not piece.kept:
@@ -91,8 +93,8 @@ class SliceSizes:
 
     Attributes
     ----------
-    gathered : documents and rows of the params; gone when the kernel has run
-    passing : from the system, gone before the kernel runs
+    gathered : documents and rows of the params; freed when the kernel has returned
+    passing : allocated from the system, and freed before the kernel runs
     scratch : of the kernel
     """
 
@@ -103,7 +105,7 @@ class SliceSizes:
 
 @dataclass
 class Sum:
-    """Statistics of some documents; `pieces` has one for each array."""
+    """Statistics of some documents, one piece for each array."""
 
     n_docs: int
     pieces: list[Piece]
@@ -115,12 +117,12 @@ class Rounds:
 
     Attributes
     ----------
-    ledger : to write to
-    n_threads : that work
-    of_slice : of so many documents
-    stats : bytes of the statistics of so many documents, by array
-    most : bytes of each array's statistics of all rows
-    chance : draws the thread that is next
+    ledger : counts the memory
+    n_threads : at least 1
+    of_slice : documents of a slice -> sizes of its arrays
+    stats : number of documents -> bytes of each array's statistics
+    most : bytes of each array's statistics where they cover all rows
+    rng : draws the thread that is next
     """
 
     ledger: Ledger
@@ -128,11 +130,11 @@ class Rounds:
     of_slice: Callable[[int], SliceSizes]
     stats: Callable[[int], list[float]]
     most: list[float]
-    chance: random.Random
-    _thread: int = 0  # that adds now
+    rng: random.Random
+    _thread: int = 0  # the one that merges now
 
     def round(self, slices: Sequence[int]) -> Sum:
-        """The statistics of slices of so many documents."""
+        """The statistics of a round; `slices` has the number of documents of each slice."""
         tree: Tree = Tree(self._add)
         done: dict[int, Sum] = {}
         busy: dict[int, tuple[int, int, list[Piece], list[Piece]]] = {}
@@ -140,7 +142,7 @@ class Rounds:
         for item, n_docs in enumerate(slices[:_SLICES]):
             while len(busy) == self.n_threads or (busy and item - merged >= self.n_threads + WAITING):
                 merged = self._finish(busy, done, tree, merged)
-            thread = self.chance.choice([t for t in range(self.n_threads) if t not in busy])
+            thread = self.rng.choice([t for t in range(self.n_threads) if t not in busy])
             busy[thread] = item, n_docs, self._gather(thread, n_docs), self._scratch(thread, n_docs)
         while busy:
             merged = self._finish(busy, done, tree, merged)
@@ -148,9 +150,9 @@ class Rounds:
         return tree.result()
 
     def delayed(self, n_docs: int, waiting: Sum | None) -> Sum:
-        """A round of one slice. The step of the one before waits until this one is gathered; another thread does it
-        while the kernel runs."""
-        thread = self.chance.randrange(self.n_threads)
+        """A round of one slice. The step of the round before waits until this one has gathered; with several threads,
+        another one takes it while the kernel runs."""
+        thread = self.rng.randrange(self.n_threads)
         gathered = self._gather(thread, n_docs)
         if waiting is not None and self.n_threads == 1:
             self.ledger.free(*waiting.pieces)
@@ -173,7 +175,7 @@ class Rounds:
         ]
 
     def _returned(self, thread: int, n_docs: int, gathered: list[Piece], scratch: list[Piece]) -> Sum:
-        """The statistics, from where the kernel has its own arrays."""
+        """The statistics, allocated where the kernel allocates its own arrays; then what the slice needed is freed."""
         passing, *pooled = scratch
         self.ledger.free(passing)
         pool = thread if pooled else None
@@ -188,8 +190,8 @@ class Rounds:
         tree: Tree,
         merged: int,
     ) -> int:
-        """One of the threads ends its slice and merges what is next."""
-        self._thread = self.chance.choice(sorted(busy))
+        """One of the threads finishes its slice, and merges what can be merged."""
+        self._thread = self.rng.choice(sorted(busy))
         item, n_docs, gathered, scratch = busy.pop(self._thread)
         done[item] = self._returned(self._thread, n_docs, gathered, scratch)
         while merged in done:
@@ -198,7 +200,7 @@ class Rounds:
         return merged
 
     def _push_rest(self, tree: Tree, slices: Sequence[int]) -> None:
-        """Complete subtrees of the first window, and some further windows; all are of about the same size."""
+        """Complete subtrees of the first window, and a few later windows: all are of about the same size."""
         n_subtrees = -(-len(slices) // SUBTREE)
         in_window = min(n_subtrees, WINDOW - _SLICES // SUBTREE)
         for push, number, size in (
@@ -207,11 +209,11 @@ class Rounds:
         ):
             for _ in range(number):
                 n_docs = sum(slices[:size])
-                self._thread = self.chance.randrange(self.n_threads)
+                self._thread = self.rng.randrange(self.n_threads)
                 push(Sum(n_docs, [self.ledger.take(one, self._thread) for one in self.stats(n_docs)]))
 
     def _add(self, a: Sum, b: Sum) -> Sum:
-        """As `reduce.add`: memory for the rows of both, of which those of the union are touched."""
+        """As `reduce.add`: memory for the rows of both, of which the rows of the union are touched."""
         n_docs = a.n_docs + b.n_docs
         both = zip(self.stats(a.n_docs), self.stats(b.n_docs), self.stats(n_docs), self.most, strict=True)
         pieces = [

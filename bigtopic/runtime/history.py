@@ -1,4 +1,4 @@
-"""What a run leaves behind it while it goes on: rows of the model's history, events for callbacks, a progress bar."""
+"""The record of a run as it goes on: rows of the model's history, events for callbacks, the progress bar."""
 
 from __future__ import annotations
 
@@ -15,13 +15,17 @@ __all__ = ["History"]
 
 
 class History:
-    """Counts what was done since now, and tells it.
+    """Counts what a run has done, and reports it.
 
     Parameters
     ----------
-    model : that is learnt; its history gets a row for each pass and score
+    model : the one that learns; its history gets a row for each pass and score
     callbacks : called with every event, in this order
-    bar : moved by tokens
+    bar : advances by tokens
+
+    Attributes
+    ----------
+    scores : held-out nats per token, the newest last
     """
 
     def __init__(self, model: TopicModel, callbacks: Sequence[Callback], bar: Progress) -> None:
@@ -34,13 +38,13 @@ class History:
         self.scores: list[float] = []
 
     def resume(self, counts: Mapping[str, float]) -> None:
-        """Go on from where a run was saved, with what `counts` said then."""
+        """Go on from where a run was saved, with the `counts` of that time."""
         self._begun = time.perf_counter() - counts["seconds"]
         self._n_docs, self._n_tokens = int(counts["n_docs"]), counts["n_tokens"]
         self.scores = [row["score"] for row in self._model.history if "score" in row]
 
     def counts(self) -> dict[str, float]:
-        """What was done so far, for `resume`."""
+        """Seconds, documents and tokens so far, for `resume`."""
         return {"seconds": self.seconds, "n_docs": self._n_docs, "n_tokens": self._n_tokens}
 
     @property
@@ -50,7 +54,7 @@ class History:
 
     @property
     def scored_step(self) -> int:
-        """Updates that were done when the model was scored last; 0 if it never was."""
+        """Number of updates at the last score; 0 if there is none."""
         return max((row["step"] for row in self._model.history if "score" in row), default=0)
 
     def begin(self) -> None:
@@ -63,7 +67,7 @@ class History:
         self._tell("round", step=report.cursor.step + 1, info=dict(report.info))
 
     def pass_done(self, bound: float | None, change: float | None) -> None:
-        """The model's cursor stands at the next pass, whose number is that of the passes done."""
+        """Record a pass; the model's cursor is already at the next one, so its number is that of the passes done."""
         row = {"pass": self._model.cursor.epoch, "bound": bound}
         self._record(row if change is None else {**row, "change": change})
         self._tell("pass", bound=bound, change=change)

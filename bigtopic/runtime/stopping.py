@@ -1,4 +1,4 @@
-"""When a run ends: its limits, params at rest, patience with a score, and Ctrl-C."""
+"""When a run ends: its limits, convergence, patience with a score, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -27,12 +27,14 @@ class Limits:
     Attributes
     ----------
     max_iter : passes
-    max_time : seconds; truncates, never changes what is computed on the way
+    max_time : seconds; truncates the run, and changes nothing of what is computed before; None for no limit
     tol : end when, over a pass, the bound per token grew by less than this share of itself, or, where there is no
         bound, the topics moved by less than this (mean total variation distance); 0 never
     score : a function of the model giving held-out nats per token, or None
     evaluate_every : rounds between scores, which come at the end of a stretch; None for once a pass
     patience : end after this many scores without a better one; None never
+    callbacks : called with every event, see `runtime.events`
+    progress : whether to draw a progress bar; None draws it in a terminal or notebook
     """
 
     max_iter: int = 1
@@ -45,26 +47,26 @@ class Limits:
     progress: bool | None = None
 
     def seconds_left(self, seconds: float) -> float | None:
-        """What is left of `max_time` after so many seconds; None without a limit."""
+        """What is left of `max_time` when `seconds` have passed; None without a limit."""
         return None if self.max_time is None else self.max_time - seconds
 
     def next_score(self, step: int) -> int | None:
-        """The update after which a score is due, when so many are done; None where they come with the passes."""
+        """The update that the next score comes after, when `step` are done; None where scores come with the passes."""
         if self.score is None or self.evaluate_every is None:
             return None
         return (step // self.evaluate_every + 1) * self.evaluate_every
 
     def out_of_patience(self, scores: Sequence[float]) -> bool:
-        """Whether the best of these scores is too long ago."""
+        """Whether `patience` scores came after the best one."""
         return self.patience is not None and len(scores) - 1 - int(np.argmax(scores)) >= self.patience
 
 
 class PassMeasure:
-    """How far a pass moved the params: by their bound where there is one, else by the topics, if there is a tolerance.
+    """How far a pass moved the params: by the bound where there is one, else, if there is a tolerance, by the topics.
 
     Parameters
     ----------
-    model : that is learnt; read when a pass begins and ends
+    model : the one that learns; read when a pass begins and ends
     tol : as in `Limits`
     has_bound : whether rounds report the bound of documents that were all seen with the same params
     """
@@ -81,7 +83,7 @@ class PassMeasure:
 
     @property
     def looks_back(self) -> bool:
-        """Whether the end of a pass is compared with its beginning, which nobody knows who begins in the middle."""
+        """Whether the end of a pass is compared with its beginning, so that a run cannot be resumed inside a pass."""
         return self._tol > 0 or self._has_bound
 
     def resume(self) -> None:
@@ -116,8 +118,8 @@ class PassMeasure:
         _kernels.topic_change(self._topics, now, change)
         return float(change[: self._model.n_components].mean() / 2)
 
-    def at_rest(self, change: float | None) -> bool:
-        """Whether the pass changed less than the tolerance."""
+    def converged(self, change: float | None) -> bool:
+        """Whether the pass changed the bound, or the topics, by less than the tolerance."""
         if self._tol <= 0:
             return False
         if change is not None:

@@ -1,5 +1,5 @@
-"""The loop of learning: passes of rounds. Blind to method and executor; `stopping` says when it ends, `history` what
-was done."""
+"""The training loop: passes of rounds, whatever the method and the executor. `stopping` says when it ends, `history`
+records what was done."""
 
 from __future__ import annotations
 
@@ -209,10 +209,10 @@ class _Loop:
         reason = self._rounds(1 if self._looks_at_passes else end - self.model.cursor.epoch)
         if self.model.cursor.round < self.run.plan.n_rounds:
             return reason
-        at_rest = self._end_pass()
+        converged = self._end_pass()
         if reason is None and self.limits.score and self._score():
             reason = "score"
-        return reason or ("tol" if at_rest else None)
+        return reason or ("tol" if converged else None)
 
     @property
     def _looks_at_passes(self) -> bool:
@@ -275,14 +275,14 @@ class _Loop:
         self.history.round_done(report)
 
     def _end_pass(self) -> bool:
-        """Whether the params are at rest."""
+        """Whether the run has converged."""
         self.model.cursor = self.model.cursor.next_pass()
         if self.run.work.state is not None:
             assert self.model.document_state is not None
             self.model.document_state.end_pass(self.model.cursor.epoch)
         bound, change = self.measure.bound(), self.measure.change()
         self.history.pass_done(bound, change)
-        return self.measure.at_rest(change)
+        return self.measure.converged(change)
 
     def _score(self) -> bool:
         """Score the held-out documents; whether patience is over."""

@@ -1,4 +1,4 @@
-"""A fit that is saved while it goes on: what must be the same for another process to go on with it."""
+"""Checkpoints of a fit: which settings must be the same to resume it, and what is saved of the estimator."""
 
 from __future__ import annotations
 
@@ -18,19 +18,21 @@ from bigtopic.runtime.model import TopicModel
 
 __all__ = ["NOTHING", "SavedFit", "folder"]
 
-NOTHING = {"seconds": 0.0, "n_docs": 0, "n_tokens": 0.0}  # done, when a model does not say
+NOTHING = {"seconds": 0.0, "n_docs": 0, "n_tokens": 0.0}  # counts of a version that has none
 
-_FREE = {"client", "n_threads", "progress", "callbacks", "max_time"}  # change nothing of what is learnt
+_FREE = {"client", "n_threads", "progress", "callbacks", "max_time"}  # do not change what is learnt
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 def folder(checkpoint: Any, estimator: Any, corpus: Corpus, resume: bool) -> CheckpointFolder:
-    """The folder of a fit.
+    """The checkpoint folder of a fit.
 
     Parameters
     ----------
     checkpoint : a path, or a `Checkpoint`
-    corpus : the documents that are learnt from
+    estimator : its arguments are the settings that must be the same to resume the fit
+    corpus : the documents it learns from
+    resume : as for `CheckpointFolder`
 
     Raises
     ------
@@ -46,7 +48,7 @@ def folder(checkpoint: Any, estimator: Any, corpus: Corpus, resume: bool) -> Che
 
 
 class SavedFit:
-    """Saves an estimator as it learns (a `runtime.train.Saver`)."""
+    """Saves an estimator while it learns (a `runtime.train.Saver`)."""
 
     def __init__(self, estimator: Any, saved: CheckpointFolder, counts: Mapping[str, float] | None) -> None:
         self._estimator, self._saved, self.counts = estimator, saved, counts
@@ -60,7 +62,7 @@ class SavedFit:
 
 
 def _plain(value: Any) -> Any:
-    """A setting as JSON that another process makes of an equal one."""
+    """A setting as JSON can hold it; equal settings give equal values in every process."""
     if isinstance(value, Mapping):
         return {str(name): _plain(item) for name, item in value.items()}
     if isinstance(value, Corpus):

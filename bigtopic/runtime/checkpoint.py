@@ -1,13 +1,13 @@
-"""A run that is saved while it goes on, so that another process can go on with it.
+"""Checkpoints: versions of a run, saved while it goes on, from which another process can resume it.
 
 ```
 run.ckpt/                   zarr.json: attributes["bigtopic-checkpoint"] says which run it is, written first
-  .bigtopic.lock            held by the process that runs
-  step-000000001200/        the model after so many updates (`model_store`); the newest that is complete counts
-  documents/                what the model remembers of documents (`document_state`), if it does
+  .bigtopic.lock            held by the process of the run
+  step-000000001200/        the model after 1200 updates (`model_store`); the newest complete version counts
+  documents/                what the model remembers of documents (`document_state`), if anything
 ```
-Everything a run remembers is in the model and in the state of its documents, so a resumed run has the bits of one that
-was never cut. What must agree for that, the corpus and the settings, is in the root.
+Everything a run remembers is in the model and in the state of its documents, so a resumed run gives the bits of an
+uninterrupted one, provided that corpus and settings are the same. The root says which they were.
 """
 
 from __future__ import annotations
@@ -47,9 +47,10 @@ class Checkpoint:
     Parameters
     ----------
     path : a folder, new or made by the same run
-    seconds : between two versions, at least
-    rounds : the same in updates, whichever comes first; None for seconds alone
-    keep : versions that are kept, the newest
+    seconds : save when so many seconds have passed since the last version. A version costs a copy of the params on the
+        disk; a resumed run repeats at most about this much
+    rounds : save also when so many updates were done since, whichever comes first; None for time alone
+    keep : number of versions to keep, the newest; with two, a damaged one loses no more than the work since the other
 
     Raises
     ------
@@ -72,7 +73,7 @@ class Checkpoint:
 
 
 def corpus_identity(corpus: Any) -> dict[str, Any]:
-    """What tells whether a corpus is the one that a run began with."""
+    """Sizes and fingerprints that tell whether a corpus is the one that a run began with."""
     return {
         "documents": corpus.n_docs,
         "words": corpus.n_words,
@@ -82,22 +83,22 @@ def corpus_identity(corpus: Any) -> dict[str, Any]:
 
 
 class CheckpointFolder:
-    """Context manager: holds the folder of a run, finds where it stands, and saves it when that is due.
+    """Context manager: locks the folder of a run, finds its newest version, and saves further ones.
 
     Parameters
     ----------
     settings : where and how often
-    identity : {"corpus": {...}, "settings": {...}}, in JSON: what must be the same for the run to go on
-    resume : go on with a run that is there; else its folder must be new
+    identity : {"corpus": {...}, "settings": {...}}, as JSON can hold it: what must be the same to resume the run
+    resume : resume the run in the folder, if there is one; else the folder must be new
 
     Raises
     ------
     CorpusExists
-        When something else is there, or a run and `resume` is false.
+        When entered: the folder holds something else, or holds a run and `resume` is false.
     CorpusLocked
-        When another process runs it.
+        When entered: another process has the folder.
     ModelError
-        When the run that is there is not this one; names what differs.
+        When entered: the folder holds a run of another corpus or other settings; the message names what differs.
     """
 
     def __init__(self, settings: Checkpoint, identity: Mapping[str, Any], resume: bool) -> None:
@@ -124,7 +125,13 @@ class CheckpointFolder:
         self._lock.__exit__(kind, error, trace)
 
     def newest(self, method: Method | None) -> tuple[TopicModel, dict[str, Any]] | None:
-        """The model of the newest version that is intact, with what it was saved with; None where a run begins."""
+        """The model of the newest intact version, and what was saved with it; None where there is no version yet.
+
+        Raises
+        ------
+        ModelError
+            When all versions are damaged.
+        """
         versions = _versions(self._place)
         for number, version in enumerate(reversed(versions)):
             try:
@@ -146,7 +153,7 @@ class CheckpointFolder:
         model.document_state.kept_from = self._oldest_pass(model)
 
     def due(self, step: int) -> bool:
-        """Whether it is time for the next version."""
+        """Whether the next version should be saved after update `step`."""
         rounds = self._settings.rounds
         late = time.monotonic() - self._saved_at >= self._settings.seconds
         return step > self._saved_step and (
@@ -154,7 +161,7 @@ class CheckpointFolder:
         )
 
     def save(self, model: TopicModel, extra: Mapping[str, Any]) -> None:
-        """Write a version, complete or not at all, and remove those that are too old."""
+        """Write a version, in one step, and remove those that are too old."""
         if model.document_state is not None:
             model.document_state.sync()
         model_store.save(model, (self._place / f"step-{model.cursor.step:012d}").url, dict(extra))
@@ -164,14 +171,14 @@ class CheckpointFolder:
         self._saved_at, self._saved_step = time.monotonic(), model.cursor.step
 
     def _remove_others(self, kept: Sequence[str]) -> None:
-        """Remove older versions, and what a killed process left of one."""
+        """Remove other versions, and what a killed process left of one."""
         for name in self._place.names():
             if _STEP.fullmatch(name) and name not in kept:
                 (self._place / name / "zarr.json").remove()  # first: without it, it is not a model
                 (self._place / name).remove()
 
     def _oldest_pass(self, model: TopicModel) -> int:
-        """The pass of the oldest version, whose document state must stay."""
+        """The pass of the oldest version: document state from there on must stay."""
         known = [model_store.describe((self._place / version).url) for version in _versions(self._place)]
         return min([model.cursor.epoch, *(about["cursor"]["epoch"] for about in known)])
 
@@ -189,7 +196,7 @@ class CheckpointFolder:
             raise CorpusExists(
                 f"{self._place.url} holds a run already; pass resume=True to go on with it, or give another path"
             )
-        differences = [*_differences(about.get("identity"), self._identity)]
+        differences = _differences(about.get("identity"), self._identity)
         if differences:
             raise ModelError(
                 f"{self._place.url} holds another run, so it cannot be resumed: {'; '.join(differences)}. Give what "
@@ -205,7 +212,7 @@ class CheckpointFolder:
 
 
 def newest_version(url: Any) -> str | None:
-    """Where the newest model of the checkpoint at a path is; None where there is no checkpoint.
+    """The path of the newest model in a checkpoint; None where there is no checkpoint.
 
     Raises
     ------
@@ -229,7 +236,7 @@ def _versions(place: Place) -> list[str]:
 
 
 def _differences(old: Any, new: Mapping[str, Any], where: str = "") -> list[str]:
-    """What differs, in words."""
+    """A phrase for each setting that differs."""
     if not isinstance(old, dict):
         return [f"{where or 'the root'} is damaged"]
     found = []

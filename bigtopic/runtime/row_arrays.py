@@ -30,8 +30,10 @@ class RowArray:
     Parameters
     ----------
     place : a folder of this machine
-    fill : what a Zarr reader finds in chunks that nobody wrote; in a chunk that somebody wrote, other rows are 0
-    remedy : for messages: what to do when a chunk is missing
+    n_rows, row_shape : the shape is (n_rows, \\*row_shape)
+    dtype : NumPy's name
+    fill : value of the rows of chunks that were never written; in a chunk that was, rows not written are 0
+    remedy : what messages advise when a chunk is missing or cut short
     """
 
     place: Place
@@ -59,7 +61,7 @@ class RowArray:
         return self._chunk_rows * self._row_bytes
 
     def create(self) -> None:
-        """Write the metadata; the rows come when they come. The same bytes, however often and by whomever."""
+        """Write the metadata; rows may follow in any order. Safe to repeat: every call writes the same bytes."""
         dtype = np.dtype(self.dtype)
         endian = {"configuration": {"endian": "little"}} if dtype.itemsize > 1 else {}
         metadata = {
@@ -121,9 +123,9 @@ class RowArray:
         return self.place / ("c/" + "/".join([str(number), *["0"] * len(self.row_shape)]))
 
 
-def write_group(place: Place, attributes: dict[str, object] | None = None) -> None:
-    """Make a Zarr group at a place, or give it other attributes."""
-    group = {"zarr_format": 3, "node_type": "group", "attributes": attributes or {}}
+def write_group(place: Place) -> None:
+    """Make a Zarr group at a place."""
+    group = {"zarr_format": 3, "node_type": "group", "attributes": {}}
     (place / _METADATA).write(json.dumps(group, indent=1).encode())
 
 

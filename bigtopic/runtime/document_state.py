@@ -1,8 +1,8 @@
 """What a model remembers of the documents it learns from (labels, responsibilities), from pass to pass.
 
-It belongs to one model, and to the corpus that the model saw last: parts of it are known again by their content. A
+It belongs to one model, and to the corpus that the model saw last, whose parts are recognised by their content. A
 kernel that subtracts what it added in the last pass must find it again, or documents would be counted twice; so
-whoever goes on with documents whose state is lost is refused.
+learning from documents whose state is lost is refused.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ _LOST = (
 class DocumentState:
     """The state of a model's documents, in a folder.
 
-    Copies of a model have a copy of the folder (`copy.deepcopy`), or none (`pickle`): nobody changes or removes that of
-    another model.
+    A copy of a model has a copy of the folder (`copy.deepcopy`), or none (`pickle`), so no model changes or removes the
+    folder of another one.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ class DocumentState:
 
     Attributes
     ----------
-    kept_from : the oldest pass that is not forgotten though later ones are complete, for whoever goes back to it; None
-        for no such
+    kept_from : the oldest pass whose state is kept although later ones are complete, because a run may be resumed from
+        it; None keeps the last complete pass alone
 
     Raises
     ------
@@ -78,7 +78,7 @@ class DocumentState:
 
     @property
     def files(self) -> StateFiles:
-        """What tasks need."""
+        """The files, as tasks need them."""
         assert self._place is not None, "there is nothing before a run has begun"
         return StateFiles(self._place, self._about.parts, self._about.arrays)
 
@@ -90,10 +90,10 @@ class DocumentState:
         arrays: Mapping[str, StateSpec],
         cursor: Cursor,
     ) -> Cursor:
-        """Make ready for a run over a corpus; where it begins.
+        """Make ready for a run over a corpus; returns the cursor at which it begins.
 
-        That is the cursor, or the next pass where another plan or another corpus cut the pass short: no document is
-        seen twice in one pass.
+        That is the cursor given, or, where another plan or another corpus cuts the pass short, the start of the next
+        pass: no document is seen twice in one pass.
 
         Parameters
         ----------
@@ -130,12 +130,12 @@ class DocumentState:
         return cursor
 
     def end_pass(self, n_passes: int) -> None:
-        """So many passes are complete: what they began with is forgotten, as far as nobody keeps it."""
+        """After `n_passes` complete passes: remove the state of earlier ones, down to `kept_from`."""
         oldest = n_passes if self.kept_from is None else min(n_passes, self.kept_from)
         self._remove_passes(lambda number: number < oldest)
 
     def leave_pass(self, cursor: Cursor) -> None:
-        """The pass at the cursor will not be completed: documents that it did not reach keep their state."""
+        """End the pass at the cursor early: documents that it did not reach keep the state that they had."""
         if self._place is not None and self._about.plan:
             state_spans.complete(self.files, Plan(**self._about.plan), cursor)
 
@@ -144,7 +144,7 @@ class DocumentState:
 
         Parameters
         ----------
-        cursor : of the model; in the middle of a pass, some documents have the state of the last one
+        cursor : of the model; in the middle of a pass, some documents still have the state of the pass before
 
         Returns
         -------
@@ -153,14 +153,14 @@ class DocumentState:
         Raises
         ------
         ModelError
-            When this is a pickle's, and has none.
+            When there is none: before the first run, and in a pickled or saved model.
         """
         if self._place is None or not self._about.plan:
             raise ModelError(_LOST)
         return state_spans.read(self.files, Plan(**self._about.plan), cursor, part, start, stop)
 
     def sync(self) -> None:
-        """Make durable what was written."""
+        """Flush to the disk what was written."""
         self._folder.sync()
 
     @property
@@ -169,13 +169,13 @@ class DocumentState:
         return self._place
 
     def _known(self, vocabulary: Vocabulary, cursor: Cursor) -> dict[str, StatePart]:
-        """The documents that the model has counted, as far as they may come again."""
+        """Parts that the model has counted and would recognise."""
         if not self._about.knows(vocabulary) or cursor == Cursor():
             return {}
         return {part.key: part for part in self._about.parts}
 
     def _make_folder(self) -> None:
-        """The folder, which says what it is from the beginning."""
+        """Make the folder, and say in it at once what it is."""
         if self._place is None:
             self._place = self._temporary()
         if not (self._place / "zarr.json").exists():
@@ -227,12 +227,12 @@ class DocumentState:
 
     @property
     def description(self) -> dict[str, Any]:
-        """Which documents were counted, as JSON can hold it."""
+        """Which documents were counted, as JSON can hold it; see `without_files`."""
         return state_manifest.as_json(self._about)
 
     @classmethod
     def without_files(cls, description: Any) -> DocumentState:
-        """As a pickle has it, of a description out of a file.
+        """State without its files, as in a pickle, from the description in a file.
 
         Raises
         ------

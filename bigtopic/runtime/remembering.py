@@ -1,7 +1,7 @@
-"""What kernels remember of documents, as executors read and write it: in files for a run, in memory for a round.
+"""Document state as executors read and write it: in files for a run, in memory for a round.
 
-Files are read a little ahead of the work, with the documents, and written behind it, by threads of their own. The
-params move by a round only when its state is written (`flush`): what is counted in them can always be found again.
+Files are read a little ahead of the work, with the documents, and written behind it, by separate threads. The params
+move by a round only after its state is written (`flush`), so the state of all that they count can always be found.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ MOST_WAITING = 8  # slices whose state is not written yet
 class Remembering(Protocol):
     """The state of slices. Thread-safe.
 
-    `kept` tells, bool (n_entries,), which entries of the slice a kernel sees, where the params do not know the words of
-    the others; None where they know all.
+    `kept`, bool (n_entries,), says which entries of the slice the kernel sees: those whose word the params know. None
+    where it sees all.
     """
 
     def prefetch(self, ref: SliceRef, epoch: int) -> None:
         """The slice will be read soon, in this pass."""
 
     def read(self, ref: SliceRef, turn: Turn, kept: np.ndarray | None) -> State | None:
-        """What is remembered of a slice at the begin of a turn; None for nothing."""
+        """The state of a slice at the beginning of a turn; None where it has none yet."""
 
     def write(self, ref: SliceRef, turn: Turn, kept: np.ndarray | None, state: State) -> None:
         """Keep the state of a slice at the end of a turn."""
 
     def flush(self) -> None:
-        """Wait until all is written. Raises what a write met."""
+        """Wait until everything is written. Raises what a failed write raised."""
 
     def close(self) -> None:
-        """End the threads, if there are any."""
+        """Stop the threads, if there are any."""
 
 
 class Nothing:
@@ -70,11 +70,11 @@ class InMemory(Nothing):
 
     Parameters
     ----------
-    state : what the last turn left, by slice; not changed
+    state : by slice, as the last turn left it; not changed
 
     Attributes
     ----------
-    state : the same; after `flush`, what this turn left
+    state : the same; after `flush`, as this turn left it
     """
 
     def __init__(self, state: dict[SliceRef, State] | None = None) -> None:
@@ -96,7 +96,7 @@ class InFiles:
 
     Parameters
     ----------
-    files : where it lies
+    files : where it is kept
     """
 
     def __init__(self, files: StateFiles) -> None:
@@ -157,7 +157,7 @@ class InFiles:
 
 
 def remembering(work: Work) -> Remembering:
-    """What the kernel of a run asks for."""
+    """Where the kernel of a run keeps its state."""
     if work.state is not None:
         return InFiles(work.state)
     return InMemory() if work.kernel.state == "round" else Nothing()

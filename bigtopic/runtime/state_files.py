@@ -1,10 +1,10 @@
-"""Where document state lies, and how tasks read and write it: Zarr arrays, one for each part and pass.
+"""The files of document state, and how tasks read and write them: Zarr arrays, one for each part and pass.
 
 ```
 <folder>/
   zarr.json                       attributes["bigtopic-documents"]: the parts in order, what is remembered, the plan
   parts/<key>/offsets             int64 (n_docs + 1,): entries offsets[d] : offsets[d + 1] are those of document d
-  pass-<n>/<key>/<array>          what was remembered when n passes were complete, a row per entry or per document
+  pass-<n>/<key>/<array>          the state when n passes were complete, a row per entry or per document
 ```
 
 A key is a hash of the part's content. Pass n is read and pass n + 1 written, never in place, so that a task that runs
@@ -41,9 +41,9 @@ class StatePart:
 
     Attributes
     ----------
-    key : equal for equal documents in equal order
-    n_docs, n_entries : documents, and distinct words of documents, summed
-    first_pass : when the model began with them: complete passes of the model
+    key : a hash of the content, the same for the same documents in the same order
+    n_docs, n_entries : number of documents, and of their distinct words, summed over the documents
+    first_pass : number of complete passes of the model when it first saw them
     """
 
     key: str
@@ -68,12 +68,12 @@ class StateFiles:
     arrays: Mapping[str, StateSpec] = field(default_factory=dict, hash=False)
 
     def read(self, part: int, start: int, stop: int, n_passes: int) -> State | None:
-        """What is remembered of documents start:stop of a part at a pass; None when the part was new then.
+        """The state of documents start:stop of a part after `n_passes` passes; None where the model had not seen them.
 
         Raises
         ------
         ClusterError
-            When the folder is not to be seen here.
+            When this process does not see the folder.
         CorpusDamaged
             When a file is missing, or cut short.
         """
@@ -91,7 +91,15 @@ class StateFiles:
             raise
 
     def write(self, part: int, start: int, stop: int, n_passes: int, state: State) -> None:
-        """Keep the state of documents start:stop of a part. Raises as `read`, and StoreError when the disk is full."""
+        """Keep the state of documents start:stop of a part.
+
+        Raises
+        ------
+        ClusterError, CorpusDamaged
+            As `read` does.
+        StoreError
+            When the disk is full, or the system refuses a file for another reason.
+        """
         assert set(state) == set(self.arrays), (
             f"the kernel declares {set(self.arrays)}, returned {set(state)}"
         )
@@ -115,7 +123,7 @@ class StateFiles:
         }
 
     def has(self, part: int, n_passes: int) -> bool:
-        """Whether anything is remembered of a part at a pass."""
+        """Whether there is state of a part after `n_passes` passes."""
         return Path((self._of_pass(part, n_passes) / "zarr.json").url).exists()
 
     def offsets(self, part: int) -> RowArray:
@@ -124,7 +132,7 @@ class StateFiles:
         return RowArray(self.place / f"parts/{about.key}/offsets", about.n_docs + 1, "int64", remedy=_LOST)
 
     def pass_bytes(self, part: int) -> int:
-        """Of the arrays of a part at one pass."""
+        """Bytes on disk of the arrays of a part for one pass."""
         return sum(self._array(part, 0, name).nbytes for name in self.arrays)
 
     def _array(self, part: int, n_passes: int, name: str) -> RowArray:
@@ -151,13 +159,13 @@ class StateFiles:
         write_group(self._of_pass(part, n_passes))
 
     def _require(self) -> None:
-        """Whoever does not see the folder is elsewhere: a worker that has joined in the middle of a run."""
+        """Refuse a process that does not see the folder, such as a worker that joined in the middle of a run."""
         if not Path(self.place.url).is_dir():
             raise ClusterError(f"a worker does not see the files of {self.place.url}; {REMEDY}")
 
 
 def resolved(arrays: Mapping[str, StateSpec], sizes: Mapping[str, int]) -> dict[str, StateSpec]:
-    """The same arrays; names in their shapes are replaced by these numbers."""
+    """The same arrays, with the names in their shapes replaced by `sizes`."""
     return {
         name: StateSpec(
             spec.rows,

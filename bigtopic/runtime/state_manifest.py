@@ -1,4 +1,4 @@
-"""What a folder of document state says of itself: JSON in the attributes of its Zarr group, checked when it is read."""
+"""The description in a folder of document state: JSON in the attributes of its Zarr group, checked when it is read."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class About:
-    """What the state is of.
+    """Which documents and arrays the state belongs to.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class About:
     words: str = ""
 
     def knows(self, vocabulary: Vocabulary) -> bool:
-        """Whether words have the ids that they had: the vocabulary is the same, or has more words at its end."""
+        """Whether word ids still mean the same: the vocabulary is the same, or has grown at its end."""
         if vocabulary.size == self.n_words:
             return vocabulary.fingerprint == self.words
         if vocabulary.size < self.n_words or vocabulary.words is None:
@@ -98,17 +98,17 @@ _RULES = record(
 
 
 def as_json(about: About) -> dict[str, Any]:
-    """The same as JSON can hold it."""
+    """The description as JSON can hold it."""
     return {"version": VERSION, **asdict(about), "plan": about.plan or None}
 
 
 def parsed(found: Any, where: str) -> About:
-    """What `as_json` gave, out of a file.
+    """The inverse of `as_json`, for a description from a file.
 
     Raises
     ------
     FieldError
-        Naming the field that is not as it must be.
+        When a field is wrong; names it.
     """
     _RULES(found, where)
     parts, plan = tuple(StatePart(**part) for part in found["parts"]), found["plan"] or {}
@@ -122,21 +122,21 @@ def parsed(found: Any, where: str) -> About:
 
 
 def write(place: Place, about: About) -> None:
-    """Write the attributes of a folder's group, durably and at once."""
+    """Replace the description in a folder, durably and in one step."""
     group = {"zarr_format": 3, "node_type": "group", "attributes": {FORMAT: as_json(about)}}
     (place / "zarr.json.partial").remove()  # a killed process may have left it
     (place / "zarr.json").replace(json.dumps(group, indent=1).encode())
 
 
 def read(place: Place) -> About | None:
-    """What a folder says of itself; None when there is nothing in it.
+    """The description in a folder; None when the folder is empty.
 
     Raises
     ------
     CorpusExists
-        When there is something else in it.
+        When the folder holds something else.
     ModelError
-        When what it says is damaged.
+        When the description is damaged.
     """
     try:
         group = json.loads((place / "zarr.json").read())
@@ -154,4 +154,4 @@ def read(place: Place) -> About | None:
 
 
 def _other(place: Place) -> CorpusExists:
-    return CorpusExists(f"{place.url} is there, and holds no state of documents; choose another folder")
+    return CorpusExists(f"{place.url} exists but holds no state of documents; choose another folder")

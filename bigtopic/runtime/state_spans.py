@@ -1,4 +1,4 @@
-"""Document state in the middle of a pass: documents that it has reached have new state, the others that of before."""
+"""Document state in the middle of a pass: documents that it has reached have new state, the others their old one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def read(files: StateFiles, plan: Plan, cursor: Cursor, part: int, start: int, s
 
 
 def complete(files: StateFiles, plan: Plan, cursor: Cursor) -> None:
-    """Give the documents that the pass did not reach the state that they had."""
+    """Give the documents that the pass did not reach the state that they had before it."""
     left = _left(plan, cursor)
     for part in range(len(files.parts)):
         for ref in left.get(part, ()):
@@ -35,7 +35,7 @@ def _known(files: StateFiles, part: int, start: int, stop: int, n_passes: int) -
 
 
 def _left(plan: Plan, cursor: Cursor) -> dict[int, list[SliceRef]]:
-    """What the pass has not reached, by part, in the order of its documents."""
+    """Slices that the pass has not reached, by part, in the order of the documents."""
     left: dict[int, list[SliceRef]] = {}
     if cursor.inside_pass:
         for rnd in plan.rounds(cursor.epoch, cursor.round, cursor.ahead):

@@ -190,10 +190,10 @@ class CallSize(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What a kernel call has in memory for itself, beside documents, view and statistics.
+    """Memory that a kernel call allocates besides documents, view and statistics.
 
-    pooled : bytes of each large array of `buffers`; a kernel that has some takes its statistics from there too
-    passing : bytes at most of what the system gives and takes back, before the statistics are there
+    pooled : bytes of each large array from `buffers`; a kernel that has some takes its statistics from there too
+    passing : largest number of bytes allocated elsewhere at once, and freed before the statistics are allocated
     """
 
     pooled: Sequence[int] = ()
@@ -225,13 +225,14 @@ class Kernel:
     statistics : {array name: axis}, which arrays the kernel returns; the axis is that of the array
     options : {name: default}
     cost : of the options: how often a call passes over the topics of an entry (a distinct word of a document), about
-    scratch : of (`CallSize`, options): what a call has in memory for itself; for the estimate of a run's memory
+    scratch : of (`CallSize`, options): memory that a call allocates for itself; for the estimate of a run's memory
     components : name of the component count that the columns of `doc_topics` are; None for the model's first
     interacts : documents of a slice influence each other, so that the slice size is a hyper-parameter
     state : "none", "round" or "run": how long document state lives
     remembers : {array name: its `StateSpec`}, what document state is; the kernel gets None instead in the first turn of
         a round ("round"), and of documents that the model has not seen ("run")
     bound : whether info["bound"] is a variational bound when options["bound"] is true
+    dtype : of the statistics, NumPy's name; for the estimate of a run's memory
     paper : where the equations are
     """
 
@@ -349,7 +350,7 @@ class Scheme(Protocol):
     """How statistics move one array. One file in `schemes/` per rule; a frozen dataclass of its settings.
 
     A class attribute `dtype` asks for an array of another type than the model's. A class attribute `companions`,
-    {name: `models.base.ArraySpec`}, asks for arrays beside the one that moves, with the same rows: what a scheme
+    {name: `models.base.ArraySpec`}, asks for arrays besides the one that moves, with the same rows: what a scheme
     remembers of rows (how often each has moved) is there, so it is saved, shared and grown with the params.
     """
 

@@ -1,6 +1,6 @@
-"""The axes of params: names and counts of what their rows stand for, and how ids of a corpus become ids of a model.
+"""The axes of the params: what their rows stand for, and how ids of a corpus become ids of a model.
 
-A `Vocabulary` says what is on an axis: names (words, authors), or only how many; how many documents each is in.
+A `Vocabulary` describes an axis: the names on it (words, authors) or only their number, and document frequencies.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DOCUMENTS = {"word", "column", "author", "row"}  # axes on which documents have
 def axes_of(
     model: Model, corpus: Any, client: Any = None, n_threads: int | None = None
 ) -> dict[str, Vocabulary]:
-    """What a corpus offers for the axes of a model's arrays; "word" always."""
+    """The axes of a model's arrays on which documents have ids, as they are in a corpus; always with "word"."""
     wanted = {spec.rows for spec in model.arrays.values()} & _DOCUMENTS
     axes = {"word": counted_vocabulary(corpus, client, n_threads)}
     if "column" in wanted:
@@ -43,12 +43,18 @@ def axis_sizes(
     components: Mapping[str, int],
     given: Mapping[str, int] | None = None,
 ) -> dict[str, int]:
-    """Rows of every axis of the arrays.
+    """Number of rows on each axis of the model's arrays.
+
+    Parameters
+    ----------
+    axes : of the corpus, as from `axes_of`
+    components : {name: number} of each component count
+    given : {axis: rows}, takes precedence
 
     Raises
     ------
     SettingError
-        When nobody says how many rows an axis has.
+        When the size of an axis is not known.
     """
     known = {
         "none": 1,
@@ -66,12 +72,12 @@ def axis_sizes(
 
 
 def mapping(new: Vocabulary, known: Vocabulary, what: str = "words") -> np.ndarray | None:
-    """Ids in `known` for those of `new`, int32, -1 where it lacks them; None when they agree.
+    """For each id of `new` its id in `known`, int32 (len(new),), -1 where there is none; None when the ids agree.
 
     Raises
     ------
     VocabularyMismatch
-        When there are no names and the widths differ.
+        When one of them has no names and their sizes differ.
     """
     if new is known or new.fingerprint == known.fingerprint:
         return None

@@ -1,4 +1,4 @@
-"""A model that has seen nothing: the arrays its method needs, each with its prior and the statistics it begins with."""
+"""A model before it learns: the arrays its method needs, each with its prior and initial statistics."""
 
 from __future__ import annotations
 
@@ -33,16 +33,19 @@ def new_model(
     sizes: Mapping[str, int] | None = None,
     text: dict[str, Any] | None = None,
 ) -> TopicModel:
-    """Priors, and statistics drawn as the method begins.
+    """A model with its priors, and initial statistics as the method draws them.
 
     Parameters
     ----------
     n_components : number of topics, or a number for each component count of the model
     axes : what is on each axis, see `runtime.axes`; a vocabulary alone is that of the words
-    n_tokens : of the corpus, for methods that begin with a share of it
+    n_tokens : of the corpus, for methods whose initial statistics are scaled to a share of it
     priors : {name of a prior: number or array}, None or nothing for the method's. Of an array that is normalised over
         its axis (n_rows,) or (n_components, n_rows), of others (n_components,) or (n_rows, n_components)
-    sizes : rows of axes of the model's own
+    options : of the kernel; those not given are the method's
+    seed : of all randomness of the model
+    sizes : rows of axes that neither corpus nor components determine
+    text : the tokenizer's settings of the corpus, or None
 
     Raises
     ------
@@ -67,7 +70,7 @@ def new_model(
 
 
 def array_specs(method: Method) -> dict[str, ArraySpec]:
-    """The arrays of the method's model as its schemes want them, then the companions that these ask for."""
+    """The arrays of the method's model, with the types its schemes ask for, then the companions of the schemes."""
     specs, companions = {}, {}
     for name, spec in method.model.arrays.items():
         scheme = method.schemes.get(name)

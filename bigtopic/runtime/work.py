@@ -1,4 +1,4 @@
-"""What a task is told besides its documents and the params."""
+"""What a task needs besides its documents and the params."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["Turn", "Work"]
 
 @dataclass(frozen=True)
 class Work:
-    """What every task of a run is told; small, and the same for all of them.
+    """What every task of a run needs; small, and the same for all of them.
 
     Attributes
     ----------
-    kernel, hyper : the algorithm and its settings, but for those that are in the params
+    kernel, hyper : the algorithm and its settings, except those that are in the params
     n_words, n_authors : sizes of the corpus' axes
     id_maps : {axis: the params' id of each id of the corpus (-1 unknown), or None when they agree}
-    state : where the state of documents lies that lives as long as the run, or None
+    state : the files of document state that lives as long as the run, or None
     """
 
     kernel: Kernel
@@ -37,7 +37,12 @@ class Work:
 class Turn:
     """Which turn of the run a task belongs to, and its seed.
 
-    step : the update that the turn is for, from 1; number : the turn of its round, from 1; epoch : the pass, from 0
+    Attributes
+    ----------
+    seed : of the pass; the turns of a round share it
+    step : the update that the turn is for, from 1
+    number : of the turn in its round, from 1
+    epoch : the pass, from 0
     """
 
     seed: int

@@ -38,6 +38,7 @@ __all__ = ["WriterLock", "holder_of", "message"]
 
 _LONGEST = 1 << 12  # bytes of a lock file that are looked at; ours have about 120
 _NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
+_MOST_TRIES = 10_000  # other writers may remove the file, or the folder, that often
 _open_here: set[int] = set()  # descriptors of locks that this process holds
 
 
@@ -60,8 +61,15 @@ class WriterLock:
 
     def __enter__(self) -> WriterLock:
         with local.told("locked", self._file.url):
-            while self._descriptor is None:
+            for _ in range(_MOST_TRIES):
+                if self._descriptor is not None:
+                    return self
                 self._try()
+        if self._descriptor is None:
+            raise StoreError(
+                f"{self._file.url} cannot be locked: it disappears whenever it is made; give another path",
+                path=self._file.url,
+            )
         return self
 
     def __exit__(

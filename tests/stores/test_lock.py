@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from bigtopic.corpus import lock
 from bigtopic.corpus.lock import WriterLock
 from bigtopic.corpus.schema import LOCK
 from bigtopic.corpus.storage import Place
-from bigtopic.errors import BigtopicError, CorpusLocked
+from bigtopic.errors import BigtopicError, CorpusLocked, StoreError
 
 HERE = {"n_threads": 1, "progress": False}
 OLD, NEW = ["a cat sat", "a dog ran"], ["a bird sang"]
@@ -301,3 +302,12 @@ def test_topics_written_at_once(models, tmp_path):
         stored = np.sort(anndata.read_zarr(path).X.toarray(), axis=None)
         assert any(np.allclose(stored, np.sort(shares, axis=None), atol=1e-5) for shares in expected)
         assert [p.name for p in tmp_path.iterdir()] == ["theta.zarr"]
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="no such file system")
+def test_a_folder_that_cannot_be_made_is_not_tried_for_ever():
+    with (
+        pytest.raises(StoreError, match=r"/proc/none/.*cannot be locked"),
+        WriterLock(Place.of("/proc/none")),
+    ):
+        pass

@@ -71,8 +71,9 @@ def command(
     """
     from bigtopic.cli import _show
     from bigtopic.cli._stores import is_model, require_room
+    from bigtopic.corpus.storage import Place
     from bigtopic.corpus.store import open_corpus
-    from bigtopic.errors import CorpusExists
+    from bigtopic.errors import CorpusExists, SettingError
     from bigtopic.estimators.lda import LDA
     from bigtopic.report import summarise
     from bigtopic.runtime.checkpoint import Checkpoint
@@ -83,10 +84,14 @@ def command(
         raise CorpusExists(
             f"{model} is already a model; pass --overwrite to replace it, or give another path"
         )
+    saved = None if checkpoint is None else Checkpoint(checkpoint, seconds=checkpoint_every)
+    if saved is not None and f"{Place.of(saved.path).url}/".startswith(f"{Place.of(model).url}/"):
+        raise SettingError(
+            f"checkpoint={checkpoint!r}: {model} is to be the model; give the run another folder"
+        )
     documents = open_corpus(corpus)
     with connected(scheduler) as client:
         estimator = LDA(random_state=seed, client=client, n_threads=n_threads, **settings)
-        saved = None if checkpoint is None else Checkpoint(checkpoint, seconds=checkpoint_every)
         estimator.fit(documents, checkpoint=saved, resume=resume)
     estimator.set_params(client=None, validation=None)
     estimator.save(model)

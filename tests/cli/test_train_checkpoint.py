@@ -41,3 +41,10 @@ def test_what_is_there_is_told(tmp_path, corpus):
     alone = train(stored, tmp_path / "b.zarr", "--resume")
     assert alone.exit_code == 2 and "--checkpoint" in alone.output
     assert not (tmp_path / "b.zarr").exists()
+
+
+def test_the_run_and_the_model_need_a_folder_each(tmp_path, corpus):
+    model = tmp_path / "model.zarr"
+    for path in (model, model / "run.ckpt"):
+        told = train(corpus, model, "--checkpoint", path)
+        assert told.exit_code == 2 and "give the run another folder" in told.output and not model.exists()

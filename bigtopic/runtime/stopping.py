@@ -91,6 +91,12 @@ class PassMeasure:
         bounds = (row.get("bound") for row in self._model.history if "score" not in row)
         self._bounds = [value for value in bounds if value is not None]
 
+    @property
+    def was_at_rest(self) -> bool:
+        """Whether the last pass in the model's history changed less than the tolerance."""
+        passes = [row for row in self._model.history if "score" not in row]
+        return bool(passes) and self.at_rest(passes[-1].get("change"))
+
     def begin(self) -> None:
         """A pass begins with the params as they are now."""
         self._n_tokens = self._documents_bound = 0.0

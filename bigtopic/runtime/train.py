@@ -179,7 +179,7 @@ class _Loop:
 
     def passes(self) -> None:
         self.history.begin()
-        reason = None
+        reason = self._ended_before()
         end = self.model.cursor.epoch + self.limits.max_iter
         while reason is None and self.model.cursor.epoch < end:
             reason = self._one_pass(end)
@@ -187,6 +187,18 @@ class _Loop:
         if self.saver is not None and not self._half_measured:
             self.saver.save(self.model, self.history.counts())
         self.history.end(reason or "max_iter")
+
+    def _ended_before(self) -> str | None:
+        """Why the run that goes on was at its end when it was saved, if it was."""
+        if self.saver is None or self.saver.counts is None:
+            return None
+        if self.history.scores and self.limits.out_of_patience(self.history.scores):
+            return "score"
+        if self.model.cursor.inside_pass or not self.measure.was_at_rest:
+            return None
+        if self._owes_score and self._score():
+            return "score"
+        return "tol"
 
     def _save(self, due: int | None = None) -> None:
         """Save the run if it is time; not where a score is due, nor in a pass that is compared with its beginning, nor

@@ -24,14 +24,16 @@ _FREE = {"client", "n_threads", "progress", "callbacks", "max_time"}  # do not c
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
-def folder(checkpoint: Any, estimator: Any, corpus: Corpus, resume: bool) -> CheckpointFolder:
+def folder(
+    checkpoint: Any, estimator: Any, corpus: Corpus, held_out: Corpus | None, resume: bool
+) -> CheckpointFolder:
     """The checkpoint folder of a fit.
 
     Parameters
     ----------
     checkpoint : a path, or a `Checkpoint`
     estimator : its arguments are the settings that must be the same to resume the fit
-    corpus : the documents it learns from
+    corpus, held_out : the documents it learns from, and those that are scored
     resume : as for `CheckpointFolder`
 
     Raises
@@ -42,7 +44,10 @@ def folder(checkpoint: Any, estimator: Any, corpus: Corpus, resume: bool) -> Che
     settings = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
     if estimator.random_state is None:
         raise SettingError("checkpoint needs random_state: a run with a seed of its own could not be resumed")
-    params = {name: _plain(value) for name, value in estimator.get_params().items() if name not in _FREE}
+    given = {name: value for name, value in estimator.get_params().items() if name not in _FREE}
+    if held_out is not None and not isinstance(estimator.validation, int | float):
+        given["validation"] = held_out  # by its content, whatever it was given as
+    params = {name: _plain(value) for name, value in given.items()}
     identity = {"corpus": corpus_identity(corpus), "settings": params}
     return CheckpointFolder(settings, identity, resume)
 
@@ -65,6 +70,8 @@ def _plain(value: Any) -> Any:
     """A setting as JSON can hold it; equal settings give equal values in every process."""
     if isinstance(value, Mapping):
         return {str(name): _plain(item) for name, item in value.items()}
+    if hasattr(value, "get_topics"):  # a model to begin with
+        return _plain(value.get_topics())
     if isinstance(value, Corpus):
         return _digest(json.dumps(corpus_identity(value)).encode())
     if isinstance(value, np.generic):

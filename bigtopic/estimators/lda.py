@@ -167,7 +167,7 @@ class LDA(TopicInference):
             self._model = self._begun(corpus, seed)
             self._learn(corpus, self._passes(corpus), held_out)
         else:
-            with checkpoints.folder(checkpoint, self, corpus, resume) as saved:
+            with checkpoints.folder(checkpoint, self, corpus, held_out, resume) as saved:
                 self._fit_saved(corpus, held_out, saved, seed)
         self.n_iter_ = self._fitted().cursor.epoch
         return self

@@ -19,18 +19,22 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from numbers import Integral, Real
+from os import PathLike
 from types import TracebackType
 from typing import Any
 
+from bigtopic.corpus import local
 from bigtopic.corpus.journal import require_free
 from bigtopic.corpus.lock import WriterLock
 from bigtopic.corpus.remote_hold import root_attributes
 from bigtopic.corpus.storage import Place
-from bigtopic.errors import BigtopicWarning, CorpusExists, ModelError, SettingError
+from bigtopic.errors import BigtopicWarning, CorpusExists, ModelError, SettingError, StoreError
 from bigtopic.methods import Method
 from bigtopic.runtime import model_store
 from bigtopic.runtime.document_state import DocumentState
 from bigtopic.runtime.model import TopicModel
+from bigtopic.runtime.rounds import Cursor
 
 __all__ = ["Checkpoint", "CheckpointFolder", "corpus_identity", "newest_version"]
 
@@ -55,7 +59,7 @@ class Checkpoint:
     Raises
     ------
     SettingError
-        When a number is too small, or the path is a URL.
+        When a number is too small or none, or the path is a URL.
     """
 
     path: Any
@@ -64,12 +68,15 @@ class Checkpoint:
     keep: int = 2
 
     def __post_init__(self) -> None:
-        if not Place.of(self.path).local:
+        if not isinstance(self.path, str | PathLike) or not self.path or not Place.of(self.path).local:
             raise SettingError(f"checkpoint={self.path!r}: a run is saved in a folder; give the path of one")
-        for name, least in (("seconds", 0), ("rounds", 1), ("keep", 1)):
+        for name, least, kind in (("seconds", 0, Real), ("rounds", 1, Integral), ("keep", 1, Integral)):
             value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not value >= least):
-                raise SettingError(f"checkpoint: {name}={value!r}: must be at least {least}")
+            if value is None and name == "rounds":
+                continue
+            if isinstance(value, bool) or not isinstance(value, kind) or not float(value) >= least:
+                what = "a whole number, " if kind is Integral else "a number, "
+                raise SettingError(f"checkpoint: {name}={value!r}: must be {what}at least {least}")
 
 
 def corpus_identity(corpus: Any) -> dict[str, Any]:
@@ -107,22 +114,32 @@ class CheckpointFolder:
         self._place = Place.of(settings.path)
         self._lock = WriterLock(self._place)
         self._saved_at, self._saved_step = time.monotonic(), 0
+        self._made: list[str] = []  # folders that were not there before
+        self._is_new = False
 
     def __enter__(self) -> CheckpointFolder:
         self._check()
+        self._made = local.missing_folders(self._place.url)
         self._lock.__enter__()
         try:
             self._check(locked=True)
             self._write_root()
         except BaseException as error:
-            self._lock.__exit__(type(error), error, None)
+            self.__exit__(type(error), error, None)
             raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        comes_to_nothing = kind is not None and self._is_new and not _versions(self._place)
+        if comes_to_nothing:  # a run that failed before it was saved is in nobody's way
+            for name in ("zarr.json", "documents"):
+                with suppress(StoreError):  # what failed has an error of its own
+                    (self._place / name).remove()
         self._lock.__exit__(kind, error, trace)
+        if comes_to_nothing:
+            local.remove_made(self._made)
 
     def newest(self, method: Method | None) -> tuple[TopicModel, dict[str, Any]] | None:
         """The model of the newest intact version, and what was saved with it; None where there is no version yet.
@@ -135,7 +152,12 @@ class CheckpointFolder:
         versions = _versions(self._place)
         for number, version in enumerate(reversed(versions)):
             try:
+                (self._place / version).refuse_link()
                 model, extra = model_store.load((self._place / version).url, method)
+                if version != _name(model):
+                    raise ModelError(
+                        f"{(self._place / version).url} holds a model after {model.cursor.step} updates"
+                    )
             except ModelError as error:
                 if number == len(versions) - 1:
                     raise
@@ -148,8 +170,23 @@ class CheckpointFolder:
         return None
 
     def attach(self, model: TopicModel) -> None:
-        """Keep what the model remembers of documents in this folder."""
-        model.document_state = DocumentState((self._place / "documents").url)
+        """Keep what the model remembers of documents in this folder.
+
+        Raises
+        ------
+        ModelError
+            When the model has counted documents, and the folder is of others.
+        """
+        place = self._place / "documents"
+        place.refuse_link()
+        state = DocumentState(place.url)
+        counted = None if model.document_state is None else model.document_state.description
+        if model.cursor != Cursor() and state.description != counted:
+            raise ModelError(
+                f"{place.url} does not hold what the model remembers of the documents that it has counted; restore it "
+                "from a copy, or begin another run in another folder"
+            )
+        model.document_state = state
         model.document_state.kept_from = self._oldest_pass(model)
 
     def due(self, step: int) -> bool:
@@ -164,8 +201,15 @@ class CheckpointFolder:
         """Write a version, in one step, and remove those that are too old."""
         if model.document_state is not None:
             model.document_state.sync()
-        model_store.save(model, (self._place / f"step-{model.cursor.step:012d}").url, dict(extra))
-        self._remove_others(_versions(self._place)[-self._settings.keep :])
+        name = _name(model)
+        place = self._place / name
+        place.refuse_link()
+        if model_store.describe(place.url) is None:
+            self._remove(name)
+        model_store.save(model, place.url, dict(extra))
+        # Later ones were passed over when the run went on, because they are damaged.
+        versions = [version for version in _versions(self._place) if version <= name]
+        self._remove_others(versions[-self._settings.keep :])
         if model.document_state is not None:
             model.document_state.kept_from = self._oldest_pass(model)
         self._saved_at, self._saved_step = time.monotonic(), model.cursor.step
@@ -174,13 +218,19 @@ class CheckpointFolder:
         """Remove other versions, and what a killed process left of one."""
         for name in self._place.names():
             if _STEP.fullmatch(name) and name not in kept:
-                (self._place / name / "zarr.json").remove()  # first: without it, it is not a model
-                (self._place / name).remove()
+                self._remove(name)
+
+    def _remove(self, name: str) -> None:
+        (self._place / name / "zarr.json").remove()  # first: without it, it is not a model
+        (self._place / name).remove()
 
     def _oldest_pass(self, model: TopicModel) -> int:
         """The pass of the oldest version: document state from there on must stay."""
-        known = [model_store.describe((self._place / version).url) for version in _versions(self._place)]
-        return min([model.cursor.epoch, *(about["cursor"]["epoch"] for about in known)])
+        epochs = [model.cursor.epoch]
+        for version in _versions(self._place):
+            with suppress(KeyError, TypeError, ValueError):  # of a damaged one
+                epochs.append(int(model_store.describe((self._place / version).url)["cursor"]["epoch"]))
+        return min(epochs)
 
     def _check(self, locked: bool = False) -> None:
         attributes = root_attributes(self._place, _WHAT)
@@ -206,6 +256,7 @@ class CheckpointFolder:
     def _write_root(self) -> None:
         if not (self._place / "zarr.json").exists():
             about = {FORMAT: {"version": VERSION, "identity": self._identity}}
+            self._is_new = True
             (self._place / "zarr.json.partial").remove()  # of a process that was killed here
             root = {"zarr_format": 3, "node_type": "group", "attributes": about}
             (self._place / "zarr.json").replace(json.dumps(root, indent=1).encode())
@@ -229,10 +280,14 @@ def newest_version(url: Any) -> str | None:
     return None
 
 
+def _name(model: TopicModel) -> str:
+    return f"step-{model.cursor.step:012d}"
+
+
 def _versions(place: Place) -> list[str]:
-    """Names of the versions that are complete, the oldest first."""
+    """Names of the versions that were completed, the oldest first. They may be damaged by now."""
     names = [name for name in place.names() if _STEP.fullmatch(name)]
-    return sorted(name for name in names if model_store.describe((place / name).url) is not None)
+    return sorted(name for name in names if (place / name / "zarr.json").exists())
 
 
 def _differences(old: Any, new: Mapping[str, Any], where: str = "") -> list[str]:

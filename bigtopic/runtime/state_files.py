@@ -148,8 +148,12 @@ class StateFiles:
         """The rows of these documents in arrays of each kind."""
         rows = {"document": (start, stop)}
         if any(spec.rows == "entry" for spec in self.arrays.values()):
-            offsets = self.offsets(part).read(start, stop + 1)
-            rows["entry"] = int(offsets[0]), int(offsets[-1])
+            offsets = self.offsets(part)
+            found = offsets.read(start, stop + 1)
+            first, last = int(found[0]), int(found[-1])
+            if not 0 <= first <= last <= self.parts[part].n_entries:
+                raise CorpusDamaged(f"{offsets.place.url} does not say where entries begin; {_LOST}")
+            rows["entry"] = first, last
         return rows
 
     def _create(self, part: int, n_passes: int) -> None:

@@ -5,18 +5,29 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 import bigtopic as bt
-from bigtopic.errors import BigtopicWarning, CorpusExists, CorpusLocked, ModelError, SettingError
+from bigtopic.errors import (
+    BigtopicWarning,
+    CorpusDamaged,
+    CorpusExists,
+    CorpusLocked,
+    ModelError,
+    SettingError,
+    StoreError,
+)
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -136,6 +147,8 @@ def test_patience_and_scores_are_those_of_an_undisturbed_run(corpus, tmp_path):
     resumed = bt.LDA(4, **settings).fit(corpus, checkpoint=path, resume=True)
     scores = [[row["score"] for row in model.history_ if "score" in row] for model in (undisturbed, resumed)]
     assert scores[0] == scores[1] and bits(resumed) == bits(undisturbed)
+    again = bt.LDA(4, **settings).fit(corpus, checkpoint=path, resume=True)  # which is done
+    assert again.history_ == resumed.history_ and bits(again) == bits(undisturbed)
 
 
 @pytest.mark.parametrize("method", ["vb", "online-vb"])
@@ -148,6 +161,8 @@ def test_a_tolerance_ends_a_resumed_run_where_it_ends_an_undisturbed_one(method,
     resumed = bt.LDA(4, **settings).fit(corpus, checkpoint=path, resume=True)
     assert 1 < undisturbed.n_iter_ < 30 and resumed.n_iter_ == undisturbed.n_iter_
     assert bits(resumed) == bits(undisturbed)
+    again = bt.LDA(4, **settings).fit(corpus, checkpoint=path, resume=True)  # which is done
+    assert again.history_ == resumed.history_ and bits(again) == bits(undisturbed)
 
 
 def test_another_run_is_refused_and_told_from_this_one(corpus, tmp_path):
@@ -184,11 +199,13 @@ def test_what_is_not_a_checkpoint_stays_as_it_is(corpus, tmp_path):
 
 
 def test_settings_that_cannot_be_meant(corpus, tmp_path):
-    for settings in ({"seconds": -1}, {"rounds": 0}, {"keep": 0}):
+    wrong = [{"seconds": -1}, {"seconds": None}, {"seconds": "5m"}, {"rounds": 0}, {"rounds": "3"}]
+    for settings in [*wrong, {"keep": 0}, {"keep": None}, {"keep": 1.5}]:
         with pytest.raises(SettingError, match=f"{next(iter(settings))}="):
             bt.Checkpoint(tmp_path / "x", **settings)
-    with pytest.raises(SettingError, match="in a folder"):
-        bt.Checkpoint("s3://bucket/run")
+    for path in ("s3://bucket/run", None, 3, ""):
+        with pytest.raises(SettingError, match="in a folder"):
+            bt.Checkpoint(path)
     with pytest.raises(SettingError, match="needs random_state"):
         bt.LDA(2, random_state=None, **HERE).fit(corpus, checkpoint=tmp_path / "x")
     with pytest.raises(SettingError, match="needs checkpoint="):
@@ -233,3 +250,104 @@ def test_a_checkpoint_is_a_model_to_whoever_loads_it(corpus, tmp_path):
         (folder / "zarr.json").unlink()
     with pytest.raises(ModelError, match="has not been saved yet"):
         bt.load_model(path)
+
+
+def test_documents_and_models_that_are_given_are_compared_by_their_content(corpus, tmp_path):
+    counts = np.kron(np.eye(2, dtype=int), np.full((20, 40), 3))
+    topics = [bt.LDA(4, max_iter=1, random_state=seed, **HERE).fit(corpus) for seed in (1, 2)]
+    for name, first, other in (
+        ("validation", csr_matrix(counts), csr_matrix(counts[::-1])),
+        ("init", topics[0], topics[1]),
+    ):
+        for value in (first, first):
+            path = tmp_path / name
+            bt.LDA(4, max_iter=1, **{name: value}, **HERE).fit(corpus, checkpoint=path, resume=True)
+        with pytest.raises(ModelError, match=rf"settings\.{name} "):
+            bt.LDA(4, max_iter=1, **{name: other}, **HERE).fit(corpus, checkpoint=path, resume=True)
+
+
+@pytest.mark.parametrize("wrong", [{"method": "none"}, {"doc_topic_prior": -1}, {"options": {"none": 1}}])
+def test_a_run_that_cannot_begin_leaves_nothing(wrong, corpus, tmp_path):
+    with pytest.raises(SettingError):
+        bt.LDA(4, **wrong, **HERE).fit(corpus, checkpoint=tmp_path / "folder" / "run.ckpt")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_run_that_fails_before_it_is_saved_leaves_nothing(corpus, tmp_path):
+    def fail(event):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        estimator("stateful", callbacks=[fail]).fit(corpus, checkpoint=tmp_path / "run.ckpt")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"attributes": {"bigtopic-model": {}}}', '{"attributes": {}}'])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_damaged_description_of_the_last_version(kind, text, corpus, expected, tmp_path):
+    """It is passed over, and neither in the way of the next one nor counted among those that are kept."""
+    path, checkpoint = tmp_path / "run.ckpt", bt.Checkpoint(tmp_path / "run.ckpt", rounds=1)
+    estimator(kind).fit(corpus, checkpoint=checkpoint)
+    last = max(path.glob("step-*"))
+    (last / "zarr.json").write_text(text)
+    with pytest.warns(BigtopicWarning, match=rf"{last.name}.*going on from the version before it"):
+        assert bits(estimator(kind).fit(corpus, checkpoint=path, resume=True)) == expected[kind]
+    assert bits(bt.load_model(path, estimator(kind).method if kind == "stateful" else None)) == expected[kind]
+    for version in path.glob("step-*"):
+        (version / "zarr.json").write_text(text)
+    with pytest.raises(ModelError, match=str(path)), warnings.catch_warnings(action="ignore"):
+        estimator(kind).fit(corpus, checkpoint=path, resume=True)
+
+
+def test_a_damaged_version_is_not_kept_in_place_of_a_good_one(corpus, expected, tmp_path):
+    path = tmp_path / "run.ckpt"
+    checkpoint = bt.Checkpoint(path, rounds=1, keep=2)
+    estimator("interpolating", callbacks=[interrupt_at(20)]).fit(corpus, checkpoint=checkpoint)
+    before, last = sorted(path.glob("step-*"))
+    last.rename(path / "step-000000000099")  # as if of a later update
+    with pytest.warns(BigtopicWarning, match="after .* updates; going on"):
+        estimator("interpolating", callbacks=[interrupt_at(before_step(before) + 1)]).fit(
+            corpus, checkpoint=replace(checkpoint, keep=1), resume=True
+        )
+    assert not (path / "step-000000000099").exists()
+    resumed = estimator("interpolating").fit(corpus, checkpoint=path, resume=True)
+    assert bits(resumed) == expected["interpolating"]
+
+
+def before_step(version):
+    return int(version.name.removeprefix("step-"))
+
+
+def test_labels_that_are_lost_or_of_others_are_not_counted_again(corpus, tmp_path):
+    path = tmp_path / "run.ckpt"
+    estimator("stateful", callbacks=[interrupt_at(9)]).fit(corpus, checkpoint=path)
+    documents = path / "documents"
+    (offsets,) = documents.glob("parts/*/offsets/c/0")
+    good = offsets.read_bytes()
+    offsets.write_bytes(np.full(len(good) // 8, 10**15).tobytes())
+    with pytest.raises(CorpusDamaged, match="does not say where entries begin"):
+        estimator("stateful").fit(corpus, checkpoint=path, resume=True)
+    offsets.write_bytes(good)
+    manifest = documents / "zarr.json"
+    about = json.loads(manifest.read_text())
+    about["attributes"]["bigtopic-documents"]["parts"][0]["n_entries"] = 5
+    manifest.write_text(json.dumps(about))
+    for _ in ("edited", "removed"):
+        with pytest.raises(ModelError, match=f"{documents} does not hold what the model remembers"):
+            estimator("stateful").fit(corpus, checkpoint=path, resume=True)
+        shutil.rmtree(documents, ignore_errors=True)
+
+
+def test_nothing_is_written_through_a_link_in_a_checkpoint(corpus, tmp_path):
+    path, other = tmp_path / "run.ckpt", tmp_path / "other.zarr"
+    estimator("stateful", callbacks=[interrupt_at(9)]).fit(corpus, checkpoint=path)
+    bt.LDA(2, max_iter=1, **HERE).fit(corpus).save(other)
+    (path / "step-000000000032").symlink_to(other)
+    with pytest.raises(StoreError, match="symbolic link"):
+        estimator("stateful").fit(corpus, checkpoint=path, resume=True)
+    assert bt.load_model(other).n_components == 2
+    (path / "step-000000000032").unlink()
+    (path / "documents").rename(tmp_path / "documents")
+    (path / "documents").symlink_to(tmp_path / "documents")
+    with pytest.raises(StoreError, match="symbolic link"):
+        estimator("stateful").fit(corpus, checkpoint=path, resume=True)

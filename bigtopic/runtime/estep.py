@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from bigtopic.models.base import DOC_TOPIC_PRIOR
+from bigtopic.runtime.contract import check_result
 from bigtopic.runtime.params import LazyArray, Overlay
 from bigtopic.runtime.reduce import Tree
 from bigtopic.runtime.remembering import Remembering
@@ -78,6 +79,7 @@ def evaluate(ref: SliceRef, gathered: Gathered, work: Work, turn: Turn, remember
     state = remembering.read(ref, turn, gathered.kept)
     hyper = gathered.hyper._replace(step=turn.step, turn=turn.number)
     result = work.kernel.run(gathered.docs, gathered.view, hyper, turn.seed, state)
+    check_result(work.kernel, result, gathered.view, hyper, gathered.axes)
     if result.state is not None:
         remembering.write(ref, turn, gathered.kept, result.state)
     stats = {

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.runtime import cluster, sharing
+from bigtopic.runtime.contract import check_doc_topics
 from bigtopic.runtime.counting import counted_vocabulary
 from bigtopic.runtime.estep import gather
 from bigtopic.runtime.model import TopicModel
@@ -117,8 +118,7 @@ def _doc_topics(block: Block, arrays: Any, work: Work) -> np.ndarray:
         return np.concatenate(alone)
     gathered = gather(block, arrays, work)
     doc_topics = work.kernel.run(gathered.docs, gathered.view, gathered.hyper, INFER_SEED, None).doc_topics
-    assert doc_topics is not None, "a kernel that infers must say what it found"
-    return doc_topics
+    return check_doc_topics(work.kernel, gathered.docs, gathered.hyper, doc_topics)
 
 
 def _known_tokens(block: Block, id_map: np.ndarray | None) -> np.ndarray:

@@ -14,6 +14,7 @@ from bigtopic.errors import SettingError
 from bigtopic.methods import Method
 from bigtopic.models.base import ArraySpec
 from bigtopic.runtime.axes import axis_sizes
+from bigtopic.runtime.contract import check_method
 from bigtopic.runtime.memory import check_params
 from bigtopic.runtime.model import LARGEST_PRIOR, SMALLEST_PRIOR, TopicModel
 from bigtopic.runtime.params import LazyArray, Params
@@ -53,6 +54,7 @@ def new_model(
         When a number is outside what is allowed, or a prior belongs to no array.
     """
     model = method.model
+    check_method(method, array_specs(method))
     components = _components(model.components, n_components)
     axes = {"word": axes} if isinstance(axes, Vocabulary) else dict(axes)
     n_rows = axis_sizes(model, axes, components, sizes)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from bigtopic import buffers
+from bigtopic.errors import ModelError
 from bigtopic.runtime import _kernels
 from bigtopic.types import AxisStats
 
@@ -166,6 +167,7 @@ class LazyArray:
     ) -> None:
         """statistics <- decay * statistics + weight * stats, with factors for its rows (see `types.MutableArray`)."""
         ids = self.rows_of(stats.ids)
+        _check_added(stats.values, row_weight, len(ids), self.n_columns)
         decay = np.broadcast_to(np.asarray(decay, np.float64), (self.n_columns,))
         weight = np.broadcast_to(np.asarray(weight, np.float64), (self.n_columns,))
         self._decay(decay)
@@ -302,6 +304,7 @@ class Overlay:
     ) -> None:
         """As `LazyArray.add`, on the copy."""
         ids = self.base.rows_of(stats.ids)
+        _check_added(stats.values, row_weight, len(ids), self.n_columns)
         decay = np.broadcast_to(np.asarray(decay, np.float64), (self.n_columns,))
         weighted = np.asarray(stats.values, np.float64) * weight
         if row_weight is not None:
@@ -376,3 +379,14 @@ def prior_table(prior: float | np.ndarray, n_rows: int, n_components: int) -> np
         return np.ascontiguousarray(table.reshape(-1, 1))
     assert table.shape == (n_components, n_rows)
     return np.ascontiguousarray(table.T)
+
+
+def _check_added(values: np.ndarray, row_weight: np.ndarray | None, n_rows: int, n_columns: int) -> None:
+    """Compiled loops look at no bounds."""
+    if values.shape != (n_rows, n_columns):
+        raise ModelError(
+            f"a scheme adds values of shape {values.shape}, but must add ({n_rows}, {n_columns}): a row for each id, "
+            "and the array's columns, padding included"
+        )
+    if row_weight is not None and row_weight.shape != (n_rows,):
+        raise ModelError(f"a scheme gives row_weight of shape {row_weight.shape}, but must give ({n_rows},)")

@@ -20,7 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from bigtopic.corpus.storage import Place
-from bigtopic.errors import ClusterError, CorpusDamaged
+from bigtopic.errors import ClusterError, CorpusDamaged, ModelError
+from bigtopic.runtime.contract import check_state
 from bigtopic.runtime.row_arrays import RowArray, write_group
 from bigtopic.types import StateSpec
 
@@ -97,19 +98,23 @@ class StateFiles:
         ------
         ClusterError, CorpusDamaged
             As `read` does.
+        ModelError
+            When the kernel returned other arrays than it declares.
         StoreError
             When the disk is full, or the system refuses a file for another reason.
         """
-        assert set(state) == set(self.arrays), (
-            f"the kernel declares {set(self.arrays)}, returned {set(state)}"
-        )
+        if set(state) != set(self.arrays):
+            raise ModelError(
+                f"the kernel remembers {', '.join(self.arrays)}, but returned the state "
+                f"{', '.join(state) or 'of nothing'}; return an array of each, and no other"
+            )
         if not self.has(part, n_passes):
             self._require()
             self._create(part, n_passes)
         rows = self._rows(part, start, stop)
         for name, spec in self.arrays.items():
             first, last = rows[spec.rows]
-            assert len(state[name]) == last - first and state[name].dtype == spec.dtype, f"state {name!r}"
+            check_state(name, state[name], spec, last - first)
             self._array(part, n_passes, name).write(first, state[name])
 
     def missing(self, part: int, start: int, stop: int) -> State:

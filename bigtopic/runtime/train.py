@@ -312,7 +312,7 @@ def with_document_state(run: Run, model: TopicModel, corpus: Any, client: Any = 
     if kernel.state != "run":
         return run
     model.document_state = model.document_state or DocumentState()
-    arrays = resolved(kernel.remembers, model.components)
+    arrays = resolved(kernel.remembers, {"n_components": model.n_components, **model.components})
     model.cursor = model.document_state.begin(corpus.parts, corpus.vocabulary, run.plan, arrays, model.cursor)
     files = model.document_state.files
     if client is not None:

@@ -1,0 +1,155 @@
+"""A kernel, a scheme or a declaration that is wrong is an error that says what is wanted, never a wrong sum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from bigtopic import methods as table
+from bigtopic.errors import ModelError, SettingError
+from bigtopic.estimators.lda import LDA
+from bigtopic.kernels import load
+from bigtopic.methods import Method
+from bigtopic.schemes.add import Add
+from bigtopic.types import AxisStats, KernelResult, StateSpec
+
+X = np.kron(np.eye(2, dtype=int), np.full((20, 5), 3))
+
+
+def method(kernel, schemes=None):
+    return Method("own", kernel, schemes or {"topic_words": Add()}, batch_size=16)
+
+
+def fit(method):
+    return LDA(2, method=method, client=False, n_threads=1, random_state=0).fit(X)
+
+
+def changed(change, **declared):
+    """The kernel vb, and what it returns changed."""
+    kernel = load("vb")
+
+    def run(docs, view, hyper, seed, state):
+        return change(kernel.run(docs, view, hyper, seed, None))
+
+    return replace(kernel, run=run, **declared)
+
+
+def stats(change):
+    return lambda result: result._replace(stats={k: change(v) for k, v in result.stats.items()})
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (stats(lambda a: a.T), r"stats\['topic_words'\] has shape \(16, .*must have \(.*, 16\)"),
+        (stats(lambda a: a[:, :2]), "padding included"),
+        (stats(lambda a: a[1:]), "a row for each local id of axis 'word'"),
+        (stats(lambda a: a.sum(axis=0)), "has shape"),
+        (stats(lambda a: a.tolist()), "is list, but must be a float array"),
+        (stats(lambda a: a.astype(complex)), "is of complex128, but must be a float array"),
+        (lambda r: r._replace(stats={}), "did not return them; it returned: none"),
+        (lambda r: None, "returned NoneType, but must return a KernelResult"),
+    ],
+)
+def test_statistics_of_another_shape_or_type_are_refused(change, says):
+    with pytest.raises(ModelError, match=says):
+        fit(method(changed(change)))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [(lambda a: a.T, r"of shape \(2, "), (lambda a: None, "returned doc_topics None")],
+)
+def test_topics_of_documents_of_another_shape_are_refused(change, says):
+    def inferring(result):
+        return KernelResult(result.stats, change(result.doc_topics), None, result.info)
+
+    model = fit(replace(table.get("streaming-vb"), inference=changed(inferring)))
+    with pytest.raises(ModelError, match=says):
+        model.transform(X)
+
+
+@pytest.mark.parametrize(
+    ("state", "says"),
+    [
+        (None, "returned no state; return labels in it"),
+        ({}, "remembers labels, but returned the state of nothing"),
+        ({"labels": np.zeros(3, "int8")}, r"int8 \(3,\), but declares int8 \(\d+,\): a row for each entry"),
+        ({"labels": np.zeros(16 * 5)}, "float64"),
+    ],
+)
+def test_state_that_is_not_as_declared_is_refused(state, says):
+    spec = {"labels": StateSpec("entry", "int8")}
+    kernel = changed(lambda result: result._replace(state=state), state="run", remembers=spec)
+    with pytest.raises(ModelError, match=says):
+        fit(method(kernel))
+
+
+@pytest.mark.parametrize("size", ["n_components", "topic"])
+def test_topics_of_a_document_are_remembered_by_either_name_of_their_number(size):
+    spec = {"topics": StateSpec("document", "float32", (size,))}
+
+    kernel = load("vb")
+
+    def run(docs, view, hyper, seed, state):
+        result = kernel.run(docs, view, hyper, seed, None)
+        return result._replace(state={"topics": np.ones((docs.n_docs, 2), "float32")})
+
+    assert fit(method(replace(kernel, run=run, state="run", remembers=spec)))._model.remembered(0, 0, 40)[
+        "topics"
+    ].shape == (40, 2)
+
+
+@pytest.mark.parametrize(
+    ("declared", "says"),
+    [
+        ({"views": {"topics": "mean"}}, "'topics'; choose one of: topic_words, doc_topic_prior"),
+        ({"views": {"topic_words": "share"}}, "'share'; choose one of: mean, expected_log, counts"),
+        ({"statistics": {"topics": "word"}}, "'topics'; choose one of: topic_words"),
+        ({"statistics": {"topic_words": "author"}}, "on axis 'word'; give that"),
+        ({"state": "always"}, "choose one of: none, round, run"),
+        ({"state": "run"}, "give both, or neither"),
+        ({"state": "run", "remembers": {"z": StateSpec("token", "int8")}}, "one of: entry, document"),
+        ({"state": "run", "remembers": {"z": StateSpec("entry", "intt")}}, "such as 'int16'"),
+        (
+            {"state": "run", "remembers": {"z": StateSpec("entry", "int8", ("k",))}},
+            "one of: n_components, topic, a number",
+        ),
+        ({"state": "run", "remembers": {"z": "entry"}}, "must be a StateSpec"),
+    ],
+)
+def test_a_kernel_that_declares_what_there_is_not_is_refused(declared, says):
+    with pytest.raises(SettingError, match=says):
+        fit(method(replace(load("vb"), **declared)))
+
+
+@pytest.mark.parametrize(
+    ("schemes", "says"),
+    [
+        ({"words": Add()}, "has no such statistics; choose one of: topic_words"),
+        ({"topic_words": Add}, "must be an object with a method step"),
+        ({"topic_words": "add"}, "must be an object with a method step"),
+    ],
+)
+def test_a_scheme_of_no_array_and_no_scheme_are_refused(schemes, says):
+    with pytest.raises(SettingError, match=says):
+        fit(method("vb", schemes))
+
+
+@dataclass(frozen=True)
+class Wrong:
+    by_row: bool
+
+    def step(self, array, stats, info):
+        if self.by_row:
+            array.add(stats, row_weight=np.ones(len(stats.values) + 1))
+        else:
+            array.add(AxisStats(stats.ids, stats.values[:, :2]))
+
+
+@pytest.mark.parametrize(("by_row", "says"), [(False, "padding included"), (True, "row_weight of shape")])
+def test_a_scheme_that_adds_another_shape_is_refused(by_row, says):
+    with pytest.raises(ModelError, match=says):
+        fit(method("vb", {"topic_words": Wrong(by_row)}))

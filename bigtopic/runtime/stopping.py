@@ -92,10 +92,10 @@ class PassMeasure:
         self._bounds = [value for value in bounds if value is not None]
 
     @property
-    def was_at_rest(self) -> bool:
+    def had_converged(self) -> bool:
         """Whether the last pass in the model's history changed less than the tolerance."""
         passes = [row for row in self._model.history if "score" not in row]
-        return bool(passes) and self.at_rest(passes[-1].get("change"))
+        return bool(passes) and self.converged(passes[-1].get("change"))
 
     def begin(self) -> None:
         """A pass begins with the params as they are now."""

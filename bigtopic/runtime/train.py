@@ -194,7 +194,7 @@ class _Loop:
             return None
         if self.history.scores and self.limits.out_of_patience(self.history.scores):
             return "score"
-        if self.model.cursor.inside_pass or not self.measure.was_at_rest:
+        if self.model.cursor.inside_pass or not self.measure.had_converged:
             return None
         if self._owes_score and self._score():
             return "score"

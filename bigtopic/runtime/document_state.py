@@ -39,7 +39,8 @@ PREFIX = "bigtopic-state-"
 _PASS = re.compile(r"pass-(\d+)")
 _LOST = (
     "the model has counted these documents, but what it remembers of them (such as labels) is not with it: that stays "
-    "with the model that was fitted, and is neither saved nor pickled; go on with that model, or fit a new one"
+    "with the model that was fitted, or in the folder of its checkpoint; go on with that model, resume the run "
+    "from the checkpoint (resume=True), or fit a new one"
 )
 
 
@@ -266,7 +267,8 @@ def _refuse_full(files: StateFiles, cursor: Cursor) -> None:
     if need > free:
         raise SettingError(
             f"what this method remembers of documents needs {need:,} bytes for two passes, and {folder} has {free:,} "
-            "free; free space, or set the environment variable TMPDIR to a folder on a larger disk"
+            "free; free space, or take a folder on a larger disk: that of checkpoint=, and without it the environment "
+            "variable TMPDIR"
         )
 
 

@@ -147,7 +147,7 @@ def test_what_the_kernel_did_not_declare_is_its_programmers_mistake():
         {**right, "topics": np.zeros((5, 4), np.float32)},
     ]
     for kept in wrong:
-        with pytest.raises(ModelError, match="the kernel (remembers|returned)"):
+        with pytest.raises(ModelError, match=r"the kernel (remembers|returned)"):
             state.files.write(0, 0, 5, 1, kept)
 
 

@@ -39,8 +39,8 @@ PREFIX = "bigtopic-state-"
 _PASS = re.compile(r"pass-(\d+)")
 _LOST = (
     "the model has counted these documents, but what it remembers of them (such as labels) is not with it: that stays "
-    "with the model that was fitted, or in the folder of its checkpoint, from which fit(..., resume=True) continues; go "
-    "on with that model, or fit a new one"
+    "with the model that was fitted, or in the folder of its checkpoint, from which fit(..., resume=True) continues; "
+    "go on with that model, or fit a new one"
 )
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -47,18 +47,31 @@ def drafted(place: Place, members: Collection[str], check: Callable[[], None]) -
     check()
     place = Place(str(Path(place.url).resolve()))  # of a link, what it leads to is replaced
     _sweep(place, members)
-    folder = place.beside(f".{uuid4().hex[:12]}.partial")
-    missing = local.missing_folders(folder.url)
-    try:
-        with WriterLock(folder), _removed(folder, place, members):
-            yield folder / "store"
-            (folder / "store").sync()
-            check()
-            _install(folder, place)
-    except BaseException:
-        local.remove_made(missing)
-        raise
+    with _folder_beside(place) as folder, _removed(folder, place, members):
+        yield folder / "store"
+        (folder / "store").sync()
+        check()
+        _install(folder, place)
     _remove_last(folder, place)
+
+
+@contextmanager
+def _folder_beside(place: Place) -> Iterator[Place]:
+    """A folder that this writer has locked; when the block ends with an error, it is removed as far as it is empty."""
+    while True:
+        folder = place.beside(f".{uuid4().hex[:12]}.partial")
+        missing = local.missing_folders(folder.url)
+        try:
+            with ExitStack() as stack:
+                try:
+                    stack.enter_context(WriterLock(folder))
+                except CorpusLocked:  # a sweeping writer locked the file that this one had just made
+                    continue
+                yield folder
+                return
+        except BaseException:
+            local.remove_made(missing)
+            raise
 
 
 def _remove_last(folder: Place, place: Place) -> None:

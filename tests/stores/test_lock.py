@@ -304,6 +304,24 @@ def test_topics_written_at_once(models, tmp_path):
         assert [p.name for p in tmp_path.iterdir()] == ["theta.zarr"]
 
 
+def test_a_draft_swept_before_it_is_locked(models, tmp_path, monkeypatch):
+    """Another writer looks for what killed ones left just when this one has made its lock file."""
+    corpus, (model, *_) = models
+    lock, swept = WriterLock._lock, []
+
+    def _lock(self, descriptor, created):
+        if created and ".partial" in self._file.url and not swept:
+            swept.append(WriterLock(self._root))
+            swept[0].__enter__()
+        lock(self, descriptor, created)
+
+    monkeypatch.setattr(WriterLock, "_lock", _lock)
+    model.transform_to(corpus, tmp_path / "theta.zarr")
+    assert swept
+    swept[0].__exit__(None, None, None)
+    assert (tmp_path / "theta.zarr" / "zarr.json").exists()
+
+
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="no such file system")
 def test_a_folder_that_cannot_be_made_is_not_tried_for_ever():
     with (

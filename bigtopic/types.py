@@ -160,9 +160,10 @@ class StateSpec:
 
     Attributes
     ----------
-    rows : "entry", a row for each distinct word of a document, or "document"
+    rows : "entry", a row for each distinct word of a document; "token", a row for each of its counts, where these are
+        whole numbers: c rows for an entry of count c, in the order of the entries; or "document"
     dtype : NumPy's name
-    shape : of a row: numbers, or names of component counts ("n_components")
+    shape : of a row: numbers, names of component counts ("n_components"), or names of the kernel's options
     missing : what stands in the rows of entries that the kernel has not seen: the params did not know their word
     """
 
@@ -179,6 +180,7 @@ class CallSize(NamedTuple):
     longest : distinct words of the longest document
     rows, columns : {array name: of the view}; columns with padding
     n_components : as in `Hyper`
+    n_tokens : counts of the documents, summed
     """
 
     n_docs: int
@@ -187,6 +189,7 @@ class CallSize(NamedTuple):
     rows: Mapping[str, int]
     columns: Mapping[str, int]
     n_components: int
+    n_tokens: int = 0
 
 
 class Scratch(NamedTuple):

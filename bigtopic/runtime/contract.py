@@ -17,6 +17,7 @@ __all__ = ["check_doc_topics", "check_method", "check_result", "check_state"]
 
 _FORMS = ("mean", "expected_log", "counts")
 _LIVES = ("none", "round", "run")
+_ROWS = ("entry", "token", "document")
 
 
 def check_method(method: Method, arrays: Mapping[str, ArraySpec]) -> None:
@@ -70,15 +71,15 @@ def _check_kernel(kernel: Kernel, arrays: Mapping[str, ArraySpec], counts: Itera
             f"{where}: state={kernel.state!r} and remembers={dict(kernel.remembers)!r}; give both, or neither"
         )
     for name, spec in kernel.remembers.items():
-        _check_spec(f"{where}: remembers[{name!r}]", spec, counts)
+        _check_spec(f"{where}: remembers[{name!r}]", spec, (*counts, *kernel.options))
 
 
-def _check_spec(where: str, spec: Any, counts: Iterable[str]) -> None:
+def _check_spec(where: str, spec: Any, sizes: Iterable[str]) -> None:
     if not isinstance(spec, StateSpec):
         raise SettingError(f"{where} is {spec!r}, but must be a StateSpec")
-    if spec.rows not in ("entry", "document"):
-        raise SettingError(f"{where} has rows={spec.rows!r}; {_choose(('entry', 'document'))}")
-    sizes = ("n_components", *counts)
+    if spec.rows not in _ROWS:
+        raise SettingError(f"{where} has rows={spec.rows!r}; {_choose(_ROWS)}")
+    sizes = ("n_components", *sizes)
     for size in spec.shape:
         if isinstance(size, str) and size not in sizes:
             raise SettingError(f"{where} has {size!r} in its shape; {_choose((*sizes, 'a number'))}")

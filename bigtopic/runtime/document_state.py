@@ -107,15 +107,17 @@ class DocumentState:
         ModelError
             When the model has counted documents whose state is lost.
         SettingError
-            When the disk is too small for it.
+            When the disk is too small for it, or tokens are to be remembered of documents whose counts are weights.
         """
         keys = _keys(parts)
         known = self._known(vocabulary, cursor)
         if cursor.inside_pass and not (keys == list(known) and plan.settings == self._about.plan):
             self.leave_pass(cursor)
             cursor = cursor.next_pass()
+        tokens = [name for name, spec in arrays.items() if spec.rows == "token"]
         found = [
-            known.get(key) or StatePart(key, part.n_docs, part.nnz, cursor.epoch)
+            known.get(key)
+            or StatePart(key, part.n_docs, part.nnz, cursor.epoch, _n_tokens(part, tokens) if tokens else 0)
             for key, part in zip(keys, parts, strict=True)
         ]
         self._make_folder()
@@ -125,7 +127,8 @@ class DocumentState:
         self._keep_only(known.keys() & set(keys), cursor)
         for number, part in enumerate(parts):
             if keys[number] not in known:
-                _write_offsets(files.offsets(number), part)
+                for kind in files.kinds():
+                    _write_offsets(files.offsets(number, kind), part, kind)
         self._about = About(files.parts, files.arrays, plan.settings, vocabulary.size, vocabulary.fingerprint)
         state_manifest.write(self._folder, self._about)
         return cursor
@@ -149,7 +152,7 @@ class DocumentState:
 
         Returns
         -------
-        {array name: (n_entries, ...) or (n_docs, ...)}; entries in the order of the part's documents
+        {array name: (n_entries, ...), (n_tokens, ...) or (n_docs, ...)}; in the order of the part's documents
 
         Raises
         ------
@@ -272,9 +275,21 @@ def _refuse_full(files: StateFiles, cursor: Cursor) -> None:
         )
 
 
-def _write_offsets(offsets: RowArray, part: Any) -> None:
+def _n_tokens(part: Any, names: Sequence[str]) -> int:
+    """Tokens of a part, for the arrays of these names."""
+    tokens = part.tokens(0, part.n_docs)
+    if (tokens != np.rint(tokens)).any():
+        raise SettingError(
+            f"the method remembers {', '.join(map(repr, names))} of each token, so counts must be whole numbers, but "
+            f"{part.name} has weights; choose a method that takes weights, such as 'online-cvb0'"
+        )
+    return int(tokens.sum())
+
+
+def _write_offsets(offsets: RowArray, part: Any, kind: str) -> None:
+    """Where the entries, or the tokens, of each document begin."""
     offsets.create()
-    lengths = part.entries(0, part.n_docs)
+    lengths = (part.entries if kind == "entry" else part.tokens)(0, part.n_docs)
     offsets.write(0, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
 
 

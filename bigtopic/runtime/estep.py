@@ -12,7 +12,7 @@ from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.runtime.contract import check_result
 from bigtopic.runtime.params import LazyArray, Overlay
 from bigtopic.runtime.reduce import Tree
-from bigtopic.runtime.remembering import Remembering
+from bigtopic.runtime.remembering import Kept, Remembering
 from bigtopic.runtime.slices import SliceRef, make_docs
 from bigtopic.runtime.views import take_view
 from bigtopic.runtime.work import Turn, Work
@@ -28,7 +28,7 @@ class Gathered:
     """All that a kernel needs of some documents and of the params; nothing of it changes with the params.
 
     axes : {axis: the params' row of each local id}, all rows of the others; n_tokens : of words the params know
-    kept : bool, which entries of the documents have words that the params know, or None for all; only where the kernel
+    kept : which entries of the documents have words that the params know, see `remembering.Kept`; only where the kernel
         remembers documents
     """
 
@@ -37,7 +37,7 @@ class Gathered:
     hyper: Hyper
     axes: Mapping[str, np.ndarray | None]
     n_tokens: float
-    kept: np.ndarray | None = None
+    kept: Kept = None
 
 
 def gather(block: Block, arrays: Arrays, work: Work) -> Gathered:
@@ -52,11 +52,15 @@ def gather(block: Block, arrays: Arrays, work: Work) -> Gathered:
     return Gathered(docs, view, _told(work.hyper, arrays), axes, n_tokens, _kept(block, docs, work))
 
 
-def _kept(block: Block, docs: Docs, work: Work) -> np.ndarray | None:
+def _kept(block: Block, docs: Docs, work: Work) -> Kept:
     known = work.id_maps.get("word")
     if known is None or work.kernel.state == "none" or len(docs.words) == len(block.words):
         return None
-    return known[block.words] >= 0
+    entries = known[block.words] >= 0
+    rows = {spec.rows for spec in work.kernel.remembers.values()}
+    return {"entry": entries} | (
+        {"token": np.repeat(entries, block.counts.astype(np.int64))} if "token" in rows else {}
+    )
 
 
 def _told(hyper: Hyper, arrays: Arrays) -> Hyper:

@@ -129,8 +129,8 @@ class TopicModel:
 
         Returns
         -------
-        {array name: (n_entries, ...) or (n_docs, ...)}; entries in stored order. Those that the kernel has not seen
-        have the value that it declares for them
+        {array name: (n_entries, ...), (n_tokens, ...) or (n_docs, ...)}; in stored order. Those that the kernel has not
+        seen have the value that it declares for them
 
         Raises
         ------

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -17,26 +18,27 @@ from bigtopic.runtime.slices import SliceRef
 from bigtopic.runtime.state_files import State, StateFiles
 from bigtopic.runtime.work import Turn, Work
 
-__all__ = ["InFiles", "InMemory", "Nothing", "Remembering", "remembering"]
+__all__ = ["InFiles", "InMemory", "Kept", "Nothing", "Remembering", "remembering"]
 
 N_THREADS = 2
 MOST_WAITING = 8  # slices whose state is not written yet
 
 
-class Remembering(Protocol):
-    """The state of slices. Thread-safe.
+# Which entries of a slice the kernel sees, those whose word the params know: {"entry": bool (n_entries,)}, and "token",
+# bool (n_tokens,), where tokens are remembered. None where it sees all.
+Kept = Mapping[str, np.ndarray] | None
 
-    `kept`, bool (n_entries,), says which entries of the slice the kernel sees: those whose word the params know. None
-    where it sees all.
-    """
+
+class Remembering(Protocol):
+    """The state of slices. Thread-safe."""
 
     def prefetch(self, ref: SliceRef, epoch: int) -> None:
         """The slice will be read soon, in this pass."""
 
-    def read(self, ref: SliceRef, turn: Turn, kept: np.ndarray | None) -> State | None:
+    def read(self, ref: SliceRef, turn: Turn, kept: Kept) -> State | None:
         """The state of a slice at the beginning of a turn; None where it has none yet."""
 
-    def write(self, ref: SliceRef, turn: Turn, kept: np.ndarray | None, state: State) -> None:
+    def write(self, ref: SliceRef, turn: Turn, kept: Kept, state: State) -> None:
         """Keep the state of a slice at the end of a turn."""
 
     def flush(self) -> None:
@@ -52,10 +54,10 @@ class Nothing:
     def prefetch(self, ref: SliceRef, epoch: int) -> None:
         pass
 
-    def read(self, ref: SliceRef, turn: Turn, kept: np.ndarray | None) -> State | None:
+    def read(self, ref: SliceRef, turn: Turn, kept: Kept) -> State | None:
         return None
 
-    def write(self, ref: SliceRef, turn: Turn, kept: np.ndarray | None, state: State) -> None:
+    def write(self, ref: SliceRef, turn: Turn, kept: Kept, state: State) -> None:
         raise AssertionError("the kernel declares no state")
 
     def flush(self) -> None:
@@ -81,10 +83,10 @@ class InMemory(Nothing):
         self.state = state or {}
         self._written: dict[SliceRef, State] = {}
 
-    def read(self, ref: SliceRef, turn: Turn, kept: np.ndarray | None) -> State | None:
+    def read(self, ref: SliceRef, turn: Turn, kept: Kept) -> State | None:
         return None if turn.number == 1 else self.state[ref]
 
-    def write(self, ref: SliceRef, turn: Turn, kept: np.ndarray | None, state: State) -> None:
+    def write(self, ref: SliceRef, turn: Turn, kept: Kept, state: State) -> None:
         self._written[ref] = state
 
     def flush(self) -> None:
@@ -112,7 +114,7 @@ class InFiles:
                 future = self._pool.submit(self._files.read, ref.part, ref.start, ref.stop, epoch)
                 self._coming[ref, epoch] = future
 
-    def read(self, ref: SliceRef, turn: Turn, kept: np.ndarray | None) -> State | None:
+    def read(self, ref: SliceRef, turn: Turn, kept: Kept) -> State | None:
         with self._lock:
             future = self._coming.pop((ref, turn.epoch), None)
         if future is not None:
@@ -121,7 +123,7 @@ class InFiles:
             state = self._files.read(ref.part, ref.start, ref.stop, turn.epoch)
         return state if state is None or kept is None else self._seen(state, kept)
 
-    def write(self, ref: SliceRef, turn: Turn, kept: np.ndarray | None, state: State) -> None:
+    def write(self, ref: SliceRef, turn: Turn, kept: Kept, state: State) -> None:
         future = self._pool.submit(self._write, ref, turn.epoch + 1, kept, state)
         with self._lock:
             self._writes.append(future)
@@ -129,21 +131,25 @@ class InFiles:
         if oldest is not None:
             oldest.result()
 
-    def _write(self, ref: SliceRef, n_passes: int, kept: np.ndarray | None, state: State) -> None:
+    def _write(self, ref: SliceRef, n_passes: int, kept: Kept, state: State) -> None:
         if kept is not None:
-            state = self._with_unseen(ref, state, kept)
+            state = self._with_unseen(state, kept)
         self._files.write(ref.part, ref.start, ref.stop, n_passes, state)
 
-    def _seen(self, state: State, kept: np.ndarray) -> State:
-        arrays = self._files.arrays
-        return {name: rows[kept] if arrays[name].rows == "entry" else rows for name, rows in state.items()}
-
-    def _with_unseen(self, ref: SliceRef, state: State, kept: np.ndarray) -> State:
-        whole: dict[str, Any] = dict(state)
+    def _seen(self, state: State, kept: Mapping[str, np.ndarray]) -> State:
+        seen = dict(state)
         for name, spec in self._files.arrays.items():
-            if spec.rows == "entry":
-                whole[name] = np.full((len(kept), *state[name].shape[1:]), spec.missing, spec.dtype)
-                whole[name][kept] = state[name]
+            if spec.rows in kept:
+                seen[name] = state[name][kept[spec.rows]]
+        return seen
+
+    def _with_unseen(self, state: State, kept: Mapping[str, np.ndarray]) -> State:
+        whole = dict(state)
+        for name, spec in self._files.arrays.items():
+            if spec.rows in kept:
+                known = kept[spec.rows]
+                whole[name] = np.full((len(known), *state[name].shape[1:]), spec.missing, spec.dtype)
+                whole[name][known] = state[name]
         return whole
 
     def flush(self) -> None:

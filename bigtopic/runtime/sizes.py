@@ -23,7 +23,7 @@ from bigtopic.runtime.expected_rows import ExpectedRows
 from bigtopic.runtime.params import LazyArray, Params
 from bigtopic.runtime.replay import SliceSizes
 from bigtopic.runtime.rounds import moved_arrays
-from bigtopic.runtime.state_files import resolved
+from bigtopic.runtime.state_files import resolved, state_sizes
 from bigtopic.types import CallSize
 
 __all__ = ["Sizes"]
@@ -97,6 +97,7 @@ class Sizes:
             {name: int(self._rows(array.axis, n_docs)) for name, array in arrays.items()},
             {name: array.n_columns for name, array in arrays.items()},
             self._run.work.hyper.n_components,
+            int(n_docs * self._tokens_per_doc),
         )
 
     @cached_property
@@ -140,15 +141,17 @@ class Sizes:
     def _state_bytes(self) -> float:
         """Bytes of the state of one document."""
         hyper, entries = self._run.work.hyper, self._run.plan.entries_per_doc
-        specs = resolved(
-            self._run.work.kernel.remembers, {**hyper.components, "n_components": hyper.n_components}
-        )
+        specs = resolved(self._run.work.kernel.remembers, state_sizes(hyper))
+        rows = {"entry": entries, "token": self._tokens_per_doc, "document": 1.0}
         return sum(
-            np.dtype(spec.dtype).itemsize
-            * prod(int(n) for n in spec.shape)
-            * (entries if spec.rows == "entry" else 1.0)
+            np.dtype(spec.dtype).itemsize * prod(int(n) for n in spec.shape) * rows[spec.rows]
             for spec in specs.values()
         )
+
+    @property
+    def _tokens_per_doc(self) -> float:
+        settings = self._run.settings
+        return settings.total_tokens / max(1.0, settings.total_docs)
 
 
 def _view_itemsize(kind: str, array: LazyArray) -> int:

@@ -4,7 +4,8 @@
 <folder>/
   zarr.json                       attributes["bigtopic-documents"]: the parts in order, what is remembered, the plan
   parts/<key>/offsets             int64 (n_docs + 1,): entries offsets[d] : offsets[d + 1] are those of document d
-  pass-<n>/<key>/<array>          the state when n passes were complete, a row per entry or per document
+  parts/<key>/token_offsets       the same of tokens, where something is remembered of them
+  pass-<n>/<key>/<array>          the state when n passes were complete, a row per entry, token or document
 ```
 
 A key is a hash of the part's content. Pass n is read and pass n + 1 written, never in place, so that a task that runs
@@ -16,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,15 +25,17 @@ from bigtopic.corpus.storage import Place
 from bigtopic.errors import ClusterError, CorpusDamaged, ModelError
 from bigtopic.runtime.contract import check_state
 from bigtopic.runtime.row_arrays import RowArray, write_group
-from bigtopic.types import StateSpec
+from bigtopic.types import Hyper, StateSpec
 
-__all__ = ["REMEDY", "State", "StateFiles", "StatePart", "resolved"]
+__all__ = ["REMEDY", "State", "StateFiles", "StatePart", "resolved", "state_sizes"]
 
 REMEDY = (
     "this method keeps labels of documents in files of the driver's machine: use workers on this machine, or "
     "client=False to run on threads"
 )
 _LOST = "labels of documents are lost, and the model counts them: fit it again"
+
+_MANY = {"entry": "entries", "token": "tokens"}
 
 State = Mapping[str, np.ndarray]
 
@@ -45,12 +49,18 @@ class StatePart:
     key : a hash of the content, the same for the same documents in the same order
     n_docs, n_entries : number of documents, and of their distinct words, summed over the documents
     first_pass : number of complete passes of the model when it first saw them
+    n_tokens : sum of the counts; 0 where nothing is remembered of tokens
     """
 
     key: str
     n_docs: int
     n_entries: int
     first_pass: int
+    n_tokens: int = 0
+
+    def n_rows(self, kind: str) -> int:
+        """Rows of an array that has one for each "entry", "token" or "document"."""
+        return {"entry": self.n_entries, "token": self.n_tokens, "document": self.n_docs}[kind]
 
 
 @dataclass(frozen=True)
@@ -131,10 +141,14 @@ class StateFiles:
         """Whether there is state of a part after `n_passes` passes."""
         return Path((self._of_pass(part, n_passes) / "zarr.json").url).exists()
 
-    def offsets(self, part: int) -> RowArray:
-        """Where the entries of each document begin."""
-        about = self.parts[part]
-        return RowArray(self.place / f"parts/{about.key}/offsets", about.n_docs + 1, "int64", remedy=_LOST)
+    def offsets(self, part: int, kind: str = "entry") -> RowArray:
+        """Where the entries, or the tokens, of each document begin."""
+        about, name = self.parts[part], {"entry": "offsets", "token": "token_offsets"}[kind]
+        return RowArray(self.place / f"parts/{about.key}/{name}", about.n_docs + 1, "int64", remedy=_LOST)
+
+    def kinds(self) -> set[str]:
+        """What the rows of the arrays stand for, where documents have several: entries, tokens."""
+        return {spec.rows for spec in self.arrays.values()} - {"document"}
 
     def pass_bytes(self, part: int) -> int:
         """Bytes on disk of the arrays of a part for one pass."""
@@ -142,9 +156,8 @@ class StateFiles:
 
     def _array(self, part: int, n_passes: int, name: str) -> RowArray:
         spec, about = self.arrays[name], self.parts[part]
-        n_rows = about.n_entries if spec.rows == "entry" else about.n_docs
         place = self._of_pass(part, n_passes) / name
-        return RowArray(place, n_rows, spec.dtype, _numbers(spec), spec.missing, _LOST)
+        return RowArray(place, about.n_rows(spec.rows), spec.dtype, _numbers(spec), spec.missing, _LOST)
 
     def _of_pass(self, part: int, n_passes: int) -> Place:
         return self.place / f"pass-{n_passes}/{self.parts[part].key}"
@@ -152,13 +165,13 @@ class StateFiles:
     def _rows(self, part: int, start: int, stop: int) -> dict[str, tuple[int, int]]:
         """The rows of these documents in arrays of each kind."""
         rows = {"document": (start, stop)}
-        if any(spec.rows == "entry" for spec in self.arrays.values()):
-            offsets = self.offsets(part)
+        for kind in self.kinds():
+            offsets = self.offsets(part, kind)
             found = offsets.read(start, stop + 1)
             first, last = int(found[0]), int(found[-1])
-            if not 0 <= first <= last <= self.parts[part].n_entries:
-                raise CorpusDamaged(f"{offsets.place.url} does not say where entries begin; {_LOST}")
-            rows["entry"] = first, last
+            if not 0 <= first <= last <= self.parts[part].n_rows(kind):
+                raise CorpusDamaged(f"{offsets.place.url} does not say where {_MANY[kind]} begin; {_LOST}")
+            rows[kind] = first, last
         return rows
 
     def _create(self, part: int, n_passes: int) -> None:
@@ -173,7 +186,12 @@ class StateFiles:
             raise ClusterError(f"a worker does not see the files of {self.place.url}; {REMEDY}")
 
 
-def resolved(arrays: Mapping[str, StateSpec], sizes: Mapping[str, int]) -> dict[str, StateSpec]:
+def state_sizes(hyper: Hyper) -> dict[str, Any]:
+    """What the names in the shapes of document state stand for."""
+    return {**hyper.options, **hyper.components, "n_components": hyper.n_components}
+
+
+def resolved(arrays: Mapping[str, StateSpec], sizes: Mapping[str, Any]) -> dict[str, StateSpec]:
     """The same arrays, with the names in their shapes replaced by `sizes`."""
     return {
         name: StateSpec(

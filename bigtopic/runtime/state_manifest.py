@@ -59,13 +59,15 @@ class About:
 
 
 _PART = record(
-    {"key": text(r"[0-9a-f]{24}-\d+"), "n_docs": whole(), "n_entries": whole(), "first_pass": whole()}
+    {"key": text(r"[0-9a-f]{24}-\d+"), "n_docs": whole(), "n_entries": whole(), "first_pass": whole()},
+    {"n_tokens": whole()},
 )
 _ARRAY = record(
     {
-        "rows": one_of("entry", "document"),
+        "rows": one_of("entry", "token", "document"),
         "dtype": one_of(
             *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+            "float16",
             "float32",
             "float64",
             "bool",

@@ -25,7 +25,7 @@ from bigtopic.runtime.progress import Progress
 from bigtopic.runtime.rounds import Cursor, RoundReport, Settings
 from bigtopic.runtime.shared_files import corpus_in_reach, require_shared
 from bigtopic.runtime.slices import Plan
-from bigtopic.runtime.state_files import REMEDY, resolved
+from bigtopic.runtime.state_files import REMEDY, resolved, state_sizes
 from bigtopic.runtime.stopping import Limits, PassMeasure, interruptible
 from bigtopic.runtime.work import Work
 from bigtopic.types import Kernel
@@ -312,7 +312,7 @@ def with_document_state(run: Run, model: TopicModel, corpus: Any, client: Any = 
     if kernel.state != "run":
         return run
     model.document_state = model.document_state or DocumentState()
-    arrays = resolved(kernel.remembers, {"n_components": model.n_components, **model.components})
+    arrays = resolved(kernel.remembers, state_sizes(run.work.hyper))
     model.cursor = model.document_state.begin(corpus.parts, corpus.vocabulary, run.plan, arrays, model.cursor)
     files = model.document_state.files
     if client is not None:

@@ -1,0 +1,343 @@
+"""Collapsed Gibbs sampling (CGS), with a label for each token, and its replicated form.
+
+Each token, a word v of a document d, has R labels, each worth 1 / R of it. In its turn all of them are removed at once,
+and R are drawn from one conditional:
+
+    p_k  prop. to  (alpha_k + N_dk) (eta_v + N_kv) / (sum_v eta_v + N_k)
+
+R = 1 is collapsed Gibbs sampling. As R grows, the labels of a token come to be its responsibilities, and the method
+iterative CVB0 (kernel `ilr`). The documents of a slice see each other's newest labels, and those of other slices as
+they were when the params were read (AD-LDA). A token without a label, of a document that is new, is drawn given the
+tokens that have one, so that the first sweep is a progressive start. Statistics: what the labels of a word have changed
+by.
+
+How it is computed: words are visited in the order of their ids, the tokens of a word in the order of documents. With
+f_k = (eta_v + N_kv) / (sum_v eta_v + N_k), of which one or two change from token to token,
+
+    p_k  prop. to  N_dk f_k  +  alpha_k f_k
+
+the first term costs the topics that the document has, and the second, once a word is begun, only what changes: its sums
+over blocks of topics are kept up to date, and are walked when a draw falls into it.
+
+Cost of a token: topics of its document, a few operations each. Of a word of a slice: topics.
+
+References: Griffiths and Steyvers (2004), "Finding scientific topics", equation 5; Yao, Mimno, McCallum (2009),
+"Efficient methods for topic model inference on streaming document collections", for the split of the conditional;
+Newman, Asuncion, Smyth, Welling (2009), "Distributed algorithms for topic models", for slices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from bigtopic import buffers
+from bigtopic.errors import InputError, SettingError
+from bigtopic.kernels._lanes import n_reached, prefetch, running
+from bigtopic.kernels._random import key, uniform
+from bigtopic.kernels._shell import INNER, OUTER, frozen, padded_prior, positive
+from bigtopic.kernels._vector import LANES, load, spread, store, total
+from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
+
+__all__ = ["KERNEL", "run"]
+
+_MOST_TOPICS = 1 << 15  # that a label of two bytes can name
+_AHEAD = 4  # entries
+_ONE, _LANES, _SHIFT, _LANE = np.uint64(1), np.uint64(LANES), np.uint64(4), np.uint64(LANES - 1)
+
+# A document's topics lie in blocks of LANES neighbouring ones. Those that it has had a label of are `n_held[d]` blocks
+# of `held` from `begins[d]` on, numbers of labels; block i is that of the topics from `firsts[i]` on. In `places` is
+# where a document has each block of all topics, or -1. An entry of a word is (document, its first token, its count).
+# Indices are unsigned where they can be: nothing is then done for those that count from the end.
+
+
+@njit(**INNER)
+def _sort(indptr, words, counts, starts, entries):
+    """Entries by word: those of word v are starts[v] : starts[v + 1], in the order of documents."""
+    starts[:] = 0
+    for i in range(words.shape[0]):
+        starts[words[i] + 1] += 1
+    for v in range(starts.shape[0] - 1):
+        starts[v + 1] += starts[v]
+    token = 0
+    for d in range(indptr.shape[0] - 1):
+        for i in range(indptr[d], indptr[d + 1]):
+            place = starts[words[i]]
+            entries[place, 0], entries[place, 1], entries[place, 2] = d, token, counts[i]
+            starts[words[i]] = place + 1
+            token += counts[i]
+    for v in range(starts.shape[0] - 1, 0, -1):
+        starts[v] = starts[v - 1]
+    starts[0] = 0
+
+
+@njit(**INNER)
+def _hold(indptr, counts, labels, n_replicas, n_blocks, held, firsts, begins, n_held, places, tokens):
+    """The topics of each document, and its first label."""
+    token, begin = 0, 0
+    for d in range(indptr.shape[0] - 1):
+        n, length = 0, 0
+        for b in range(d * n_blocks, (d + 1) * n_blocks):
+            places[b] = -1
+        for i in range(indptr[d], indptr[d + 1]):
+            length += counts[i] * n_replicas
+        for t in range(token, token + length):
+            if labels[t] >= 0:
+                b, lane = labels[t] >> _SHIFT, labels[t] & _LANE
+                place = places[d * n_blocks + b]
+                if place < 0:
+                    place, n = n, n + 1
+                    places[d * n_blocks + b], firsts[begin + place] = place, b << _SHIFT
+                    store(held, (begin + place) * LANES, spread(np.float32(0)))
+                held[(begin + place) * LANES + lane] += 1
+        begins[d], n_held[d], tokens[d] = begin, n, token
+        token += length
+        begin += min(2 * length, n_blocks)  # those it had, and those it may come to have
+
+
+@njit(**INNER)
+def _begin_word(row, inverses, prior, factors, weighted, smooth):
+    """Fill f and the sums of alpha f over blocks; returns the sum over all."""
+    for k in range(row.shape[0]):
+        factors[k] = np.float32(row[k] * inverses[k])
+        weighted[k] = prior[k] * np.float64(factors[k])
+    whole = 0.0
+    for b in range(smooth.shape[0]):
+        smooth[b] = total(load(weighted, b * LANES))
+        whole += smooth[b]
+    return whole
+
+
+@njit(**INNER)
+def _pick(rest, n_components, prior, factors, smooth):
+    """The topic at which the sums of alpha f exceed `rest`; rounding may leave the last."""
+    block = 0
+    while block < smooth.shape[0] - 1 and rest >= smooth[block]:
+        rest -= smooth[block]
+        block += 1
+    last = min((block + 1) * LANES, n_components) - 1
+    for k in range(block * LANES, last):
+        rest -= prior[k] * factors[k]
+        if rest < 0.0:
+            return k
+    return last
+
+
+# One function, because calls with many arrays cost more than the work between them.
+@njit(**OUTER)
+def _sweep(
+    indptr, words, counts, rows, topic_words, prior, n_components, seed, n_replicas, labels, totals,
+    starts, entries, held, firsts, begins, n_held, places, keys, inverses, factors, weighted, smooth, sums, lanes,
+    one_hot, own, tokens, change,
+):  # fmt: skip
+    n_blocks, share = smooth.shape[0], 1.0 / n_replicas
+    _sort(indptr, words, counts, starts, entries)
+    _hold(indptr, counts, labels, n_replicas, n_blocks, held, firsts, begins, n_held, places, tokens)
+    for d in range(rows.shape[0]):
+        keys[d] = key(seed, rows[d])
+    for k in range(n_components):
+        inverses[k] = 1.0 / totals[k]
+    for v in range(topic_words.shape[0]):
+        flat = _begin_word(topic_words[v], inverses, prior, factors, weighted, smooth)
+        for e in range(starts[v], starts[v + 1]):
+            d, ahead = entries[e, 0], min(e + _AHEAD, entries.shape[0] - 1)
+            begin, n, of_document = np.uint64(begins[d]), np.uint64(n_held[d]), np.uint64(d * n_blocks)
+            row_key, zeroth = keys[d], np.uint64(tokens[d])
+            prefetch(labels, entries[ahead, 1] * n_replicas)
+            for j in range(n_held[entries[ahead, 0]]):
+                prefetch(held, (begins[entries[ahead, 0]] + j) * LANES)
+            first, last = entries[e, 1] * n_replicas, (entries[e, 1] + entries[e, 2]) * n_replicas
+            for t in range(np.uint64(first), np.uint64(last), np.uint64(n_replicas)):
+                for sign in range(-1, 2, 2):
+                    if sign > 0:
+                        vector = spread(np.float32(0))
+                        for j in range(n):
+                            shares = load(held, (begin + j) * _LANES) * load(factors, firsts[begin + j])
+                            vector = vector + shares
+                            store(sums, j * _LANES, vector)
+                        along = running(vector)
+                        store(lanes, 1, along)
+                        mass = share * lanes[LANES]
+                        for r in range(np.uint64(n_replicas)):
+                            rest = uniform(row_key, t - zeroth + r) * (mass + flat)
+                            if rest < mass:
+                                beyond = np.float32(rest * n_replicas)
+                                lane = min(n_reached(along, beyond), LANES - 1)
+                                beyond -= lanes[np.uint64(lane)]
+                                place = begin
+                                for j in range(n - _ONE):
+                                    place += np.uint64(sums[j * _LANES + np.uint64(lane)] <= beyond)
+                                labels[t + r] = min(firsts[place] + lane, n_components - 1)
+                            else:
+                                labels[t + r] = _pick(rest - mass, n_components, prior, factors, smooth)
+                    elif labels[t] < 0:
+                        continue
+                    for r in range(np.uint64(n_replicas)):
+                        k = np.uint64(labels[t + r])
+                        b, hot = k >> _SHIFT, load(one_hot, (k & _LANE) * _LANES)
+                        place = places[of_document + b]
+                        if place < 0:
+                            place, n = np.int64(n), n + _ONE
+                            places[of_document + b] = place
+                            firsts[begin + np.uint64(place)] = np.int64(b) * LANES
+                            store(held, (begin + np.uint64(place)) * _LANES, spread(np.float32(0)))
+                        at = (begin + np.uint64(place)) * _LANES
+                        own[k] += sign
+                        totals[k] += sign * share
+                        inverses[k] = 1.0 / totals[k]
+                        factor = np.float32(max((topic_words[v, k] + share * own[k]) * inverses[k], 0.0))
+                        growth = prior[k] * (np.float64(factor) - np.float64(factors[k]))
+                        smooth[b] += growth
+                        flat += growth
+                        # whole vectors: the next token loads them while they are still on their way to the cache
+                        store(held, at, load(held, at) + spread(np.float32(sign)) * hot)
+                        old = load(factors, b * _LANES)
+                        store(factors, b * _LANES, old - old * hot + spread(factor) * hot)
+            n_held[d] = n
+        for k in range(own.shape[0]):
+            change[v, k] = share * own[k]
+            own[k] = 0
+
+
+@njit(**OUTER)
+def _shares(prior, n_replicas, held, firsts, begins, n_held, doc_topics):
+    """The documents' topics: prior and labels, divided by their sum."""
+    n_components = doc_topics.shape[1]
+    for d in range(doc_topics.shape[0]):
+        whole = 0.0
+        for k in range(n_components):
+            doc_topics[d, k] = prior[k]
+            whole += prior[k]
+        for i in range(begins[d], begins[d] + n_held[d]):
+            for k in range(firsts[i], min(firsts[i] + LANES, n_components)):
+                tokens = held[i * LANES + k - firsts[i]] / n_replicas
+                doc_topics[d, k] += tokens
+                whole += tokens
+        for k in range(n_components):
+            doc_topics[d, k] /= whole
+
+
+def run(
+    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
+) -> KernelResult:
+    """Draw the labels of these documents once more, or for the first time; see the module.
+
+    Parameters
+    ----------
+    docs : the documents, counts are whole numbers; authors are ignored
+    view : "topic_words" as "counts", (n_words, n_columns), prior included, with their totals; the labels in `state` are
+        among them
+    hyper : option `replicas` (labels of a token, at least 1)
+    seed : with a document's source row and a label's place in it, the key of its draw
+    state : "labels" int16 (n_tokens, replicas), -1 where there is none yet; None for documents that are new
+
+    Returns
+    -------
+    KernelResult
+        stats["topic_words"] (n_words, n_columns), by how many tokens the labels have changed; doc_topics (n_docs,
+        n_components) if wanted; state["labels"]; no info.
+
+    Raises
+    ------
+    InputError
+        When a count is no whole number.
+    SettingError
+        When `replicas` is less than 1, or there are more topics than a label can name.
+    """
+    topic_words, n_replicas = view.arrays["topic_words"], positive(hyper.options, "replicas")
+    assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
+    if hyper.n_components > _MOST_TOPICS:
+        raise SettingError(f"n_components={hyper.n_components}: kernel 'cgs' has at most {_MOST_TOPICS}")
+    counts = whole_counts(docs)
+    dtype, (n_words, n_columns) = topic_words.dtype, topic_words.shape
+    n_tokens, n_blocks = int(counts.sum()), n_columns // LANES
+    labels = np.full((n_tokens, n_replicas), -1, np.int16) if state is None else state["labels"].copy()
+    lengths = np.diff(np.concatenate([[0], np.cumsum(counts)])[docs.indptr])
+    n_held_blocks = int(np.minimum(2 * lengths * n_replicas, n_blocks).sum())
+    prior = padded_prior(hyper.doc_topic_prior, n_columns, np.dtype(np.float64))
+    held, firsts = buffers.empty(n_held_blocks * LANES, np.float32), buffers.empty(n_held_blocks, np.int64)
+    begins, n_held = np.empty(docs.n_docs, np.int64), np.empty(docs.n_docs, np.int64)
+    change = buffers.empty((n_words, n_columns), dtype)
+    _sweep(
+        frozen(docs.indptr, np.int64),
+        frozen(docs.words, np.int32),
+        frozen(counts, np.int64),
+        frozen(docs.rows, np.int64),
+        frozen(topic_words, dtype),
+        prior,
+        hyper.n_components,
+        int(seed),
+        n_replicas,
+        labels.reshape(-1),
+        view.totals["topic_words"].astype(np.float64),
+        np.empty(n_words + 1, np.int64),
+        buffers.empty((len(counts), 3), np.int64),
+        held,
+        firsts,
+        begins,
+        n_held,
+        buffers.empty(docs.n_docs * n_blocks, np.int16),
+        np.empty(docs.n_docs, np.uint64),
+        np.zeros(n_columns),
+        buffers.empty(n_columns, np.float32),
+        buffers.empty(n_columns, np.float64),
+        np.empty(n_blocks),
+        buffers.empty(n_columns, np.float32),
+        np.zeros(1 + LANES, np.float32),
+        np.eye(LANES, dtype=np.float32).reshape(-1),
+        np.zeros(n_columns),
+        np.empty(docs.n_docs, np.int64),
+        change,
+    )
+    doc_topics = None
+    if hyper.doc_topics:
+        doc_topics = np.empty((docs.n_docs, hyper.n_components), dtype)
+        _shares(prior, n_replicas, held, firsts, begins, n_held, doc_topics)
+    return KernelResult({"topic_words": change}, doc_topics, {"labels": labels}, {})
+
+
+def whole_counts(docs: Docs) -> np.ndarray:
+    """The counts as int64.
+
+    Raises
+    ------
+    InputError
+        When one is no whole number: a weight has no tokens to label.
+    """
+    counts = docs.counts.astype(np.int64)
+    wrong = np.flatnonzero(counts != docs.counts)
+    if len(wrong):
+        row = docs.rows[np.searchsorted(docs.indptr, wrong[0], side="right") - 1]
+        raise InputError(
+            f"document {row} has a count of {docs.counts[wrong[0]]:g}, but labels are of whole tokens; choose a method "
+            "that takes weights, such as 'online-cvb0'"
+        )
+    return counts
+
+
+def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
+    """Entries by word, labels, and the topics of the documents."""
+    n_blocks = -(-size.columns["topic_words"] // LANES)
+    n_held = min(2 * size.n_tokens * options["replicas"], size.n_docs * n_blocks)
+    return Scratch(
+        [size.n_entries * 24, n_held * LANES * 4, n_held * 8, size.n_docs * n_blocks * 2],
+        passing=size.n_entries * 24,
+    )
+
+
+KERNEL = Kernel(
+    name="cgs",
+    run=run,
+    views={"topic_words": "counts"},
+    statistics={"topic_words": "word"},
+    options={"replicas": 1},
+    scratch=_scratch,
+    interacts=True,
+    state="run",
+    remembers={"labels": StateSpec("token", "int16", ("replicas",), missing=-1)},
+    dtype="float64",
+    paper="Griffiths and Steyvers 2004; Newman et al. 2009",
+)

@@ -67,7 +67,6 @@ _ARRAY = record(
         "rows": one_of("entry", "token", "document"),
         "dtype": one_of(
             *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
-            "float16",
             "float32",
             "float64",
             "bool",

@@ -64,36 +64,38 @@ def _sweep(
         for k in range(n_components):
             mass[k] = prior[k]
         for i in range(indptr[d], indptr[d + 1]):
-            known = zero
+            row, known = shares[i], zero
             for k in range(n_components):
-                known += shares[i, k]
+                known += row[k]
             unit = counts[i] / known if known > 0 else zero
             for k in range(n_components):
-                mass[k] += unit * shares[i, k]
+                mass[k] += unit * row[k]
         for i in range(indptr[d], indptr[d + 1]):
-            v, known, whole = words[i], zero, zero
+            # rows by themselves: loops over them need no look at their place in the whole
+            row, weights, grown = shares[i], topic_words[words[i]], change[words[i]]
+            known, whole = zero, zero
             for k in range(n_components):
-                known += shares[i, k]
+                known += row[k]
             unit = 1 / known if known > 0 else zero
             for k in range(n_components):
-                own = unit * shares[i, k]
-                others = max(mass[k] - own, zero) * max(topic_words[v, k] + change[v, k] - own, zero)
+                own = unit * row[k]
+                others = max(mass[k] - own, zero) * max(weights[k] + grown[k] - own, zero)
                 fresh[k] = others / (totals[k] - own)
                 old[k] = own
                 whole += fresh[k]
             unit, known = scale / whole if whole > 0 else zero, zero
             for k in range(n_components):
-                shares[i, k] = fresh[k] * unit + half
+                row[k] = fresh[k] * unit + half
             for k in range(n_components):
-                known += shares[i, k]
+                known += row[k]
             unit = 1 / known if known > 0 else zero
             for k in range(n_components):
-                old[k] = counts[i] * (unit * shares[i, k] - old[k])
+                old[k] = counts[i] * (unit * row[k] - old[k])
                 moved += abs(old[k])
             for k in range(n_components):
                 mass[k] += old[k]
             for k in range(n_components):
-                change[v, k] += old[k]
+                grown[k] += old[k]
             for k in range(n_components):
                 totals[k] += old[k]
         if doc_topics.shape[0] > 0:
@@ -144,7 +146,8 @@ def _run(
 ) -> KernelResult:
     topic_words, n = view.arrays["topic_words"], hyper.n_components
     dtype, n_columns = topic_words.dtype, topic_words.shape[1]
-    shares = np.zeros((len(docs.words), n), kept) if state is None else state["shares"].copy()
+    shares = buffers.empty((len(docs.words), n), kept)
+    shares[:] = 0 if state is None else state["shares"]
     change = buffers.zeros(topic_words.shape, dtype)
     doc_topics = np.empty((docs.n_docs if hyper.doc_topics else 0, n), dtype)
     moved = _sweep(
@@ -173,7 +176,7 @@ def _run(
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
     """A copy of the shares."""
-    return Scratch(passing=size.n_entries * size.n_components * 4)
+    return Scratch([size.n_entries * size.n_components * 4])
 
 
 KERNEL = Kernel(

@@ -17,7 +17,8 @@ f_k = (eta_v + N_kv) / (sum_v eta_v + N_k), of which one or two change from toke
     p_k  prop. to  N_dk f_k  +  alpha_k f_k
 
 the first term costs the topics that the document has, and the second, once a word is begun, only what changes: its sums
-over blocks of topics are kept up to date, and are walked when a draw falls into it.
+over blocks of topics are kept up to date, and are walked when a draw falls into it. Of few topics (up to 128) the first
+term has both, (N_dk + alpha_k) f_k: that is one pass without a choice.
 
 Cost of a token: topics of its document, a few operations each. Of a word of a slice: topics.
 
@@ -35,10 +36,18 @@ import numpy as np
 from numba import njit
 
 from bigtopic import buffers
-from bigtopic.errors import InputError, SettingError
+from bigtopic.errors import SettingError
 from bigtopic.kernels._lanes import n_reached, prefetch, running
 from bigtopic.kernels._random import key, uniform
 from bigtopic.kernels._shell import INNER, OUTER, frozen, padded_prior, positive
+from bigtopic.kernels._tokens import (
+    LANE,
+    SHIFT,
+    hold_topics,
+    put_doc_topics,
+    sort_by_word,
+    whole_counts,
+)
 from bigtopic.kernels._vector import LANES, load, spread, store, total
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
@@ -46,56 +55,10 @@ __all__ = ["KERNEL", "run"]
 
 _MOST_TOPICS = 1 << 15  # that a label of two bytes can name
 _AHEAD = 4  # entries
-_ONE, _LANES, _SHIFT, _LANE = np.uint64(1), np.uint64(LANES), np.uint64(4), np.uint64(LANES - 1)
+_FEW_BLOCKS = 8  # of so many, documents have all from the start
+_ONE, _LANES = np.uint64(1), np.uint64(LANES)
 
-# A document's topics lie in blocks of LANES neighbouring ones. Those that it has had a label of are `n_held[d]` blocks
-# of `held` from `begins[d]` on, numbers of labels; block i is that of the topics from `firsts[i]` on. In `places` is
-# where a document has each block of all topics, or -1. An entry of a word is (document, its first token, its count).
 # Indices are unsigned where they can be: nothing is then done for those that count from the end.
-
-
-@njit(**INNER)
-def _sort(indptr, words, counts, starts, entries):
-    """Entries by word: those of word v are starts[v] : starts[v + 1], in the order of documents."""
-    starts[:] = 0
-    for i in range(words.shape[0]):
-        starts[words[i] + 1] += 1
-    for v in range(starts.shape[0] - 1):
-        starts[v + 1] += starts[v]
-    token = 0
-    for d in range(indptr.shape[0] - 1):
-        for i in range(indptr[d], indptr[d + 1]):
-            place = starts[words[i]]
-            entries[place, 0], entries[place, 1], entries[place, 2] = d, token, counts[i]
-            starts[words[i]] = place + 1
-            token += counts[i]
-    for v in range(starts.shape[0] - 1, 0, -1):
-        starts[v] = starts[v - 1]
-    starts[0] = 0
-
-
-@njit(**INNER)
-def _hold(indptr, counts, labels, n_replicas, n_blocks, held, firsts, begins, n_held, places, tokens):
-    """The topics of each document, and its first label."""
-    token, begin = 0, 0
-    for d in range(indptr.shape[0] - 1):
-        n, length = 0, 0
-        for b in range(d * n_blocks, (d + 1) * n_blocks):
-            places[b] = -1
-        for i in range(indptr[d], indptr[d + 1]):
-            length += counts[i] * n_replicas
-        for t in range(token, token + length):
-            if labels[t] >= 0:
-                b, lane = labels[t] >> _SHIFT, labels[t] & _LANE
-                place = places[d * n_blocks + b]
-                if place < 0:
-                    place, n = n, n + 1
-                    places[d * n_blocks + b], firsts[begin + place] = place, b << _SHIFT
-                    store(held, (begin + place) * LANES, spread(np.float32(0)))
-                held[(begin + place) * LANES + lane] += 1
-        begins[d], n_held[d], tokens[d] = begin, n, token
-        token += length
-        begin += min(2 * length, n_blocks)  # those it had, and those it may come to have
 
 
 @njit(**INNER)
@@ -129,13 +92,15 @@ def _pick(rest, n_components, prior, factors, smooth):
 # One function, because calls with many arrays cost more than the work between them.
 @njit(**OUTER)
 def _sweep(
-    indptr, words, counts, rows, topic_words, prior, n_components, seed, n_replicas, labels, totals,
+    indptr, words, counts, rows, topic_words, prior, even, n_components, seed, n_replicas, whole, labels, totals,
     starts, entries, held, firsts, begins, n_held, places, keys, inverses, factors, weighted, smooth, sums, lanes,
     one_hot, own, tokens, change,
 ):  # fmt: skip
     n_blocks, share = smooth.shape[0], 1.0 / n_replicas
-    _sort(indptr, words, counts, starts, entries)
-    _hold(indptr, counts, labels, n_replicas, n_blocks, held, firsts, begins, n_held, places, tokens)
+    sort_by_word(indptr, words, counts, starts, entries)
+    hold_topics(
+        indptr, counts, labels, n_replicas, n_blocks, whole, held, firsts, begins, n_held, places, tokens
+    )
     for d in range(rows.shape[0]):
         keys[d] = key(seed, rows[d])
     for k in range(n_components):
@@ -155,8 +120,9 @@ def _sweep(
                     if sign > 0:
                         vector = spread(np.float32(0))
                         for j in range(n):
-                            shares = load(held, (begin + j) * _LANES) * load(factors, firsts[begin + j])
-                            vector = vector + shares
+                            k = firsts[begin + j]
+                            tokens_and_prior = load(held, (begin + j) * _LANES) + load(even, k)
+                            vector = vector + tokens_and_prior * load(factors, k)
                             store(sums, j * _LANES, vector)
                         along = running(vector)
                         store(lanes, 1, along)
@@ -177,7 +143,7 @@ def _sweep(
                         continue
                     for r in range(np.uint64(n_replicas)):
                         k = np.uint64(labels[t + r])
-                        b, hot = k >> _SHIFT, load(one_hot, (k & _LANE) * _LANES)
+                        b, hot = k >> SHIFT, load(one_hot, (k & LANE) * _LANES)
                         place = places[of_document + b]
                         if place < 0:
                             place, n = np.int64(n), n + _ONE
@@ -189,9 +155,10 @@ def _sweep(
                         totals[k] += sign * share
                         inverses[k] = 1.0 / totals[k]
                         factor = np.float32(max((topic_words[v, k] + share * own[k]) * inverses[k], 0.0))
-                        growth = prior[k] * (np.float64(factor) - np.float64(factors[k]))
-                        smooth[b] += growth
-                        flat += growth
+                        if not whole:
+                            growth = prior[k] * (np.float64(factor) - np.float64(factors[k]))
+                            smooth[b] += growth
+                            flat += growth
                         # whole vectors: the next token loads them while they are still on their way to the cache
                         store(held, at, load(held, at) + spread(np.float32(sign)) * hot)
                         old = load(factors, b * _LANES)
@@ -200,24 +167,6 @@ def _sweep(
         for k in range(own.shape[0]):
             change[v, k] = share * own[k]
             own[k] = 0
-
-
-@njit(**OUTER)
-def _shares(prior, n_replicas, held, firsts, begins, n_held, doc_topics):
-    """The documents' topics: prior and labels, divided by their sum."""
-    n_components = doc_topics.shape[1]
-    for d in range(doc_topics.shape[0]):
-        whole = 0.0
-        for k in range(n_components):
-            doc_topics[d, k] = prior[k]
-            whole += prior[k]
-        for i in range(begins[d], begins[d] + n_held[d]):
-            for k in range(firsts[i], min(firsts[i] + LANES, n_components)):
-                tokens = held[i * LANES + k - firsts[i]] / n_replicas
-                doc_topics[d, k] += tokens
-                whole += tokens
-        for k in range(n_components):
-            doc_topics[d, k] /= whole
 
 
 def run(
@@ -256,9 +205,13 @@ def run(
     n_tokens, n_blocks = int(counts.sum()), n_columns // LANES
     labels = np.full((n_tokens, n_replicas), -1, np.int16) if state is None else state["labels"].copy()
     lengths = np.diff(np.concatenate([[0], np.cumsum(counts)])[docs.indptr])
-    n_held_blocks = int(np.minimum(2 * lengths * n_replicas, n_blocks).sum())
-    prior = padded_prior(hyper.doc_topic_prior, n_columns, np.dtype(np.float64))
-    held, firsts = buffers.empty(n_held_blocks * LANES, np.float32), buffers.empty(n_held_blocks, np.int64)
+    whole = n_blocks <= _FEW_BLOCKS
+    most = np.full(docs.n_docs, n_blocks) if whole else np.minimum(2 * lengths * n_replicas, n_blocks)
+    prior, none = padded_prior(hyper.doc_topic_prior, n_columns, np.dtype(np.float64)), np.zeros(n_columns)
+    held, firsts = (
+        buffers.empty(int(most.sum()) * LANES, np.float32),
+        buffers.empty(int(most.sum()), np.int64),
+    )
     begins, n_held = np.empty(docs.n_docs, np.int64), np.empty(docs.n_docs, np.int64)
     change = buffers.empty((n_words, n_columns), dtype)
     _sweep(
@@ -267,10 +220,12 @@ def run(
         frozen(counts, np.int64),
         frozen(docs.rows, np.int64),
         frozen(topic_words, dtype),
-        prior,
+        frozen(none if whole else prior, np.float64),
+        frozen(n_replicas * prior if whole else none, np.float32),
         hyper.n_components,
         int(seed),
         n_replicas,
+        whole,
         labels.reshape(-1),
         view.totals["topic_words"].astype(np.float64),
         np.empty(n_words + 1, np.int64),
@@ -295,33 +250,16 @@ def run(
     doc_topics = None
     if hyper.doc_topics:
         doc_topics = np.empty((docs.n_docs, hyper.n_components), dtype)
-        _shares(prior, n_replicas, held, firsts, begins, n_held, doc_topics)
+        put_doc_topics(prior, n_replicas, held, firsts, begins, n_held, doc_topics)
     return KernelResult({"topic_words": change}, doc_topics, {"labels": labels}, {})
-
-
-def whole_counts(docs: Docs) -> np.ndarray:
-    """The counts as int64.
-
-    Raises
-    ------
-    InputError
-        When one is no whole number: a weight has no tokens to label.
-    """
-    counts = docs.counts.astype(np.int64)
-    wrong = np.flatnonzero(counts != docs.counts)
-    if len(wrong):
-        row = docs.rows[np.searchsorted(docs.indptr, wrong[0], side="right") - 1]
-        raise InputError(
-            f"document {row} has a count of {docs.counts[wrong[0]]:g}, but labels are of whole tokens; choose a method "
-            "that takes weights, such as 'online-cvb0'"
-        )
-    return counts
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
     """Entries by word, labels, and the topics of the documents."""
     n_blocks = -(-size.columns["topic_words"] // LANES)
-    n_held = min(2 * size.n_tokens * options["replicas"], size.n_docs * n_blocks)
+    n_held = size.n_docs * n_blocks
+    if n_blocks > _FEW_BLOCKS:
+        n_held = min(n_held, 2 * size.n_tokens * options["replicas"])
     return Scratch(
         [size.n_entries * 24, n_held * LANES * 4, n_held * 8, size.n_docs * n_blocks * 2],
         passing=size.n_entries * 24,

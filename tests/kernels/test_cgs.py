@@ -75,10 +75,12 @@ def docs() -> Docs:
     return case.documents([8, 0, 15, 1, 22], N_WORDS, seed=3, first_row=7)
 
 
-@pytest.mark.parametrize(("n_components", "replicas"), [(4, 1), (16, 2), (37, 1), (40, 3)])
+@pytest.mark.parametrize(
+    ("n_components", "replicas"), [(4, 1), (16, 2), (37, 1), (40, 3), (150, 1), (200, 2)]
+)
 def test_every_label_is_that_of_the_reference(docs, n_components, replicas):
     chain = Chain(docs, np.linspace(0.05, 0.5, n_components), replicas=replicas)
-    for _ in range(4):
+    for _ in range(6):
         change, topics, labels = chain.reference()
         result = chain.sweep()
         np.testing.assert_array_equal(result.state["labels"], labels)

@@ -88,13 +88,18 @@ def _meet(met, labels):
             met.append(block)
 
 
+def _by_lane(blocks, n_components):
+    return [b * 16 + lane for lane in range(16) for b in blocks if b * 16 + lane < n_components]
+
+
 def _drawn(u, met, topics, alpha, factors, conditional):
     """The topic that a number between 0 and 1 stands for: first the labels' part of the conditional, by the topic's
-    number modulo 16 and then by the order of the blocks, then the prior's part by the topic."""
-    order = [block * 16 + lane for lane in range(16) for block in met if block * 16 + lane < len(alpha)]
-    parts = [(topics[k] * factors[k], k) for k in order] + [
-        (alpha[k] * factors[k], k) for k in range(len(alpha))
-    ]
+    number modulo 16 and then by the order of the blocks, then the prior's part by the topic. Of up to 128 topics both
+    parts are one."""
+    parts = [(topics[k] * factors[k], k) for k in _by_lane(met, len(alpha))]
+    parts += [(alpha[k] * factors[k], k) for k in range(len(alpha))]
+    if len(alpha) <= 128:  # both parts at once
+        parts = [(conditional[k], k) for k in _by_lane(range(8), len(alpha))]
     np.testing.assert_allclose(sum(part for part, _ in parts), conditional.sum(), rtol=1e-9)
     rest = u * conditional.sum()
     for part, k in parts:

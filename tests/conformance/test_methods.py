@@ -111,7 +111,11 @@ def test_slices_change_rounding_only(method, corpus):
 
 
 def test_one_topic_has_a_closed_form(method, corpus):
-    """With one topic a minibatch says its word counts: the scheme alone makes the params, here in float64."""
+    """With one topic a minibatch says its word counts: the scheme alone makes the params, here in float64.
+
+    Where documents are remembered from pass to pass, later passes say that nothing has changed.
+    """
+    remembered = method.load_kernel().state == "run"
     model = learn(method, corpus, n_components=1, n_passes=2)
     start = new_model(method, 1, corpus.vocabulary, n_tokens=corpus.n_tokens).topic_words
     array = LazyArray(start.raw.astype(float), start.scale, start.prior, 1, "word")
@@ -122,7 +126,7 @@ def test_one_topic_has_a_closed_form(method, corpus):
         for rnd in plan.rounds(epoch):
             rows = np.concatenate([np.arange(ref.start, ref.stop) for ref in rnd.slices])
             values = np.zeros((80, 16))
-            values[:, 0] = counts[rows].sum(axis=0)
+            values[:, 0] = 0 if remembered and epoch else counts[rows].sum(axis=0)
             step += 1
             info = RoundInfo(step, len(rows), values.sum(), 300, corpus.n_tokens)
             seen = np.flatnonzero(values[:, 0]).astype(np.int32)
@@ -142,6 +146,8 @@ def test_named_topics_may_be_permuted(method, corpus):
     """The methods treat topics alike: params that begin permuted stay permuted (coins are keyed by topic in OPE)."""
     if method.kernel == "ope":
         pytest.skip("its walk begins at a random point keyed by the topic's number")
+    if method.load_kernel().state == "run":
+        pytest.skip("its documents begin in topics at random: see the kernel's own tests")
     order = np.array([2, 0, 3, 1])
     ends = []
     for permute in (False, True):

@@ -27,6 +27,8 @@ def in_double(method):
 
 @pytest.mark.parametrize("name", table.names())
 def test_single_precision_costs_less_than_a_thousandth_of_a_nat(name, corpus):
+    if table.get(name).load_kernel().dtype == "float64":
+        pytest.skip("counts in double precision anyway")
     train, test = corpus.split(test_size=0.25, seed=0)
     settings = {"max_iter": 3, "client": False, "n_threads": 1, "random_state": 0}
     single = LDA(4, method=name, **settings).fit(train)

@@ -47,8 +47,8 @@ class Method:
     priors : {name of a prior: a number, a function of n_components}; 1 / n_components for those not named
     init : how the statistics begin where not as the model says, {array: (distribution, share)}: "gamma" is
         Gamma(100, 0.01) per entry, "uniform" is Uniform(0, 1); the share is None for entries as drawn, or that of the
-        corpus' tokens to scale them to
-    options : settings of the kernel that differ from its defaults
+        corpus' tokens to scale them to. None instead of both is zeros, as integers begin
+    options : settings of the kernel, or of that for inference, that differ from its defaults
     summary, paper : for the table
     """
 
@@ -65,7 +65,7 @@ class Method:
     enough_rounds: int | None = None
     tol: float = 0.0
     priors: Mapping[str, Prior] = field(default_factory=dict)
-    init: Mapping[str, tuple[str, float | None]] = field(default_factory=dict)
+    init: Mapping[str, tuple[str, float | None] | None] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     summary: str = ""
     paper: str = ""

@@ -14,7 +14,7 @@ from bigtopic.errors import SettingError
 from bigtopic.methods import Method
 from bigtopic.models.base import ArraySpec
 from bigtopic.runtime.axes import axis_sizes
-from bigtopic.runtime.contract import check_method
+from bigtopic.runtime.declarations import check_method, check_specs
 from bigtopic.runtime.memory import check_params
 from bigtopic.runtime.model import LARGEST_PRIOR, SMALLEST_PRIOR, TopicModel
 from bigtopic.runtime.params import LazyArray, Params
@@ -51,16 +51,18 @@ def new_model(
     Raises
     ------
     SettingError
-        When a number is outside what is allowed, or a prior belongs to no array.
+        When the method declares what there is not, a number is outside what is allowed, or a prior belongs to no array.
     """
     model = method.model
-    check_method(method, array_specs(method))
+    check_specs(method)
+    specs = array_specs(method)
+    check_method(method, specs)
     components = _components(model.components, n_components)
     axes = {"word": axes} if isinstance(axes, Vocabulary) else dict(axes)
     n_rows = axis_sizes(model, axes, components, sizes)
     _check_priors(method, priors or {})
     arrays: dict[str, LazyArray] = {}
-    for number, (name, spec) in enumerate(array_specs(method).items()):
+    for number, (name, spec) in enumerate(specs.items()):
         array = arrays[name] = _array(spec, n_rows[spec.rows], components)
         array.set_prior(_prior(method, spec, (priors or {}).get(spec.prior or ""), array))
         if spec.start is not None:
@@ -167,10 +169,8 @@ def _draw(array: LazyArray, distribution: str, total: float | None, seed: int, n
         size = (stop - start, n)
         if distribution == "gamma":
             array.raw[start:stop, :n] = generator.gamma(100.0, 0.01, size)
-        elif distribution == "uniform":
-            array.raw[start:stop, :n] = generator.random(size, np.float32) + np.float32(1e-10)
         else:
-            raise SettingError(f"init={distribution!r}: must be 'gamma' or 'uniform'")
+            array.raw[start:stop, :n] = generator.random(size, np.float32) + np.float32(1e-10)
     if total is not None:
         array.raw *= array.raw.dtype.type(total / max(float(array.raw.sum(dtype=np.float64)), 1e-300))
     array.fold()

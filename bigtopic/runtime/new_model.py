@@ -21,6 +21,8 @@ from bigtopic.runtime.params import LazyArray, Params
 
 __all__ = ["array_specs", "new_model"]
 
+DRAWN_BYTES = 1 << 22  # of random numbers at once
+
 
 def new_model(
     method: Method,
@@ -164,13 +166,19 @@ def _short(value: Any) -> str:
 def _draw(array: LazyArray, distribution: str, total: float | None, seed: int, number: int) -> None:
     """Random statistics that tell the topics apart; scaled to a total when one is given."""
     n = array.n_components
+    n_rows = max(1, DRAWN_BYTES // (8 * n))
     for block, (start, stop) in enumerate(array.blocks()):
         generator = np.random.Generator(np.random.Philox(key=[seed % (1 << 64), number << 32 | block]))
-        size = (stop - start, n)
-        if distribution == "gamma":
-            array.raw[start:stop, :n] = generator.gamma(100.0, 0.01, size)
-        else:
-            array.raw[start:stop, :n] = generator.random(size, np.float32) + np.float32(1e-10)
+        for first in range(start, stop, n_rows):
+            last = min(first + n_rows, stop)
+            array.raw[first:last, :n] = _drawn(generator, distribution, (last - first, n))
     if total is not None:
         array.raw *= array.raw.dtype.type(total / max(float(array.raw.sum(dtype=np.float64)), 1e-300))
     array.fold()
+
+
+def _drawn(generator: np.random.Generator, distribution: str, size: tuple[int, int]) -> np.ndarray:
+    """The next numbers, see `Method.init`; those of two calls are those of one."""
+    if distribution == "gamma":
+        return generator.gamma(100.0, 0.01, size)
+    return generator.random(size, np.float32) + np.float32(1e-10)

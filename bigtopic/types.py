@@ -227,7 +227,7 @@ class Kernel:
     cost : of the options: how often a call passes over the topics of an entry (a distinct word of a document), about
     scratch : of (`CallSize`, options): memory that a call allocates for itself; for the estimate of a run's memory
     components : name of the component count that the columns of `doc_topics` are; None for the model's first
-    interacts : documents of a slice influence each other, so that the slice size is a hyper-parameter
+    interacts : documents of a slice influence each other, so that the slice size is a hyper-parameter and must be given
     state : "none", "round" or "run": how long document state lives
     remembers : {array name: its `StateSpec`}, what document state is; the kernel gets None instead in the first turn of
         a round ("round"), and of documents that the model has not seen ("run")

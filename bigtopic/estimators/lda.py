@@ -14,6 +14,7 @@ from bigtopic.estimators.inputs import as_corpus
 from bigtopic.methods import Method, get
 from bigtopic.runtime.axes import axes_of
 from bigtopic.runtime.checkpoint import CheckpointFolder
+from bigtopic.runtime.declarations import check_slice_size
 from bigtopic.runtime.events import Callback
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.new_model import new_model
@@ -308,6 +309,7 @@ class LDA(TopicInference):
 
     def _check(self) -> None:
         starts.check_settings(self)
+        check_slice_size(get(self.method).load_kernel(), self._or_method("slice_size"))
 
 
 def _score(model: TopicModel, held_out: Any, client: Any, n_threads: int | None) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,8 +11,21 @@ from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import NotFitted, SettingError, require
 from bigtopic.estimators.base import Estimator
 from bigtopic.runtime.model import TopicModel, TopicSource
+from bigtopic.runtime.views import mean_rows
 
-__all__ = ["FittedTopics"]
+__all__ = ["FittedArray", "FittedTopics"]
+
+
+class FittedArray(NamedTuple):
+    """An array of a fitted model.
+
+    values : (n_rows, n_columns). Columns sum to 1 where the model declares it normalised over the axis (words of a
+        topic), rows where over the components (topics of an author); otherwise these are the weights themselves
+    names : of the rows, (n_rows,) str, such as words or authors; None for an axis without names
+    """
+
+    values: np.ndarray
+    names: np.ndarray | None
 
 
 class FittedTopics(Estimator):
@@ -56,6 +69,24 @@ class FittedTopics(Estimator):
     def get_topics(self) -> np.ndarray:
         """Topic-word probabilities, float32 (n_components, n_words); rows sum to 1."""
         return np.ascontiguousarray(self.topic_source().gather(None).T)
+
+    def array(self, name: str) -> FittedArray:
+        """An array of the model by its name, with the names of its rows: what a method of your own has learnt.
+
+        Raises
+        ------
+        SettingError
+            When the model has no such array.
+        """
+        model = self._fitted()
+        if name not in model.params.arrays:
+            raise SettingError(
+                f"name={name!r}: the model has no such array; choose one of: {', '.join(model.params.arrays)}"
+            )
+        array = model.params[name]
+        rows = array.gather(None) if array.normalised_over is None else mean_rows(array, None)
+        axis = model.axes.get(array.axis)
+        return FittedArray(rows[:, : array.n_components], None if axis is None else axis.words)
 
     def topic_source(self) -> TopicSource:
         """The topics by rows, for evaluations."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import BigtopicWarning
-from bigtopic.methods import SMALLEST_BATCH, Method
+from bigtopic.methods.method import SMALLEST_BATCH, Method
 from bigtopic.runtime.axes import mapping
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.new_model import array_specs

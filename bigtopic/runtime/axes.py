@@ -18,14 +18,14 @@ from bigtopic.runtime.counting import counted_authors, counted_vocabulary
 
 __all__ = ["axes_of", "axis_sizes", "mapping"]
 
-_DOCUMENTS = {"word", "column", "author", "row"}  # axes on which documents have ids
+_DOCUMENTS = ("word", "column", "author", "row")  # axes on which documents have ids
 
 
 def axes_of(
     model: Model, corpus: Any, client: Any = None, n_threads: int | None = None
 ) -> dict[str, Vocabulary]:
     """The axes of a model's arrays on which documents have ids, as they are in a corpus; always with "word"."""
-    wanted = {spec.rows for spec in model.arrays.values()} & _DOCUMENTS
+    wanted = {spec.rows for spec in model.arrays.values()}.intersection(_DOCUMENTS)
     axes = {"word": counted_vocabulary(corpus, client, n_threads)}
     if "column" in wanted:
         axes["column"] = axes["word"]
@@ -65,8 +65,8 @@ def axis_sizes(
     for name, spec in model.arrays.items():
         if spec.rows not in known:
             raise SettingError(
-                f"array {name!r} of model {model.name!r} has the axis {spec.rows!r}, whose size is not known; give it "
-                f"in axis_sizes, or a corpus with {spec.rows}s"
+                f"array {name!r} of model {model.name!r} has rows={spec.rows!r}, an axis whose size is not known; "
+                f"choose one of: {', '.join(dict.fromkeys([*_DOCUMENTS, *known]))}; or give its size"
             )
     return {spec.rows: known[spec.rows] for spec in model.arrays.values()}
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from bigtopic.errors import ModelError
 from bigtopic.runtime.params import LazyArray, Overlay, Params
 from bigtopic.runtime.slices import Round
 from bigtopic.runtime.work import Turn
@@ -144,8 +145,22 @@ def _step(arrays: Mapping[str, LazyArray | Overlay], stats: Stats, step: int, se
         stats,
     )
     for name, scheme in settings.schemes.items():
-        companions = {key: arrays[path] for key, path in companion_names(name, scheme).items()}
+        companions = _Companions(name, arrays, scheme)
         scheme.step(arrays[name], stats.arrays[name], info._replace(companions=companions))
+
+
+class _Companions(dict[str, LazyArray | Overlay]):
+    """The companions of an array, by the names that its scheme declares."""
+
+    def __init__(self, array: str, arrays: Mapping[str, LazyArray | Overlay], scheme: Scheme) -> None:
+        super().__init__({key: arrays[path] for key, path in companion_names(array, scheme).items()})
+        self._array = array
+
+    def __missing__(self, name: str) -> LazyArray | Overlay:
+        raise ModelError(
+            f"the scheme of array {self._array!r} asks for the companion {name!r}; in companions it declares: "
+            + (", ".join(self) or "none")
+        )
 
 
 def moved_arrays(schemes: Mapping[str, Scheme]) -> list[str]:

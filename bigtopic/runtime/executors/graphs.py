@@ -54,9 +54,7 @@ class GraphExecutor(Executor):
         n_passes: int = 1,
     ) -> Updates:
         """See `Executor.advance`."""
-        stretches = self._run.plan.stretches(cursor.epoch, cursor.round, cursor.ahead)
-        settings = self._run.settings
-        return by_stretches(stretches, settings, params, cursor, max_rounds, max_seconds, self._do)
+        return by_stretches(self._run, params, cursor, max_rounds, max_seconds, self._do)
 
     def _do(self, stretch: Stretch) -> None:
         do_rounds(stretch, self._run.plan.delay, self.map_reduce)

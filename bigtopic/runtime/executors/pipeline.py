@@ -58,6 +58,9 @@ class Pipeline:
         self._n_rounds = len(rounds)
         self._gathers_left = [len(tasks) for tasks in rounds]
         self._merges_left = list(self._gathers_left)
+        # Everything shared changes while this is held, but for `_merged`, `_merges_left` and `_tree`: they belong to
+        # the thread that set `_updating`. Others may read a `_merged` that is behind; then they gather later, not too
+        # early.
         self._changed = threading.Condition()
         self._claimed = 0  # tasks that somebody gathers or has gathered
         self._ready: deque[tuple[int, Any]] = deque()

@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from bigtopic.runtime.executors.pipeline import Pipeline
-from bigtopic.runtime.executors.protocol import Updates
+from bigtopic.runtime.executors.protocol import Run, Updates
 from bigtopic.runtime.params import Params
 from bigtopic.runtime.rounds import Cursor, MapReduce, RoundReport, Settings, round_stats, step
 from bigtopic.runtime.slices import Round
 from bigtopic.types import Stats
 
 __all__ = ["Stretch", "by_stretches", "do_rounds"]
+
+Prefetching = Callable[[Iterator[list[Round]], int], Iterator[list[Round]]]
 
 
 @dataclass(frozen=True)
@@ -39,18 +41,22 @@ class Stretch:
 
 
 def by_stretches(
-    stretches: Iterator[list[Round]],
-    settings: Settings,
+    run: Run,
     params: Params,
     cursor: Cursor,
     max_rounds: int | None,
     max_seconds: float | None,
     do: Callable[[Stretch], None],
+    prefetching: Prefetching | None = None,
 ) -> Updates:
-    """What `Executor.advance` yields: `params` itself after each stretch, moved in place by `do`."""
+    """What `Executor.advance` yields: `params` itself after each stretch, moved in place by `do`.
+
+    `prefetching` is given the stretches and their pass, and yields the same stretches.
+    """
     begun = time.perf_counter()
     n_rounds = 0
-    for rounds in stretches:
+    stretches = run.plan.stretches(cursor.epoch, cursor.round, cursor.ahead)
+    for rounds in prefetching(stretches, cursor.epoch) if prefetching else stretches:
         late = max_seconds is not None and time.perf_counter() - begun >= max_seconds
         if late or (max_rounds is not None and n_rounds >= max_rounds):
             return
@@ -58,7 +64,7 @@ def by_stretches(
             Cursor(cursor.epoch, rnd.number, cursor.step + number)
             for number, rnd in enumerate(rounds, n_rounds)
         ]
-        stretch = Stretch(params, rounds, cursors, settings)
+        stretch = Stretch(params, rounds, cursors, run.settings)
         try:
             do(stretch)
         except BaseException:

@@ -54,10 +54,7 @@ class ThreadExecutor(Executor):
         n_passes: int = 1,
     ) -> Updates:
         """See `Executor.advance`; ends with the pass."""
-        stretches = self._run.plan.stretches(cursor.epoch, cursor.round, cursor.ahead)
-        settings = self._run.settings
-        ahead = self._prefetching(stretches, cursor.epoch)
-        return by_stretches(ahead, settings, params, cursor, max_rounds, max_seconds, self._do)
+        return by_stretches(self._run, params, cursor, max_rounds, max_seconds, self._do, self._prefetching)
 
     def read_ahead(self, cursor: Cursor) -> None:
         """Begin to read what the round at the cursor needs."""

@@ -57,7 +57,7 @@ class WholeExecutor(Executor):
             if reports:
                 yield params, reports
             left -= len(reports)
-            cursor = _at_rounds(cursor.after(reports), self._n_rounds)
+            cursor = _at_next_round(cursor.after(reports), self._n_rounds)
 
     def _chunk(
         self, params: Params, cursor: Cursor, max_rounds: int, max_seconds: float
@@ -153,11 +153,11 @@ def _over_passes(
             yield from reports
             done += len(reports)
             cursor = cursor.after(reports)
-        cursor = _at_rounds(cursor, n_rounds)
+        cursor = _at_next_round(cursor, n_rounds)
 
 
-def _at_rounds(cursor: Cursor, n_rounds: int) -> Cursor:
-    """The same place, not at the end of a pass, but at the start of the next one."""
+def _at_next_round(cursor: Cursor, n_rounds: int) -> Cursor:
+    """The same place: where a pass ends, the start of the next one."""
     return cursor.next_pass() if cursor.round == n_rounds else cursor
 
 

@@ -261,7 +261,8 @@ class AxisStats:
 
     def totals(self) -> np.ndarray:
         """Sum over the rows, float64 (n_columns,)."""
-        return self.values.sum(axis=0, dtype=np.float64)
+        totals: np.ndarray = self.values.sum(axis=0, dtype=np.float64)
+        return totals
 
 
 @dataclass(frozen=True)

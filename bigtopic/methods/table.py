@@ -26,7 +26,8 @@ def _few_tokens(n_components: int) -> float:
 
 def _by_root(n_components: int) -> float:
     """In the literature eta: the more topics, the fewer words each has."""
-    return max(1 / n_components, 0.35 / n_components**0.5)
+    least: float = 0.35 / n_components**0.5
+    return max(1 / n_components, least)
 
 
 TABLE = (

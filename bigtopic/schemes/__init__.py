@@ -25,7 +25,8 @@ def load(name: str) -> type:
     SettingError
         When there is no such scheme.
     """
-    return discovery.load(__name__, name, "SCHEME", "scheme")
+    scheme: type = discovery.load(__name__, name, "SCHEME", "scheme")
+    return scheme
 
 
 def companion_names(array: str, scheme: Scheme | None) -> dict[str, str]:

@@ -29,7 +29,8 @@ def robbins_monro(step: int, decay: float, offset: float) -> float:
     >>> robbins_monro(1, 0.5, 3.0)
     0.5
     """
-    return min(1.0, (offset + step) ** -decay)
+    rate: float = (offset + step) ** -decay
+    return min(1.0, rate)
 
 
 def decaying_end(before: Schedule, share: float, last: float) -> Schedule:
@@ -49,7 +50,8 @@ def decaying_end(before: Schedule, share: float, last: float) -> Schedule:
         if n_steps is None or usual <= last or step <= (first := n_steps - round(share * n_steps)):
             return usual
         way = (step - first) / (n_steps - first)
-        return usual ** (1.0 - way) * last**way
+        between: float = usual ** (1.0 - way) * last**way
+        return between
 
     return rate
 

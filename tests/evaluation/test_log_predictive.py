@@ -13,7 +13,7 @@ from bigtopic.datasets import lda_corpus
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
 from bigtopic.estimators.lda import LDA
 from bigtopic.evaluation import log_predictive, topics_of
-from bigtopic.evaluation.log_predictive import _Completion
+from bigtopic.evaluation.measures.log_predictive import _Completion
 
 TRUTH = lda_corpus(300, 80, 4, mean_length=30, topic_word_prior=0.2, seed=5)
 CORPUS = from_matrix(TRUTH.counts)

@@ -18,27 +18,31 @@ Hoffman, Blei, Wang, Paisley: Stochastic variational inference. JMLR 14 (2013), 
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
+from bigtopic.evaluation.base import Measure, Result, Setting
 from bigtopic.evaluation.fold_in import fold_in, local_docs, topic_rows, word_map
-from bigtopic.evaluation.source import TopicSource, topics_of
-from bigtopic.evaluation.streaming import documents_of, over_blocks
+from bigtopic.evaluation.measuring import result_of
+from bigtopic.evaluation.source import TopicSource
+from bigtopic.evaluation.streaming import documents_of
+from bigtopic.evaluation.subject import Documents, Subject
 from bigtopic.evaluation.unigram import unigram
 from bigtopic.types import Block, Docs
 
-__all__ = ["LogPredictive", "log_predictive"]
+__all__ = ["MEASURE", "LogPredictive", "log_predictive"]
 
 _SLICE_ENTRIES = 1 << 16
-_SPLITS = ("token", "type")
 
 
 @dataclass(frozen=True)
-class LogPredictive:
+class LogPredictive(Result):
     """Held-out log probability, in nats per token.
 
     Attributes
@@ -64,6 +68,25 @@ class LogPredictive:
     rows: np.ndarray = field(repr=False)
     log_likelihood: np.ndarray = field(repr=False)
     tokens: np.ndarray = field(repr=False)
+
+    reported: ClassVar[tuple[str, ...]] = (
+        "value", "standard_error", "per_document", "perplexity", "n_tokens", "n_docs", "unigram", "unknown_share",
+    )  # fmt: skip
+
+    @property
+    def baselines(self) -> Mapping[str, float]:
+        return {} if self.unigram is None else {"unigram model": self.unigram}
+
+    def text(self) -> str:
+        return f"{self.value:.4f} ± {self.standard_error:.4f}"
+
+    def details(self) -> dict[str, str]:
+        return {
+            "perplexity": f"{self.perplexity:,.1f}",
+            "unigram model": "" if self.unigram is None else f"{self.unigram:.4f} nats per token",
+            "held out": f"{self.n_tokens:,.0f} tokens of {self.n_docs:,} documents",
+            "unknown words": f"{self.unknown_share:.1%} of the tokens" if self.unknown_share else "",
+        }
 
     @property
     def perplexity(self) -> float:
@@ -139,17 +162,9 @@ def log_predictive(
     >>> log_predictive(np.ones((2, 4)), from_matrix(np.ones((5, 4)))).perplexity
     4.0
     """
-    _check(split, ratio, repeats)
-    corpus = documents_of(corpus)
-    source = topics_of(model, vocabulary, doc_topic_prior)
-    id_map = word_map(corpus, source)
-    if train is None and isinstance(vocabulary, Corpus):
-        train = vocabulary
-    base = _unigram_log(source, train)
-    completion = _Completion(source, id_map, corpus.n_words, base, split, ratio, repeats, seed)
-    pieces = list(over_blocks(completion, corpus, "scoring", client, n_threads))
-    scores = _in_source_order(*(np.concatenate(arrays) for arrays in zip(*pieces, strict=True)))
-    return _summary(scores, base is not None, getattr(source, "known_share", 1.0))
+    subject = Subject(model, documents_of(corpus), vocabulary, doc_topic_prior, train)
+    settings = {"split": split, "ratio": ratio, "repeats": repeats, "seed": seed}
+    return result_of(MEASURE, subject, settings, client, n_threads)
 
 
 class _Scores(NamedTuple):
@@ -166,7 +181,7 @@ class _Scores(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Completion:
-    """The measure of one block of documents: pure, and picklable for workers."""
+    """The completion of one block of documents: pure, and picklable for workers."""
 
     source: TopicSource
     id_map: np.ndarray | None
@@ -235,6 +250,26 @@ def _sums(indptr: np.ndarray, values: np.ndarray) -> np.ndarray:
     return sums
 
 
+def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _Completion:
+    _check(settings["ratio"], settings["repeats"])
+    corpus, source, train = subject.corpus, subject.source, subject.train
+    if train is None and isinstance(subject.vocabulary, Corpus):
+        train = subject.vocabulary
+    return _Completion(
+        source, word_map(corpus, source), corpus.n_words, _unigram_log(source, train), **settings
+    )
+
+
+def _of_block(completion: _Completion, documents: Documents) -> list[_Scores]:
+    return [completion(documents.block)]
+
+
+def _finish(completion: _Completion, pieces: list[_Scores]) -> LogPredictive:
+    scores = _in_source_order(*(np.concatenate(arrays) for arrays in zip(*pieces, strict=True)))
+    known_share = getattr(completion.source, "known_share", 1.0)
+    return _summary(scores, completion.unigram_log is not None, known_share)
+
+
 def _in_source_order(rows: np.ndarray, *values: np.ndarray) -> _Scores:
     order = np.argsort(rows)
     return _Scores(rows[order], *(array[order] for array in values))
@@ -248,9 +283,7 @@ def _unigram_log(source: TopicSource, train: Corpus | None) -> np.ndarray | None
     return None if found is None else np.log(found)
 
 
-def _check(split: str, ratio: float, repeats: int) -> None:
-    if split not in _SPLITS:
-        raise SettingError(f"split: must be one of {', '.join(map(repr, _SPLITS))}, found {split!r}")
+def _check(ratio: float, repeats: int) -> None:
     if not 0 < ratio < 1:
         raise SettingError(f"ratio: must be between 0 and 1, found {ratio!r}")
     if repeats < 1:
@@ -294,3 +327,24 @@ def _ratio(total: np.ndarray, tokens: np.ndarray) -> tuple[float, float]:
         return float(value), float("nan")
     residual = total - value * tokens
     return float(value), float(np.sqrt(n_docs / (n_docs - 1) * (residual**2).sum()) / tokens.sum())
+
+
+MEASURE = Measure(
+    name="log-predictive",
+    prepare=_prepare,
+    of_block=_of_block,
+    combine=operator.iadd,
+    finish=_finish,
+    settings={
+        "split": Setting("token", "Divide a document's tokens, or its distinct words.", ("token", "type")),
+        "ratio": Setting(0.5, "Share of a document that is observed."),
+        "repeats": Setting(1, "Random splits of each document."),
+        "seed": Setting(0, "Of the random splits."),
+    },
+    held_out=True,
+    default=True,
+    title="held-out score",
+    unit="nats per token",
+    meaning="log probability of the other half of unseen documents, in nats per token; higher is better",
+    paper="Hoffman et al. 2013, section 4",
+)

@@ -60,7 +60,7 @@ NASTY = "</script><script>alert('x')</script>\"&"
 
 
 def nasty_summary():
-    topics = [Topic(0, [(NASTY, 0.5), ("b", 0.25)], 1.0, 0.5, [(NASTY, 1.0)], [(NASTY, 0.9)])]
+    topics = [Topic(0, [(NASTY, 0.5), ("b", 0.25)], 1.0, {NASTY: 0.5}, [(NASTY, 1.0)], [(NASTY, 0.9)])]
     history = [{"n_tokens": 10, "score": -9.0}, {"n_tokens": 20, "score": -8.5}]
     return Summary(topics, 2, 1, 3.0, history=history)
 

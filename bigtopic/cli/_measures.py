@@ -43,9 +43,11 @@ class WithSettings(WithMeasures):
     def _found(self) -> list[click.Parameter]:
         from bigtopic.evaluation import measures
 
-        known = [measure.settings.items() for measure in map(measures.load, measures.names())]
-        settings = {name: setting for items in known for name, setting in items}
-        return [*super()._found, *(_option(name, setting) for name, setting in settings.items())]
+        settings: dict[str, list[Any]] = {}
+        for measure in map(measures.load, measures.names()):
+            for name, setting in measure.settings.items():
+                settings.setdefault(name, []).append(setting)
+        return [*super()._found, *(_option(name, same) for name, same in settings.items())]
 
 
 def given(settings: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
@@ -61,11 +63,13 @@ def given(settings: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _option(name: str, setting: Any) -> click.Option:
+def _option(name: str, settings: Sequence[Any]) -> click.Option:
+    """The option of a setting that one or several measures have."""
+    setting, defaults = settings[0], list(dict.fromkeys(str(setting.default) for setting in settings))
     return click.Option(
         [f"--{name.replace('_', '-')}", name],
         type=click.Choice(setting.choices) if setting.choices else type(setting.default),
         default=setting.default,
-        show_default=True,
+        show_default=True if len(defaults) == 1 else " or ".join(defaults),
         help=setting.meaning,
     )

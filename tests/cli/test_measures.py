@@ -41,7 +41,7 @@ MEASURE = Measure(
     combine=combine,
     finish=finish,
     doc_topics=True,
-    settings={"factor": Setting(1.0, "What the length is multiplied with.")},
+    settings={"factor": Setting(1.0, "What the length is multiplied with."), "topn": Setting(7, "Not used.")},
     default=True,
     title="longest <document>",
     unit="tokens",
@@ -72,6 +72,7 @@ def test_it_is_in_the_help_with_its_settings(longest_document):
     shown = " ".join(run("evaluate", "--help").output.split())
     assert "[log-predictive|longest-document|npmi|" in shown
     assert "--factor FLOAT What the length is multiplied with. [default: 1.0]" in shown
+    assert "[default: (7 or 10)]" in shown
     assert "longest-document" in run("report", "--help").output
 
 

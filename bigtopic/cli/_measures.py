@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-__all__ = ["WithMeasures", "WithSettings", "given"]
+__all__ = ["WithMeasures", "WithSettings", "given", "named"]
 
 
 class WithMeasures(click.Command):
@@ -54,13 +54,17 @@ def given(settings: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """The settings on the command line that these measures have; the others keep their defaults."""
     from bigtopic.evaluation import measures
 
-    context = click.get_current_context()
     known = {name for measure in map(measures.load, names) for name in measure.settings}
-    return {
-        name: value
-        for name, value in settings.items()
-        if name in known and context.get_parameter_source(name) is not ParameterSource.DEFAULT
-    }
+    return {name: value for name, value in settings.items() if name in known and _is_given(name)}
+
+
+def named(names: Sequence[str]) -> Sequence[str] | None:
+    """The measures named on the command line, or None where nobody named any."""
+    return names if _is_given("measures") else None
+
+
+def _is_given(name: str) -> bool:
+    return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
 
 
 def _option(name: str, settings: Sequence[Any]) -> click.Option:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bigtopic.cli._measures import WithMeasures
+from bigtopic.cli._measures import WithMeasures, named
 from bigtopic.cli._options import connected, parallel
 
 
@@ -47,7 +47,7 @@ def command(
             estimator,
             documents,
             test=held_out,
-            measures=measures,
+            measures=named(measures),
             n_words=n_words,
             client=client,
             n_threads=n_threads,

@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from bigtopic.corpus.store import Corpus
+from bigtopic.errors import SettingError
 from bigtopic.evaluation import Coherence, LogPredictive, Measure, Prevalence, Result
 from bigtopic.evaluation import measures as folder
 from bigtopic.evaluation.measuring import Evaluation, results_of
@@ -110,10 +111,16 @@ def summarise(
     model : see `bigtopic.evaluation.topics_of`, to which `vocabulary` is passed
     corpus : documents for shares, authors and measures such as coherence, in one pass; None: words only
     test : documents the model was not trained on, for the held-out score and its like; None: without
-    measures : names of measures, or `bigtopic.evaluate.Measure`; None for those that are defaults
+    measures : names of measures, or `bigtopic.evaluate.Measure`; None for those of the defaults that the documents
+        allow
     n_words : words of each topic, at most the vocabulary's
     n_documents : documents named for each topic
     client, n_threads : see `bigtopic.evaluation.log_predictive`
+
+    Raises
+    ------
+    SettingError
+        When there is no such measure, or it was asked for without the documents it needs.
     """
     source = topics_of(model, vocabulary)
     words = _words(source, min(n_words, source.n_words))
@@ -123,6 +130,8 @@ def summarise(
     corpus, test = (None if given is None else documents_of(given) for given in (corpus, test))
     shares = folder.load("prevalence")
     found = _found([*asked, shares], source, corpus, test, settings, client, n_threads)
+    if measures is not None:
+        _require(asked, found)
     results = Evaluation([(one, found[one]) for one in asked if one in found])
     if corpus is None:
         topics = [Topic(k, own, None, _scores(results, k)) for k, own in enumerate(words)]
@@ -146,9 +155,10 @@ def _words(source: TopicSource, n: int) -> list[list[tuple[str, float]]]:
 
 
 def _asked(names: Iterable[str | Measure] | None, source: TopicSource) -> list[Measure]:
-    """The measures wanted, without those of pairs of words when there is but one word."""
-    found = folder.defaults() if names is None else list(map(folder.load, names))
-    return [one for one in found if source.n_words > 1 or "topn" not in one.settings]
+    """The measures wanted, or the defaults, without those of pairs of words when there is but one word."""
+    if names is not None:
+        return list(map(folder.load, names))
+    return [one for one in folder.defaults() if source.n_words > 1 or "topn" not in one.settings]
 
 
 def _found(
@@ -164,6 +174,13 @@ def _found(
         ]
         found |= dict(zip(own, results_of(own, Subject(source, documents), *work), strict=True))
     return found
+
+
+def _require(asked: Sequence[Measure], found: Mapping[Measure, Result]) -> None:
+    for one in asked:
+        if one not in found:
+            kind, argument = ("unseen documents", "test=") if one.held_out else ("documents", "corpus=")
+            raise SettingError(f"measures: {one.name!r} needs {kind}; give {argument}")
 
 
 def _scores(results: Evaluation, topic: int) -> dict[str, float | None]:

@@ -26,7 +26,7 @@ def text_table(summary: Summary, width: int = 100, emphasis: Callable[[str], str
     if any(topic.share is not None for topic in topics):
         columns.append(("share", [_percent(topic.share) for topic in topics]))
     for name, title in summary.score_titles.items():
-        columns.append((title, [_rounded(topic.scores.get(name)) for topic in topics]))
+        columns.append((printable(title), [_rounded(topic.scores.get(name)) for topic in topics]))
     widths = [max(map(len, [title, *cells])) for title, cells in columns]
     left = max(_NARROWEST, width - sum(widths) - 2 * len(widths))
     n_authors = int(left * _AUTHORS_SHARE) if summary.has_authors and left >= 2 * _NARROWEST else 0

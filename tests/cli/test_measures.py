@@ -102,6 +102,10 @@ def test_a_report_has_the_measures_asked_for(model, corpus, tmp_path):
     run("report", model, tmp_path / "page.html", "--corpus", corpus, "--measure", "umass")
     page = (tmp_path / "page.html").read_text()
     assert "UMass" in page and "NPMI" not in page
+    asked = ("--corpus", corpus, "--measure", "log-predictive")
+    shown = run("report", model, tmp_path / "other.html", *asked, code=2).output
+    assert "'log-predictive' needs unseen documents; give --test" in shown
+    assert not (tmp_path / "other.html").exists()
 
 
 def test_a_setting_of_another_measure_is_no_mistake(model, corpus):

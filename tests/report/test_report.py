@@ -10,7 +10,7 @@ import pytest
 from bigtopic.corpus.memory import MemoryPart, from_matrix
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.datasets import lda_corpus
-from bigtopic.errors import StoreError
+from bigtopic.errors import SettingError, StoreError
 from bigtopic.evaluation import coherence, prevalence
 from bigtopic.report import Summary, Topic, html_page, summarise, text_table, write_html
 
@@ -46,6 +46,16 @@ def test_a_summary_says_what_the_measures_say(summary):
         for name, weight in topic.documents:
             assert TRUTH.doc_topics[int(name.removeprefix("paper-")), topic.number] > 0.5
             assert weight > 0.5
+
+
+def test_a_measure_asked_for_needs_its_documents():
+    with pytest.raises(SettingError, match="'npmi' needs documents; give corpus="):
+        summarise(TRUTH.components, vocabulary=WORDS, measures=["npmi"])
+    one_word = summarise(np.ones((2, 1)), from_matrix([[2], [3]]))  # no pairs: the defaults without NPMI
+    assert list(one_word.results) == [] and one_word.coherence is None
+    found = summarise(TRUTH.components, authored(), vocabulary=WORDS, measures=["umass", "npmi"])
+    assert list(found.results) == ["umass", "npmi"]
+    assert text_table(found, 120).splitlines()[0].split()[:4] == ["topic", "share", "UMass", "NPMI"]
 
 
 def test_without_a_corpus_there_are_words_alone():

@@ -56,13 +56,15 @@ class Verbs(click.Group):
                     raise
                 message = str(error) or type(error).__name__
                 verb = self.get_command(ctx, ctx.invoked_subcommand or "")
-                raise _Failure(message if verb is None else _as_options(message, verb)) from error
+                raise _Failure(
+                    message if verb is None else _as_options(message, verb.get_params(ctx))
+                ) from error
 
 
-def _as_options(message: str, verb: click.Command) -> str:
+def _as_options(message: str, params: list[click.Parameter]) -> str:
     """The message with arguments of Python functions written as options of the verb: overwrite=True as --overwrite."""
     message = re.sub(r"bigtopic\.ingest\(source, '(.*?)'\)", r"'bigtopic ingest SOURCE \1'", message)
-    for option in verb.params:
+    for option in params:
         if option.name and option.opts[0].startswith("--"):
             argument = rf"(?<![\w.]){option.name}=(?:True\b|'(.*?)'|([-\w.]*[-\w])|)"
             message = re.sub(argument, partial(_spelled, option.opts[0]), message)

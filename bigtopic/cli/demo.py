@@ -80,14 +80,10 @@ def command(n_components: int, max_iter: int, folder: Path | None, n_threads: in
 
 
 def _figures(summary: Any, history: list[dict[str, Any]], seconds: float) -> dict[str, str]:
-    scored, judged = summary.held_out, summary.coherence
     rate = _tokens_per_second(history)
     memory = _peak_memory()
     return {
-        "held-out score": f"{scored.value:.3f} ± {scored.standard_error:.3f} nats per token; the unigram model's "
-        f"is {scored.unigram:.3f}",
-        "held out": f"{scored.n_tokens:,.0f} tokens of {scored.n_docs:,} documents",
-        "mean NPMI": f"{judged.value:.3f}",
+        **summary.results.lines(),
         "tokens per second": "" if rate is None else f"{rate:,.0f}",
         "peak memory": "" if memory is None else f"{memory / 2**20:,.0f} MiB",
         "time": f"{seconds:.1f} s",

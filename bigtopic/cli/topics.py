@@ -47,7 +47,8 @@ def _as_dict(topic: Any) -> dict[str, Any]:
     return {
         "topic": topic.number,
         "share": topic.share,
-        "npmi": topic.npmi,
+        "npmi": None,
+        **topic.scores,
         "words": [{"word": word, "probability": probability} for word, probability in topic.words],
         "authors": [{"author": name, "share": share} for name, share in topic.authors],
         "documents": [{"document": name, "weight": weight} for name, weight in topic.documents],

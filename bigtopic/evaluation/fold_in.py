@@ -10,7 +10,6 @@ import numpy as np
 from bigtopic.corpus.store import Corpus
 from bigtopic.evaluation.source import FLOOR, TopicSource
 from bigtopic.kernels import load
-from bigtopic.runtime.slices import make_docs
 from bigtopic.types import Block, Docs, Hyper, View
 
 __all__ = ["fold_in", "local_docs", "topic_rows", "word_map"]
@@ -43,6 +42,8 @@ def topic_rows(source: TopicSource, ids: np.ndarray) -> np.ndarray:
 
 def local_docs(block: Block, n_words: int, id_map: np.ndarray | None) -> tuple[Docs, np.ndarray]:
     """Documents of known words, without authors, and the model's ids of their words, int32 (docs.n_words,)."""
+    from bigtopic.runtime.slices import make_docs
+
     docs, axes = make_docs(Block(block.indptr, block.words, block.counts, block.rows), n_words, id_map)
     ids = axes["word"]
     assert ids is not None

@@ -11,7 +11,6 @@ import numpy as np
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
-from bigtopic.runtime.model import LARGEST_PRIOR, SMALLEST_PRIOR
 
 __all__ = ["FLOOR", "TopicSource", "top_words", "topics_of"]
 
@@ -139,6 +138,8 @@ def _vocabulary(words: Any, n_words: int) -> Vocabulary:
 
 
 def _prior(prior: Any, n_components: int) -> np.ndarray:
+    from bigtopic.runtime.model import LARGEST_PRIOR, SMALLEST_PRIOR
+
     values = np.asarray(1.0 / n_components if prior is None else prior, dtype=np.float64)
     allowed = (values >= SMALLEST_PRIOR) & (values <= LARGEST_PRIOR)
     if values.shape not in ((), (n_components,)) or not allowed.all():

@@ -1,4 +1,4 @@
-"""One pass over a corpus for a measure: spans of documents to threads or a Dask client, results in order."""
+"""One pass over a corpus for measures: spans of documents to threads or a Dask client, results in order."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from typing import Any
 
 from bigtopic.corpus.store import Corpus, open_corpus
 from bigtopic.errors import InputError, SettingError
-from bigtopic.runtime.cluster import bounded_map, default_threads, resolve_client
-from bigtopic.runtime.progress import Progress
-from bigtopic.runtime.shared_files import corpus_in_reach
 from bigtopic.types import Block
 
 __all__ = ["documents_of", "over_blocks"]
@@ -53,6 +50,10 @@ def over_blocks(
 
     Workers read their own blocks; `measure` is sent to them once.
     """
+    from bigtopic.runtime.cluster import bounded_map, default_threads, resolve_client
+    from bigtopic.runtime.progress import Progress
+    from bigtopic.runtime.shared_files import corpus_in_reach
+
     client = resolve_client(client)
     workers = {"client": client, "n_threads": n_threads or default_threads()}
     n_entries = min(_ENTRIES, max(_FEWEST_ENTRIES, corpus.nnz // _BLOCKS))  # never by the number of workers

@@ -98,12 +98,10 @@ def _figures(summary: Summary) -> dict[str, str]:
     if summary.n_tokens is not None:
         figures["tokens"] = f"{summary.n_tokens:,.0f}"
     figures["words in the vocabulary"] = f"{summary.n_words:,}"
-    if summary.coherence is not None:
-        figures["mean NPMI"] = f"{summary.coherence.value:.3f}"
-    if summary.held_out is not None:
-        figures["held-out nats per token"] = f"{summary.held_out.value:.3f}"
-        if summary.held_out.unigram is not None:
-            figures["unigram baseline, nats per token"] = f"{summary.held_out.unigram:.3f}"
+    for name, measure in summary.results.measures.items():
+        result, unit = summary.results[name], f", {measure.unit}" if measure.unit else ""
+        for title, value in {measure.title: result.value, **result.baselines}.items():
+            figures[title + unit] = f"{value:.3f}"
     return figures
 
 

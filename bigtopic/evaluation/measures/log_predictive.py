@@ -18,27 +18,29 @@ Hoffman, Blei, Wang, Paisley: Stochastic variational inference. JMLR 14 (2013), 
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
-from bigtopic.evaluation.fold_in import fold_in, local_docs, topic_rows, word_map
-from bigtopic.evaluation.source import TopicSource, topics_of
-from bigtopic.evaluation.streaming import documents_of, over_blocks
+from bigtopic.evaluation.base import Measure, Result, Setting
+from bigtopic.evaluation.completion import Completion, Scores
+from bigtopic.evaluation.fold_in import word_map
+from bigtopic.evaluation.measuring import result_of
+from bigtopic.evaluation.source import TopicSource
+from bigtopic.evaluation.streaming import documents_of
+from bigtopic.evaluation.subject import Documents, Subject
 from bigtopic.evaluation.unigram import unigram
-from bigtopic.types import Block, Docs
 
-__all__ = ["LogPredictive", "log_predictive"]
-
-_SLICE_ENTRIES = 1 << 16
-_SPLITS = ("token", "type")
+__all__ = ["MEASURE", "LogPredictive", "log_predictive"]
 
 
 @dataclass(frozen=True)
-class LogPredictive:
+class LogPredictive(Result):
     """Held-out log probability, in nats per token.
 
     Attributes
@@ -64,6 +66,25 @@ class LogPredictive:
     rows: np.ndarray = field(repr=False)
     log_likelihood: np.ndarray = field(repr=False)
     tokens: np.ndarray = field(repr=False)
+
+    reported: ClassVar[tuple[str, ...]] = (
+        "value", "standard_error", "per_document", "perplexity", "n_tokens", "n_docs", "unigram", "unknown_share",
+    )  # fmt: skip
+
+    @property
+    def baselines(self) -> Mapping[str, float]:
+        return {} if self.unigram is None else {"unigram model": self.unigram}
+
+    def text(self) -> str:
+        return f"{self.value:.4f} ± {self.standard_error:.4f}"
+
+    def details(self) -> dict[str, str]:
+        return {
+            "perplexity": f"{self.perplexity:,.1f}",
+            "unigram model": "" if self.unigram is None else f"{self.unigram:.4f} nats per token",
+            "held out": f"{self.n_tokens:,.0f} tokens of {self.n_docs:,} documents",
+            "unknown words": f"{self.unknown_share:.1%} of the tokens" if self.unknown_share else "",
+        }
 
     @property
     def perplexity(self) -> float:
@@ -139,105 +160,34 @@ def log_predictive(
     >>> log_predictive(np.ones((2, 4)), from_matrix(np.ones((5, 4)))).perplexity
     4.0
     """
-    _check(split, ratio, repeats)
-    corpus = documents_of(corpus)
-    source = topics_of(model, vocabulary, doc_topic_prior)
-    id_map = word_map(corpus, source)
-    if train is None and isinstance(vocabulary, Corpus):
-        train = vocabulary
-    base = _unigram_log(source, train)
-    completion = _Completion(source, id_map, corpus.n_words, base, split, ratio, repeats, seed)
-    pieces = list(over_blocks(completion, corpus, "scoring", client, n_threads))
+    subject = Subject(model, documents_of(corpus), vocabulary, doc_topic_prior, train)
+    settings = {"split": split, "ratio": ratio, "repeats": repeats, "seed": seed}
+    return result_of(MEASURE, subject, settings, client, n_threads)
+
+
+def _prepare(subject: Subject, settings: Mapping[str, Any]) -> Completion:
+    _check(settings["ratio"], settings["repeats"])
+    corpus, source, train = subject.corpus, subject.source, subject.train
+    if train is None and isinstance(subject.vocabulary, Corpus):
+        train = subject.vocabulary
+    return Completion(
+        source, word_map(corpus, source), corpus.n_words, _unigram_log(source, train), **settings
+    )
+
+
+def _of_block(completion: Completion, documents: Documents) -> list[Scores]:
+    return [completion(documents.block)]
+
+
+def _finish(completion: Completion, pieces: list[Scores]) -> LogPredictive:
     scores = _in_source_order(*(np.concatenate(arrays) for arrays in zip(*pieces, strict=True)))
-    return _summary(scores, base is not None, getattr(source, "known_share", 1.0))
+    known_share = getattr(completion.source, "known_share", 1.0)
+    return _summary(scores, completion.unigram_log is not None, known_share)
 
 
-class _Scores(NamedTuple):
-    """Per document, (n_docs,): source row, log probability, held-out tokens, the unigram's log probability, and
-    tokens with and without those the model has no word for."""
-
-    rows: np.ndarray
-    log_likelihood: np.ndarray
-    tokens: np.ndarray
-    unigram: np.ndarray
-    all_tokens: np.ndarray
-    known_tokens: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class _Completion:
-    """The measure of one block of documents: pure, and picklable for workers."""
-
-    source: TopicSource
-    id_map: np.ndarray | None
-    n_words: int
-    unigram_log: np.ndarray | None
-    split: str
-    ratio: float
-    repeats: int
-    seed: int
-
-    def __call__(self, block: Block) -> _Scores:
-        step = max(1, _SLICE_ENTRIES * block.n_docs // max(1, len(block.words)))
-        pieces = [self._slice(block[start : start + step]) for start in range(0, block.n_docs, step)]
-        return _Scores(*(np.concatenate(arrays) for arrays in zip(*pieces, strict=True)))
-
-    def _slice(self, block: Block) -> _Scores:
-        docs, ids = local_docs(block, self.n_words, self.id_map)
-        topic_words = topic_rows(self.source, ids)
-        base = np.zeros((docs.n_words, 1)) if self.unigram_log is None else self.unigram_log[ids, None]
-        total, held, unigram_total = (np.zeros(docs.n_docs) for _ in range(3))
-        for repeat in range(self.repeats):
-            observed = self._observed(docs, repeat)
-            held_out = docs.counts - observed
-            held_out[np.repeat(_sums(docs.indptr, observed) == 0, np.diff(docs.indptr))] = 0
-            theta = fold_in(_kept(docs, observed), topic_words, self.source)
-            _held_out_log(docs, held_out, theta, topic_words, total)
-            unigram_total += _sums(docs.indptr, held_out * base[docs.words, 0])
-            held += _sums(docs.indptr, held_out)
-        known, everything = _sums(docs.indptr, docs.counts), _sums(block.indptr, block.counts)
-        return _Scores(docs.rows, total, held, unigram_total, everything, known)
-
-    def _observed(self, docs: Docs, repeat: int) -> np.ndarray:
-        """Observed count of each entry, float32 (nnz,)."""
-        from bigtopic.evaluation import _kernels
-
-        if self.split == "token" and (docs.counts != np.floor(docs.counts)).any():
-            raise InputError("the corpus has fractional counts, which are not tokens; use split='type'")
-        divide = _kernels.observed_tokens if self.split == "token" else _kernels.observed_types
-        observed = np.empty(len(docs.counts), np.float32)
-        seed = self.seed * 1_000_003 + repeat
-        divide(docs.indptr, docs.counts, docs.rows, seed, self.ratio, observed)
-        return observed
-
-
-def _held_out_log(
-    docs: Docs, held_out: np.ndarray, theta: np.ndarray, topic_words: np.ndarray, total: np.ndarray
-) -> None:
-    from bigtopic.evaluation import _kernels
-
-    _kernels.held_out_log(docs.indptr, docs.words, held_out, theta, topic_words, total)
-
-
-def _kept(docs: Docs, counts: np.ndarray) -> Docs:
-    """The documents with these counts, without the entries that are zero."""
-    kept = counts > 0
-    indptr = np.concatenate([[0], np.cumsum(kept)])[docs.indptr]
-    return Docs(indptr, docs.words[kept], counts[kept], docs.rows, docs.n_words)
-
-
-def _sums(indptr: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Sum of the entries of each document, float64 (n_docs,); the same whatever stands around the document."""
-    lengths = np.diff(indptr)
-    sums = np.zeros(len(lengths))
-    if len(values):
-        sums[lengths > 0] = np.add.reduceat(values.astype(np.float64), indptr[:-1][lengths > 0])
-    return sums
-
-
-def _in_source_order(rows: np.ndarray, *values: np.ndarray) -> _Scores:
+def _in_source_order(rows: np.ndarray, *values: np.ndarray) -> Scores:
     order = np.argsort(rows)
-    return _Scores(rows[order], *(array[order] for array in values))
+    return Scores(rows[order], *(array[order] for array in values))
 
 
 def _unigram_log(source: TopicSource, train: Corpus | None) -> np.ndarray | None:
@@ -248,16 +198,14 @@ def _unigram_log(source: TopicSource, train: Corpus | None) -> np.ndarray | None
     return None if found is None else np.log(found)
 
 
-def _check(split: str, ratio: float, repeats: int) -> None:
-    if split not in _SPLITS:
-        raise SettingError(f"split: must be one of {', '.join(map(repr, _SPLITS))}, found {split!r}")
+def _check(ratio: float, repeats: int) -> None:
     if not 0 < ratio < 1:
         raise SettingError(f"ratio: must be between 0 and 1, found {ratio!r}")
     if repeats < 1:
         raise SettingError(f"repeats: must be at least 1, found {repeats!r}")
 
 
-def _summary(scores: _Scores, with_unigram: bool, known_share: float) -> LogPredictive:
+def _summary(scores: Scores, with_unigram: bool, known_share: float) -> LogPredictive:
     everything, known = scores.all_tokens.sum(), scores.known_tokens.sum()
     if 2 * known < everything * known_share:
         raise VocabularyMismatch(
@@ -294,3 +242,24 @@ def _ratio(total: np.ndarray, tokens: np.ndarray) -> tuple[float, float]:
         return float(value), float("nan")
     residual = total - value * tokens
     return float(value), float(np.sqrt(n_docs / (n_docs - 1) * (residual**2).sum()) / tokens.sum())
+
+
+MEASURE = Measure(
+    name="log-predictive",
+    prepare=_prepare,
+    of_block=_of_block,
+    combine=operator.iadd,
+    finish=_finish,
+    settings={
+        "split": Setting("token", "Divide a document's tokens, or its distinct words.", ("token", "type")),
+        "ratio": Setting(0.5, "Share of a document that is observed."),
+        "repeats": Setting(1, "Random splits of each document."),
+        "seed": Setting(0, "Of the random splits."),
+    },
+    held_out=True,
+    default=True,
+    title="held-out score",
+    unit="nats per token",
+    meaning="log probability of the other half of unseen documents, in nats per token; higher is better",
+    paper="Hoffman et al. 2013, section 4",
+)

@@ -29,6 +29,7 @@ from bigtopic.corpus.journal import require_free
 from bigtopic.corpus.lock import WriterLock
 from bigtopic.corpus.remote_hold import root_attributes
 from bigtopic.corpus.storage import Place
+from bigtopic.corpus.zarr_group import replace_group
 from bigtopic.errors import BigtopicWarning, CorpusExists, ModelError, SettingError, StoreError
 from bigtopic.methods import Method
 from bigtopic.runtime import model_store
@@ -257,9 +258,7 @@ class CheckpointFolder:
         if not (self._place / "zarr.json").exists():
             about = {FORMAT: {"version": VERSION, "identity": self._identity}}
             self._is_new = True
-            (self._place / "zarr.json.partial").remove()  # of a process that was killed here
-            root = {"zarr_format": 3, "node_type": "group", "attributes": about}
-            (self._place / "zarr.json").replace(json.dumps(root, indent=1).encode())
+            replace_group(self._place, about, sweep=True)
 
 
 def newest_version(url: Any) -> str | None:

@@ -20,9 +20,10 @@ from pathlib import Path
 import numpy as np
 
 from bigtopic.corpus.storage import Place
+from bigtopic.corpus.zarr_group import ROOT, group_json
 from bigtopic.errors import ClusterError, CorpusDamaged, ModelError
 from bigtopic.runtime.contract import check_state
-from bigtopic.runtime.row_arrays import RowArray, write_group
+from bigtopic.runtime.row_arrays import RowArray
 from bigtopic.types import StateSpec
 
 __all__ = ["REMEDY", "State", "StateFiles", "StatePart", "resolved"]
@@ -165,7 +166,7 @@ class StateFiles:
         """Make the arrays of a part; its group comes last, because that says that the arrays are there."""
         for name in self.arrays:
             self._array(part, n_passes, name).create()
-        write_group(self._of_pass(part, n_passes))
+        (self._of_pass(part, n_passes) / ROOT).write(group_json())
 
     def _require(self) -> None:
         """Refuse a process that does not see the folder, such as a worker that joined in the middle of a run."""

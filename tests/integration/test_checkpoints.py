@@ -314,6 +314,22 @@ def test_a_damaged_version_is_not_kept_in_place_of_a_good_one(corpus, expected, 
     assert bits(resumed) == expected["interpolating"]
 
 
+@pytest.mark.parametrize(
+    "cursor", [{"round": 12}, {"round": 4}, {"epoch": 1}, {"round": 3, "ahead": [14, 15]}]
+)
+def test_a_cursor_that_was_edited_is_not_believed(cursor, corpus, tmp_path):
+    path = tmp_path / "run.ckpt"
+    estimator("interpolating", callbacks=[interrupt_at(5)]).fit(corpus, checkpoint=path)
+    (last,) = path.glob("step-*/zarr.json")
+    root = json.loads(last.read_text())
+    about = root["attributes"]["bigtopic-model"]["cursor"]
+    assert about["epoch"] == 0 and about["round"] == about["step"] == 5
+    about.update(cursor)
+    last.write_text(json.dumps(root))
+    with pytest.raises(ModelError, match=r"cursor\.step is|passes over this corpus have 15 rounds"):
+        estimator("interpolating").fit(corpus, checkpoint=path, resume=True)
+
+
 def before_step(version):
     return int(version.name.removeprefix("step-"))
 

@@ -104,8 +104,8 @@ def _check_finite(kernel: Kernel, stats: Mapping[str, np.ndarray], turn: Turn) -
         if not np.isfinite(extremes).all():
             raise ModelError(
                 f"kernel {kernel.name!r}: stats[{name!r}] holds numbers that are not finite, at update {turn.step}; "
-                "the model does not have this update. Look for a division by 0, a logarithm of 0, or an overflow in the "
-                "kernel, and for extreme priors and options"
+                "the model does not have this update. Look for a division by 0, a logarithm of 0 or an overflow in "
+                "the kernel, and for extreme priors and options"
             )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
@@ -13,6 +12,7 @@ from bigtopic.corpus.draft import drafted
 from bigtopic.corpus.remote_hold import RemoteHold, root_attributes
 from bigtopic.corpus.schema import WRITER
 from bigtopic.corpus.storage import Place
+from bigtopic.corpus.zarr_group import group_attributes
 from bigtopic.errors import CorpusExists
 from bigtopic.estimators.sparsity import check_sparsity
 from bigtopic.estimators.topic_store import MARK, write_contents
@@ -91,7 +91,8 @@ def _published(place: Place, overwrite: bool) -> Iterator[Place]:
             raise CorpusExists(f"{place.url} exists; choose another path, or pass overwrite=True")
         draft = place / f".scratch-{hold.token}"
         yield draft
-        finished = json.loads((draft / "zarr.json").read())["attributes"]
+        finished = group_attributes(draft)
+        assert finished is not None, "it was just written"
         hold.commit({MARK: 0})
         for name in _OURS:
             (place / name).remove()

@@ -29,6 +29,7 @@ from bigtopic.corpus.journal import require_free
 from bigtopic.corpus.lock import WriterLock
 from bigtopic.corpus.remote_hold import root_attributes
 from bigtopic.corpus.storage import Place
+from bigtopic.corpus.zarr_group import replace_group
 from bigtopic.errors import BigtopicWarning, CorpusExists, ModelError, SettingError, StoreError
 from bigtopic.methods import Method
 from bigtopic.runtime import model_store
@@ -238,7 +239,13 @@ class CheckpointFolder:
             require_free(self._place, _WHAT, locked)
             return
         about = attributes.get(FORMAT)
-        if not isinstance(about, dict) or about.get("version") != VERSION:
+        version = about.get("version") if isinstance(about, dict) else None
+        if type(version) is int and version > VERSION:
+            raise ModelError(
+                f"{self._place.url} is a checkpoint of format version {version}, this version of bigtopic reads up to "
+                f"{VERSION}; upgrade bigtopic, or give another path"
+            )
+        if not isinstance(about, dict) or version != VERSION:
             raise CorpusExists(
                 f"{self._place.url} exists and is not {_WHAT}; nothing was written: give another path"
             )
@@ -257,9 +264,7 @@ class CheckpointFolder:
         if not (self._place / "zarr.json").exists():
             about = {FORMAT: {"version": VERSION, "identity": self._identity}}
             self._is_new = True
-            (self._place / "zarr.json.partial").remove()  # of a process that was killed here
-            root = {"zarr_format": 3, "node_type": "group", "attributes": about}
-            (self._place / "zarr.json").replace(json.dumps(root, indent=1).encode())
+            replace_group(self._place, about, sweep=True)
 
 
 def newest_version(url: Any) -> str | None:
@@ -291,16 +296,23 @@ def _versions(place: Place) -> list[str]:
 
 
 def _differences(old: Any, new: Mapping[str, Any], where: str = "") -> list[str]:
-    """A phrase for each setting that differs."""
+    """A phrase for each setting that differs; of what has another name, the name alone."""
     if not isinstance(old, dict):
         return [f"{where or 'the root'} is damaged"]
+    if old.get("name") != new.get("name"):
+        return [_difference(f"{where}.name", old.get("name"), new.get("name"))]
     found = []
     for name in dict.fromkeys([*old, *new]):
-        path = f"{where}.{name}" if where else name
-        if isinstance(new.get(name), dict):
-            found += _differences(old.get(name), new[name], path)
-        elif old.get(name) != new.get(name):
-            before, now = (f"{value!r:.60}" for value in (old.get(name), new.get(name)))
-            other = before == now or isinstance(new.get(name), list)
-            found.append(f"{path} is another one" if other else f"{path} was {before}, is {now}")
+        path, before, now = f"{where}.{name}" if where else name, old.get(name), new.get(name)
+        if isinstance(before, dict) and isinstance(now, dict):
+            found += _differences(before, now, path)
+        elif before != now:
+            found.append(_difference(path, before, now))
     return found
+
+
+def _difference(path: str, before: Any, now: Any) -> str:
+    shown = [f"{value!r:.60}" for value in (before, now)]
+    if shown[0] == shown[1] or isinstance(before, dict | list) or isinstance(now, dict | list):
+        return f"{path} is another one"
+    return f"{path} was {shown[0]}, is {shown[1]}"

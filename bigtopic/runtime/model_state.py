@@ -63,8 +63,7 @@ def rebuild(state: Place, description: dict[str, Any], method: Method | None) ->
 
 
 def _cursor(about: Mapping[str, Any]) -> Cursor:
-    ahead = tuple(sorted(set(about.get("ahead", ()))))
-    return Cursor(about["epoch"], about["round"], about["step"], ahead)
+    return Cursor(about["epoch"], about["round"], about["step"], tuple(sorted(about.get("ahead", ()))))
 
 
 def _names(place: Place, about: Mapping[str, Any]) -> Vocabulary:

@@ -86,6 +86,12 @@ class Cursor:
             first += 1
         return Cursor(done.epoch, first, done.step + 1, tuple(sorted(ahead)))
 
+    def fits(self, n_rounds: int) -> bool:
+        """Whether a run of passes of `n_rounds` each, none of them cut short, can stand here."""
+        done = self.round + len(self.ahead)
+        inside = self.round <= n_rounds and all(self.round < number < n_rounds for number in self.ahead)
+        return inside and self.step == self.epoch * n_rounds + done
+
     def next_pass(self) -> Cursor:
         """The start of the next pass."""
         return Cursor(self.epoch + 1, 0, self.step)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from bigtopic import buffers
-from bigtopic.errors import SettingError
+from bigtopic.errors import ModelError, SettingError
 from bigtopic.methods import Method
 from bigtopic.runtime import cluster, executors
 from bigtopic.runtime.document_state import DocumentState
@@ -173,6 +173,7 @@ class _Loop:
     def __post_init__(self) -> None:
         self.measure = PassMeasure(self.model, self.limits.tol, self._has_bound)
         if self.saver is not None and self.saver.counts is not None:
+            _check_cursor(self.model.cursor, self.run.plan.n_rounds)
             self.history.resume(self.saver.counts)
             self.measure.resume()
             self._owes_score = self._cut_before_a_score()
@@ -304,6 +305,15 @@ class _Loop:
 
     def _seconds_left(self) -> float | None:
         return self.limits.seconds_left(self.history.seconds)
+
+
+def _check_cursor(cursor: Cursor, n_rounds: int) -> None:
+    if not cursor.fits(n_rounds):
+        raise ModelError(
+            f"the run was saved in pass {cursor.epoch}, round {cursor.round}, after {cursor.step} updates, but passes "
+            f"over this corpus have {n_rounds} rounds: the description of the model was changed or is damaged; remove "
+            "the version that it was saved in, to go on from the one before it, or begin another run in another folder"
+        )
 
 
 def with_document_state(run: Run, model: TopicModel, corpus: Any, client: Any = None) -> Run:

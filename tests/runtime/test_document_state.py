@@ -123,7 +123,7 @@ def test_any_reader_of_zarr_opens_it(tmp_path):
     remember(state, documents, FIRST, 2, mark=7)
     key = state.files.parts[0].key
     group = zarr.open_group(tmp_path / "state", mode="r")
-    assert set(group[f"pass-1/{key}"].array_keys()) == {"labels", "topics"}
+    assert set(group[f"pass-1/{key}"].array_keys()) == {"labels", "topics", ".checksums"}
     np.testing.assert_array_equal(group[f"pass-1/{key}/labels"][...], np.full(documents.nnz, 7))
     np.testing.assert_array_equal(group[f"parts/{key}/offsets"][...], documents.parts[0].block.indptr)
 
@@ -176,11 +176,43 @@ def test_a_missing_chunk_is_named(tmp_path):
     begin(state, documents)
     remember(state, documents, FIRST, 2, mark=7)
     (tmp_path / "state/pass-1" / state.files.parts[0].key / "labels/c/1").unlink()
-    with pytest.raises(CorpusDamaged, match=r"labels/c/1 is missing; .* fit it again"):
+    with pytest.raises(CorpusDamaged, match=r"labels/c/1 is missing; .* fit the model again"):
         state.read(0, 0, 40, SECOND)
 
 
 # ---------------------------------------------------------------- passes
+
+
+def change_a_byte(file: Path, at: int) -> None:
+    data = bytearray(file.read_bytes())
+    data[at] ^= 1
+    file.write_bytes(data)
+
+
+@pytest.mark.parametrize("name", ["labels", "topics", ".checksums"])
+def test_what_was_changed_is_not_believed_by_slices_of_any_size(tmp_path, name):
+    state, documents = DocumentState(tmp_path / "state"), corpus(40)
+    cursor = remember(state, documents, begin(state, documents), 2, mark=1)
+    array = tmp_path / f"state/pass-1/{state.files.parts[0].key}/{name}"
+    change_a_byte(array / ("c/1" if name == "labels" else "c/1/0"), 1)
+    damaged = {}
+    for size in (1, 3, 10, 40):
+        for start in range(0, 40, size):
+            try:
+                found = state.read(0, start, min(40, start + size), cursor)
+            except CorpusDamaged as error:
+                assert f"/{name} does not" in str(error) and "restore this file" in str(error)
+                damaged.setdefault(size, []).append(start)
+            else:
+                assert set(found["labels"].tolist()) <= {1} and (found["topics"] == 1).all()
+    assert set(damaged) == {1, 3, 10, 40}
+
+
+def test_labels_of_documents_that_nobody_wrote_are_not_zeros(tmp_path):
+    state, documents = DocumentState(tmp_path / "state"), corpus(40)
+    remember(state, documents, begin(state, documents), 1, mark=1)
+    with pytest.raises(CorpusDamaged, match=r"\.checksums"):
+        state.files.read(0, 0, 40, 1)
 
 
 def test_a_pass_that_is_complete_forgets_what_it_began_with(tmp_path):
@@ -394,7 +426,7 @@ def test_a_disk_that_is_too_small_is_refused_before_the_start(tmp_path, monkeypa
     documents = corpus(40)
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=1000))
-    need = 2 * (-(-documents.nnz // 32) * 64 + 8 * 60)
+    need = 2 * (-(-documents.nnz // 32) * 64 + 8 * 60 + 40 * 16)
     with pytest.raises(SettingError, match=rf"needs {need:,} bytes .*bigtopic-state-.* has 1,000 free"):
         begin(DocumentState(), documents)
 

@@ -15,7 +15,7 @@ from bigtopic.types import AxisStats, Kernel, KernelResult, Scratch
 def run(docs, view, hyper, seed, state):
     """p(author, topic | word) in proportion to p(topic | author) p(word | topic), summed over tokens."""
     words, authors = view.arrays["topic_words"], view.arrays["author_topics"]
-    pairs = np.ones(len(docs.authors)), docs.authors, docs.author_indptr
+    pairs = np.ones(len(docs.authors), words.dtype), docs.authors, docs.author_indptr
     wrote = csr_array(pairs, (docs.n_docs, docs.n_authors))
     topics = wrote @ authors
     expected = np.einsum("ek,ek->e", words[docs.words], topics.repeat(np.diff(docs.indptr), axis=0))
@@ -28,7 +28,7 @@ def run(docs, view, hyper, seed, state):
 
 def scratch(size, options):
     """For each entry the row of its word and that of its document."""
-    return Scratch(passing=(4 + 8) * size.n_entries * size.columns["topic_words"])
+    return Scratch(passing=2 * 4 * size.n_entries * size.columns["topic_words"])
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ def ascribe(docs, view, hyper, seed, state):
     """A document's topics are the mean of its authors', times how common each topic is."""
     words, authors, commonness = (view.arrays[name] for name in ARRAYS)
     n_writers = np.diff(docs.author_indptr)
-    pairs = 1 / n_writers.repeat(n_writers), docs.authors, docs.author_indptr
+    pairs = (1 / n_writers.repeat(n_writers)).astype(words.dtype), docs.authors, docs.author_indptr
     mean = csr_array(pairs, (docs.n_docs, docs.n_authors))
     topics = (mean @ authors + 1e-3) * commonness
     expected = np.einsum("ek,ek->e", words[docs.words], topics.repeat(np.diff(docs.indptr), axis=0))
@@ -29,7 +29,7 @@ def ascribe(docs, view, hyper, seed, state):
 
 def scratch(size, options):
     """For each entry the row of its word and that of its document."""
-    return Scratch(passing=(4 + 8) * size.n_entries * size.columns["topic_words"])
+    return Scratch(passing=2 * 4 * size.n_entries * size.columns["topic_words"])
 
 
 START = {"normalised_over": "components", "start": ("uniform", None)}

@@ -23,6 +23,8 @@ _SUBTREES = (
     2  # replayed slice by slice, and as many as keep all threads busy; the others as a whole, and windows
 )
 _WINDOWS = 3  # replayed at most
+_HUGE = 1 << 22  # bytes from which on NumPy asks the system for huge pages
+_HUGE_PAGE = 1 << 21
 
 
 @dataclass(eq=False)
@@ -54,7 +56,7 @@ class Ledger:
     def take(self, size: float, thread: int | None, touched: float | None = None) -> Piece:
         """An array of `size` bytes, all or `touched` of them resident, from a thread's pool, or the system's (None)."""
         piece = self._fresh(int(size)) if thread is None else self._from_pool(int(size), self._pools[thread])
-        more = max(0, int(size if touched is None else touched) - piece.touched)
+        more = max(0, _resident(int(size if touched is None else touched), piece.held) - piece.touched)
         piece.touched += more
         piece.used = True
         self._now += more
@@ -88,6 +90,12 @@ class Ledger:
     def _forget(self, piece: Piece) -> None:
         self._now -= piece.touched
         piece.touched = 0
+
+
+def _resident(touched: int, held: int) -> int:
+    """Bytes that are resident when the first `touched` ones of an array's memory are: with huge pages, half a page more
+    on average."""
+    return min(held, touched + _HUGE_PAGE // 2) if held >= _HUGE and touched else touched
 
 
 @dataclass(frozen=True)

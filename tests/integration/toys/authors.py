@@ -15,9 +15,9 @@ def ascribe(docs, view, hyper, seed, state):
     """A document's topics are the mean of its authors', times how common each topic is."""
     words, authors, commonness = (view.arrays[name] for name in ARRAYS)
     n_writers = np.diff(docs.author_indptr)
-    pairs = (1 / n_writers.repeat(n_writers)).astype(words.dtype), docs.authors, docs.author_indptr
+    pairs = 1 / n_writers.repeat(n_writers), docs.authors, docs.author_indptr
     mean = csr_array(pairs, (docs.n_docs, docs.n_authors))
-    topics = (mean @ authors + 1e-3) * commonness
+    topics = ((mean @ authors + 1e-3) * commonness).astype(words.dtype)
     expected = np.einsum("ek,ek->e", words[docs.words], topics.repeat(np.diff(docs.indptr), axis=0))
     ratios = csr_array((docs.counts / expected, docs.words, docs.indptr), (docs.n_docs, len(words)))
     mass = topics * (ratios @ words)

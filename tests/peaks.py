@@ -59,7 +59,7 @@ def measure(
     tol: float = 0.0,
     **settings: Any,
 ) -> dict[str, float]:
-    """Growth of the peak of resident memory by a model and its run of one pass, and the estimate.
+    """Growth of the peak of resident memory by a model and its run, and the estimate.
 
     Parameters
     ----------
@@ -132,8 +132,7 @@ def _model(method: Method, corpus: Corpus, n_components: int) -> TopicModel:
 
 
 def _run(model: TopicModel, corpus: Corpus, settings: dict[str, Any]) -> Any:
-    plan = {"batch_size": None, "slice_size": None, **settings}
-    plan.pop("max_iter", None)
+    plan = {"batch_size": None, "slice_size": None, "max_iter": 1, **settings}
     return make_run(model, corpus, order="shuffled", **plan)
 
 

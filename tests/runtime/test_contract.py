@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -36,6 +38,16 @@ def changed(change, **declared):
     return replace(kernel, run=run, **declared)
 
 
+def interrupting_after(step):
+    """A callback that presses Ctrl-C."""
+
+    def callback(event):
+        if event.kind == "round" and event.step == step:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    return callback
+
+
 def stats(change):
     return lambda result: result._replace(stats={k: change(v) for k, v in result.stats.items()})
 
@@ -56,6 +68,28 @@ def stats(change):
 def test_statistics_of_another_shape_or_type_are_refused(change, says):
     with pytest.raises(ModelError, match=says):
         fit(method(changed(change)))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_statistics_that_are_not_finite_never_reach_the_model(value, n_threads):
+    kernel = load("vb")
+
+    def run(docs, view, hyper, seed, state):
+        result = kernel.run(docs, view, hyper, seed, None)
+        if hyper.step == 2:
+            result.stats["topic_words"][-1, 1] = value
+        return result
+
+    models = [
+        LDA(2, method=method(own), client=False, n_threads=n_threads, max_iter=2)
+        for own in (kernel, replace(kernel, run=run))
+    ]
+    models[0].set_params(callbacks=[interrupting_after(1)]).fit(X)
+    with pytest.raises(ModelError, match=r"kernel 'vb': stats\['topic_words'\] .* not finite, at update 2"):
+        models[1].fit(X)
+    assert [model.n_batch_iter_ for model in models] == [1, 1]
+    np.testing.assert_array_equal(*(model.components_ for model in models))
 
 
 @pytest.mark.parametrize(

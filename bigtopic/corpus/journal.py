@@ -111,6 +111,7 @@ def require_free(root: Place, what: str, locked: bool = False) -> None:
     ------
     CorpusExists
     """
+    _refuse_dangling(root)
     names = root.names()
     if not names and root.exists() and not Path(root.url).is_dir():
         raise CorpusExists(f"{root.url} exists and is not {what}; nothing was written: give another path")
@@ -124,3 +125,14 @@ def require_free(root: Place, what: str, locked: bool = False) -> None:
         raise CorpusExists(
             f"{root.url} exists and is not {what} (it holds {unknown[0]!r}); nothing was written: give another path"
         )
+
+
+def _refuse_dangling(root: Place) -> None:
+    """Refuse a path through a symbolic link that leads nowhere: no folder can be made there."""
+    path = Path(root.url)
+    for step in (path, *path.parents):
+        if step.is_symlink() and not step.exists():
+            raise CorpusExists(
+                f"{step} is a symbolic link to {step.readlink()}, which is not there; make that folder, remove the "
+                "link, or give another path"
+            )

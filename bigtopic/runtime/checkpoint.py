@@ -239,7 +239,13 @@ class CheckpointFolder:
             require_free(self._place, _WHAT, locked)
             return
         about = attributes.get(FORMAT)
-        if not isinstance(about, dict) or about.get("version") != VERSION:
+        version = about.get("version") if isinstance(about, dict) else None
+        if type(version) is int and version > VERSION:
+            raise ModelError(
+                f"{self._place.url} is a checkpoint of format version {version}, this version of bigtopic reads up to "
+                f"{VERSION}; upgrade bigtopic, or give another path"
+            )
+        if not isinstance(about, dict) or version != VERSION:
             raise CorpusExists(
                 f"{self._place.url} exists and is not {_WHAT}; nothing was written: give another path"
             )

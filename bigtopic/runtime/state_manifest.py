@@ -147,6 +147,12 @@ def read(place: Place) -> About | None:
 
 
 def _checked(found: Any, place: Place) -> About:
+    version = found.get("version") if isinstance(found, dict) else None
+    if type(version) is int and version > VERSION:
+        raise ModelError(
+            f"{place.url} holds state of documents of format version {version}, this version of bigtopic reads up to "
+            f"{VERSION}; upgrade bigtopic"
+        )
     try:
         return parsed(found, f"{place.url}:")
     except FieldError as error:

@@ -198,6 +198,31 @@ def test_what_is_not_a_checkpoint_stays_as_it_is(corpus, tmp_path):
         assert sorted(path.name for path in (tmp_path / name).rglob("*")) == before
 
 
+def test_a_link_that_leads_nowhere_is_named(corpus, tmp_path):
+    (tmp_path / "run").symlink_to(tmp_path / "gone")
+    for path in (tmp_path / "run", tmp_path / "run" / "below"):
+        with pytest.raises(
+            CorpusExists, match=r"run is a symbolic link to .*gone, which is not there; make that"
+        ):
+            bt.LDA(2, max_iter=1, **HERE).fit(corpus, checkpoint=path)
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+@pytest.mark.parametrize(
+    ("folder", "key"), [(".", "bigtopic-checkpoint"), ("documents", "bigtopic-documents")]
+)
+def test_what_a_newer_version_wrote_is_said_to_be_newer(folder, key, corpus, tmp_path):
+    path = tmp_path / "run.ckpt"
+    estimator("stateful", callbacks=[interrupt_at(2)]).fit(corpus, checkpoint=path)
+    root = json.loads((path / folder / "zarr.json").read_text())
+    root["attributes"][key]["version"] = 99
+    (path / folder / "zarr.json").write_text(json.dumps(root))
+    with pytest.raises(
+        ModelError, match="format version 99, this version of bigtopic reads up to 1; upgrade"
+    ):
+        estimator("stateful").fit(corpus, checkpoint=path, resume=True)
+
+
 def test_settings_that_cannot_be_meant(corpus, tmp_path):
     wrong = [{"seconds": -1}, {"seconds": None}, {"seconds": "5m"}, {"rounds": 0}, {"rounds": "3"}]
     for settings in [*wrong, {"keep": 0}, {"keep": None}, {"keep": 1.5}]:

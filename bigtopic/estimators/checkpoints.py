@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError
 from bigtopic.estimators.saving import extra_of
+from bigtopic.methods import get
 from bigtopic.runtime.checkpoint import Checkpoint, CheckpointFolder, corpus_identity
 from bigtopic.runtime.model import TopicModel
 
@@ -21,6 +23,7 @@ __all__ = ["NOTHING", "SavedFit", "folder"]
 NOTHING = {"seconds": 0.0, "n_docs": 0, "n_tokens": 0.0}  # counts of a version that has none
 
 _FREE = {"client", "n_threads", "progress", "callbacks", "max_time"}  # do not change what is learnt
+_WORDS = {"summary", "paper"}  # about a method
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
@@ -45,6 +48,7 @@ def folder(
     if estimator.random_state is None:
         raise SettingError("checkpoint needs random_state: a run with a seed of its own could not be resumed")
     given = {name: value for name, value in estimator.get_params().items() if name not in _FREE}
+    given["method"] = get(estimator.method)  # the same, whether by default, by name or as an object
     if held_out is not None and not isinstance(estimator.validation, int | float):
         given["validation"] = held_out  # by its content, whatever it was given as
     params = {name: _plain(value) for name, value in given.items()}
@@ -76,8 +80,13 @@ def _plain(value: Any) -> Any:
         return _digest(json.dumps(corpus_identity(value)).encode())
     if isinstance(value, np.generic):
         return value.item()
+    if is_dataclass(value) and not isinstance(value, type):  # a method, its kernel and schemes
+        told = {f.name: getattr(value, f.name) for f in fields(value) if f.name not in _WORDS}
+        return {"kind": type(value).__name__, **_plain(told)}
     if isinstance(value, np.ndarray | list | tuple):
         array = np.asarray(value)
+        if array.dtype.kind in "OU":
+            return [_plain(item) for item in value]
         return f"array of shape {array.shape}, {_digest(np.ascontiguousarray(array).tobytes())}"
     if value is None or isinstance(value, bool | int | float | str):
         return value

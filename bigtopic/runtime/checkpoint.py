@@ -296,16 +296,23 @@ def _versions(place: Place) -> list[str]:
 
 
 def _differences(old: Any, new: Mapping[str, Any], where: str = "") -> list[str]:
-    """A phrase for each setting that differs."""
+    """A phrase for each setting that differs; of what has another name, the name alone."""
     if not isinstance(old, dict):
         return [f"{where or 'the root'} is damaged"]
+    if old.get("name") != new.get("name"):
+        return [_difference(f"{where}.name", old.get("name"), new.get("name"))]
     found = []
     for name in dict.fromkeys([*old, *new]):
-        path = f"{where}.{name}" if where else name
-        if isinstance(new.get(name), dict):
-            found += _differences(old.get(name), new[name], path)
-        elif old.get(name) != new.get(name):
-            before, now = (f"{value!r:.60}" for value in (old.get(name), new.get(name)))
-            other = before == now or isinstance(new.get(name), list)
-            found.append(f"{path} is another one" if other else f"{path} was {before}, is {now}")
+        path, before, now = f"{where}.{name}" if where else name, old.get(name), new.get(name)
+        if isinstance(before, dict) and isinstance(now, dict):
+            found += _differences(before, now, path)
+        elif before != now:
+            found.append(_difference(path, before, now))
     return found
+
+
+def _difference(path: str, before: Any, now: Any) -> str:
+    shown = [f"{value!r:.60}" for value in (before, now)]
+    if shown[0] == shown[1] or isinstance(before, dict | list) or isinstance(now, dict | list):
+        return f"{path} is another one"
+    return f"{path} was {shown[0]}, is {shown[1]}"

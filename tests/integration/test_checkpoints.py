@@ -291,6 +291,21 @@ def test_documents_and_models_that_are_given_are_compared_by_their_content(corpu
             bt.LDA(4, max_iter=1, **{name: other}, **HERE).fit(corpus, checkpoint=path, resume=True)
 
 
+def test_a_method_is_the_same_by_default_by_name_and_as_an_object(corpus, tmp_path):
+    path, own = tmp_path / "run.ckpt", bt.methods.get("online-cvb0")
+    for method in (None, "online-cvb0", own, replace(own, summary="mine")):
+        bt.LDA(4, method=method, max_iter=1, **HERE).fit(corpus, checkpoint=path, resume=True)
+    schemes = {"topic_words": replace(own.schemes["topic_words"], learning_decay=0.6)}
+    for method, what in (
+        (replace(own, schemes=schemes), r"schemes\.topic_words\.learning_decay was 0\.7, is 0\.6"),
+        (replace(own, kernel=own.load_kernel()), r"kernel is another one"),
+        (replace(own, init={"topic_words": ("gamma", None)}), r"init\.topic_words is another one"),
+        ("vb", r"name was 'online-cvb0', is 'vb'"),
+    ):
+        with pytest.raises(ModelError, match=rf"cannot be resumed: settings\.method\.{what}\. Give"):
+            bt.LDA(4, method=method, max_iter=1, **HERE).fit(corpus, checkpoint=path, resume=True)
+
+
 @pytest.mark.parametrize("wrong", [{"method": "none"}, {"doc_topic_prior": -1}, {"options": {"none": 1}}])
 def test_a_run_that_cannot_begin_leaves_nothing(wrong, corpus, tmp_path):
     with pytest.raises(SettingError):

@@ -187,8 +187,8 @@ class CheckpointFolder:
                 f"{place.url} does not hold what the model remembers of the documents that it has counted; restore it "
                 "from a copy, or begin another run in another folder"
             )
+        state.kept, state.most_kept = self._kept_passes(), 2 * self._settings.keep
         model.document_state = state
-        model.document_state.kept_from = self._oldest_pass(model)
 
     def due(self, step: int) -> bool:
         """Whether the next version should be saved after update `step`."""
@@ -212,7 +212,8 @@ class CheckpointFolder:
         versions = [version for version in _versions(self._place) if version <= name]
         self._remove_others(versions[-self._settings.keep :])
         if model.document_state is not None:
-            model.document_state.kept_from = self._oldest_pass(model)
+            model.document_state.kept = self._kept_passes()
+            model.document_state.end_pass(model.cursor.epoch)
         self._saved_at, self._saved_step = time.monotonic(), model.cursor.step
 
     def _remove_others(self, kept: Sequence[str]) -> None:
@@ -225,13 +226,15 @@ class CheckpointFolder:
         (self._place / name / "zarr.json").remove()  # first: without it, it is not a model
         (self._place / name).remove()
 
-    def _oldest_pass(self, model: TopicModel) -> int:
-        """The pass of the oldest version: document state from there on must stay."""
-        epochs = [model.cursor.epoch]
+    def _kept_passes(self) -> set[int]:
+        """Passes whose document state the versions need: inside a pass, documents that it has reached have the next."""
+        passes = set()
         for version in _versions(self._place):
             with suppress(KeyError, TypeError, ValueError):  # of a damaged one
-                epochs.append(int(model_store.describe((self._place / version).url)["cursor"]["epoch"]))
-        return min(epochs)
+                cursor = model_store.describe((self._place / version).url)["cursor"]
+                inside = cursor["round"] > 0 or bool(cursor.get("ahead"))
+                passes |= {int(cursor["epoch"]), int(cursor["epoch"]) + inside}
+        return passes
 
     def _check(self, locked: bool = False) -> None:
         attributes = root_attributes(self._place, _WHAT)

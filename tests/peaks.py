@@ -31,10 +31,11 @@ from bigtopic.runtime.ingest import ingest
 from bigtopic.runtime.memory import estimate_bytes, estimate_task_bytes
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.new_model import new_model
+from bigtopic.runtime.new_run import make_run
 from bigtopic.runtime.rounds import Cursor, turn_of
 from bigtopic.runtime.slices import SUBTREE
 from bigtopic.runtime.stopping import Limits
-from bigtopic.runtime.train import make_run, train
+from bigtopic.runtime.train import train
 
 N_AUTHORS = 500
 LIBC = ctypes.CDLL(None)

@@ -15,8 +15,9 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError
 from bigtopic.estimators.saving import extra_of
 from bigtopic.methods import get
-from bigtopic.runtime.checkpoint import Checkpoint, CheckpointFolder, corpus_identity
+from bigtopic.runtime.checkpoint import Checkpoint, CheckpointFolder
 from bigtopic.runtime.model import TopicModel
+from bigtopic.runtime.run_identity import corpus_identity
 
 __all__ = ["NOTHING", "SavedFit", "folder"]
 

@@ -36,8 +36,9 @@ from bigtopic.runtime import model_store
 from bigtopic.runtime.document_state import DocumentState
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.rounds import Cursor
+from bigtopic.runtime.run_identity import differences
 
-__all__ = ["Checkpoint", "CheckpointFolder", "corpus_identity", "newest_version"]
+__all__ = ["Checkpoint", "CheckpointFolder", "newest_version"]
 
 FORMAT = "bigtopic-checkpoint"
 VERSION = 1
@@ -78,16 +79,6 @@ class Checkpoint:
             if isinstance(value, bool) or not isinstance(value, kind) or not float(value) >= least:
                 what = "a whole number, " if kind is Integral else "a number, "
                 raise SettingError(f"checkpoint: {name}={value!r}: must be {what}at least {least}")
-
-
-def corpus_identity(corpus: Any) -> dict[str, Any]:
-    """Sizes and fingerprints that tell whether a corpus is the one that a run began with."""
-    return {
-        "documents": corpus.n_docs,
-        "words": corpus.n_words,
-        "vocabulary": corpus.vocabulary.fingerprint,
-        "content": [part.fingerprint for part in corpus.parts],
-    }
 
 
 class CheckpointFolder:
@@ -187,8 +178,8 @@ class CheckpointFolder:
                 f"{place.url} does not hold what the model remembers of the documents that it has counted; restore it "
                 "from a copy, or begin another run in another folder"
             )
+        state.kept, state.most_kept = self._kept_passes(), 2 * self._settings.keep
         model.document_state = state
-        model.document_state.kept_from = self._oldest_pass(model)
 
     def due(self, step: int) -> bool:
         """Whether the next version should be saved after update `step`."""
@@ -212,7 +203,8 @@ class CheckpointFolder:
         versions = [version for version in _versions(self._place) if version <= name]
         self._remove_others(versions[-self._settings.keep :])
         if model.document_state is not None:
-            model.document_state.kept_from = self._oldest_pass(model)
+            model.document_state.kept = self._kept_passes()
+            model.document_state.end_pass(model.cursor.epoch)
         self._saved_at, self._saved_step = time.monotonic(), model.cursor.step
 
     def _remove_others(self, kept: Sequence[str]) -> None:
@@ -225,13 +217,15 @@ class CheckpointFolder:
         (self._place / name / "zarr.json").remove()  # first: without it, it is not a model
         (self._place / name).remove()
 
-    def _oldest_pass(self, model: TopicModel) -> int:
-        """The pass of the oldest version: document state from there on must stay."""
-        epochs = [model.cursor.epoch]
+    def _kept_passes(self) -> set[int]:
+        """Passes whose document state the versions need: inside a pass, documents that it has reached have the next."""
+        passes = set()
         for version in _versions(self._place):
             with suppress(KeyError, TypeError, ValueError):  # of a damaged one
-                epochs.append(int(model_store.describe((self._place / version).url)["cursor"]["epoch"]))
-        return min(epochs)
+                cursor = model_store.describe((self._place / version).url)["cursor"]
+                inside = cursor["round"] > 0 or bool(cursor.get("ahead"))
+                passes |= {int(cursor["epoch"]), int(cursor["epoch"]) + inside}
+        return passes
 
     def _check(self, locked: bool = False) -> None:
         attributes = root_attributes(self._place, _WHAT)
@@ -253,10 +247,10 @@ class CheckpointFolder:
             raise CorpusExists(
                 f"{self._place.url} holds a run already; pass resume=True to go on with it, or give another path"
             )
-        differences = _differences(about.get("identity"), self._identity)
-        if differences:
+        found = differences(about.get("identity"), self._identity)
+        if found:
             raise ModelError(
-                f"{self._place.url} holds another run, so it cannot be resumed: {'; '.join(differences)}. Give what "
+                f"{self._place.url} holds another run, so it cannot be resumed: {'; '.join(found)}. Give what "
                 "the run began with, or another path"
             )
 
@@ -293,26 +287,3 @@ def _versions(place: Place) -> list[str]:
     """Names of the versions that were completed, the oldest first. They may be damaged by now."""
     names = [name for name in place.names() if _STEP.fullmatch(name)]
     return sorted(name for name in names if (place / name / "zarr.json").exists())
-
-
-def _differences(old: Any, new: Mapping[str, Any], where: str = "") -> list[str]:
-    """A phrase for each setting that differs; of what has another name, the name alone."""
-    if not isinstance(old, dict):
-        return [f"{where or 'the root'} is damaged"]
-    if old.get("name") != new.get("name"):
-        return [_difference(f"{where}.name", old.get("name"), new.get("name"))]
-    found = []
-    for name in dict.fromkeys([*old, *new]):
-        path, before, now = f"{where}.{name}" if where else name, old.get(name), new.get(name)
-        if isinstance(before, dict) and isinstance(now, dict):
-            found += _differences(before, now, path)
-        elif before != now:
-            found.append(_difference(path, before, now))
-    return found
-
-
-def _difference(path: str, before: Any, now: Any) -> str:
-    shown = [f"{value!r:.60}" for value in (before, now)]
-    if shown[0] == shown[1] or isinstance(before, dict | list) or isinstance(now, dict | list):
-        return f"{path} is another one"
-    return f"{path} was {shown[0]}, is {shown[1]}"

@@ -26,8 +26,8 @@ from bigtopic.runtime.executors.graphs import GraphExecutor
 from bigtopic.runtime.executors.protocol import Executor, Run
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.new_model import new_model
+from bigtopic.runtime.new_run import make_run, with_document_state
 from bigtopic.runtime.rounds import Cursor
-from bigtopic.runtime.train import make_run, with_document_state
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))

@@ -265,6 +265,23 @@ def test_versions_are_kept_and_a_damaged_one_is_passed_over(corpus, tmp_path):
     assert bits(resumed) == bits(undisturbed)
 
 
+@pytest.mark.parametrize("rounds", [1, 5, 20])
+def test_no_more_passes_of_labels_stay_than_the_versions_need(rounds, corpus, expected, tmp_path):
+    path, most = tmp_path / "run.ckpt", []
+
+    def count(event):
+        if event.kind == "round":
+            most.append(len(list(path.glob("documents/pass-*"))))
+
+    checkpoint = bt.Checkpoint(path, rounds=rounds, seconds=1e9, keep=2)
+    estimator("stateful", 12, callbacks=[count]).fit(corpus, checkpoint=checkpoint)
+    assert max(most) <= 2 * checkpoint.keep + 2
+    for version in sorted(path.glob("step-*"))[1:]:  # the oldest one that is kept can still be resumed
+        shutil.rmtree(version)
+    resumed = estimator("stateful", 12).fit(corpus, checkpoint=path, resume=True)
+    assert bits(resumed) == bits(estimator("stateful", 12).fit(corpus))
+
+
 def test_a_checkpoint_is_a_model_to_whoever_loads_it(corpus, tmp_path):
     path = tmp_path / "run.ckpt"
     model = bt.LDA(4, max_iter=1, **HERE).fit(corpus, checkpoint=path)

@@ -51,6 +51,8 @@ class Counts(NamedTuple):
 COUNTS = {
     # less the old share, times the word; out with c old shares, in with c new ones. The word; the share
     "cvb0": Counts(entry=4, topic=0, reads=1, writes=1),
+    # the product and the sum; the step. The word, once for both
+    "map_em": Counts(entry=2, topic=1, reads=1, writes=0),
     # the gradient. The word
     "ope": Counts(entry=1, topic=0, reads=1, writes=0),
     # the product and the sum; exp psi: 2 divisions and two polynomials. The word, once for both
@@ -141,7 +143,7 @@ class Row:
     def __init__(self, kernel: Kernel, n_distinct: int, n_components: int) -> None:
         docs, topic_words = corpus(n_distinct, n_components)
         view = View({"topic_words": case.padded(topic_words, np.float32)}, {})
-        told = case.hyper(kernel, 1 / n_components, n_components)
+        told = case.hyper(kernel, case.accepted(kernel, 1 / n_components), n_components)
         self.name, self.n_docs = kernel.name, docs.n_docs
         self.n_distinct, self.n_components = n_distinct, n_components
         self.iterations = kernel.run(docs, view, told, 0, None).info["iterations"] / docs.n_docs

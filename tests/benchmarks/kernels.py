@@ -54,6 +54,8 @@ COUNTS = {
     # the product and the sum; the step. The word, once for both
     "map_em": Counts(entry=2, topic=1, reads=1, writes=0),
     # the gradient. The word
+    "frank_wolfe": Counts(entry=1, topic=0, reads=1, writes=0),
+    # the same
     "ope": Counts(entry=1, topic=0, reads=1, writes=0),
     # the product and the sum; exp psi: 2 divisions and two polynomials. The word, once for both
     "vb": Counts(entry=2, topic=28, reads=1, writes=0),

@@ -64,6 +64,7 @@ COUNTS = {
     "ope": Counts(entry=1, topic=0, reads=1, writes=0),
     # the product and the running sum. The word
     "gibbs": Counts(entry=1, topic=0, reads=1, writes=0, draws=1),
+    "gibbs_expected_log": Counts(entry=1, topic=0, reads=1, writes=0, draws=1),
     # the product and the sum; exp psi: 2 divisions and two polynomials. The word, once for both
     "vb": Counts(entry=2, topic=28, reads=1, writes=0),
 }

@@ -52,30 +52,34 @@ _LEAST_PRIOR = 1e-18  # keeps products with it normal numbers in float32
 _AHEAD = 4  # words
 
 
-@njit(**INNER)
-def _gather(first, words, counts, topic_words, block, held, j, rows):
-    """Copy the rows of the words to `block` from `first` on, clear what is held, and list the tokens.
+@njit(**OUTER)
+def _count_tokens(indptr, words, counts, topic_words, known, n_tokens):
+    """known[word] <- whether a topic knows the word; n_tokens[d] <- tokens of such words in document d."""
+    for word in range(topic_words.shape[0]):
+        most = spread(topic_words.dtype.type(0))
+        for k in range(0, topic_words.shape[1], LANES):
+            most = larger(most, load(topic_words, (word, k)))
+        known[word] = largest(most) > 0
+    for d in range(indptr.shape[0] - 1):
+        n_tokens[d] = 0
+        for i in range(indptr[d], indptr[d + 1]):
+            n_tokens[d] += np.int64(counts[i]) if known[words[i]] else 0
 
-    Returns the number of tokens, and that of words that no topic knows: they are not in the list.
-    """
-    none, n_columns = spread(block.dtype.type(0)), topic_words.shape[1]
-    n, dropped, last = 0, 0.0, words.shape[0] - 1
+
+@njit(**INNER)
+def _gather(first, words, counts, topic_words, known, block, held, j, rows):
+    """Copy the rows of the words to `block` from `first` on, clear what is held, and list the tokens of known words."""
+    n_columns, n = topic_words.shape[1], 0
     for i in range(words.shape[0]):
-        word, ahead, most = words[i], words[min(i + _AHEAD, last)], none
+        word, ahead = words[i], words[min(i + _AHEAD, words.shape[0] - 1)]
         place = first + i * n_columns
         for k in range(0, n_columns, LANES):
             prefetch(topic_words, ahead, k)
-            row = load(topic_words, (word, k))
-            most = larger(most, row)
-            store(block, place + k, row)
-            store(held, place + k, none)
-        if largest(most) > 0:
-            for _ in range(np.intp(counts[i])):
-                put(rows, n * TOGETHER + j, place)
-                n += 1
-        else:
-            dropped += counts[i]
-    return n, dropped
+            store(block, place + k, load(topic_words, (word, k)))
+            store(held, place + k, spread(block.dtype.type(0)))
+        for _ in range(np.intp(counts[i]) if known[word] else 0):
+            put(rows, n * TOGETHER + j, place)
+            n += 1
 
 
 @njit(**INNER)
@@ -101,25 +105,25 @@ def _add(first, words, counts, n_samples, n_tokens, by_theta, prior, held, mean,
 
 @njit(**OUTER)
 def _infer(
-    order, indptr, words, counts, source_rows, topic_words, prior, seed, burn_in, samples, by_words, conditionals,
-    by_theta, room, rows, labels, block, held, mass, numbers, sums, ends, targets, lanes, row_keys, n_tokens, stats,
-    doc_topics,
+    order, all_tokens, indptr, words, counts, source_rows, topic_words, known, prior, seed, burn_in, samples, by_words,
+    conditionals, by_theta, rows, labels, block, held, mass, numbers, sums, ends, targets, lanes, row_keys, n_tokens,
+    stats, doc_topics,
 ):  # fmt: skip
     n_docs, n_components = len(order), doc_topics.shape[1]  # no rows where nobody looks at them
-    n_columns, dropped = topic_words.shape[1], 0.0
+    n_columns = topic_words.shape[1]
     keep = mass.dtype.type(0 if conditionals else 1)
     for end in range(n_docs, 0, -TOGETHER):
-        n_tokens[:] = 0
+        n_tokens[:], place = 0, 0
         for j in range(max(0, TOGETHER - end), TOGETHER):
             d = order[end - TOGETHER + j]
-            own = slice(indptr[d], indptr[d + 1])
-            n, lost = _gather(j * room, words[own], counts[own], topic_words, block, held, j, rows)
+            own, n = slice(indptr[d], indptr[d + 1]), all_tokens[d]
             n_tokens[j], row_keys[j] = n, key(seed, source_rows[d])
-            dropped += lost
+            _gather(place, words[own], counts[own], topic_words, known, block, held, j, rows)
             start_labels(
                 j, n, n_components, n_columns, by_words, row_keys[j], prior,
                 rows, labels, block, mass, numbers, sums, ends, targets,
             )  # fmt: skip
+            place += (own.stop - own.start) * n_columns
         for sweep in range(1, burn_in + samples + 1):
             sweep_labels(
                 n_tokens, sweep, keep if sweep > burn_in else keep - keep, row_keys, n_columns, prior,
@@ -129,25 +133,16 @@ def _infer(
                 hold_conditionals(
                     n_tokens, n_columns, prior, rows, labels, block, mass, numbers, held, targets
                 )
+        place = 0
         for j in range(max(0, TOGETHER - end), TOGETHER):
             d = order[end - TOGETHER + j]
-            own, mean = slice(indptr[d], indptr[d + 1]), mass[j * n_columns : (j + 1) * n_columns]
-            if n_tokens[j] > 0:
-                _add(
-                    j * room,
-                    words[own],
-                    counts[own],
-                    samples,
-                    n_tokens[j],
-                    by_theta,
-                    prior,
-                    held,
-                    mean,
-                    stats,
-                )
+            own, n = slice(indptr[d], indptr[d + 1]), all_tokens[d]
+            mean = mass[j * n_columns : (j + 1) * n_columns]
+            if n > 0:
+                _add(place, words[own], counts[own], samples, n, by_theta, prior, held, mean, stats)
             if doc_topics.shape[0] > 0:
                 put_shares(mean, doc_topics[d])
-    return dropped
+            place += (own.stop - own.start) * n_columns
 
 
 def run(
@@ -182,19 +177,29 @@ def run(
     if options["burn_in"] < 0:
         raise SettingError(f"burn_in={options['burn_in']!r}: must be a whole number of at least 0")
     burn_in, samples = int(options["burn_in"]), positive(options, "samples")
-    n_tokens = _numbers_of_tokens(docs)
+    _refuse_fractions(docs)
     topic_words = view.arrays["topic_words"]
     assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
     dtype, n_columns = topic_words.dtype, topic_words.shape[1]
-    room, most_tokens = int(np.diff(docs.indptr).max(initial=1)) * n_columns, int(n_tokens.max(initial=1))
+    indptr, words, counts = csr(docs, dtype)
+    rows_of_words, known = frozen(topic_words, dtype), np.empty(len(topic_words), np.bool_)
+    n_tokens = np.empty(docs.n_docs, np.int64)
+    _count_tokens(indptr, words, counts, rows_of_words, known, n_tokens)
+    order = np.argsort(n_tokens, kind="stable")  # documents worked on together end together
+    room = _largest_sum(np.diff(docs.indptr)[order]) * n_columns
+    most_tokens = int(n_tokens.max(initial=1)) * TOGETHER
     prior = padded_prior(np.maximum(hyper.doc_topic_prior, _LEAST_PRIOR), n_columns, dtype)
     stats = buffers.zeros(topic_words.shape, dtype)
     doc_topics = buffers.empty((docs.n_docs if hyper.doc_topics else 0, hyper.n_components), dtype)
-    dropped = _infer(
-        np.argsort(n_tokens, kind="stable"),  # a pair ends together
-        *csr(docs, dtype),
+    _infer(
+        order,
+        n_tokens,
+        indptr,
+        words,
+        counts,
         frozen(docs.rows, np.int64),
-        frozen(topic_words, dtype),
+        rows_of_words,
+        known,
         frozen(np.tile(prior, TOGETHER), dtype),
         int(seed),
         burn_in,
@@ -202,11 +207,10 @@ def run(
         options["start"] == "words",
         options["statistic"] == "conditionals",
         options["statistic"] == "theta",
-        room,
-        buffers.empty((most_tokens * TOGETHER,), np.int64),
-        buffers.empty((most_tokens * TOGETHER,), np.int32),
-        buffers.empty((room * TOGETHER,), dtype),
-        buffers.empty((room * TOGETHER,), dtype),
+        buffers.empty((most_tokens,), np.int64),
+        buffers.empty((most_tokens,), np.int32),
+        buffers.empty((room,), dtype),
+        buffers.empty((room,), dtype),
         buffers.empty((n_columns * TOGETHER,), dtype),
         buffers.empty((n_columns * TOGETHER,), dtype),
         buffers.empty((n_columns * TOGETHER,), dtype),
@@ -220,20 +224,25 @@ def run(
     )
     info = {
         "iterations": float(np.count_nonzero(n_tokens) * (burn_in + samples)),
-        "dropped_tokens": dropped,
+        "dropped_tokens": float(docs.counts.sum(dtype=np.float64) - n_tokens.sum()),
     }
     return KernelResult({"topic_words": stats}, doc_topics if hyper.doc_topics else None, None, info)
 
 
-def _numbers_of_tokens(docs: Docs) -> np.ndarray:
-    """Tokens of each document, int64 (n_docs,)."""
+def _refuse_fractions(docs: Docs) -> None:
     fractions = np.flatnonzero(docs.counts != np.floor(docs.counts))
     if len(fractions):
         raise SettingError(
             f"a word has a count of {docs.counts[fractions[0]]:g}, but kernel 'gibbs' labels tokens one by one and "
             "needs whole counts. Choose a method with another kernel (cvb0, ope, vb), or a corpus of counts"
         )
-    return np.diff(np.concatenate([[0], np.cumsum(docs.counts, dtype=np.int64)])[docs.indptr])
+
+
+def _largest_sum(lengths: np.ndarray) -> int:
+    """The most distinct words of documents that are worked on together, for their lengths in the order of the work."""
+    padded = np.zeros(-(-len(lengths) // TOGETHER) * TOGETHER, np.int64)
+    padded[len(padded) - len(lengths) :] = lengths
+    return int(padded.reshape(-1, TOGETHER).sum(axis=1).max(initial=1))
 
 
 def _cost(options: Mapping[str, Any]) -> float:
@@ -242,7 +251,7 @@ def _cost(options: Mapping[str, Any]) -> float:
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """Rows of the words of the documents worked on together, and what is held of them."""
+    """Rows of the words of the documents worked on together, and what is held of them. Tokens are few bytes each."""
     return Scratch([size.longest * TOGETHER * size.columns["topic_words"] * 4] * 2)
 
 

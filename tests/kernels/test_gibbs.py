@@ -134,9 +134,12 @@ def test_document_topics_are_of_what_was_counted(topic_words, statistic):
         np.testing.assert_allclose(7 * counted, np.round(7 * counted), rtol=1e-12)
 
 
+@pytest.mark.parametrize("unknown", [0, 20])
 @pytest.mark.parametrize("statistic", ["labels", "conditionals", "theta"])
-def test_company_changes_no_bit(topic_words, statistic):
-    """Documents are worked on together; a document alone gives the same numbers."""
+def test_company_changes_no_bit(topic_words, statistic, unknown):
+    """Documents are worked on together; a document alone gives the same numbers, however many words are unknown."""
+    topic_words = topic_words.copy()
+    topic_words[:unknown] = 0
     docs = case.documents([8, 0, 15, 1, 22, 15, 3, 9, 11], N_WORDS, seed=5)
     whole = case.infer(KERNEL, docs, topic_words, ALPHA, dtype=np.float32, statistic=statistic)
     for d in range(docs.n_docs):

@@ -24,7 +24,7 @@ __all__ = ["Hold"]
 
 
 class Hold:
-    """Context manager: holds the lock; what is in the journal and not committed when it ends is removed.
+    """Context manager: holds the lock; on exit, removes what is in the journal but not committed.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Hold:
     Raises
     ------
     CorpusExists
-        When the place is taken by something else; it is untouched.
+        When the place holds something else, which stays as it is.
     CorpusLocked
         When another writer holds it.
     StoreError
@@ -79,7 +79,7 @@ class Hold:
         Raises
         ------
         CorpusExists
-            When it is there already and neither listed nor committed: it is somebody else's.
+            When it exists but is neither listed nor committed: no writer of this store made it.
         """
         listed = self._listed(self._root) or ()
         new = [path for path in paths if path not in listed and path not in self._journal.paths]

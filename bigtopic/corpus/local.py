@@ -5,7 +5,7 @@ reached through links, as the user gave it. Below it every folder is opened by i
 without following links, so not even a link that is put there meanwhile leads elsewhere. About one microsecond for each
 component of a path.
 
-Whatever the system refuses becomes a `StoreError` that names the file.
+Errors of the operating system become a `StoreError` that names the file.
 """
 # ruff: noqa: PTH103, PTH104, PTH112, PTH114, PTH116, PTH120, PTH208  (paths are text here: pathlib knows no folders that are held open)
 
@@ -64,7 +64,7 @@ _REMEDIES = {
 
 @contextmanager
 def told(operation: str, path: str, *passed: type[OSError]) -> Iterator[None]:
-    """Turn what the system refuses into a StoreError, but for the exceptions that the caller waits for.
+    """Turn errors of the operating system into a StoreError, except those that the caller handles.
 
     The message is "<path> cannot be <operation>: <why>; <what to do>".
     """
@@ -187,7 +187,7 @@ def write(path: str, below: int, pieces: Sequence[Any], exclusive: bool = False)
 def write_at(path: str, below: int, offset: int, data: memoryview, size: int) -> None:
     """Write into a file from an offset on; it is made with this size when it is not there.
 
-    Several threads and processes may write to different ranges at once. What nobody wrote is zero, and takes no space.
+    Several threads and processes may write to different ranges at once. Unwritten ranges are zero and take no space.
 
     Raises
     ------

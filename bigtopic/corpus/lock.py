@@ -164,7 +164,7 @@ class WriterLock:
 
     def _odd(self, what: str) -> CorpusLocked:
         return CorpusLocked(
-            f"{self._file.url} has the name of the lock file but is {what}; if nobody writes to {self._root.url}, "
+            f"{self._file.url} has the name of the lock file but is {what}; if no process writes to {self._root.url}, "
             "remove it and try again"
         )
 

@@ -1,4 +1,4 @@
-"""What each field of a manifest may hold: a store may come from anybody, and its figures go to compiled loops."""
+"""Allowed values of each manifest field: a store may come from any source, and compiled loops trust its figures."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ _RULES = record(
 
 
 def check_manifest(values: Mapping[str, Any], where: str) -> None:
-    """Every field by itself, then what they say together.
+    """Check every field, then their consistency.
 
     Raises
     ------

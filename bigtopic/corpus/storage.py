@@ -124,7 +124,7 @@ class Place:
         return file_system(self.url, uncached(self.url, self.options))
 
     def _reaching(self) -> AbstractContextManager[None]:
-        """What the network, or the store behind it, refuses is an error of ours."""
+        """Turn errors of the network, or of the store behind it, into our errors."""
         if self.local:
             return nullcontext()
         from bigtopic.corpus.remote import reaching

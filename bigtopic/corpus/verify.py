@@ -1,4 +1,4 @@
-"""Does the store hold what its manifest says?"""
+"""Check that a store holds what its manifest says."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["VerifyReport", "verify", "verify_part"]
 
 @dataclass(frozen=True)
 class VerifyReport:
-    """What was read and found right."""
+    """The figures of what was read and found correct."""
 
     n_parts: int
     n_arrays: int

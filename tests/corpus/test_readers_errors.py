@@ -348,7 +348,9 @@ def test_tokens_that_are_no_strings():
     refused([["a"], ["b"], ["c", 7]], "document 2 of the iterable: token int 7", "must be strings")
     refused([["a"], ["b", None]], "document 1 of the iterable: token NoneType None")
     settings = TextSettings(tokenizer=lambda text: [len(text)])
-    refused(["", "abc"], "document 0 of the iterable: token int 0", "tokenizer of yours", text=settings)
+    refused(
+        ["", "abc"], "document 0 of the iterable: token int 0", "what your tokenizer returns", text=settings
+    )
     settings = TextSettings(token_filter=len)
     refused(["some words"], "token_filter gave 4 for 'some'", error=SettingError, text=settings)
 

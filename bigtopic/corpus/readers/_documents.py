@@ -217,7 +217,7 @@ def _words_only(documents: Documents) -> Iterator[None]:
         yield
     except NotAWord as error:
         raise InputError(
-            f"{documents.place(error.document)}: token {error}; tokens, and what a tokenizer of yours returns, must be "
+            f"{documents.place(error.document)}: token {error}; tokens, and what your tokenizer returns, must be "
             "strings"
         ) from None
 

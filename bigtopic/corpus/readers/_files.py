@@ -121,7 +121,7 @@ class File:
 
     @cached_property
     def sample(self) -> bytes:
-        """The first bytes, decompressed. Damage further on is left for whoever reads on."""
+        """The first bytes, decompressed. Damage further on is reported when it is read."""
         return self.first(SAMPLE_BYTES)
 
     def first(self, limit: int) -> bytes:
@@ -173,7 +173,7 @@ class File:
 
 @contextlib.contextmanager
 def readable(path: str) -> Iterator[None]:
-    """Say which file it was when it cannot be opened or read, here or on a server."""
+    """Name the file when it cannot be opened or read, here or on a server."""
     try:
         with _reaching(path):
             yield
@@ -213,7 +213,7 @@ def intact(path: str) -> Iterator[None]:
 
 
 def _reaching(path: str) -> contextlib.AbstractContextManager[None]:
-    """Errors of the network, or of the server behind it, as errors of ours."""
+    """Errors of the network, or of the server behind it, as our errors."""
     if "://" not in path:
         return contextlib.nullcontext()
     from bigtopic.corpus.remote import reaching

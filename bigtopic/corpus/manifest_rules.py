@@ -138,7 +138,7 @@ def _check_paths(values: Mapping[str, Any], where: str) -> None:
             raise FieldError(f"{where} parts lists {first} twice")
     last = max((int(path.split("/")[1].split("-")[0]) for path in paths), default=-1)
     if values["next_part"] <= last:
-        raise FieldError(f"{where} next_part is {values['next_part']}, but part {last} is there already")
+        raise FieldError(f"{where} next_part is {values['next_part']}, but part {last} already exists")
 
 
 def _check_sums(values: Mapping[str, Any], where: str) -> None:

@@ -1,7 +1,7 @@
-"""Where a corpus lives: a folder, or any URL that fsspec knows, behind a few plain operations.
+"""The location of a store: a folder, or any URL that fsspec supports, behind a few plain operations.
 
 Arrays are written through Zarr; chunks, manifests and scratch files are read as bytes, the same way everywhere. Every
-write and removal goes through `Place`, those of Zarr too: what holds for links and errors holds at one place.
+write and removal goes through `Place`, those of Zarr too, so the rules for links and errors are in one place.
 """
 
 from __future__ import annotations
@@ -84,12 +84,12 @@ class Place:
 
     @classmethod
     def of(cls, url: Any, options: Mapping[str, Any] | None = None) -> Place:
-        """The place a user means by a path or URL.
+        """The place at a user's path or URL.
 
         Raises
         ------
         SettingError
-            For a URL without a name, or with characters that fsspec takes for a pattern or a query.
+            When a URL has no name, or has characters that fsspec takes for a pattern or a query.
         """
         text = os.fspath(url)
         for scheme in ("file://", "local://"):
@@ -181,7 +181,7 @@ class Place:
             local.refuse_link(self.url)
 
     def version(self) -> Any:
-        """What stands for the content of this remote file as it is now; None when it is not there."""
+        """The version of this remote file's current content; None if it does not exist."""
         from bigtopic.corpus.remote import version_of
 
         with self._reaching():
@@ -270,7 +270,7 @@ def _has_buckets(filesystem: Any) -> bool:
 
 
 def _check_url(url: str) -> None:
-    """Refuse what fsspec does not know, or would read as something other than a folder."""
+    """Refuse a URL that fsspec does not support, or would not read as a folder."""
     first = next(link for link in url.split("::") if "://" in link)
     if not first.split("://")[1].strip("/") and not first.startswith("zip://"):
         raise SettingError(f"{url}: names no folder or bucket; give a URL such as s3://bucket/name.zarr")

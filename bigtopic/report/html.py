@@ -75,7 +75,7 @@ def write_html(summary: Summary, path: str | Path, **settings: Any) -> Path:
     """
     path = Path(path).expanduser().resolve()
     if path.exists() and not _is_page(path):
-        raise StoreError(f"{path} exists and is not an HTML page; nothing was written: give another path")
+        raise StoreError(f"{path} exists but is not an HTML page; nothing was written: give another path")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(html_page(summary, **settings), encoding="utf-8")
     return path

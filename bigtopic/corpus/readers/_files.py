@@ -195,12 +195,12 @@ def readable(path: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def intact(path: str) -> Iterator[None]:
-    """Blame the file for whatever a library raises about its contents.
+    """Turn a library's errors about the contents of a file into errors that name it.
 
     Raises
     ------
     InputError
-        Naming the file and the library's error.
+        Names the file and the library's error.
     """
     try:
         yield
@@ -290,7 +290,7 @@ def _check(file: File) -> None:
         raise InputError(f"{file.path} is a folder; give folders alone, or a glob of the files in it")
     if file.path == "-" or (not file.remote and _is_there(file.path) and not file.exists()):
         raise InputError(
-            f"{file.path} is not a file but a pipe or device; a source is read more than once: save it to a file"
+            f"{file.path} is a pipe or device, not a file; a source is read more than once: save it to a file"
         )
     if not file.exists():
         raise InputError(f"{file.path} does not exist; check the path")

@@ -62,7 +62,7 @@ class Merged(NamedTuple):
 
 
 def merge_part(task: MergeTask, plan: MergePlan) -> Merged | None:
-    """Write a part, read it back and compare; None when no document falls into it."""
+    """Write a part, read it back and compare; None if the part has no documents."""
     pieces = [piece for run in task.runs if (piece := _Piece.of(run, task.number)).n_docs]
     if not pieces:
         return None

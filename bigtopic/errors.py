@@ -47,7 +47,7 @@ class CorpusExists(BigtopicError, FileExistsError):
 
 
 class CorpusLocked(BigtopicError, RuntimeError):
-    """Another process is writing to this corpus."""
+    """Another writer is at work in this corpus."""
 
 
 class CorpusDamaged(BigtopicError, RuntimeError):
@@ -59,8 +59,7 @@ class CorpusVersionError(BigtopicError, RuntimeError):
 
 
 class StoreError(BigtopicError, OSError):
-    """The operating system refuses access to a file of a store (disk full, permission denied, a link); names the file
-    and what to do.
+    """The system refuses access to a file of a store (disk full, permission denied, a link); names file and remedy.
 
     Parameters
     ----------

@@ -65,6 +65,7 @@ def _ngrams(context: click.Context, parameter: click.Parameter, value: str) -> t
     type=click.Choice(["strict", "replace", "ignore"]),
     default="strict",
     show_default=True,
+    help="What to do with bytes that cannot be decoded.",
 )
 @click.option(
     "--min-df",

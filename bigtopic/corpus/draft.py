@@ -42,7 +42,7 @@ def drafted(place: Place, members: Collection[str], check: Callable[[], None]) -
     Raises
     ------
     StoreError
-        When the system refuses a write; what was there is as it was.
+        When the system refuses a write; an existing store stays as it was.
     """
     check()
     place = Place(str(Path(place.url).resolve()))  # of a link, what it leads to is replaced
@@ -83,7 +83,7 @@ def _remove_last(folder: Place, place: Place) -> None:
 
 @contextmanager
 def _removed(folder: Place, place: Place, members: Collection[str]) -> Iterator[None]:
-    """In the end remove what is left of the draft, or what it replaced."""
+    """On exit, remove the rest of the draft, or the store that it replaced."""
     error = None
     try:
         yield

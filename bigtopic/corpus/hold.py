@@ -31,7 +31,7 @@ class Hold:
     root : the store
     what : "a bigtopic corpus", for messages
     listed : returns the paths that the marker of the store at a place lists, None where there is no store yet; it
-        raises when something else is there
+        raises when the place holds something else
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Hold:
             listed = self._require_ours(locked=True)
             for journal in journals(self._root):
                 journal.sweep(listed or ())
-            if listed is None:  # an unfinished store may hold somebody else's file by now
+            if listed is None:  # an unfinished store may hold another program's file by now
                 require_free(self._root, self._what)
         except BaseException as error:
             self._release(error)

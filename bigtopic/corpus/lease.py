@@ -78,7 +78,7 @@ class Lease:
     ) -> None:
         self._ended.set()
         with self._mutex:
-            with suppress(StoreError):  # then it ends because nobody renews it
+            with suppress(StoreError):  # then the lock expires without renewal
                 if self._version is not None:
                     self._file.remove_if(self._version)
             self._version = None
@@ -117,9 +117,9 @@ class Lease:
         return json.dumps(content).encode()
 
     def _taken_over(self) -> Any:
-        """Replace a lock that is no longer renewed by ours; returns its version, None if the other is renewed."""
+        """Take over a lock that is no longer renewed; the version of ours, or None if the other is still renewed."""
         if self._root.url.startswith("memory://"):
-            return None  # whoever holds it lives as long as the store
+            return None  # its holder lives as long as the store
         found, since = self._file.version(), time.monotonic()
         while found is not None and time.monotonic() - since < EXPIRES:
             time.sleep(min(RENEWED, EXPIRES) / 5)

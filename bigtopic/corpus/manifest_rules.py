@@ -147,8 +147,10 @@ def _check_sums(values: Mapping[str, Any], where: str) -> None:
         expected[name] = sum(part[name] for part in values["parts"])
     for name, value in expected.items():
         if not math.isclose(values[name], value, rel_tol=1e-9 if name == "n_tokens" else 0.0):
-            raise FieldError(f"{where} {name} is {values[name]}, but its pieces make {value}")
+            raise FieldError(
+                f"{where} {name} is {values[name]}, but the manifest's other figures give {value}"
+            )
     if values["n_rows"] < values["n_docs"]:
         raise FieldError(
-            f"{where} n_rows is {values['n_rows']}, but {values['n_docs']} documents have one each"
+            f"{where} n_rows is {values['n_rows']}, but {values['n_docs']} documents need one row each"
         )

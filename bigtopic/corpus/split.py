@@ -89,7 +89,7 @@ def by_rows(parts: Sequence[Part], rows: Any) -> list[Part]:
 
 
 def by_columns(parts: Sequence[Part], wanted: Mapping[str, Any]) -> list[Part]:
-    """Documents whose columns hold what is wanted, see `bigtopic.corpus.conditions`; values, not functions."""
+    """Documents whose columns meet conditions, see `bigtopic.corpus.conditions`; values, not functions."""
     known: dict[str, Condition] = {}
 
     def chosen(part: Part, start: int, stop: int) -> np.ndarray:

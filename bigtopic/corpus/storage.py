@@ -161,18 +161,18 @@ class Place:
             filesystem.pipe_file(path, b"".join(pieces))
 
     def replace(self, data: bytes) -> None:
-        """Create or replace this local file at once and durably: a reader sees the old bytes or the new ones.
+        """Create or replace this local file atomically and durably: a reader sees the old bytes or the new ones.
 
-        By way of "<name>.partial"; the caller holds the store's lock.
+        Goes through "<name>.partial"; the caller holds the store's lock.
         """
         local.replace(self.url, self.below, data)
 
     def append(self, data: bytes) -> None:
-        """Add to this local file, durably; it is made when it is not there."""
+        """Append to this local file, durably; creates it if it does not exist."""
         local.append(self.url, self.below, data)
 
     def make_folder(self) -> None:
-        """Make this local folder, for its owner alone; it must not be there."""
+        """Make this local folder, only for its owner; it must not exist."""
         local.make_folder(self.url, self.below)
 
     def refuse_link(self) -> None:
@@ -234,7 +234,7 @@ class Place:
         return sorted(entry.rstrip("/").rsplit("/", 1)[-1] for entry in found if entry != folder)
 
     def remove(self) -> None:
-        """Remove this file or folder, if it is there. Of a bucket, the content."""
+        """Remove this file or folder if it exists; of a bucket, only the content."""
         if self.local:
             return local.remove(self.url, self.below)
         with self._reaching():
@@ -247,7 +247,7 @@ class Place:
                 filesystem.rm(path, recursive=True)
 
     def remove_empty(self) -> None:
-        """Remove this folder if it is there and empty. Object stores have no empty folders."""
+        """Remove this folder if it exists and is empty. Object stores have no empty folders."""
         if self.local:
             local.remove_empty(self.url, self.below)
 

@@ -102,7 +102,7 @@ class KnownLDA:
 
     @property
     def components_(self) -> np.ndarray:
-        """The topics: (n_components, n_words) float64, rows sum to 1. Drawn again whenever asked for."""
+        """The topics: (n_components, n_words) float64, rows sum to 1. Drawn again at every access."""
         return np.stack([_topic(self, k) for k in range(self.n_components)])
 
     @property

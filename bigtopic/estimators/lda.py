@@ -35,8 +35,7 @@ class LDA(TopicInference):
         literature alpha
     topic_word_prior : number, (n_words,), or (n_components, n_words); None for the method's default. In the literature
         eta. `bigtopic.seed_prior` builds one from seed words
-    batch_size : largest number of documents per update; batches of a pass have equal size. None for the method's
-        default
+    batch_size : largest number of documents per update; a pass is divided evenly. None for the method's default
     max_iter : passes over the corpus; None for the method's default
     max_time : time limit in seconds; it truncates the run and changes nothing before that
     tol : stop when a pass changes less than this: relative growth of the bound, or, without one, mean total variation

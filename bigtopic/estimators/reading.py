@@ -59,7 +59,7 @@ class FittedTopics(Estimator):
     def show_topic(self, topic: int, topn: int = 10) -> list[tuple[str, float]]:
         """The most probable words of one topic: [(word, probability), ...]."""
         if not 0 <= topic < self._fitted().n_components:
-            raise SettingError(f"topic={topic}: must be from 0 to {self._fitted().n_components - 1}")
+            raise SettingError(f"topic={topic}: must be in 0 .. {self._fitted().n_components - 1}")
         return self.topics(topn)[topic]
 
     def show_topics(self, topn: int = 10) -> list[tuple[int, str]]:

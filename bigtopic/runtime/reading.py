@@ -71,7 +71,7 @@ class UnitReader:
         part, start, stop = unit
         try:
             future.set_result(self._parts[part].read(start, stop))
-        except BaseException as error:  # delivered to whoever asks for the unit
+        except BaseException as error:  # raised where the unit is requested
             future.set_exception(error)
 
     def _evict(self) -> None:

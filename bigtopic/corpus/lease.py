@@ -117,7 +117,7 @@ class Lease:
         return json.dumps(content).encode()
 
     def _taken_over(self) -> Any:
-        """Take over a lock that is no longer renewed; the version of ours, or None if the other is still renewed."""
+        """Take over a lock that is no longer renewed; the new version, or None if it is still renewed."""
         if self._root.url.startswith("memory://"):
             return None  # its holder lives as long as the store
         found, since = self._file.version(), time.monotonic()

@@ -1,4 +1,4 @@
-"""Verbs found by looking into this folder, and errors a person can read."""
+"""Verbs, one per module of this folder, and readable errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ORDER = ("demo", "ingest", "info", "train", "topics", "evaluate", "infer", "rep
 
 
 class _Failure(click.ClickException):
-    """A mistake of the user's: one message, exit code 2."""
+    """A user error: one message, exit code 2."""
 
     exit_code = 2
 
@@ -47,11 +47,11 @@ class Verbs(click.Group):
             try:
                 return super().invoke(ctx)
             except click.UsageError as error:
-                # It quotes arguments, which a shell may have expanded.
+                # The message quotes arguments, which a shell may have expanded.
                 vars(error)["message"] = printable(error.message)
                 raise
             except (BigtopicError, OSError) as error:
-                # A closed pipe (`bigtopic topics ... | head`) is click's business.
+                # click handles a closed pipe (`bigtopic topics ... | head`).
                 if ctx.params.get("debug") or isinstance(error, BrokenPipeError):
                     raise
                 message = str(error) or type(error).__name__

@@ -1,4 +1,4 @@
-"""Options of verbs that take measures, which are found in their folder when somebody asks for the options."""
+"""Options of verbs that take measures; the folder of measures is read when click asks for the options."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class WithMeasures(click.Command):
                 multiple=True,
                 default=[measure.name for measure in measures.defaults()],
                 show_default=True,
-                help="May be given several times.",
+                help="Measure to compute; may be repeated.",
             )
         ]
 
@@ -59,7 +59,7 @@ def given(settings: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 
 def named(names: Sequence[str]) -> Sequence[str] | None:
-    """The measures named on the command line, or None where nobody named any."""
+    """The measures named on the command line, or None without --measure."""
     return names if _is_given("measures") else None
 
 

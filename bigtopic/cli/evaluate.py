@@ -1,4 +1,4 @@
-"""`bigtopic evaluate`: how good a model is on a corpus."""
+"""`bigtopic evaluate`: score a model on a corpus."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def command(
 ) -> None:
     """Score MODEL on CORPUS: held-out log probability by document completion, and coherence of its topics.
 
-    The held-out score means something only for documents the model was not trained on.
+    The held-out score is meaningful only for documents that the model was not trained on.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""`bigtopic report`: one HTML page about a model."""
+"""`bigtopic report`: write one HTML page about a model."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from bigtopic.cli._options import connected, parallel
 @click.argument("model")
 @click.argument("page")
 @click.option("--corpus", help="Corpus for shares, coherence, leading authors and documents.")
-@click.option("--test", help="Corpus the model was not trained on, for the held-out score.")
-@click.option("--title", help="Of the page; default the name of the model.")
+@click.option("--test", help="Corpus that the model was not trained on, for the held-out score.")
+@click.option("--title", help="Title of the page; default the name of the model.")
 @click.option(
-    "--words", "n_words", type=click.IntRange(1), default=12, show_default=True, help="Words of each topic."
+    "--words", "n_words", type=click.IntRange(1), default=12, show_default=True, help="Words per topic."
 )
 @parallel
 def command(

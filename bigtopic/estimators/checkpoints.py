@@ -1,4 +1,4 @@
-"""Checkpoints of a fit: which settings must be the same to resume it, and what is saved of the estimator."""
+"""Checkpoints of a fit: the settings that must be the same to resume it, and what is saved of the estimator."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ def folder(
     ----------
     checkpoint : a path, or a `Checkpoint`
     estimator : its arguments are the settings that must be the same to resume the fit
-    corpus, held_out : the documents it learns from, and those that are scored
-    resume : as for `CheckpointFolder`
+    corpus, held_out : the documents to learn from, and those to score
+    resume : see `CheckpointFolder`
 
     Raises
     ------
     SettingError
-        When the estimator has no seed: another process could not go on.
+        When the estimator has no seed: another process could not continue the fit.
     """
     settings = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
     if estimator.random_state is None:
-        raise SettingError("checkpoint needs random_state: a run with a seed of its own could not be resumed")
+        raise SettingError("checkpoint= needs random_state=: without a seed, the run could not be resumed")
     given = {name: value for name, value in estimator.get_params().items() if name not in _FREE}
     given["method"] = get(estimator.method)  # the same, whether by default, by name or as an object
     if held_out is not None and not isinstance(estimator.validation, int | float):
-        given["validation"] = held_out  # by its content, whatever it was given as
+        given["validation"] = held_out  # compared by content, in whatever form it was given
     params = {name: _plain(value) for name, value in given.items()}
     identity = {"corpus": corpus_identity(corpus), "settings": params}
     return CheckpointFolder(settings, identity, resume)
@@ -75,7 +75,7 @@ def _plain(value: Any) -> Any:
     """A setting as JSON can hold it; equal settings give equal values in every process."""
     if isinstance(value, Mapping):
         return {str(name): _plain(item) for name, item in value.items()}
-    if hasattr(value, "get_topics"):  # a model to begin with
+    if hasattr(value, "get_topics"):  # a model to start from
         return _plain(value.get_topics())
     if isinstance(value, Corpus):
         return _digest(json.dumps(corpus_identity(value)).encode())

@@ -1,4 +1,4 @@
-"""Reading a fitted model: topics as words, tables and arrays, by the names users of other libraries know."""
+"""Reading a fitted model: topics as words, tables and arrays, under the names used by other libraries."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__ = ["FittedArray", "FittedTopics"]
 class FittedArray(NamedTuple):
     """An array of a fitted model.
 
-    values : (n_rows, n_columns). Columns sum to 1 where the model declares it normalised over the axis (words of a
-        topic), rows where over the components (topics of an author); otherwise these are the weights themselves
-    names : of the rows, (n_rows,) str, such as words or authors; None for an axis without names
+    values : (n_rows, n_columns). Columns sum to 1 if the model declares the array normalised over the axis (words of a
+        topic), rows if over the components (topics of an author); otherwise these are the weights themselves
+    names : names of the rows, (n_rows,) str, such as words or authors; None for an axis without names
     """
 
     values: np.ndarray
@@ -29,7 +29,7 @@ class FittedArray(NamedTuple):
 
 
 class FittedTopics(Estimator):
-    """What an estimator with topics over words can be asked once it is fitted; the model is in `_model`."""
+    """Methods of a fitted estimator with topics over words; the model is in `_model`."""
 
     _model: TopicModel | None = None
 
@@ -44,12 +44,12 @@ class FittedTopics(Estimator):
         ]
 
     def topics_frame(self, n: int = 10) -> Any:
-        """The same as a pandas DataFrame with columns topic, rank, word, probability.
+        """The most probable words of each topic, as a pandas DataFrame with columns topic, rank, word, probability.
 
         Raises
         ------
         MissingExtra
-            Without pandas.
+            When pandas is not installed.
         """
         rows = [
             (k, rank, w, p) for k, topic in enumerate(self.topics(n)) for rank, (w, p) in enumerate(topic)
@@ -59,7 +59,7 @@ class FittedTopics(Estimator):
     def show_topic(self, topic: int, topn: int = 10) -> list[tuple[str, float]]:
         """The most probable words of one topic: [(word, probability), ...]."""
         if not 0 <= topic < self._fitted().n_components:
-            raise SettingError(f"topic={topic}: there are topics 0 .. {self._fitted().n_components - 1}")
+            raise SettingError(f"topic={topic}: must be in 0 .. {self._fitted().n_components - 1}")
         return self.topics(topn)[topic]
 
     def show_topics(self, topn: int = 10) -> list[tuple[int, str]]:
@@ -71,7 +71,7 @@ class FittedTopics(Estimator):
         return np.ascontiguousarray(self.topic_source().gather(None).T)
 
     def array(self, name: str) -> FittedArray:
-        """An array of the model by its name, with the names of its rows: what a method of your own has learnt.
+        """An array of the model by name, with the names of its rows: for what custom methods have learnt.
 
         Raises
         ------

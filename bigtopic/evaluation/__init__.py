@@ -1,6 +1,6 @@
 """Measures of topics: each is a file in `measures/` and takes part in one streaming pass over the corpus.
 
-A model is anything `topics_of` knows: an estimator of this package, a scikit-learn or gensim model, or an array.
+A model is anything that `topics_of` accepts: an estimator of this package, a scikit-learn or gensim model, or an array.
 """
 
 from bigtopic.evaluation import measures

@@ -1,4 +1,4 @@
-"""What a measure is: a reduction over the documents of a corpus, as data, and what it finds.
+"""Measures, as data: a measure is a reduction over the documents of a corpus, with a result.
 
 state = prepare(subject, settings)                      once, before the pass
 piece = of_block(state, documents)                      for each block of documents, on workers, in any order
@@ -23,14 +23,14 @@ __all__ = ["Measure", "Result", "Score", "Setting"]
 
 
 class Result:
-    """What a measure found: a base class for dataclasses.
+    """The result of a measure: a base class for dataclasses.
 
     Attributes
     ----------
     value : one number
     per_topic : float64 (n_components,), a number for each topic, or None
-    baselines : {name: number}, what `value` is to be compared with
-    reported : names of the attributes that `to_dict` has
+    baselines : {name: number} to compare `value` with
+    reported : names of the attributes in `to_dict`
     """
 
     value: float
@@ -42,7 +42,7 @@ class Result:
         return {}
 
     def text(self) -> str:
-        """`value` as a table shows it, without its unit."""
+        """`value` as text for a table, without its unit."""
         return f"{self.value:.4f}"
 
     def details(self) -> dict[str, str]:
@@ -50,13 +50,13 @@ class Result:
         return {}
 
     def to_dict(self) -> dict[str, Any]:
-        """What JSON can hold; None stands for nan."""
+        """The result as JSON values; None stands for nan."""
         return {name: _plain(getattr(self, name)) for name in self.reported}
 
 
 @dataclass(frozen=True)
 class Score(Result):
-    """A number, and perhaps one for each topic. See `Result`."""
+    """A number and, optionally, one for each topic. See `Result`."""
 
     value: float
     per_topic: np.ndarray | None = field(default=None, repr=False)
@@ -73,9 +73,9 @@ def _plain(value: Any) -> Any:
 class Setting(NamedTuple):
     """A setting of a measure.
 
-    default : its type is the setting's
+    default : default value; its type is the setting's type
     meaning : one line, for the help of the command line
-    choices : what is allowed, or empty
+    choices : allowed values; empty for any
     """
 
     default: Any
@@ -89,20 +89,20 @@ class Measure:
 
     Attributes
     ----------
-    name : the file's, with hyphens for underscores
-    prepare : (`Subject`, settings) -> state. The settings are complete; they are checked here. The state travels to
-        workers, so it holds what `of_block` and `finish` need and no more
-    of_block : (state, `Documents`) -> piece; pure. None when the measure looks at topics only
-    combine : (total, piece) -> total; the total may be changed in place. None when `of_block` is
+    name : name of the file, with hyphens for underscores
+    prepare : (`Subject`, settings) -> state. The settings are complete; check them here. The state is sent to workers,
+        so it holds only what `of_block` and `finish` need
+    of_block : (state, `Documents`) -> piece; pure. None when the measure uses only topics
+    combine : (total, piece) -> total; may change the total in place. None when `of_block` is
     finish : (state, total) -> `Result`; the total is None when `of_block` is
     start : state -> the total before the first block; None: the first piece is the first total
-    doc_topics : whether `of_block` looks at `Documents.doc_topics`; the topics then travel to workers too
+    doc_topics : whether `of_block` uses `Documents.doc_topics`; the topics are then sent to workers too
     settings : {name: `Setting`}; options of the command line
-    held_out : it tells something of documents that the model was not trained on only
-    default : taken where nobody names measures, and shown in every report
-    title, unit, meaning : for tables and reports: what the value is called (None: the name), "nats per token" or such,
-        and a line that explains it
-    paper : where the equations are
+    held_out : meaningful only for documents that the model was not trained on
+    default : used when the user names no measures, and shown in every report
+    title, unit, meaning : for tables and reports: title of the value (empty for the name), its unit such as
+        "nats per token", and a line that explains it
+    paper : source of the equations
     """
 
     name: str
@@ -128,7 +128,7 @@ class Measure:
             object.__setattr__(self, "title", self.name)
 
     def complete(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings: those given, of which the measure takes its own, and defaults.
+        """The measure's settings: those among `given`, and defaults for the others.
 
         Raises
         ------
@@ -143,7 +143,7 @@ class Measure:
         return settings
 
     def asks_the_same(self, other: Measure) -> bool:
-        """Whether both ask the same of blocks, so that with equal settings one pass over them serves both."""
+        """Whether both compute the same from blocks, so that with equal settings one computation serves both."""
         own, others = (
             (measure.prepare, measure.of_block, measure.combine, measure.start, measure.doc_topics)
             for measure in (self, other)

@@ -34,9 +34,9 @@ class Coherence(Result):
     Attributes
     ----------
     value : mean over topics
-    per_topic : float64 (n_components,); nan for a topic none of whose pairs could be judged
-    omitted : share of the pairs left out, because a word is in no document of the corpus
-    measure, topn, n_docs : how it was measured
+    per_topic : float64 (n_components,); nan for a topic without a pair that could be scored
+    omitted : share of the pairs left out because a word is in no document of the corpus
+    measure, topn, n_docs : name of the measure, top words per topic, documents of the corpus
     """
 
     value: float
@@ -69,7 +69,7 @@ def coherence(
     *,
     vocabulary: Any = None,
 ) -> Coherence:
-    """How coherent the topics of a model are, in one pass over a corpus.
+    """Coherence of the topics of a model, in one pass over a corpus.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def coherence(
     Raises
     ------
     SettingError
-        When `measure` or `topn` is not allowed, or topics given as lists have fewer words.
+        When `measure` or `topn` is not allowed, or topics given as lists have fewer than `topn` words.
     VocabularyMismatch
         When no top word is in the corpus.
     """
@@ -104,19 +104,19 @@ PairScore = Callable[[np.ndarray, np.ndarray, np.ndarray, int], np.ndarray]
 
 
 def of_pairs(name: str, score: PairScore, *, mean: bool = True, **card: Any) -> Measure:
-    """A measure of coherence.
+    """Make a measure of coherence.
 
     Parameters
     ----------
-    name : of the measure
-    score : (higher, lower, both, n_docs) -> the score of each pair: from the documents that hold its higher ranked
-        word, its lower ranked one, and both, float64 (n_components, n_pairs), and the number of all documents. What it
-        says of pairs with a word that is in no document is not used
+    name : name of the measure
+    score : (higher, lower, both, n_docs) -> the score of each pair: from the numbers of documents that hold its higher
+        ranked word, its lower ranked word, and both, float64 (n_components, n_pairs), and of all documents. Scores of
+        pairs with a word that is in no document are ignored
     mean : a topic's score is the mean over its pairs; False: the sum
     card : title, meaning and so on, see `Measure`
     """
     finish = partial(_finish, name, score, mean)
-    settings = {"topn": Setting(10, "Words of a topic whose coherence is measured.")}
+    settings = {"topn": Setting(10, "Top words per topic, for coherence.")}
     return Measure(name, _prepare, _of_block, operator.add, finish, settings=settings, **card)
 
 
@@ -141,7 +141,7 @@ def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _State:
     ids = _top_ids(subject, topn)
     if (ids < 0).all():
         raise VocabularyMismatch(
-            "none of the topics' top words is in the corpus; compare with the corpus they come from"
+            "none of the topics' top words is in the corpus; measure on the corpus that the topics come from"
         )
     flat = ids.ravel()
     places = np.argsort(flat, kind="stable")[np.count_nonzero(flat < 0) :]
@@ -155,11 +155,11 @@ def _top_ids(subject: Subject, topn: int) -> np.ndarray:
     if isinstance(topics, list | tuple):
         short = [number for number, words in enumerate(topics) if len(words) < topn]
         if short or not topics:
-            raise SettingError(f"topn: {topn} words wanted, but topics {short or 'given'} have fewer")
+            raise SettingError(f"topn={topn}: topics {short or 'given'} have fewer words")
         return np.stack([vocabulary.index_of(words[:topn]) for words in topics]).astype(np.int64)
     source = subject.source
     if topn > source.n_words:
-        raise SettingError(f"topn: {topn} words wanted, but the model has only {source.n_words}")
+        raise SettingError(f"topn={topn}: the model has only {source.n_words} words")
     ids, _ = top_words(source, topn)
     return source.vocabulary.mapping_to(vocabulary).astype(np.int64)[ids]
 

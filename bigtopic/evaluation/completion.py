@@ -18,8 +18,8 @@ _SLICE_ENTRIES = 1 << 16
 
 
 class Scores(NamedTuple):
-    """Per document, (n_docs,): source row, log probability, held-out tokens, the unigram's log probability, and
-    tokens with and without those the model has no word for."""
+    """Per document, (n_docs,): source row, log probability, held-out tokens, log probability of the unigram baseline,
+    and tokens with and without those that the model does not know."""
 
     rows: np.ndarray
     log_likelihood: np.ndarray
@@ -92,7 +92,7 @@ def _kept(docs: Docs, counts: np.ndarray) -> Docs:
 
 
 def _sums(indptr: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Sum of the entries of each document, float64 (n_docs,); the same whatever stands around the document."""
+    """Sum of the entries of each document, float64 (n_docs,); independent of the other documents."""
     lengths = np.diff(indptr)
     sums = np.zeros(len(lengths))
     if len(values):

@@ -1,4 +1,4 @@
-"""The topics of documents when the words of the topics are known: one inference for all models.
+"""Topics of documents under fixed topics: one inference for all models.
 
 Mean-field variational Bayes with point estimates of the topics (the kernel `vb` with a mean view).
 """
@@ -24,7 +24,7 @@ def fold_in(
     ----------
     docs : word ids are rows of `topic_words`
     topic_words : from `topic_rows`
-    max_iter, tolerance : iterations, and the mean change of the Dirichlet parameters below which they end (0: never)
+    max_iter, tolerance : iterations, and the mean change of the Dirichlet parameters below which they stop (0: never)
     """
     options = {"max_doc_update_iter": max_iter, "mean_change_tol": tolerance, "bound": False}
     hyper = Hyper(np.asarray(source.doc_topic_prior, np.float64), source.n_components, options)

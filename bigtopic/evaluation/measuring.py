@@ -20,7 +20,7 @@ __all__ = ["Evaluation", "measure", "result_of", "results_of"]
 
 
 class Evaluation(Mapping[str, Result]):
-    """Results of measures by name, in the order they were asked for. Prints as a table."""
+    """Results of measures by name, in the order requested. Prints as a table."""
 
     def __init__(self, results: Sequence[tuple[Measure, Result]] = ()) -> None:
         self._found = {measure.name: (measure, result) for measure, result in results}
@@ -48,7 +48,7 @@ class Evaluation(Mapping[str, Result]):
         return lines
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
-        """What JSON can hold: {name: {attribute: value}}."""
+        """The results as JSON values: {name: {attribute: value}}."""
         return {name: result.to_dict() for name, result in self.items()}
 
     def __repr__(self) -> str:
@@ -76,17 +76,17 @@ def measure(
     train: Corpus | None = None,
     **settings: Any,
 ) -> Evaluation:
-    """Take several measures of a model in one pass over a corpus.
+    """Compute several measures of a model in one pass over a corpus.
 
     Parameters
     ----------
     model : see `topics_of`, to which `vocabulary` and `doc_topic_prior` are passed
-    corpus : the documents, or the path of their corpus; None for measures that look at topics only
-    measures : names (`bigtopic.evaluate.measures.names()`), or `Measure` objects; None for those that are defaults
-    client : a Dask client, its address, None for the current one if any, or False for threads
-    n_threads : in process; None for all processors
+    corpus : the documents, or the path of their corpus; None for measures that use only topics
+    measures : names (`bigtopic.evaluate.measures.names()`), or `Measure` objects; None for the defaults
+    client : a Dask client or its address; None for the current one, if there is one; False for threads
+    n_threads : threads in this process; None for all processors
     train : the documents that the model learnt from, see `log_predictive`
-    settings : of the measures; each takes those it has
+    settings : settings of the measures; each takes those it has
 
     Returns
     -------
@@ -96,7 +96,7 @@ def measure(
     Raises
     ------
     SettingError
-        When there is no such measure, none of them has such a setting, or a value is not allowed.
+        When a measure is unknown, none of the measures has a setting, or a value is not allowed.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def results_of(
 
 @dataclass(frozen=True, eq=False)
 class _Question:
-    """What a measure asks of the blocks."""
+    """What a measure computes from the blocks."""
 
     measure: Measure
     settings: Mapping[str, Any]
@@ -164,7 +164,7 @@ class _Question:
 def _totals(
     questions: Sequence[_Question], subject: Subject, title: str, client: Any, n_threads: int | None
 ) -> list[Any]:
-    """The total of each question; None for those that ask nothing of blocks."""
+    """The total of each question; None for those that use no blocks."""
     totals = [None if q.measure.start is None else q.measure.start(q.state) for q in questions]
     of_blocks = [i for i, q in enumerate(questions) if q.measure.of_block is not None]
     if not of_blocks:

@@ -18,12 +18,12 @@ _BLOCKS = 8  # of a small corpus, so that every processor has work
 
 
 def documents_of(corpus: Any) -> Corpus:
-    """The corpus a user means by it or by its path.
+    """A corpus, given as it is or by its path.
 
     Raises
     ------
     SettingError
-        When it is neither.
+        When `corpus` is neither.
     InputError
         When it has no documents.
     """
@@ -31,11 +31,11 @@ def documents_of(corpus: Any) -> Corpus:
         corpus = open_corpus(corpus)
     if not isinstance(corpus, Corpus):
         raise SettingError(
-            f"corpus: {type(corpus).__name__} is not a corpus; give one, or its path: bigtopic.from_matrix makes one "
-            "of a matrix, bigtopic.ingest of anything else"
+            f"corpus: {type(corpus).__name__} is not a corpus; pass one, or its path: bigtopic.from_matrix makes one "
+            "from a matrix, bigtopic.ingest from anything else"
         )
     if not corpus.n_docs:
-        raise InputError("corpus: there are no documents in it; give the ones to be measured")
+        raise InputError("corpus: it has no documents; pass the documents to measure")
     return corpus
 
 

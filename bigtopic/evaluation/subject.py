@@ -1,4 +1,4 @@
-"""What is measured: topics, and documents in blocks."""
+"""The subject of measures: topics, and documents in blocks."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _MAX_ITER, _TOLERANCE = 100, 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A model and the documents it is measured on; what follows from them is computed when a measure asks.
+    """A model and the documents it is measured on; what follows from them is computed on demand.
 
     Attributes
     ----------
-    model, vocabulary, doc_topic_prior : see `topics_of`; some measures take lists of words as well
-    documents : or None: then there are measures of topics alone
+    model, vocabulary, doc_topic_prior : see `topics_of`; some measures also accept lists of words
+    documents : None for measures of topics alone
     train : the documents that the model learnt from, if the caller gave them
     """
 
@@ -79,7 +79,7 @@ class Inference:
 
 
 class Documents:
-    """One block of documents as measures see it; what several of them look at is computed once.
+    """One block of documents as measures see it; what several of them need is computed once.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The learning methods by name, and the table of them that a user sees."""
+"""The learning methods by name, and as a table for users."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def names() -> list[str]:
 
 
 def get(method: str | Method | None) -> Method:
-    """A method by name; None is the default, a `Method` is itself.
+    """A method by name; None gives the default, and a `Method` is returned as it is.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def get(method: str | Method | None) -> Method:
 
 
 class MethodTable(list[dict[str, Any]]):
-    """The methods as a list of rows, drawn as a table."""
+    """The methods as a list of rows, displayed as a table."""
 
     def __repr__(self) -> str:
         rows = [[str(row[c]) for c in _COLUMNS] for row in self]
@@ -61,7 +61,7 @@ _COLUMNS = ["method", "kernel", "scheme", "batch_size", "max_iter", "summary", "
 
 
 def methods() -> MethodTable:
-    """Every learning method: its kernel, scheme, defaults and source."""
+    """All learning methods: kernel, scheme, defaults and paper."""
     return MethodTable(_row(method) for method in TABLE)
 
 
@@ -78,7 +78,7 @@ def _row(method: Method) -> dict[str, Any]:
 
 
 class _CallableModule(ModuleType):
-    """`bigtopic.methods()` is the table although importing this package binds `bigtopic.methods` to it."""
+    """`bigtopic.methods()` returns the table, although importing this package binds `bigtopic.methods` to it."""
 
     def __call__(self) -> MethodTable:
         return methods()

@@ -20,30 +20,30 @@ Prior = float | Callable[[int], float] | None
 
 @dataclass(frozen=True)
 class Method:
-    """How a model is learnt.
+    """A way to learn a model.
 
     Attributes
     ----------
     name : as given to `LDA(method=...)`
-    kernel : name of a file in `kernels/`, or a `Kernel` of your own
-    inference : the kernel that infers documents' topics once the model has learnt, likewise; None for `kernel`
+    kernel : name of a file in `kernels/`, or a custom `Kernel`
+    inference : the kernel that infers documents' topics under the trained model, given likewise; None for `kernel`
     schemes : {global array: scheme}
     model : the arrays and their axes
-    batch_size : documents of one update, at most; None for the whole corpus
+    batch_size : largest number of documents per update; None for the whole corpus
     least_rounds : a smaller corpus gets smaller minibatches, down to 64 documents, so that a pass has this many updates
-    slice_size : documents of one kernel call; None lets the plan choose. A hyper-parameter when documents interact
-    delay : updates that a minibatch need not have seen: 1 lets its E-step overlap with that of the one before; for
-        minibatches too short to be shared among threads
-    inner : turns of a round: a number, or a rule `(turn from 1, info) -> another turn?`
+    slice_size : documents per kernel call; None lets the plan choose. A hyper-parameter when documents interact
+    delay : number of latest updates that a minibatch may miss: 1 lets its E-step overlap with that of the minibatch
+        before it; for minibatches too short to be shared among threads
+    inner : inner iterations per round: a number, or a rule `(iteration from 1, info) -> continue?`
     max_iter : passes over the corpus
-    enough_rounds : fewer passes suffice when they have this many updates together; None always does all passes
+    enough_rounds : stop before `max_iter` passes once they have made this many updates; None always makes all passes
     tol : stop when a pass changes less than this (see `LDA`); 0 never
-    priors : {name of a prior: a number, a function of n_components}; 1 / n_components for those not named
-    init : how the statistics begin where not as the model says, {array: (distribution, share)}: "gamma" is
-        Gamma(100, 0.01) per entry, "uniform" is Uniform(0, 1); the share is None for entries as drawn, or that of the
-        corpus' tokens to scale them to. None instead of both is zeros, as integers begin
-    options : settings of the kernel, or of that for inference, that differ from its defaults
-    summary, paper : for the table
+    priors : {name of a prior: a number or a function of n_components}; 1 / n_components for the others
+    init : initial statistics, if not the model's, {array: (distribution, share)}: "gamma" is Gamma(100, 0.01) per
+        entry, "uniform" is Uniform(0, 1); the share is None to keep the values drawn, or the share of the corpus'
+        tokens that they are scaled to. None instead of the pair for zeros, the only choice for integers
+    options : settings of the kernel, or of the inference kernel, that differ from its defaults
+    summary, paper : shown in the table of methods
     """
 
     name: str
@@ -66,7 +66,7 @@ class Method:
     inference: str | Kernel | None = None
 
     def load_kernel(self) -> Kernel:
-        """The kernel; its file is imported now."""
+        """The kernel; imports its file."""
         return _loaded(self.kernel)
 
     def load_inference(self) -> Kernel:
@@ -74,19 +74,19 @@ class Method:
         return _loaded(self.inference or self.kernel)
 
     def prior(self, name: str, n_components: int) -> float:
-        """The default of a prior for so many components."""
+        """The default of a prior, for this number of components."""
         prior = self.priors.get(name)
         if prior is None:
             return 1.0 / n_components
         return prior(n_components) if callable(prior) else prior
 
     def kernel_options(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The kernel's settings: its defaults, the method's, then those given.
+        """The kernel's settings: its defaults, overridden by the method's and then by those given.
 
         Raises
         ------
         SettingError
-            For a name the kernel does not have.
+            When the kernel has no option of that name.
         """
         known = self.load_kernel().options
         unknown = sorted(set(given) - set(known))
@@ -98,7 +98,7 @@ class Method:
         return {**known, **self.options, **given}
 
     def batch_size_for(self, n_docs: int) -> int | None:
-        """Documents of one update on a corpus of this size."""
+        """Documents per update on a corpus of this size."""
         if self.batch_size is None:
             return None
         return min(self.batch_size, max(SMALLEST_BATCH, n_docs // self.least_rounds))

@@ -1,4 +1,4 @@
-"""The table of methods. A row is all it takes to add one."""
+"""The table of methods. To add a method, add a row."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ DEFAULT = "online-cvb0"
 _OPE = "Than & Doan, Guaranteed inference in topic models"
 _GAMMA = {TOPIC_WORDS: ("gamma", None)}
 _UNIFORM = {TOPIC_WORDS: ("uniform", None)}
-# The tolerance is a mean over topics: a looser one ends a document of five words after three iterations.
+# The tolerance is a mean over topics: a looser one stops a document of five words after three iterations.
 _CLOSE = {"mean_change_tol": 1e-4}
 
 
 def _few_tokens(n_components: int) -> float:
-    """In the literature alpha: one token over all topics while they are few, five when they are many."""
+    """In the literature alpha. Summed over topics: one pseudo-token for few topics, five for many."""
     return max(1 / n_components, min(0.1, 5 / n_components))
 
 
 def _by_root(n_components: int) -> float:
-    """In the literature eta: the more topics, the fewer words each has."""
+    """In the literature eta. Smaller for more topics, because each then has fewer words."""
     least: float = 0.35 / n_components**0.5
     return max(1 / n_components, least)
 
@@ -40,7 +40,7 @@ TABLE = (
         tol=1e-4,
         init=_GAMMA,
         options=_CLOSE,
-        summary="batch variational Bayes: one update per pass, monotone in the bound",
+        summary="batch variational Bayes: one update per pass; the bound never decreases",
         paper="Blei, Ng, Jordan 2003; Hoffman et al. 2013",
     ),
     Method(
@@ -60,7 +60,7 @@ TABLE = (
         batch_size=5000,
         init=_GAMMA,
         options={"max_doc_update_iter": 50, **_CLOSE},
-        summary="sufficient statistics update: add what each minibatch says; needs no corpus size, never forgets",
+        summary="sums the statistics of all minibatches; needs no corpus size and forgets nothing",
         paper="Broderick et al. 2013 (SSU)",
     ),
     Method(
@@ -71,7 +71,7 @@ TABLE = (
         priors={"topic_word_prior": 0.0},
         init=_UNIFORM,
         options={"statistic": "theta"},
-        summary="online maximum-likelihood topics with online maximum-a-posteriori inference",
+        summary="online maximum-likelihood topics; documents by online MAP estimation (OPE)",
         paper=f"{_OPE}, equations 20-21",
     ),
     Method(
@@ -81,7 +81,7 @@ TABLE = (
         batch_size=5000,
         init=_UNIFORM,
         options={"statistic": "phi"},
-        summary="stochastic variational topics with online maximum-a-posteriori inference",
+        summary="stochastic variational topics; documents by online MAP estimation (OPE)",
         paper=f"{_OPE}, section 4",
     ),
     Method(
@@ -91,7 +91,7 @@ TABLE = (
         batch_size=5000,
         init=_UNIFORM,
         options={"statistic": "phi"},
-        summary="the same for streams: add what each minibatch says",
+        summary="online-ope for streams: sums the statistics of all minibatches",
         paper=f"{_OPE}, equation 27",
     ),
     Method(
@@ -105,7 +105,7 @@ TABLE = (
         enough_rounds=300,
         priors={"doc_topic_prior": _few_tokens, "topic_word_prior": _by_root},
         init={TOPIC_WORDS: ("uniform", 1.0)},
-        summary="collapsed variational inference of order zero against fixed topics, small minibatches; the default",
+        summary="zero-order collapsed variational inference with topics fixed per minibatch; the default",
         paper="Foulds et al. 2013; Asuncion et al. 2009",
     ),
 )

@@ -1,4 +1,4 @@
-"""Everything a report says about a model, as plain data."""
+"""The content of a report, as plain data."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Topic:
     number : its column in the model
     words : (word, probability), most probable first
     share : of the corpus' tokens, or None without a corpus
-    scores : {name of a measure: what it says of the topic}, None where it says nothing
+    scores : {name of a measure: the topic's score}, None if it has none
     authors : (name, share of the topic's tokens), largest first
     documents : (document id, weight of the topic in it), largest first
     """
@@ -82,7 +82,7 @@ class Summary:
 
     @property
     def score_titles(self) -> dict[str, str]:
-        """{name: title} of the measures that say something of some topic."""
+        """{name: title} of the measures that score some topic."""
         measures = self.results.measures
         names = [name for topic in self.topics for name, score in topic.scores.items() if score is not None]
         return {name: measures[name].title if name in measures else name for name in dict.fromkeys(names)}
@@ -104,23 +104,23 @@ def summarise(
     n_threads: int | None = None,
     vocabulary: Any = None,
 ) -> Summary:
-    """Collect what a report says.
+    """Collect the content of a report.
 
     Parameters
     ----------
     model : see `bigtopic.evaluation.topics_of`, to which `vocabulary` is passed
-    corpus : documents for shares, authors and measures such as coherence, in one pass; None: words only
-    test : documents the model was not trained on, for the held-out score and its like; None: without
-    measures : names of measures, or `bigtopic.evaluate.Measure`; None for those of the defaults that the documents
+    corpus : documents for shares, authors and measures such as coherence, in one pass; None for words only
+    test : documents that the model was not trained on, for measures such as the held-out score; None to leave them out
+    measures : names of measures, or `bigtopic.evaluate.Measure`; None for the default measures that the documents
         allow
-    n_words : words of each topic, at most the vocabulary's
-    n_documents : documents named for each topic
+    n_words : words per topic, at most the vocabulary's
+    n_documents : documents to name per topic
     client, n_threads : see `bigtopic.evaluation.log_predictive`
 
     Raises
     ------
     SettingError
-        When there is no such measure, or it was asked for without the documents it needs.
+        When there is no such measure, or the documents it needs are not given.
     """
     source = topics_of(model, vocabulary)
     words = _words(source, min(n_words, source.n_words))
@@ -155,7 +155,7 @@ def _words(source: TopicSource, n: int) -> list[list[tuple[str, float]]]:
 
 
 def _asked(names: Iterable[str | Measure] | None, source: TopicSource) -> list[Measure]:
-    """The measures wanted, or the defaults, without those of pairs of words when there is but one word."""
+    """The requested measures, or the defaults; with a vocabulary of one word, without those of word pairs."""
     if names is not None:
         return list(map(folder.load, names))
     return [one for one in folder.defaults() if source.n_words > 1 or "topn" not in one.settings]
@@ -184,7 +184,7 @@ def _require(asked: Sequence[Measure], found: Mapping[Measure, Result]) -> None:
 
 
 def _scores(results: Evaluation, topic: int) -> dict[str, float | None]:
-    """What the measures say of one topic."""
+    """Scores of one topic by measure."""
     scores = {
         name: result.per_topic[topic] for name, result in results.items() if result.per_topic is not None
     }

@@ -14,7 +14,7 @@ _AUTHORS_SHARE = 0.34  # of the width left over for words and authors
 
 
 def text_table(summary: Summary, width: int = 100, emphasis: Callable[[str], str] = str) -> str:
-    """One line per topic: number, share, scores, words, leading authors; what is not known has no column.
+    """One line per topic: number, share, scores, words, leading authors; unknown figures have no column.
 
     Parameters
     ----------

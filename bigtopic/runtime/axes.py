@@ -1,4 +1,4 @@
-"""The axes of the params: what their rows stand for, and how ids of a corpus become ids of a model.
+"""The axes of the params: the meaning of their rows, and the mapping from ids of a corpus to ids of a model.
 
 A `Vocabulary` describes an axis: the names on it (words, authors) or only their number, and document frequencies.
 """
@@ -47,14 +47,14 @@ def axis_sizes(
 
     Parameters
     ----------
-    axes : of the corpus, as from `axes_of`
+    axes : axes of the corpus, see `axes_of`
     components : {name: number} of each component count
     given : {axis: rows}, takes precedence
 
     Raises
     ------
     SettingError
-        When the size of an axis is not known.
+        When the size of an axis is unknown.
     """
     known = {
         "none": 1,
@@ -85,7 +85,7 @@ def mapping(new: Vocabulary, known: Vocabulary, what: str = "words") -> np.ndarr
         if len(new) != len(known):
             raise VocabularyMismatch(
                 f"the documents have {len(new)} columns, the model {len(known)} {what}, and the columns have no names "
-                "to match them by; give a matrix with the model's columns, or a corpus with a vocabulary"
+                "to match them by; pass a matrix with the model's columns, or a corpus with a vocabulary"
             )
         return None
     return new.mapping_to(known)

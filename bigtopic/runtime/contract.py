@@ -1,4 +1,4 @@
-"""What a kernel returns, compared with what it declares. Statistics go to compiled loops, which look at no bounds."""
+"""Checks of a kernel's results against its declaration. Compiled loops over statistics do not check bounds."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["check_doc_topics", "check_result", "check_state"]
 def check_result(
     kernel: Kernel, result: Any, view: View, hyper: Hyper, axes: Mapping[str, np.ndarray | None]
 ) -> None:
-    """Whether statistics have the rows of the documents' ids, and the columns of the view, and figures are numbers.
+    """Check that statistics have the rows of the documents' ids and the columns of the view, and figures are numbers.
 
     Raises
     ------
     ModelError
-        With what was returned and what is wanted.
+        Names what was returned and what is required.
     """
     where = f"kernel {kernel.name!r}"
     if not isinstance(result, KernelResult):
@@ -64,7 +64,7 @@ def _check_mapping(where: str, field: str, value: Any, wanted: str) -> None:
 
 
 def check_state(name: str, values: Any, spec: StateSpec, n_rows: int) -> None:
-    """Whether an array of documents' state is as declared. Raises ModelError as `check_result`."""
+    """Check that an array of document state is as declared. Raises ModelError like `check_result`."""
     wanted = (n_rows, *spec.shape)
     if getattr(values, "shape", None) != wanted or values.dtype != spec.dtype:
         found = f"{values.dtype} {values.shape}" if isinstance(values, np.ndarray) else type(values).__name__
@@ -75,7 +75,7 @@ def check_state(name: str, values: Any, spec: StateSpec, n_rows: int) -> None:
 
 
 def check_doc_topics(kernel: Kernel, docs: Docs, hyper: Hyper, doc_topics: Any) -> np.ndarray:
-    """Topics of each document, when they are there. Raises ModelError as `check_result`."""
+    """Check the topics of each document, if there are any. Raises ModelError like `check_result`."""
     n = hyper.components[kernel.components] if kernel.components else hyper.n_components
     if isinstance(doc_topics, np.ndarray) and doc_topics.shape == (docs.n_docs, n):
         return doc_topics

@@ -1,5 +1,4 @@
-"""What a method, its model, its kernels and its schemes declare, compared with what the runtime can do with it. Nothing
-has been computed yet."""
+"""Checks of what a method, its model, its kernels and its schemes declare, before anything is computed."""
 
 from __future__ import annotations
 
@@ -26,12 +25,12 @@ _COMPANION = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
 
 def check_specs(method: Method) -> None:
-    """Whether arrays, and the companions that schemes ask for, are declared as arrays that can be made.
+    """Check the declarations of arrays, and of the companions that schemes request.
 
     Raises
     ------
     SettingError
-        For what is no `ArraySpec` or no scheme, and for a name that is not known; with those that are.
+        When an object is not an `ArraySpec` or not a scheme, or a name is unknown; lists the known names.
     """
     for name, spec in method.model.arrays.items():
         _check_array(f"array {name!r}", spec, method.model.components)
@@ -74,16 +73,16 @@ def _check_dtype(where: str, dtype: Any) -> None:
 
 
 def check_method(method: Method, arrays: Mapping[str, ArraySpec]) -> None:
-    """Whether a method, its kernels and its schemes speak of arrays, priors and options that there are.
+    """Check that the arrays, priors and options that a method, its kernels and its schemes name exist.
 
     Parameters
     ----------
-    arrays : of the model and the companions of the schemes, as they will be made
+    arrays : arrays of the model and companions of the schemes, as they will be made
 
     Raises
     ------
     SettingError
-        For a name that is not known; with those that are.
+        When a name is unknown; lists the known names.
     """
     where, kernel, inference = f"method {method.name!r}", method.load_kernel(), method.load_inference()
     for each in {id(k): k for k in (kernel, inference)}.values():
@@ -186,7 +185,7 @@ def _check_name_of_dtype(where: str, dtype: Any) -> None:
 
 
 def check_slice_size(kernel: Kernel, slice_size: int | None) -> None:
-    """Whether the slice size is given where the result depends on it. Raises SettingError as `check_method`."""
+    """Check that the slice size is given if the result depends on it. Raises SettingError like `check_method`."""
     if kernel.interacts and slice_size is None:
         raise SettingError(
             f"kernel {kernel.name!r} has interacts=True: the documents of a call influence each other, so their number "

@@ -26,7 +26,7 @@ Arrays = Mapping[str, LazyArray | Overlay]
 
 @dataclass(frozen=True)
 class Gathered:
-    """All that a kernel needs of some documents and of the params; nothing of it changes with the params.
+    """What a kernel needs of some documents, independent of the values of the params.
 
     axes : {axis: the params' row of each local id}, all rows of the others; n_tokens : of words the params know
     kept : bool, which entries of the documents have words that the params know, or None for all; only where the kernel
@@ -42,7 +42,7 @@ class Gathered:
 
 
 def gather(block: Block, arrays: Arrays, work: Work) -> Gathered:
-    """Documents with local ids, the rows of the params at these ids, and what a kernel is told of the params."""
+    """Documents with local ids, the rows of the params at these ids, and the hyper-parameters of the kernel."""
     if block.authors is not None and not _uses_authors(work.kernel, arrays):
         block = replace(block, author_indptr=None, authors=None)  # renaming them would be for nothing
     docs, axes = make_docs(

@@ -1,4 +1,4 @@
-"""What a run has in memory, from corpus, settings and params; T is the number of threads.
+"""The memory of a run, from corpus, settings and params; T is the number of threads.
 
     run      = params + lookups + units + state + peak of a replay of its first rounds
     params   = sum over arrays of rows x columns x itemsize + priors x 8

@@ -1,4 +1,4 @@
-"""A stored model made into one in memory: every array has the shape, the type and the range that it must have."""
+"""Reading a stored model into memory; checks the shape, dtype and range of every array."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def _method(description: dict[str, Any], given: Method | None) -> Method:
         raise errors.ModelError(f"the model was learnt with method {name!r}, not with {given.name!r}")
     if given is None and name not in names():
         raise errors.ModelError(
-            f"the model was learnt with a method of yours, {name!r}; give it: load_model(url, method=...)"
+            f"the model was learnt with the custom method {name!r}; pass it: load_model(url, method=...)"
         )
     method = get(given or name)
     schemes = {}

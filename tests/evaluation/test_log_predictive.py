@@ -158,7 +158,7 @@ def test_words_are_matched_by_name_and_the_unknown_are_reported():
     some = log_predictive(TRUTH.components[:, known], named, vocabulary=[words[i] for i in known])
     kept = TRUTH.counts.sum(axis=0)[known].sum() / TRUTH.counts.sum()
     assert some.unknown_share == pytest.approx(1 - kept)
-    with pytest.raises(VocabularyMismatch, match="tokens only"):
+    with pytest.raises(VocabularyMismatch, match="the model knows only"):
         log_predictive(TRUTH.components, named, vocabulary=[f"other{i}" for i in range(80)])
 
 

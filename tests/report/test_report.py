@@ -122,7 +122,7 @@ def test_the_page_names_every_topic_and_is_written_whole(summary, tmp_path):
 def test_only_a_page_is_replaced(summary, tmp_path):
     data = tmp_path / "articles.jsonl"
     data.write_text('{"text": "mine"}')
-    with pytest.raises(StoreError, match=r"articles\.jsonl exists and is not an HTML page"):
+    with pytest.raises(StoreError, match=r"articles\.jsonl exists but is not an HTML page"):
         write_html(summary, data)
     with pytest.raises(StoreError, match="is not an HTML page"):
         write_html(summary, tmp_path)

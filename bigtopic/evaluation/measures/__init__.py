@@ -1,7 +1,7 @@
-"""Measures: one per file, found by looking into this folder.
+"""Measures: one per file of this folder.
 
 A file whose name does not begin with an underscore defines `MEASURE`, a `bigtopic.evaluation.base.Measure`, whose name
-is the file's with hyphens. Adding a measure is adding a file.
+is the file's with hyphens. To add a measure, add a file.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ __all__ = ["defaults", "load", "names"]
 
 
 def names() -> list[str]:
-    """Names of the measures that are there, in alphabetical order; none is imported."""
+    """Names of the available measures, in alphabetical order; imports none."""
     return [module.replace("_", "-") for module in discovery.modules(__name__)]
 
 
 def load(name: str | Measure) -> Measure:
-    """The measure of this name; a `Measure` is itself.
+    """The measure of this name; a `Measure` is returned as it is.
 
     Raises
     ------
@@ -31,5 +31,5 @@ def load(name: str | Measure) -> Measure:
 
 
 def defaults() -> list[Measure]:
-    """The measures that are taken where nobody names any; all are imported."""
+    """The default measures; imports all."""
     return [measure for measure in map(load, names()) if measure.default]

@@ -1,14 +1,14 @@
-"""Document completion: how well a model predicts the rest of a document from a part of it.
+"""Document completion: how well a model predicts one part of a document from the other.
 
     theta_d = fold-in of the observed tokens;   log p_d = sum over held-out tokens w of log sum_k theta_dk p(w | k)
     value = sum_d log p_d / number of held-out tokens                                    nats per token
 
-The fold-in is the same for every model: mean-field variational Bayes with the topics' words fixed at their posterior
-mean, 50 iterations from gamma = 1, so that what is compared is topics, not inference. It is deterministic. Which
-tokens are observed follows from (seed, repeat, source row): neither chunks nor workers change it.
+The fold-in is the same for every model: mean-field variational Bayes with the topics fixed at their posterior mean, 50
+iterations from gamma = 1, so scores compare topics, not inference. It is deterministic. (seed, repeat, source row)
+determines which tokens are observed: neither chunks nor workers change it.
 
-Values of the token split and of the type split must never be compared with each other: when types are divided, a
-held-out word was never seen in its document.
+Never compare a value of the token split with one of the type split: when types are divided, a held-out word is never
+observed in its document.
 
 References
 ----------
@@ -50,10 +50,10 @@ class LogPredictive(Result):
     per_document : mean over documents of each document's own nats per token
     n_tokens : held-out tokens, over all repeats
     n_docs : documents with held-out tokens; shorter ones are left out
-    unigram : `value` of the unigram model, or None when the frequencies in training documents are not known
-    unknown_share : share of the corpus' tokens that the model has no word for; they are left out
+    unigram : `value` of the unigram baseline, or None if the training frequencies are unknown
+    unknown_share : share of the corpus' tokens that the model does not know; they are left out
     rows, log_likelihood, tokens : int64, float64, float64 (n_docs,): source row, summed log probability and held-out
-        tokens of each document, in the source's order
+        tokens of each document, in source order
     """
 
     value: float
@@ -97,10 +97,10 @@ class LogPredictive(Result):
         Raises
         ------
         SettingError
-            When the two were not measured on the same split of the same documents.
+            When the two were measured on different documents or splits.
         """
         if not np.array_equal(self.rows, other.rows) or not np.array_equal(self.tokens, other.tokens):
-            raise SettingError("other: was not measured on the same held-out tokens of the same documents")
+            raise SettingError("other: was measured on other documents, or on other held-out tokens of them")
         return _ratio(self.log_likelihood - other.log_likelihood, self.tokens)
 
     def __repr__(self) -> str:
@@ -125,20 +125,20 @@ def log_predictive(
     doc_topic_prior: Any = None,
     train: Corpus | None = None,
 ) -> LogPredictive:
-    """Score a model by document completion on documents it has not seen.
+    """Score a model by document completion on unseen documents.
 
     Parameters
     ----------
     model : see `topics_of`, to which `vocabulary` and `doc_topic_prior` are passed
     corpus : held-out documents, or the path of their corpus; words are matched by name
     split : "token" divides a document's tokens, "type" its distinct words
-    ratio : share that is observed, between 0 and 1
-    repeats : random splits of each document, pooled
-    seed : of the splits
-    client : a Dask client, its address, None for the current one if any, or False for threads
-    n_threads : in process; None for all processors
-    train : where the unigram model learns its frequencies; None: the documents the model learnt from, if it counted
-        them, or `vocabulary` if that is a corpus
+    ratio : observed share of a document, between 0 and 1
+    repeats : number of random splits of each document, pooled
+    seed : seed of the splits
+    client : a Dask client or its address; None for the current one, if there is one; False for threads
+    n_threads : threads in this process; None for all processors
+    train : documents that give the unigram baseline its frequencies; None for those the model learnt from, if it
+        counted them, or for `vocabulary` if that is a corpus
 
     Returns
     -------
@@ -147,11 +147,11 @@ def log_predictive(
     Raises
     ------
     SettingError
-        When a setting is outside what is allowed.
+        When a setting has a value that is not allowed.
     VocabularyMismatch
         When the model knows fewer than half of the tokens.
     InputError
-        When no document is long enough to be divided, or counts are fractional and `split` is "token".
+        When no document is long enough to divide, or counts are fractional and `split` is "token".
 
     Examples
     --------
@@ -191,9 +191,9 @@ def _in_source_order(rows: np.ndarray, *values: np.ndarray) -> Scores:
 
 
 def _unigram_log(source: TopicSource, train: Corpus | None) -> np.ndarray | None:
-    """Log probability of each word of the model under the unigram model, float64 (n_words,), or None."""
+    """Log probability of each word of the model under the unigram baseline, float64 (n_words,), or None."""
     counted = source.vocabulary if train is None else train.recounted().vocabulary
-    # Never from the held-out corpus: a baseline must not have seen what it is to predict.
+    # Never from the held-out corpus: a baseline must not see the documents that it predicts.
     found = unigram(counted, source.vocabulary)
     return None if found is None else np.log(found)
 
@@ -209,15 +209,13 @@ def _summary(scores: Scores, with_unigram: bool, known_share: float) -> LogPredi
     everything, known = scores.all_tokens.sum(), scores.known_tokens.sum()
     if 2 * known < everything * known_share:
         raise VocabularyMismatch(
-            f"the model has words for {known:,.0f} of the corpus' {everything:,.0f} tokens only; "
-            "score it on documents of the language and the tokeniser settings it was trained with, ingested with "
-            "vocabulary=model where they hold many words that training left out"
+            f"the model knows only {known:,.0f} of the corpus' {everything:,.0f} tokens; "
+            "score it on documents in the language and with the tokeniser settings of its training texts; if they "
+            "hold many words that training left out, ingest them with vocabulary=model"
         )
     scored = scores.tokens > 0
     if not scored.any():
-        raise InputError(
-            "corpus: no document has two tokens that could be divided into observed and held out"
-        )
+        raise InputError("corpus: no document has two tokens to divide into observed and held-out ones")
     total, tokens = scores.log_likelihood[scored], scores.tokens[scored]
     value, error = _ratio(total, tokens)
     return LogPredictive(
@@ -252,9 +250,9 @@ MEASURE = Measure(
     finish=_finish,
     settings={
         "split": Setting("token", "Divide a document's tokens, or its distinct words.", ("token", "type")),
-        "ratio": Setting(0.5, "Share of a document that is observed."),
+        "ratio": Setting(0.5, "Observed share of a document."),
         "repeats": Setting(1, "Random splits of each document."),
-        "seed": Setting(0, "Of the random splits."),
+        "seed": Setting(0, "Seed of the random splits."),
     },
     held_out=True,
     default=True,

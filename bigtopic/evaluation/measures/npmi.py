@@ -1,8 +1,8 @@
-"""NPMI: how much more often than by chance two of a topic's top words are in the same document.
+"""NPMI: how much more often than by chance two of a topic's top words occur in the same document.
 
     NPMI(u, v) = log(P(u, v) / (P(u) P(v))) / -log P(u, v),   P = D(.) / D            in [-1, 1], mean over pairs
 
-A pair that never occurs together has -1, one that is in every document 0.
+A pair that never occurs together scores -1; a pair that is in every document scores 0.
 
 References
 ----------
@@ -28,6 +28,6 @@ MEASURE = of_pairs(
     _npmi,
     default=True,
     title="NPMI",
-    meaning="how much more often than by chance the leading words stand in the same documents, from −1 to 1",
+    meaning="how much more often than by chance the top words occur in the same documents, from −1 to 1",
     paper="Lau, Newman, Baldwin 2014",
 )

@@ -1,4 +1,4 @@
-"""How much of a corpus each topic is about, who writes about it, and which documents are most about it.
+"""Prevalence: each topic's share of a corpus, its authors, and the documents that are most about it.
 
     share_k = sum_d N_d theta_dk / sum_d N_d,  N_d the tokens of document d that the model knows
 
@@ -34,7 +34,8 @@ class Prevalence(Result):
     share : float64 (n_components,), sums to 1
     author_tokens : float32 (n_authors, n_components), expected tokens; None without authors, or when authors x topics
         would be more than 50 million cells
-    rows : int64 (n_components, n_top), source rows of the documents with the largest weight of each topic, falling
+    rows : int64 (n_components, n_top), source rows of the documents with the largest weights of each topic, in
+        descending order
     weights : float32 (n_components, n_top), those weights
     """
 
@@ -47,7 +48,7 @@ class Prevalence(Result):
 
     @property
     def value(self) -> float:  # type: ignore[override]
-        """As how many topics of equal shares these count: exp of the entropy of the shares."""
+        """Effective number of topics: exp of the entropy of the shares."""
         share = self.share[self.share > 0]
         return float(np.exp(-share @ np.log(share)))
 
@@ -146,7 +147,7 @@ def _by_author(block: Block, weighted: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def _largest(found: Iterable[tuple[np.ndarray, np.ndarray]], n_top: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and weights of the largest weights of each topic; the same whatever the blocks were."""
+    """Rows and weights of the largest weights of each topic; independent of the division into blocks."""
     rows, weights = (np.hstack(arrays) for arrays in zip(*found, strict=True))
     order = np.lexsort((rows, -weights), axis=1)[:, :n_top]
     return np.take_along_axis(rows, order, 1), np.take_along_axis(weights, order, 1)
@@ -162,5 +163,5 @@ MEASURE = Measure(
     doc_topics=True,
     settings={"n_top": Setting(3, "Documents to name for each topic.")},
     title="topics in use",
-    meaning="as how many topics of equal shares the topics of the documents count",
+    meaning="effective number of topics in the documents: exp of the entropy of their shares",
 )

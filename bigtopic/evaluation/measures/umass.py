@@ -1,4 +1,4 @@
-"""UMass: how probable a lower ranked top word of a topic is in the documents of a higher ranked one.
+"""UMass: how probable a topic's lower-ranked top word is in documents with a higher-ranked one.
 
     UMass = sum over pairs, u ranked higher, of log((D(u, v) + 1) / D(u))
 
@@ -25,6 +25,6 @@ MEASURE = of_pairs(
     _umass,
     mean=False,
     title="UMass",
-    meaning="how probable a leading word is in the documents of a higher ranked one, as a sum of logarithms",
+    meaning="how probable a top word is in documents with a higher-ranked one, as a sum of logarithms",
     paper="Mimno et al. 2011",
 )

@@ -31,7 +31,7 @@ class GraphExecutor(Executor):
 
     Parameters
     ----------
-    run : as for every executor
+    run : see `protocol.Run`
     client : a `dask.distributed.Client`, or None with `scheduler`
     scheduler : name of a Dask scheduler ("threads", "sync", ...) to use instead of a client
     """
@@ -156,18 +156,18 @@ def round_graph(run: Any, slices: Sequence[SliceRef], shared: Any, turn: Turn, n
 def remembering_graph(
     run: Any, slices: Sequence[SliceRef], shared: Any, turn: Turn, before: Sequence[Any] | None, name: str
 ) -> tuple[Any, list[Any]]:
-    """As `round_graph`, for a kernel that remembers documents from turn to turn.
+    """Like `round_graph`, for a kernel that remembers documents from turn to turn.
 
     Parameters
     ----------
-    before : for each task what the last turn left, or a future of it; None in the first turn
+    before : for each task the state left by the last turn, or a future of it; None in the first turn
 
     Returns
     -------
     dask.delayed.Delayed
         Of `Stats`.
     list of dask.delayed.Delayed
-        For each task what this turn leaves.
+        For each task the state left by this turn.
     """
     from dask import delayed
 

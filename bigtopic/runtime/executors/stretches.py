@@ -1,4 +1,4 @@
-"""The loop over stretches, for executors that know the params after each of them."""
+"""The loop over stretches, for executors that have the params after each of them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Prefetching = Callable[[Iterator[list[Round]], int], Iterator[list[Round]]]
 
 @dataclass(frozen=True)
 class Stretch:
-    """Rounds to be done before the params are looked at.
+    """Rounds to do before the caller sees the params.
 
     Attributes
     ----------
-    params : moved by one step for each report
+    params : updated by one step for each report
     rounds, cursors : one cursor for each round
     reports : those before a failure are there
     """
@@ -36,7 +36,7 @@ class Stretch:
     reports: list[RoundReport] = field(default_factory=list)
 
     def step(self, number: int, stats: Stats) -> None:
-        """Move the params by what the `number`-th round of the stretch says."""
+        """Update the params by the statistics of the `number`-th round of the stretch."""
         self.reports.append(step(self.params, self.cursors[number], stats, self.settings))
 
 
@@ -49,7 +49,7 @@ def by_stretches(
     do: Callable[[Stretch], None],
     prefetching: Prefetching | None = None,
 ) -> Updates:
-    """What `Executor.advance` yields: `params` itself after each stretch, moved in place by `do`.
+    """What `Executor.advance` yields: `params` itself after each stretch, updated in place by `do`.
 
     `prefetching` is given the stretches and their pass, and yields the same stretches.
     """
@@ -76,7 +76,7 @@ def by_stretches(
 
 
 def do_rounds(stretch: Stretch, delay: int, map_reduce: MapReduce) -> None:
-    """Do a stretch whose rounds are mapped and reduced by somebody else, one after the other."""
+    """Do the rounds of a stretch one after the other, each mapped and reduced by `map_reduce`."""
     Pipeline([[rnd] for rnd in stretch.rounds], _RoundJobs(stretch, map_reduce), delay).run(None, 1)
 
 
@@ -88,7 +88,7 @@ class _RoundJobs:
     map_reduce: MapReduce
 
     def prefetch(self, rnd: Round) -> None:
-        """Whoever maps the round reads its documents."""
+        """Nothing to do: `map_reduce` reads the documents."""
 
     def gather(self, number: int, rnd: Round) -> Stats:
         stretch = self.stretch

@@ -33,7 +33,7 @@ class ThreadExecutor(Executor):
 
     Parameters
     ----------
-    run : as for every executor
+    run : see `protocol.Run`
     n_threads : at least 1; does not change the result
     """
 
@@ -87,7 +87,7 @@ class ThreadExecutor(Executor):
         Pipeline(rounds, jobs, delay).run(self._pool, self._n_threads)
 
     def close(self) -> None:
-        # Slices first: one may be waiting for a unit that only the reader can still deliver.
+        # Slices first: one may be waiting for a unit that only the reader can deliver.
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
         self._reader.close()

@@ -25,7 +25,7 @@ class WholeExecutor(Executor):
 
     Parameters
     ----------
-    run : as for every executor
+    run : see `protocol.Run`
     client : a `dask.distributed.Client`
     """
 
@@ -62,7 +62,7 @@ class WholeExecutor(Executor):
     def _chunk(
         self, params: Params, cursor: Cursor, max_rounds: int, max_seconds: float
     ) -> tuple[Params, list[RoundReport]]:
-        """Some rounds on one worker. What is lost with a worker is sent again; the driver's params are untouched."""
+        """Some rounds on one worker. Work lost with a worker is sent again; the driver's params stay unchanged."""
 
         def attempt() -> tuple[Params, list[RoundReport]]:
             try:

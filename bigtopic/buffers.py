@@ -1,8 +1,8 @@
-"""Large arrays that use the same memory again.
+"""Large arrays that reuse memory.
 
-A minibatch needs a few arrays of some megabytes for some milliseconds. Memory fresh from the system costs a page
-fault for each four kilobytes, as much as the work done on it; memory just used is there and in the cache. Each thread
-keeps what it handed out, and hands out again what nobody refers to any more: an array keeps its memory alive as any
+A minibatch needs a few arrays of some megabytes for some milliseconds. Fresh memory from the system costs a page fault
+for every four kilobytes, as much as the work done on it; recently used memory is mapped and in the cache. Each thread
+keeps the memory it handed out, and reuses it once there are no references to it: an array keeps its memory alive as any
 NumPy view does, so nothing has to be given back. Every array begins at a cache line: vectors that lie across two lines
 cost twice.
 """
@@ -26,7 +26,7 @@ _own = threading.local()
 
 
 def empty(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
-    """Equivalent to `np.empty(shape, dtype)`, from memory of this thread that nobody uses."""
+    """Equivalent to `np.empty(shape, dtype)`, in unused memory of this thread."""
     dtype = np.dtype(dtype)
     size = dtype.itemsize
     for n in (shape,) if isinstance(shape, int) else shape:
@@ -49,7 +49,7 @@ def clear() -> None:
 
 
 def fits(size: int, held: int) -> bool:
-    """Whether unused memory of `held` bytes is handed out to whoever asks for `size`."""
+    """Whether unused memory of `held` bytes is handed out for a request of `size`."""
     return size <= held <= 4 * size
 
 
@@ -59,7 +59,7 @@ def room(size: int) -> int:
 
 
 def _memory(size: int) -> np.ndarray:
-    """At least `size` bytes that nobody uses. Every view of an array refers to it, NumPy sees to that."""
+    """At least `size` unused bytes. NumPy makes every view of an array refer to it."""
     kept: list[np.ndarray] = getattr(_own, "kept", [])
     best = None
     for memory in kept:

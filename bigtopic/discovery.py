@@ -1,4 +1,4 @@
-"""Families of modules found by looking into their folder: adding a member is adding a file."""
+"""Families of modules, discovered in their folders: to add a member, add a file."""
 
 from __future__ import annotations
 

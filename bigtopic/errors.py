@@ -1,4 +1,4 @@
-"""Exceptions a user can meet: each says what was found, where, and what to do about it."""
+"""Exceptions raised to users: each message says what was found, where, and how to fix it."""
 
 from typing import Any
 
@@ -31,23 +31,23 @@ class BigtopicError(Exception):
 
 
 class InputError(BigtopicError, ValueError):
-    """A source (file, matrix, iterable) holds what cannot be a corpus; names the file and line or document."""
+    """A source (file, matrix, iterable) is not valid input; names the file and line or document."""
 
 
 class SettingError(BigtopicError, ValueError):
-    """An argument is outside what is allowed; names the argument, the value found, and the values allowed."""
+    """An argument has a value that is not allowed; names the argument, the value found, and the allowed values."""
 
 
 class ClusterError(BigtopicError, RuntimeError):
-    """The Dask cluster cannot do the work: it has no workers, or they keep dying."""
+    """The Dask cluster cannot do the work: it has no workers, or its workers keep dying."""
 
 
 class CorpusExists(BigtopicError, FileExistsError):
-    """The store to be written is already there."""
+    """The store to be written already exists."""
 
 
 class CorpusLocked(BigtopicError, RuntimeError):
-    """Another writer is appending to this corpus."""
+    """Another writer is at work in this corpus."""
 
 
 class CorpusDamaged(BigtopicError, RuntimeError):
@@ -59,13 +59,13 @@ class CorpusVersionError(BigtopicError, RuntimeError):
 
 
 class StoreError(BigtopicError, OSError):
-    """The system refuses a file of a store (disk full, permission denied, a link); names the file and what to do.
+    """The system refuses access to a file of a store (disk full, permission denied, a link); names file and remedy.
 
     Parameters
     ----------
     message : the whole message
-    errno : the system's number, as of OSError
-    path : of the file, kept as `filename`
+    errno : the system's error number, see `OSError`
+    path : path of the file, available as `filename`
     """
 
     def __init__(self, message: str, errno: int | None = None, path: str | None = None) -> None:
@@ -80,11 +80,11 @@ class StoreError(BigtopicError, OSError):
 
 
 class VocabularyMismatch(BigtopicError, ValueError):
-    """Documents and model (or matrix and vocabulary) do not speak about the same words."""
+    """The vocabularies of documents and model (or matrix) do not match."""
 
 
 class ModelError(BigtopicError, RuntimeError):
-    """A stored model cannot be read, or a model cannot do what was asked."""
+    """A stored model cannot be read, or a model does not support the request."""
 
 
 class NotFitted(BigtopicError, AttributeError):
@@ -96,14 +96,14 @@ class MissingExtra(BigtopicError, ImportError):
 
 
 class BigtopicWarning(UserWarning):
-    """Something a user should know that does not stop the work; its message is safe for a terminal."""
+    """Something a user should know, but that does not stop the work; its message is safe for a terminal."""
 
     def __str__(self) -> str:
         return printable(super().__str__())
 
 
 def require(module: str, extra: str) -> Any:
-    """Import an optional module, or say which extra provides it.
+    """Import an optional module; the error names the extra that provides it.
 
     Raises
     ------

@@ -11,7 +11,7 @@ _KEPT = frozenset(
 
 
 def printable(text: str) -> str:
-    r"""The text with everything that a terminal would obey shown as an escape.
+    r"""The text, with everything that a terminal would interpret written as an escape.
 
     That is control characters (escape sequences begin with one; line ends are among them), those of C1, marks that
     change the direction of writing, halves of characters, and codes without a character.

@@ -1,8 +1,8 @@
-"""The nouns that everything else passes around. Plain data: no behaviour beyond views of itself.
+"""The data types that the layers exchange. Plain data: no behaviour beyond views of itself.
 
 `Block` carries documents with corpus word ids (between readers, store and runtime); `Docs` carries a slice of
-documents with ids local to the slice (between runtime and kernels). A kernel never learns the size of the
-vocabulary; a reader never learns what a topic is.
+documents with ids local to the slice (between runtime and kernels). A kernel never sees the whole vocabulary; a reader
+never sees a topic.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Block:
-    """A run of documents as CSR, with word ids of the corpus (or of whoever reads it: see `mapped`).
+    """A run of documents as CSR, with word ids of the corpus (or of its reader: see `mapped`).
 
     Attributes
     ----------
@@ -115,17 +115,17 @@ class View(NamedTuple):
 
 
 class Hyper(NamedTuple):
-    """Everything a kernel is told besides documents and view. What is in the params is read with the view.
+    """All kernel inputs other than documents and view.
 
     doc_topic_prior : float64 (n_components,), in the literature alpha; (0,) in a model without one
-    n_components : K, without padding; of several component counts the first
+    n_components : K, without padding; the first of several component counts
     options : the kernel's own settings, complete (defaults filled in)
     priors : {array name: float}, scalar prior of each array, for kernels that need it (mean of a vector prior)
     axis_sizes : {axis: size}, for kernels that need V or the number of authors
     components : {name: number}, every component count of the model
-    step, turn : the update that the statistics are for, from 1, and the turn of its round, from 1; 0 and 1 outside of
-        learning. The turns of a round have one seed
-    doc_topics : whether anybody looks at `KernelResult.doc_topics`
+    step, turn : the update that the statistics are for, from 1, and the turn (inner iteration) of its round, from 1;
+        0 and 1 outside learning. The turns of a round share a seed
+    doc_topics : whether the caller needs `doc_topics`
     """
 
     doc_topic_prior: np.ndarray
@@ -140,11 +140,11 @@ class Hyper(NamedTuple):
 
 
 class KernelResult(NamedTuple):
-    """What one kernel call says.
+    """Result of one kernel call.
 
     stats : {array name: (n_local, n_columns)} aligned with the view's rows
-    doc_topics : (n_docs, n_components) rows that sum to 1; may be None where nobody looks at them
-    state : {name: array} to be kept for these documents, as the kernel declares, or None
+    doc_topics : (n_docs, n_components), rows sum to 1; may be None if the caller does not need them
+    state : {name: array} to keep for these documents, as the kernel declares, or None
     info : {name: float}, additive over slices: "bound" (nats), "iterations" (inner iterations, all documents), ...
     """
 
@@ -156,15 +156,15 @@ class KernelResult(NamedTuple):
 
 @dataclass(frozen=True)
 class StateSpec:
-    """One array of what a kernel remembers of documents.
+    """One array of document state: what a kernel remembers about documents.
 
     Attributes
     ----------
     rows : "entry", a row for each distinct word of a document; "token", a row for each of its counts, where these are
         whole numbers: c rows for an entry of count c, in the order of the entries; or "document"
     dtype : NumPy's name
-    shape : of a row: numbers, names of component counts ("n_components"), or names of the kernel's options
-    missing : what stands in the rows of entries that the kernel has not seen: the params did not know their word
+    shape : shape of a row: numbers, names of component counts ("n_components"), or names of options of the kernel
+    missing : value in the rows of entries that the kernel has not seen because the params did not have their word
     """
 
     rows: str
@@ -174,11 +174,11 @@ class StateSpec:
 
 
 class CallSize(NamedTuple):
-    """How large a kernel call is, about.
+    """Approximate size of a kernel call.
 
     n_docs, n_entries : documents, and their distinct words, summed
     longest : distinct words of the longest document
-    rows, columns : {array name: of the view}; columns with padding
+    rows, columns : {array name: number in the view}; columns include padding
     n_components : as in `Hyper`
     n_tokens : counts of the documents, summed
     """
@@ -195,8 +195,8 @@ class CallSize(NamedTuple):
 class Scratch(NamedTuple):
     """Memory that a kernel call allocates besides documents, view and statistics.
 
-    pooled : bytes of each large array from `buffers`; a kernel that has some takes its statistics from there too
-    passing : largest number of bytes allocated elsewhere at once, and freed before the statistics are allocated
+    pooled : bytes of each large array from `buffers`; a kernel with pooled arrays takes its statistics from there too
+    passing : peak bytes allocated elsewhere and freed before the statistics are allocated
     """
 
     pooled: Sequence[int] = ()
@@ -225,18 +225,19 @@ class Kernel:
     views : {array name: "mean" | "expected_log" | "counts"}. "mean" is the posterior mean over the axis
         (weights / totals), "expected_log" is exp(psi(weights) - psi(totals)) up to a factor per row,
         "counts" is the weights themselves with their totals.
-    statistics : {array name: axis}, which arrays the kernel returns; the axis is that of the array
+    statistics : {array name: axis}, the arrays whose statistics the kernel returns, each with its axis
     options : {name: default}
-    cost : of the options: how often a call passes over the topics of an entry (a distinct word of a document), about
-    scratch : of (`CallSize`, options): memory that a call allocates for itself; for the estimate of a run's memory
-    components : name of the component count that the columns of `doc_topics` are; None for the model's first
-    interacts : documents of a slice influence each other, so that the slice size is a hyper-parameter
+    cost : function of the options: about how often a call passes over the topics of an entry (a distinct word of a
+        document)
+    scratch : function of (`CallSize`, options): memory that a call allocates for itself; to estimate a run's memory
+    components : name of the component count that the columns of `doc_topics` have; None for the model's first
+    interacts : documents of a slice influence each other, so the slice size is a hyper-parameter and must be given
     state : "none", "round" or "run": how long document state lives
-    remembers : {array name: its `StateSpec`}, what document state is; the kernel gets None instead in the first turn of
-        a round ("round"), and of documents that the model has not seen ("run")
+    remembers : {array name: its `StateSpec`}, the document state; the kernel gets None instead in the first turn of a
+        round ("round"), and for documents that the model has not seen ("run")
     bound : whether info["bound"] is a variational bound when options["bound"] is true
-    dtype : of the statistics, NumPy's name; for the estimate of a run's memory
-    paper : where the equations are
+    dtype : NumPy's name for the dtype of the statistics; to estimate a run's memory
+    paper : source of the equations
     """
 
     name: str
@@ -264,14 +265,15 @@ class AxisStats:
 
     def totals(self) -> np.ndarray:
         """Sum over the rows, float64 (n_columns,)."""
-        return self.values.sum(axis=0, dtype=np.float64)
+        totals: np.ndarray = self.values.sum(axis=0, dtype=np.float64)
+        return totals
 
 
 @dataclass(frozen=True)
 class Stats:
-    """What some documents say about the params. Adds elementwise (`runtime.reduce.add`).
+    """Sufficient statistics of some documents. Adds elementwise (`runtime.reduce.add`).
 
-    n_docs, n_tokens : of the documents covered; info : additive figures of the kernel.
+    n_docs, n_tokens : numbers of documents and tokens covered; info : additive figures of the kernel.
     """
 
     arrays: Mapping[str, AxisStats]
@@ -281,16 +283,16 @@ class Stats:
 
 
 class RoundInfo(NamedTuple):
-    """What a scheme may know of a round.
+    """What a scheme knows about a round.
 
-    step : t = 1, 2, ... of this update
+    step : number of this update, t = 1, 2, ...
     n_docs, n_tokens : of this minibatch
     total_docs, total_tokens : of the corpus (or the declared size of a stream)
     seed : for schemes with noise
-    n_steps : updates that the run will have had in the end, or None where nobody knows (a stream)
-    arrays : the params by name. Those of the arrays that the method lists before this one have moved already
-    stats : of the whole round, every array's, and the kernel's figures
-    companions : the companion arrays of the array that moves, by the names that the scheme gave them
+    n_steps : total number of updates of the run, or None if unknown (a stream)
+    arrays : the params by name; those that the method lists before this one are already updated
+    stats : statistics of the whole round for every array, and the kernel's figures
+    companions : companion arrays of the array to update, by the names that the scheme gave them
     """
 
     step: int
@@ -306,8 +308,8 @@ class RoundInfo(NamedTuple):
 
 
 class MutableArray(Protocol):
-    """One array of the params as a scheme may touch it. Nothing else is offered, so that growth, memory-mapping
-    and sharding need no other interface. `weights = prior + statistics`; a scheme moves the statistics."""
+    """One array of the params, as a scheme sees it. There is nothing else, so growth, memory-mapping and sharding
+    need no other interface. `weights = prior + statistics`; a scheme updates the statistics."""
 
     @property
     def n_components(self) -> int:
@@ -322,7 +324,7 @@ class MutableArray(Protocol):
         """Size of the axis."""
 
     def gather(self, ids: np.ndarray | None) -> np.ndarray:
-        """Weights of these rows, prior included: (len(ids), n_columns); of an array of integers in float64."""
+        """Weights of these rows, prior included: (len(ids), n_columns); float64 for an array of integers."""
 
     def add(
         self,
@@ -333,13 +335,13 @@ class MutableArray(Protocol):
         row_decay: np.ndarray | None = None,
     ) -> None:
         """statistics <- decay * statistics + weight * stats, for the whole axis; decay and weight are numbers or
-        (n_columns,). Rows of `stats` are multiplied by `row_weight`, and what the array holds in them by `row_decay`,
+        (n_columns,). Rows of `stats` are multiplied by `row_weight`, and the array's values in them by `row_decay`,
         each (n_ids,). Costs the rows given, never the axis, except that decay 0 clears the array once.
 
-        An array of integers takes decays of 0 and 1 alone, and rounds what is added."""
+        An array of integers accepts only decays of 0 and 1, and rounds the values it adds."""
 
     def set_prior(self, prior: np.ndarray) -> None:
-        """Replace the prior: float64 (1 or n_rows, 1 or n_components). Costs the axis where it has a value per row."""
+        """Replace the prior: float64 (1 or n_rows, 1 or n_components). Costs the axis if it has a value per row."""
 
     def totals(self) -> np.ndarray:
         """Sum of the statistics over the axis, prior excluded: float64 (n_columns,)."""
@@ -350,12 +352,12 @@ class MutableArray(Protocol):
 
 @runtime_checkable
 class Scheme(Protocol):
-    """How statistics move one array. One file in `schemes/` per rule; a frozen dataclass of its settings.
+    """How statistics update one array. One file in `schemes/` per rule; a frozen dataclass of its settings.
 
-    A class attribute `dtype` asks for an array of another type than the model's. A class attribute `companions`,
-    {name: `models.base.ArraySpec`}, asks for arrays besides the one that moves, with the same rows: what a scheme
-    remembers of rows (how often each has moved) is there, so it is saved, shared and grown with the params.
+    A class attribute `dtype` requests an array of another dtype than the model's. A class attribute `companions`,
+    {name: `models.base.ArraySpec`}, requests further arrays with the same rows: they hold what a scheme remembers
+    about rows (such as how often each was updated), so it is saved, shared and grown with the params.
     """
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
-        """Move `array` by one update."""
+        """Apply one update to `array`."""

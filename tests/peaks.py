@@ -31,10 +31,11 @@ from bigtopic.runtime.ingest import ingest
 from bigtopic.runtime.memory import estimate_bytes, estimate_task_bytes
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.new_model import new_model
+from bigtopic.runtime.new_run import make_run
 from bigtopic.runtime.rounds import Cursor, turn_of
 from bigtopic.runtime.slices import SUBTREE
 from bigtopic.runtime.stopping import Limits
-from bigtopic.runtime.train import make_run, train
+from bigtopic.runtime.train import train
 
 N_AUTHORS = 500
 LIBC = ctypes.CDLL(None)
@@ -59,7 +60,7 @@ def measure(
     tol: float = 0.0,
     **settings: Any,
 ) -> dict[str, float]:
-    """Growth of the peak of resident memory by a model and its run of one pass, and the estimate.
+    """Growth of the peak of resident memory by a model and its run, and the estimate.
 
     Parameters
     ----------
@@ -132,8 +133,7 @@ def _model(method: Method, corpus: Corpus, n_components: int) -> TopicModel:
 
 
 def _run(model: TopicModel, corpus: Corpus, settings: dict[str, Any]) -> Any:
-    plan = {"batch_size": None, "slice_size": None, **settings}
-    plan.pop("max_iter", None)
+    plan = {"batch_size": None, "slice_size": None, "max_iter": 1, **settings}
     return make_run(model, corpus, order="shuffled", **plan)
 
 

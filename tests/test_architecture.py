@@ -21,7 +21,7 @@ LAYERS = [
     {"types", "errors", "buffers"},
     {"discovery"},
     {"corpus", "models", "kernels", "schemes"},
-    {"methods", "datasets"},
+    {"methods", "datasets", "optimize"},
     {"runtime"},
     {"evaluation"},
     {"estimators"},

@@ -1,4 +1,4 @@
-"""The command `bigtopic`: one file per verb, imported when it is used."""
+"""The command `bigtopic`: one file per verb, imported on use."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def main(debug: bool) -> None:
     """Topic models for corpora larger than memory.
 
     \b
-    Try it, no data and no network needed:
+    Try it without data or network:
         bigtopic demo
-    Then, with documents of your own:
+    Then with your own documents:
         bigtopic ingest articles.jsonl articles.zarr --stop-words english --min-df 5
         bigtopic train articles.zarr topics.zarr --topics 100
         bigtopic topics topics.zarr --corpus articles.zarr

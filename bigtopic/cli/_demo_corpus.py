@@ -1,4 +1,4 @@
-"""The corpus of the demonstration: made once, kept, and made again when packages come, go or change."""
+"""The corpus of the demo: made once, kept, and rebuilt when installed packages change."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 __all__ = ["demo_folder", "kept_corpus"]
 
-# Words every documentation string is full of, whatever it is about.
+# Words that are frequent in docstrings of any subject.
 _FURNITURE = """
     return returns returned returning default defaults true false none null optional parameter parameters param params
     value values given use used uses using set sets int str float bool object objects type types example examples
@@ -28,7 +28,7 @@ _SETTINGS: dict[str, Any] = {
 
 
 def demo_folder() -> Path:
-    """Where the user's system keeps things that can be made again."""
+    """The demo's folder in the user's cache."""
     if sys.platform == "darwin":
         cache = Path.home() / "Library" / "Caches"
     elif sys.platform == "win32":
@@ -39,11 +39,11 @@ def demo_folder() -> Path:
 
 
 def kept_corpus(folder: Path, tell: Callable[[str], object], n_threads: int | None) -> Any:
-    """The corpus in `folder`, made now unless it is of the packages that are installed now.
+    """The corpus in `folder`, rebuilt first unless it matches the installed packages.
 
     Parameters
     ----------
-    tell : told what is going on, one line at a time
+    tell : function that prints progress, one line at a time
     """
     from bigtopic.corpus.store import open_corpus
     from bigtopic.datasets import installed_packages
@@ -54,12 +54,12 @@ def kept_corpus(folder: Path, tell: Callable[[str], object], n_threads: int | No
     if store.exists() and marker.exists() and marker.read_text() == key:
         corpus = open_corpus(store)
         tell(
-            f"Documentation of Python and {len(packages) - 1} packages, kept from before: {len(corpus):,} documents"
+            f"Documentation of Python and {len(packages) - 1} packages, from the cache: {len(corpus):,} documents"
         )
         return corpus
     tell(f"Reading the documentation of Python and {len(packages) - 1} installed packages ...")
     folder.mkdir(parents=True, exist_ok=True)
-    marker.unlink(missing_ok=True)  # until the new corpus is complete, there is none
+    marker.unlink(missing_ok=True)  # the folder has no corpus until the new one is complete
     corpus = _ingested(store, n_threads)
     marker.write_text(key)
     return corpus
@@ -83,6 +83,6 @@ def _ingested(store: Path, n_threads: int | None) -> Any:
 
 
 def _key(packages: dict[str, str]) -> str:
-    """Changes whenever the documents or their words would: this package is one of the packages."""
+    """Changes whenever the documents or their words would: bigtopic itself is one of the packages."""
     described = json.dumps([_SETTINGS, _FURNITURE, packages], sort_keys=True)
     return hashlib.blake2b(described.encode(), digest_size=16).hexdigest()

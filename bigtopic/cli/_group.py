@@ -1,4 +1,4 @@
-"""Verbs found by looking into this folder, and errors a person can read."""
+"""Verbs, one per module of this folder, and readable errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ORDER = ("demo", "ingest", "info", "train", "topics", "evaluate", "infer", "rep
 
 
 class _Failure(click.ClickException):
-    """A mistake of the user's: one message, exit code 2."""
+    """A user error: one message, exit code 2."""
 
     exit_code = 2
 
@@ -47,22 +47,24 @@ class Verbs(click.Group):
             try:
                 return super().invoke(ctx)
             except click.UsageError as error:
-                # It quotes arguments, which a shell may have expanded.
+                # The message quotes arguments, which a shell may have expanded.
                 vars(error)["message"] = printable(error.message)
                 raise
             except (BigtopicError, OSError) as error:
-                # A closed pipe (`bigtopic topics ... | head`) is click's business.
+                # click handles a closed pipe (`bigtopic topics ... | head`).
                 if ctx.params.get("debug") or isinstance(error, BrokenPipeError):
                     raise
                 message = str(error) or type(error).__name__
                 verb = self.get_command(ctx, ctx.invoked_subcommand or "")
-                raise _Failure(message if verb is None else _as_options(message, verb)) from error
+                raise _Failure(
+                    message if verb is None else _as_options(message, verb.get_params(ctx))
+                ) from error
 
 
-def _as_options(message: str, verb: click.Command) -> str:
+def _as_options(message: str, params: list[click.Parameter]) -> str:
     """The message with arguments of Python functions written as options of the verb: overwrite=True as --overwrite."""
     message = re.sub(r"bigtopic\.ingest\(source, '(.*?)'\)", r"'bigtopic ingest SOURCE \1'", message)
-    for option in verb.params:
+    for option in params:
         if option.name and option.opts[0].startswith("--"):
             argument = rf"(?<![\w.]){option.name}=(?:True\b|'(.*?)'|([-\w.]*[-\w])|)"
             message = re.sub(argument, partial(_spelled, option.opts[0]), message)

@@ -33,7 +33,7 @@ class Duration(click.ParamType):
             except ValueError:
                 self.fail(f"{value!r} is not a time; write it as 90s, 10m, 1h30m or 2d", param, ctx)
         if not 0 < seconds < float("inf"):
-            self.fail(f"{value!r} must be longer than nothing", param, ctx)
+            self.fail(f"{value!r} must be a positive time", param, ctx)
         return seconds
 
 
@@ -43,7 +43,7 @@ _Decorated = Callable[..., Any]
 
 
 def _address(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """Dask takes a minute to give up what is no address."""
+    """Check the address: Dask takes a minute to give up on an invalid one."""
     if value is not None and not re.fullmatch(r"\w+://\S+|\S+:\d+", value):
         raise click.BadParameter(f"{value!r} is not the address of a scheduler, such as tcp://10.0.0.1:8786")
     return value
@@ -56,13 +56,13 @@ def parallel(function: _Decorated) -> _Decorated:
             "--threads",
             "n_threads",
             type=click.IntRange(1),
-            help="Threads in process; default all processors.",
+            help="Number of threads; default all processors.",
         ),
         click.option(
             "--scheduler",
             metavar="ADDRESS",
             callback=_address,
-            help="Dask scheduler to work on, such as tcp://10.0.0.1:8786.",
+            help="Address of a Dask scheduler, such as tcp://10.0.0.1:8786.",
         ),
     ):
         function = option(function)
@@ -71,7 +71,7 @@ def parallel(function: _Decorated) -> _Decorated:
 
 def seed(function: _Decorated) -> _Decorated:
     """--seed."""
-    return click.option("--seed", type=int, default=0, show_default=True, help="Of everything random.")(
+    return click.option("--seed", type=int, default=0, show_default=True, help="Seed of all randomness.")(
         function
     )
 

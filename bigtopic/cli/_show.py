@@ -1,4 +1,4 @@
-"""How figures and tables look in a terminal. Whatever came from data or a path is made safe for it here."""
+"""Figures and tables in a terminal. Text from data or paths is made safe for terminals here."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def figures(pairs: Mapping[str, str]) -> None:
 
 
 def table(summary: Summary) -> None:
-    """The topics, as wide as the terminal."""
+    """The topics, in the width of the terminal."""
     width = min(_WIDEST, shutil.get_terminal_size((100, 24)).columns)
     click.echo(text_table(summary, width, lambda heading: click.style(heading, bold=True)))
 
 
 def to_json(value: Any) -> None:
-    """One JSON document on standard output; what a terminal would obey is written as JSON's own escapes."""
+    """One JSON document on standard output; control characters are written as JSON escapes."""
     lines = json.dumps(value, indent=2, ensure_ascii=False).split("\n")
     click.echo("\n".join(text if printable(text) == text else "".join(map(_json, text)) for text in lines))
 

@@ -1,4 +1,4 @@
-"""What kind of store is at a path."""
+"""The kind of store at a path."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ __all__ = ["is_checkpoint", "is_corpus", "is_model", "require_room"]
 
 
 def is_corpus(url: str) -> bool:
-    """Whether a corpus is there, of whatever version."""
+    """Whether there is a corpus, of any version."""
     return "bigtopic" in _attributes(url)
 
 
 def is_model(url: str) -> bool:
-    """Whether a model is there, of whatever version."""
+    """Whether there is a model, of any version."""
     return "bigtopic-model" in _attributes(url)
 
 
 def is_checkpoint(url: str) -> bool:
-    """Whether a run is there that `train` saved as it went on; it loads as a model."""
+    """Whether there is a run with checkpoints; it loads as a model."""
     return "bigtopic-checkpoint" in _attributes(url)
 
 
 def require_room(url: str) -> None:
-    """Refuse a place for a new store before hours of work are spent on what could not be written.
+    """Check that a new store can be written here, before hours of work are spent on it.
 
     Raises
     ------
     CorpusExists
-        When something is there.
+        When the path is taken.
     StoreError
-        When the folder that is to hold it is not a folder, or cannot be written to.
+        When the parent is not a folder, or is not writable.
     """
     from bigtopic.corpus.storage import Place
     from bigtopic.errors import CorpusExists, StoreError
@@ -42,7 +42,7 @@ def require_room(url: str) -> None:
     folder = next(path for path in Path(place.url).parents if path.exists()) if place.local else None
     if folder is not None and not (folder.is_dir() and os.access(folder, os.W_OK)):
         raise StoreError(
-            f"{place.url} cannot be made: {folder} is not a folder that this process may write to"
+            f"{place.url} cannot be created: {folder} is not a folder that this process may write to"
         )
 
 
@@ -52,7 +52,7 @@ def _attributes(url: str) -> dict:
     Raises
     ------
     StoreError
-        When a local one may not be read. Behind a URL, which may be any document, the next step meets the reason.
+        When a local store may not be read. A URL may be any document, so there the next step reports the reason.
     """
     from bigtopic.corpus.remote_hold import root_attributes
     from bigtopic.corpus.storage import Place

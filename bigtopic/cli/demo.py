@@ -1,4 +1,4 @@
-"""`bigtopic demo`: topics of text that is on this machine already."""
+"""`bigtopic demo`: topics of text that is already on this machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bigtopic.cli._options import seed
 _TEST_SHARE = 0.1
 
 
-@click.command("demo", short_help="Topics from text that is on this machine already.")
+@click.command("demo", short_help="Learn topics from text that is already on this machine.")
 @click.option(
     "--topics",
     "n_components",
@@ -33,15 +33,17 @@ _TEST_SHARE = 0.1
     help="Passes over the corpus.",
 )
 @click.option(
-    "--folder", type=click.Path(path_type=Path), help="Where to keep things; default your cache folder."
+    "--folder", type=click.Path(path_type=Path), help="Folder for the corpus; default your cache folder."
 )
-@click.option("--threads", "n_threads", type=click.IntRange(1), help="Default all processors.")
+@click.option(
+    "--threads", "n_threads", type=click.IntRange(1), help="Number of threads; default all processors."
+)
 @seed
 def command(n_components: int, max_iter: int, folder: Path | None, n_threads: int | None, seed: int) -> None:
     """Learn topics from the documentation of Python and of the packages installed here.
 
-    Nothing is downloaded, imported or run: source files are read as text. The corpus is kept, so that the second
-    time is quicker, and made again when packages change.
+    Nothing is downloaded, imported or run: source files are read as text. The corpus is kept, so later runs are
+    faster, and rebuilt when packages change.
 
     \b
     Example:
@@ -70,8 +72,8 @@ def command(n_components: int, max_iter: int, folder: Path | None, n_threads: in
         summary,
         folder / "topics.html",
         title="What Python’s documentation is about",
-        subtitle="Topics of the documentation strings of the standard library and of the packages installed on one "
-        "machine. Below each topic: the modules that write most about it, and documents that are about little else.",
+        subtitle="Topics of the docstrings of the standard library and of the packages installed on one machine. "
+        "Below each topic: the modules that write most about it, and documents that are almost entirely about it.",
         figures={label: figures[label] for label in ("tokens per second", "peak memory") if figures[label]},
         author_noun="modules",
     )
@@ -80,14 +82,10 @@ def command(n_components: int, max_iter: int, folder: Path | None, n_threads: in
 
 
 def _figures(summary: Any, history: list[dict[str, Any]], seconds: float) -> dict[str, str]:
-    scored, judged = summary.held_out, summary.coherence
     rate = _tokens_per_second(history)
     memory = _peak_memory()
     return {
-        "held-out score": f"{scored.value:.3f} ± {scored.standard_error:.3f} nats per token; the unigram model's "
-        f"is {scored.unigram:.3f}",
-        "held out": f"{scored.n_tokens:,.0f} tokens of {scored.n_docs:,} documents",
-        "mean NPMI": f"{judged.value:.3f}",
+        **summary.results.lines(),
         "tokens per second": "" if rate is None else f"{rate:,.0f}",
         "peak memory": "" if memory is None else f"{memory / 2**20:,.0f} MiB",
         "time": f"{seconds:.1f} s",
@@ -95,7 +93,7 @@ def _figures(summary: Any, history: list[dict[str, Any]], seconds: float) -> dic
 
 
 def _tokens_per_second(history: list[dict[str, Any]]) -> float | None:
-    """Of the passes after the first, in which code is compiled; scoring is not counted."""
+    """Speed without scoring and without the first pass, in which code is compiled."""
     tokens = seconds = 0.0
     for before, row in pairwise(history):
         if row.get("score") is None:

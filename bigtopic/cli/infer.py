@@ -17,13 +17,13 @@ from bigtopic.cli._options import connected, parallel
 @click.argument("documents")
 @click.argument("theta")
 @click.option(
-    "--min-probability", type=float, default=0.01, show_default=True, help="Smaller entries are left out."
+    "--min-probability", type=float, default=0.01, show_default=True, help="Leave out smaller entries."
 )
 @click.option("--top-k", type=int, help="Keep only the largest entries of each document.")
 @click.option(
-    "--token-pattern", help="The pattern the model's texts were split with, if it was one of your own."
+    "--token-pattern", help="The pattern used to tokenise the model's texts, if it was a custom one."
 )
-@click.option("--overwrite", is_flag=True, help="Replace THETA if it is there.")
+@click.option("--overwrite", is_flag=True, help="Replace THETA if it exists.")
 @parallel
 def command(
     model: str,
@@ -38,8 +38,8 @@ def command(
 ) -> None:
     """Write the topics of DOCUMENTS under MODEL to THETA, an AnnData store with one sparse row per document.
 
-    DOCUMENTS is a corpus, or any source that `bigtopic ingest` reads without further options; text is split as the
-    model's own was.
+    DOCUMENTS is a corpus, or any source that `bigtopic ingest` reads without further options; text is tokenised like
+    the model's training texts.
 
     \b
     Examples:
@@ -60,7 +60,7 @@ def command(
 
 @contextmanager
 def _as_corpus(source: str, estimator: Any, n_threads: int | None) -> Iterator[Any]:
-    """The corpus at `source`, or one made of it, for as long as it is needed; words are matched by the model."""
+    """The corpus at `source`, or a temporary one made from it; the model matches its words."""
     from bigtopic.cli._stores import is_corpus
     from bigtopic.corpus.store import open_corpus
 
@@ -77,7 +77,7 @@ def _as_corpus(source: str, estimator: Any, n_threads: int | None) -> Iterator[A
 
 
 def _text_settings(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """How the model's texts were split, its collocations included, as `ingest` takes it; no document is dropped."""
+    """The tokeniser settings of the model, collocations included, as `ingest` takes them; no document is dropped."""
     from bigtopic.corpus.text_settings import TextSettings, stored_pairs
     from bigtopic.errors import ModelError, SettingError
 
@@ -89,6 +89,6 @@ def _text_settings(stored: Mapping[str, Any]) -> dict[str, Any]:
     except SettingError as error:
         raise ModelError(
             f"{error}. A function cannot be passed here: ingest the documents in Python with bigtopic.ingest and the "
-            "function, and give that corpus"
+            "function, and pass that corpus"
         ) from error
     return {name: value for name, value in settings.items() if name != "min_doc_length"}

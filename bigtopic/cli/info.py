@@ -1,4 +1,4 @@
-"""`bigtopic info`: what is in a store."""
+"""`bigtopic info`: the contents of a store."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 @click.command("info", short_help="Describe a corpus or a model.")
 @click.argument("store")
-@click.option("--verify", is_flag=True, help="Read every chunk and check it.")
+@click.option("--verify", is_flag=True, help="Read and check every chunk.")
 def command(store: str, verify: bool) -> None:
     """Describe the corpus or model at STORE.
 
@@ -21,7 +21,7 @@ def command(store: str, verify: bool) -> None:
     from bigtopic.cli._stores import is_checkpoint, is_model
 
     if is_model(store) or is_checkpoint(store):
-        _show.figures(_of_model(store))  # every array was read for that
+        _show.figures(_of_model(store))  # reads every array
         if verify:
             click.echo("  every array is as it was written")
         return

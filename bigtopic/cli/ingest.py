@@ -1,4 +1,4 @@
-"""`bigtopic ingest`: any source to a corpus."""
+"""`bigtopic ingest`: make a corpus from any source."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ def _ngrams(context: click.Context, parameter: click.Parameter, value: str) -> t
     return int(shortest), int(longest or shortest)
 
 
-@click.command("ingest", short_help="Make a corpus of documents in any format.")
+@click.command("ingest", short_help="Make a corpus from documents in any format.")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.argument("corpus")
 @click.option(
-    "--format", "format", help="Such as bag_of_words, json_lines, csv, text; default it is recognised."
+    "--format", "format", help="Format, such as bag_of_words, json_lines, csv, text; detected by default."
 )
 @click.option(
     "--vocabulary",
-    help="File with a word per line: names of ids, or the only words of text to keep. Or a model: its words.",
+    help="File with a word per line, or a model: names of word ids, or for text the only words to keep.",
 )
-@click.option("--text-column", help="Of records and tables: where the text is.")
-@click.option("--id-column", help="Of records and tables: where the document's name is.")
-@click.option("--author-column", help="Of records and tables: where the authors or tags are.")
+@click.option("--text-column", help="Column with the text, in records and tables.")
+@click.option("--id-column", help="Column with the document's name, in records and tables.")
+@click.option("--author-column", help="Column with the authors or tags, in records and tables.")
 @click.option("--stop-words", help="'english', or a file with a word per line.")
 @click.option("--token-pattern", help=r"Regular expression of a token; default two or more word characters.")
 @click.option("--keep-case", is_flag=True, help="Do not lower-case text.")
@@ -57,28 +57,29 @@ def _ngrams(context: click.Context, parameter: click.Parameter, value: str) -> t
 @click.option(
     "--collocations",
     type=float,
-    help="Join neighbours whose normalised mutual information is above this, such as 0.5.",
+    help="Join adjacent words whose normalised mutual information is above this, such as 0.5.",
 )
-@click.option("--encoding", default="utf-8", show_default=True, help="Of text files.")
+@click.option("--encoding", default="utf-8", show_default=True, help="Encoding of text files.")
 @click.option(
     "--encoding-errors",
     type=click.Choice(["strict", "replace", "ignore"]),
     default="strict",
     show_default=True,
+    help="What to do with bytes that cannot be decoded.",
 )
 @click.option(
     "--min-df",
     callback=_number_or_share,
     default="1",
     show_default=True,
-    help="Drop words in fewer documents than this number, or share such as 0.001.",
+    help="Drop words in fewer documents than this number, or a share such as 0.001.",
 )
 @click.option(
     "--max-df",
     callback=_number_or_share,
     default="1.0",
     show_default=True,
-    help="Drop words in more documents than this number, or share such as 0.5.",
+    help="Drop words in more documents than this number, or a share such as 0.5.",
 )
 @click.option("--max-features", type=click.IntRange(1), help="Keep only the most frequent words.")
 @click.option(
@@ -88,10 +89,10 @@ def _ngrams(context: click.Context, parameter: click.Parameter, value: str) -> t
     show_default=True,
     help="Drop documents with fewer tokens left.",
 )
-@click.option("--weights", is_flag=True, help="Counts may be fractional.")
+@click.option("--weights", is_flag=True, help="Accept fractional counts.")
 @click.option("--keep-order", is_flag=True, help="Keep the documents in the order of the source.")
 @click.option("--append", is_flag=True, help="Add to CORPUS.")
-@click.option("--overwrite", is_flag=True, help="Replace CORPUS if it is there.")
+@click.option("--overwrite", is_flag=True, help="Replace CORPUS if it exists.")
 @seed
 @parallel
 def command(
@@ -102,7 +103,7 @@ def command(
     scheduler: str | None,
     **settings: Any,
 ) -> None:
-    """Make CORPUS of documents: files, globs, folders or URLs, compressed or not, of one format.
+    """Make CORPUS from files, globs, folders or URLs of one format, compressed or not.
 
     \b
     Examples:

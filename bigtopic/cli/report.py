@@ -1,20 +1,21 @@
-"""`bigtopic report`: one HTML page about a model."""
+"""`bigtopic report`: write one HTML page about a model."""
 
 from __future__ import annotations
 
 import click
 
+from bigtopic.cli._measures import WithMeasures, named
 from bigtopic.cli._options import connected, parallel
 
 
-@click.command("report", short_help="Write one HTML page about a model.")
+@click.command("report", cls=WithMeasures, short_help="Write one HTML page about a model.")
 @click.argument("model")
 @click.argument("page")
 @click.option("--corpus", help="Corpus for shares, coherence, leading authors and documents.")
-@click.option("--test", help="Corpus the model was not trained on, for the held-out score.")
-@click.option("--title", help="Of the page; default the name of the model.")
+@click.option("--test", help="Corpus that the model was not trained on, for the held-out score.")
+@click.option("--title", help="Title of the page; default the name of the model.")
 @click.option(
-    "--words", "n_words", type=click.IntRange(1), default=12, show_default=True, help="Words of each topic."
+    "--words", "n_words", type=click.IntRange(1), default=12, show_default=True, help="Words per topic."
 )
 @parallel
 def command(
@@ -24,6 +25,7 @@ def command(
     test: str | None,
     title: str | None,
     n_words: int,
+    measures: tuple[str, ...],
     scheduler: str | None,
     n_threads: int | None,
 ) -> None:
@@ -42,7 +44,13 @@ def command(
     documents, held_out = (None if url is None else open_corpus(url) for url in (corpus, test))
     with connected(scheduler) as client:
         summary = summarise(
-            estimator, documents, test=held_out, n_words=n_words, client=client, n_threads=n_threads
+            estimator,
+            documents,
+            test=held_out,
+            measures=named(measures),
+            n_words=n_words,
+            client=client,
+            n_threads=n_threads,
         )
     name = model.rstrip("/").rpartition("/")[2].removesuffix(".zarr")
     path = write_html(summary, page, title=title or f"Topics: {name}")

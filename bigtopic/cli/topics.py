@@ -1,4 +1,4 @@
-"""`bigtopic topics`: the words of each topic."""
+"""`bigtopic topics`: print the words of each topic."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from bigtopic.cli._options import connected, parallel
 @click.command("topics", short_help="Print the topics of a model.")
 @click.argument("model")
 @click.option(
-    "--corpus", help="Corpus for shares, coherence and leading authors; takes a pass or two over it."
+    "--corpus", help="Corpus for shares, coherence and leading authors; costs one or two passes over it."
 )
 @click.option(
-    "--words", "n_words", type=click.IntRange(1), default=15, show_default=True, help="Words of each topic."
+    "--words", "n_words", type=click.IntRange(1), default=15, show_default=True, help="Words per topic."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for other programs.")
 @parallel
 def command(
     model: str, corpus: str | None, n_words: int, as_json: bool, scheduler: str | None, n_threads: int | None
 ) -> None:
-    """Print the topics of MODEL: their most probable words and, given a corpus, how much of it they are.
+    """Print the topics of MODEL: their most probable words and, given a corpus, their shares of it.
 
     \b
     Example:
@@ -47,7 +47,8 @@ def _as_dict(topic: Any) -> dict[str, Any]:
     return {
         "topic": topic.number,
         "share": topic.share,
-        "npmi": topic.npmi,
+        "npmi": None,
+        **topic.scores,
         "words": [{"word": word, "probability": probability} for word, probability in topic.words],
         "authors": [{"author": name, "share": share} for name, share in topic.authors],
         "documents": [{"document": name, "weight": weight} for name, weight in topic.documents],

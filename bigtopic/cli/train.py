@@ -20,12 +20,12 @@ from bigtopic.cli._options import connected, duration, parallel, seed
     show_default=True,
     help="Number of topics.",
 )
-@click.option("--method", help="Learning method; default one that suits most corpora.")
+@click.option("--method", help="Learning method; the default suits most corpora.")
 @click.option(
     "--passes", "max_iter", type=click.IntRange(1), help="Passes over the corpus; default the method's."
 )
-@click.option("--max-time", type=duration, help="Stop after this long, such as 90s, 10m or 1h30m.")
-@click.option("--batch-size", type=click.IntRange(1), help="Documents of one update; default the method's.")
+@click.option("--max-time", type=duration, help="Time limit, such as 90s, 10m or 1h30m.")
+@click.option("--batch-size", type=click.IntRange(1), help="Documents per update; default the method's.")
 @click.option("--doc-topic-prior", type=float, help="In the literature alpha; default the method's.")
 @click.option("--topic-word-prior", type=float, help="In the literature eta; default the method's.")
 @click.option("--learning-decay", type=float, help="In the literature kappa; default the method's.")
@@ -34,15 +34,15 @@ from bigtopic.cli._options import connected, duration, parallel, seed
     "--held-out",
     "validation",
     type=float,
-    help="Share, or number, of the documents to set aside and score after every pass.",
+    help="Share or number of documents to hold out and score after every pass.",
 )
-@click.option("--patience", type=click.IntRange(1), help="Stop after this many scores without a better one.")
-@click.option("--checkpoint", metavar="PATH", help="A folder to save the run in as it goes on.")
+@click.option("--patience", type=click.IntRange(1), help="Stop after this many scores without improvement.")
+@click.option("--checkpoint", metavar="PATH", help="Folder in which to save the run while it learns.")
 @click.option(
-    "--checkpoint-every", type=duration, default="10m", show_default=True, help="Time between two saves."
+    "--checkpoint-every", type=duration, default="10m", show_default=True, help="Time between saves."
 )
-@click.option("--resume", is_flag=True, help="Go on with the run in --checkpoint, if one is there.")
-@click.option("--overwrite", is_flag=True, help="Replace MODEL if it is there.")
+@click.option("--resume", is_flag=True, help="Continue the run in --checkpoint, if there is one.")
+@click.option("--overwrite", is_flag=True, help="Replace MODEL if it exists.")
 @seed
 @parallel
 def command(
@@ -59,8 +59,8 @@ def command(
 ) -> None:
     """Learn topics from CORPUS and write them to MODEL.
 
-    Ctrl-C ends the training early; the topics learnt so far are written. With --checkpoint and --resume, a run that was
-    killed goes on where it was saved last, to the same topics: give the same command again.
+    Ctrl-C ends the training early and writes the topics learnt so far. With --checkpoint and --resume, repeating the
+    command of a killed run continues it from its last checkpoint, to the same topics.
 
     \b
     Examples:
@@ -87,7 +87,7 @@ def command(
     saved = None if checkpoint is None else Checkpoint(checkpoint, seconds=checkpoint_every)
     if saved is not None and f"{Place.of(saved.path).url}/".startswith(f"{Place.of(model).url}/"):
         raise SettingError(
-            f"checkpoint={checkpoint!r}: {model} is to be the model; give the run another folder"
+            f"checkpoint={checkpoint!r}: {model} is the path of the model; choose another folder"
         )
     documents = open_corpus(corpus)
     with connected(scheduler) as client:

@@ -31,7 +31,7 @@ def fold_text(text, at, kinds, pages, shifts, folded, end, ends, document):
     kinds : uint8 (256,), of a byte: the ASCII character it stands for in a word; 0 when it is in none; 1 when it
         belongs to a longer character; 2 when it follows a document
     pages, shifts : in a word, a character of code c becomes c + shifts[pages[c >> 8], c & 255]; it is in none when
-        that is negative, and not for this function when that is no code
+        that is negative, and not for this function when that is not a code
     folded : uint8, at least half as long again as `text` and 24 more: lower case may take three bytes for two
     end : where the first document goes in `folded`
     ends : int64 (n_docs,), where each document ends in `folded`

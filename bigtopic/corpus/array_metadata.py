@@ -1,7 +1,7 @@
-"""The `zarr.json` of an array of ours, checked before anything is done with the array.
+"""The `zarr.json` of one of our arrays, checked before the array is used.
 
-Our own stores are Zarr v3 with the codecs of the format page, nothing else: neither Zarr nor numcodecs is asked what
-the metadata of a file mean, so no codec that a file names is ever looked up. Zarr v2 files beside are not looked at.
+Our stores are Zarr v3 with only the codecs of the format page: the metadata are interpreted here and not by Zarr or
+numcodecs, so a codec that a file names is never looked up. Zarr v2 files beside them are ignored.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def parse_metadata(data: bytes, where: str) -> ArrayMetadata:
     Raises
     ------
     FieldError
-        Naming the field that is not as a writer of ours leaves it.
+        Names the field that differs from what our writer writes.
     """
     try:
         values = json.loads(data)
@@ -86,4 +86,4 @@ def _check_chunks(found: ArrayMetadata, where: str) -> None:
     for length in chunk:
         n_values *= length
     if n_values * ITEM_BYTES[found.data_type] > (MOST_STRINGS if found.text else MOST_CHUNK_BYTES):
-        raise FieldError(f"{where}: chunks of shape {chunk} are larger than any that is written")
+        raise FieldError(f"{where}: chunks of shape {chunk} are larger than any that bigtopic writes")

@@ -1,4 +1,4 @@
-"""What a corpus says of itself, in a terminal and in a notebook."""
+"""The summary of a corpus, in a terminal and in a notebook."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def read_metadata(place: Place, what: str, remedy: str = REMEDY) -> ArrayMetadat
     Raises
     ------
     CorpusDamaged
-        When the array is missing, or its metadata are not those of an array of ours.
+        When the array is missing, or its metadata are not those of one of our arrays.
     """
     try:
         return parse_metadata((place / "zarr.json").read(), f"{what}/zarr.json")

@@ -1,4 +1,4 @@
-"""Further columns: their types, what holds the values of several sources, and their names as parts of a path.
+"""Further columns: their types, the common type of several sources, and their names as parts of a path.
 
 A column is int64, float64 (NaN where a value is missing), bool or string ("" where missing). Its type is that of the
 whole column: a chunk of a source reports the kinds of values it holds, and all kinds together decide.

@@ -1,6 +1,6 @@
-"""What `Corpus.select` is asked of a column: a value, any of several, a range, or a function.
+"""Conditions of `Corpus.select` on a column: a value, any of several, a range, or a function.
 
-What no value of the column's type can equal is an error, because it would select nothing without a word.
+A value that no value of the column's type can equal is an error, because it would silently select nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _END_OF_DAY = "T~"  # after any time of the day, as text
 
 
 class _Column(NamedTuple):
-    """What messages and comparisons need to know of a column: its name, the kind of its array, a value of it."""
+    """What messages and comparisons need to know about a column: its name, the kind of its array, an example."""
 
     name: str
     kind: str
@@ -58,12 +58,12 @@ def condition(name: str, wanted: Any, values: np.ndarray) -> Condition:
 
 
 def of_function(name: str, function: Callable[[np.ndarray], Any], values: np.ndarray) -> np.ndarray:
-    """What a user's function says of a whole column: a boolean for each of its values.
+    """A user's function applied to a whole column: a boolean for each of its values.
 
     Raises
     ------
     SettingError
-        When it says something else.
+        When the function returns something else.
     """
     found = np.asarray(function(values))
     if found.dtype == bool and found.shape == values.shape:

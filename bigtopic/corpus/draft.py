@@ -1,14 +1,14 @@
-"""A store that cannot be changed piece by piece: it is written beside its place and moved there in one step.
+"""A store that is always replaced as a whole: it is written beside its place and moved there in one step.
 
     theta.zarr                                the store, old or new, always whole
-    theta.zarr.<12 hex digits>.partial/       only while somebody writes
+    theta.zarr.<12 hex digits>.partial/       only while a writer is at work
       .bigtopic.lock                          held by the writer
       store/                                  the new one, then the one it replaced
 
 Where the system can exchange two folders (Linux), there is no moment without a store. Elsewhere the old one is moved
-aside first; when a writer is killed just then, the next one moves it back.
+aside first; if a writer is killed just then, the next one moves it back.
 
-Writers do not wait for each other: the last to end wins, whole.
+Writers do not wait for each other: the last to finish wins.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def drafted(place: Place, members: Collection[str], check: Callable[[], None]) -
     Raises
     ------
     StoreError
-        When the system refuses a write; what was there is as it was.
+        When the system refuses a write; an existing store stays as it was.
     """
     check()
     place = Place(str(Path(place.url).resolve()))  # of a link, what it leads to is replaced
@@ -83,7 +83,7 @@ def _remove_last(folder: Place, place: Place) -> None:
 
 @contextmanager
 def _removed(folder: Place, place: Place, members: Collection[str]) -> Iterator[None]:
-    """In the end remove what is left of the draft, or what it replaced."""
+    """On exit, remove the rest of the draft, or the store that it replaced."""
     error = None
     try:
         yield
@@ -122,7 +122,7 @@ def _remove(folder: Place, members: Collection[str]) -> None:
 
 
 def _sweep(place: Place, members: Collection[str]) -> None:
-    """Remove what killed writers left beside the place, and nothing that has no lock file of ours."""
+    """Remove what killed writers left beside the place: only folders that have our lock file."""
     path = Path(place.url)
     pattern = re.compile(re.escape(path.name) + r"\.[0-9a-f]{12}\.partial")
     for name in Place(str(path.parent)).names():

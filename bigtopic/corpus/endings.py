@@ -1,4 +1,4 @@
-"""What the system refuses a writer that is done: its store is complete, or an error of its own is on the way."""
+"""System errors after a writer's work: its store is already complete, or its own error is already being raised."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["settle", "tell_what_is_left"]
 
 
 def settle(root: Place, folder: Place) -> None:
-    """Make durable what a commit changed in a folder. The store is the new one already, so a refusal is a warning."""
+    """Make a commit's changes to a folder durable. The store is already the new one, so a failure is a warning."""
     try:
         folder.sync(recursive=False)
     except StoreError as refused:
@@ -20,7 +20,7 @@ def settle(root: Place, folder: Place) -> None:
 
 
 def tell_what_is_left(root: Place, refused: StoreError, error: BaseException | None) -> None:
-    """Say that a writer could not sweep: a warning after a commit, else a note on the error that ended it."""
+    """Report that a writer could not sweep: a warning after a commit, otherwise a note on the error that ended it."""
     said = f"{refused}. The next writer removes what is left"
     if error is None:
         warnings.warn(f"{root.url} is complete, but {said}", BigtopicWarning, stacklevel=4)

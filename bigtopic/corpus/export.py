@@ -1,4 +1,4 @@
-"""A corpus as other libraries know it: SciPy, AnnData, Dask."""
+"""A corpus in the types of other libraries: SciPy, AnnData, Dask."""
 
 from __future__ import annotations
 

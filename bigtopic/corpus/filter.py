@@ -20,7 +20,7 @@ class VocabularySettings:
     ----------
     min_df : drop words in fewer documents than this, a number (int) or a share (float) of the documents
     max_df : drop words in more documents than this, a number (int) or a share (float) of the documents
-    max_features : of what is left, keep this many with the most tokens; None keeps all
+    max_features : keep at most this many of the rest, those with the most tokens; None keeps all
     """
 
     min_df: float = 1

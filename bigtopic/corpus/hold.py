@@ -24,14 +24,14 @@ __all__ = ["Hold"]
 
 
 class Hold:
-    """Context manager: holds the lock; what is in the journal and not committed when it ends is removed.
+    """Context manager: holds the lock; on exit, removes what is in the journal but not committed.
 
     Parameters
     ----------
     root : the store
     what : "a bigtopic corpus", for messages
     listed : returns the paths that the marker of the store at a place lists, None where there is no store yet; it
-        raises when something else is there
+        raises when the place holds something else
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Hold:
     Raises
     ------
     CorpusExists
-        When the place is taken by something else; it is untouched.
+        When the place holds something else, which stays as it is.
     CorpusLocked
         When another writer holds it.
     StoreError
@@ -66,7 +66,7 @@ class Hold:
             listed = self._require_ours(locked=True)
             for journal in journals(self._root):
                 journal.sweep(listed or ())
-            if listed is None:  # an unfinished store may hold somebody else's file by now
+            if listed is None:  # an unfinished store may hold another program's file by now
                 require_free(self._root, self._what)
         except BaseException as error:
             self._release(error)
@@ -79,7 +79,7 @@ class Hold:
         Raises
         ------
         CorpusExists
-            When it is there already and neither listed nor committed: it is somebody else's.
+            When it exists but is neither listed nor committed: no writer of this store made it.
         """
         listed = self._listed(self._root) or ()
         new = [path for path in paths if path not in listed and path not in self._journal.paths]

@@ -1,4 +1,4 @@
-"""The list of what a writer makes in a store: what is on no list, and not in the manifest, is somebody else's.
+"""The list of what a writer makes in a store: files that are on no list and not in the manifest are not ours.
 
 A path is written into the journal, durably, before anything is made there; so whatever a killed writer leaves is
 listed. A sweep removes what a journal lists and the store's own marker (manifest, description) does not. Nothing else
@@ -72,7 +72,7 @@ class Journal:
             path = None
         if not isinstance(path, str) or not is_made(path):
             raise CorpusDamaged(
-                f"{self._file.url}, line {number}: {line[:60]!r} is nothing that a writer makes, so nothing was "
+                f"{self._file.url}, line {number}: {line[:60]!r} is not a file that a writer makes, so nothing was "
                 "removed; remove this file, and what an unfinished ingest or save left beside it"
             )
         return path
@@ -111,6 +111,7 @@ def require_free(root: Place, what: str, locked: bool = False) -> None:
     ------
     CorpusExists
     """
+    _refuse_dangling(root)
     names = root.names()
     if not names and root.exists() and not Path(root.url).is_dir():
         raise CorpusExists(f"{root.url} exists and is not {what}; nothing was written: give another path")
@@ -124,3 +125,14 @@ def require_free(root: Place, what: str, locked: bool = False) -> None:
         raise CorpusExists(
             f"{root.url} exists and is not {what} (it holds {unknown[0]!r}); nothing was written: give another path"
         )
+
+
+def _refuse_dangling(root: Place) -> None:
+    """Refuse a path through a symbolic link that leads nowhere: no folder can be made there."""
+    path = Path(root.url)
+    for step in (path, *path.parents):
+        if step.is_symlink() and not step.exists():
+            raise CorpusExists(
+                f"{step} is a symbolic link to {step.readlink()}, which is not there; make that folder, remove the "
+                "link, or give another path"
+            )

@@ -1,4 +1,4 @@
-"""Checks of JSON that came from a file: each field has a rule, and what does not follow it is named.
+"""Checks of JSON from a file: each field has a rule, and the error names the field that breaks its rule.
 
 A rule is called with a value and where it was found: a field, or a document's name and a colon. The rules of a document
 are put together from those here:
@@ -40,7 +40,7 @@ _SHOWN = 60  # characters of a value in a message
 
 
 class FieldError(ValueError):
-    """A field does not hold what it must; the message says which, what was found and what is allowed."""
+    """A field has a value that is not allowed; names the field, the value found and the allowed values."""
 
 
 def _refuse(where: str, value: Any, allowed: str) -> FieldError:

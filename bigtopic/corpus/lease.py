@@ -1,7 +1,7 @@
 """One writer at a time in a store behind a URL: a lock that its holder renews, and that ends when it no longer does.
 
 The lock is an object that is created on the condition that there is none. While the writer works, a thread replaces it
-every `RENEWED` seconds, each time on the condition that nobody else has. A writer that finds a lock watches it: a lock
+every `RENEWED` seconds, each time on the condition that no other has. A writer that finds a lock watches it: a lock
 that changes belongs to a writer at work; one that has not changed for `EXPIRES` seconds of the watcher's own clock is
 replaced, on the condition that it still has not changed, so one of several watchers wins. No two clocks are compared.
 
@@ -47,7 +47,7 @@ class Lease:
     ------
     CorpusLocked
         When another writer holds it; names host, process and time. Found within seconds when it is at work; a lock
-        that nobody renews is taken over after `EXPIRES` seconds.
+        that is no longer renewed is taken over after `EXPIRES` seconds.
     SettingError
         When the URL is a chain of file systems.
     """
@@ -78,7 +78,7 @@ class Lease:
     ) -> None:
         self._ended.set()
         with self._mutex:
-            with suppress(StoreError):  # then it ends because nobody renews it
+            with suppress(StoreError):  # then the lock expires without renewal
                 if self._version is not None:
                     self._file.remove_if(self._version)
             self._version = None
@@ -117,9 +117,9 @@ class Lease:
         return json.dumps(content).encode()
 
     def _taken_over(self) -> Any:
-        """The version of a lock of ours in place of one that is not renewed; None when it is."""
+        """Take over a lock that is no longer renewed; the new version, or None if it is still renewed."""
         if self._root.url.startswith("memory://"):
-            return None  # whoever holds it lives as long as the store
+            return None  # its holder lives as long as the store
         found, since = self._file.version(), time.monotonic()
         while found is not None and time.monotonic() - since < EXPIRES:
             time.sleep(min(RENEWED, EXPIRES) / 5)

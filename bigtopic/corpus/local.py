@@ -5,7 +5,7 @@ reached through links, as the user gave it. Below it every folder is opened by i
 without following links, so not even a link that is put there meanwhile leads elsewhere. About one microsecond for each
 component of a path.
 
-Whatever the system refuses becomes a `StoreError` that names the file.
+Errors of the operating system become a `StoreError` that names the file.
 """
 # ruff: noqa: PTH103, PTH104, PTH112, PTH114, PTH116, PTH120, PTH208  (paths are text here: pathlib knows no folders that are held open)
 
@@ -64,7 +64,7 @@ _REMEDIES = {
 
 @contextmanager
 def told(operation: str, path: str, *passed: type[OSError]) -> Iterator[None]:
-    """Turn what the system refuses into a StoreError, but for the exceptions that the caller waits for.
+    """Turn errors of the operating system into a StoreError, except those that the caller handles.
 
     The message is "<path> cannot be <operation>: <why>; <what to do>".
     """
@@ -158,7 +158,7 @@ def read_at(path: str, offset: int, out: memoryview) -> int:
 
 
 def refuse_irregular(path: str) -> None:
-    """Raise StoreError when this is there, but not a regular file."""
+    """Raise StoreError when this exists but is not a regular file."""
     with told("read", path), suppress(FileNotFoundError, NotADirectoryError):
         _require(stat.S_ISREG(os.stat(path).st_mode), "read", path)
 
@@ -175,7 +175,7 @@ def write(path: str, below: int, pieces: Sequence[Any], exclusive: bool = False)
     Raises
     ------
     FileExistsError
-        When it is there, and `exclusive` is set.
+        When it exists and `exclusive` is set.
     StoreError
     """
     flags = os.O_WRONLY | os.O_CREAT | (os.O_EXCL if exclusive else os.O_TRUNC) | _FILE
@@ -185,9 +185,9 @@ def write(path: str, below: int, pieces: Sequence[Any], exclusive: bool = False)
 
 
 def write_at(path: str, below: int, offset: int, data: memoryview, size: int) -> None:
-    """Write into a file from an offset on; it is made with this size when it is not there.
+    """Write into a file from an offset on; creates it with this size if it does not exist.
 
-    Several threads and processes may write to different ranges at once. What nobody wrote is zero, and takes no space.
+    Several threads and processes may write to different ranges at once. Unwritten ranges are zero and take no space.
 
     Raises
     ------
@@ -209,14 +209,14 @@ def write_at(path: str, below: int, offset: int, data: memoryview, size: int) ->
 
 
 def append(path: str, below: int, data: bytes) -> None:
-    """Add to a file, durably; it is made when it is not there."""
+    """Append to a file, durably; creates it if it does not exist."""
     with told("written", path), parent(path, below, create=True) as (folder, name):
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | _FILE
         _fill(os.open(name, flags, 0o666, dir_fd=folder), [data], durable=True)
 
 
 def replace(path: str, below: int, data: bytes) -> None:
-    """Create or replace a file at once and durably, by way of a draft, "<path>.partial", that must not be there."""
+    """Create or replace a file atomically and durably, through a draft, "<path>.partial", that must not exist."""
     with told("written", path), parent(path, below, create=True) as (folder, name):
         draft = f"{name}.partial"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE
@@ -241,7 +241,7 @@ def _fill(descriptor: int, pieces: Sequence[Any], durable: bool = False) -> None
 
 
 def remove(path: str, below: int) -> None:
-    """Remove a file, a link (not what it leads to), or a folder with everything in it, if it is there."""
+    """Remove a file, a link (not its target), or a folder with everything in it, if it exists."""
     with (
         suppress(FileNotFoundError),
         told("removed", path, FileNotFoundError),
@@ -254,7 +254,7 @@ def remove(path: str, below: int) -> None:
 
 
 def remove_empty(path: str, below: int) -> None:
-    """Remove a folder if it is there and empty."""
+    """Remove a folder if it exists and is empty."""
     with told("removed", path), suppress(FileNotFoundError), parent(path, below) as (folder, name):
         try:
             os.rmdir(name, dir_fd=folder)
@@ -264,7 +264,7 @@ def remove_empty(path: str, below: int) -> None:
 
 
 def missing_folders(path: str) -> list[str]:
-    """Those of a folder and the ones that hold it which are not there, the innermost first."""
+    """The folder and its parents, as far as they do not exist, the innermost first."""
     missing = []
     while not os.path.lexists(path):
         missing.append(path)
@@ -280,7 +280,7 @@ def remove_made(folders: Sequence[str]) -> None:
 
 
 def move(source: str, target: str) -> None:
-    """Rename a folder. Raises FileExistsError when the target is there and not an empty folder."""
+    """Rename a folder. Raises FileExistsError when the target exists and is not an empty folder."""
     try:
         os.rename(source, target)
     except OSError as error:
@@ -315,7 +315,7 @@ def exchange(one: str, other: str) -> bool:
 
 
 def make_folder(path: str, below: int) -> None:
-    """Make a folder that only its owner may use. It must not be there."""
+    """Make a folder that only its owner may use. It must not exist."""
     with told("made", path), parent(path, below, create=True) as (folder, name):
         os.mkdir(name, 0o700, dir_fd=folder)
 

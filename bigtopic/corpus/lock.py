@@ -67,7 +67,7 @@ class WriterLock:
                 self._try()
         if self._descriptor is None:
             raise StoreError(
-                f"{self._file.url} cannot be locked: it disappears whenever it is made; give another path",
+                f"{self._file.url} cannot be locked: it is removed whenever it is created; give another path",
                 path=self._file.url,
             )
         return self
@@ -152,7 +152,7 @@ class WriterLock:
         return (mine.st_dev, mine.st_ino) == (named.st_dev, named.st_ino)
 
     def _take(self, descriptor: int, created: bool) -> None:
-        """Make the file say who writes; the writer it names before, if any, is dead."""
+        """Write this writer into the file; the writer that it named before, if any, is dead."""
         if not created:
             before = holder_of(os.pread(descriptor, _LONGEST, 0))
             if before is None:
@@ -164,7 +164,7 @@ class WriterLock:
 
     def _odd(self, what: str) -> CorpusLocked:
         return CorpusLocked(
-            f"{self._file.url} has the name of the lock file but is {what}; if nobody writes to {self._root.url}, "
+            f"{self._file.url} has the name of the lock file but is {what}; if no process writes to {self._root.url}, "
             "remove it and try again"
         )
 
@@ -177,7 +177,7 @@ def _me() -> dict[str, Any]:
 
 
 def holder_of(content: bytes) -> dict[str, Any] | None:
-    """Who wrote the lock file: {} for one that was killed before it said so, None for what is not a lock file."""
+    """The writer named in the lock file: {} if it was killed before it wrote that, None if this is not a lock file."""
     if not content:
         return {}
     try:
@@ -190,12 +190,14 @@ def holder_of(content: bytes) -> dict[str, Any] | None:
 
 
 def message(root: str, file: str, holder: dict[str, Any]) -> str:
-    """Who holds a store, and what to do."""
+    """The message: who holds the store, and what to do."""
     who = "by another writer"
     if holder:
         since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(holder["time"]))
         who = f"by process {holder['pid']} on {ascii(holder['host'])[1:-1]} since {since}"
-    return f"{root} is being written {who}; wait for it, or, if it no longer runs, remove {file}"
+    return (
+        f"{root} is being written {who}; wait until it has finished, or, if it no longer runs, remove {file}"
+    )
 
 
 def _close_in_child() -> None:

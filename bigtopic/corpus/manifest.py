@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -12,6 +11,7 @@ from bigtopic.corpus.json_rules import FieldError, record, whole
 from bigtopic.corpus.manifest_rules import check_manifest
 from bigtopic.corpus.schema import FORMAT, FORMAT_VERSION, MANIFEST, WRITER
 from bigtopic.corpus.storage import Place
+from bigtopic.corpus.zarr_group import NotAGroup, group_attributes, replace_group
 from bigtopic.errors import CorpusDamaged, CorpusVersionError
 
 __all__ = ["Manifest", "NameList", "PartRecord", "Unfinished", "read_manifest", "write_manifest"]
@@ -140,22 +140,20 @@ def read_manifest(root: Place) -> Manifest:
 
 def _attributes(root: Place) -> dict[str, Any]:
     try:
-        attributes = json.loads((root / "zarr.json").read())["attributes"]
-        if not isinstance(attributes, dict):
-            raise TypeError("the attributes are not an object")
-    except FileNotFoundError as error:
-        if root.local and Path(root.url).is_file():
-            raise CorpusVersionError(
-                f"{root.url} is a file, not a corpus; make a corpus of it with bigtopic.ingest"
-            ) from error
+        attributes = group_attributes(root)
+    except NotAGroup as error:
+        raise CorpusDamaged(
+            f"{root.url}/zarr.json is not that of a corpus: {error}; restore it from a copy, or remove the folder and "
+            "ingest the source again"
+        ) from error
+    if attributes is None and root.local and Path(root.url).is_file():
+        raise CorpusVersionError(
+            f"{root.url} is a file, not a corpus; make a corpus of it with bigtopic.ingest"
+        )
+    if attributes is None:
         raise CorpusVersionError(
             f"there is no corpus at {root.url}; make one with bigtopic.ingest(source, {root.url!r})"
-        ) from error
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise CorpusDamaged(
-            f"{root.url}/zarr.json is not that of a corpus: it is not JSON, or has no attributes; restore it from a "
-            "copy, or remove the folder and ingest the source again"
-        ) from error
+        )
     if not set(attributes) - {WRITER}:
         raise Unfinished(
             f"{root.url} is not a finished corpus: an ingest is at work or was killed; ingest into it again"
@@ -165,5 +163,4 @@ def _attributes(root: Place) -> dict[str, Any]:
 
 def write_manifest(root: Place, manifest: Manifest) -> None:
     """Replace the manifest, in one write, and make it durable: this is the commit."""
-    group = {"zarr_format": 3, "node_type": "group", "attributes": {MANIFEST: manifest.to_dict()}}
-    (root / "zarr.json").replace(json.dumps(group, indent=1).encode())
+    replace_group(root, {MANIFEST: manifest.to_dict()})

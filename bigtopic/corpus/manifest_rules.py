@@ -1,4 +1,4 @@
-"""What each field of a manifest may hold: a store may come from anybody, and its figures go to compiled loops."""
+"""Allowed values of each manifest field: a store may come from any source, and compiled loops trust its figures."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ _RULES = record(
 
 
 def check_manifest(values: Mapping[str, Any], where: str) -> None:
-    """Every field by itself, then what they say together.
+    """Check every field, then their consistency.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def _check_paths(values: Mapping[str, Any], where: str) -> None:
             raise FieldError(f"{where} parts lists {first} twice")
     last = max((int(path.split("/")[1].split("-")[0]) for path in paths), default=-1)
     if values["next_part"] <= last:
-        raise FieldError(f"{where} next_part is {values['next_part']}, but part {last} is there already")
+        raise FieldError(f"{where} next_part is {values['next_part']}, but part {last} already exists")
 
 
 def _check_sums(values: Mapping[str, Any], where: str) -> None:
@@ -147,8 +147,10 @@ def _check_sums(values: Mapping[str, Any], where: str) -> None:
         expected[name] = sum(part[name] for part in values["parts"])
     for name, value in expected.items():
         if not math.isclose(values[name], value, rel_tol=1e-9 if name == "n_tokens" else 0.0):
-            raise FieldError(f"{where} {name} is {values[name]}, but its pieces make {value}")
+            raise FieldError(
+                f"{where} {name} is {values[name]}, but the manifest's other figures give {value}"
+            )
     if values["n_rows"] < values["n_docs"]:
         raise FieldError(
-            f"{where} n_rows is {values['n_rows']}, but {values['n_docs']} documents have one each"
+            f"{where} n_rows is {values['n_rows']}, but {values['n_docs']} documents need one row each"
         )

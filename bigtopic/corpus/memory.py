@@ -83,16 +83,16 @@ def from_matrix(
     seed: int = 0,
     ids: Iterable[str] | None = None,
 ) -> Corpus:
-    """A corpus in memory from a document-by-word matrix; columns keep their order.
+    """Make a corpus in memory from a document-by-word matrix; columns keep their order.
 
     Parameters
     ----------
-    X : scipy sparse matrix or array, or anything NumPy makes two-dimensional, (n_docs, n_words), counts >= 0.
-        Fractional values are taken as weights.
+    X : scipy sparse matrix or array, or anything that NumPy converts to two dimensions, (n_docs, n_words),
+        counts >= 0. Fractional values are accepted as weights.
     vocabulary : the words of the columns, (n_words,); None leaves columns without names
     shuffle : store documents in the order of a hash of (seed, row), so that every run of them is a random
         minibatch; False keeps the order of the rows
-    seed : of the order
+    seed : seed of the order
     ids : document ids (n_docs,)
 
     Raises

@@ -40,7 +40,7 @@ def checked_seed(seed: Any) -> int:
     Raises
     ------
     SettingError
-        When it is no whole number.
+        When it is not a whole number.
     """
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
         raise SettingError(f"seed={seed!r}: give a whole number")

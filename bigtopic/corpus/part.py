@@ -1,4 +1,4 @@
-"""Parts: the unit of storage, and views of them. A part is picklable and light; documents are read when asked for."""
+"""Parts: the unit of storage, and views of them. A part is picklable and light; documents are read on demand."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class PartView:
         return self._figure("n_tokens")
 
     def _figure(self, name: str) -> float:
-        """Exact figures cost a look at the document lengths, or, with a word map, one pass; they are kept."""
+        """Exact figures cost reading the document lengths or, with a word map, one pass; they are cached."""
         if name not in self._figures:
             self._figures["nnz"] = float(self.entries(0, self.n_docs).sum())
             self._figures["n_tokens"] = float(self.tokens(0, self.n_docs).sum())

@@ -1,4 +1,4 @@
-"""A run of documents as a reader hands it over: before the corpus has given its words their final ids."""
+"""A run of documents as a reader returns it, before its words have their final ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stores that are reached over a network: their errors, and writes on a condition.
+"""Stores behind a URL: their errors, and conditional writes.
 
 A *version* stands for the content of an object: on S3 its ETag, elsewhere the bytes themselves. S3 compares versions
 itself, so of several writers one wins. Google Cloud Storage and Azure create an object on the condition that there is
@@ -85,7 +85,7 @@ def reaching(url: str) -> Iterator[None]:
 
 
 def _what(error: Exception) -> str:
-    """What went wrong, and what to do about it."""
+    """The problem and its remedy."""
     code, name = _code(error), type(error).__name__
     found = f"{code}: {error}" if code else f"{name}: {error}"
     if code in ("ExpiredToken", "TokenRefreshRequired", "InvalidToken"):
@@ -113,7 +113,7 @@ def _code(error: BaseException) -> str:
 
 
 def version_of(filesystem: Any, path: str) -> Version | None:
-    """What stands for the content of an object as it is now; None when there is none."""
+    """The version of an object's current content; None if there is no object."""
     try:
         if _protocols(filesystem) & _S3:
             found = filesystem.info(path)

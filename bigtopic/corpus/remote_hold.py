@@ -27,6 +27,7 @@ from bigtopic.corpus.journal import is_listed
 from bigtopic.corpus.lease import Lease
 from bigtopic.corpus.schema import FOLDERS, LOCK, WRITER
 from bigtopic.corpus.storage import Place
+from bigtopic.corpus.zarr_group import NotAGroup, group_attributes, group_json
 from bigtopic.errors import CorpusExists, CorpusLocked, StoreError
 
 __all__ = ["RemoteHold", "root_attributes"]
@@ -44,14 +45,9 @@ def root_attributes(root: Place, what: str) -> dict[str, Any] | None:
         When there is something else.
     """
     try:
-        attributes = json.loads((root / "zarr.json").read())["attributes"]
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, RecursionError):
-        attributes = None
-    if not isinstance(attributes, dict):
-        raise CorpusExists(f"{root.url} exists and is not {what}; choose another path")
-    return attributes
+        return group_attributes(root)
+    except NotAGroup as error:
+        raise CorpusExists(f"{root.url} exists and is not {what}; choose another path") from error
 
 
 class RemoteHold:
@@ -141,7 +137,7 @@ class RemoteHold:
     def _mark(self) -> None:
         for _ in range(10):
             version = self._marker.version()
-            attributes = {} if self._require_ours() is None else json.loads(self._marker.read())["attributes"]
+            attributes = {} if self._require_ours() is None else group_attributes(self._root) or {}
             self._version = self._marker.replace_if(self._encoded(attributes, "began"), version)
             if self._version is not None:
                 return
@@ -149,8 +145,7 @@ class RemoteHold:
 
     def _encoded(self, attributes: Mapping[str, Any], stage: str) -> bytes:
         """The root of the store; no other writer, and no other write of this one, has the same bytes."""
-        marked = {**attributes, WRITER: f"{self.token} {stage}"}
-        return json.dumps({"zarr_format": 3, "node_type": "group", "attributes": marked}, indent=1).encode()
+        return group_json({**attributes, WRITER: f"{self.token} {stage}"})
 
     def _write_record(self) -> None:
         scratch = None if self.scratch is None else self.scratch.url

@@ -1,4 +1,4 @@
-"""Names, types and sizes of the stored corpus: everything a reader in another language needs to agree on.
+"""Names, types and sizes of the stored corpus: everything that a reader in another language must follow.
 
 ```
 corpus.zarr/                zarr.json: attributes["bigtopic"] is the manifest, replaced in one write

@@ -1,5 +1,5 @@
-"""Sparse matrices that came from outside, as CSR. SciPy converts and sorts in compiled loops that believe what the
-matrix says of itself, so every offset and every index is looked at first.
+"""Sparse matrices from outside, as CSR. SciPy converts and sorts in compiled loops that trust the matrix, so every
+offset and every index is checked first.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DENSEST = 200  # above that, bytes for each byte that is there
 
 
 def most_bytes(there: int) -> int:
-    """What so many bytes on disk may become in memory."""
+    """The largest number of bytes in memory allowed for this many on disk."""
     return max(ALWAYS, _DENSEST * there)
 
 
@@ -47,7 +47,7 @@ def checked_csr(matrix: Any, name: str) -> Any:
     Raises
     ------
     InputError
-        When the matrix contradicts itself; names what does.
+        When the matrix is inconsistent; names the inconsistency.
     """
     if matrix.dtype.kind not in "iufb":
         raise InputError(f"{name} has dtype {matrix.dtype}; counts must be numbers")
@@ -72,7 +72,7 @@ def checked_csr(matrix: Any, name: str) -> Any:
 
 
 def checked_dense(values: Any, name: str) -> np.ndarray:
-    """Anything NumPy makes two-dimensional, as an array of numbers that SciPy knows.
+    """Anything that NumPy converts to two dimensions, as an array of numbers that SciPy supports.
 
     Raises
     ------

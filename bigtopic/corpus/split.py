@@ -89,7 +89,7 @@ def by_rows(parts: Sequence[Part], rows: Any) -> list[Part]:
 
 
 def by_columns(parts: Sequence[Part], wanted: Mapping[str, Any]) -> list[Part]:
-    """Documents whose columns hold what is wanted, see `bigtopic.corpus.conditions`; values, not functions."""
+    """Documents whose columns meet conditions, see `bigtopic.corpus.conditions`; values, not functions."""
     known: dict[str, Condition] = {}
 
     def chosen(part: Part, start: int, stop: int) -> np.ndarray:
@@ -104,7 +104,7 @@ def by_columns(parts: Sequence[Part], wanted: Mapping[str, Any]) -> list[Part]:
 
 
 def by_positions(parts: Sequence[Part], starts: np.ndarray, positions: np.ndarray) -> list[Part]:
-    """Documents at these ascending positions, int64, of all parts together; `starts` as of `Corpus`."""
+    """Documents at these ascending positions, int64, over all parts; for `starts` see `Corpus._starts`."""
     chosen: list[Part] = []
     cuts = np.searchsorted(positions, starts)
     for part, first, a, b in zip(parts, starts.tolist(), cuts[:-1], cuts[1:], strict=False):

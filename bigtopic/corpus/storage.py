@@ -1,7 +1,7 @@
-"""Where a corpus lives: a folder, or any URL that fsspec knows, behind a few plain operations.
+"""The location of a store: a folder, or any URL that fsspec supports, behind a few plain operations.
 
 Arrays are written through Zarr; chunks, manifests and scratch files are read as bytes, the same way everywhere. Every
-write and removal goes through `Place`, those of Zarr too: what holds for links and errors holds at one place.
+write and removal goes through `Place`, those of Zarr too, so the rules for links and errors are in one place.
 """
 
 from __future__ import annotations
@@ -84,12 +84,12 @@ class Place:
 
     @classmethod
     def of(cls, url: Any, options: Mapping[str, Any] | None = None) -> Place:
-        """The place a user means by a path or URL.
+        """The place at a user's path or URL.
 
         Raises
         ------
         SettingError
-            For a URL without a name, or with characters that fsspec takes for a pattern or a query.
+            When a URL has no name, or has characters that fsspec takes for a pattern or a query.
         """
         text = os.fspath(url)
         for scheme in ("file://", "local://"):
@@ -124,7 +124,7 @@ class Place:
         return file_system(self.url, uncached(self.url, self.options))
 
     def _reaching(self) -> AbstractContextManager[None]:
-        """What the network, or the store behind it, refuses is an error of ours."""
+        """Turn errors of the network, or of the store behind it, into our errors."""
         if self.local:
             return nullcontext()
         from bigtopic.corpus.remote import reaching
@@ -161,18 +161,18 @@ class Place:
             filesystem.pipe_file(path, b"".join(pieces))
 
     def replace(self, data: bytes) -> None:
-        """Create or replace this local file at once and durably: a reader sees the old bytes or the new ones.
+        """Create or replace this local file atomically and durably: a reader sees the old bytes or the new ones.
 
-        By way of "<name>.partial"; the caller holds the store's lock.
+        Goes through "<name>.partial"; the caller holds the store's lock.
         """
         local.replace(self.url, self.below, data)
 
     def append(self, data: bytes) -> None:
-        """Add to this local file, durably; it is made when it is not there."""
+        """Append to this local file, durably; creates it if it does not exist."""
         local.append(self.url, self.below, data)
 
     def make_folder(self) -> None:
-        """Make this local folder, for its owner alone; it must not be there."""
+        """Make this local folder, only for its owner; it must not exist."""
         local.make_folder(self.url, self.below)
 
     def refuse_link(self) -> None:
@@ -181,7 +181,7 @@ class Place:
             local.refuse_link(self.url)
 
     def version(self) -> Any:
-        """What stands for the content of this remote file as it is now; None when it is not there."""
+        """The version of this remote file's current content; None if it does not exist."""
         from bigtopic.corpus.remote import version_of
 
         with self._reaching():
@@ -234,7 +234,7 @@ class Place:
         return sorted(entry.rstrip("/").rsplit("/", 1)[-1] for entry in found if entry != folder)
 
     def remove(self) -> None:
-        """Remove this file or folder, if it is there. Of a bucket, the content."""
+        """Remove this file or folder if it exists; of a bucket, only the content."""
         if self.local:
             return local.remove(self.url, self.below)
         with self._reaching():
@@ -247,7 +247,7 @@ class Place:
                 filesystem.rm(path, recursive=True)
 
     def remove_empty(self) -> None:
-        """Remove this folder if it is there and empty. Object stores have no empty folders."""
+        """Remove this folder if it exists and is empty. Object stores have no empty folders."""
         if self.local:
             local.remove_empty(self.url, self.below)
 
@@ -270,7 +270,7 @@ def _has_buckets(filesystem: Any) -> bool:
 
 
 def _check_url(url: str) -> None:
-    """Refuse what fsspec does not know, or would read as something other than a folder."""
+    """Refuse a URL that fsspec does not support, or would not read as a folder."""
     first = next(link for link in url.split("::") if "://" in link)
     if not first.split("://")[1].strip("/") and not first.startswith("zip://"):
         raise SettingError(f"{url}: names no folder or bucket; give a URL such as s3://bucket/name.zarr")

@@ -24,25 +24,25 @@ __all__ = ["Corpus", "open_corpus"]
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Documents as counts of words, read from their parts when they are needed.
+    """Documents as word counts, read from their parts when needed.
 
     Made by `bigtopic.ingest`, `bigtopic.open_corpus` or `bigtopic.from_matrix`. Slices, splits and selections are
     views: they hold positions, never documents.
 
-    What a corpus or view returns per document is in the order of the source (ascending source rows), as are iteration,
-    indices and slices; methods take `order="stored"` for the order on disk. Only what streams is always in stored
-    order: `blocks`, `spans`, `to_delayed` and `parts`, labelled by `Block.rows`.
+    Everything returned per document is in source order (ascending source rows), as are iteration, indices and slices;
+    pass `order="stored"` for the order on disk. Only the streaming methods are always in stored order: `blocks`,
+    `spans`, `to_delayed` and `parts`, labelled by `Block.rows`.
 
     Attributes
     ----------
     parts : the units of storage, or views of them
     vocabulary : the words by id, shared by all views
     shuffled : whether stored order is random (a hash of seed and source row), so that runs are random minibatches
-    text_settings : how raw text becomes words, as a dict, or None for sources that were counted already
+    text_settings : settings of the tokeniser, as a dict, or None for sources of counts
     author_vocabulary : author names by id, or None
     columns : names of further columns
     has_ids : whether the source named its documents
-    url : where the corpus is stored, None in memory
+    url : where the corpus is stored; None in memory
     counted : whether the vocabulary's frequencies are those of exactly these documents
     """
 
@@ -99,7 +99,7 @@ class Corpus:
 
     @property
     def n_authors(self) -> int:
-        """Number of authors; 0 without."""
+        """Number of authors; 0 if the corpus has none."""
         return 0 if self.author_vocabulary is None else self.author_vocabulary.size
 
     @cached_property
@@ -109,7 +109,7 @@ class Corpus:
 
     @cached_property
     def fingerprint(self) -> str:
-        """32 hex digits: equal for the same documents in the same order with the same word ids."""
+        """32 hex digits, equal for the same documents in the same order with the same word ids."""
         digest = hashlib.blake2b(digest_size=16)
         digest.update(self.vocabulary.fingerprint.encode())
         for part in self.parts:
@@ -127,7 +127,7 @@ class Corpus:
         return np.concatenate([[0], np.cumsum([part.n_docs for part in self.parts], dtype=np.int64)])
 
     def _spans(self, start: int, stop: int) -> Iterator[tuple[Part, int, int]]:
-        """The parts that hold positions `start` to `stop`, each with positions of its own."""
+        """The parts that hold positions `start` to `stop`, each with the positions within it."""
         for part, first in zip(self.parts, self._starts.tolist(), strict=False):
             a, b = max(start - first, 0), min(stop - first, part.n_docs)
             if a < b:
@@ -135,14 +135,14 @@ class Corpus:
 
     @cached_property
     def _source_order(self) -> np.ndarray | None:
-        """See `source_order`. Costs one look at the rows of all parts, and 8 bytes a document from then on."""
+        """See `source_order`. Reads the rows of all parts once; afterwards takes 8 bytes per document."""
         return source_order(self.rows(order="stored"))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_source_order"}
 
     def _ordered(self, values: np.ndarray, order: str) -> np.ndarray:
-        """Values in stored order, put into the order asked for."""
+        """Values in stored order, rearranged into the requested order."""
         where = self._source_order if by_source(order) else None
         return values if where is None else values[where]
 
@@ -157,7 +157,7 @@ class Corpus:
         return views.read(self.run(start, stop, order), order)
 
     def blocks(self, n_entries: int = 1 << 20) -> Iterator[Block]:
-        """All documents in stored order (`Block.rows`), in blocks of about `n_entries` entries and of one part each."""
+        """All documents in stored order (see `Block.rows`), in blocks of about `n_entries` entries from one part."""
         for part, start, stop in self.spans(n_entries):
             yield part.read(start, stop)
 
@@ -184,7 +184,7 @@ class Corpus:
         Raises
         ------
         SettingError
-            For a name that is not in `columns`.
+            When the name is not in `columns`.
         """
         self._known_columns([name])
         pieces = [part.columns([name], 0, part.n_docs)[name] for part in self.parts]
@@ -193,9 +193,9 @@ class Corpus:
     def read_columns(
         self, names: Sequence[str] | None = None, order: str = "source"
     ) -> dict[str, np.ndarray]:
-        """Further columns by name, each as of `read_column`; all of them when `names` is None."""
+        """Further columns by name, see `read_column`; all of them when `names` is None."""
         if isinstance(names, str):
-            raise SettingError(f"names={names!r}: give a list of names, or call read_column for one column")
+            raise SettingError(f"names={names!r}: pass a list of names, or call read_column for one column")
         return {name: self.read_column(name, order) for name in (self.columns if names is None else names)}
 
     @staticmethod
@@ -216,7 +216,7 @@ class Corpus:
         return replace(self, parts=tuple(part for part in parts if part.n_docs), counted=False)
 
     def __getitem__(self, item: slice | int) -> Any:
-        """A view of a run of documents, or, for an integer, the `Document` itself; both in the source's order.
+        """A view of a run of documents, or, for an integer, the `Document` itself; both in source order.
 
         Positions count the documents of this corpus or view: `view[0]` has its lowest source row.
         """
@@ -225,15 +225,15 @@ class Corpus:
         start, stop, step = item.indices(self.n_docs)
         if step != 1:
             raise SettingError(
-                f"corpus[{start}:{stop}:{step}]: a slice must have step 1; select() takes any rows"
+                f"corpus[{start}:{stop}:{step}]: a slice must have step 1; use select() for other rows"
             )
         return self.run(start, stop)
 
     def run(self, start: int = 0, stop: int | None = None, order: str = "source") -> Corpus:
-        """A view of the documents at positions `start` to `stop`, as `corpus[start:stop]` in the order asked for.
+        """A view of the documents at positions `start` to `stop`: `corpus[start:stop]` in the requested order.
 
-        A run in the source's order is scattered over a shuffled store. With `order="stored"` its documents are
-        neighbours there: cheap to read, and a random sample.
+        A run in source order is scattered over a shuffled store. With `order="stored"` its documents are adjacent
+        there: cheap to read, and a random sample.
         """
         source = by_source(order)
         start, stop, _ = slice(start, stop).indices(self.n_docs)
@@ -249,45 +249,45 @@ class Corpus:
         return split.by_positions(self.parts, self._starts, np.sort(where[places]))
 
     def __iter__(self) -> Iterator[views.Document]:
-        """The documents, in the source's order; about 2^23 entries are in memory at a time."""
+        """The documents in source order; about 2^23 entries are in memory at a time."""
         return views.documents(self)
 
     def split(self, test_size: float = 0.1, seed: int = 0) -> tuple[Corpus, Corpus]:
-        """Train and test documents, as views.
+        """Split into train and test documents, as views.
 
         Parameters
         ----------
         test_size : a share (float between 0 and 1) or a number of documents (int)
-        seed : the choice depends on it and on source rows alone, never on how the corpus is stored
+        seed : together with the source rows, determines the choice; how the corpus is stored has no influence
 
         Raises
         ------
         SettingError
-            When one side would be empty.
+            When one side is empty.
         """
         n_test = split.n_test_documents(test_size, self.n_docs)
         train, test = split.train_test(self.parts, n_test, seed)
         return self._view(train), self._view(test)
 
     def select(self, rows: Any = None, **columns: Any) -> Corpus:
-        """Documents by source row, by what columns hold, or both, as a view.
+        """Select documents by source row, by the values of columns, or both, as a view.
 
         Parameters
         ----------
-        rows : source rows (integers), or a boolean for each source row; None for all. Of a column named "rows" it
-            takes `corpus.rows()[corpus.read_column("rows") == value]`
-        **columns : what a column must hold:
+        rows : source rows (integers), or a boolean for each source row; None for all. To select by a column that is
+            named "rows", pass `corpus.rows()[corpus.read_column("rows") == value]`
+        **columns : condition on a column:
 
             * a value of its type: `year=2005`, `day=datetime.date(2005, 3, 1)` (the whole day), None (missing)
             * any of several values, as a list, set, range or array: `year=[2004, 2007]`
             * a slice, both ends included as in pandas, None for an open end: `year=slice(2000, 2005)`
-            * a function of the whole column, (n_docs,), in the source's order, that returns a boolean for each
+            * a function of the whole column, (n_docs,), in source order, that returns a boolean for each
               document: `year=lambda year: year % 2 == 0`
 
         Raises
         ------
         SettingError
-            For a column that is not in `columns`, and for a value that no value of the column's type can equal.
+            When a column is not in `columns`, or no value of the column's type can equal the value given.
         """
         self._known_columns(columns)
         functions = {name: wanted for name, wanted in columns.items() if callable(wanted)}
@@ -304,13 +304,13 @@ class Corpus:
         keep: Iterable[str] | None = None,
         drop: Iterable[str] | None = None,
     ) -> Corpus:
-        """The same documents with fewer words, as a view: ids are mapped when documents are read.
+        """Keep only some words, as a view: word ids are mapped when documents are read.
 
         Parameters
         ----------
         min_df, max_df, max_features : as in `ingest`, counted over the documents of this corpus or view
         keep : only these words
-        drop : not these words
+        drop : all but these words
 
         Raises
         ------
@@ -334,16 +334,16 @@ class Corpus:
         return export.to_anndata(self, order)
 
     def to_delayed(self, n_entries: int = 1 << 20) -> list[Any]:
-        """A `dask.delayed` `Block` for each run of about `n_entries` entries, in stored order, see `blocks`."""
+        """A `dask.delayed` `Block` for each run of about `n_entries` entries, in stored order; see `blocks`."""
         return export.to_delayed(self, n_entries)
 
     def verify(self) -> Any:
-        """Read every chunk and compare checksums and counts with the manifest, and each document with the format.
+        """Read every chunk; check checksums and counts against the manifest, and each document against the format.
 
         Raises
         ------
         CorpusDamaged
-            Names the part and the array.
+            When a check fails; names the part and the array.
         """
         from bigtopic.corpus.verify import verify
 
@@ -361,17 +361,17 @@ class Corpus:
 
 
 def open_corpus(url: Any, storage_options: Mapping[str, Any] | None = None) -> Corpus:
-    """A stored corpus; nothing but its manifest is read.
+    """Open a stored corpus; reads only its manifest.
 
     Parameters
     ----------
-    url : folder or any URL that fsspec knows
+    url : folder, or any URL that fsspec supports
     storage_options : passed to fsspec
 
     Raises
     ------
     CorpusVersionError
-        When there is no corpus there, or it was written in a newer format.
+        When there is no corpus, or it was written in a newer format.
     """
     from bigtopic.corpus.manifest import read_manifest
     from bigtopic.corpus.storage import Place

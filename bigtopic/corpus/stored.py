@@ -243,8 +243,8 @@ def read_text(
 class StoredNames:
     """Loads the arrays of a vocabulary, or of author names, when they are needed.
 
-    An append replaces them by longer ones: for whoever opened the corpus before, the first `size` are the same words,
-    and frequencies are those of the corpus as it is now.
+    An append replaces them by longer ones: in a corpus opened before it, the first `size` words stay the same, and
+    frequencies are those of the corpus as it is now.
     """
 
     root: Place

@@ -1,5 +1,5 @@
 """Arrays of strings, chunk by chunk: vlen-utf8 in one frame of Zstandard. Sizes that a frame or a chunk claims are
-compared with what is there before memory is taken for them.
+checked before memory is allocated for them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How text becomes tokens, as data: validated, stored in a corpus and carried by the models trained on it."""
+"""Settings of the tokeniser as data: validated, stored in a corpus, and carried by the models trained on it."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class TextSettings:
     ----------
     token_pattern : regular expression of a token; as in scikit-learn two or more word characters.
         With one group, the group is the token.
-    lowercase : lower-case the text first (not applied by a `tokenizer` of your own)
-    stop_words : None, "english", a list of words, or a file with a word per line. Default None: a list for the
-        wrong language does harm.
+    lowercase : lower-case the text first (not applied to the input of a custom `tokenizer`)
+    stop_words : None, "english", a list of words, or a file with a word per line. Default None, because a list
+        for the wrong language removes content words.
     ngram_range : (shortest, longest) run of tokens that counts as a term; joined with a space
     collocations : None, or a threshold in [-1, 1] for the normalised pointwise mutual information above which
         two adjacent tokens that are seen at least five times become one, joined with "_" [1]_; 0.5 is a usual
@@ -35,8 +35,8 @@ class TextSettings:
     token_filter : pure function str -> str, or None to drop the token: a stemmer, a lemmatiser.
         Called once per distinct token of a chunk.
     tokenizer : function str -> iterable of str instead of the pattern
-    min_doc_length : documents with fewer tokens left are dropped by the ingest
-    encoding : of text files; any encoding in which a newline is the byte 10
+    min_doc_length : drop documents with fewer tokens left
+    encoding : encoding of text files; any in which a newline is the byte 10
     encoding_errors : "strict" (an error that names the line), "replace" or "ignore"
 
     References
@@ -93,8 +93,8 @@ class TextSettings:
     ) -> TextSettings:
         """The settings of a manifest, with the functions it names given again.
 
-        A pattern can be made to run for ever, so that of a manifest, unless it is the default, is only used where this
-        process was given the same one.
+        A malicious pattern can run forever, so the pattern of a manifest, unless it is the default, is used only if
+        the user gave this process the same one.
 
         Raises
         ------
@@ -119,8 +119,8 @@ def _restored(cls: type[TextSettings], values: dict[str, Any]) -> TextSettings:
         raise SettingError("the stored settings of the tokeniser are damaged: token_pattern or stop_words")
     if pattern not in _GIVEN:
         raise SettingError(
-            f"this text was tokenised with token_pattern={pattern!r}, and a stored pattern, which could be made "
-            "to run for ever, is not used unasked; pass the same pattern again as token_pattern="
+            f"this text was tokenised with token_pattern={pattern!r}; stored patterns are not trusted, because a "
+            "malicious one could run forever: pass the same pattern again as token_pattern="
         )
     try:
         return cls(**values)
@@ -129,7 +129,7 @@ def _restored(cls: type[TextSettings], values: dict[str, Any]) -> TextSettings:
 
 
 def stored_pairs(values: Mapping[str, Any]) -> frozenset[tuple[str, str]]:
-    """The collocations recorded beside the settings of a manifest.
+    """The collocations recorded with the settings of a manifest.
 
     Raises
     ------
@@ -201,4 +201,4 @@ def _name_of(function: Any) -> str | None:
 
 
 _GIVEN = {TextSettings.token_pattern}
-"""Patterns that this process was given by its user."""
+"""Patterns that the user gave this process."""

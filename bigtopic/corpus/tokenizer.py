@@ -54,12 +54,12 @@ class _Pattern:
 
 
 class Tokenizer:
-    """What `TextSettings` say, done.
+    """The tokeniser that `TextSettings` describe.
 
     Parameters
     ----------
     settings : TextSettings
-    collocations : pairs of words to be joined; None when they are not known (yet)
+    collocations : pairs of words to join; None if they are not known yet
     """
 
     def __init__(

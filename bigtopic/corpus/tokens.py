@@ -100,7 +100,7 @@ def map_words(tokens: TokenArrays, function: Callable[[str], str | None]) -> Tok
         new = function(word)
         if new is not None and not isinstance(new, str):
             raise SettingError(
-                f"token_filter gave {new!r} for {word!r}; it must give a string, or None to drop it"
+                f"token_filter returned {new!r} for {word!r}; it must return a string, or None to drop it"
             )
         mapped[i] = index.setdefault(new, len(index)) if new else -1
     return _with_ids(tokens, mapped[tokens.ids], list(index))

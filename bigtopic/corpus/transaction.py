@@ -8,7 +8,6 @@ Whatever happens before the manifest is replaced, a reader sees the old corpus (
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from contextlib import suppress
 from types import TracebackType
@@ -20,11 +19,11 @@ from bigtopic.corpus.manifest import Manifest, Unfinished, read_manifest, write_
 from bigtopic.corpus.remote_hold import RemoteHold
 from bigtopic.corpus.schema import FOLDERS, MANIFEST
 from bigtopic.corpus.storage import Place
+from bigtopic.corpus.zarr_group import replace_group
 
 __all__ = ["Transaction", "current_manifest"]
 
 _WHAT = "a bigtopic corpus"
-_EMPTY = json.dumps({"zarr_format": 3, "node_type": "group", "attributes": {}}).encode()
 
 
 def current_manifest(root: Place) -> Manifest | None:
@@ -98,7 +97,7 @@ class Transaction:
             if place.local:
                 place.make_folder()
         if self.old is None and self.root.local:
-            (self.root / "zarr.json").replace(_EMPTY)
+            replace_group(self.root, {})
 
     @property
     def generation(self) -> int:

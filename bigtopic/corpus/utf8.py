@@ -23,7 +23,7 @@ _ROOM = 8192  # distinct words, at first
 
 
 class Utf8Lines(Sequence[str]):
-    """Lines of UTF-8, decoded only when somebody looks at one.
+    """Lines of UTF-8, decoded only on access.
 
     Parameters
     ----------

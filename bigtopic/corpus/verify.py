@@ -1,4 +1,4 @@
-"""Does the store hold what its manifest says?"""
+"""Check that a store holds what its manifest says."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["VerifyReport", "verify", "verify_part"]
 
 @dataclass(frozen=True)
 class VerifyReport:
-    """What was read and found right."""
+    """The figures of what was read and found correct."""
 
     n_parts: int
     n_arrays: int
@@ -72,17 +72,17 @@ def verify_part(part: StoredPart) -> int:
 
 
 def _verify_documents(part: StoredPart) -> None:
-    """Word ids rise within each document, and its counts add up to its tokens."""
+    """Check that word ids ascend within each document, and its counts add up to its tokens."""
     step = max(1, WINDOW * part.n_docs // max(part.nnz, 1))
     for start in range(0, part.n_docs, step):
         block = part.read(start, start + step)
         falls = block.words[1:] <= block.words[:-1]
         begins = block.indptr[(block.indptr > 0) & (block.indptr < len(block.words))]
-        falls[begins - 1] = False  # the first word of a document follows none
+        falls[begins - 1] = False  # the first word of a document has no predecessor
         if falls.any():
             document = np.searchsorted(block.indptr, np.flatnonzero(falls)[0], "right") - 1
             raise CorpusDamaged(
-                f"{part.name}/X/indices: the words of document {start + document} do not rise; {REMEDY}"
+                f"{part.name}/X/indices: the words of document {start + document} are not in ascending order; {REMEDY}"
             )
         wrong = ~np.isclose(document_tokens(block), part.tokens(start, start + step), rtol=1e-9, atol=0)
         if wrong.any():
@@ -93,7 +93,7 @@ def _verify_documents(part: StoredPart) -> None:
 
 
 def _verify_rows(parts: Sequence[StoredPart]) -> None:
-    """No two documents have the same row of the source."""
+    """Check that no two documents have the same source row."""
     rows = np.sort(np.concatenate([part.rows(0, part.n_docs) for part in parts])) if parts else np.empty(0)
     twice = rows[1:][rows[1:] == rows[:-1]]
     if len(twice):

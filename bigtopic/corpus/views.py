@@ -1,4 +1,4 @@
-"""Documents in the source's order, and views with fewer words: what `Corpus` offers beside selecting."""
+"""Documents in the source's order, and views with fewer words."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _read(view: Corpus) -> Iterator[Document]:
 
 
 def by_functions(corpus: Corpus, functions: Mapping[str, Callable[[np.ndarray], Any]]) -> np.ndarray:
-    """Documents of which every function of a column is true: bool (n_docs,), in the source's order."""
+    """Documents for which every function of a column is true: bool (n_docs,), in the source's order."""
     found = [of_function(name, function, corpus.read_column(name)) for name, function in functions.items()]
     return np.logical_and.reduce(found)
 
@@ -99,7 +99,7 @@ def filtered(
 
 
 def _named(known: Vocabulary, words: Iterable[str]) -> np.ndarray:
-    """Mask (n_words,) of these words; those the vocabulary lacks do not matter."""
+    """Mask (n_words,) of these words; those that the vocabulary lacks are ignored."""
     ids = known.index_of([words] if isinstance(words, str) else words)
     mask = np.zeros(known.size, bool)
     mask[ids[ids >= 0]] = True

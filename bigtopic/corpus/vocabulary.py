@@ -86,7 +86,7 @@ class Vocabulary:
         return self._arrays[name]
 
     def loaded(self) -> Vocabulary:
-        """This vocabulary, with everything read that the store has of it: a model outlives its corpus."""
+        """This vocabulary with all its arrays in memory: a model outlives its corpus."""
         for name in ("words", "document_frequency", "frequency"):
             if name != "words" or self.named:
                 self._array(name)
@@ -109,7 +109,7 @@ class Vocabulary:
 
     @property
     def counted(self) -> tuple[np.ndarray, np.ndarray]:
-        """Document frequency and frequency, where they are known to be known."""
+        """Document frequency and frequency, which must be known."""
         df, tf = self.document_frequency, self.frequency
         assert df is not None and tf is not None, "this vocabulary has no frequencies"
         return df, tf
@@ -125,7 +125,7 @@ class Vocabulary:
         return {word: number for number, word in enumerate(self.words.tolist())}
 
     def index_of(self, words: Iterable[str]) -> np.ndarray:
-        """Ids of these words, int32 (n,); -1 for a word that is not here.
+        """Ids of these words, int32 (n,); -1 for a word that is not in the vocabulary.
 
         Raises
         ------
@@ -135,7 +135,7 @@ class Vocabulary:
         if not self.named:
             raise VocabularyMismatch(
                 "words cannot be looked up: the columns of this vocabulary have no names; "
-                "give vocabulary= when the corpus is made"
+                "give vocabulary= when making the corpus"
             )
         get = self._index.get
         return np.fromiter((get(word, -1) for word in words), dtype=np.int32)

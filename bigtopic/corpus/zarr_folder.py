@@ -1,4 +1,4 @@
-"""Zarr's store in a folder, through `Place`: the same rules on links and pipes, the same errors."""
+"""Zarr's store in a folder, through `Place`, with its rules on links and pipes and its errors."""
 
 from __future__ import annotations
 

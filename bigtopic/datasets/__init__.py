@@ -1,4 +1,4 @@
-"""Corpora to try things on: text already on the machine, and documents drawn from the model itself."""
+"""Corpora for experiments: text that is already on the machine, and documents drawn from the model itself."""
 
 from typing import Any
 

@@ -26,9 +26,9 @@ _Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def documents_of(module: str, source: bytes) -> Iterator[dict]:
-    """One record per module, class and function that says at least `MIN_WORDS` words.
+    """One record per module, class and function with a docstring of at least `MIN_WORDS` words.
 
-    A shorter docstring joins the document of the class or module it stands in, so that nothing said is lost.
+    A shorter docstring joins the document of its class or module, so that no text is lost.
 
     Parameters
     ----------

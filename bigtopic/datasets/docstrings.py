@@ -31,7 +31,7 @@ def docstrings(packages: Iterable[str] | None = None) -> Iterator[dict]:
 
     Parameters
     ----------
-    packages : names of top-level modules, e.g. `["asyncio", "numpy"]`; None: all that are found
+    packages : names of top-level modules, e.g. `["asyncio", "numpy"]`; None for all that are found
 
     Yields
     ------
@@ -61,7 +61,7 @@ def docstrings(packages: Iterable[str] | None = None) -> Iterator[dict]:
 
 
 def installed_packages() -> dict[str, str]:
-    """Version of Python and of every installed distribution: the docstrings change only when these do."""
+    """Versions of Python and of every installed distribution: docstrings change only when these do."""
     from importlib.metadata import distributions
 
     found = {}

@@ -58,8 +58,7 @@ class SyntheticCorpus(NamedTuple):
 
 @dataclass(frozen=True)
 class KnownLDA:
-    """A model whose topics are known. It has `components_` and `doc_topic_prior_`, so that what measures a fitted
-    model measures this one.
+    """A model whose topics are known. Its `components_` and `doc_topic_prior_` let measures treat it as fitted.
 
     Parameters
     ----------
@@ -75,7 +74,7 @@ class KnownLDA:
     Raises
     ------
     SettingError
-        When a size, length or prior is not positive, another setting negative, or the seed no whole number.
+        When a size, length or prior is not positive, another setting is negative, or the seed is not a whole number.
 
     Examples
     --------
@@ -103,7 +102,7 @@ class KnownLDA:
 
     @property
     def components_(self) -> np.ndarray:
-        """The topics: (n_components, n_words) float64, rows sum to 1. Drawn again whenever asked for."""
+        """The topics: (n_components, n_words) float64, rows sum to 1. Drawn again at every access."""
         return np.stack([_topic(self, k) for k in range(self.n_components)])
 
     @property
@@ -159,7 +158,7 @@ def lda_corpus(n_docs: int, n_words: int, n_components: int, **settings: Any) ->
     Parameters
     ----------
     n_docs, n_words, n_components : sizes
-    **settings : of `KnownLDA`
+    **settings : see `KnownLDA`
 
     Returns
     -------
@@ -185,7 +184,7 @@ def write_bag_of_words(path: str | Path, model: KnownLDA, n_docs: int) -> int:
     Parameters
     ----------
     path : file to write
-    model : what is drawn from
+    model : the model to draw from
     n_docs : number of documents
 
     Returns

@@ -1,4 +1,4 @@
-"""Checkpoints of a fit: which settings must be the same to resume it, and what is saved of the estimator."""
+"""Checkpoints of a fit: the settings that must be the same to resume it, and what is saved of the estimator."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,17 @@ import numpy as np
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError
 from bigtopic.estimators.saving import extra_of
-from bigtopic.runtime.checkpoint import Checkpoint, CheckpointFolder, corpus_identity
+from bigtopic.methods import get
+from bigtopic.runtime.checkpoint import Checkpoint, CheckpointFolder
 from bigtopic.runtime.model import TopicModel
+from bigtopic.runtime.run_identity import corpus_identity
 
 __all__ = ["NOTHING", "SavedFit", "folder"]
 
 NOTHING = {"seconds": 0.0, "n_docs": 0, "n_tokens": 0.0}  # counts of a version that has none
 
 _FREE = {"client", "n_threads", "progress", "callbacks", "max_time"}  # do not change what is learnt
+_WORDS = {"summary", "paper"}  # about a method
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
@@ -33,20 +37,21 @@ def folder(
     ----------
     checkpoint : a path, or a `Checkpoint`
     estimator : its arguments are the settings that must be the same to resume the fit
-    corpus, held_out : the documents it learns from, and those that are scored
-    resume : as for `CheckpointFolder`
+    corpus, held_out : the documents to learn from, and those to score
+    resume : see `CheckpointFolder`
 
     Raises
     ------
     SettingError
-        When the estimator has no seed: another process could not go on.
+        When the estimator has no seed: another process could not continue the fit.
     """
     settings = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
     if estimator.random_state is None:
-        raise SettingError("checkpoint needs random_state: a run with a seed of its own could not be resumed")
+        raise SettingError("checkpoint= needs random_state=: without a seed, the run could not be resumed")
     given = {name: value for name, value in estimator.get_params().items() if name not in _FREE}
+    given["method"] = get(estimator.method)  # the same, whether by default, by name or as an object
     if held_out is not None and not isinstance(estimator.validation, int | float):
-        given["validation"] = held_out  # by its content, whatever it was given as
+        given["validation"] = held_out  # compared by content, in whatever form it was given
     params = {name: _plain(value) for name, value in given.items()}
     identity = {"corpus": corpus_identity(corpus), "settings": params}
     return CheckpointFolder(settings, identity, resume)
@@ -70,14 +75,19 @@ def _plain(value: Any) -> Any:
     """A setting as JSON can hold it; equal settings give equal values in every process."""
     if isinstance(value, Mapping):
         return {str(name): _plain(item) for name, item in value.items()}
-    if hasattr(value, "get_topics"):  # a model to begin with
+    if hasattr(value, "get_topics"):  # a model to start from
         return _plain(value.get_topics())
     if isinstance(value, Corpus):
         return _digest(json.dumps(corpus_identity(value)).encode())
     if isinstance(value, np.generic):
         return value.item()
+    if is_dataclass(value) and not isinstance(value, type):  # a method, its kernel and schemes
+        told = {f.name: getattr(value, f.name) for f in fields(value) if f.name not in _WORDS}
+        return {"kind": type(value).__name__, **_plain(told)}
     if isinstance(value, np.ndarray | list | tuple):
         array = np.asarray(value)
+        if array.dtype.kind in "OU":
+            return [_plain(item) for item in value]
         return f"array of shape {array.shape}, {_digest(np.ascontiguousarray(array).tobytes())}"
     if value is None or isinstance(value, bool | int | float | str):
         return value

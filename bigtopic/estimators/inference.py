@@ -36,16 +36,16 @@ class TopicInference(FittedTopics):
 
         Parameters
         ----------
-        X : corpus, its path, a matrix, or texts (split as the model's own corpus was)
-        order : of the rows: "source", as `document_ids` and `read_columns` of the corpus are, or "stored"
-        sparse : a scipy CSR matrix instead, of entries chosen by `min_probability` (default 0.01) and `top_k`
+        X : corpus, its path, a matrix, or texts (tokenised like the model's training texts)
+        order : order of the rows: "source", like `document_ids` and `read_columns` of the corpus, or "stored"
+        sparse : return a scipy CSR matrix of the entries chosen by `min_probability` (default 0.01) and `top_k`
 
         Raises
         ------
         VocabularyMismatch
             When the model does not know most of the tokens, or a matrix has another width.
         SettingError
-            For another order, or sparsity outside what is allowed.
+            When `order`, `min_probability` or `top_k` is not allowed.
         """
         wanted = by_source(order)
         settings = {"min_probability": 0.01, "top_k": None, **sparsity}
@@ -78,17 +78,17 @@ class TopicInference(FittedTopics):
         overwrite: bool = False,
         storage_options: Mapping[str, Any] | None = None,
     ) -> str:
-        """Write the topics of documents as they are computed: an AnnData store in Zarr, X sparse.
+        """Write the topics of documents, as they are computed, to an AnnData store in Zarr with a sparse X.
 
-        `obs` has the documents' ids, source rows and all columns of the corpus. Memory is bounded whatever the number
-        of documents: in the source's order, the default, they pass through a scratch file on their way;
-        `order="stored"` spares that. Entries below `min_probability`, or beyond the `top_k` largest of a document, are
-        left out; the largest always stays. `storage_options` are for fsspec, when `url` is a URL. Returns the path.
+        `obs` has the documents' ids, source rows and all columns of the corpus. Memory is bounded for any number of
+        documents: in source order, the default, they pass through a scratch file; `order="stored"` avoids it. Entries
+        below `min_probability`, or beyond the `top_k` largest of a document, are left out; the largest always stays.
+        `storage_options` are passed to fsspec when `url` is a URL. Returns the path.
 
         Raises
         ------
         CorpusExists
-            When the place is taken and `overwrite` is false, or what is there are not topics.
+            When the path is taken and `overwrite` is false, or it holds something other than topics.
         """
         corpus = self._known_corpus(X)
         return write_topics(
@@ -106,9 +106,9 @@ class TopicInference(FittedTopics):
     def representative_documents(
         self, X: Any, n: int = 3, min_tokens: float = 10
     ) -> list[list[tuple[str, float]]]:
-        """For each topic the documents it takes the largest share of: [(document id, share), ...].
+        """For each topic, the documents in which its share is largest: [(document id, share), ...].
 
-        Documents with fewer than `min_tokens` tokens are passed over. One streaming pass.
+        Documents with fewer than `min_tokens` tokens are skipped. One streaming pass.
         """
         corpus = self._known_corpus(X)
         best = starts.Largest(self._fitted().n_components, n)
@@ -123,7 +123,7 @@ class TopicInference(FittedTopics):
     def pyldavis_input(self, X: Any) -> dict[str, Any]:
         """Arguments of `pyLDAvis.prepare(**..., sort_topics=False, start_index=0)`, without a corpus in memory.
 
-        pyLDAvis uses documents only through the topics' shares: one "document" per topic gives the same picture.
+        pyLDAvis uses documents only for the topics' shares, so one "document" per topic gives the same picture.
         """
         from bigtopic.evaluation import prevalence
 
@@ -155,12 +155,12 @@ class TopicInference(FittedTopics):
         model = self._fitted()
         corpus = as_corpus(X, shuffle=False, text=model.text)
         share = unknown_share(model, corpus, client=self._client(), n_threads=self.n_threads)
-        # Of text like its own the model knows what limits such as max_df left of it; that is what to expect.
+        # Even of its training texts, the model knows only the share of tokens that limits such as max_df left.
         known = (1.0 - share) / model.known_share
         if known < 0.5:
             raise VocabularyMismatch(
-                f"the model does not know {share:.0%} of the tokens; give documents in the language and with the "
-                "tokeniser settings it was trained with"
+                f"the model does not know {share:.0%} of the tokens; pass documents in the language and with the "
+                "tokeniser settings of its training texts"
             )
         if known < 0.8:
             warnings.warn(
@@ -169,7 +169,7 @@ class TopicInference(FittedTopics):
         return corpus
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Held-out nats per token by document completion (`bigtopic.evaluate.log_predictive`); higher is better."""
+        """Held-out log probability in nats per token, see `bigtopic.evaluate.log_predictive`; higher is better."""
         from bigtopic.evaluation import log_predictive
 
         corpus = as_corpus(X, shuffle=False, text=self._fitted().text)

@@ -1,4 +1,4 @@
-"""What may be given to `fit` and `transform`: a corpus, the path of one, a matrix, or texts."""
+"""Inputs of `fit` and `transform`: a corpus, its path, a matrix, or texts."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ __all__ = ["as_corpus"]
 
 
 def as_corpus(data: Any, *, shuffle: bool, seed: int = 0, text: Any = None) -> Corpus:
-    """The corpus a user means.
+    """Convert a user's input to a corpus.
 
     Parameters
     ----------
-    data : a `Corpus`; the path or URL of one; a scipy or NumPy matrix or a pandas DataFrame (n_docs, n_words); or an
-        iterable of texts
-    shuffle : whether documents that are not stored yet are put in hashed order
-    seed : of that order
+    data : a `Corpus`; its path or URL; a scipy or NumPy matrix or a pandas DataFrame (n_docs, n_words); or an iterable
+        of texts
+    shuffle : whether to put documents that are not stored yet into hashed order
+    seed : seed of that order
     text : settings of the tokeniser for texts, or None for the defaults
 
     Raises
     ------
     SettingError
-        When it is none of these.
+        When `data` is none of these.
     """
     if isinstance(data, Corpus):
         return data
@@ -42,7 +42,7 @@ def as_corpus(data: Any, *, shuffle: bool, seed: int = 0, text: Any = None) -> C
     if isinstance(data, Iterable):
         return _from_texts(list(data), shuffle, seed, text)
     raise SettingError(
-        f"documents: {type(data).__name__} is not a corpus; give a bigtopic corpus or its path, a matrix of counts, "
+        f"documents: {type(data).__name__} is not a corpus; pass a bigtopic corpus or its path, a matrix of counts, "
         "or a list of texts"
     )
 
@@ -52,8 +52,8 @@ def _numbers(table: Any) -> Any:
     if counts.dtype.kind in "biuf":
         return counts
     raise SettingError(
-        "documents: a table is taken for counts, a column per word, and this one holds other values than numbers; for "
-        "texts give their column, such as table['text'], or ingest table.to_dict('records') with bigtopic.ingest"
+        "documents: a table must hold counts, a column per word, but this one holds values that are not numbers; for "
+        "texts pass their column, such as table['text'], or ingest table.to_dict('records') with bigtopic.ingest"
     )
 
 
@@ -82,6 +82,6 @@ def _tokenizer(kind: Any, text: Any) -> Any:
         return kind() if text is None else kind.from_dict(text)
     except SettingError as error:
         raise ModelError(
-            f"texts cannot be split as the model's were: {error} to bigtopic.ingest, and give the corpus it "
-            "makes; a pattern may be passed to load_model instead"
+            f"texts cannot be tokenised like the model's: {error} to bigtopic.ingest, and pass the corpus it "
+            "makes; a pattern can be passed to load_model instead"
         ) from error

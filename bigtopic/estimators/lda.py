@@ -1,4 +1,4 @@
-"""Latent Dirichlet allocation, for users: names are translated here, nothing is decided."""
+"""Latent Dirichlet allocation: translates the user's parameter names and decides nothing."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from bigtopic.estimators.inputs import as_corpus
 from bigtopic.methods import Method, get
 from bigtopic.runtime.axes import axes_of
 from bigtopic.runtime.checkpoint import CheckpointFolder
+from bigtopic.runtime.declarations import check_slice_size
 from bigtopic.runtime.events import Callback
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.new_model import new_model
@@ -24,44 +25,43 @@ __all__ = ["LDA"]
 
 
 class LDA(TopicInference):
-    """Topics of a corpus, by any of the methods in `bigtopic.methods()`.
+    """Topics of a corpus, learnt by any of the methods in `bigtopic.methods()`.
 
     Parameters
     ----------
     n_components : number of topics; in the literature K
     method : name of a method, or a `bigtopic.Method`; None for the default, which suits most corpora
-    doc_topic_prior : number or (n_components,); None for the method's, usually 1 / n_components. In the literature
-        alpha
-    topic_word_prior : number, (n_words,), or (n_components, n_words); None for the method's. In the literature eta.
-        `bigtopic.seed_prior` makes one from words
-    batch_size : documents of one update, at most: a pass is divided evenly; None for the method's
-    max_iter : passes over the corpus; None for the method's
-    max_time : seconds of learning; it is cut off there, nothing else changes
-    tol : end when a pass changes less: relative growth of the bound where there is one, else mean total variation
-        distance of the topics; None for the method's, 0 never
-    learning_decay, learning_offset : step size (offset + t) ** -decay of online methods; None for the method's. In the
-        literature kappa and tau
-    max_doc_update_iter, mean_change_tol : local iterations per document, and when to stop earlier; None for the
-        method's
+    doc_topic_prior : number or (n_components,); None for the method's default, usually 1 / n_components. In the
+        literature alpha
+    topic_word_prior : number, (n_words,), or (n_components, n_words); None for the method's default. In the literature
+        eta. `bigtopic.seed_prior` builds one from seed words
+    batch_size : largest number of documents per update; a pass is divided evenly. None for the method's default
+    max_iter : passes over the corpus; None for the method's default
+    max_time : time limit in seconds; it truncates the run and changes nothing before that
+    tol : stop when a pass changes less than this: relative growth of the bound, or, without one, mean total variation
+        distance of the topics; None for the method's default, 0 never
+    learning_decay, learning_offset : step size (offset + t) ** -decay of online methods; None for the method's
+        default. In the literature kappa and tau
+    max_doc_update_iter, mean_change_tol : largest number of local iterations per document, and the mean change below
+        which they stop earlier; None for the method's default
     options : further settings of the kernel, by name
-    total_samples : documents of the stream when `partial_fit` sees parts of it; None for those seen so far (see there)
-    init : begin with the topics of another model (an estimator, the path of a model, a scikit-learn or gensim model,
-        or an array (n_components, n_words)), matched by word; None for random ones
-    random_state : seed; the same seed gives the same topics, to the last bit, on any number of workers. None draws
-        one
+    total_samples : number of documents in the stream that `partial_fit` sees in pieces; for None see `partial_fit`
+    init : start from the topics of another model (an estimator, the path of a model, a scikit-learn or gensim model,
+        or an array (n_components, n_words)), matched by word; None starts from random topics
+    random_state : the same seed gives bit-identical topics on any number of workers; None draws a seed
     order : "shuffled", or "stored" to follow the order of the store
-    slice_size : documents of one kernel call; None for the method's
+    slice_size : documents per kernel call; None for the method's default
     validation : held-out documents (a corpus or matrix), or a share of the corpus, to score while learning
-    evaluate_every : updates between scores; None for once a pass
-    patience : end after this many scores without a better one; None never
-    callbacks : functions of an event (`bigtopic.runtime.events.Event`)
-    progress : show a progress bar; None when someone is looking
+    evaluate_every : updates between scores; None for one score per pass
+    patience : stop after this many scores without an improvement; None disables early stopping
+    callbacks : functions that are called with each event (`bigtopic.runtime.events.Event`)
+    progress : show a progress bar; None shows it in terminals and notebooks
     client : a Dask client or its address; None for the current one, if there is one; False for threads
-    n_threads : threads in process; None for all processors. Does not change the result
+    n_threads : threads in this process; None for all processors. Does not change the result
 
     Attributes
     ----------
-    components_ : (n_components, n_words), topic weights, not normalised; `get_topics()` has probabilities
+    components_ : (n_components, n_words), topic weights, not normalised; `get_topics()` returns probabilities
     exp_dirichlet_component_ : (n_components, n_words), exp of the expected log probabilities
     vocabulary_ : `Vocabulary`, the words of the columns
     history_ : list of dict, one per pass and per score
@@ -141,25 +141,25 @@ class LDA(TopicInference):
 
         Parameters
         ----------
-        checkpoint : a folder to save the run in as it goes on, every ten minutes and at its end; or a `Checkpoint`,
-            which says how often
-        resume : go on with the run in that folder, where it was saved last; without one, begin. The same corpus and
-            settings give the bits of a run that was never cut
+        checkpoint : folder in which to save the run, every ten minutes and at its end; or a `Checkpoint`, which sets
+            how often
+        resume : continue the run from its last checkpoint in that folder; if there is none, start one. With the same
+            corpus and settings, the result is bit-identical to that of an uninterrupted run
 
         Raises
         ------
         SettingError
-            When a parameter is outside what is allowed.
+            When a parameter has a value that is not allowed.
         InputError
-            When there is nothing to learn from.
+            When the corpus has no documents or no words.
         CorpusExists
-            When `checkpoint` holds a run already and `resume` is false, or something else.
+            When `checkpoint` already holds a run and `resume` is false, or holds something else.
         ModelError
-            When it holds a run with another corpus or other settings; names what differs.
+            When `checkpoint` holds a run with another corpus or other settings; names the differences.
         """
         self._check()
         if resume and checkpoint is None:
-            raise SettingError("resume=True needs checkpoint=: the folder that the run was saved in")
+            raise SettingError("resume=True needs checkpoint=: the folder in which the run was saved")
         seed = self._seed()
         corpus = as_corpus(X, shuffle=self.order != "stored", seed=seed)
         corpus, held_out = starts.held_out(self.validation, corpus, seed)
@@ -173,7 +173,7 @@ class LDA(TopicInference):
         return self
 
     def _begun(self, corpus: Any, seed: int) -> TopicModel:
-        """A model that has learnt nothing from this corpus yet."""
+        """A model that is ready to learn from this corpus."""
         model = self._new_model(corpus, seed)
         if self.init is not None:
             starts.begin_with(model, self.init, corpus.n_tokens)
@@ -194,10 +194,11 @@ class LDA(TopicInference):
             self._learn(corpus, left, held_out, saver=checkpoints.SavedFit(self, saved, counts))
 
     def partial_fit(self, X: Any, y: Any = None) -> LDA:
-        """Go on with more documents, one pass over them in their order; new words are added at the end.
+        """Continue learning: one pass over the documents, in their order. New words are added at the end.
 
-        Texts are split as those the model began with. The size of the stream is `total_samples`, or else the documents
-        seen so far; of a stream that has just begun, as many as outweigh the prior of the topics' words, 4000 at most.
+        Texts are tokenised like those of the first call. `total_samples` gives the size of the stream; without it, the
+        size is the number of documents seen so far or, at the start of a stream, enough to outweigh the topic-word
+        prior, at most 4000.
         """
         self._check()
         corpus = as_corpus(X, shuffle=False, text=None if self._model is None else self._model.text)
@@ -283,9 +284,9 @@ class LDA(TopicInference):
         )
 
     def save(self, url: Any, storage_options: Mapping[str, Any] | None = None) -> None:
-        """Write the model to a path or URL: Zarr and JSON. A model that is there is replaced, in one write.
+        """Write the model to a path or URL, as Zarr and JSON. An existing model is replaced in one write.
 
-        `storage_options` are for fsspec, when `url` is a URL.
+        `storage_options` are passed to fsspec when `url` is a URL.
         """
         saving.save_model(self, url, storage_options)
 
@@ -308,6 +309,7 @@ class LDA(TopicInference):
 
     def _check(self) -> None:
         starts.check_settings(self)
+        check_slice_size(get(self.method).load_kernel(), self._or_method("slice_size"))
 
 
 def _score(model: TopicModel, held_out: Any, client: Any, n_threads: int | None) -> float:

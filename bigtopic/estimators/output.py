@@ -1,8 +1,7 @@
-"""Where the topics of many documents are written: complete or absent, and never over what is not topics."""
+"""Output of the topics of many documents: complete or absent, and never over anything but topics."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
@@ -13,6 +12,7 @@ from bigtopic.corpus.draft import drafted
 from bigtopic.corpus.remote_hold import RemoteHold, root_attributes
 from bigtopic.corpus.schema import WRITER
 from bigtopic.corpus.storage import Place
+from bigtopic.corpus.zarr_group import group_attributes
 from bigtopic.errors import CorpusExists
 from bigtopic.estimators.sparsity import check_sparsity
 from bigtopic.estimators.topic_store import MARK, write_contents
@@ -42,9 +42,9 @@ def write_topics(
     Raises
     ------
     CorpusExists
-        When the place is taken and `overwrite` is false, or what is there is not a store of topics alone.
+        When the path is taken and `overwrite` is false, or it holds something other than a store of topics.
     StoreError
-        When the system refuses a write. What was there is as it was.
+        When the system refuses a write. An existing store stays as it was.
     """
     check_sparsity(min_probability, top_k)
     place = Place.of(url, storage_options)
@@ -62,7 +62,7 @@ def _target(place: Place, overwrite: bool) -> AbstractContextManager[Place]:
 
 
 def _check_place(place: Place, overwrite: bool) -> None:
-    """Refuse a place that is taken, or where something would be lost that is not of a store of topics."""
+    """Refuse a path that is taken, or that holds files that do not belong to a store of topics."""
     if not place.exists():
         return
     if not overwrite:
@@ -75,23 +75,24 @@ def _check_place(place: Place, overwrite: bool) -> None:
     others = [name for name in names if name not in _MEMBERS]
     if others:
         raise CorpusExists(
-            f"{place.url} holds {others[0]!r}, which is not of a store of topics, and will not be overwritten; move "
-            "that away, or choose another path"
+            f"{place.url} holds {others[0]!r}, which does not belong to a store of topics, and will not be "
+            "overwritten; move that away, or choose another path"
         )
 
 
 @contextmanager
 def _published(place: Place, overwrite: bool) -> Iterator[Place]:
-    """A place behind a URL to write to, copied to the right one when it is complete.
+    """A temporary place behind a URL, copied to the final one when it is complete.
 
-    Nothing can be renamed there: from the first copy to the last write, a reader finds a store that is not finished.
+    Nothing can be renamed there: from the first copy to the last write, readers find an unfinished store.
     """
     with RemoteHold(place, _WHAT, _members) as hold:
         if _holds_topics(place) and not overwrite:
             raise CorpusExists(f"{place.url} exists; choose another path, or pass overwrite=True")
         draft = place / f".scratch-{hold.token}"
         yield draft
-        finished = json.loads((draft / "zarr.json").read())["attributes"]
+        finished = group_attributes(draft)
+        assert finished is not None, "it was just written"
         hold.commit({MARK: 0})
         for name in _OURS:
             (place / name).remove()

@@ -1,4 +1,4 @@
-"""Loading estimators: the one place that knows every kind."""
+"""Loading estimators of every kind."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ def load_model(
     token_pattern: str | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Any:
-    """The estimator stored at a path or URL; of a run with checkpoints, as it was saved last.
+    """Load the estimator stored at a path or URL; from a run with checkpoints, the last one.
 
     Parameters
     ----------
-    method : the `Method` it was learnt with, if that was one of your own
-    token_pattern : the pattern its texts were split with, if that was one of your own and more texts will be: a stored
-        pattern is not used unasked
-    storage_options : for fsspec
+    method : the `Method` used for training, if it is a custom one
+    token_pattern : the custom pattern used to tokenise its texts; required to tokenise more, because stored patterns
+        are not trusted
+    storage_options : passed to fsspec
 
     Raises
     ------
     ModelError
-        When there is none, it is damaged, or its format is newer than this version reads.
+        When there is no model, it is damaged, or its format is newer than this version reads.
     SettingError
-        When its texts were split with another pattern.
+        When its texts were tokenised with another pattern.
     """
     url = newest_version(url) or url
     model, extra = model_store.load(url, method, storage_options)
@@ -60,11 +60,11 @@ def load_model(
 
 
 def _check(estimator: Any, url: Any) -> None:
-    """Refuse parameters that no estimator could have been saved with."""
+    """Refuse parameters that no saved estimator can have."""
     try:
         if not isinstance(estimator.method, str | None):
             raise SettingError(f"method={estimator.method!r}: must be a name")
-        # Held-out documents are not kept, so what needs them is checked as if they were there.
+        # Held-out documents are not saved, so settings that need them are checked as if they were there.
         check_settings(type(estimator)(**{**estimator.get_params(), "validation": True}))
     except SettingError as error:
         raise ModelError(f"the model at {url} is damaged: {error}") from error
@@ -74,5 +74,5 @@ def _give_pattern(pattern: str, text: Mapping[str, Any], url: Any) -> None:
     stored = text.get("token_pattern")
     if stored != TextSettings(token_pattern=pattern).token_pattern:
         raise SettingError(
-            f"token_pattern={pattern!r}: the texts of the model at {url} were split with {stored!r}"
+            f"token_pattern={pattern!r}: the texts of the model at {url} were tokenised with {stored!r}"
         )

@@ -1,4 +1,4 @@
-"""Priors made from what a user knows."""
+"""Priors built from seed words."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def seed_prior(
     base: float | None = None,
     weight: float = 100.0,
 ) -> np.ndarray:
-    """A topic-word prior that draws words to topics.
+    """A topic-word prior that ties seed words to topics.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""Reading a fitted model: topics as words, tables and arrays, by the names users of other libraries know."""
+"""Reading a fitted model: topics as words, tables and arrays, under the names used by other libraries."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,12 +11,25 @@ from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import NotFitted, SettingError, require
 from bigtopic.estimators.base import Estimator
 from bigtopic.runtime.model import TopicModel, TopicSource
+from bigtopic.runtime.views import mean_rows
 
-__all__ = ["FittedTopics"]
+__all__ = ["FittedArray", "FittedTopics"]
+
+
+class FittedArray(NamedTuple):
+    """An array of a fitted model.
+
+    values : (n_rows, n_columns). Columns sum to 1 if the model declares the array normalised over the axis (words of a
+        topic), rows if over the components (topics of an author); otherwise these are the weights themselves
+    names : names of the rows, (n_rows,) str, such as words or authors; None for an axis without names
+    """
+
+    values: np.ndarray
+    names: np.ndarray | None
 
 
 class FittedTopics(Estimator):
-    """What an estimator with topics over words can be asked once it is fitted; the model is in `_model`."""
+    """Methods of a fitted estimator with topics over words; the model is in `_model`."""
 
     _model: TopicModel | None = None
 
@@ -31,12 +44,12 @@ class FittedTopics(Estimator):
         ]
 
     def topics_frame(self, n: int = 10) -> Any:
-        """The same as a pandas DataFrame with columns topic, rank, word, probability.
+        """The most probable words of each topic, as a pandas DataFrame with columns topic, rank, word, probability.
 
         Raises
         ------
         MissingExtra
-            Without pandas.
+            When pandas is not installed.
         """
         rows = [
             (k, rank, w, p) for k, topic in enumerate(self.topics(n)) for rank, (w, p) in enumerate(topic)
@@ -46,7 +59,7 @@ class FittedTopics(Estimator):
     def show_topic(self, topic: int, topn: int = 10) -> list[tuple[str, float]]:
         """The most probable words of one topic: [(word, probability), ...]."""
         if not 0 <= topic < self._fitted().n_components:
-            raise SettingError(f"topic={topic}: there are topics 0 .. {self._fitted().n_components - 1}")
+            raise SettingError(f"topic={topic}: must be in 0 .. {self._fitted().n_components - 1}")
         return self.topics(topn)[topic]
 
     def show_topics(self, topn: int = 10) -> list[tuple[int, str]]:
@@ -56,6 +69,24 @@ class FittedTopics(Estimator):
     def get_topics(self) -> np.ndarray:
         """Topic-word probabilities, float32 (n_components, n_words); rows sum to 1."""
         return np.ascontiguousarray(self.topic_source().gather(None).T)
+
+    def array(self, name: str) -> FittedArray:
+        """An array of the model by name, with the names of its rows: for what custom methods have learnt.
+
+        Raises
+        ------
+        SettingError
+            When the model has no such array.
+        """
+        model = self._fitted()
+        if name not in model.params.arrays:
+            raise SettingError(
+                f"name={name!r}: the model has no such array; choose one of: {', '.join(model.params.arrays)}"
+            )
+        array = model.params[name]
+        rows = array.gather(None) if array.normalised_over is None else mean_rows(array, None)
+        axis = model.axes.get(array.axis)
+        return FittedArray(rows[:, : array.n_components], None if axis is None else axis.words)
 
     def topic_source(self) -> TopicSource:
         """The topics by rows, for evaluations."""

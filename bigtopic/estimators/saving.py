@@ -1,4 +1,4 @@
-"""What of an estimator is kept beside its model."""
+"""The part of an estimator that is saved with its model."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ NOT_KEPT = ("client",)  # a connection, good for this process only
 
 
 def save_model(estimator: Any, url: Any, storage_options: Mapping[str, Any] | None = None) -> None:
-    """Write a fitted estimator: its params, and those of its arguments that JSON can hold."""
+    """Write a fitted estimator: its params, and its arguments that JSON can represent."""
     model_store.save(estimator._fitted(), url, extra_of(estimator), storage_options)
 
 
 def extra_of(estimator: Any) -> dict[str, Any]:
-    """What is saved beside the model: the estimator's kind, those of its arguments that JSON can hold, its counts."""
+    """What is saved with the model: the estimator's kind, its arguments that JSON can represent, its counts."""
     params = {
         name: value
         for name, value in estimator.get_params().items()

@@ -29,7 +29,7 @@ def sparse_topics(doc_topics: np.ndarray, min_probability: float, top_k: int | N
 
 
 def check_sparsity(min_probability: float, top_k: int | None) -> None:
-    """Refuse what no entry, or every entry, would pass.
+    """Check the settings.
 
     Raises
     ------

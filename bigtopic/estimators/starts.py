@@ -1,4 +1,4 @@
-"""How a fit begins: settings checked, documents held out, topics taken from another model."""
+"""The start of a fit: check settings, hold out documents, start from the topics of another model."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ ORDERS = ("shuffled", "stored")
 
 
 def check_settings(estimator: Any) -> None:
-    """Refuse what cannot be meant, before anything is computed.
+    """Check the settings before anything is computed.
 
     Raises
     ------
     SettingError
-        Naming the argument, the value found and what is allowed.
+        Names the argument, the value found and the allowed values.
     """
     for name in (
         "n_components",
@@ -47,7 +47,7 @@ def check_settings(estimator: Any) -> None:
         estimator.patience is not None or estimator.evaluate_every is not None
     ):
         raise SettingError(
-            "patience and evaluate_every need validation=: held-out documents, or a share of them"
+            "patience and evaluate_every need validation=: held-out documents, or a share of the corpus"
         )
 
 
@@ -83,7 +83,7 @@ def check_corpus(corpus: Corpus) -> None:
     if corpus.n_docs == 0 or corpus.n_words == 0 or corpus.nnz == 0:
         raise InputError(
             f"there is nothing to learn from: {corpus.n_docs} documents, {corpus.n_words} words, {corpus.nnz} entries; "
-            "check the source, and limits such as min_df and stop_words"
+            "check the source and settings such as min_df and stop_words"
         )
 
 
@@ -99,7 +99,7 @@ def held_out(validation: Any, corpus: Corpus, seed: int) -> tuple[Corpus, Corpus
 
 
 def begin_with(model: TopicModel, other: Any, n_tokens: float) -> None:
-    """Give a new model the topics of another, matched by word; words the other lacks begin with the prior alone.
+    """Start a new model from the topics of another, matched by word; words that the other lacks get only the prior.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def begin_with(model: TopicModel, other: Any, n_tokens: float) -> None:
     known = np.flatnonzero(ids >= 0)
     if not len(known):
         raise VocabularyMismatch("init shares no word with this corpus")
-    # As many tokens as the corpus has, evenly: schedules then weigh it like a first look at the whole corpus.
+    # As many tokens as the corpus has, evenly: schedules then weigh it like a pass over the whole corpus.
     scale = n_tokens / model.n_components
     array.raw[:] = 0
     array.raw[known, : model.n_components] = source.gather(ids[known]) * scale

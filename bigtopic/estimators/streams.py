@@ -1,4 +1,4 @@
-"""How a stream begins and goes on: its size, the mass of its start, words and frequencies as they come."""
+"""Streams: their size, the mass of their start, and new words and frequencies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import BigtopicWarning
-from bigtopic.methods import SMALLEST_BATCH, Method
+from bigtopic.methods.method import SMALLEST_BATCH, Method
 from bigtopic.runtime.axes import mapping
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.new_model import array_specs
@@ -20,11 +20,11 @@ OUTWEIGH = 10  # tokens for each of the prior
 
 
 def n_documents(model: TopicModel, corpus: Corpus, declared: float | None, n_seen: int) -> float:
-    """Documents a stream is taken to have: as declared, else those seen so far, at least enough to tell topics apart.
+    """Assumed size of a stream: as declared, else the documents seen so far, at least enough to separate topics.
 
-    Where the prior of the topics' words outweighs their tokens, every topic is the same mixture, and documents that
-    are seen once do not separate them: the first ones count as part of a stream with `OUTWEIGH` times as many tokens,
-    but never of more than `SHORT_STREAM` documents, or a prior that is meant to be strong would not be.
+    If the topic-word prior outweighs the tokens, every topic is the same mixture, and a single pass over documents does
+    not separate them: the first documents therefore count as part of a stream with `OUTWEIGH` times as many tokens as
+    the prior, but at most `SHORT_STREAM` documents, so that a prior that is meant to be strong remains strong.
     """
     if declared is not None:
         return float(declared)
@@ -33,7 +33,7 @@ def n_documents(model: TopicModel, corpus: Corpus, declared: float | None, n_see
 
 
 def scale(model: TopicModel, factor: float) -> None:
-    """Scale a start that is a share of the corpus' tokens to more tokens than the first documents have."""
+    """Scale a start that is a share of the corpus' tokens from the first documents to the whole stream."""
     for name, spec in array_specs(model.method).items():
         if spec.start is not None and spec.start[1] is not None and factor != 1.0:
             array = model.params[name]
@@ -42,7 +42,7 @@ def scale(model: TopicModel, factor: float) -> None:
 
 
 def end_pass(model: TopicModel) -> None:
-    """Leave a pass that was cut short: other documents are no continuation of it."""
+    """End a pass that was cut short: other documents do not continue it."""
     if model.cursor.inside_pass:
         if model.document_state is not None:
             model.document_state.leave_pass(model.cursor)
@@ -50,7 +50,7 @@ def end_pass(model: TopicModel) -> None:
 
 
 def grow(model: TopicModel, axes: Mapping[str, Vocabulary]) -> None:
-    """Take in what more documents have on each axis, with its frequencies; what is new is appended.
+    """Extend each axis by the names of more documents, and add their frequencies.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def grow(model: TopicModel, axes: Mapping[str, Vocabulary]) -> None:
 
 
 def _extended(known: Vocabulary, new: Vocabulary) -> Vocabulary:
-    """What is known and what is new, with the frequencies of both."""
+    """The known names followed by the new ones, with their joint frequencies."""
     ids = mapping(new, known)
     if ids is not None and (ids < 0).any():
         assert new.words is not None
@@ -82,12 +82,12 @@ def _extended(known: Vocabulary, new: Vocabulary) -> Vocabulary:
 
 
 def warn_of_small_calls(method: Method, n_calls: int, n_seen: int) -> None:
-    """Say at the second call of a stream that updates of so few documents are noisy; the last call may be short."""
+    """Warn, at the second call of a stream, that updates of few documents are noisy; the last call may be short."""
     has_step_size = any(hasattr(scheme, "learning_decay") for scheme in method.schemes.values())
     if n_calls == 2 and n_seen < n_calls * SMALLEST_BATCH and has_step_size:
         warnings.warn(
             f"partial_fit: each call is an update of the topics, and updates of fewer than {SMALLEST_BATCH} documents "
-            "are noisy; collect documents and give some hundred at a time",
+            "are noisy; collect documents and pass several hundred at a time",
             BigtopicWarning,
             stacklevel=3,
         )

@@ -1,8 +1,8 @@
-"""Topics of documents with their ids and columns, put into the source's order out of core.
+"""Topics of documents with their ids and columns, put into source order out of core.
 
-Topics arrive in stored order. A run of documents is spilled sorted by where they will be, so that each range of the
-source's order, a bucket, is one piece of each run; then the buckets follow one after the other. Memory is that of a
-few buckets, and 16 bytes a document; every byte is written once and read once.
+Topics arrive in stored order. Runs of documents are spilled sorted by target position, so that each range of the source
+order, a bucket, is one piece of each run; then the buckets are read one after the other. Memory is that of a few
+buckets, and 16 bytes per document; every byte is written once and read once.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Batch(NamedTuple):
 def labelled(
     pieces: Iterator[Inferred], corpus: Any, min_probability: float, top_k: int | None
 ) -> Iterator[Batch]:
-    """Topics of all documents of the corpus, with what the corpus says of each; both in stored order."""
+    """Topics of all documents of the corpus, with their ids and columns; both in stored order."""
     start = 0
     for piece in pieces:
         view = corpus.run(start, start + len(piece.rows), order="stored")

@@ -1,6 +1,6 @@
 """Contents of a store of topics: the sparse topics of each document with its id, source row and columns, for AnnData.
 
-Nothing is held but the arrays' last chunks and, in the source's order, a bucket of documents: see `topic_batches`.
+Only the arrays' last chunks and, in source order, a bucket of documents are in memory: see `topic_batches`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def write_contents(
     top_k: int | None,
     order: str,
 ) -> None:
-    """Write an AnnData store at a place that nobody reads yet: X is the CSR (n_docs, n_components).
+    """Write an AnnData store at a place that no process reads yet: X is the CSR (n_docs, n_components).
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def write_contents(
 
 @contextmanager
 def _scratch(place: Place) -> Iterator[Place]:
-    """A folder beside the arrays, where whoever sweeps an unfinished store finds it; for a remote store a local one."""
+    """A folder beside the arrays, swept with an unfinished store; for a remote store a local one."""
     if not place.local:
         with TemporaryDirectory(prefix="bigtopic-topics-") as folder:
             yield Place.of(folder)
@@ -125,7 +125,7 @@ def _growing(group: Any, name: str, dtype: np.dtype) -> _Growing:
 
 
 class _Growing:
-    """An array that is appended to in whole chunks; nobody can see it before the store is moved into place."""
+    """An array that is appended to in whole chunks; invisible until the store is moved into place."""
 
     def __init__(self, group: Any, name: str, dtype: Any, attributes: Any = None) -> None:
         self._array = group.create_array(

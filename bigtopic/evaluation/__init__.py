@@ -1,20 +1,30 @@
-"""Measures of topics: one per file, each a function of a model and a corpus that streams over the corpus once.
+"""Measures of topics: each is a file in `measures/` and takes part in one streaming pass over the corpus.
 
-A model is anything `topics_of` knows: an estimator of this package, a scikit-learn or gensim model, or an array.
+A model is anything that `topics_of` accepts: an estimator of this package, a scikit-learn or gensim model, or an array.
 """
 
+from bigtopic.evaluation import measures
+from bigtopic.evaluation.base import Measure, Result, Score, Setting
 from bigtopic.evaluation.coherence import Coherence, coherence
-from bigtopic.evaluation.log_predictive import LogPredictive, log_predictive
-from bigtopic.evaluation.prevalence import Prevalence, prevalence
+from bigtopic.evaluation.measures.log_predictive import LogPredictive, log_predictive
+from bigtopic.evaluation.measures.prevalence import Prevalence, prevalence
+from bigtopic.evaluation.measuring import Evaluation, measure
 from bigtopic.evaluation.source import TopicSource, top_words, topics_of
 
 __all__ = [
     "Coherence",
+    "Evaluation",
     "LogPredictive",
+    "Measure",
     "Prevalence",
+    "Result",
+    "Score",
+    "Setting",
     "TopicSource",
     "coherence",
     "log_predictive",
+    "measure",
+    "measures",
     "prevalence",
     "top_words",
     "topics_of",

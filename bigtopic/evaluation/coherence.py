@@ -1,45 +1,42 @@
 """Coherence: whether the top words of a topic occur in the same documents.
 
-With D documents, D(u) of which hold u and D(u, v) both u and v, P = D(.) / D:
-
-    NPMI(u, v)  = log(P(u, v) / (P(u) P(v))) / -log P(u, v)                  in [-1, 1], mean over pairs of a topic
-    UMass       = sum over pairs, u ranked higher, of log((D(u, v) + 1) / D(u))
-
-A pair that never occurs together has NPMI -1, one that is in every document 0. Pairs with a word that is in no
-document are left out, and their share is reported.
-
-References
-----------
-Lau, Newman, Baldwin: Machine reading tea leaves. EACL 2014 (NPMI).
-Mimno, Wallach, Talley, Leenders, McCallum: Optimizing semantic coherence in topic models. EMNLP 2011 (UMass).
+Measures of coherence differ in how they score a pair of words, of which D(u), D(v) and D(u, v) of D documents hold the
+first, the second and both. Each is a file in `measures/`, made by `of_pairs`; one count of pairs serves all of them.
+Pairs with a word that is in no document are left out, and their share is reported.
 """
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError, VocabularyMismatch
-from bigtopic.evaluation.source import top_words, topics_of
-from bigtopic.evaluation.streaming import documents_of, over_blocks
-from bigtopic.types import Block
+from bigtopic.evaluation import measures
+from bigtopic.evaluation.base import Measure, Result, Setting
+from bigtopic.evaluation.measuring import result_of
+from bigtopic.evaluation.source import top_words
+from bigtopic.evaluation.streaming import documents_of
+from bigtopic.evaluation.subject import Documents, Subject
 
-__all__ = ["Coherence", "coherence"]
+__all__ = ["Coherence", "coherence", "of_pairs"]
 
 
 @dataclass(frozen=True)
-class Coherence:
+class Coherence(Result):
     """Coherence of topics on a corpus.
 
     Attributes
     ----------
     value : mean over topics
-    per_topic : float64 (n_components,); nan for a topic none of whose pairs could be judged
-    omitted : share of the pairs left out, because a word is in no document of the corpus
-    measure, topn, n_docs : how it was measured
+    per_topic : float64 (n_components,); nan for a topic without a pair that could be scored
+    omitted : share of the pairs left out because a word is in no document of the corpus
+    measure, topn, n_docs : name of the measure, top words per topic, documents of the corpus
     """
 
     value: float
@@ -48,6 +45,12 @@ class Coherence:
     measure: str
     topn: int
     n_docs: int
+
+    reported: ClassVar[tuple[str, ...]] = ("value", "per_topic", "omitted", "topn")
+
+    def text(self) -> str:
+        omitted = f", {self.omitted:.1%} of the pairs left out" if self.omitted else ""
+        return f"{self.value:.4f}, mean of {len(self.per_topic)} topics{omitted}"
 
     def __repr__(self) -> str:
         return (
@@ -66,13 +69,13 @@ def coherence(
     *,
     vocabulary: Any = None,
 ) -> Coherence:
-    """How coherent the topics of a model are, in one pass over a corpus.
+    """Coherence of the topics of a model, in one pass over a corpus.
 
     Parameters
     ----------
     model : see `topics_of`, or a list of topics, each a list of words, best first
     corpus : the reference documents, or the path of their corpus; a word counts once per document
-    measure : "npmi" or "umass"
+    measure : "npmi", "umass", or another of `of_pairs`
     topn : top words of each topic, at least 2
     client, n_threads : see `log_predictive`
     vocabulary : see `topics_of`
@@ -84,99 +87,106 @@ def coherence(
     Raises
     ------
     SettingError
-        When `measure` or `topn` is not allowed, or topics given as lists have fewer words.
+        When `measure` or `topn` is not allowed, or topics given as lists have fewer than `topn` words.
     VocabularyMismatch
         When no top word is in the corpus.
     """
-    if measure not in _MEASURES:
-        raise SettingError(f"measure: must be one of {', '.join(map(repr, _MEASURES))}, found {measure!r}")
-    if topn < 2:
-        raise SettingError(f"topn: a pair needs at least 2 words, found {topn!r}")
-    corpus = documents_of(corpus)
-    ids = _top_ids(model, corpus, topn, vocabulary)
-    if (ids < 0).all():
-        raise VocabularyMismatch(
-            "none of the topics' top words is in the corpus; compare with the corpus they come from"
-        )
-    counts = sum(
-        over_blocks(_PairCounts.of(ids, corpus.n_words), corpus, "coherence", client, n_threads),
-        start=np.zeros((*ids.shape, topn), np.int64),
-    )
-    pairs = _MEASURES[measure](counts, corpus.n_docs)
-    judged = ~np.isnan(pairs)
-    total = np.where(judged, pairs, 0).sum(axis=1)
-    n_judged = judged.sum(axis=1)
-    per_topic = np.full(len(ids), np.nan)
-    np.divide(total, n_judged if measure == "npmi" else 1, out=per_topic, where=n_judged > 0)
-    value = float(np.nanmean(per_topic)) if judged.any() else float("nan")
-    return Coherence(value, per_topic, float(1 - judged.mean()), measure, topn, corpus.n_docs)
+    kinds = {
+        found.name: found for found in map(measures.load, measures.names()) if found.of_block is _of_block
+    }
+    if measure not in kinds:
+        raise SettingError(f"measure: must be one of {', '.join(map(repr, kinds))}, found {measure!r}")
+    subject = Subject(model, documents_of(corpus), vocabulary)
+    return result_of(kinds[measure], subject, {"topn": topn}, client, n_threads)
 
 
-def _top_ids(model: Any, corpus: Corpus, topn: int, vocabulary: Any) -> np.ndarray:
-    """Corpus ids of the top words, int64 (n_components, topn); -1 for words the corpus does not have."""
-    if isinstance(model, list | tuple):
-        short = [number for number, words in enumerate(model) if len(words) < topn]
-        if short or not model:
-            raise SettingError(f"topn: {topn} words wanted, but topics {short or 'given'} have fewer")
-        return np.stack([corpus.vocabulary.index_of(words[:topn]) for words in model]).astype(np.int64)
-    source = topics_of(model, vocabulary)
-    if topn > source.n_words:
-        raise SettingError(f"topn: {topn} words wanted, but the model has only {source.n_words}")
-    ids, _ = top_words(source, topn)
-    return source.vocabulary.mapping_to(corpus.vocabulary).astype(np.int64)[ids]
+PairScore = Callable[[np.ndarray, np.ndarray, np.ndarray, int], np.ndarray]
 
 
-@dataclass(frozen=True, eq=False)
-class _PairCounts:
-    """Documents that hold pairs of top words: pure, and picklable for workers.
+def of_pairs(name: str, score: PairScore, *, mean: bool = True, **card: Any) -> Measure:
+    """Make a measure of coherence.
+
+    Parameters
+    ----------
+    name : name of the measure
+    score : (higher, lower, both, n_docs) -> the score of each pair: from the numbers of documents that hold its higher
+        ranked word, its lower ranked word, and both, float64 (n_components, n_pairs), and of all documents. Scores of
+        pairs with a word that is in no document are ignored
+    mean : a topic's score is the mean over its pairs; False: the sum
+    card : title, meaning and so on, see `Measure`
+    """
+    finish = partial(_finish, name, score, mean)
+    settings = {"topn": Setting(10, "Top words per topic, for coherence.")}
+    return Measure(name, _prepare, _of_block, operator.add, finish, settings=settings, **card)
+
+
+class _State(NamedTuple):
+    """Where the words of the corpus are among the top words of topics.
 
     first, places : word w of the corpus is a top word at places[first[w] : first[w + 1]], topic * topn + position
     shape : (n_components, topn)
+    n_docs : documents of the corpus
     """
 
     first: np.ndarray
     places: np.ndarray
     shape: tuple[int, int]
-
-    @classmethod
-    def of(cls, ids: np.ndarray, n_words: int) -> _PairCounts:
-        flat = ids.ravel()
-        places = np.argsort(flat, kind="stable")[np.count_nonzero(flat < 0) :]
-        first = np.searchsorted(flat[places], np.arange(n_words + 1))
-        return cls(first.astype(np.int64), places.astype(np.int64), ids.shape)
-
-    def __call__(self, block: Block) -> np.ndarray:
-        from bigtopic.evaluation._kernels import count_pairs
-        from bigtopic.kernels._shell import frozen
-
-        counts = np.zeros((*self.shape, self.shape[1]), np.int64)
-        documents = frozen(block.indptr, np.int64), frozen(block.words, np.int32)
-        count_pairs(*documents, frozen(self.first, np.int64), frozen(self.places, np.int64), counts)
-        return counts
+    n_docs: int
 
 
-def _npmi(counts: np.ndarray, n_docs: int) -> np.ndarray:
-    """NPMI of each pair i < j, float64 (n_components, n_pairs); nan where a word is in no document."""
-    higher, lower, both = _pair_documents(counts)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        value = np.log(both * n_docs / (higher * lower)) / -np.log(both / n_docs)
-    value = np.where(both == n_docs, 0.0, np.where(both == 0, -1.0, value))
-    return np.where((higher == 0) | (lower == 0), np.nan, value)
+def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _State:
+    topn, corpus = settings["topn"], subject.corpus
+    if topn < 2:
+        raise SettingError(f"topn: a pair needs at least 2 words, found {topn!r}")
+    ids = _top_ids(subject, topn)
+    if (ids < 0).all():
+        raise VocabularyMismatch(
+            "none of the topics' top words is in the corpus; measure on the corpus that the topics come from"
+        )
+    flat = ids.ravel()
+    places = np.argsort(flat, kind="stable")[np.count_nonzero(flat < 0) :]
+    first = np.searchsorted(flat[places], np.arange(corpus.n_words + 1))
+    return _State(first.astype(np.int64), places.astype(np.int64), ids.shape, corpus.n_docs)
 
 
-def _umass(counts: np.ndarray, n_docs: int) -> np.ndarray:
-    """Terms of UMass of each pair, as above."""
-    higher, lower, both = _pair_documents(counts)
-    with np.errstate(divide="ignore"):
-        value = np.log((both + 1) / higher)
-    return np.where((higher == 0) | (lower == 0), np.nan, value)
+def _top_ids(subject: Subject, topn: int) -> np.ndarray:
+    """Corpus ids of the top words, int64 (n_components, topn); -1 for words the corpus does not have."""
+    topics, vocabulary = subject.model, subject.corpus.vocabulary
+    if isinstance(topics, list | tuple):
+        short = [number for number, words in enumerate(topics) if len(words) < topn]
+        if short or not topics:
+            raise SettingError(f"topn={topn}: topics {short or 'given'} have fewer words")
+        return np.stack([vocabulary.index_of(words[:topn]) for words in topics]).astype(np.int64)
+    source = subject.source
+    if topn > source.n_words:
+        raise SettingError(f"topn={topn}: the model has only {source.n_words} words")
+    ids, _ = top_words(source, topn)
+    return source.vocabulary.mapping_to(vocabulary).astype(np.int64)[ids]
 
 
-def _pair_documents(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Documents of the higher ranked word, of the lower, and of both, each float64 (n_components, n_pairs)."""
-    i, j = np.triu_indices(counts.shape[1], k=1)
+def _of_block(state: _State, documents: Documents) -> np.ndarray:
+    """Documents of the block that hold pairs of top words, int64 (n_components, topn, topn). See `count_pairs`."""
+    from bigtopic.evaluation._kernels import count_pairs
+    from bigtopic.kernels._shell import frozen
+
+    block = documents.block
+    counts = np.zeros((*state.shape, state.shape[1]), np.int64)
+    where = frozen(state.first, np.int64), frozen(state.places, np.int64)
+    count_pairs(frozen(block.indptr, np.int64), frozen(block.words, np.int32), *where, counts)
+    return counts
+
+
+def _finish(name: str, score: PairScore, mean: bool, state: _State, counts: np.ndarray) -> Coherence:
+    n_components, topn = state.shape
+    i, j = np.triu_indices(topn, k=1)
     documents = np.diagonal(counts, axis1=1, axis2=2).astype(np.float64)
-    return documents[:, i], documents[:, j], counts[:, i, j].astype(np.float64)
-
-
-_MEASURES = {"npmi": _npmi, "umass": _umass}
+    higher, lower, both = documents[:, i], documents[:, j], counts[:, i, j].astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        pairs = np.where((higher == 0) | (lower == 0), np.nan, score(higher, lower, both, state.n_docs))
+    judged = ~np.isnan(pairs)
+    total = np.where(judged, pairs, 0).sum(axis=1)
+    n_judged = judged.sum(axis=1)
+    per_topic = np.full(n_components, np.nan)
+    np.divide(total, n_judged if mean else 1, out=per_topic, where=n_judged > 0)
+    value = float(np.nanmean(per_topic)) if judged.any() else float("nan")
+    return Coherence(value, per_topic, float(1 - judged.mean()), name, topn, state.n_docs)

@@ -1,4 +1,4 @@
-"""The topics of documents when the words of the topics are known: one inference for all models.
+"""Topics of documents under fixed topics: one inference for all models.
 
 Mean-field variational Bayes with point estimates of the topics (the kernel `vb` with a mean view).
 """
@@ -10,7 +10,6 @@ import numpy as np
 from bigtopic.corpus.store import Corpus
 from bigtopic.evaluation.source import FLOOR, TopicSource
 from bigtopic.kernels import load
-from bigtopic.runtime.slices import make_docs
 from bigtopic.types import Block, Docs, Hyper, View
 
 __all__ = ["fold_in", "local_docs", "topic_rows", "word_map"]
@@ -25,7 +24,7 @@ def fold_in(
     ----------
     docs : word ids are rows of `topic_words`
     topic_words : from `topic_rows`
-    max_iter, tolerance : iterations, and the mean change of the Dirichlet parameters below which they end (0: never)
+    max_iter, tolerance : iterations, and the mean change of the Dirichlet parameters below which they stop (0: never)
     """
     options = {"max_doc_update_iter": max_iter, "mean_change_tol": tolerance, "bound": False}
     hyper = Hyper(np.asarray(source.doc_topic_prior, np.float64), source.n_components, options)
@@ -43,6 +42,8 @@ def topic_rows(source: TopicSource, ids: np.ndarray) -> np.ndarray:
 
 def local_docs(block: Block, n_words: int, id_map: np.ndarray | None) -> tuple[Docs, np.ndarray]:
     """Documents of known words, without authors, and the model's ids of their words, int32 (docs.n_words,)."""
+    from bigtopic.runtime.slices import make_docs
+
     docs, axes = make_docs(Block(block.indptr, block.words, block.counts, block.rows), n_words, id_map)
     ids = axes["word"]
     assert ids is not None

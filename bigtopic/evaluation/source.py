@@ -1,4 +1,4 @@
-"""Topics of any model behind one small interface, so that every measure compares like with like."""
+"""Topics of any model behind one small interface, so that measures are comparable between models."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
-from bigtopic.runtime.model import LARGEST_PRIOR, SMALLEST_PRIOR
 
 __all__ = ["FLOOR", "TopicSource", "top_words", "topics_of"]
 
@@ -20,7 +19,7 @@ _ROWS = 1 << 15
 
 
 class TopicSource(Protocol):
-    """What a measure may ask of a model."""
+    """What a measure needs of a model."""
 
     @property
     def n_components(self) -> int:
@@ -70,8 +69,8 @@ def topics_of(model: Any, vocabulary: Any = None, doc_topic_prior: Any = None) -
     model : an estimator of this package; a fitted scikit-learn model (`components_`); a gensim model
         (`get_topics`); or an array (n_components, n_words) of topic weights, which need not be normalised
     vocabulary : the words of the columns, for arrays and scikit-learn models: a list, a `Vocabulary`, a corpus, or a
-        fitted vectorizer. None: columns are matched by position
-    doc_topic_prior : a number or (n_components,); None: the model's own, or 1 / n_components for an array
+        fitted vectorizer. None matches columns by position
+    doc_topic_prior : a number or (n_components,); None for the model's own, or 1 / n_components for an array
 
     Raises
     ------
@@ -139,6 +138,8 @@ def _vocabulary(words: Any, n_words: int) -> Vocabulary:
 
 
 def _prior(prior: Any, n_components: int) -> np.ndarray:
+    from bigtopic.runtime.model import LARGEST_PRIOR, SMALLEST_PRIOR
+
     values = np.asarray(1.0 / n_components if prior is None else prior, dtype=np.float64)
     allowed = (values >= SMALLEST_PRIOR) & (values <= LARGEST_PRIOR)
     if values.shape not in ((), (n_components,)) or not allowed.all():
@@ -150,12 +151,12 @@ def _prior(prior: Any, n_components: int) -> np.ndarray:
 
 
 def top_words(source: TopicSource, n: int = 10) -> tuple[np.ndarray, np.ndarray]:
-    """The most probable words of each topic; equal probabilities in the order of the ids.
+    """The most probable words of each topic; ties are in the order of the ids.
 
     Returns
     -------
     ids : int64 (n_components, n)
-    probabilities : float32 (n_components, n), falling
+    probabilities : float32 (n_components, n), in descending order
 
     Raises
     ------
@@ -168,7 +169,7 @@ def top_words(source: TopicSource, n: int = 10) -> tuple[np.ndarray, np.ndarray]
     values = np.zeros((source.n_components, 0), np.float32)
     for start in range(0, source.n_words, _ROWS):
         rows = np.arange(start, min(start + _ROWS, source.n_words))
-        # What was found so far has the lower ids: a stable sort keeps ties in their order.
+        # The words found so far have the lower ids: a stable sort keeps ties in their order.
         ids = np.hstack([ids, np.broadcast_to(rows, (source.n_components, len(rows)))])
         values = np.hstack([values, source.gather(rows.astype(np.int32)).T])
         best = np.argsort(-values, axis=1, kind="stable")[:, :n]

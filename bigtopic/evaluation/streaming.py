@@ -1,4 +1,4 @@
-"""One pass over a corpus for a measure: spans of documents to threads or a Dask client, results in order."""
+"""One pass over a corpus for measures: spans of documents to threads or a Dask client, results in order."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from typing import Any
 
 from bigtopic.corpus.store import Corpus, open_corpus
 from bigtopic.errors import InputError, SettingError
-from bigtopic.runtime.cluster import bounded_map, default_threads, resolve_client
-from bigtopic.runtime.progress import Progress
-from bigtopic.runtime.shared_files import corpus_in_reach
 from bigtopic.types import Block
 
 __all__ = ["documents_of", "over_blocks"]
@@ -21,12 +18,12 @@ _BLOCKS = 8  # of a small corpus, so that every processor has work
 
 
 def documents_of(corpus: Any) -> Corpus:
-    """The corpus a user means by it or by its path.
+    """A corpus, given as it is or by its path.
 
     Raises
     ------
     SettingError
-        When it is neither.
+        When `corpus` is neither.
     InputError
         When it has no documents.
     """
@@ -34,11 +31,11 @@ def documents_of(corpus: Any) -> Corpus:
         corpus = open_corpus(corpus)
     if not isinstance(corpus, Corpus):
         raise SettingError(
-            f"corpus: {type(corpus).__name__} is not a corpus; give one, or its path: bigtopic.from_matrix makes one "
-            "of a matrix, bigtopic.ingest of anything else"
+            f"corpus: {type(corpus).__name__} is not a corpus; pass one, or its path: bigtopic.from_matrix makes one "
+            "from a matrix, bigtopic.ingest from anything else"
         )
     if not corpus.n_docs:
-        raise InputError("corpus: there are no documents in it; give the ones to be measured")
+        raise InputError("corpus: it has no documents; pass the documents to measure")
     return corpus
 
 
@@ -53,6 +50,10 @@ def over_blocks(
 
     Workers read their own blocks; `measure` is sent to them once.
     """
+    from bigtopic.runtime.cluster import bounded_map, default_threads, resolve_client
+    from bigtopic.runtime.progress import Progress
+    from bigtopic.runtime.shared_files import corpus_in_reach
+
     client = resolve_client(client)
     workers = {"client": client, "n_threads": n_threads or default_threads()}
     n_entries = min(_ENTRIES, max(_FEWEST_ENTRIES, corpus.nnz // _BLOCKS))  # never by the number of workers

@@ -1,7 +1,7 @@
-"""Local inference: one algorithm per file, found by looking into this folder.
+"""Local inference: one algorithm per file of this folder.
 
-A file whose name does not begin with an underscore defines `KERNEL`, a `bigtopic.types.Kernel`. Adding a
-kernel is adding a file. Importing this package does not import numba; loading a kernel does.
+A file whose name does not begin with an underscore defines `KERNEL`, a `bigtopic.types.Kernel`. To add a kernel, add a
+file. Importing this package does not import numba; loading a kernel does.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["load", "names"]
 
 
 def names() -> list[str]:
-    """Names of the kernels that are there, in alphabetical order."""
+    """Names of the available kernels, in alphabetical order."""
     return discovery.modules(__name__)
 
 

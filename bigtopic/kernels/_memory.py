@@ -1,7 +1,7 @@
-"""Telling the processor which rows come next.
+"""Prefetching rows.
 
-A loop over rows of a large table in no order waits for memory at every row; asked for a few rows ahead, they come
-while others are worked on.
+A loop over rows of a large table in random order waits for memory at every row; prefetched a few rows ahead, they
+arrive while others are being processed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ READ, KEEP, DATA = 0, 3, 1
 
 @intrinsic
 def prefetch(typing_context: Any, array: Any, row: Any, column: Any) -> Any:
-    """Ask for the cache line of `array[row, column]`. Changes nothing that can be computed."""
+    """Prefetch the cache line of `array[row, column]`. Does not change any result."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = signature.args[0]

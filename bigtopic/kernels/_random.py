@@ -2,17 +2,15 @@
 
 A 64-bit word comes from two rounds of the finaliser of splitmix64 (Steele, Lea, Flood 2014): one makes a key
 of (seed, row), one mixes the key with the draw. Uniform numbers have 53 random bits and lie strictly inside
-(0, 1). The `fill_*` functions are for NumPy callers, everything else is for compiled loops.
+(0, 1). `fill_uniform` is for NumPy callers, everything else is for compiled loops.
 """
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numba import njit
 
-__all__ = ["bits", "fill_gamma", "fill_normal", "fill_uniform", "gamma", "key", "normal", "uniform"]
+__all__ = ["bits", "fill_uniform", "key", "uniform"]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
@@ -47,56 +45,9 @@ def uniform(row_key, draw):
 
 
 @njit(nogil=True, cache=True)
-def normal(row_key, draw):
-    """A standard normal number (Box and Muller 1958), from the draws 2 draw and 2 draw + 1."""
-    radius = math.sqrt(-2.0 * math.log(uniform(row_key, 2 * draw)))
-    return radius * math.cos(2.0 * math.pi * uniform(row_key, 2 * draw + 1))
-
-
-@njit(nogil=True, cache=True)
-def gamma(row_key, draw, shape):
-    """A Gamma(shape, 1) number (Marsaglia and Tsang 2000); below 1, that of shape + 1 times U^(1 / shape).
-
-    Each draw has a key of its own, so that rejections do not shift the draws that follow.
-    """
-    own = bits(row_key, draw)
-    d = (shape if shape >= 1.0 else shape + 1.0) - 1.0 / 3.0
-    c = 1.0 / math.sqrt(9.0 * d)
-    attempt = 0
-    while True:
-        x = normal(own, 2 * attempt)
-        u = uniform(own, 4 * attempt + 2)
-        attempt += 1
-        v = (1.0 + c * x) ** 3
-        if v > 0.0 and math.log(u) < 0.5 * x * x + d - d * v + d * math.log(v):
-            break
-    if shape >= 1.0:
-        return d * v
-    return d * v * uniform(_mix(own ^ _GOLDEN), 0) ** (1.0 / shape)
-
-
-@njit(nogil=True, cache=True)
 def fill_uniform(out, seed, rows, low, high):
     """`out[i, j]` <- Uniform(low, high), keyed by (seed, rows[i], j). `rows` int64 (n,), `out` (n, m)."""
     for i in range(out.shape[0]):
         row_key = key(seed, rows[i])
         for j in range(out.shape[1]):
             out[i, j] = low + (high - low) * uniform(row_key, j)
-
-
-@njit(nogil=True, cache=True)
-def fill_normal(out, seed, rows):
-    """`out[i, j]` <- Normal(0, 1), keyed by (seed, rows[i], j). `rows` int64 (n,), `out` (n, m)."""
-    for i in range(out.shape[0]):
-        row_key = key(seed, rows[i])
-        for j in range(out.shape[1]):
-            out[i, j] = normal(row_key, j)
-
-
-@njit(nogil=True, cache=True)
-def fill_gamma(out, seed, rows, shape, scale):
-    """`out[i, j]` <- scale Gamma(shape), keyed by (seed, rows[i], j). `rows` int64 (n,), `out` (n, m)."""
-    for i in range(out.shape[0]):
-        row_key = key(seed, rows[i])
-        for j in range(out.shape[1]):
-            out[i, j] = scale * gamma(row_key, j, shape)

@@ -1,4 +1,4 @@
-"""What every kernel does between the caller's arrays and its compiled loop."""
+"""Common steps of kernels between the caller's arrays and the compiled loop."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bigtopic.types import Docs
 
 __all__ = ["INNER", "OUTER", "csr", "doc_update_cost", "frozen", "padded_prior", "positive", "put_shares"]
 
-# for functions that Python calls, and for those that only compiled functions call: what nobody calls is not compiled
+# for functions that Python calls, and for those that only compiled functions call: unused entry points are not compiled
 OUTER: Any = {"cache": True, "error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
 INNER: Any = {"cache": True, "error_model": "numpy", "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
 
@@ -47,12 +47,12 @@ def padded_prior(prior: np.ndarray, n_columns: int, dtype: np.dtype, fill: float
 
 
 def positive(options: Mapping[str, Any], name: str) -> int:
-    """An option that counts something and is at least 1.
+    """The value of an option that must be a whole number of at least 1.
 
     Raises
     ------
     SettingError
-        When it is less.
+        When it is not.
     """
     if options[name] < 1:
         raise SettingError(f"{name}={options[name]!r}: must be a whole number of at least 1")

@@ -139,7 +139,7 @@ def _infer(
     order, indptr, all_words, all_counts, topic_words, prior, max_sweeps, tolerance,
     words, counts, block, shares, inverses, mass, before, lengths, left, factors, stats, doc_topics,
 ):  # fmt: skip
-    n_docs, n_components = len(order), doc_topics.shape[1]  # no rows where nobody looks at them
+    n_docs, n_components = len(order), doc_topics.shape[1]  # no rows if the caller does not need them
     limit = tolerance * n_components
     sweeps, dropped = 0, 0.0
     for first in range(0, n_docs, _PAIR):

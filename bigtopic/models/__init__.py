@@ -1,1 +1,1 @@
-"""What is global in each model, and on which axes."""
+"""The global arrays of each model, and their axes."""

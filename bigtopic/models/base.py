@@ -1,4 +1,4 @@
-"""How a model declares its global arrays. The runtime owns them; a model only says what they are."""
+"""How a model declares its global arrays. The runtime owns them; a model only describes them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ArraySpec:
     prior : name of the setting that holds its prior, or None for an array without one
     normalised_over : "axis" when a column sums to one over the axis (topics over words), "components" when a row sums
         to one over the columns (an author's topics), None when the array is not a set of distributions
-    start : how the statistics begin, (distribution, share) as in `Method.init`; None for zeros
+    start : initial statistics, (distribution, share) as in `Method.init`; None for zeros
     dtype : "float32", "float64", or "int32" or "int64" for counts
     """
 

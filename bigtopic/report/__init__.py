@@ -1,4 +1,4 @@
-"""What a person reads of a model: a summary, as a table in the terminal or as one HTML page."""
+"""Reports about a model: a summary, as a table in the terminal or as one HTML page."""
 
 from bigtopic.report.html import html_page, write_html
 from bigtopic.report.summary import Summary, Topic, summarise

@@ -39,7 +39,7 @@ def html_page(
     ----------
     title, subtitle : at the top of the page
     figures : further figures to show, {label: value}
-    author_noun : what authors are in this corpus, in the plural
+    author_noun : what to call authors, in the plural
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -64,18 +64,18 @@ def html_page(
 
 
 def write_html(summary: Summary, path: str | Path, **settings: Any) -> Path:
-    """Write the page; `settings` are those of `html_page`. Returns the absolute path.
+    """Write the page; for `settings` see `html_page`. Returns the absolute path.
 
     An existing page is replaced.
 
     Raises
     ------
     StoreError
-        When something else is there.
+        When the path holds something else.
     """
     path = Path(path).expanduser().resolve()
     if path.exists() and not _is_page(path):
-        raise StoreError(f"{path} exists and is not an HTML page; nothing was written: give another path")
+        raise StoreError(f"{path} exists but is not an HTML page; nothing was written: give another path")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(html_page(summary, **settings), encoding="utf-8")
     return path
@@ -98,12 +98,10 @@ def _figures(summary: Summary) -> dict[str, str]:
     if summary.n_tokens is not None:
         figures["tokens"] = f"{summary.n_tokens:,.0f}"
     figures["words in the vocabulary"] = f"{summary.n_words:,}"
-    if summary.coherence is not None:
-        figures["mean NPMI"] = f"{summary.coherence.value:.3f}"
-    if summary.held_out is not None:
-        figures["held-out nats per token"] = f"{summary.held_out.value:.3f}"
-        if summary.held_out.unigram is not None:
-            figures["unigram baseline, nats per token"] = f"{summary.held_out.unigram:.3f}"
+    for name, measure in summary.results.measures.items():
+        result, unit = summary.results[name], f", {measure.unit}" if measure.unit else ""
+        for title, value in {measure.title: result.value, **result.baselines}.items():
+            figures[title + unit] = f"{value:.3f}"
     return figures
 
 

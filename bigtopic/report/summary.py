@@ -1,21 +1,26 @@
-"""Everything a report says about a model, as plain data."""
+"""The content of a report, as plain data."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from bigtopic.corpus.store import Corpus
-from bigtopic.evaluation import Coherence, LogPredictive, Prevalence, coherence, log_predictive, prevalence
+from bigtopic.errors import SettingError
+from bigtopic.evaluation import Coherence, LogPredictive, Measure, Prevalence, Result
+from bigtopic.evaluation import measures as folder
+from bigtopic.evaluation.measuring import Evaluation, results_of
 from bigtopic.evaluation.source import TopicSource, top_words, topics_of
+from bigtopic.evaluation.streaming import documents_of
+from bigtopic.evaluation.subject import Subject
 
 __all__ = ["Summary", "Topic", "summarise"]
 
 _N_AUTHORS = 4
-_COHERENCE_WORDS = 10
+_TOP_WORDS = 10
 
 
 @dataclass(frozen=True)
@@ -27,7 +32,7 @@ class Topic:
     number : its column in the model
     words : (word, probability), most probable first
     share : of the corpus' tokens, or None without a corpus
-    npmi : coherence of the ten most probable words on the corpus, or None
+    scores : {name of a measure: the topic's score}, None if it has none
     authors : (name, share of the topic's tokens), largest first
     documents : (document id, weight of the topic in it), largest first
     """
@@ -35,9 +40,14 @@ class Topic:
     number: int
     words: Sequence[tuple[str, float]]
     share: float | None = None
-    npmi: float | None = None
+    scores: Mapping[str, float | None] = field(default_factory=dict)
     authors: Sequence[tuple[str, float]] = ()
     documents: Sequence[tuple[str, float]] = ()
+
+    @property
+    def npmi(self) -> float | None:
+        """Coherence of the ten most probable words on the corpus, or None."""
+        return self.scores.get("npmi")
 
 
 @dataclass(frozen=True)
@@ -49,7 +59,7 @@ class Summary:
     topics : largest share first, or in the model's order without a corpus
     n_words : size of the model's vocabulary
     n_docs, n_tokens : of the corpus, or None
-    coherence, held_out : measures, or None
+    results : of the measures, by name
     history : dicts of the model's `history_`
     """
 
@@ -57,9 +67,25 @@ class Summary:
     n_words: int
     n_docs: int | None = None
     n_tokens: float | None = None
-    coherence: Coherence | None = field(default=None, repr=False)
-    held_out: LogPredictive | None = None
+    results: Evaluation = field(default_factory=Evaluation, repr=False)
     history: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
+
+    @property
+    def coherence(self) -> Coherence | None:
+        """NPMI on the corpus, or None."""
+        return cast("Coherence | None", self.results.get("npmi"))
+
+    @property
+    def held_out(self) -> LogPredictive | None:
+        """The held-out score on the test documents, or None."""
+        return cast("LogPredictive | None", self.results.get("log-predictive"))
+
+    @property
+    def score_titles(self) -> dict[str, str]:
+        """{name: title} of the measures that score some topic."""
+        measures = self.results.measures
+        names = [name for topic in self.topics for name, score in topic.scores.items() if score is not None]
+        return {name: measures[name].title if name in measures else name for name in dict.fromkeys(names)}
 
     @property
     def has_authors(self) -> bool:
@@ -71,46 +97,52 @@ def summarise(
     corpus: Corpus | None = None,
     *,
     test: Corpus | None = None,
+    measures: Iterable[str | Measure] | None = None,
     n_words: int = 12,
     n_documents: int = 3,
     client: Any = None,
     n_threads: int | None = None,
     vocabulary: Any = None,
 ) -> Summary:
-    """Collect what a report says.
+    """Collect the content of a report.
 
     Parameters
     ----------
     model : see `bigtopic.evaluation.topics_of`, to which `vocabulary` is passed
-    corpus : documents for shares, authors and coherence; two passes. None: words only
-    test : documents for the held-out score; None: without
-    n_words : words of each topic, at most the vocabulary's
-    n_documents : documents named for each topic
+    corpus : documents for shares, authors and measures such as coherence, in one pass; None for words only
+    test : documents that the model was not trained on, for measures such as the held-out score; None to leave them out
+    measures : names of measures, or `bigtopic.evaluate.Measure`; None for the default measures that the documents
+        allow
+    n_words : words per topic, at most the vocabulary's
+    n_documents : documents to name per topic
     client, n_threads : see `bigtopic.evaluation.log_predictive`
+
+    Raises
+    ------
+    SettingError
+        When there is no such measure, or the documents it needs are not given.
     """
     source = topics_of(model, vocabulary)
     words = _words(source, min(n_words, source.n_words))
-    work = {"client": client, "n_threads": n_threads}
     history = tuple(getattr(model, "history_", ()))
-    held_out = None if test is None else log_predictive(source, test, **work)
+    asked = _asked(measures, source)
+    settings = {"topn": min(_TOP_WORDS, source.n_words), "n_top": n_documents}
+    corpus, test = (None if given is None else documents_of(given) for given in (corpus, test))
+    shares = folder.load("prevalence")
+    found = _found([*asked, shares], source, corpus, test, settings, client, n_threads)
+    if measures is not None:
+        _require(asked, found)
+    results = Evaluation([(one, found[one]) for one in asked if one in found])
     if corpus is None:
-        topics = [Topic(number, own) for number, own in enumerate(words)]
-        return Summary(topics, source.n_words, held_out=held_out, history=history)
-    found = prevalence(source, corpus, n_documents, **work)
-    judged = _coherence(source, corpus, work)
-    authors, documents = _authors(found, corpus), _documents(found, corpus)
+        topics = [Topic(k, own, None, _scores(results, k)) for k, own in enumerate(words)]
+        return Summary(topics, source.n_words, results=results, history=history)
+    prevalence = cast(Prevalence, found[shares])
+    authors, documents = _authors(prevalence, corpus), _documents(prevalence, corpus)
     topics = [
-        Topic(
-            int(k),
-            words[k],
-            float(found.share[k]),
-            None if judged is None or np.isnan(judged.per_topic[k]) else float(judged.per_topic[k]),
-            authors[k],
-            documents[k],
-        )
-        for k in np.argsort(-found.share, kind="stable")
+        Topic(int(k), words[k], float(prevalence.share[k]), _scores(results, k), authors[k], documents[k])
+        for k in np.argsort(-prevalence.share, kind="stable")
     ]
-    return Summary(topics, source.n_words, len(corpus), corpus.n_tokens, judged, held_out, history)
+    return Summary(topics, source.n_words, len(corpus), corpus.n_tokens, results, history)
 
 
 def _words(source: TopicSource, n: int) -> list[list[tuple[str, float]]]:
@@ -122,10 +154,41 @@ def _words(source: TopicSource, n: int) -> list[list[tuple[str, float]]]:
     ]
 
 
-def _coherence(source: TopicSource, corpus: Corpus, work: dict[str, Any]) -> Coherence | None:
-    """NPMI, or None where it cannot be: a vocabulary of one word has no pairs."""
-    n_words = min(_COHERENCE_WORDS, source.n_words)
-    return coherence(source, corpus, topn=n_words, **work) if n_words > 1 else None
+def _asked(names: Iterable[str | Measure] | None, source: TopicSource) -> list[Measure]:
+    """The requested measures, or the defaults; with a vocabulary of one word, without those of word pairs."""
+    if names is not None:
+        return list(map(folder.load, names))
+    return [one for one in folder.defaults() if source.n_words > 1 or "topn" not in one.settings]
+
+
+def _found(
+    asked: Sequence[Measure], source: TopicSource, corpus: Corpus | None, test: Corpus | None, *work: Any
+) -> dict[Measure, Result]:
+    """Results of the measures for which there are documents; one pass over each corpus."""
+    found: dict[Measure, Result] = {}
+    for documents, held_out in ((test, True), (corpus, False)):
+        own = [
+            one
+            for one in asked
+            if one.held_out == held_out and (documents is not None or one.of_block is None)
+        ]
+        found |= dict(zip(own, results_of(own, Subject(source, documents), *work), strict=True))
+    return found
+
+
+def _require(asked: Sequence[Measure], found: Mapping[Measure, Result]) -> None:
+    for one in asked:
+        if one not in found:
+            kind, argument = ("unseen documents", "test=") if one.held_out else ("documents", "corpus=")
+            raise SettingError(f"measures: {one.name!r} needs {kind}; give {argument}")
+
+
+def _scores(results: Evaluation, topic: int) -> dict[str, float | None]:
+    """Scores of one topic by measure."""
+    scores = {
+        name: result.per_topic[topic] for name, result in results.items() if result.per_topic is not None
+    }
+    return {name: None if np.isnan(score) else float(score) for name, score in scores.items()}
 
 
 def _authors(found: Prevalence, corpus: Corpus) -> list[list[tuple[str, float]]]:

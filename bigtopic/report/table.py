@@ -14,7 +14,7 @@ _AUTHORS_SHARE = 0.34  # of the width left over for words and authors
 
 
 def text_table(summary: Summary, width: int = 100, emphasis: Callable[[str], str] = str) -> str:
-    """One line per topic: number, share, NPMI, words, leading authors; what is not known has no column.
+    """One line per topic: number, share, scores, words, leading authors; unknown figures have no column.
 
     Parameters
     ----------
@@ -25,8 +25,8 @@ def text_table(summary: Summary, width: int = 100, emphasis: Callable[[str], str
     columns: list[tuple[str, list[str]]] = [("topic", [str(topic.number) for topic in topics])]
     if any(topic.share is not None for topic in topics):
         columns.append(("share", [_percent(topic.share) for topic in topics]))
-    if any(topic.npmi is not None for topic in topics):
-        columns.append(("NPMI", ["" if topic.npmi is None else f"{topic.npmi:.2f}" for topic in topics]))
+    for name, title in summary.score_titles.items():
+        columns.append((printable(title), [_rounded(topic.scores.get(name)) for topic in topics]))
     widths = [max(map(len, [title, *cells])) for title, cells in columns]
     left = max(_NARROWEST, width - sum(widths) - 2 * len(widths))
     n_authors = int(left * _AUTHORS_SHARE) if summary.has_authors and left >= 2 * _NARROWEST else 0
@@ -44,6 +44,10 @@ def text_table(summary: Summary, width: int = 100, emphasis: Callable[[str], str
 
 def _percent(share: float | None) -> str:
     return "" if share is None else f"{share:.1%}"
+
+
+def _rounded(score: float | None) -> str:
+    return "" if score is None else f"{score:.2f}"
 
 
 def _words(topic: Topic, width: int) -> str:

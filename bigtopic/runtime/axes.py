@@ -1,4 +1,4 @@
-"""The axes of the params: what their rows stand for, and how ids of a corpus become ids of a model.
+"""The axes of the params: the meaning of their rows, and the mapping from ids of a corpus to ids of a model.
 
 A `Vocabulary` describes an axis: the names on it (words, authors) or only their number, and document frequencies.
 """
@@ -18,14 +18,14 @@ from bigtopic.runtime.counting import counted_authors, counted_vocabulary
 
 __all__ = ["axes_of", "axis_sizes", "mapping"]
 
-_DOCUMENTS = {"word", "column", "author", "row"}  # axes on which documents have ids
+_DOCUMENTS = ("word", "column", "author", "row")  # axes on which documents have ids
 
 
 def axes_of(
     model: Model, corpus: Any, client: Any = None, n_threads: int | None = None
 ) -> dict[str, Vocabulary]:
     """The axes of a model's arrays on which documents have ids, as they are in a corpus; always with "word"."""
-    wanted = {spec.rows for spec in model.arrays.values()} & _DOCUMENTS
+    wanted = {spec.rows for spec in model.arrays.values()}.intersection(_DOCUMENTS)
     axes = {"word": counted_vocabulary(corpus, client, n_threads)}
     if "column" in wanted:
         axes["column"] = axes["word"]
@@ -47,14 +47,14 @@ def axis_sizes(
 
     Parameters
     ----------
-    axes : of the corpus, as from `axes_of`
+    axes : axes of the corpus, see `axes_of`
     components : {name: number} of each component count
     given : {axis: rows}, takes precedence
 
     Raises
     ------
     SettingError
-        When the size of an axis is not known.
+        When the size of an axis is unknown.
     """
     known = {
         "none": 1,
@@ -65,8 +65,8 @@ def axis_sizes(
     for name, spec in model.arrays.items():
         if spec.rows not in known:
             raise SettingError(
-                f"array {name!r} of model {model.name!r} has the axis {spec.rows!r}, whose size is not known; give it "
-                f"in axis_sizes, or a corpus with {spec.rows}s"
+                f"array {name!r} of model {model.name!r} has rows={spec.rows!r}, an axis whose size is not known; "
+                f"choose one of: {', '.join(dict.fromkeys([*_DOCUMENTS, *known]))}; or give its size"
             )
     return {spec.rows: known[spec.rows] for spec in model.arrays.values()}
 
@@ -85,7 +85,7 @@ def mapping(new: Vocabulary, known: Vocabulary, what: str = "words") -> np.ndarr
         if len(new) != len(known):
             raise VocabularyMismatch(
                 f"the documents have {len(new)} columns, the model {len(known)} {what}, and the columns have no names "
-                "to match them by; give a matrix with the model's columns, or a corpus with a vocabulary"
+                "to match them by; pass a matrix with the model's columns, or a corpus with a vocabulary"
             )
         return None
     return new.mapping_to(known)

@@ -29,14 +29,16 @@ from bigtopic.corpus.journal import require_free
 from bigtopic.corpus.lock import WriterLock
 from bigtopic.corpus.remote_hold import root_attributes
 from bigtopic.corpus.storage import Place
+from bigtopic.corpus.zarr_group import replace_group
 from bigtopic.errors import BigtopicWarning, CorpusExists, ModelError, SettingError, StoreError
 from bigtopic.methods import Method
 from bigtopic.runtime import model_store
 from bigtopic.runtime.document_state import DocumentState
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.rounds import Cursor
+from bigtopic.runtime.run_identity import differences
 
-__all__ = ["Checkpoint", "CheckpointFolder", "corpus_identity", "newest_version"]
+__all__ = ["Checkpoint", "CheckpointFolder", "newest_version"]
 
 FORMAT = "bigtopic-checkpoint"
 VERSION = 1
@@ -77,16 +79,6 @@ class Checkpoint:
             if isinstance(value, bool) or not isinstance(value, kind) or not float(value) >= least:
                 what = "a whole number, " if kind is Integral else "a number, "
                 raise SettingError(f"checkpoint: {name}={value!r}: must be {what}at least {least}")
-
-
-def corpus_identity(corpus: Any) -> dict[str, Any]:
-    """Sizes and fingerprints that tell whether a corpus is the one that a run began with."""
-    return {
-        "documents": corpus.n_docs,
-        "words": corpus.n_words,
-        "vocabulary": corpus.vocabulary.fingerprint,
-        "content": [part.fingerprint for part in corpus.parts],
-    }
 
 
 class CheckpointFolder:
@@ -186,8 +178,8 @@ class CheckpointFolder:
                 f"{place.url} does not hold what the model remembers of the documents that it has counted; restore it "
                 "from a copy, or begin another run in another folder"
             )
+        state.kept, state.most_kept = self._kept_passes(), 2 * self._settings.keep
         model.document_state = state
-        model.document_state.kept_from = self._oldest_pass(model)
 
     def due(self, step: int) -> bool:
         """Whether the next version should be saved after update `step`."""
@@ -211,7 +203,8 @@ class CheckpointFolder:
         versions = [version for version in _versions(self._place) if version <= name]
         self._remove_others(versions[-self._settings.keep :])
         if model.document_state is not None:
-            model.document_state.kept_from = self._oldest_pass(model)
+            model.document_state.kept = self._kept_passes()
+            model.document_state.end_pass(model.cursor.epoch)
         self._saved_at, self._saved_step = time.monotonic(), model.cursor.step
 
     def _remove_others(self, kept: Sequence[str]) -> None:
@@ -224,13 +217,15 @@ class CheckpointFolder:
         (self._place / name / "zarr.json").remove()  # first: without it, it is not a model
         (self._place / name).remove()
 
-    def _oldest_pass(self, model: TopicModel) -> int:
-        """The pass of the oldest version: document state from there on must stay."""
-        epochs = [model.cursor.epoch]
+    def _kept_passes(self) -> set[int]:
+        """Passes whose document state the versions need: inside a pass, documents that it has reached have the next."""
+        passes = set()
         for version in _versions(self._place):
             with suppress(KeyError, TypeError, ValueError):  # of a damaged one
-                epochs.append(int(model_store.describe((self._place / version).url)["cursor"]["epoch"]))
-        return min(epochs)
+                cursor = model_store.describe((self._place / version).url)["cursor"]
+                inside = cursor["round"] > 0 or bool(cursor.get("ahead"))
+                passes |= {int(cursor["epoch"]), int(cursor["epoch"]) + inside}
+        return passes
 
     def _check(self, locked: bool = False) -> None:
         attributes = root_attributes(self._place, _WHAT)
@@ -238,7 +233,13 @@ class CheckpointFolder:
             require_free(self._place, _WHAT, locked)
             return
         about = attributes.get(FORMAT)
-        if not isinstance(about, dict) or about.get("version") != VERSION:
+        version = about.get("version") if isinstance(about, dict) else None
+        if type(version) is int and version > VERSION:
+            raise ModelError(
+                f"{self._place.url} is a checkpoint of format version {version}, this version of bigtopic reads up to "
+                f"{VERSION}; upgrade bigtopic, or give another path"
+            )
+        if not isinstance(about, dict) or version != VERSION:
             raise CorpusExists(
                 f"{self._place.url} exists and is not {_WHAT}; nothing was written: give another path"
             )
@@ -246,10 +247,10 @@ class CheckpointFolder:
             raise CorpusExists(
                 f"{self._place.url} holds a run already; pass resume=True to go on with it, or give another path"
             )
-        differences = _differences(about.get("identity"), self._identity)
-        if differences:
+        found = differences(about.get("identity"), self._identity)
+        if found:
             raise ModelError(
-                f"{self._place.url} holds another run, so it cannot be resumed: {'; '.join(differences)}. Give what "
+                f"{self._place.url} holds another run, so it cannot be resumed: {'; '.join(found)}. Give what "
                 "the run began with, or another path"
             )
 
@@ -257,9 +258,7 @@ class CheckpointFolder:
         if not (self._place / "zarr.json").exists():
             about = {FORMAT: {"version": VERSION, "identity": self._identity}}
             self._is_new = True
-            (self._place / "zarr.json.partial").remove()  # of a process that was killed here
-            root = {"zarr_format": 3, "node_type": "group", "attributes": about}
-            (self._place / "zarr.json").replace(json.dumps(root, indent=1).encode())
+            replace_group(self._place, about, sweep=True)
 
 
 def newest_version(url: Any) -> str | None:
@@ -288,19 +287,3 @@ def _versions(place: Place) -> list[str]:
     """Names of the versions that were completed, the oldest first. They may be damaged by now."""
     names = [name for name in place.names() if _STEP.fullmatch(name)]
     return sorted(name for name in names if (place / name / "zarr.json").exists())
-
-
-def _differences(old: Any, new: Mapping[str, Any], where: str = "") -> list[str]:
-    """A phrase for each setting that differs."""
-    if not isinstance(old, dict):
-        return [f"{where or 'the root'} is damaged"]
-    found = []
-    for name in dict.fromkeys([*old, *new]):
-        path = f"{where}.{name}" if where else name
-        if isinstance(new.get(name), dict):
-            found += _differences(old.get(name), new[name], path)
-        elif old.get(name) != new.get(name):
-            before, now = (f"{value!r:.60}" for value in (old.get(name), new.get(name)))
-            other = before == now or isinstance(new.get(name), list)
-            found.append(f"{path} is another one" if other else f"{path} was {before}, is {now}")
-    return found

@@ -1,8 +1,8 @@
-"""How often each word, or author, is in exactly the documents of a corpus or view, counted on threads or a Dask client.
+"""Frequencies of words and authors in exactly the documents of a corpus or view, counted on threads or a Dask client.
 
-The vocabulary of a view has the frequencies of the corpus as it was ingested: those of a train view have seen the
-test documents. A model must outlive its corpus, which may be appended to or deleted, so it counts when it begins to
-learn, not when it is asked: one pass that reads, against passes that read and infer.
+The vocabulary of a view has the frequencies of the corpus as it was ingested: those of a train view include the test
+documents. A model must outlive its corpus, which may be extended or deleted, so it counts when it starts to learn and
+not on demand: one more pass that reads, compared with passes that read and infer.
 """
 
 from __future__ import annotations

@@ -8,35 +8,32 @@ learning from documents whose state is lost is refused.
 from __future__ import annotations
 
 import hashlib
-import os
-import re
-import shutil
-import tempfile
-import weakref
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence, Set
-from pathlib import Path
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
 
-from bigtopic.corpus.local import told
 from bigtopic.corpus.storage import Place
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import ModelError, SettingError
 from bigtopic.runtime import state_manifest, state_spans
-from bigtopic.runtime.private_folders import new_folder, remove_folder
 from bigtopic.runtime.rounds import Cursor
 from bigtopic.runtime.row_arrays import RowArray
 from bigtopic.runtime.slices import Plan
 from bigtopic.runtime.state_files import State, StateFiles, StatePart
+from bigtopic.runtime.state_folder import (
+    copy_state,
+    given_folder,
+    refuse_full,
+    remove_passes,
+    temporary_folder,
+)
 from bigtopic.runtime.state_manifest import About
 from bigtopic.types import StateSpec
 
 __all__ = ["DocumentState"]
 
-PREFIX = "bigtopic-state-"
-_PASS = re.compile(r"pass-(\d+)")
 _LOST = (
     "the model has counted these documents, but what it remembers of them (such as labels) is not with it: that stays "
     "with the model that was fitted, or in the folder of its checkpoint, from which fit(..., resume=True) continues; "
@@ -57,8 +54,8 @@ class DocumentState:
 
     Attributes
     ----------
-    kept_from : the oldest pass whose state is kept although later ones are complete, because a run may be resumed from
-        it; None keeps the last complete pass alone
+    kept : passes whose state is kept although later ones are complete, because a run may be resumed from there
+    most_kept : number of passes that may be kept so
 
     Raises
     ------
@@ -71,9 +68,10 @@ class DocumentState:
     """
 
     def __init__(self, place: Any = None) -> None:
-        self._place = None if place is None else _folder(place)
+        self._place = None if place is None else given_folder(place)
         self._about = About()
-        self.kept_from: int | None = None
+        self.kept: Set[int] = frozenset()
+        self.most_kept = 0
         if self._place is not None:
             self._about = state_manifest.read(self._place) or self._about
 
@@ -123,7 +121,7 @@ class DocumentState:
         self._make_folder()
         files = StateFiles(self._folder, tuple(found), dict(arrays))
         self._refuse_lost(files, bool(known.keys() & set(keys)), cursor)
-        _refuse_full(files, cursor)
+        refuse_full(files, self._passes(cursor), self.most_kept + 2)
         self._keep_only(known.keys() & set(keys), cursor)
         for number, part in enumerate(parts):
             if keys[number] not in known:
@@ -134,9 +132,8 @@ class DocumentState:
         return cursor
 
     def end_pass(self, n_passes: int) -> None:
-        """After `n_passes` complete passes: remove the state of earlier ones, down to `kept_from`."""
-        oldest = n_passes if self.kept_from is None else min(n_passes, self.kept_from)
-        self._remove_passes(lambda number: number < oldest)
+        """After `n_passes` complete passes: remove the state of earlier ones that is not `kept`."""
+        remove_passes(self._folder, lambda number: number < n_passes and number not in self.kept)
 
     def leave_pass(self, cursor: Cursor) -> None:
         """End the pass at the cursor early: documents that it did not reach keep the state that they had."""
@@ -181,24 +178,22 @@ class DocumentState:
     def _make_folder(self) -> None:
         """Make the folder, and say in it at once what it is."""
         if self._place is None:
-            self._place = self._temporary()
+            self._place = temporary_folder(self)
         if not (self._place / "zarr.json").exists():
             state_manifest.write(self._place, About())
 
     def _keep_only(self, keys: Set[str], cursor: Cursor) -> None:
         """Remove what this run does not read: other passes, and parts of other corpora."""
-        oldest = cursor.epoch if self.kept_from is None else min(cursor.epoch, self.kept_from)
-        passes = range(oldest, cursor.epoch + 1 + cursor.inside_pass)
-        self._remove_passes(lambda number: number not in passes)
+        passes = self._passes(cursor)
+        remove_passes(self._folder, lambda number: number not in passes)
         for key in {part.key for part in self._about.parts} - keys:
             for folder in ("parts", *(f"pass-{number}" for number in passes)):
                 (self._folder / f"{folder}/{key}").remove()
 
-    def _remove_passes(self, chosen: Callable[[int], bool]) -> None:
-        for name in self._folder.names():
-            number = _PASS.fullmatch(name)
-            if number and chosen(int(number[1])):
-                (self._folder / name).remove()
+    def _passes(self, cursor: Cursor) -> set[int]:
+        """Passes whose state a run at the cursor reads, or somebody may go back to."""
+        kept = {number for number in self.kept if number < cursor.epoch}
+        return kept | {cursor.epoch, cursor.epoch + cursor.inside_pass}
 
     def _refuse_lost(self, files: StateFiles, counted: bool, cursor: Cursor) -> None:
         """Refuse documents that the model has counted, when their state is not here or is something else."""
@@ -209,25 +204,17 @@ class DocumentState:
         if other or lost or (cursor.inside_pass and not written):
             raise ModelError(_LOST)
 
-    def _temporary(self) -> Place:
-        folder = new_folder(Path(tempfile.gettempdir()), PREFIX)
-        weakref.finalize(self, _remove, folder, os.getpid())
-        return Place(folder)
-
     def __deepcopy__(self, memo: dict[int, Any]) -> DocumentState:
         other = type(self)()
         other._about = self._about
         if self._place is not None:
-            other._place = other._temporary()
-            with told("written", other._place.url):
-                for name in self._place.names():
-                    if name == "parts" or _PASS.fullmatch(name):
-                        shutil.copytree(f"{self._place.url}/{name}", f"{other._place.url}/{name}")
+            other._place = temporary_folder(other)
+            copy_state(self._place, other._place)
         return other
 
     def __getstate__(self) -> dict[str, Any]:
         """Which documents were counted, without their state: the files stay with this object."""
-        return {"_place": None, "_about": self._about, "kept_from": None}
+        return {"_place": None, "_about": self._about, "kept": frozenset(), "most_kept": 0}
 
     @property
     def description(self) -> dict[str, Any]:
@@ -248,35 +235,8 @@ class DocumentState:
         return state
 
 
-def _folder(place: Any) -> Place:
-    found = Place.of(place)
-    if not found.local:
-        raise SettingError(
-            f"{found.url}: state of documents is kept in a folder; give the path of one that all workers see"
-        )
-    return found
-
-
-def _refuse_full(files: StateFiles, cursor: Cursor) -> None:
-    """Refuse a run whose state does not fit on the disk."""
-    need = sum(
-        files.pass_bytes(number)
-        for number in range(len(files.parts))
-        for n_passes in (cursor.epoch, cursor.epoch + 1)
-        if not files.has(number, n_passes)
-    )
-    folder = files.place.url
-    free = shutil.disk_usage(folder).free
-    if need > free:
-        raise SettingError(
-            f"what this method remembers of documents needs {need:,} bytes for two passes, and {folder} has {free:,} "
-            "free; free space, or take a folder on a larger disk: that of checkpoint=, and without it the environment "
-            "variable TMPDIR"
-        )
-
-
 def _n_tokens(part: Any, names: Sequence[str]) -> int:
-    """Tokens of a part, for the arrays of these names."""
+    """Number of tokens of a part, for the arrays of these names."""
     tokens = part.tokens(0, part.n_docs)
     if (tokens != np.rint(tokens)).any():
         raise SettingError(
@@ -302,9 +262,3 @@ def _keys(parts: Sequence[Any]) -> list[str]:
         keys.append(f"{digest}-{seen[digest]}")
         seen[digest] += 1
     return keys
-
-
-def _remove(folder: str, process: int) -> None:
-    """Remove a temporary folder; a fork of the process that made it only looks at it."""
-    if os.getpid() == process:
-        remove_folder(folder)

@@ -1,5 +1,5 @@
-"""Whether workers compute as this process does: the processor that numba compiles for, and the versions of what
-computes. Where they differ, so may the last bits of a result, by which worker did the work.
+"""Whether workers compute like this process: the processor that numba compiles for, and the versions of numerical
+packages. If they differ, the last bits of a result may depend on which worker did the work.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _FEATURES = "CPU features"
 
 @dataclass
 class _Known:
-    """What is known of a client's workers.
+    """What is known about a client's workers.
 
-    due : when to ask again; environments : of each worker
-    differences : in words, of those that differ; told : those that a warning named
+    due : when to ask again; environments : environment of each worker
+    differences : descriptions for the workers that differ; told : workers that a warning has named
     """
 
     due: float = 0.0
@@ -56,7 +56,7 @@ _clients: WeakKeyDictionary[Any, _Known] = WeakKeyDictionary()
 
 @cache
 def environment() -> dict[str, str]:
-    """What the bits of a result depend on in this process."""
+    """Everything in this process that the bits of a result depend on."""
     from bigtopic.runtime._kernels import compiled_for
 
     cpu, features = compiled_for()
@@ -67,7 +67,7 @@ def environment() -> dict[str, str]:
 
 
 def check_workers(client: Any) -> None:
-    """Compare the workers with this process; cheap, so that workers that join during a run are compared, too.
+    """Compare the workers with this process; cheap enough to include workers that join during a run.
 
     Warns of each worker that differs once, or raises, as the Dask setting `bigtopic.environment` says ("warn", the
     default, or "error").
@@ -75,9 +75,9 @@ def check_workers(client: Any) -> None:
     Raises
     ------
     ClusterError
-        When there are no workers, when one cannot run bigtopic, or when the setting says so; names the worker.
+        When there are no workers, one cannot run bigtopic, or one differs and the setting is "error"; names the worker.
     SettingError
-        When the setting is something else.
+        When the setting has another value.
     """
     import dask.config
 
@@ -101,7 +101,7 @@ def check_workers(client: Any) -> None:
 
 
 def _difference(here: Mapping[str, str], there: Mapping[str, str]) -> str:
-    """In words."""
+    """The differences as text."""
     found = [
         f"{name} {there[name]}, here {here[name]}"
         for name in here

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from bigtopic.errors import ModelError
 from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.runtime.contract import check_result
 from bigtopic.runtime.params import LazyArray, Overlay
@@ -25,7 +26,7 @@ Arrays = Mapping[str, LazyArray | Overlay]
 
 @dataclass(frozen=True)
 class Gathered:
-    """All that a kernel needs of some documents and of the params; nothing of it changes with the params.
+    """What a kernel needs of some documents, independent of the values of the params.
 
     axes : {axis: the params' row of each local id}, all rows of the others; n_tokens : of words the params know
     kept : which entries of the documents have words that the params know, see `remembering.Kept`; only where the kernel
@@ -41,7 +42,7 @@ class Gathered:
 
 
 def gather(block: Block, arrays: Arrays, work: Work) -> Gathered:
-    """Documents with local ids, the rows of the params at these ids, and what a kernel is told of the params."""
+    """Documents with local ids, the rows of the params at these ids, and the hyper-parameters of the kernel."""
     if block.authors is not None and not _uses_authors(work.kernel, arrays):
         block = replace(block, author_indptr=None, authors=None)  # renaming them would be for nothing
     docs, axes = make_docs(
@@ -79,11 +80,18 @@ def _uses_authors(kernel: Kernel, arrays: Arrays) -> bool:
 
 
 def evaluate(ref: SliceRef, gathered: Gathered, work: Work, turn: Turn, remembering: Remembering) -> Stats:
-    """The statistics of one slice."""
+    """The statistics of one slice.
+
+    Raises
+    ------
+    ModelError
+        When the kernel returns something else than it declares, or what is not finite; the params have not moved.
+    """
     state = remembering.read(ref, turn, gathered.kept)
     hyper = gathered.hyper._replace(step=turn.step, turn=turn.number)
     result = work.kernel.run(gathered.docs, gathered.view, hyper, turn.seed, state)
     check_result(work.kernel, result, gathered.view, hyper, gathered.axes)
+    _check_finite(work.kernel, result.stats, turn)
     if result.state is not None:
         remembering.write(ref, turn, gathered.kept, result.state)
     stats = {
@@ -91,6 +99,18 @@ def evaluate(ref: SliceRef, gathered: Gathered, work: Work, turn: Turn, remember
         for name, axis in work.kernel.statistics.items()
     }
     return Stats(stats, gathered.docs.n_docs, gathered.n_tokens, dict(result.info))
+
+
+def _check_finite(kernel: Kernel, stats: Mapping[str, np.ndarray], turn: Turn) -> None:
+    """Refuse statistics that would make a model of NaN. Their extremes tell, about 20 microseconds for a megabyte."""
+    for name in kernel.statistics:
+        extremes = stats[name].max(initial=0), stats[name].min(initial=0)
+        if not np.isfinite(extremes).all():
+            raise ModelError(
+                f"kernel {kernel.name!r}: stats[{name!r}] holds numbers that are not finite, at update {turn.step}; "
+                "the model does not have this update. Look for a division by 0, a logarithm of 0 or an overflow in "
+                "the kernel, and for extreme priors and options"
+            )
 
 
 def estep_group(

@@ -1,4 +1,4 @@
-"""What a run tells those who watch it. Events are the same, in the same order, in every executor."""
+"""Events of a run: the same, in the same order, for every executor."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Callback", "Event"]
 
 @dataclass(frozen=True)
 class Event:
-    """One thing that happened while learning.
+    """An event during learning.
 
     Attributes
     ----------
@@ -19,11 +19,11 @@ class Event:
     step : updates so far
     epoch : passes completed so far
     seconds : wall-clock time since the start
-    n_docs, n_tokens : processed so far, all passes
-    score : held-out nats per token, if it was just computed
-    bound : variational bound per token of the pass, in nats, where there is one
+    n_docs, n_tokens : processed so far, over all passes
+    score : held-out log probability in nats per token, if it was just computed
+    bound : variational bound of the pass, in nats per token, if there is one
     change : how far topics moved during the pass, mean total variation distance in 0 .. 1, if it was computed
-    reason : of the end: "max_iter", "max_time", "tol", "score" or "interrupt"
+    reason : why the run ended: "max_iter", "max_time", "tol", "score" or "interrupt"
     info : figures of the kernel, summed over the round
     """
 

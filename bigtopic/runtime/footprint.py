@@ -1,4 +1,4 @@
-"""What a run has in memory, from corpus, settings and params; T is the number of threads.
+"""The memory of a run, from corpus, settings and params; T is the number of threads.
 
     run      = params + lookups + units + state + peak of a replay of its first rounds
     params   = sum over arrays of rows x columns x itemsize + priors x 8
@@ -26,9 +26,8 @@ where rows(n) is that of `expected_rows`.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
-from itertools import repeat
 
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.runtime.executors.protocol import Run
@@ -39,7 +38,7 @@ from bigtopic.runtime.slices import PROMPT_ROUNDS, SUBTREE
 
 __all__ = ["Footprint"]
 
-_ROUNDS = 8  # replayed, besides those without delay; of overlapping rounds, as many for each thread
+_ROUNDS = 8  # replayed for each thread, until as many in a row raise the peak no more
 _ORDERS = 4  # orders of the threads that are tried; the largest peak counts
 
 
@@ -82,11 +81,12 @@ class Footprint:
         """Replay the first rounds: those without delay, then those with."""
         plan = self._run.plan
         total = self._run.settings.n_steps or plan.n_rounds
-        prompt = min(total, PROMPT_ROUNDS if plan.delay else _ROUNDS)
-        for slices in repeat(self._minibatch(), prompt):
-            rounds.ledger.free(*self._turns(rounds, slices).pieces)
+        ledger, most = rounds.ledger, _ROUNDS * n_threads
+        prompt = min(total, PROMPT_ROUNDS if plan.delay else most)
+        for _ in _until_level(ledger, prompt):
+            ledger.free(*self._turns(rounds, self._minibatch()).pieces)
         waiting: Sum | None = None
-        for _ in range(min(total - prompt, _ROUNDS * n_threads) if plan.delay else 0):
+        for _ in _until_level(ledger, min(total - prompt, most) if plan.delay else 0):
             waiting = rounds.delayed(plan.slice_size, waiting)
 
     def _minibatch(self) -> list[int]:
@@ -109,3 +109,14 @@ class Footprint:
             overlays, stats = fresh, rounds.round(slices)
         free(take(self._sizes.rounded(n_docs), None), *overlays)
         return stats
+
+
+def _until_level(ledger: Ledger, most: int) -> Iterator[None]:
+    """So many rounds at most; fewer where the last `_ROUNDS` of them have not raised the peak."""
+    peak, level = -1, 0
+    for _ in range(most):
+        if level == _ROUNDS:
+            return
+        yield
+        level = level + 1 if ledger.peak == peak else 0
+        peak = ledger.peak

@@ -49,7 +49,7 @@ def infer(
 ) -> Iterator[Inferred]:
     """Topics of every document of a corpus, in stored order, a million entries at a time.
 
-    The same for any number of workers; random kernels draw by the documents' source rows.
+    Identical for any number of workers; random kernels are seeded by the documents' source rows.
     """
     if not corpus.n_docs:
         return
@@ -112,7 +112,7 @@ def _infer_group(context: _Context, shared: Any, slices: tuple[SliceRef, ...]) -
 
 
 def _doc_topics(block: Block, arrays: Any, work: Work) -> np.ndarray:
-    """Topics of documents; each by itself where the documents of a slice would influence each other."""
+    """Topics of documents; one document at a time if the documents of a slice influence each other."""
     if work.kernel.interacts and block.n_docs > 1:
         alone = [_doc_topics(block[i : i + 1], arrays, work) for i in range(block.n_docs)]
         return np.concatenate(alone)
@@ -134,7 +134,7 @@ def unknown_share(
     mapping = model.word_map(corpus.vocabulary)
     if mapping is None:
         return 0.0
-    # Of exactly these documents: a view may hold those in the model's language of a corpus in many.
+    # Of exactly these documents: a view may be the part of a multilingual corpus in the model's language.
     frequency = counted_vocabulary(corpus, client, n_threads).frequency
     assert frequency is not None
     total = float(np.sum(frequency))

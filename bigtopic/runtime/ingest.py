@@ -1,13 +1,13 @@
-"""From any source to a corpus on disk, once.
+"""Ingestion: any source to a corpus on disk, once.
 
-The work is done in stages that `bigtopic.runtime.ingestion` describes. What is stored depends on the source and the
-settings alone: threads, processes or a cluster give the same corpus. Memory is bounded by
+For its stages see `bigtopic.runtime.ingestion`. The result depends only on the source and the settings: threads,
+processes and clusters give the same corpus. Memory is bounded by
 
     tasks in flight x (a chunk of about 8 MB and what is parsed from it, or the entries of a part: 64 MiB)
     + the vocabulary (about 200 bytes a word; words past two million at a time are counted on disk)
     + up to four files of counts that are read at a time x two chunks
 
-whatever the size of the source. Scratch space is about 8 bytes for each entry (a word of a document), behind a URL 16.
+for a source of any size. Scratch space is about 8 bytes per entry (a word of a document), or 16 if the store is remote.
 """
 
 from __future__ import annotations
@@ -76,46 +76,46 @@ def ingest(
     ----------
     source : path, URL or glob of files, a folder, a list of these; a scipy or NumPy matrix; an AnnData object; an
         iterable of texts, token lists, counters, (id, count) pairs or records; or a `Corpus` (to store a view)
-    store : folder or fsspec URL of the corpus to be written
-    format : name of the source's format; None recognises it by content and name
-    vocabulary : names of the word ids of a source that is counted already; for text, the only words to keep, with
-        their ids. A file (a word per line), list, mapping, gensim Dictionary or fitted model
+    store : folder or fsspec URL of the new corpus
+    format : name of the source's format; None detects it from content and name
+    vocabulary : names of the word ids of a source of counts; for text, the only words to keep, with their ids. A file
+        (a word per line), list, mapping, gensim Dictionary or fitted model
     ids : one per document, or a file with one per line
     authors : one per document: a name, a list of names, or None
     columns : {name: one value per document} to add, or the names of the source's columns to keep (default all)
     text_column, id_column, author_column : fields of records and tables
     min_df, max_df : drop words in fewer, or more, documents than this number (int) or share (float)
-    max_features : keep this many words, those with the most tokens
+    max_features : keep at most this many words, those with the most tokens
     min_doc_length : drop documents with fewer tokens left; the default keeps empty documents
     shuffle : store documents in the order of a hash of (seed, row), so that a run of them is a random minibatch;
         False keeps the source's order, for streams
-    seed : of that order
+    seed : seed of that order
     weights : accept fractional counts
-    overwrite : replace the corpus that is there, once the new one is complete
-    append : add to the corpus that is there: new words get new ids at the end
-    client : a Dask client, or a scheduler's address; None takes the current one, if any; False threads
-    n_threads : threads in process; default all processors this process may use
-    progress : whether to show a bar; None: in a terminal or notebook, after two seconds
-    scratch : a folder for temporary files that all workers see; default inside the store
-    storage_options : for fsspec
-    **text : settings of the tokeniser, as of `TextSettings`: token_pattern, lowercase, stop_words, ngram_range,
+    overwrite : replace the existing corpus once the new one is complete
+    append : add to the existing corpus; new words get new ids at the end
+    client : a Dask client, or a scheduler's address; None for the current one, if there is one; False for threads
+    n_threads : threads in this process; default all processors that it may use
+    progress : show a progress bar; None shows it in terminals and notebooks, after two seconds
+    scratch : folder for temporary files, visible to all workers; default inside the store
+    storage_options : passed to fsspec
+    **text : settings of the tokeniser, see `TextSettings`: token_pattern, lowercase, stop_words, ngram_range,
         collocations, token_filter, tokenizer, encoding, encoding_errors
 
     Returns
     -------
     Corpus
-        Open, and the same whatever it was computed on.
+        Open; identical for threads, processes and clusters.
 
     Raises
     ------
     InputError
-        When the source is wrong; names the file and line, or the document. The store is as it was.
+        When the source is not valid; names the file and line, or the document. The store stays as it was.
     CorpusExists
-        When something is there and neither `overwrite` nor `append` is set.
+        When the store exists and neither `overwrite` nor `append` is set.
     CorpusLocked
-        When another process is writing there.
+        When another process is writing to the store.
     SettingError
-        For a setting that is not allowed.
+        When a setting is not allowed.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def ingest(
     """
     _check_text(text)
     if overwrite and append:
-        raise SettingError("overwrite=True and append=True exclude each other; choose one")
+        raise SettingError("overwrite=True and append=True are mutually exclusive; choose one")
     seed = checked_seed(seed)
     root = Place.of(store, storage_options)
     known = _existing(root, overwrite, append)
@@ -174,20 +174,20 @@ def append(corpus: Corpus | str | Path, source: Any, **settings: Any) -> Corpus:
 
     Parameters
     ----------
-    corpus : a stored corpus, or where it is
-    source : as of `ingest`
-    **settings : as of `ingest`. The order of documents and the tokeniser are those the corpus was made with;
-        functions given to the tokeniser then, and a pattern of your own, must be given again
+    corpus : a stored corpus, or its path or URL
+    source : see `ingest`
+    **settings : see `ingest`. The order and the tokeniser are those of the corpus; pass custom tokeniser functions
+        and patterns again
 
     Returns
     -------
     Corpus
-        The longer corpus; `corpus` itself still has the documents it had.
+        The extended corpus; `corpus` itself keeps its documents.
 
     Raises
     ------
     CorpusLocked
-        When another process is writing there.
+        When another process is writing to the corpus.
     SettingError
         When the corpus is not stored.
     """
@@ -196,14 +196,14 @@ def append(corpus: Corpus | str | Path, source: Any, **settings: Any) -> Corpus:
 
 
 def compact(corpus: Corpus | str | Path, **settings: Any) -> Corpus:
-    """Write a stored corpus again: parts of full size, documents of all appends mixed, ids by falling frequency.
+    """Rewrite a stored corpus: full-size parts, documents of all appends mixed, ids in descending order of frequency.
 
-    The old parts are removed once the new ones are committed, so readers that are at work must open it again.
+    The old parts are removed once the new ones are committed, so running readers must open the corpus again.
 
     Parameters
     ----------
-    corpus : a stored corpus, or where it is
-    **settings : client, n_threads, progress and scratch, as of `ingest`
+    corpus : a stored corpus, or its path or URL
+    **settings : client, n_threads, progress and scratch, see `ingest`
 
     Returns
     -------
@@ -212,7 +212,7 @@ def compact(corpus: Corpus | str | Path, **settings: Any) -> Corpus:
     Raises
     ------
     CorpusLocked
-        When another process is writing there, or has since `corpus` was opened.
+        When another process is writing to the corpus, or has since `corpus` was opened.
     """
     url, options = _stored_at(corpus, settings.pop("storage_options", None))
     manifest = read_manifest(Place.of(url, options))
@@ -228,7 +228,7 @@ def compact(corpus: Corpus | str | Path, **settings: Any) -> Corpus:
 
 
 def _require_unchanged(source: Any, root: Place, now: Manifest | None) -> None:
-    """Refuse to write a whole corpus again, in its own place, without what was appended since it was opened."""
+    """Refuse to rewrite a corpus in place without documents that were appended since it was opened."""
     if not isinstance(source, Corpus) or source.url != root.url or now is None:
         return
     parts = [part for part in source.parts if isinstance(part, StoredPart)]
@@ -266,7 +266,7 @@ def _existing(root: Place, overwrite: bool, append: bool) -> Manifest | None:
 
 
 def _text_settings(text: Mapping[str, Any], min_doc_length: int, known: Manifest | None) -> TextSettings:
-    """The tokeniser asked for; appending, the one the corpus was made with."""
+    """The requested tokeniser; for an append, that of the corpus."""
     given = TextSettings(**text, min_doc_length=min_doc_length)
     if known is None or known.text is None:
         return given
@@ -277,13 +277,13 @@ def _text_settings(text: Mapping[str, Any], min_doc_length: int, known: Manifest
         changed.append("min_doc_length")
     if changed:
         raise SettingError(
-            f"a corpus is appended to with the tokeniser it was made with; leave out {', '.join(changed)}"
+            f"an append uses the tokeniser settings of the corpus; leave out {', '.join(changed)}"
         )
     return settings
 
 
 def _closed(source: Any, known: Manifest | None) -> bool:
-    """Whether no words may be added to those of the corpus that is appended to, or stored again."""
+    """Whether the vocabulary of the corpus to extend or rewrite is closed to new words."""
     if known is None and isinstance(source, Corpus) and source.url is not None:
         known = read_manifest(Place.of(source.url, source.storage_options))
     return known is not None and bool(known.words.get("closed"))
@@ -292,7 +292,7 @@ def _closed(source: Any, known: Manifest | None) -> bool:
 def _text_record(
     source: Any, reader: Any, text: TextSettings, pairs: frozenset[tuple[str, str]], known: Manifest | None
 ) -> Mapping[str, Any] | None:
-    """How raw text becomes words, for the manifest; None for sources that were counted already."""
+    """The tokeniser settings, for the manifest; None for sources of counts."""
     if known is not None:
         return known.text
     if isinstance(source, Corpus):
@@ -304,14 +304,14 @@ def _text_record(
 
 def _workers(root: Place, client: Any, n_threads: int | None, progress: bool | None) -> Workers:
     if n_threads is not None and n_threads < 1:
-        raise SettingError(f"n_threads={n_threads}: give a positive number")
-    shared = not root.url.startswith("memory://")  # what one process keeps in memory no other can write to
+        raise SettingError(f"n_threads={n_threads}: must be positive")
+    shared = not root.url.startswith("memory://")  # other processes cannot write to this one's memory
     return Workers(resolve_client(client) if shared else None, n_threads or default_threads(), progress)
 
 
 def _scratch(root: Place, workers: Workers, scratch: str | Path | None) -> Place | None:
-    """Where the scratch folder goes, which is for this user alone: None is inside the store; for a remote store, a
-    local folder where that will do. Either way the next writer sweeps it.
+    """Where the scratch folder goes, private to this user: None is inside the store; for a remote store, a local folder
+    if that suffices. Either way the next writer sweeps it.
     """
     if scratch is not None:
         return Place.of(scratch)
@@ -321,7 +321,7 @@ def _scratch(root: Place, workers: Workers, scratch: str | Path | None) -> Place
 
 
 def _require_shared(client: Any, transaction: Transaction) -> None:
-    """Refuse workers that would write parts or scratch files where nobody else finds them."""
+    """Refuse workers that would write parts or scratch files where other processes cannot find them."""
     if client is None:
         return
     root, scratch = transaction.root, transaction.scratch

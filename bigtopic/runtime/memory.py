@@ -1,4 +1,4 @@
-"""Memory of a run, estimated before it begins."""
+"""Memory of a run, estimated before it starts."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ CONTAINER_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memo
 def estimate_bytes(
     run: Run, params: Params, axes: Mapping[str, Vocabulary], n_threads: int, *, compares: bool = False
 ) -> int:
-    """Bytes of a run on threads of one process, its params included; the equations are those of `footprint`.
+    """Bytes of a run on threads of one process, its params included; see `footprint` for the equations.
 
     Parameters
     ----------
-    axes : of the model, with document frequencies
-    compares : whether the topics at the beginning of a pass are kept, to compare those at its end with them
+    axes : axes of the model, with document frequencies
+    compares : whether the topics at the start of a pass are kept, to compare them with those at its end
     """
     return Footprint(run, params, axes).on_threads(n_threads, compares)
 
 
 def estimate_task_bytes(run: Run, params: Params, axes: Mapping[str, Vocabulary]) -> int:
-    """Bytes of one task of a graph on a worker, without the params; arguments as for `estimate_bytes`."""
+    """Bytes of one task of a graph on a worker, without the params; for the arguments see `estimate_bytes`."""
     return Footprint(run, params, axes).of_task()
 
 
 def check_memory(
     run: Run, params: Params, axes: Mapping[str, Vocabulary], n_threads: int, *, compares: bool = False
 ) -> None:
-    """Refuse a run that cannot fit, naming the settings that would make it fit; arguments as for `estimate_bytes`.
+    """Refuse a run that cannot fit; the error names settings to change. For the arguments see `estimate_bytes`.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def check_memory(
 
 
 def check_params(n_rows: int, n_components: int, itemsize: int = 4) -> None:
-    """Refuse params that cannot fit, before they are made.
+    """Refuse params that cannot fit, before creating them.
 
     Raises
     ------
@@ -76,12 +76,12 @@ def _refuse_beyond(need: int, remedy: str) -> None:
     have = _total_bytes()
     if have is not None and need >= have:
         raise SettingError(
-            f"this model needs about {need / 1e9:.1f} GB, the machine has {have / 1e9:.1f} GB; {remedy}"
+            f"this model needs about {need / 1e9:.1f} GB, but the machine has {have / 1e9:.1f} GB; {remedy}"
         )
 
 
 def _total_bytes() -> int | None:
-    """Memory of the machine, or of the container this runs in; None where the system does not say."""
+    """Memory of the machine, or of the container; None if the system does not report it."""
     try:
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (ValueError, OSError, AttributeError):

@@ -1,4 +1,4 @@
-"""A model while it is learnt and afterwards: params, what is on their axes, method, and where the run stands."""
+"""A model, during and after learning: params, the contents of their axes, method, and the position of the run."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ SMALLEST_PRIOR, LARGEST_PRIOR = 1e-30, 1e24
 
 @dataclass
 class TopicModel:
-    """Everything a model is.
+    """The complete state of a model.
 
     Attributes
     ----------
-    method : with its schedule as it was set
+    method : the method, with its schedule as set
     params : the global arrays
-    axes : what is on each axis that documents have ids on, see `runtime.axes`; "word" always
+    axes : contents of each axis on which documents have ids, see `runtime.axes`; always has "word"
     components : {name: number} of each component count
-    options : of the kernel, complete
-    seed : of all randomness
-    cursor : the pass and round the run stands at
-    text : the tokeniser's settings of the corpus it learnt from, or None
+    options : all options of the kernel
+    seed : seed of all randomness
+    cursor : pass and round of the run
+    text : tokeniser settings of the training corpus, or None
     history : one dict per pass or score
-    document_state : what the kernel remembers of the documents it saw, or None
+    document_state : what the kernel remembers about the documents it saw, or None
     """
 
     method: Method
@@ -56,7 +56,7 @@ class TopicModel:
 
     @property
     def n_components(self) -> int:
-        """In the literature K; of several component counts the first."""
+        """In the literature K; the first of several component counts."""
         return self.components[self.method.model.components[0]]
 
     @property
@@ -66,14 +66,14 @@ class TopicModel:
 
     @property
     def doc_topic_prior(self) -> np.ndarray:
-        """As it is now, float64 (n_components,); 1 / n_components in a model without one."""
+        """The current prior, float64 (n_components,); 1 / n_components in a model without one."""
         n = self.n_components
         array = self.params.arrays.get(DOC_TOPIC_PRIOR)
         return np.full(n, 1 / n) if array is None else array.first_row()
 
     @property
     def known_share(self) -> float:
-        """Share of the tokens of the model's own texts whose word was kept by limits such as min_df."""
+        """Share of the tokens of the training texts whose word passed limits such as min_df."""
         return float((self.text or {}).get("known_share", 1.0)) or 1.0
 
     @property
@@ -91,7 +91,7 @@ class TopicModel:
         raise ModelError(f"model {self.method.model.name!r} has no distributions over words")
 
     def hyper(self, **options: Any) -> Hyper:
-        """What the kernel is told while the model learns, but for what is in the params."""
+        """The hyper-parameters of the kernel during learning, without those in the params."""
         return Hyper(
             np.zeros(0),
             self.n_components,
@@ -101,7 +101,7 @@ class TopicModel:
         )
 
     def inference_hyper(self) -> Hyper:
-        """The same for the kernel that infers documents' topics: its options, with the model's where it has these."""
+        """The same for the inference kernel: its options, with the model's values for those they share."""
         kernel = self.method.load_inference()
         known = {name: value for name, value in self.options.items() if name in kernel.options}
         options = {**kernel.options, **known, **({"bound": False} if kernel.bound else {})}
@@ -125,20 +125,20 @@ class TopicModel:
         return mapping(vocabulary, self.vocabulary)
 
     def remembered(self, part: int, start: int, stop: int) -> State:
-        """What the kernel remembers of documents start:stop of a part of the corpus it learnt from last.
+        """What the kernel remembers about documents start:stop of a part of its last training corpus.
 
         Returns
         -------
-        {array name: (n_entries, ...), (n_tokens, ...) or (n_docs, ...)}; in stored order. Those that the kernel has not
-        seen have the value that it declares for them
+        {array name: (n_entries, ...), (n_tokens, ...) or (n_docs, ...)}; in stored order. Entries and tokens that the
+        kernel has not seen have the value that it declares for them
 
         Raises
         ------
         ModelError
-            When the kernel remembers nothing, or what it remembers is not with this model: see `DocumentState`.
+            When the kernel remembers nothing, or its document state is not with this model: see `DocumentState`.
         """
         if self.document_state is None:
-            raise ModelError(f"method {self.method.name!r} remembers nothing of documents")
+            raise ModelError(f"method {self.method.name!r} remembers nothing about documents")
         return self.document_state.read(part, start, stop, self.cursor)
 
     def topic_source(self) -> TopicSource:
@@ -146,7 +146,7 @@ class TopicModel:
 
 
 class TopicSource:
-    """The topics as probabilities, by rows: what an evaluation needs of a model."""
+    """The topics as probabilities, by rows: the interface of a model for evaluation."""
 
     def __init__(self, model: TopicModel) -> None:
         self._model = model

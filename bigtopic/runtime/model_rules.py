@@ -36,6 +36,12 @@ def _scalar(value: Any, where: str) -> None:
         raise FieldError(f"{where} has {len(value)} characters, but may have {_LONGEST_TEXT}")
 
 
+def _figure(value: Any, where: str) -> None:
+    """Any number, NaN too: a score may be one."""
+    if type(value) not in (int, float):
+        raise FieldError(f"{where} is {ascii(value)[:60]}, but must be a number")
+
+
 _SCALARS = mapping(_NAME, _scalar)
 _ARRAY_NAME = text(
     r"[A-Za-z_][A-Za-z0-9_]{0,99}(\.[A-Za-z_][A-Za-z0-9_]{0,99})?", "a name, or two with a dot between"
@@ -47,6 +53,15 @@ _ARRAY = record(
 )
 _AXIS = record({"named": flag, "size": whole(0, MOST_WORDS), "fingerprint": _FINGERPRINT, "counted": flag})
 _STEP = whole(0, 1 << 53)
+_ROW = record(
+    {"step": _STEP},
+    {
+        "pass": _STEP,
+        "bound": optional(_figure),
+        "change": optional(_figure),
+        **dict.fromkeys(("score", "seconds", "n_docs", "n_tokens", "tokens_per_second"), _figure),
+    },
+)
 _RULES: Rule = record(
     {
         "state": text(r"state-[0-9a-f]{1,32}", "'state-' and hexadecimal digits"),
@@ -56,7 +71,7 @@ _RULES: Rule = record(
         "seed": whole(0, (1 << 64) - 1),
         "cursor": record({"epoch": _STEP, "round": _STEP, "step": _STEP}, {"ahead": listing(_STEP)}),
         "text": optional(TEXT),
-        "history": listing(record({})),
+        "history": listing(_ROW),
         "arrays": mapping(_ARRAY_NAME, _ARRAY),
         "components": mapping(_NAME, _SIZE),
         "named": flag,
@@ -91,6 +106,22 @@ def check_description(values: Mapping[str, Any], where: str) -> None:
         anything(values[name], f"{where} {name}")
     if not values["components"]:
         raise FieldError(f"{where} components is empty")
+    _check_cursor(values["cursor"], f"{where} cursor")
+
+
+def _check_cursor(cursor: Mapping[str, Any], where: str) -> None:
+    """Whatever the corpus, every pass that is over has had an update, and every round that is done is one."""
+    ahead = cursor.get("ahead", [])
+    if len(set(ahead)) < len(ahead) or not all(number > cursor["round"] for number in ahead):
+        raise FieldError(
+            f"{where}.ahead is {ascii(ahead)[:60]}, but must be different rounds after the first one left"
+        )
+    least = cursor["epoch"] + cursor["round"] + len(ahead)
+    if cursor["step"] < least or (least == 0 and cursor["step"] > 0):
+        raise FieldError(
+            f"{where}.step is {cursor['step']}, which cannot be in pass {cursor['epoch']} with "
+            f"{cursor['round'] + len(ahead)} rounds done"
+        )
 
 
 def upgraded(values: Mapping[str, Any]) -> dict[str, Any]:

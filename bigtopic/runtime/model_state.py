@@ -1,4 +1,4 @@
-"""A stored model made into one in memory: every array has the shape, the type and the range that it must have."""
+"""Reading a stored model into memory; checks the shape, dtype and range of every array."""
 
 from __future__ import annotations
 
@@ -63,8 +63,7 @@ def rebuild(state: Place, description: dict[str, Any], method: Method | None) ->
 
 
 def _cursor(about: Mapping[str, Any]) -> Cursor:
-    ahead = tuple(sorted(set(about.get("ahead", ()))))
-    return Cursor(about["epoch"], about["round"], about["step"], ahead)
+    return Cursor(about["epoch"], about["round"], about["step"], tuple(sorted(about.get("ahead", ()))))
 
 
 def _names(place: Place, about: Mapping[str, Any]) -> Vocabulary:
@@ -195,7 +194,7 @@ def _method(description: dict[str, Any], given: Method | None) -> Method:
         raise errors.ModelError(f"the model was learnt with method {name!r}, not with {given.name!r}")
     if given is None and name not in names():
         raise errors.ModelError(
-            f"the model was learnt with a method of yours, {name!r}; give it: load_model(url, method=...)"
+            f"the model was learnt with the custom method {name!r}; pass it: load_model(url, method=...)"
         )
     method = get(given or name)
     schemes = {}

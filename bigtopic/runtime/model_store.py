@@ -26,6 +26,7 @@ from bigtopic.corpus.remote_hold import RemoteHold, root_attributes
 from bigtopic.corpus.schema import WRITER
 from bigtopic.corpus.storage import Place, zarr_store
 from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.corpus.zarr_group import replace_group
 from bigtopic.methods import Method
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.model_rules import check_description, upgraded
@@ -70,9 +71,7 @@ def save(
         _write_arrays(place, state, model)
         (place / state).sync()
         hold.replace(set(_listed(place) or ()) - {"zarr.json"})
-        description = _describe(model, state, extra)
-        group = {"zarr_format": 3, "node_type": "group", "attributes": {FORMAT: description}}
-        (place / "zarr.json").replace(json.dumps(group, indent=1).encode())
+        replace_group(place, {FORMAT: _describe(model, state, extra)})
         settle(place, place)
 
 

@@ -14,12 +14,14 @@ from bigtopic.errors import SettingError
 from bigtopic.methods import Method
 from bigtopic.models.base import ArraySpec
 from bigtopic.runtime.axes import axis_sizes
-from bigtopic.runtime.contract import check_method
+from bigtopic.runtime.declarations import check_method, check_specs
 from bigtopic.runtime.memory import check_params
 from bigtopic.runtime.model import LARGEST_PRIOR, SMALLEST_PRIOR, TopicModel
 from bigtopic.runtime.params import LazyArray, Params
 
 __all__ = ["array_specs", "new_model"]
+
+DRAWN_BYTES = 1 << 22  # of random numbers at once
 
 
 def new_model(
@@ -51,16 +53,18 @@ def new_model(
     Raises
     ------
     SettingError
-        When a number is outside what is allowed, or a prior belongs to no array.
+        When the method declares what there is not, a number is outside what is allowed, or a prior belongs to no array.
     """
     model = method.model
-    check_method(method, array_specs(method))
+    check_specs(method)
+    specs = array_specs(method)
+    check_method(method, specs)
     components = _components(model.components, n_components)
     axes = {"word": axes} if isinstance(axes, Vocabulary) else dict(axes)
     n_rows = axis_sizes(model, axes, components, sizes)
     _check_priors(method, priors or {})
     arrays: dict[str, LazyArray] = {}
-    for number, (name, spec) in enumerate(array_specs(method).items()):
+    for number, (name, spec) in enumerate(specs.items()):
         array = arrays[name] = _array(spec, n_rows[spec.rows], components)
         array.set_prior(_prior(method, spec, (priors or {}).get(spec.prior or ""), array))
         if spec.start is not None:
@@ -162,15 +166,19 @@ def _short(value: Any) -> str:
 def _draw(array: LazyArray, distribution: str, total: float | None, seed: int, number: int) -> None:
     """Random statistics that tell the topics apart; scaled to a total when one is given."""
     n = array.n_components
+    n_rows = max(1, DRAWN_BYTES // (8 * n))
     for block, (start, stop) in enumerate(array.blocks()):
         generator = np.random.Generator(np.random.Philox(key=[seed % (1 << 64), number << 32 | block]))
-        size = (stop - start, n)
-        if distribution == "gamma":
-            array.raw[start:stop, :n] = generator.gamma(100.0, 0.01, size)
-        elif distribution == "uniform":
-            array.raw[start:stop, :n] = generator.random(size, np.float32) + np.float32(1e-10)
-        else:
-            raise SettingError(f"init={distribution!r}: must be 'gamma' or 'uniform'")
+        for first in range(start, stop, n_rows):
+            last = min(first + n_rows, stop)
+            array.raw[first:last, :n] = _drawn(generator, distribution, (last - first, n))
     if total is not None:
         array.raw *= array.raw.dtype.type(total / max(float(array.raw.sum(dtype=np.float64)), 1e-300))
     array.fold()
+
+
+def _drawn(generator: np.random.Generator, distribution: str, size: tuple[int, int]) -> np.ndarray:
+    """The next numbers, see `Method.init`; those of two calls are those of one."""
+    if distribution == "gamma":
+        return generator.gamma(100.0, 0.01, size)
+    return generator.random(size, np.float32) + np.float32(1e-10)

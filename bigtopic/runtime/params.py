@@ -1,9 +1,9 @@
-"""The global parameters: lazily scaled arrays that a scheme moves and a task reads by rows.
+"""The global parameters: lazily scaled arrays that a scheme updates and a task reads by rows.
 
-`weights = prior + scale[k] * raw[row, k]`. `raw` holds statistics only, `scale` and the column totals are float64, the
-prior is added when rows are read. So an update that decays everything and adds a few rows costs those few rows, and a
-new word is a row of zeros. Interpolating statistics equals interpolating the variational parameters as long as the
-prior is constant (Hoffman et al. 2010, eq. 3 with lambda = eta + statistics).
+`weights = prior + scale[k] * raw[row, k]`. `raw` holds only statistics, `scale` and the column totals are float64, and
+the prior is added when rows are read. So an update that decays everything and adds a few rows costs only those rows,
+and a new word is a row of zeros. Interpolating statistics equals interpolating the variational parameters as long as
+the prior is constant (Hoffman et al. 2010, eq. 3 with lambda = eta + statistics).
 """
 
 from __future__ import annotations
@@ -382,7 +382,7 @@ def prior_table(prior: float | np.ndarray, n_rows: int, n_components: int) -> np
 
 
 def _check_added(values: np.ndarray, row_weight: np.ndarray | None, n_rows: int, n_columns: int) -> None:
-    """Compiled loops look at no bounds."""
+    """Check shapes: compiled loops do not check bounds."""
     if values.shape != (n_rows, n_columns):
         raise ModelError(
             f"a scheme adds values of shape {values.shape}, but must add ({n_rows}, {n_columns}): a row for each id, "

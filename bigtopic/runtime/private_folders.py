@@ -1,6 +1,6 @@
-"""Folders in places that every user of the machine can write to: nobody can know their names before they are there, nor
-look into them. A folder is locked as long as the process that made it lives; the next process sweeps what a killed one
-left. In such a place anybody may put anything under any name, so nothing is opened that is not plainly this user's.
+"""Private folders in places that every user of the machine can write to: other users can neither predict their names
+nor read them. A folder is locked for the life of the process that made it; the next process sweeps the folders of
+killed ones. Others can put anything there under any name, so only files that clearly belong to this user are opened.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _owners: dict[str, IO[bytes]] = {}  # by folder: a file that is locked as long a
 
 
 def new_folder(place: Path, prefix: str) -> str:
-    """Make a folder that only this user can look into, and remove what killed processes left beside it."""
+    """Make a folder that only this user can read, and remove the folders that killed processes left beside it."""
     if fcntl is not None:
         _sweep(place, prefix)
     while True:
@@ -39,7 +39,7 @@ def new_folder(place: Path, prefix: str) -> str:
 
 
 def _owned(draft: Path, folder: Path) -> str:
-    """Lock a draft and give it its name, which nobody who sees the draft can know."""
+    """Lock a draft and give it its final name, which cannot be derived from the draft's."""
     owner = (draft / _OWNER).open("xb")
     try:
         if fcntl is not None:
@@ -61,7 +61,7 @@ def remove_folder(folder: str) -> None:
 
 @cache
 def _sweep(place: Path, prefix: str) -> None:
-    """Remove what processes left that were killed: the system has dropped their locks."""
+    """Remove the folders of killed processes: the system has released their locks."""
     with suppress(OSError), os.scandir(place) as entries:
         for path in [Path(entry) for entry in entries if entry.name.removeprefix(".").startswith(prefix)]:
             with suppress(OSError), _opened(path) as owner:
@@ -74,7 +74,7 @@ def _sweep(place: Path, prefix: str) -> None:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[int]:
-    """The file in a folder that is locked. Raises OSError for a link, a pipe, or what another user made."""
+    """The lock file of a folder. Raises OSError for a link, a pipe, or another user's file."""
     folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         _refuse_others(os.fstat(folder), stat.S_ISDIR)

@@ -1,4 +1,4 @@
-"""A progress bar for anything that may take more than two seconds, in a terminal and in a notebook."""
+"""A progress bar for work that may take more than two seconds, in terminals and notebooks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Progress:
     description : shown before the bar
     total : in `unit`; None when unknown
     unit : "tokens", "docs", "B", ...
-    show : True, False, or None: when standard error is a terminal or this is a notebook
+    show : True, False, or None: only if standard error is a terminal or this is a notebook
     """
 
     def __init__(self, description: str, total: float | None, unit: str, show: bool | None = None) -> None:

@@ -19,9 +19,9 @@ KEPT = 3
 class UnitReader:
     """Blocks of slices. A unit is decoded once for the slices that need it one after the other.
 
-    With `keep_all` units stay for the next pass; else those that were used go when there are three newer ones, and
-    the next ones get their memory.
-    Thread-safe. `prefetch` reads in the background; a failed background read is raised where the unit is needed.
+    With `keep_all`, units stay for the next pass; otherwise a used unit is dropped when there are three newer ones, and
+    its memory is reused.
+    Thread-safe. `prefetch` reads in the background; an error of a background read is raised where the unit is needed.
     """
 
     def __init__(self, parts: Sequence[Any], *, keep_all: bool = False, ahead: int = 1) -> None:
@@ -44,7 +44,7 @@ class UnitReader:
         return block[ref.start - ref.unit_start : ref.stop - ref.unit_start]
 
     def prefetch(self, unit: tuple[int, int, int]) -> None:
-        """Start reading a unit unless it is here or on its way."""
+        """Start reading a unit unless it is loaded or being read."""
         if self._pool is None:
             return
         future, mine = self._claim(unit)
@@ -71,7 +71,7 @@ class UnitReader:
         part, start, stop = unit
         try:
             future.set_result(self._parts[part].read(start, stop))
-        except BaseException as error:  # delivered to whoever asks for the unit
+        except BaseException as error:  # raised where the unit is requested
             future.set_exception(error)
 
     def _evict(self) -> None:

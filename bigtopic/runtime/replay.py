@@ -1,7 +1,8 @@
 """A simulation of memory: allocates and frees the arrays of a run's rounds, as sizes, by the rules of `buffers`.
 
 Which thread finishes its slice next is not known in advance, so it is drawn at random. A thread's pool keeps what it
-allocated, so in a run of many slices every thread comes to hold what any of them needs.
+allocated, so in a run of many rounds every thread comes to hold what any of them needs. A round of few slices needs,
+and begins, no more threads than slices.
 """
 
 from __future__ import annotations
@@ -18,8 +19,12 @@ from bigtopic.types import Scratch
 __all__ = ["Ledger", "Piece", "Rounds", "SliceSizes", "Sum"]
 
 WAITING = 2  # slices that may be finished but not merged yet, besides one for each thread
-_SLICES = 2 * SUBTREE  # replayed one by one; the others as whole subtrees and windows
+_SUBTREES = (
+    2  # replayed slice by slice, and as many as keep all threads busy; the others as a whole, and windows
+)
 _WINDOWS = 3  # replayed at most
+_HUGE = 1 << 22  # bytes from which on NumPy asks the system for huge pages
+_HUGE_PAGE = 1 << 21
 
 
 @dataclass(eq=False)
@@ -51,7 +56,7 @@ class Ledger:
     def take(self, size: float, thread: int | None, touched: float | None = None) -> Piece:
         """An array of `size` bytes, all or `touched` of them resident, from a thread's pool, or the system's (None)."""
         piece = self._fresh(int(size)) if thread is None else self._from_pool(int(size), self._pools[thread])
-        more = max(0, int(size if touched is None else touched) - piece.touched)
+        more = max(0, _resident(int(size if touched is None else touched), piece.held) - piece.touched)
         piece.touched += more
         piece.used = True
         self._now += more
@@ -85,6 +90,12 @@ class Ledger:
     def _forget(self, piece: Piece) -> None:
         self._now -= piece.touched
         piece.touched = 0
+
+
+def _resident(touched: int, held: int) -> int:
+    """Bytes that are resident when the first `touched` ones of an array's memory are: with huge pages, half a page more
+    on average."""
+    return min(held, touched + _HUGE_PAGE // 2) if held >= _HUGE and touched else touched
 
 
 @dataclass(frozen=True)
@@ -139,14 +150,16 @@ class Rounds:
         done: dict[int, Sum] = {}
         busy: dict[int, tuple[int, int, list[Piece], list[Piece]]] = {}
         merged = 0
-        for item, n_docs in enumerate(slices[:_SLICES]):
-            while len(busy) == self.n_threads or (busy and item - merged >= self.n_threads + WAITING):
+        first = SUBTREE * max(_SUBTREES, 1 + -(-self.n_threads // SUBTREE))
+        n_threads = min(self.n_threads, len(slices))
+        for item, n_docs in enumerate(slices[:first]):
+            while len(busy) == n_threads or (busy and item - merged >= n_threads + WAITING):
                 merged = self._finish(busy, done, tree, merged)
-            thread = self.rng.choice([t for t in range(self.n_threads) if t not in busy])
+            thread = self.rng.choice([t for t in range(n_threads) if t not in busy])
             busy[thread] = item, n_docs, self._gather(thread, n_docs), self._scratch(thread, n_docs)
         while busy:
             merged = self._finish(busy, done, tree, merged)
-        self._push_rest(tree, slices[_SLICES:])
+        self._push_rest(tree, slices[first:], first // SUBTREE)
         return tree.result()
 
     def delayed(self, n_docs: int, waiting: Sum | None) -> Sum:
@@ -199,10 +212,11 @@ class Rounds:
             merged += 1
         return merged
 
-    def _push_rest(self, tree: Tree, slices: Sequence[int]) -> None:
-        """Complete subtrees of the first window, and a few later windows: all are of about the same size."""
+    def _push_rest(self, tree: Tree, slices: Sequence[int], done: int) -> None:
+        """Complete subtrees of the first window, after those `done`, and a few later windows: all are of about the same
+        size."""
         n_subtrees = -(-len(slices) // SUBTREE)
-        in_window = min(n_subtrees, WINDOW - _SLICES // SUBTREE)
+        in_window = min(n_subtrees, WINDOW - done)
         for push, number, size in (
             (tree.push_subtree, in_window, SUBTREE),
             (tree.push_window, min(_WINDOWS, -(-(n_subtrees - in_window) // WINDOW)), SUBTREE * WINDOW),

@@ -1,11 +1,12 @@
 """A round: map over slices, reduce, and one step of every scheme; several times over provisional params if the method
-asks for it. Blind to the method and to where the map runs."""
+has inner iterations. Independent of the method and of where the map runs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from bigtopic.errors import ModelError
 from bigtopic.runtime.params import LazyArray, Overlay, Params
 from bigtopic.runtime.slices import Round
 from bigtopic.runtime.work import Turn
@@ -19,15 +20,15 @@ MapReduce = Callable[[Round, Mapping[str, LazyArray | Overlay], Turn], Stats]
 
 @dataclass(frozen=True)
 class Settings:
-    """What a round needs to know of the method and the corpus.
+    """What a round needs to know about the method and the corpus.
 
     Attributes
     ----------
     schemes : {array name: its scheme}
-    seed : of the run
+    seed : seed of the run
     total_docs, total_tokens : of the corpus, or the declared size of a stream
-    inner : turns per round, or a rule `(turn number from 1, info of the turn's statistics) -> another turn?`
-    n_steps : updates of the whole run; None where that is not known
+    inner : inner iterations (turns) per round, or a rule `(turn from 1, info of the turn's statistics) -> continue?`
+    n_steps : total number of updates of the run; None if unknown
     """
 
     schemes: Mapping[str, Scheme]
@@ -45,15 +46,15 @@ class Settings:
 
 @dataclass(frozen=True)
 class Cursor:
-    """Where a run stands.
+    """The position of a run.
 
     Attributes
     ----------
     epoch : the pass, from 0
-    round : all rounds of the pass before this one are done, this one is not
-    step : updates so far, all passes
-    ahead : rounds of the pass that are done before their turn, in increasing order: those an executor that is not
-        synchronous has finished while an earlier one was on its way
+    round : first round of the pass that is not done
+    step : updates so far, over all passes
+    ahead : later rounds of the pass that are already done, in increasing order: an executor that is not synchronous may
+        finish them before an earlier one
     """
 
     epoch: int = 0
@@ -71,7 +72,7 @@ class Cursor:
         return n_rounds - self.round - len(self.ahead)
 
     def after(self, reports: Iterable[RoundReport]) -> Cursor:
-        """Where the run stands when these rounds, all that were done since, are done; a pass stands at its end."""
+        """The position after these rounds, all that were done since; a complete pass stays at its end."""
         cursor = self
         for report in reports:
             cursor = cursor._after(report.cursor)
@@ -84,6 +85,12 @@ class Cursor:
             ahead.remove(first)
             first += 1
         return Cursor(done.epoch, first, done.step + 1, tuple(sorted(ahead)))
+
+    def fits(self, n_rounds: int) -> bool:
+        """Whether a run of passes of `n_rounds` each, none of them cut short, can stand here."""
+        done = self.round + len(self.ahead)
+        inside = self.round <= n_rounds and all(self.round < number < n_rounds for number in self.ahead)
+        return inside and self.step == self.epoch * n_rounds + done
 
     def next_pass(self) -> Cursor:
         """The start of the next pass."""
@@ -104,7 +111,7 @@ class RoundReport:
 
 
 def step(params: Params, cursor: Cursor, stats: Stats, settings: Settings) -> RoundReport:
-    """Move the params by the statistics of one round."""
+    """Update the params by the statistics of one round."""
     _step(params.arrays, stats, cursor.step + 1, settings)
     return RoundReport(cursor, stats.n_docs, stats.n_tokens, stats.info)
 
@@ -112,7 +119,7 @@ def step(params: Params, cursor: Cursor, stats: Stats, settings: Settings) -> Ro
 def round_stats(
     params: Params, rnd: Round, cursor: Cursor, settings: Settings, map_reduce: MapReduce
 ) -> Stats:
-    """The statistics of a round, which are those of its last turn. The params do not move."""
+    """The statistics of a round, which are those of its last turn. Does not change the params."""
     arrays: Mapping[str, LazyArray | Overlay] = params.arrays
     turn = 0
     while True:
@@ -144,12 +151,26 @@ def _step(arrays: Mapping[str, LazyArray | Overlay], stats: Stats, step: int, se
         stats,
     )
     for name, scheme in settings.schemes.items():
-        companions = {key: arrays[path] for key, path in companion_names(name, scheme).items()}
+        companions = _Companions(name, arrays, scheme)
         scheme.step(arrays[name], stats.arrays[name], info._replace(companions=companions))
 
 
+class _Companions(dict[str, LazyArray | Overlay]):
+    """The companions of an array, by the names that its scheme declares."""
+
+    def __init__(self, array: str, arrays: Mapping[str, LazyArray | Overlay], scheme: Scheme) -> None:
+        super().__init__({key: arrays[path] for key, path in companion_names(array, scheme).items()})
+        self._array = array
+
+    def __missing__(self, name: str) -> LazyArray | Overlay:
+        raise ModelError(
+            f"the scheme of array {self._array!r} asks for the companion {name!r}; in companions it declares: "
+            + (", ".join(self) or "none")
+        )
+
+
 def moved_arrays(schemes: Mapping[str, Scheme]) -> list[str]:
-    """The arrays that a step moves: those that have a scheme, and their companions."""
+    """The arrays that a step updates: those that have a scheme, and their companions."""
     return [
         path for name, scheme in schemes.items() for path in (name, *companion_names(name, scheme).values())
     ]

@@ -17,7 +17,7 @@ import numpy as np
 from bigtopic.corpus.storage import Place
 from bigtopic.errors import CorpusDamaged
 
-__all__ = ["RowArray", "write_group"]
+__all__ = ["RowArray"]
 
 CHUNK_BYTES = 1 << 24
 _METADATA = "zarr.json"
@@ -121,12 +121,6 @@ class RowArray:
 
     def _chunk(self, number: int) -> Place:
         return self.place / ("c/" + "/".join([str(number), *["0"] * len(self.row_shape)]))
-
-
-def write_group(place: Place) -> None:
-    """Make a Zarr group at a place."""
-    group = {"zarr_format": 3, "node_type": "group", "attributes": {}}
-    (place / _METADATA).write(json.dumps(group, indent=1).encode())
 
 
 def _configured(name: str, **configuration: object) -> dict[str, object]:

@@ -1,8 +1,8 @@
-"""Params on their way to the tasks of a round, and back: files when all workers can use them, else a future.
+"""Transfer of params to the tasks of a round, and back: files when all workers can use them, else a future.
 
-Every version is a new folder, in memory where there is room for it. Workers map it, and keep the newest two mapped; or
-one worker claims it, moves the arrays, and returns them to their files. The driver removes it in the end; what a driver
-that was killed left behind, the next one on this machine removes.
+Every version is a new folder, in memory if there is room for it. Workers map it, and keep the newest two mapped; or one
+worker claims it, updates the arrays, and returns them to their files. The driver removes it in the end; the next driver
+on this machine removes what a killed one left behind.
 """
 
 from __future__ import annotations
@@ -59,15 +59,15 @@ class MappedArrays:
 
 
 class AlreadyClaimed(ClusterError):
-    """Somebody who may be dead has begun to move these arrays."""
+    """Another worker, possibly dead by now, has started to update these arrays."""
 
 
 class OutOfSight(ClusterError):
-    """The files of a version are not to be found on this worker, which may have joined after the others were asked."""
+    """The files of a version do not exist on this worker, which may have joined after the others were asked."""
 
 
 def publish(arrays: Arrays) -> MappedArrays | None:
-    """Write a version, or nothing; None where no folder of this machine takes it, as when it is full."""
+    """Write a version completely or not at all; None if no folder of this machine can hold it."""
     for place in _places(arrays):
         with suppress(OSError):
             return _written(place, arrays)
@@ -129,11 +129,11 @@ def _in_sight(shared: MappedArrays) -> Iterator[None]:
     try:
         yield
     except (FileNotFoundError, PermissionError) as error:
-        raise OutOfSight(f"the params in {shared.folder} are not to be found on every worker") from error
+        raise OutOfSight(f"the params in {shared.folder} do not exist on every worker") from error
 
 
 def places() -> list[Path]:
-    """The folders that versions may be in: workers that can use all of them need not be sent any."""
+    """Folders that versions may be in: workers that can use all of them read params from files."""
     return [place for place in (IN_MEMORY, Path(tempfile.gettempdir())) if os.access(place, os.W_OK)]
 
 
@@ -145,23 +145,23 @@ def _places(arrays: Arrays) -> list[Path]:
 
 
 def claim_arrays(shared: MappedArrays) -> dict[str, LazyArray]:
-    """The arrays of a version, in memory of this thread, to be moved and given back with `return_arrays`.
+    """The arrays of a version, in memory of this thread, to update and give back with `return_arrays`.
 
-    Not in the files: these are in small pages, which a processor finds more slowly.
+    Not in the files: their small pages are slower for the processor to find.
 
     Raises
     ------
     AlreadyClaimed
-        When this is not the first time since they were published or returned.
+        When they were already claimed since they were published or returned.
     OutOfSight
-        When their files are not here.
+        When this machine does not have their files.
     """
     try:
         with _in_sight(shared):
             (Path(shared.folder) / f"claimed-{shared.n_returned}").touch(exist_ok=False)
     except FileExistsError as error:
         raise AlreadyClaimed(
-            "workers die in the middle of rounds again and again; see their logs, they may have too little memory"
+            "workers repeatedly die in the middle of rounds; see their logs, they may have too little memory"
         ) from error
     arrays = {}
     for name, shell in shared.shells.items():
@@ -191,7 +191,7 @@ def return_arrays(shared: MappedArrays, arrays: Mapping[str, LazyArray]) -> Mapp
 
 
 def read_arrays(shared: MappedArrays, memory: Mapping[str, LazyArray]) -> dict[str, LazyArray]:
-    """The arrays of a version, read into the memory of those it was made from: fresh memory would cost more."""
+    """The arrays of a version, read into the memory of the arrays it was made from: fresh memory costs more."""
     arrays = {}
     for name, shell in shared.shells.items():
         assert isinstance(shell, LazyArray)

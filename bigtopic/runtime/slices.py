@@ -1,4 +1,4 @@
-"""Slices: what one kernel call sees, and how passes, minibatches and slices follow from corpus and settings.
+"""Slices: the documents of one kernel call; and how corpus and settings determine passes, minibatches and slices.
 
 A *minibatch* is the documents of one update; a *slice* the documents of one kernel call; a *unit* is what is read from
 the store at once (several slices, about a million entries). All three are ranges of positions, fixed by the corpus and
@@ -64,19 +64,19 @@ class Plan:
     ----------
     part_docs : documents in each part
     entries_per_doc : mean number of distinct words of a document; sizes the units
-    batch_size : documents of one update, at most; None for all. A pass is divided evenly, because an update of few
-        documents has the same weight as one of many, and a short last one would undo what was learnt
-    slice_size : documents of one kernel call; None for half a minibatch (with a delay, all of it), at most about
+    batch_size : largest number of documents per update; None for all. A pass is divided evenly, because an update of
+        few documents has the same weight as one of many, and a short last one would undo what was learnt
+    slice_size : documents per kernel call; None for half a minibatch (with a delay, all of it), at most about
         65 000 entries
-    delay : updates that a minibatch need not have seen; taken as 0 when a minibatch is several slices, which keep the
-        threads busy anyway
-    shuffled : permute units and minibatches in each pass; else the stored order is followed
-    seed : of the permutation
+    delay : number of latest updates that a minibatch may miss; taken as 0 when a minibatch has several slices, which
+        keep the threads busy anyway
+    shuffled : permute units and minibatches in each pass; otherwise follow the stored order
+    seed : seed of the permutation
 
     Attributes
     ----------
-    settings : the arguments, as JSON can hold them: `Plan(**plan.settings)` is the same plan
-    unit_docs : documents of a unit, about
+    settings : the arguments, as JSON values: `Plan(**plan.settings)` is the same plan
+    unit_docs : approximate number of documents of a unit
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class Plan:
         return -(-self.n_docs // self.batch_size)
 
     def rounds(self, epoch: int, start: int = 0, done: Collection[int] = ()) -> Iterator[Round]:
-        """The rounds of pass `epoch` (0, 1, ...), from the `start`-th on, but for those whose numbers are `done`."""
+        """The rounds of pass `epoch` (0, 1, ...), from the `start`-th on, except those whose numbers are `done`."""
         for number, minibatch in enumerate(self._order(epoch)[start:], start):
             if number in done:
                 continue
@@ -133,7 +133,7 @@ class Plan:
             yield list(stretch)
 
     def may_cut(self, epoch: int, number: int) -> bool:
-        """Whether all updates of the rounds before this one are in when it begins; the number may be `n_rounds`."""
+        """Whether all updates of earlier rounds are done when this round starts; the number may be `n_rounds`."""
         inside = 0 < number < self.n_rounds
         return not inside or self._stretch(epoch, number - 1) != self._stretch(epoch, number)
 
@@ -199,7 +199,7 @@ def _mix(values: np.ndarray, seed: int, stream: int) -> np.ndarray:
 
 
 def lookup_table(size: int) -> np.ndarray:
-    """This thread's table of -1, at least `size` long; whoever writes to it restores the -1."""
+    """This thread's table of -1, at least `size` long; callers that write to it restore the -1."""
     table: Any = getattr(_scratch, "table", None)
     if table is None or len(table) < size:
         table = np.full(size, -1, np.int32)
@@ -214,12 +214,12 @@ def make_docs(
     n_authors: int = 0,
     author_map: np.ndarray | None = None,
 ) -> tuple[Docs, dict[str, np.ndarray | None]]:
-    """Documents with ids local to the slice, and for each axis that documents have ids on the ids they stand for.
+    """Documents with ids local to the slice, and for each axis on which documents have ids, the ids they stand for.
 
     Parameters
     ----------
     block : documents with corpus ids
-    n_words, n_authors : sizes of the corpus' axes; authors may be more than said
+    n_words, n_authors : sizes of the corpus' axes; there may be more authors
     id_map, author_map : int32, corpus id to the params' id, -1 for words and authors that the params do not know;
         they are dropped
     """

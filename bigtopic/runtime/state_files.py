@@ -6,6 +6,7 @@
   parts/<key>/offsets             int64 (n_docs + 1,): entries offsets[d] : offsets[d + 1] are those of document d
   parts/<key>/token_offsets       the same of tokens, where something is remembered of them
   pass-<n>/<key>/<array>          the state when n passes were complete, a row per entry, token or document
+  pass-<n>/<key>/.checksums       of what was written together, a row per document (`state_checksums`)
 ```
 
 A key is a hash of the part's content. Pass n is read and pass n + 1 written, never in place, so that a task that runs
@@ -22,9 +23,11 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.storage import Place
+from bigtopic.corpus.zarr_group import ROOT, group_json
 from bigtopic.errors import ClusterError, CorpusDamaged, ModelError
 from bigtopic.runtime.contract import check_state
-from bigtopic.runtime.row_arrays import RowArray, write_group
+from bigtopic.runtime.row_arrays import RowArray
+from bigtopic.runtime.state_checksums import Checksums, Span, checksum
 from bigtopic.types import Hyper, StateSpec
 
 __all__ = ["REMEDY", "State", "StateFiles", "StatePart", "resolved", "state_sizes"]
@@ -33,7 +36,10 @@ REMEDY = (
     "this method keeps labels of documents in files of the driver's machine: use workers on this machine, or "
     "client=False to run on threads"
 )
-_LOST = "labels of documents are lost, and the model counts them: fit it again"
+_RESTORE = (
+    "the model counts what it remembers of documents (such as labels) and cannot go on without it: restore this file "
+    "from a copy, or fit the model again"
+)
 
 _MANY = {"entry": "entries", "token": "tokens"}
 
@@ -86,20 +92,36 @@ class StateFiles:
         ClusterError
             When this process does not see the folder.
         CorpusDamaged
-            When a file is missing, or cut short.
+            When a file is missing or cut short, or does not hold what was written.
         """
         if n_passes <= self.parts[part].first_pass:
             self._require()
             return None
         try:
-            rows = self._rows(part, start, stop)
-            return {
-                name: self._array(part, n_passes, name).read(*rows[spec.rows])
-                for name, spec in self.arrays.items()
-            }
+            return self._checked(part, start, stop, n_passes)
         except CorpusDamaged:
             self._require()
             raise
+
+    def _checked(self, part: int, start: int, stop: int, n_passes: int) -> State:
+        """The same; what was written together is read whole, because its checksum is that of the whole."""
+        spans = self._checksums(part, n_passes).spans(start, stop)
+        first = min([start, *(span.start for span in spans)])
+        begins = self._begins(part, first, max([stop, *(span.stop for span in spans)]))
+        found = {}
+        for number, (name, spec) in enumerate(self.arrays.items()):
+            begin, array = begins[spec.rows], self._array(part, n_passes, name)
+            rows = array.read(int(begin[0]), int(begin[-1]))
+            begin = begin - begin[0]
+            for span in spans:
+                of_span = rows[begin[span.start - first] : begin[span.stop - first]]
+                if checksum(of_span) != span.sums[number]:
+                    raise CorpusDamaged(
+                        f"{array.place.url} does not hold what was written of documents {span.start} to {span.stop}; "
+                        f"{_RESTORE}"
+                    )
+            found[name] = rows[begin[start - first] : begin[stop - first]]
+        return found
 
     def write(self, part: int, start: int, stop: int, n_passes: int, state: State) -> None:
         """Keep the state of documents start:stop of a part.
@@ -121,19 +143,20 @@ class StateFiles:
         if not self.has(part, n_passes):
             self._require()
             self._create(part, n_passes)
-        rows = self._rows(part, start, stop)
+        begins = self._begins(part, start, stop)
         for name, spec in self.arrays.items():
-            first, last = rows[spec.rows]
+            first, last = int(begins[spec.rows][0]), int(begins[spec.rows][-1])
             check_state(name, state[name], spec, last - first)
             self._array(part, n_passes, name).write(first, state[name])
+        sums = tuple(checksum(state[name]) for name in self.arrays)
+        self._checksums(part, n_passes).write(Span(start, stop, sums))
 
     def missing(self, part: int, start: int, stop: int) -> State:
         """The state of documents that no kernel has seen."""
-        rows = self._rows(part, start, stop)
+        begins = self._begins(part, start, stop)
+        n_rows = {kind: int(begin[-1] - begin[0]) for kind, begin in begins.items()}
         return {
-            name: np.full(
-                (rows[spec.rows][1] - rows[spec.rows][0], *_numbers(spec)), spec.missing, spec.dtype
-            )
+            name: np.full((n_rows[spec.rows], *_numbers(spec)), spec.missing, spec.dtype)
             for name, spec in self.arrays.items()
         }
 
@@ -144,41 +167,45 @@ class StateFiles:
     def offsets(self, part: int, kind: str = "entry") -> RowArray:
         """Where the entries, or the tokens, of each document begin."""
         about, name = self.parts[part], {"entry": "offsets", "token": "token_offsets"}[kind]
-        return RowArray(self.place / f"parts/{about.key}/{name}", about.n_docs + 1, "int64", remedy=_LOST)
+        return RowArray(self.place / f"parts/{about.key}/{name}", about.n_docs + 1, "int64", remedy=_RESTORE)
 
     def kinds(self) -> set[str]:
         """What the rows of the arrays stand for, where documents have several: entries, tokens."""
         return {spec.rows for spec in self.arrays.values()} - {"document"}
 
     def pass_bytes(self, part: int) -> int:
-        """Bytes on disk of the arrays of a part for one pass."""
-        return sum(self._array(part, 0, name).nbytes for name in self.arrays)
+        """Bytes on disk of the arrays of a part for one pass, and of their checksums."""
+        arrays = sum(self._array(part, 0, name).nbytes for name in self.arrays)
+        return arrays + self._checksums(part, 0).records.nbytes
 
     def _array(self, part: int, n_passes: int, name: str) -> RowArray:
         spec, about = self.arrays[name], self.parts[part]
         place = self._of_pass(part, n_passes) / name
-        return RowArray(place, about.n_rows(spec.rows), spec.dtype, _numbers(spec), spec.missing, _LOST)
+        return RowArray(place, about.n_rows(spec.rows), spec.dtype, _numbers(spec), spec.missing, _RESTORE)
 
     def _of_pass(self, part: int, n_passes: int) -> Place:
         return self.place / f"pass-{n_passes}/{self.parts[part].key}"
 
-    def _rows(self, part: int, start: int, stop: int) -> dict[str, tuple[int, int]]:
-        """The rows of these documents in arrays of each kind."""
-        rows = {"document": (start, stop)}
+    def _checksums(self, part: int, n_passes: int) -> Checksums:
+        place = self._of_pass(part, n_passes) / ".checksums"
+        return Checksums(place, self.parts[part].n_docs, len(self.arrays), _RESTORE)
+
+    def _begins(self, part: int, start: int, stop: int) -> dict[str, np.ndarray]:
+        """Where the rows of these documents, and of the one after them, begin in arrays of each kind."""
+        begins = {"document": np.arange(start, stop + 1)}
         for kind in self.kinds():
             offsets = self.offsets(part, kind)
-            found = offsets.read(start, stop + 1)
-            first, last = int(found[0]), int(found[-1])
-            if not 0 <= first <= last <= self.parts[part].n_rows(kind):
-                raise CorpusDamaged(f"{offsets.place.url} does not say where {_MANY[kind]} begin; {_LOST}")
-            rows[kind] = first, last
-        return rows
+            found = begins[kind] = offsets.read(start, stop + 1)
+            if not 0 <= found[0] <= found[-1] <= self.parts[part].n_rows(kind):
+                raise CorpusDamaged(f"{offsets.place.url} does not say where {_MANY[kind]} begin; {_RESTORE}")
+        return begins
 
     def _create(self, part: int, n_passes: int) -> None:
         """Make the arrays of a part; its group comes last, because that says that the arrays are there."""
         for name in self.arrays:
             self._array(part, n_passes, name).create()
-        write_group(self._of_pass(part, n_passes))
+        self._checksums(part, n_passes).records.create()
+        (self._of_pass(part, n_passes) / ROOT).write(group_json())
 
     def _require(self) -> None:
         """Refuse a process that does not see the folder, such as a worker that joined in the middle of a run."""

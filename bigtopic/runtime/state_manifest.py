@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -21,6 +21,7 @@ from bigtopic.corpus.json_rules import (
 )
 from bigtopic.corpus.storage import Place
 from bigtopic.corpus.vocabulary import Vocabulary, fingerprint_words
+from bigtopic.corpus.zarr_group import DRAFT, NotAGroup, group_attributes, replace_group
 from bigtopic.errors import CorpusExists, ModelError
 from bigtopic.runtime.state_files import StatePart
 from bigtopic.types import StateSpec
@@ -124,9 +125,7 @@ def parsed(found: Any, where: str) -> About:
 
 def write(place: Place, about: About) -> None:
     """Replace the description in a folder, durably and in one step."""
-    group = {"zarr_format": 3, "node_type": "group", "attributes": {FORMAT: as_json(about)}}
-    (place / "zarr.json.partial").remove()  # a killed process may have left it
-    (place / "zarr.json").replace(json.dumps(group, indent=1).encode())
+    replace_group(place, {FORMAT: as_json(about)}, sweep=True)
 
 
 def read(place: Place) -> About | None:
@@ -139,20 +138,23 @@ def read(place: Place) -> About | None:
     ModelError
         When the description is damaged.
     """
-    try:
-        group = json.loads((place / "zarr.json").read())
-        found = group["attributes"][FORMAT]
-    except FileNotFoundError:
-        if not set(place.names()) - {"zarr.json.partial"}:
+    with suppress(NotAGroup):
+        attributes = group_attributes(place)
+        if attributes is None and not set(place.names()) - {DRAFT}:
             return None
-        raise _other(place) from None
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise _other(place) from error
+        if attributes is not None and FORMAT in attributes:
+            return _checked(attributes[FORMAT], place)
+    raise CorpusExists(f"{place.url} exists but holds no state of documents; choose another folder")
+
+
+def _checked(found: Any, place: Place) -> About:
+    version = found.get("version") if isinstance(found, dict) else None
+    if type(version) is int and version > VERSION:
+        raise ModelError(
+            f"{place.url} holds state of documents of format version {version}, this version of bigtopic reads up to "
+            f"{VERSION}; upgrade bigtopic"
+        )
     try:
         return parsed(found, f"{place.url}:")
     except FieldError as error:
         raise ModelError(f"the state of documents is damaged: {error}") from error
-
-
-def _other(place: Place) -> CorpusExists:
-    return CorpusExists(f"{place.url} exists but holds no state of documents; choose another folder")

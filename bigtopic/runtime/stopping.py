@@ -1,4 +1,4 @@
-"""When a run ends: its limits, convergence, patience with a score, and Ctrl-C."""
+"""When a run stops: its limits, convergence, patience with a score, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ __all__ = ["Limits", "PassMeasure", "interruptible"]
 
 @dataclass(frozen=True)
 class Limits:
-    """When to stop, and what to report on the way.
+    """When to stop, and what to report.
 
     Attributes
     ----------
     max_iter : passes
-    max_time : seconds; truncates the run, and changes nothing of what is computed before; None for no limit
-    tol : end when, over a pass, the bound per token grew by less than this share of itself, or, where there is no
-        bound, the topics moved by less than this (mean total variation distance); 0 never
-    score : a function of the model giving held-out nats per token, or None
-    evaluate_every : rounds between scores, which come at the end of a stretch; None for once a pass
-    patience : end after this many scores without a better one; None never
+    max_time : time limit in seconds; it truncates the run and changes nothing before that; None for no limit
+    tol : stop when, over a pass, the bound per token grew by less than this share of itself, or, without a bound, the
+        topics moved by less than this (mean total variation distance); 0 never
+    score : a function of the model that returns held-out nats per token, or None
+    evaluate_every : rounds between scores, which are taken at the end of a stretch; None for one score per pass
+    patience : stop after this many scores without an improvement; None disables early stopping
     callbacks : called with every event, see `runtime.events`
-    progress : whether to draw a progress bar; None draws it in a terminal or notebook
+    progress : show a progress bar; None shows it in terminals and notebooks
     """
 
     max_iter: int = 1
@@ -47,27 +47,27 @@ class Limits:
     progress: bool | None = None
 
     def seconds_left(self, seconds: float) -> float | None:
-        """What is left of `max_time` when `seconds` have passed; None without a limit."""
+        """The rest of `max_time` after `seconds`; None without a limit."""
         return None if self.max_time is None else self.max_time - seconds
 
     def next_score(self, step: int) -> int | None:
-        """The update that the next score comes after, when `step` are done; None where scores come with the passes."""
+        """The update before the next score, after `step` updates; None if scores come with the passes."""
         if self.score is None or self.evaluate_every is None:
             return None
         return (step // self.evaluate_every + 1) * self.evaluate_every
 
     def out_of_patience(self, scores: Sequence[float]) -> bool:
-        """Whether `patience` scores came after the best one."""
+        """Whether at least `patience` scores came after the best one."""
         return self.patience is not None and len(scores) - 1 - int(np.argmax(scores)) >= self.patience
 
 
 class PassMeasure:
-    """How far a pass moved the params: by the bound where there is one, else, if there is a tolerance, by the topics.
+    """How far a pass moved the params: by the bound if there is one, else, if there is a tolerance, by the topics.
 
     Parameters
     ----------
-    model : the one that learns; read when a pass begins and ends
-    tol : as in `Limits`
+    model : the model that learns; read when a pass starts and ends
+    tol : see `Limits`
     has_bound : whether rounds report the bound of documents that were all seen with the same params
     """
 
@@ -87,7 +87,7 @@ class PassMeasure:
         return self._tol > 0 or self._has_bound
 
     def resume(self) -> None:
-        """Go on after the passes in the model's history."""
+        """Continue after the passes in the model's history."""
         bounds = (row.get("bound") for row in self._model.history if "score" not in row)
         self._bounds = [value for value in bounds if value is not None]
 
@@ -98,25 +98,25 @@ class PassMeasure:
         return bool(passes) and self.converged(passes[-1].get("change"))
 
     def begin(self) -> None:
-        """A pass begins with the params as they are now."""
+        """Start a pass with the current params."""
         self._n_tokens = self._documents_bound = 0.0
         self._topics_bound = bound.global_part(self._model.params) if self._has_bound else None
         self._topics = self._topics_now() if self._tol > 0 and not self._has_bound else None
 
     def add(self, report: RoundReport) -> None:
-        """A round of the pass was done."""
+        """Record a round of the pass."""
         self._n_tokens += report.n_tokens
         self._documents_bound += report.info.get("bound", 0.0)
 
     def bound(self) -> float | None:
-        """Nats per token of the pass that ends now; None where there is no bound."""
+        """The bound of the pass that ends now, in nats per token; None if there is none."""
         if self._topics_bound is None or self._n_tokens == 0:
             return None
         self._bounds.append((self._documents_bound + self._topics_bound) / self._n_tokens)
         return self._bounds[-1]
 
     def change(self) -> float | None:
-        """Mean total variation distance of the topics from where they were when the pass began, if it matters."""
+        """Mean total variation distance of the topics from those at the start of the pass, if it is needed."""
         if self._topics is None:
             return None
         now = self._topics_now()

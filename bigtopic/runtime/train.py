@@ -6,88 +6,25 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 from typing import Any, Protocol
 
 from bigtopic import buffers
-from bigtopic.errors import SettingError
-from bigtopic.methods import Method
+from bigtopic.errors import ModelError
 from bigtopic.runtime import cluster, executors
-from bigtopic.runtime.document_state import DocumentState
 from bigtopic.runtime.executors.choice import choose
 from bigtopic.runtime.executors.protocol import Executor, Run
 from bigtopic.runtime.history import History
 from bigtopic.runtime.memory import check_memory
 from bigtopic.runtime.model import TopicModel
+from bigtopic.runtime.new_run import make_run, with_document_state
 from bigtopic.runtime.progress import Progress
-from bigtopic.runtime.rounds import Cursor, RoundReport, Settings
-from bigtopic.runtime.shared_files import corpus_in_reach, require_shared
-from bigtopic.runtime.slices import Plan
-from bigtopic.runtime.state_files import REMEDY, resolved, state_sizes
+from bigtopic.runtime.rounds import Cursor, RoundReport
+from bigtopic.runtime.shared_files import corpus_in_reach
 from bigtopic.runtime.stopping import Limits, PassMeasure, interruptible
-from bigtopic.runtime.work import Work
-from bigtopic.types import Kernel
 
-__all__ = ["Saver", "make_run", "train", "with_document_state"]
-
-
-def make_run(
-    model: TopicModel,
-    corpus: Any,
-    *,
-    batch_size: int | None,
-    slice_size: int | None,
-    order: str,
-    total_docs: float | None = None,
-    max_iter: int | None = None,
-) -> Run:
-    """What stays the same during a run over this corpus; of `max_iter` more passes, where that is known.
-
-    Raises
-    ------
-    SettingError
-        When the method delays updates, and its kernel keeps document state.
-    """
-    kernel = model.method.load_kernel()
-    _check_delay(model.method, kernel)
-    parts = corpus.parts
-    entries = corpus.nnz / max(1, corpus.n_docs)
-    plan = Plan(
-        [part.n_docs for part in parts],
-        entries,
-        batch_size,
-        slice_size,
-        delay=model.method.delay if model.method.inner == 1 else 0,
-        shuffled=order != "stored",
-        seed=model.seed,
-    )
-    work = Work(kernel, model.hyper(), len(corpus.vocabulary), corpus.n_authors, model.id_maps(corpus))
-    share = (total_docs or corpus.n_docs) / max(1, corpus.n_docs)
-    settings = Settings(
-        model.method.schemes,
-        model.seed,
-        corpus.n_docs * share,
-        corpus.n_tokens * share,
-        model.method.inner,
-        None if max_iter is None else _n_steps(model.cursor, plan.n_rounds, max_iter),
-    )
-    return Run(parts, plan, work, settings)
-
-
-def _n_steps(cursor: Cursor, n_rounds: int, max_iter: int) -> int:
-    """Updates that a run has had after so many passes, this one included."""
-    return cursor.step + (max_iter - 1) * n_rounds + cursor.rounds_left(n_rounds)
-
-
-def _check_delay(method: Method, kernel: Kernel) -> None:
-    if method.delay > 0 and kernel.state != "none":
-        raise SettingError(
-            f"method {method.name!r} has delay={method.delay}, but its kernel {kernel.name!r} keeps document state "
-            f"(state={kernel.state!r}): a delayed minibatch would see params that do not hold what the documents "
-            "before it remember; use dataclasses.replace(method, delay=0)"
-        )
+__all__ = ["Saver", "train"]
 
 
 def train(
@@ -173,6 +110,7 @@ class _Loop:
     def __post_init__(self) -> None:
         self.measure = PassMeasure(self.model, self.limits.tol, self._has_bound)
         if self.saver is not None and self.saver.counts is not None:
+            _check_cursor(self.model.cursor, self.run.plan.n_rounds)
             self.history.resume(self.saver.counts)
             self.measure.resume()
             self._owes_score = self._cut_before_a_score()
@@ -306,15 +244,10 @@ class _Loop:
         return self.limits.seconds_left(self.history.seconds)
 
 
-def with_document_state(run: Run, model: TopicModel, corpus: Any, client: Any = None) -> Run:
-    """The run with the files of the documents' state, where the kernel has one that lives as long as the run."""
-    kernel = run.work.kernel
-    if kernel.state != "run":
-        return run
-    model.document_state = model.document_state or DocumentState()
-    arrays = resolved(kernel.remembers, state_sizes(run.work.hyper))
-    model.cursor = model.document_state.begin(corpus.parts, corpus.vocabulary, run.plan, arrays, model.cursor)
-    files = model.document_state.files
-    if client is not None:
-        require_shared(client, Path(files.place.url), REMEDY)
-    return replace(run, work=replace(run.work, state=files))
+def _check_cursor(cursor: Cursor, n_rounds: int) -> None:
+    if not cursor.fits(n_rounds):
+        raise ModelError(
+            f"the run was saved in pass {cursor.epoch}, round {cursor.round}, after {cursor.step} updates, but passes "
+            f"over this corpus have {n_rounds} rounds: the description of the model was changed or is damaged; remove "
+            "the version that it was saved in, to go on from the one before it, or begin another run in another folder"
+        )

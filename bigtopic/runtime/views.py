@@ -26,7 +26,7 @@ __all__ = ["mean_rows", "take_view"]
 def take_view(
     arrays: Mapping[str, LazyArray | Overlay], kinds: Mapping[str, str], ids: Mapping[str, np.ndarray | None]
 ) -> View:
-    """The rows `ids[axis]` of every array a kernel reads, in the form it declared.
+    """The rows `ids[axis]` of every array that a kernel reads, in the form it declared.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a task needs besides its documents and the params."""
+"""The inputs of a task besides its documents and the params."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class Work:
 
 @dataclass(frozen=True)
 class Turn:
-    """Which turn of the run a task belongs to, and its seed.
+    """The turn of the run that a task belongs to, and its seed.
 
     Attributes
     ----------
-    seed : of the pass; the turns of a round share it
+    seed : seed of the pass; the turns of a round share it
     step : the update that the turn is for, from 1
-    number : of the turn in its round, from 1
+    number : number of the turn in its round, from 1
     epoch : the pass, from 0
     """
 

@@ -1,4 +1,4 @@
-"""Questions to the workers of a Dask client, which they answer outside of their tasks."""
+"""Questions to the workers of a Dask client, answered outside their tasks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def addresses(client: Any) -> list[str]:
 
 
 def no_workers(client: Any) -> ClusterError:
-    """What to raise when nobody came to do the work."""
+    """The error for a cluster without workers."""
     return ClusterError(
         f"the Dask scheduler at {client.scheduler.address} has had no worker for {NO_WORKERS_SECONDS} seconds; "
         "start workers, or pass client=False to run on threads"
@@ -47,9 +47,9 @@ def no_workers(client: Any) -> ClusterError:
 def ask(
     client: Any, question: Callable[..., Any], *arguments: Any, known: Mapping[str, Any] = _NOBODY
 ) -> dict[str, Any]:
-    """What every worker answers to `question(*arguments)`, by address; those in `known` are not asked again.
+    """Answers of all workers to `question(*arguments)`, by address; those in `known` are not asked again.
 
-    A worker that is stopped, or too busy to answer for `ANSWER_SECONDS`, is left out: it holds up nobody else.
+    A worker that is stopped, or too busy to answer for `ANSWER_SECONDS`, is left out: it does not delay the others.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def ask(
 
 
 async def _in_time(ask: Callable[..., Any], workers: Sequence[str]) -> dict[str, Any]:
-    """The answers, all at once; of each worker alone where that takes too long. A `TimeoutError` stands for none."""
+    """The answers, asked together; of each worker alone if that takes too long. A `TimeoutError` stands for none."""
     try:
         return await asyncio.wait_for(ask(workers=workers), ANSWER_SECONDS)
     except TimeoutError as error:

@@ -1,7 +1,7 @@
-"""How statistics move the params: one rule per file, found by looking into this folder.
+"""How statistics update the params: one rule per file of this folder.
 
 A file that defines `SCHEME`, a frozen dataclass with the method `step(array, stats, info)`, is a scheme of
-the file's name. Adding a scheme is adding a file.
+the file's name. To add a scheme, add a file.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["companion_names", "load", "names"]
 
 
 def names() -> list[str]:
-    """Names of the schemes that are there, in alphabetical order."""
+    """Names of the available schemes, in alphabetical order."""
     return discovery.names(__name__, "SCHEME")
 
 
@@ -25,9 +25,10 @@ def load(name: str) -> type:
     SettingError
         When there is no such scheme.
     """
-    return discovery.load(__name__, name, "SCHEME", "scheme")
+    scheme: type = discovery.load(__name__, name, "SCHEME", "scheme")
+    return scheme
 
 
 def companion_names(array: str, scheme: Scheme | None) -> dict[str, str]:
-    """The companion arrays that a scheme asks for, and what each is called among the params."""
+    """The companion arrays that a scheme requests, with their names among the params."""
     return {name: f"{array}.{name}" for name in getattr(scheme, "companions", ())}

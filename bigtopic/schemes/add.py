@@ -18,7 +18,7 @@ __all__ = ["SCHEME", "Add"]
 
 @dataclass(frozen=True)
 class Add:
-    """Every token counts once, whenever it came.
+    """Every token counts once, early or late.
 
     The sums only grow, and single-precision ones would stop growing at 2**24: hence the double-precision array.
     """

@@ -30,9 +30,9 @@ class Interpolate:
     ----------
     learning_decay : in the literature kappa
     learning_offset : in the literature tau; larger trusts the first minibatches less
-    scale : "documents" or "tokens", what the minibatch's share of the corpus is measured in
-    end : share of the run's updates, the last ones, in which the step falls to the minibatch's share of the corpus; 0
-        for none. Without effect on a stream, whose end nobody knows
+    scale : unit of the minibatch's share of the corpus: "documents" or "tokens"
+    end : share of the run's updates, at its end, in which the step falls to the minibatch's share of the corpus; 0 for
+        none. No effect on a stream, whose end is unknown
 
     Raises
     ------
@@ -53,7 +53,7 @@ class Interpolate:
             raise SettingError(f"end={self.end!r}: must be a share of the updates, from 0 to 1")
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
-        """Costs the rows of `stats`. A minibatch of size 0 moves nothing."""
+        """Costs the rows of `stats`. A minibatch of size 0 changes nothing."""
         if self.scale == "documents":
             size, total = float(info.n_docs), info.total_docs
         else:

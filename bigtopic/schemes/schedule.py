@@ -1,7 +1,6 @@
-"""Step sizes of stochastic approximation: functions of the update, and of how many updates the run has.
+"""Step sizes of stochastic approximation: functions of the update, and of the number of updates of the run.
 
-A schedule is called with `step` = 1, 2, ... and `n_steps`, the number of updates of the whole run, or None where nobody
-knows that.
+A schedule is called with `step` = 1, 2, ... and `n_steps`, the number of updates of the whole run, or None if unknown.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ __all__ = ["Schedule", "check", "decaying_end", "is_number", "robbins_monro"]
 
 Schedule = Callable[[int, int | None], float]
 
-LARGEST_OFFSET = 1e12  # a run of so many updates would not move the topics by what float32 can tell apart
+LARGEST_OFFSET = 1e12  # beyond it, steps are too small for float32 topics to change
 
 
 def robbins_monro(step: int, decay: float, offset: float) -> float:
@@ -29,14 +28,15 @@ def robbins_monro(step: int, decay: float, offset: float) -> float:
     >>> robbins_monro(1, 0.5, 3.0)
     0.5
     """
-    return min(1.0, (offset + step) ** -decay)
+    rate: float = (offset + step) ** -decay
+    return min(1.0, rate)
 
 
 def decaying_end(before: Schedule, share: float, last: float) -> Schedule:
-    """`before`, but for the last `share` of the updates of a run: there the step falls geometrically to `last`.
+    """`before`, except in the last `share` of a run's updates, where the step falls geometrically to `last`.
 
-    Small last steps average over many minibatches; `last` is usually the share of the corpus that one minibatch is.
-    Where the length of the run is not known, or `before` is smaller already, nothing changes.
+    Small last steps average over many minibatches; `last` is usually one minibatch's share of the corpus. If the length
+    of the run is unknown, or `before` is already smaller, nothing changes.
 
     Examples
     --------
@@ -49,13 +49,14 @@ def decaying_end(before: Schedule, share: float, last: float) -> Schedule:
         if n_steps is None or usual <= last or step <= (first := n_steps - round(share * n_steps)):
             return usual
         way = (step - first) / (n_steps - first)
-        return usual ** (1.0 - way) * last**way
+        between: float = usual ** (1.0 - way) * last**way
+        return between
 
     return rate
 
 
 def check(decay: float, offset: float) -> None:
-    """Refuse settings that are no schedule.
+    """Check the settings of a schedule.
 
     Raises
     ------

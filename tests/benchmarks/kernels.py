@@ -2,13 +2,14 @@
 
     python -m tests.benchmarks kernels [kernel ...]
 
-The bound is the longer of two times, for one run over the documents:
+The bound is the longer of two times, arithmetic (with draws) and memory, for one run over the documents:
 
 * arithmetic: the multiply-adds that the equations need, at the rate of chains of multiply-adds that stay in registers;
+* draws, which add to arithmetic: a random number each, at the rate of numbers that do not wait for each other;
 * memory: the bytes that must pass, each at the rate of a stream over an array of the size that they live in. A
   document's own arrays are passed over in every iteration, the topics and the statistics of the slice's words once.
 
-Both rates are measured by turns with the kernels, and every figure is the best of all turns. What is counted is what
+The rates are measured by turns with the kernels, and every figure is the best of all turns. What is counted is what
 the algorithm needs, not what the kernel does; see `COUNTS`.
 """
 
@@ -26,6 +27,7 @@ import results
 from numba import njit
 
 from bigtopic import kernels
+from bigtopic.kernels._random import key, uniform
 from bigtopic.kernels._vector import LANES, load, spread, store, total
 from bigtopic.types import Docs, Kernel, View
 
@@ -40,19 +42,29 @@ class Counts(NamedTuple):
     entry : multiply-adds per entry and iteration
     topic : multiply-adds per topic and iteration
     reads, writes : numbers that are only read, and that are read and written, per entry and iteration
+    draws : random choices of a topic per token and iteration; where there are some, entries are of tokens, not of
+        distinct words
     """
 
     entry: int
     topic: int
     reads: int
     writes: int
+    draws: int = 0
 
 
 COUNTS = {
     # less the old share, times the word; out with c old shares, in with c new ones. The word; the share
     "cvb0": Counts(entry=4, topic=0, reads=1, writes=1),
+    # the product and the sum; the step. The word, once for both
+    "map_em": Counts(entry=2, topic=1, reads=1, writes=0),
     # the gradient. The word
+    "frank_wolfe": Counts(entry=1, topic=0, reads=1, writes=0),
+    # the same
     "ope": Counts(entry=1, topic=0, reads=1, writes=0),
+    # the product and the running sum. The word
+    "gibbs": Counts(entry=1, topic=0, reads=1, writes=0, draws=1),
+    "gibbs_expected_log": Counts(entry=1, topic=0, reads=1, writes=0, draws=1),
     # the product and the sum; exp psi: 2 divisions and two polynomials. The word, once for both
     "vb": Counts(entry=2, topic=28, reads=1, writes=0),
 }
@@ -92,6 +104,21 @@ def _read_and_write(numbers, factor, repeats):
         for k in range(0, numbers.shape[0], 2 * LANES):
             store(numbers, k, by * load(numbers, k))
             store(numbers, k + LANES, by * load(numbers, k + LANES))
+
+
+@njit(nogil=True)
+def _uniforms(seed, repeats):
+    total_of_numbers, row_key = 0.0, key(seed, 0)
+    for draw in range(repeats):
+        total_of_numbers += uniform(row_key, draw)
+    return total_of_numbers
+
+
+def draws() -> Callable[[], float]:
+    """Measures nanoseconds per random number."""
+    repeats = 100_000
+    _uniforms(0, 1)
+    return lambda: seconds(lambda: _uniforms(0, repeats)) * 1e9 / repeats
 
 
 def multiply_add() -> Callable[[], float]:
@@ -141,16 +168,19 @@ class Row:
     def __init__(self, kernel: Kernel, n_distinct: int, n_components: int) -> None:
         docs, topic_words = corpus(n_distinct, n_components)
         view = View({"topic_words": case.padded(topic_words, np.float32)}, {})
-        told = case.hyper(kernel, 1 / n_components, n_components)
+        told = case.hyper(kernel, case.accepted(kernel, 1 / n_components), n_components)
         self.name, self.n_docs = kernel.name, docs.n_docs
         self.n_distinct, self.n_components = n_distinct, n_components
         self.iterations = kernel.run(docs, view, told, 0, None).info["iterations"] / docs.n_docs
         counts = COUNTS[kernel.name]
+        if counts.draws:
+            self.iterations *= docs.counts.sum() / len(docs.words)
         own = 4 * n_distinct * n_components * (counts.reads + counts.writes)
         table = 2 * view.arrays["topic_words"].nbytes
         self.measured = [
             lambda: seconds(lambda: kernel.run(docs, view, told, 0, None)),
             multiply_add(),
+            draws(),
             *(stream(size, write=write) for size in (own, table) for write in (False, True)),
         ]
         self.best = [np.inf] * len(self.measured)
@@ -162,9 +192,10 @@ class Row:
     def cells(self) -> tuple[str, ...]:
         """The line."""
         counts, n_entries = COUNTS[self.name], self.n_distinct * self.n_components
-        took, multiply, read, write, read_far, write_far = self.best
+        took, multiply, draw, read, write, read_far, write_far = self.best
         took *= 1e9 / (self.n_docs * self.iterations * n_entries)
         arithmetic = multiply * (counts.entry + counts.topic / self.n_distinct)
+        arithmetic += counts.draws * draw / self.n_components
         memory = counts.reads * read + counts.writes * write + (read_far + write_far) / self.iterations
         bound = max(arithmetic, memory)
         return (

@@ -33,12 +33,12 @@ from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.runtime.document_state import DocumentState
 from bigtopic.runtime.executors.threads import ThreadExecutor
 from bigtopic.runtime.new_model import new_model
+from bigtopic.runtime.new_run import make_run
 from bigtopic.runtime.remembering import Nothing
 from bigtopic.runtime.rounds import Cursor
 from bigtopic.runtime.row_arrays import RowArray
 from bigtopic.runtime.slices import SliceRef
 from bigtopic.runtime.state_files import resolved
-from bigtopic.runtime.train import make_run
 from bigtopic.runtime.work import Turn
 from bigtopic.schemes.add import Add
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, StateSpec, View

@@ -31,7 +31,7 @@ def test_the_demo_shows_everything_and_keeps_its_corpus(some_packages, monkeypat
     assert (tmp_path / "topics.html").as_uri() in first
     assert page.count("<article") == 5
     second = run("demo", "--folder", tmp_path, *SETTINGS).output
-    assert "kept from before" in second
+    assert "from the cache" in second
     assert len(some_packages) == 1
     topics = [output[output.index("topic ") : output.index("held-out")] for output in (first, second)]
     assert topics[0] == topics[1]

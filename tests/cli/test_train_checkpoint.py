@@ -47,4 +47,4 @@ def test_the_run_and_the_model_need_a_folder_each(tmp_path, corpus):
     model = tmp_path / "model.zarr"
     for path in (model, model / "run.ckpt"):
         told = train(corpus, model, "--checkpoint", path)
-        assert told.exit_code == 2 and "give the run another folder" in told.output and not model.exists()
+        assert told.exit_code == 2 and "choose another folder" in told.output and not model.exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -25,8 +26,8 @@ from bigtopic.runtime.executors.graphs import GraphExecutor
 from bigtopic.runtime.executors.protocol import Executor, Run
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.new_model import new_model
+from bigtopic.runtime.new_run import make_run, with_document_state
 from bigtopic.runtime.rounds import Cursor
-from bigtopic.runtime.train import make_run, with_document_state
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))
@@ -230,13 +231,19 @@ def test_a_failure_on_a_worker_leaves_what_was_yielded(executor, documents, trut
         assert here.done <= number and bits(here.params) == here.truth.bits[here.done]
 
 
-def test_closing_twice_does_no_harm(make, documents):
-    run, model = begin(METHODS["vb"], documents)
-    executor = make(run)
-    list(executor.advance(model.params, Cursor(), 1))
-    executor.close()
-    executor.close()
-    make(run).close()
+@pytest.mark.parametrize("name", ["vb", "labels"])
+def test_closing_twice_does_no_harm(name, make, documents, truth):
+    """Nor without a round. The params stay as they are, and no thread stays."""
+    run, model = begin(METHODS[name], documents)
+    executor, here, unused = make(run), follower(name, run, model, truth), make(run)
+    assert here.advance(executor, 1) > 0
+    for made in (executor, executor, unused):
+        made.close()
+        assert bits(here.params) == here.truth.bits[here.done]
+    for thread in threading.enumerate():
+        if thread.name.startswith("bigtopic"):
+            thread.join(timeout=60)
+            assert not thread.is_alive(), thread.name
 
 
 def test_an_executor_that_is_not_there_is_named_with_those_that_are():

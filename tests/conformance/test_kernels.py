@@ -38,6 +38,11 @@ def topic_words() -> np.ndarray:
     return case.topics(N_WORDS, N_COMPONENTS, seed=2)
 
 
+@pytest.fixture
+def alpha(kernel: Kernel) -> np.ndarray:
+    return case.accepted(kernel, ALPHA)
+
+
 def word_counts(docs: Docs) -> np.ndarray:
     return np.bincount(docs.words, docs.counts, docs.n_words)
 
@@ -59,11 +64,11 @@ def test_declaration(kernel):
 
 
 @pytest.mark.parametrize("option", ["max_doc_update_iter", "n_iter"])
-def test_no_iterations_is_refused(kernel, docs, topic_words, option):
+def test_no_iterations_is_refused(kernel, docs, topic_words, alpha, option):
     if option not in kernel.options:
         pytest.skip("has no such option")
     with pytest.raises(SettingError, match=option):
-        case.infer(kernel, docs, topic_words, ALPHA, **{option: 0})
+        case.infer(kernel, docs, topic_words, alpha, **{option: 0})
 
 
 def test_unknown_kernel_names_the_known_ones():
@@ -72,8 +77,8 @@ def test_unknown_kernel_names_the_known_ones():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_shapes_dtypes_and_simplex(kernel, docs, topic_words, dtype):
-    result = case.infer(kernel, docs, topic_words, ALPHA, dtype=dtype)
+def test_shapes_dtypes_and_simplex(kernel, docs, topic_words, alpha, dtype):
+    result = case.infer(kernel, docs, topic_words, alpha, dtype=dtype)
     assert set(result.stats) == set(kernel.statistics)
     for name in word_statistics(kernel):
         values = result.stats[name]
@@ -88,15 +93,15 @@ def test_shapes_dtypes_and_simplex(kernel, docs, topic_words, dtype):
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float32, 2e-5), (np.float64, 1e-12)])
-def test_every_token_is_counted_once(kernel, docs, topic_words, dtype, tolerance):
-    result = case.infer(kernel, docs, topic_words, ALPHA, dtype=dtype)
+def test_every_token_is_counted_once(kernel, docs, topic_words, alpha, dtype, tolerance):
+    result = case.infer(kernel, docs, topic_words, alpha, dtype=dtype)
     for name in word_statistics(kernel):
         np.testing.assert_allclose(result.stats[name].sum(axis=1), word_counts(docs), rtol=tolerance)
 
 
-def test_inputs_are_only_read(kernel, docs, topic_words):
+def test_inputs_are_only_read(kernel, docs, topic_words, alpha):
     inputs = case.view(kernel, topic_words)
-    told = case.hyper(kernel, ALPHA, N_COMPONENTS)
+    told = case.hyper(kernel, alpha, N_COMPONENTS)
     arrays = [docs.indptr, docs.words, docs.counts, docs.rows, told.doc_topic_prior, *inputs.arrays.values()]
     before = [array.copy() for array in arrays]
     for array in arrays:
@@ -105,33 +110,33 @@ def test_inputs_are_only_read(kernel, docs, topic_words):
     assert all(np.array_equal(a, b) for a, b in zip(arrays, before, strict=True))
 
 
-def test_same_seed_same_bits(kernel, docs, topic_words):
-    first, second = (case.infer(kernel, docs, topic_words, ALPHA, dtype=np.float32) for _ in range(2))
+def test_same_seed_same_bits(kernel, docs, topic_words, alpha):
+    first, second = (case.infer(kernel, docs, topic_words, alpha, dtype=np.float32) for _ in range(2))
     np.testing.assert_array_equal(first.doc_topics, second.doc_topics)
     for name in kernel.statistics:
         np.testing.assert_array_equal(first.stats[name], second.stats[name])
 
 
-def test_layout_and_dtype_of_inputs_do_not_matter(kernel, docs, topic_words):
-    plain = case.infer(kernel, docs, topic_words, ALPHA)
+def test_layout_and_dtype_of_inputs_do_not_matter(kernel, docs, topic_words, alpha):
+    plain = case.infer(kernel, docs, topic_words, alpha)
     inputs = case.view(kernel, topic_words)
     odd = View({name: np.asfortranarray(array) for name, array in inputs.arrays.items()}, inputs.totals)
     wide = replace(docs, words=docs.words.astype(np.int64), counts=docs.counts.astype(np.float64))
-    result = kernel.run(wide, odd, case.hyper(kernel, ALPHA, N_COMPONENTS), 7, None)
+    result = kernel.run(wide, odd, case.hyper(kernel, alpha, N_COMPONENTS), 7, None)
     np.testing.assert_array_equal(result.doc_topics, plain.doc_topics)
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float32, 1e-5), (np.float64, 1e-12)])
-def test_one_slice_or_seven(kernel, docs, topic_words, dtype, tolerance):
+def test_one_slice_or_seven(kernel, docs, topic_words, alpha, dtype, tolerance):
     if kernel.interacts:
         pytest.skip("documents of a slice influence each other by design")
-    whole = case.infer(kernel, docs, topic_words, ALPHA, dtype=dtype)
+    whole = case.infer(kernel, docs, topic_words, alpha, dtype=dtype)
     sums = {name: np.zeros((N_WORDS, 16)) for name in word_statistics(kernel)}
     doc_topics = []
     bounds = [0, 1, 2, 4, 5, 6, 9, 10]
     for start, stop in pairwise(bounds):
         part, ids = case.localised(docs, start, stop)
-        result = case.infer(kernel, part, topic_words[ids], ALPHA, dtype=dtype)
+        result = case.infer(kernel, part, topic_words[ids], alpha, dtype=dtype)
         doc_topics.append(result.doc_topics)
         for name, total in sums.items():
             total[ids] += result.stats[name]
@@ -140,50 +145,50 @@ def test_one_slice_or_seven(kernel, docs, topic_words, dtype, tolerance):
         np.testing.assert_allclose(total, whole.stats[name], rtol=tolerance, atol=tolerance)
 
 
-def test_randomness_follows_the_source_row(kernel, docs, topic_words):
+def test_randomness_follows_the_source_row(kernel, docs, topic_words, alpha):
     if kernel.interacts:
         pytest.skip("documents of a slice influence each other by design")
-    whole = case.infer(kernel, docs, topic_words, ALPHA)
+    whole = case.infer(kernel, docs, topic_words, alpha)
     alone = Docs(np.array([0, 17]), *(a[docs.indptr[3] : docs.indptr[4]] for a in (docs.words, docs.counts)),
                  docs.rows[3:4], N_WORDS)  # fmt: skip
     np.testing.assert_array_equal(
-        case.infer(kernel, alone, topic_words, ALPHA).doc_topics[0], whole.doc_topics[3]
+        case.infer(kernel, alone, topic_words, alpha).doc_topics[0], whole.doc_topics[3]
     )
 
 
-def test_empty_documents_have_the_prior_mean(kernel, docs, topic_words):
-    result = case.infer(kernel, docs, topic_words, ALPHA)
+def test_empty_documents_have_the_prior_mean(kernel, docs, topic_words, alpha):
+    result = case.infer(kernel, docs, topic_words, alpha)
     for d in (1, 8):
-        np.testing.assert_allclose(result.doc_topics[d], ALPHA / ALPHA.sum(), rtol=1e-12)
-    none = case.infer(kernel, case.documents([0, 0], N_WORDS), topic_words, ALPHA)
+        np.testing.assert_allclose(result.doc_topics[d], alpha / alpha.sum(), rtol=1e-12)
+    none = case.infer(kernel, case.documents([0, 0], N_WORDS), topic_words, alpha)
     assert not any(values.any() for values in none.stats.values())
 
 
-def test_no_documents(kernel, topic_words):
-    result = case.infer(kernel, case.documents([], N_WORDS), topic_words, ALPHA)
+def test_no_documents(kernel, topic_words, alpha):
+    result = case.infer(kernel, case.documents([], N_WORDS), topic_words, alpha)
     assert result.doc_topics.shape == (0, N_COMPONENTS)
     assert not any(values.any() for values in result.stats.values())
 
 
 def test_one_topic_takes_everything(kernel, docs):
-    result = case.infer(kernel, docs, case.topics(N_WORDS, 1), 0.4)
+    result = case.infer(kernel, docs, case.topics(N_WORDS, 1), case.accepted(kernel, 0.4))
     np.testing.assert_allclose(result.doc_topics, 1.0, rtol=1e-12)
     for name in word_statistics(kernel):
         np.testing.assert_allclose(result.stats[name][:, 0], word_counts(docs), rtol=1e-12)
 
 
-def test_permuting_topics_permutes_the_answer(kernel, docs, topic_words):
-    first = case.infer(kernel, docs, topic_words, ALPHA)
-    if not np.array_equal(first.doc_topics, case.infer(kernel, docs, topic_words, ALPHA, seed=8).doc_topics):
+def test_permuting_topics_permutes_the_answer(kernel, docs, topic_words, alpha):
+    first = case.infer(kernel, docs, topic_words, alpha)
+    if not np.array_equal(first.doc_topics, case.infer(kernel, docs, topic_words, alpha, seed=8).doc_topics):
         pytest.skip("random by topic: see the kernel's own tests")
     order = np.array([3, 1, 4, 0, 2])
-    second = case.infer(kernel, docs, topic_words[:, order], ALPHA[order])
+    second = case.infer(kernel, docs, topic_words[:, order], alpha[order])
     np.testing.assert_allclose(second.doc_topics, first.doc_topics[:, order], rtol=1e-10)
     for name in word_statistics(kernel):
         np.testing.assert_allclose(second.stats[name][:, :5], first.stats[name][:, order], rtol=1e-9)
 
 
-def test_authors_are_ignored_unless_read(kernel, docs, topic_words):
+def test_authors_are_ignored_unless_read(kernel, docs, topic_words, alpha):
     if "author" in kernel.statistics.values():
         pytest.skip("reads authors")
     signed = replace(
@@ -192,15 +197,15 @@ def test_authors_are_ignored_unless_read(kernel, docs, topic_words):
         authors=np.zeros(docs.n_docs, np.int32),
         n_authors=1,
     )
-    first, second = (case.infer(kernel, d, topic_words, ALPHA) for d in (docs, signed))
+    first, second = (case.infer(kernel, d, topic_words, alpha) for d in (docs, signed))
     np.testing.assert_array_equal(first.doc_topics, second.doc_topics)
 
 
-def test_a_word_no_topic_knows_does_no_harm(kernel, docs, topic_words):
+def test_a_word_no_topic_knows_does_no_harm(kernel, docs, topic_words, alpha):
     unknown = topic_words.copy()
     unknown[docs.words[0]] = 0
     for dtype in (np.float32, np.float64):
-        result = case.infer(kernel, docs, unknown, ALPHA, dtype=dtype)
+        result = case.infer(kernel, docs, unknown, alpha, dtype=dtype)
         assert np.isfinite(result.doc_topics).all()
         known = np.arange(N_WORDS) != docs.words[0]
         for name in word_statistics(kernel):
@@ -214,9 +219,10 @@ def test_float32_costs_less_than_a_thousandth_nat_per_token():
     docs = case.documents([30, 80, 150] * 10, 400, seed=5)
     topic_words = case.topics(400, 50, concentration=0.05)
     for name in kernels.names():
-        scores = []
+        kernel, scores = kernels.load(name), []
         for dtype in (np.float32, np.float64):
-            doc_topics = case.infer(kernels.load(name), docs, topic_words, 0.02, dtype=dtype).doc_topics
+            prior = case.accepted(kernel, 0.02)
+            doc_topics = case.infer(kernel, docs, topic_words, prior, dtype=dtype).doc_topics
             of_token = np.repeat(np.arange(docs.n_docs), np.diff(docs.indptr))
             probabilities = (doc_topics[of_token] * topic_words[docs.words]).sum(axis=1)
             scores.append(docs.counts @ np.log(probabilities) / docs.counts.sum())
@@ -225,7 +231,7 @@ def test_float32_costs_less_than_a_thousandth_nat_per_token():
 
 @pytest.mark.parametrize("prior", [0.05, 1.0, 2.5, ALPHA], ids=["0.05", "1", "2.5", "vector"])
 def test_against_the_reference(kernel, docs, topic_words, prior):
-    alpha = np.broadcast_to(np.asarray(prior, float), N_COMPONENTS)
+    alpha = case.accepted(kernel, np.broadcast_to(np.asarray(prior, float), N_COMPONENTS))
     result = case.infer(kernel, docs, topic_words, alpha, seed=11)
     expected = np.zeros((N_WORDS, N_COMPONENTS))
     brute_force = case.reference(kernel.name)["infer"]

@@ -281,7 +281,7 @@ def test_vocabularies_that_are_none(tmp_path):
     matrix = np.ones((1, 2), int)
     refused(matrix, "missing.txt does not exist", vocabulary=tmp_path / "missing.txt")
     refused(matrix, "is not a file", "load it first", vocabulary=tmp_path)
-    refused(matrix, "'a' at position 2 is there already", vocabulary=["a", "a"])
+    refused(matrix, "'a' at position 2 is a duplicate", vocabulary=["a", "a"])
     refused(matrix, "holds no words", vocabulary=write(tmp_path / "v.txt", "\n\n"))
     refused(matrix, "v.txt, line 2", vocabulary=write(tmp_path / "v.txt", b"a\n\xff\n"))
     refused(matrix, "ids must be 0 .. 1", error=SettingError, vocabulary={"a": 0, "b": 5})
@@ -348,9 +348,11 @@ def test_tokens_that_are_no_strings():
     refused([["a"], ["b"], ["c", 7]], "document 2 of the iterable: token int 7", "must be strings")
     refused([["a"], ["b", None]], "document 1 of the iterable: token NoneType None")
     settings = TextSettings(tokenizer=lambda text: [len(text)])
-    refused(["", "abc"], "document 0 of the iterable: token int 0", "tokenizer of yours", text=settings)
+    refused(
+        ["", "abc"], "document 0 of the iterable: token int 0", "what your tokenizer returns", text=settings
+    )
     settings = TextSettings(token_filter=len)
-    refused(["some words"], "token_filter gave 4 for 'some'", error=SettingError, text=settings)
+    refused(["some words"], "token_filter returned 4 for 'some'", error=SettingError, text=settings)
 
 
 def test_sources_that_are_none(tmp_path):
@@ -386,7 +388,7 @@ def test_a_corpus_is_not_a_source(tmp_path):
     zarr = pytest.importorskip("zarr")
     zarr.create_group(tmp_path / "c.zarr").attrs["bigtopic"] = {}
     pytest.importorskip("anndata")
-    refused(tmp_path / "c.zarr", "is a corpus already", "open_corpus")
+    refused(tmp_path / "c.zarr", "is already a corpus", "open_corpus")
 
 
 # --- records and tables
@@ -432,7 +434,7 @@ def test_wrong_parquet(tmp_path):
         table(doc=[1, 1, 2], word=["a", "b", "a"], count=[1.0, 0.5, 1.0]), "x.parquet, row 1", "fractional"
     )
     refused(table(doc=[1, 1, 2], word=["a", None, "a"], count=[1, 1, 1]), "x.parquet, row 1", "empty cell")
-    refused(table(doc=[1], word=["a"], count=["x"]), "x.parquet", "no numbers")
+    refused(table(doc=[1], word=["a"], count=["x"]), "x.parquet", "not hold numbers")
 
 
 # --- values beside the source

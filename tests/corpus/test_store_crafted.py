@@ -91,7 +91,7 @@ def test_every_field_of_the_manifest(original):
     [
         (("version",), "1", "version"),
         (("version",), True, "version"),
-        (("n_docs",), 49, "n_docs is 49, but its pieces make 50"),
+        (("n_docs",), 49, "n_docs is 49, but the manifest's other figures give 50"),
         (("nnz",), 7, "nnz is 7"),
         (("n_tokens",), float("nan"), "n_tokens"),
         (("next_part",), 0, "next_part is 0, but part 0"),

@@ -130,8 +130,8 @@ def _add(values):
 @pytest.mark.parametrize(
     "array, change, problem",
     [
-        ("X/indices", _swap, "the words of document 0 do not rise"),
-        ("X/indices", _repeat, "the words of document 0 do not rise"),
+        ("X/indices", _swap, "the words of document 0 are not in ascending order"),
+        ("X/indices", _repeat, "the words of document 0 are not in ascending order"),
         ("obs/n_tokens", _add, "the counts of document 0 add up to another number"),
         ("obs/source_row", _repeat, r"has \d+ more than once"),
     ],

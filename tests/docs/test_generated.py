@@ -38,6 +38,15 @@ def test_every_format_has_a_row():
     assert sorted(re.findall(r"^\| `(\w+)` \|(?:[^|]*\|){3}$", page, re.MULTILINE)) == sorted(FORMATS)
 
 
+def test_every_measure_has_a_row_with_its_settings():
+    from bigtopic.evaluation import measures
+
+    page = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `([\w-]+)` \|.*\| ([^|]*) \|$", page, re.MULTILINE))
+    found = {name: ", ".join(f"`{s}`" for s in measures.load(name).settings) for name in measures.names()}
+    assert rows == found
+
+
 def test_every_setting_of_the_tokeniser_has_a_row():
     from dataclasses import fields
 

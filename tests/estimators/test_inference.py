@@ -51,7 +51,7 @@ def test_words_are_matched_by_name(model, synthetic):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(synthetic.counts.toarray(), columns=WORDS)
     np.testing.assert_array_equal(model.transform(frame), model.transform(synthetic.counts))
-    with pytest.raises(SettingError, match=r"for texts give their column, such as table\['text'\]"):
+    with pytest.raises(SettingError, match=r"for texts pass their column, such as table\['text'\]"):
         model.transform(pandas.DataFrame({"id": ["a"], "text": ["some words"]}))
 
 

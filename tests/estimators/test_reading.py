@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.special import psi
 
-from bigtopic.corpus.memory import from_matrix
+from bigtopic.corpus.memory import MemoryPart, from_matrix
+from bigtopic.corpus.store import Corpus
+from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import SettingError
 from bigtopic.estimators.lda import LDA
+from bigtopic.estimators.persistence import load_model
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))
+
+import toys
 
 
 @pytest.fixture(scope="module")
@@ -86,3 +97,43 @@ def test_a_notebook_shows_escaped_words():
     model = LDA(2, max_iter=1, client=False).fit(from_matrix(np.eye(3) + 1, ["<script>", "b", "c"]))
     html = model._repr_html_()
     assert "&lt;script&gt;" in html and "<script>" not in html
+
+
+def test_arrays_of_lda_are_its_topics_and_its_prior(model):
+    words, prior = model.array("topic_words"), model.array("doc_topic_prior")
+    np.testing.assert_array_equal(words.values.T, model.get_topics())
+    assert words.names.tolist() == [f"w{i}" for i in range(80)]
+    np.testing.assert_array_equal(prior.values, [model.doc_topic_prior_])
+    assert prior.names is None
+    with pytest.raises(SettingError, match=r"'topics'.*choose one of: topic_words, doc_topic_prior"):
+        model.array("topics")
+
+
+def test_rows_without_names_have_none():
+    assert LDA(2, max_iter=1, client=False).fit(np.ones((5, 7))).array("topic_words").names is None
+
+
+@pytest.fixture(scope="module")
+def by_author(corpus) -> Corpus:
+    """The documents, the i-th by author i modulo 3."""
+    block = corpus.read(order="stored")
+    authors = (np.arange(block.n_docs) % 3).astype(np.int32)
+    block = replace(block, author_indptr=np.arange(block.n_docs + 1), authors=authors)
+    names = Vocabulary(["Ann", "Bob", "Cleo"])
+    return Corpus([MemoryPart("all", block)], corpus.vocabulary, author_vocabulary=names)
+
+
+def test_arrays_of_a_model_of_ones_own(by_author, tmp_path):
+    model = LDA(4, method=toys.METHODS["author-steps"], client=False, n_threads=1).fit(by_author)
+    shares, names = model.array("author_topics")
+    assert names.tolist() == ["Ann", "Bob", "Cleo"] and shares.shape == (3, 4)
+    weights = model._model.params["author_topics"].gather(None)[:, :4]
+    np.testing.assert_allclose(shares, weights / weights.sum(axis=1, keepdims=True), rtol=1e-6)
+    steps = model.array("author_topics.steps")  # weights as they are: this one counts
+    assert (
+        steps.values.shape == (3, 1) and (steps.values > 0).all() and steps.names.tolist() == names.tolist()
+    )
+    model.save(tmp_path / "model.zarr")
+    again = load_model(tmp_path / "model.zarr", method=toys.METHODS["author-steps"])
+    np.testing.assert_array_equal(again.array("author_topics").values, shares)
+    assert again.array("author_topics").names.tolist() == names.tolist()

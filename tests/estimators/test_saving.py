@@ -169,7 +169,7 @@ def test_another_process_loads_it(corpus, tmp_path):
     model.save(tmp_path / "m.zarr")
     script = f"import bigtopic; print(bigtopic.load_model({str(tmp_path / 'm.zarr')!r}).topics(3)[0][0][0])"
     run = [sys.executable, "-c", script]
-    root = str(Path(table.__file__).parents[1])
+    root = str(Path(__file__).parents[2])
     output = subprocess.run(run, capture_output=True, text=True, check=True, cwd=root).stdout
     assert output.strip() == model.topics(3)[0][0][0]
 

@@ -88,7 +88,7 @@ def test_settings_are_checked():
         coherence(TRUTH.components, CORPUS, "c_v")
     with pytest.raises(SettingError, match="topn"):
         coherence(TRUTH.components, CORPUS, topn=1)
-    with pytest.raises(SettingError, match="topn: 61 words wanted"):
+    with pytest.raises(SettingError, match="topn=61: the model has only"):
         coherence(TRUTH.components, CORPUS, topn=61)
     with pytest.raises(VocabularyMismatch, match="none of the topics"):
         coherence([["x", "y"]], from_matrix([[1, 1]], ["a", "b"]), topn=2)

@@ -1,6 +1,5 @@
 """Document completion against brute force, exact cases, and everything that must not matter."""
 
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -13,14 +12,14 @@ from bigtopic.datasets import lda_corpus
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
 from bigtopic.estimators.lda import LDA
 from bigtopic.evaluation import log_predictive, topics_of
-from bigtopic.evaluation.log_predictive import _Completion
+from bigtopic.evaluation.completion import Completion
 
 TRUTH = lda_corpus(300, 80, 4, mean_length=30, topic_word_prior=0.2, seed=5)
 CORPUS = from_matrix(TRUTH.counts)
 
 
 def completion(split="token", ratio=0.5, repeats=1, seed=0):
-    return _Completion(topics_of(TRUTH.components), None, 80, None, split, ratio, repeats, seed)
+    return Completion(topics_of(TRUTH.components), None, 80, None, split, ratio, repeats, seed)
 
 
 def observed_by_row(corpus, **settings):
@@ -118,7 +117,7 @@ def test_every_token_is_observed_equally_often():
 def test_chunks_threads_and_storage_order_do_not_matter(monkeypatch):
     expected = log_predictive(TRUTH.components, CORPUS, n_threads=1)
     monkeypatch.setattr("bigtopic.evaluation.streaming._ENTRIES", 300)
-    monkeypatch.setattr(sys.modules[_Completion.__module__], "_SLICE_ENTRIES", 90)
+    monkeypatch.setattr("bigtopic.evaluation.completion._SLICE_ENTRIES", 90)
     again = log_predictive(TRUTH.components, CORPUS, n_threads=2)
     np.testing.assert_allclose(again.log_likelihood, expected.log_likelihood, rtol=1e-6)
     np.testing.assert_array_equal(again.tokens, expected.tokens)
@@ -159,7 +158,7 @@ def test_words_are_matched_by_name_and_the_unknown_are_reported():
     some = log_predictive(TRUTH.components[:, known], named, vocabulary=[words[i] for i in known])
     kept = TRUTH.counts.sum(axis=0)[known].sum() / TRUTH.counts.sum()
     assert some.unknown_share == pytest.approx(1 - kept)
-    with pytest.raises(VocabularyMismatch, match="tokens only"):
+    with pytest.raises(VocabularyMismatch, match="the model knows only"):
         log_predictive(TRUTH.components, named, vocabulary=[f"other{i}" for i in range(80)])
 
 

@@ -198,6 +198,31 @@ def test_what_is_not_a_checkpoint_stays_as_it_is(corpus, tmp_path):
         assert sorted(path.name for path in (tmp_path / name).rglob("*")) == before
 
 
+def test_a_link_that_leads_nowhere_is_named(corpus, tmp_path):
+    (tmp_path / "run").symlink_to(tmp_path / "gone")
+    for path in (tmp_path / "run", tmp_path / "run" / "below"):
+        with pytest.raises(
+            CorpusExists, match=r"run is a symbolic link to .*gone, which is not there; make that"
+        ):
+            bt.LDA(2, max_iter=1, **HERE).fit(corpus, checkpoint=path)
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+@pytest.mark.parametrize(
+    ("folder", "key"), [(".", "bigtopic-checkpoint"), ("documents", "bigtopic-documents")]
+)
+def test_what_a_newer_version_wrote_is_said_to_be_newer(folder, key, corpus, tmp_path):
+    path = tmp_path / "run.ckpt"
+    estimator("stateful", callbacks=[interrupt_at(2)]).fit(corpus, checkpoint=path)
+    root = json.loads((path / folder / "zarr.json").read_text())
+    root["attributes"][key]["version"] = 99
+    (path / folder / "zarr.json").write_text(json.dumps(root))
+    with pytest.raises(
+        ModelError, match="format version 99, this version of bigtopic reads up to 1; upgrade"
+    ):
+        estimator("stateful").fit(corpus, checkpoint=path, resume=True)
+
+
 def test_settings_that_cannot_be_meant(corpus, tmp_path):
     wrong = [{"seconds": -1}, {"seconds": None}, {"seconds": "5m"}, {"rounds": 0}, {"rounds": "3"}]
     for settings in [*wrong, {"keep": 0}, {"keep": None}, {"keep": 1.5}]:
@@ -240,6 +265,23 @@ def test_versions_are_kept_and_a_damaged_one_is_passed_over(corpus, tmp_path):
     assert bits(resumed) == bits(undisturbed)
 
 
+@pytest.mark.parametrize("rounds", [1, 5, 20])
+def test_no_more_passes_of_labels_stay_than_the_versions_need(rounds, corpus, expected, tmp_path):
+    path, most = tmp_path / "run.ckpt", []
+
+    def count(event):
+        if event.kind == "round":
+            most.append(len(list(path.glob("documents/pass-*"))))
+
+    checkpoint = bt.Checkpoint(path, rounds=rounds, seconds=1e9, keep=2)
+    estimator("stateful", 12, callbacks=[count]).fit(corpus, checkpoint=checkpoint)
+    assert max(most) <= 2 * checkpoint.keep + 2
+    for version in sorted(path.glob("step-*"))[1:]:  # the oldest one that is kept can still be resumed
+        shutil.rmtree(version)
+    resumed = estimator("stateful", 12).fit(corpus, checkpoint=path, resume=True)
+    assert bits(resumed) == bits(estimator("stateful", 12).fit(corpus))
+
+
 def test_a_checkpoint_is_a_model_to_whoever_loads_it(corpus, tmp_path):
     path = tmp_path / "run.ckpt"
     model = bt.LDA(4, max_iter=1, **HERE).fit(corpus, checkpoint=path)
@@ -264,6 +306,21 @@ def test_documents_and_models_that_are_given_are_compared_by_their_content(corpu
             bt.LDA(4, max_iter=1, **{name: value}, **HERE).fit(corpus, checkpoint=path, resume=True)
         with pytest.raises(ModelError, match=rf"settings\.{name} "):
             bt.LDA(4, max_iter=1, **{name: other}, **HERE).fit(corpus, checkpoint=path, resume=True)
+
+
+def test_a_method_is_the_same_by_default_by_name_and_as_an_object(corpus, tmp_path):
+    path, own = tmp_path / "run.ckpt", bt.methods.get("online-cvb0")
+    for method in (None, "online-cvb0", own, replace(own, summary="mine")):
+        bt.LDA(4, method=method, max_iter=1, **HERE).fit(corpus, checkpoint=path, resume=True)
+    schemes = {"topic_words": replace(own.schemes["topic_words"], learning_decay=0.6)}
+    for method, what in (
+        (replace(own, schemes=schemes), r"schemes\.topic_words\.learning_decay was 0\.7, is 0\.6"),
+        (replace(own, kernel=own.load_kernel()), r"kernel is another one"),
+        (replace(own, init={"topic_words": ("gamma", None)}), r"init\.topic_words is another one"),
+        ("vb", r"name was 'online-cvb0', is 'vb'"),
+    ):
+        with pytest.raises(ModelError, match=rf"cannot be resumed: settings\.method\.{what}\. Give"):
+            bt.LDA(4, method=method, max_iter=1, **HERE).fit(corpus, checkpoint=path, resume=True)
 
 
 @pytest.mark.parametrize("wrong", [{"method": "none"}, {"doc_topic_prior": -1}, {"options": {"none": 1}}])
@@ -312,6 +369,22 @@ def test_a_damaged_version_is_not_kept_in_place_of_a_good_one(corpus, expected, 
     assert not (path / "step-000000000099").exists()
     resumed = estimator("interpolating").fit(corpus, checkpoint=path, resume=True)
     assert bits(resumed) == expected["interpolating"]
+
+
+@pytest.mark.parametrize(
+    "cursor", [{"round": 12}, {"round": 4}, {"epoch": 1}, {"round": 3, "ahead": [14, 15]}]
+)
+def test_a_cursor_that_was_edited_is_not_believed(cursor, corpus, tmp_path):
+    path = tmp_path / "run.ckpt"
+    estimator("interpolating", callbacks=[interrupt_at(5)]).fit(corpus, checkpoint=path)
+    (last,) = path.glob("step-*/zarr.json")
+    root = json.loads(last.read_text())
+    about = root["attributes"]["bigtopic-model"]["cursor"]
+    assert about["epoch"] == 0 and about["round"] == about["step"] == 5
+    about.update(cursor)
+    last.write_text(json.dumps(root))
+    with pytest.raises(ModelError, match=r"cursor\.step is|passes over this corpus have 15 rounds"):
+        estimator("interpolating").fit(corpus, checkpoint=path, resume=True)
 
 
 def before_step(version):

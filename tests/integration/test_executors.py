@@ -26,8 +26,9 @@ from bigtopic.runtime.executors.graphs import GraphExecutor, round_graph
 from bigtopic.runtime.executors.protocol import Run
 from bigtopic.runtime.executors.sending import Sender
 from bigtopic.runtime.new_model import new_model
+from bigtopic.runtime.new_run import make_run
 from bigtopic.runtime.stopping import Limits
-from bigtopic.runtime.train import make_run, train
+from bigtopic.runtime.train import train
 
 
 def learn(

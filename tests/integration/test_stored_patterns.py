@@ -65,7 +65,7 @@ def test_a_model_asks_for_the_pattern_again(stores):
         stores,
     )
     assert "2 (15, 2)" in shown and "load_model" in shown and shown.endswith("(1, 2)\n")
-    with pytest.raises(SettingError, match=r"were split with"):
+    with pytest.raises(SettingError, match=r"were tokenised with"):
         bt.load_model(stores / "m.zarr", token_pattern=r"\w")
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
-__all__ = ["documents", "hyper", "infer", "localised", "padded", "reference", "topics", "view"]
+__all__ = ["accepted", "documents", "hyper", "infer", "localised", "padded", "reference", "topics", "view"]
 
 
 def topics(n_words: int, n_components: int, seed: int = 0, concentration: float = 0.3) -> np.ndarray:
@@ -50,6 +50,11 @@ def view(kernel: Kernel, topic_words: np.ndarray, dtype: Any = np.float64) -> Vi
     """The same probabilities for every array that the kernel reads."""
     rows = padded(topic_words, dtype)
     return View(dict.fromkeys(kernel.views, rows), dict.fromkeys(kernel.views, rows.sum(axis=0)))
+
+
+def accepted(kernel: Kernel, prior: Any) -> np.ndarray:
+    """The prior, raised to the least that the kernel takes; its reference says that where it is not 0."""
+    return np.maximum(prior, reference(kernel.name).get("LEAST_PRIOR", 0.0))
 
 
 def hyper(kernel: Kernel, prior: Any, n_components: int, n_words: int = 1, **options: Any) -> Hyper:

@@ -10,7 +10,7 @@ import pytest
 from bigtopic.corpus.memory import MemoryPart, from_matrix
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.datasets import lda_corpus
-from bigtopic.errors import StoreError
+from bigtopic.errors import SettingError, StoreError
 from bigtopic.evaluation import coherence, prevalence
 from bigtopic.report import Summary, Topic, html_page, summarise, text_table, write_html
 
@@ -48,6 +48,16 @@ def test_a_summary_says_what_the_measures_say(summary):
             assert weight > 0.5
 
 
+def test_a_measure_asked_for_needs_its_documents():
+    with pytest.raises(SettingError, match="'npmi' needs documents; give corpus="):
+        summarise(TRUTH.components, vocabulary=WORDS, measures=["npmi"])
+    one_word = summarise(np.ones((2, 1)), from_matrix([[2], [3]]))  # no pairs: the defaults without NPMI
+    assert list(one_word.results) == [] and one_word.coherence is None
+    found = summarise(TRUTH.components, authored(), vocabulary=WORDS, measures=["umass", "npmi"])
+    assert list(found.results) == ["umass", "npmi"]
+    assert text_table(found, 120).splitlines()[0].split()[:4] == ["topic", "share", "UMass", "NPMI"]
+
+
 def test_without_a_corpus_there_are_words_alone():
     summary = summarise(TRUTH.components, vocabulary=WORDS)
     assert [topic.number for topic in summary.topics] == [0, 1, 2, 3]
@@ -60,7 +70,7 @@ NASTY = "</script><script>alert('x')</script>\"&"
 
 
 def nasty_summary():
-    topics = [Topic(0, [(NASTY, 0.5), ("b", 0.25)], 1.0, 0.5, [(NASTY, 1.0)], [(NASTY, 0.9)])]
+    topics = [Topic(0, [(NASTY, 0.5), ("b", 0.25)], 1.0, {NASTY: 0.5}, [(NASTY, 1.0)], [(NASTY, 0.9)])]
     history = [{"n_tokens": 10, "score": -9.0}, {"n_tokens": 20, "score": -8.5}]
     return Summary(topics, 2, 1, 3.0, history=history)
 
@@ -112,7 +122,7 @@ def test_the_page_names_every_topic_and_is_written_whole(summary, tmp_path):
 def test_only_a_page_is_replaced(summary, tmp_path):
     data = tmp_path / "articles.jsonl"
     data.write_text('{"text": "mine"}')
-    with pytest.raises(StoreError, match=r"articles\.jsonl exists and is not an HTML page"):
+    with pytest.raises(StoreError, match=r"articles\.jsonl exists but is not an HTML page"):
         write_html(summary, data)
     with pytest.raises(StoreError, match="is not an HTML page"):
         write_html(summary, tmp_path)

@@ -12,7 +12,7 @@ from bigtopic.runtime import executors
 from bigtopic.runtime.executors import choice
 from bigtopic.runtime.executors.protocol import Run
 from bigtopic.runtime.new_model import new_model
-from bigtopic.runtime.train import make_run
+from bigtopic.runtime.new_run import make_run
 
 
 class Client:

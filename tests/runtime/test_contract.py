@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import os
+import signal
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -12,7 +14,10 @@ from bigtopic.errors import ModelError, SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.kernels import load
 from bigtopic.methods import Method
+from bigtopic.models.base import ArraySpec
+from bigtopic.models.lda import LDA as MODEL
 from bigtopic.schemes.add import Add
+from bigtopic.schemes.replace import Replace
 from bigtopic.types import AxisStats, KernelResult, StateSpec
 
 X = np.kron(np.eye(2, dtype=int), np.full((20, 5), 3))
@@ -36,6 +41,16 @@ def changed(change, **declared):
     return replace(kernel, run=run, **declared)
 
 
+def interrupting_after(step):
+    """A callback that presses Ctrl-C."""
+
+    def callback(event):
+        if event.kind == "round" and event.step == step:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    return callback
+
+
 def stats(change):
     return lambda result: result._replace(stats={k: change(v) for k, v in result.stats.items()})
 
@@ -51,6 +66,12 @@ def stats(change):
         (stats(lambda a: a.astype(complex)), "is of complex128, but must be a float array"),
         (lambda r: r._replace(stats={}), "did not return them; it returned: none"),
         (lambda r: None, "returned NoneType, but must return a KernelResult"),
+        (lambda r: r._replace(stats=list(r.stats.values())), "stats as list, but must return .*{array name"),
+        (lambda r: r._replace(info=None), "info as NoneType, but must return .*{name: number}"),
+        (lambda r: r._replace(info={"bound": None}), r"info\['bound'\] is None, but must be a number"),
+        (lambda r: r._replace(info={"bound": "low"}), r"info\['bound'\] is 'low', but must be a number"),
+        (lambda r: r._replace(info={"each": np.ones(2)}), r"info\['each'\] is array.*but must be a number"),
+        (lambda r: r._replace(state=[1]), "state as list, but must return .*{array name"),
     ],
 )
 def test_statistics_of_another_shape_or_type_are_refused(change, says):
@@ -58,9 +79,35 @@ def test_statistics_of_another_shape_or_type_are_refused(change, says):
         fit(method(changed(change)))
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_statistics_that_are_not_finite_never_reach_the_model(value, n_threads):
+    kernel = load("vb")
+
+    def run(docs, view, hyper, seed, state):
+        result = kernel.run(docs, view, hyper, seed, None)
+        if hyper.step == 2:
+            result.stats["topic_words"][-1, 1] = value
+        return result
+
+    models = [
+        LDA(2, method=method(own), client=False, n_threads=n_threads, max_iter=2)
+        for own in (kernel, replace(kernel, run=run))
+    ]
+    models[0].set_params(callbacks=[interrupting_after(1)]).fit(X)
+    with pytest.raises(ModelError, match=r"kernel 'vb': stats\['topic_words'\] .* not finite, at update 2"):
+        models[1].fit(X)
+    assert [model.n_batch_iter_ for model in models] == [1, 1]
+    np.testing.assert_array_equal(*(model.components_ for model in models))
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
-    [(lambda a: a.T, r"of shape \(2, "), (lambda a: None, "returned doc_topics None")],
+    [
+        (lambda a: a.T, r"of shape \(2, "),
+        (lambda a: None, "returned doc_topics as NoneType"),
+        (lambda a: a.tolist(), "returned doc_topics as list"),
+    ],
 )
 def test_topics_of_documents_of_another_shape_are_refused(change, says):
     def inferring(result):
@@ -118,6 +165,8 @@ def test_topics_of_a_document_are_remembered_by_either_name_of_their_number(size
             "one of: n_components, topic, .*a number",
         ),
         ({"state": "run", "remembers": {"z": "entry"}}, "must be a StateSpec"),
+        ({"components": "topics"}, "components='topics'; choose one of: topic, None"),
+        ({"dtype": "single-ish"}, "dtype='single-ish'; give NumPy's name of one"),
     ],
 )
 def test_a_kernel_that_declares_what_there_is_not_is_refused(declared, says):
@@ -136,6 +185,117 @@ def test_a_kernel_that_declares_what_there_is_not_is_refused(declared, says):
 def test_a_scheme_of_no_array_and_no_scheme_are_refused(schemes, says):
     with pytest.raises(SettingError, match=says):
         fit(method("vb", schemes))
+
+
+@pytest.mark.parametrize(
+    ("declared", "says"),
+    [
+        (
+            {"init": {"topics": ("gamma", None)}},
+            r"init\['topics'\].*no such array; choose one of: topic_words, doc",
+        ),
+        (
+            {"init": {"topic_words": ("normal", None)}},
+            r"init\['topic_words'\]=\('normal', None\).*gamma, uniform",
+        ),
+        (
+            {"init": {"topic_words": "gamma"}},
+            r"init\['topic_words'\]='gamma'.*\(distribution, share\), or None",
+        ),
+        ({"init": {"topic_words": ("gamma", -1.0)}}, r"share .*a number from 0, or None"),
+        ({"priors": {"eta": 0.1}}, "priors.*'eta'; choose one of: topic_word_prior, doc_topic_prior"),
+        ({"options": {"sweeps": 3}}, "options.*'sweeps'; choose one of: .*max_doc_update_iter"),
+    ],
+)
+def test_a_method_that_names_what_there_is_not_is_refused(declared, says):
+    with pytest.raises(SettingError, match=says):
+        fit(replace(method("vb"), **declared))
+
+
+def test_options_of_the_kernel_that_infers_are_options_of_the_method():
+    inferring = replace(load("vb"), options={**load("vb").options, "sweeps": 1})
+    model = fit(replace(method("vb"), inference=inferring, options={"sweeps": 3}))
+    assert model._model.inference_hyper().options["sweeps"] == 3
+
+
+@pytest.mark.parametrize(
+    ("declared", "says"),
+    [
+        ({"normalised_over": "topic"}, "normalised_over='topic'; choose one of: axis, components, None"),
+        ({"dtype": "float16"}, "dtype='float16'; choose one of: float32, float64, int32, int64"),
+        ({"dtype": "number"}, "dtype='number'; choose one of: float32, float64, int32, int64"),
+        ({"columns": "topics"}, "columns='topics'; choose one of: topic, a number"),
+        ({"columns": 0}, "columns=0; choose one of: topic, a number"),
+        ({"rows": "words"}, "rows='words'.*choose one of: word, column, author, row, none, topic"),
+        ({"start": ("normal", None)}, "start=.*normal.*gamma, uniform"),
+        ({"dtype": "int64"}, r"int64.*start=\('uniform', None\).*begin as zeros"),
+    ],
+)
+def test_an_array_that_cannot_be_made_is_refused(declared, says):
+    kernel = load("vb")
+    if "rows" in declared:
+        kernel = replace(kernel, statistics={"topic_words": declared["rows"]})
+    words = replace(MODEL.arrays["topic_words"], **declared)
+    model = replace(MODEL, arrays={**MODEL.arrays, "topic_words": words})
+    with pytest.raises(SettingError, match=f"'topic_words'.*{says}"):
+        fit(replace(method(kernel, {"topic_words": Replace()}), model=model))
+
+
+@pytest.mark.parametrize("start", [None, ("uniform", 0.0)])
+def test_integers_begin_as_zeros(start):
+    scheme = Counting(dtype="int64")
+    model = fit(replace(method("vb", {"topic_words": scheme}), init={"topic_words": start}))
+    assert model._model.topic_words.raw.dtype == np.int64
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Adds, with companions, and asks for one of them."""
+
+    dtype: str = "float64"
+    companions: object = field(default_factory=dict)
+    asks: str | None = None
+
+    def step(self, array, stats, info):
+        array.add(stats)
+        if self.asks is not None:
+            info.companions[self.asks].totals()
+
+
+@pytest.mark.parametrize(
+    ("declared", "says"),
+    [
+        ({"dtype": "float16"}, r"schemes\['topic_words'\] has dtype='float16'; choose one of: float32"),
+        ({"companions": ["steps"]}, r"companions=\['steps'\], but must have \{name: ArraySpec\}"),
+        ({"companions": {"steps": "int64"}}, "'topic_words.steps' is 'int64', but must be an ArraySpec"),
+        ({"companions": {"a.b": ArraySpec("")}}, "companions.*'a.b'.*letters, digits and underscores"),
+        ({"companions": {"steps": ArraySpec("", columns="k")}}, "'topic_words.steps' has columns='k'"),
+        (
+            {"companions": {"steps": ArraySpec("", dtype="uint8")}},
+            "'topic_words.steps' has dtype='uint8'; choose",
+        ),
+    ],
+)
+def test_a_scheme_that_declares_what_there_is_not_is_refused(declared, says):
+    with pytest.raises(SettingError, match=says):
+        fit(method("vb", {"topic_words": Counting(**declared)}))
+
+
+def test_a_companion_that_was_not_declared_is_named():
+    steps = ArraySpec("", columns=1, dtype="int64")
+    assert fit(method("vb", {"topic_words": Counting(companions={"steps": steps}, asks="steps")}))
+    with pytest.raises(
+        ModelError, match=r"array 'topic_words' asks for the companion 'times'; .*declares: steps"
+    ):
+        fit(method("vb", {"topic_words": Counting(companions={"steps": steps}, asks="times")}))
+
+
+def test_documents_that_interact_need_a_slice_size():
+    own = method(replace(load("vb"), interacts=True))
+    with pytest.raises(SettingError, match=r"interacts=True.*slice_size"):
+        fit(own)
+    assert fit(replace(own, slice_size=8))
+    assert LDA(2, method=own, slice_size=8, client=False, n_threads=1).fit(X)
 
 
 @dataclass(frozen=True)

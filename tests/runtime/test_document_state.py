@@ -24,7 +24,7 @@ from bigtopic.corpus.memory import MemoryPart
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import ClusterError, CorpusDamaged, CorpusExists, ModelError, SettingError
-from bigtopic.runtime import document_state, row_arrays
+from bigtopic.runtime import row_arrays, state_folder
 from bigtopic.runtime.document_state import DocumentState
 from bigtopic.runtime.rounds import Cursor
 from bigtopic.runtime.slices import Plan
@@ -123,7 +123,7 @@ def test_any_reader_of_zarr_opens_it(tmp_path):
     remember(state, documents, FIRST, 2, mark=7)
     key = state.files.parts[0].key
     group = zarr.open_group(tmp_path / "state", mode="r")
-    assert set(group[f"pass-1/{key}"].array_keys()) == {"labels", "topics"}
+    assert set(group[f"pass-1/{key}"].array_keys()) == {"labels", "topics", ".checksums"}
     np.testing.assert_array_equal(group[f"pass-1/{key}/labels"][...], np.full(documents.nnz, 7))
     np.testing.assert_array_equal(group[f"parts/{key}/offsets"][...], documents.parts[0].block.indptr)
 
@@ -176,11 +176,43 @@ def test_a_missing_chunk_is_named(tmp_path):
     begin(state, documents)
     remember(state, documents, FIRST, 2, mark=7)
     (tmp_path / "state/pass-1" / state.files.parts[0].key / "labels/c/1").unlink()
-    with pytest.raises(CorpusDamaged, match=r"labels/c/1 is missing; .* fit it again"):
+    with pytest.raises(CorpusDamaged, match=r"labels/c/1 is missing; .* fit the model again"):
         state.read(0, 0, 40, SECOND)
 
 
 # ---------------------------------------------------------------- passes
+
+
+def change_a_byte(file: Path, at: int) -> None:
+    data = bytearray(file.read_bytes())
+    data[at] ^= 1
+    file.write_bytes(data)
+
+
+@pytest.mark.parametrize("name", ["labels", "topics", ".checksums"])
+def test_what_was_changed_is_not_believed_by_slices_of_any_size(tmp_path, name):
+    state, documents = DocumentState(tmp_path / "state"), corpus(40)
+    cursor = remember(state, documents, begin(state, documents), 2, mark=1)
+    array = tmp_path / f"state/pass-1/{state.files.parts[0].key}/{name}"
+    change_a_byte(array / ("c/1" if name == "labels" else "c/1/0"), 1)
+    damaged = {}
+    for size in (1, 3, 10, 40):
+        for start in range(0, 40, size):
+            try:
+                found = state.read(0, start, min(40, start + size), cursor)
+            except CorpusDamaged as error:
+                assert f"/{name} does not" in str(error) and "restore this file" in str(error)
+                damaged.setdefault(size, []).append(start)
+            else:
+                assert set(found["labels"].tolist()) <= {1} and (found["topics"] == 1).all()
+    assert set(damaged) == {1, 3, 10, 40}
+
+
+def test_labels_of_documents_that_nobody_wrote_are_not_zeros(tmp_path):
+    state, documents = DocumentState(tmp_path / "state"), corpus(40)
+    remember(state, documents, begin(state, documents), 1, mark=1)
+    with pytest.raises(CorpusDamaged, match=r"\.checksums"):
+        state.files.read(0, 0, 40, 1)
 
 
 def test_a_pass_that_is_complete_forgets_what_it_began_with(tmp_path):
@@ -196,11 +228,11 @@ def test_a_pass_that_is_complete_forgets_what_it_began_with(tmp_path):
 def test_a_pass_that_somebody_may_go_back_to_stays(tmp_path):
     state, documents = DocumentState(tmp_path / "state"), corpus(40)
     cursor = begin(state, documents)
-    state.kept_from = 1
+    state.kept = {1}
     for mark in (1, 2, 3):
         cursor = remember(state, documents, cursor, 2, mark)
         state.end_pass(cursor.epoch)
-    assert {path.name for path in (tmp_path / "state").glob("pass-*")} == {"pass-1", "pass-2", "pass-3"}
+    assert {path.name for path in (tmp_path / "state").glob("pass-*")} == {"pass-1", "pass-3"}
     begin(state, documents, SECOND)
     assert marks(state, documents, SECOND) == [{1}]
     assert {path.name for path in (tmp_path / "state").glob("pass-*")} == {"pass-1"}
@@ -381,7 +413,7 @@ def test_a_fork_removes_nothing():
     state, documents = DocumentState(), corpus(40)
     cursor = remember(state, documents, begin(state, documents), 2, mark=1)
     arguments = state.files.place.url, os.getpid()
-    child = multiprocessing.get_context("fork").Process(target=document_state._remove, args=arguments)
+    child = multiprocessing.get_context("fork").Process(target=state_folder._remove, args=arguments)
     child.start()
     child.join()
     assert marks(state, documents, cursor) == [{1}]
@@ -394,9 +426,24 @@ def test_a_disk_that_is_too_small_is_refused_before_the_start(tmp_path, monkeypa
     documents = corpus(40)
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=1000))
-    need = 2 * (-(-documents.nnz // 32) * 64 + 8 * 60)
+    need = 2 * (-(-documents.nnz // 32) * 64 + 8 * 60 + 40 * 16)
     with pytest.raises(SettingError, match=rf"needs {need:,} bytes .*bigtopic-state-.* has 1,000 free"):
         begin(DocumentState(), documents)
+
+
+def test_passes_that_versions_may_need_must_fit_on_the_disk_too(tmp_path, monkeypatch):
+    documents, state = corpus(40), DocumentState(tmp_path / "state")
+    cursor = remember(state, documents, begin(state, documents), 2, mark=1)
+    one_pass = state.files.pass_bytes(0)
+    usage = shutil.disk_usage(tmp_path)
+    for free in (one_pass, 5 * one_pass - 1, 5 * one_pass):
+        monkeypatch.setattr(shutil, "disk_usage", lambda path, free=free: usage._replace(free=free))
+        state.most_kept = 4 if free > one_pass else 0  # one pass is there
+        if free == 5 * one_pass - 1:
+            with pytest.raises(SettingError, match=rf"needs {5 * one_pass:,} bytes for up to 6 passes"):
+                begin(state, documents, cursor)
+        else:
+            begin(state, documents, cursor)
 
 
 def test_somebody_elses_folder_is_left_alone(tmp_path):

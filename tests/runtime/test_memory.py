@@ -84,6 +84,10 @@ def test_short_documents_in_delayed_minibatches_on_two_threads():
     check(method="online-cvb0", n_components=200, n_threads=2, corpus=SHORT, batch_size=2000)
 
 
+def test_more_threads_than_slices():
+    check(method="online-vb", n_components=100, n_threads=8, corpus=SHORT, batch_size=2000, max_iter=3)
+
+
 def test_a_batch_whose_topics_are_compared():
     check(method="vb", n_components=500, n_threads=1, corpus=LONG, tol=1e-4)
 
@@ -114,6 +118,18 @@ def test_every_method(method, n_components, batched, n_threads, stored):
             batch_size=batch_size if batched else None,
             stored=stored,
         )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("max_iter", [1, 30])
+@pytest.mark.parametrize(
+    "settings", [{}, {"batch_size": 8000, "slice_size": 1000}], ids=["batch", "minibatches"]
+)
+@pytest.mark.parametrize("n_threads", [4, 8])
+def test_many_threads_that_come_to_hold_what_any_of_them_needs(n_threads, settings, max_iter):
+    check(
+        method="online-vb", n_components=100, n_threads=n_threads, corpus=SHORT, max_iter=max_iter, **settings
+    )
 
 
 @pytest.mark.slow

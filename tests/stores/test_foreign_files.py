@@ -119,7 +119,7 @@ def test_topics_are_not_written_over_what_the_user_keeps_there(model, tmp_path):
     model.transform_to(corpus, path)
     put(path, "notes.txt")
     before = everything(tmp_path)
-    with pytest.raises(CorpusExists, match=r"holds 'notes.txt', which is not of a store of topics"):
+    with pytest.raises(CorpusExists, match=r"holds 'notes.txt', which does not belong to a store of topics"):
         model.transform_to(corpus, path, overwrite=True)
     assert everything(tmp_path) == before
 
@@ -172,7 +172,7 @@ def test_a_journal_cannot_name_what_writers_do_not_make(line, tmp_path):
     (path / f"{JOURNAL}-0123456789ab").write_text(f'"parts/00000009"\n{line}\n')
     before = everything(tmp_path)
     with pytest.raises(
-        CorpusDamaged, match=r"line 2: .* is nothing that a writer makes, so nothing was removed"
+        CorpusDamaged, match=r"line 2: .* is not a file that a writer makes, so nothing was removed"
     ):
         bt.append(path, NEW, **HERE)
     assert everything(tmp_path).keys() == before.keys()

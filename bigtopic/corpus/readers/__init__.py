@@ -1,8 +1,8 @@
-"""Readers: one file per format. `open_source` recognises what it is given.
+"""Readers: one file per format. `open_source` detects the format of a source.
 
 A format module for files has `match(file) -> float` (how sure it is, 0 to 1) and `open_reader(files, options)`; one
-for Python objects has `accepts(source) -> bool` and `open_reader(source, options)`. Its name is the format's. A module
-put into this folder is a format; nothing else needs to know.
+for Python objects has `accepts(source) -> bool` and `open_reader(source, options)`. Its name is the format's. To add a
+format, add a module to this folder.
 """
 
 from __future__ import annotations
@@ -48,28 +48,28 @@ def open_source(
     weights: bool = False,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Reader:
-    """Open anything that holds documents.
+    """Open any source of documents.
 
     Parameters
     ----------
     source : path, URL or glob of files, a folder, a list of these; a matrix; an iterable of documents.
         A list of strings is a list of files when the first is a path or looks like one, else of texts
         (`format="iterable"` forces that).
-    format : one of `FORMATS`; None recognises it by content and name
-    text : how text becomes tokens
+    format : one of `FORMATS`; None detects it from content and name
+    text : settings of the tokeniser
     vocabulary : names of the word ids of a bag-of-words source; for text, the words to keep, others are dropped.
         A file, list, mapping, gensim Dictionary or fitted model
-    ids, authors : one per document; authors are names or lists of names. They replace what the source has
-    columns : {name: one value per document} or a table of these, to be added; or names of the source's columns to keep
+    ids, authors : one per document; authors are names or lists of names. They replace those of the source
+    columns : {name: one value per document}, or a table of these, to add; or names of the source's columns to keep
         (default all)
-    text_column, id_column, author_column : fields of records and tables; by number where there is no header
+    text_column, id_column, author_column : fields of records and tables; numbers if there is no header
     weights : accept fractional counts
-    storage_options : for fsspec URLs
+    storage_options : passed to fsspec for URLs
 
     Raises
     ------
     InputError
-        When the source does not exist or is not what it should be.
+        When the source does not exist or is not valid.
     SettingError
         When `format` is unknown.
     VocabularyMismatch
@@ -237,5 +237,5 @@ def _recognise(file: File) -> ModuleType:
         remedy = (
             "it looks like UTF-16: convert it to UTF-8 with iconv" if utf16 else "give text or a known format"
         )
-        raise InputError(f"{file.path} is a binary file (it holds zero bytes) of no known format; {remedy}")
+        raise InputError(f"{file.path} is a binary file (it holds zero bytes) of unknown format; {remedy}")
     return best

@@ -1,4 +1,4 @@
-"""Ids, authors and columns given beside a source, one value per document, attached to whatever it holds.
+"""Ids, authors and columns given beside a source, one value per document, attached to its documents.
 
 Values are taken as chunks pass by, so an iterator will do; chunks know their number of documents because streams
 were asked to count (`Options.whole`).
@@ -30,7 +30,7 @@ Name = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Annotations:
-    """What was given: ids, authors and columns, each an iterable with a value per document, or None.
+    """The values given: ids, authors and columns, each an iterable with a value per document, or None.
 
     ids : strings, or the path of a file with one per line
     """
@@ -137,7 +137,7 @@ class _AnnotatedStream:
 
 
 class AnnotatedReader:
-    """Another reader, with values attached to its documents; what is given wins over what the source has."""
+    """Another reader, with values attached to its documents; they replace those of the source."""
 
     def __init__(self, reader: Any, named: dict[Name, Iterable[Any]]) -> None:
         self.reader = reader

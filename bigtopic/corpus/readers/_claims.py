@@ -1,7 +1,7 @@
-"""Numbers that a file claims (documents, words, entries, ids), held against what is really there.
+"""Numbers that a file claims (documents, words, entries, ids), checked against its size.
 
-Documents may be empty and words may be unused, so claims can exceed what a file holds; but nothing is allocated for a
-claim that is out of all proportion.
+Documents may be empty and words unused, so claims can exceed what a file holds; but nothing is allocated for a claim
+that is out of all proportion.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Values of a source, one per document, to a column: numbers and truth values as they are, everything else as text.
+"""Converts values of a source, one per document, to a column: numbers and booleans as they are, all else as text.
 
 Dates and times become ISO 8601 (UTC where they have a zone), durations seconds, lists and mappings JSON. Cells of a
 table of text are typed as pandas would type them. The type of a column is that of all its chunks together, see

@@ -1,4 +1,4 @@
-"""Compressed files: their kinds, their bytes in bounded memory, and what is wrong with damaged ones."""
+"""Compressed files: their kinds, their bytes in bounded memory, and errors of damaged ones."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class _Frames(io.RawIOBase):
 
 @contextlib.contextmanager
 def damaged(path: str) -> Iterator[None]:
-    """Say which file it was when its bytes cannot be decompressed."""
+    """Name the file when its bytes cannot be decompressed."""
     import gzip
     import lzma
     import zlib

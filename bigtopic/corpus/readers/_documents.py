@@ -44,7 +44,7 @@ class Documents:
     """The documents of a chunk before they are counted.
 
     bodies : texts, token lists, counters or pairs; None is an empty document. Or texts still to be decoded
-    place : says where document i of this chunk is, for messages
+    place : names document i of this chunk, for messages
     untyped : columns are cells of a table of text, whose type is still to be found
     """
 
@@ -89,10 +89,10 @@ def kind_of(body: Any) -> str | None:
 
 @dataclass
 class DocumentReader:
-    """Base of the readers whose documents are texts, tokens or counters; a subclass says how a chunk becomes
+    """Base of the readers whose documents are texts, tokens or counters; a subclass turns a chunk into
     `Documents`.
 
-    pairs : collocations to be joined, once they are known
+    pairs : collocations to join, once known
     """
 
     name: str
@@ -128,7 +128,7 @@ class DocumentReader:
         return {k: v for k, v in self.__dict__.items() if k not in ("_tokenizer", "_index")}
 
     def with_collocations(self, pairs: Iterable[tuple[str, str]]) -> DocumentReader:
-        """The same reader, joining these pairs of adjacent words."""
+        """This reader, joining these pairs of adjacent words."""
         return replace(self, collocations=frozenset(pairs))
 
     def collocation_counts(self, chunk: Chunk) -> CollocationCounts:
@@ -149,8 +149,8 @@ class DocumentReader:
         except RecursionError:
             deep = (i for i in range(len(documents.bodies)) if any(_is_deep(p[i]) for p in documents.parts))
             raise InputError(
-                f"{documents.place(next(deep, 0))} holds lists or objects in one another, too deep to be "
-                "read; a document is at most three deep"
+                f"{documents.place(next(deep, 0))} nests lists or objects too deeply to be read; a document has at "
+                "most three levels"
             ) from None
 
     def _parsed(self, documents: Documents, chunk: Chunk) -> RawBlock:
@@ -178,7 +178,7 @@ class DocumentReader:
             found = kind_of(body)
             if found is not None and found != self.kind:
                 raise InputError(
-                    f"{documents.place(i)} is {_shown(body)}, where the documents before are each "
+                    f"{documents.place(i)} is {_shown(body)}, but the documents before it are each "
                     f"{_WANTED.get(self.kind, self.kind)}; all documents of a source must be of one kind"
                 )
 
@@ -217,7 +217,7 @@ def _words_only(documents: Documents) -> Iterator[None]:
         yield
     except NotAWord as error:
         raise InputError(
-            f"{documents.place(error.document)}: token {error}; tokens, and what a tokenizer of yours returns, must be "
+            f"{documents.place(error.document)}: token {error}; tokens, and what your tokenizer returns, must be "
             "strings"
         ) from None
 

@@ -121,7 +121,7 @@ class File:
 
     @cached_property
     def sample(self) -> bytes:
-        """The first bytes, decompressed. Damage further on is left for whoever reads on."""
+        """The first bytes, decompressed. Damage further on is reported when it is read."""
         return self.first(SAMPLE_BYTES)
 
     def first(self, limit: int) -> bytes:
@@ -173,7 +173,7 @@ class File:
 
 @contextlib.contextmanager
 def readable(path: str) -> Iterator[None]:
-    """Say which file it was when it cannot be opened or read, here or on a server."""
+    """Name the file when it cannot be opened or read, here or on a server."""
     try:
         with _reaching(path):
             yield
@@ -195,12 +195,12 @@ def readable(path: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def intact(path: str) -> Iterator[None]:
-    """Blame the file for whatever a library raises about its contents.
+    """Turn a library's errors about the contents of a file into errors that name it.
 
     Raises
     ------
     InputError
-        Naming the file and the library's error.
+        Names the file and the library's error.
     """
     try:
         yield
@@ -213,7 +213,7 @@ def intact(path: str) -> Iterator[None]:
 
 
 def _reaching(path: str) -> contextlib.AbstractContextManager[None]:
-    """Errors of the network, or of the server behind it, as errors of ours."""
+    """Errors of the network, or of the server behind it, as our errors."""
     if "://" not in path:
         return contextlib.nullcontext()
     from bigtopic.corpus.remote import reaching
@@ -290,7 +290,7 @@ def _check(file: File) -> None:
         raise InputError(f"{file.path} is a folder; give folders alone, or a glob of the files in it")
     if file.path == "-" or (not file.remote and _is_there(file.path) and not file.exists()):
         raise InputError(
-            f"{file.path} is not a file but a pipe or device; a source is read more than once: save it to a file"
+            f"{file.path} is a pipe or device, not a file; a source is read more than once: save it to a file"
         )
     if not file.exists():
         raise InputError(f"{file.path} does not exist; check the path")

@@ -1,4 +1,4 @@
-"""Files that are not text though they may be taken for it: pages, documents of office programs, images, archives."""
+"""Files that are not text but may be mistaken for it: web pages, office documents, images, archives."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["refuse_foreign"]
 _MAGIC = {
     b"%PDF-": ("a PDF file", "convert it to text first, with pdftotext"),
     b"{\\rtf": ("an RTF file", "convert it to text first, with pandoc -t plain"),
-    b"PK\x03\x04": ("a ZIP archive (or a document of an office program)", "unpack or convert it first"),
+    b"PK\x03\x04": ("a ZIP archive (or an office document)", "unpack or convert it first"),
     b"\x89PNG": ("a PNG image", "leave it out of the source"),
     b"GIF8": ("a GIF image", "leave it out of the source"),
     b"\xff\xd8\xff": ("a JPEG image", "leave it out of the source"),
-    b"\xd0\xcf\x11\xe0": ("a document of an office program", "convert it to text first"),
+    b"\xd0\xcf\x11\xe0": ("an office document", "convert it to text first"),
     b"%!PS": ("a PostScript file", "convert it to text first, with ps2ascii"),
     b"SQLite format 3": ("a SQLite database", "export its table as CSV"),
     b"7z\xbc\xaf": ("a 7z archive", "unpack it first"),
@@ -31,12 +31,12 @@ _PAGES = (".html", ".htm", ".xhtml")
 
 
 def refuse_foreign(path: str, sample: bytes) -> None:
-    """Doubt a file that would be read as text.
+    """Check that a file that would be read as text is text.
 
     Raises
     ------
     InputError
-        When its first bytes are those of something else; it says what, and what to do.
+        When its first bytes are those of another format; names the format and what to do.
     """
     begin = sample.removeprefix(b"\xef\xbb\xbf").lstrip()
     what, remedy = _kind(begin, path.lower().endswith(_PAGES))
@@ -54,4 +54,4 @@ def _kind(begin: bytes, named: bool) -> tuple[str, str]:
     if not closed and not (named and _TAG.match(begin)):
         return "", ""
     kind = "an HTML page" if named or _HTML.search(begin[:4096]) else "a file of markup (HTML, XML or SGML)"
-    return kind, "its tags would become words: take the text out first, with pandoc -t plain or a parser"
+    return kind, "its tags would become words: extract the text first, with pandoc -t plain or a parser"

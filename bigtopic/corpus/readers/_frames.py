@@ -1,5 +1,5 @@
-"""Compressed chunks of Zarr stores of others, looked at before a decoder believes what they say of their length, or
-takes memory for a bomb.
+"""Compressed chunks of foreign Zarr stores, checked before a decoder trusts the length they claim, or allocates memory
+for a decompression bomb.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""HDF5 files, looked at before they are read: a file may name other files as the place of its data, or claim sizes."""
+"""HDF5 files, checked before they are read: a file may refer to data in other files, or claim false sizes."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ __all__ = ["LineStream", "decode", "lines_of"]
 
 @dataclass(frozen=True)
 class LineStream:
-    """Chunks of whole lines; `whole` counts the documents; where `skip` is given, blank lines
-    and those that begin with one of it are none. `independent`: other streams may be read meanwhile."""
+    """Chunks of whole lines; `whole` counts the documents; if `skip` is given, blank lines and those that start with
+    one of its values are skipped. `independent`: other streams may be read meanwhile."""
 
     file: File
     whole: bool = False

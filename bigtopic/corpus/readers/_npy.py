@@ -1,4 +1,4 @@
-"""NumPy's file formats, looked at before memory is taken for what their headers claim. Nothing pickled is loaded."""
+"""NumPy's file formats, checked before memory is allocated for what headers claim. Nothing pickled is loaded."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def check_archive(stream: IO[bytes], file: File) -> None:
         for member in archive.infolist():
             what = f"{file.path}, member {member.filename!r}"
             if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or member.flag_bits & 1:
-                raise InputError(f"{what} is compressed as NumPy never does; {_REMEDY}")
+                raise InputError(f"{what} has a compression that NumPy never writes; {_REMEDY}")
             check_claim(member.file_size, min(member.compress_size, file.size), what, _REMEDY)
             with archive.open(member) as opened:
                 header, claimed = _claimed(opened, what)

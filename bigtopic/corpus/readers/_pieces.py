@@ -1,7 +1,7 @@
 """Cut a file into chunks at document boundaries, without parsing it. A chunk is at most `target + DOCUMENT_BYTES` long.
 
-A boundary is looked for from every `target` bytes onward, and where it is depends on the bytes alone; so a plain
-file, a compressed one and a remote one are cut at the same places.
+The search for a boundary starts every `target` bytes, and its place depends only on the bytes; so a plain file, a
+compressed one and a remote one are cut at the same places.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ def pieces(
     Parameters
     ----------
     find : (buffer, start) -> position in the buffer of the first boundary after start, or -1 when it needs more.
-        Where `whole` is not asked for, a plain file is not read between boundaries, and the buffer begins somewhere
+        Without `whole`, a plain file is not read between boundaries, and the buffer begins somewhere
         in a document.
     begin : bytes to leave out at the beginning (a header of whole lines)
     whole : yield every chunk with its bytes, for readers that look at all of them
-    opened : buffer -> where in it begins what does not end, for the message
+    opened : buffer -> start of the unterminated cell in it, for the message
 
     Raises
     ------

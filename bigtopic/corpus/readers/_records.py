@@ -28,7 +28,7 @@ class Layout:
 
 
 def choose(wanted: Any, usual: Sequence[str], names: Sequence[str], what: str, where: str) -> Any:
-    """The field asked for, or the first of the usual names that is there, whatever its case."""
+    """The requested field, or else the first field with a usual name in any case."""
     if wanted is not None:
         if wanted not in names:
             raise InputError(f"{where} has no {what} named {wanted!r}; it has {', '.join(map(str, names))}")
@@ -50,7 +50,7 @@ def record_layout(items: Sequence[Any], options: Options, where: str) -> tuple[L
     Raises
     ------
     InputError
-        When no field can be the document, or a field asked for is not there.
+        When no field can be the document, or a requested field is missing.
     """
     records = [item for item in items if is_record(item)]
     layout = Layout(kept=options.keep_columns)

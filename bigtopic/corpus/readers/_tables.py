@@ -48,7 +48,7 @@ def table_layout(
     Raises
     ------
     InputError
-        When no column can be the document, or one asked for is not there.
+        When no column can be the document, or a requested column is missing.
     """
     names = tuple(names)
     if options.text_column is None and (triple := _triple(names)) is not None:

@@ -24,7 +24,7 @@ __all__ = ["TripleFile", "TriplesReader", "check_header"]
 
 @dataclass(frozen=True)
 class TripleFile:
-    """One file and what its header says.
+    """One file and the contents of its header.
 
     begin : bytes of the header; offset : row of its first document in the whole source; has_count : a third number;
     dense : numbers without their places, which this class cannot read; independent : other files may be read meanwhile

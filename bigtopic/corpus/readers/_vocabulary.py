@@ -1,4 +1,4 @@
-"""A vocabulary in any of the forms people have one, as a list of words by id."""
+"""A vocabulary in any of its usual forms, as a list of words by id."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _unique(words: list[str], name: str) -> list[str]:
         for i, word in enumerate(words):
             if word in seen:
                 raise InputError(
-                    f"{name}: word {word!r} at position {i + 1} is there already; words must be unique"
+                    f"{name}: word {word!r} at position {i + 1} is a duplicate; words must be unique"
                 )
             seen.add(word)
     return words

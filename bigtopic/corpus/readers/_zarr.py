@@ -1,5 +1,5 @@
-"""Zarr stores of others, v2 and v3, checked before Zarr opens them: a file may name a codec that runs code, and Blosc
-believes what a chunk says of its own length.
+"""Foreign Zarr stores, v2 and v3, checked before Zarr opens them: a file may name a codec that runs code, and Blosc
+trusts the length that a chunk claims.
 """
 
 from __future__ import annotations

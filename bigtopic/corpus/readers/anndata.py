@@ -60,7 +60,7 @@ def open_reader(source: Any, options: Options) -> AnnDataReader:
         return _reader("the AnnData object", source.X, None, source.obs, source.var_names, options)
     if len(source) > 1:
         raise InputError(
-            f"{source[1].path}: one AnnData store at a time can be read; ingest one and append the others"
+            f"{source[1].path}: only one AnnData store can be read at a time; ingest one and append the others"
         )
     return _open_stored(source[0], options)
 
@@ -71,7 +71,7 @@ def _open_stored(file: File, options: Options) -> AnnDataReader:
         # An old encoding is read as well as a new one
         warnings.simplefilter("ignore", PendingDeprecationWarning)
         if "bigtopic" in group.attrs:
-            raise InputError(f"{file.path} is a corpus already; open it with open_corpus")
+            raise InputError(f"{file.path} is already a corpus; open it with open_corpus")
         if "X" not in group or "obs" not in group or "var" not in group:
             raise InputError(f"{file.path} is not an AnnData store: it lacks X, obs or var")
         obs, words = read(group["obs"]), read(group["var"]).index

@@ -1,7 +1,7 @@
-"""What a reader is: streams of light chunks, and one pure function that turns a chunk into documents.
+"""The interface of readers: streams of light chunks, and one pure function that turns a chunk into documents.
 
 `Stream.chunks` is sequential and cheap (it finds where documents begin and end); `Reader.parse` is the work, called
-in threads or on Dask workers. Chunks follow from the source and the settings only, never from the number of workers,
+in threads or on Dask workers. Chunks depend only on the source and the settings, never on the number of workers,
 and hold about `CHUNK_BYTES` of input or `CHUNK_DOCS` documents.
 """
 
@@ -85,10 +85,10 @@ class Reader(Protocol):
 
 @dataclass(frozen=True)
 class Options:
-    """What the caller of `open_source` said, after checking; the same for every format.
+    """The checked arguments of `open_source`; the same for every format.
 
-    `keep_columns` are the further columns wanted (None: all); `whole` asks streams to count documents, because
-    something is to be attached to each of them; `forced`: the caller named the format, so it is not doubted.
+    `keep_columns` are the further columns to keep (None: all); `whole` asks streams to count documents, because values
+    are attached to each of them; `forced`: the caller named the format, so it is not questioned.
     """
 
     text: TextSettings = field(default_factory=TextSettings)

@@ -127,9 +127,9 @@ def _dialect(file: File, text: str) -> Dialect:
 
 
 def _is_header(row: list[str], options: Options) -> bool:
-    """Short names of columns, distinct and no numbers; or any that are there beside that of the text column.
+    """Whether the cells are names: short, distinct and not numbers; or any that include that of the text column.
 
-    The first may be empty: so pandas writes an index.
+    The first may be empty: pandas writes an index so.
     """
     names = [cell.strip() for cell in row]
     if options.text_column in names or any(name.lower() in BODIES for name in names):

@@ -45,7 +45,7 @@ def open_reader(source: Any, options: Options) -> DaskArrayReader:
 
 @dataclass(frozen=True)
 class DaskArrayStream:
-    """Blocks of rows. `whole` computes them here, one by one, because somebody must count their documents."""
+    """Blocks of rows. `whole` computes them here, one by one, to count their documents."""
 
     array: Any
     whole: bool

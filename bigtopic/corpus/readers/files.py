@@ -79,8 +79,8 @@ class FilesReader(DocumentReader):
             size += len(texts[-1])
             if size > _CHUNK_LIMIT:
                 raise InputError(
-                    f"{file.path} and the {len(texts) - 1} files before it hold more than {_CHUNK_LIMIT >> 20} MiB, "
-                    "many times what they are compressed; decompress them first"
+                    f"{file.path} and the {len(texts) - 1} files before it decompress to more than "
+                    f"{_CHUNK_LIMIT >> 20} MiB, many times their compressed size; decompress them first"
                 )
         return Documents(texts, lambda i: chunk.data[i][1].path, names, columns=columns)
 

@@ -110,5 +110,5 @@ def _load(line: str, i: int, place: Any) -> Any:
         raise InputError(f"{place(i)} is not JSON ({error}); every line must hold one JSON value") from None
     except RecursionError:
         raise InputError(
-            f"{place(i)} holds lists or objects in one another, too deep to be read; a document is at most three deep"
+            f"{place(i)} nests lists or objects too deeply to be read; a document has at most three levels"
         ) from None

@@ -116,6 +116,6 @@ def _check_entries(header: TripleFile) -> None:
     shortest = 2 if header.dense else 4  # bytes: a digit for each number and what ends it
     if header.n_entries > size // shortest + 1:
         raise InputError(
-            f"{header.file.path}: the header says {header.n_entries} entries, more than the {size} bytes that follow "
-            "it can be; the file was cut short or its header is wrong"
+            f"{header.file.path}: the header says {header.n_entries} entries, more than fit in the {size} bytes that "
+            "follow it; the file was cut short or its header is wrong"
         )

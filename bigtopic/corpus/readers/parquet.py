@@ -42,7 +42,7 @@ def open_reader(files: Sequence[File], options: Options) -> ParquetReader:
         with _opened(file) as parquet:
             if parquet.schema_arrow.names != names:
                 raise InputError(
-                    f"{file.path} has other columns than {files[0].path}; give files of one schema"
+                    f"{file.path} has different columns from {files[0].path}; give files of one schema"
                 )
             size += parquet.metadata.num_rows
     kind = "text" if layout.triple else _kind(files[0], layout)
@@ -139,8 +139,8 @@ def _listed(chunk: Chunk, name: str) -> list[Any]:
         return chunk.data.column(name).to_pylist()
     except (ValueError, OverflowError) as error:  # a date of the year 20000, nanoseconds without pandas
         raise InputError(
-            f"{chunk.name}, rows from {chunk.start}: column {name!r} holds what Python has no value for ({error}); "
-            "convert it, or leave it out by naming the columns to keep with columns="
+            f"{chunk.name}, rows from {chunk.start}: column {name!r} holds values that Python cannot represent "
+            f"({error}); convert it, or leave it out by naming the columns to keep with columns="
         ) from None
 
 
@@ -185,7 +185,7 @@ class ParquetReader(DocumentReader):
         values = _plain(count)
         if values.dtype.kind not in "iuf":
             raise InputError(
-                f"{place(0)}: column {self.layout.names[self.layout.triple[2]]} holds no numbers"
+                f"{place(0)}: column {self.layout.names[self.layout.triple[2]]} does not hold numbers"
             )
         given = None if self.vocabulary is None else self._index
         ids = encoded.indices.to_numpy()

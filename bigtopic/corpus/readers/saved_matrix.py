@@ -28,7 +28,7 @@ def match(file: File) -> float:
 def open_reader(files: Sequence[File], options: Options) -> matrix.MatrixReader:
     if len(files) > 1:
         raise InputError(
-            f"{files[1].path}: one saved matrix at a time can be read; ingest one and append the others"
+            f"{files[1].path}: only one saved matrix can be read at a time; ingest one and append the others"
         )
     return matrix.open_reader(_load(files[0]), options, name=files[0].path)
 
@@ -69,7 +69,7 @@ def _load_npz(stream: Any, file: File) -> Any:
             found = [name for name in arrays.files if arrays[name].ndim == 2]
             if len(found) != 1:
                 raise InputError(
-                    f"{file.path} holds {len(found)} two-dimensional arrays; save the one with the documents alone"
+                    f"{file.path} holds {len(found)} two-dimensional arrays; save only the one with the documents"
                 )
             return arrays[found[0]]
     stream.seek(0)

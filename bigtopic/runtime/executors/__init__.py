@@ -1,7 +1,7 @@
-"""Where rounds run: one executor per file, found by looking into this folder.
+"""Where rounds run: one executor per file of this folder.
 
-A file that defines `EXECUTOR`, an `executors.protocol.ExecutorSpec`, is an executor of the file's name. Adding an
-executor is adding a file. What an executor promises is the docstring of `executors.protocol.Executor`.
+A file that defines `EXECUTOR`, an `executors.protocol.ExecutorSpec`, is an executor of the file's name. To add an
+executor, add a file. For what an executor must guarantee, see `executors.protocol.Executor`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["load", "names"]
 
 
 def names() -> list[str]:
-    """Names of the executors that are there, in alphabetical order."""
+    """Names of the available executors, in alphabetical order."""
     return discovery.names(__name__, "EXECUTOR")
 
 

@@ -1,4 +1,4 @@
-"""Which executor a run gets when nobody names one."""
+"""The default executor of a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NANOSECONDS_PER_ENTRY = 0.4  # a distinct word, a topic, an iteration; only deci
 
 
 def choose(run: Run, client: Any) -> str:
-    """The name of the executor: threads without a client; on one, graphs for long rounds, and short ones whole."""
+    """Name of the executor: threads without a client; with one, graphs for long rounds and whole for short ones."""
     if client is None:
         return "threads"
     if _round_seconds(run) > LONG_ROUND_SECONDS:
@@ -28,14 +28,14 @@ def choose(run: Run, client: Any) -> str:
 
 
 def _round_seconds(run: Run) -> float:
-    """A rough forecast of one core's time for one round."""
+    """A rough estimate of one core's time for one round."""
     work, entries = run.work, run.plan.batch_size * run.plan.entries_per_doc
     passes = work.kernel.cost(work.hyper.options)
     return entries * work.hyper.n_components * passes * NANOSECONDS_PER_ENTRY * 1e-9
 
 
 def _warn_of_idle_workers(run: Run, client: Any) -> None:
-    """Say which setting would use the whole cluster, when a long pass is about to run on one of its workers."""
+    """Name the setting that would use the whole cluster, before a long pass runs on one of its workers."""
     workers, busy = len(client.nthreads()), 1
     if shares_files(client, sharing.places()):
         workers, busy = cluster.threads_of(client), 1 + run.plan.delay

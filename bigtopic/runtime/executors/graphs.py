@@ -31,7 +31,7 @@ class GraphExecutor(Executor):
 
     Parameters
     ----------
-    run : as for every executor
+    run : see `protocol.Run`
     client : a `dask.distributed.Client`, or None with `scheduler`
     scheduler : name of a Dask scheduler ("threads", "sync", ...) to use instead of a client
     """
@@ -54,9 +54,7 @@ class GraphExecutor(Executor):
         n_passes: int = 1,
     ) -> Updates:
         """See `Executor.advance`."""
-        stretches = self._run.plan.stretches(cursor.epoch, cursor.round, cursor.ahead)
-        settings = self._run.settings
-        return by_stretches(stretches, settings, params, cursor, max_rounds, max_seconds, self._do)
+        return by_stretches(self._run, params, cursor, max_rounds, max_seconds, self._do)
 
     def _do(self, stretch: Stretch) -> None:
         do_rounds(stretch, self._run.plan.delay, self.map_reduce)
@@ -158,18 +156,18 @@ def round_graph(run: Any, slices: Sequence[SliceRef], shared: Any, turn: Turn, n
 def remembering_graph(
     run: Any, slices: Sequence[SliceRef], shared: Any, turn: Turn, before: Sequence[Any] | None, name: str
 ) -> tuple[Any, list[Any]]:
-    """As `round_graph`, for a kernel that remembers documents from turn to turn.
+    """Like `round_graph`, for a kernel that remembers documents from turn to turn.
 
     Parameters
     ----------
-    before : for each task what the last turn left, or a future of it; None in the first turn
+    before : for each task the state left by the last turn, or a future of it; None in the first turn
 
     Returns
     -------
     dask.delayed.Delayed
         Of `Stats`.
     list of dask.delayed.Delayed
-        For each task what this turn leaves.
+        For each task the state left by this turn.
     """
     from dask import delayed
 

@@ -1,14 +1,14 @@
-"""Consecutive minibatches on threads: who gathers, who runs a kernel, who steps, and in which order.
+"""Consecutive minibatches on threads: which thread gathers, runs a kernel or steps, and in which order.
 
 With delay d, a minibatch sees the updates of all before it but the last d (Langford, Smola, Zinkevich 2009, "Slow
-learners are fast"). What each one sees is fixed by its number alone, so any number of threads computes the same:
+learners are fast"). What a minibatch sees depends only on its number, so any number of threads computes the same:
 
 * the tasks of round r gather when exactly the steps before r - d are done;
 * round r steps when its tasks are merged, in order, and round r + d has gathered.
 
-A task is a slice, or a whole round for whoever does rounds elsewhere: nothing else says what a round sees. With d = 0
-threads share the slices of one round and meet at its end. With d = 1 one thread's kernel runs while another steps and
-gathers, and nobody waits as long as they take turns.
+A task is a slice, or a whole round for an executor that runs rounds elsewhere: nothing else says what a round sees.
+With d = 0, threads share the slices of one round and meet at its end. With d = 1, one thread's kernel runs while
+another steps and gathers, and no thread waits as long as they take turns.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ __all__ = ["Jobs", "Pipeline"]
 
 
 class Jobs(Protocol):
-    """What is done for a task and for a round; `number` counts the rounds of the pipeline from 0."""
+    """The work for a task and for a round; `number` counts the rounds of the pipeline from 0."""
 
     def prefetch(self, task: Any) -> None:
         """The task will be gathered soon."""
 
     def gather(self, number: int, task: Any) -> Any:
-        """All that reads the params: documents, and the rows that they need."""
+        """Everything that reads the params: documents, and the rows that they need."""
 
     def evaluate(self, number: int, task: Any, gathered: Any) -> Stats:
-        """The rest, which reads no params: run the kernel."""
+        """Run the kernel; reads no params."""
 
     def step(self, number: int, stats: Stats) -> None:
-        """Move the params."""
+        """Update the params."""
 
 
 class Pipeline:
-    """Some rounds, from when all earlier updates are in to when all of theirs are.
+    """Some rounds; all earlier updates are done before the first, and all of these at the end.
 
     Parameters
     ----------
     rounds : the tasks of each, in order
-    jobs : what to do
-    delay : updates that a round need not have seen, at least 0
+    jobs : the work for tasks and rounds
+    delay : number of latest updates that a round may miss, at least 0
     """
 
     def __init__(self, rounds: Sequence[Sequence[Any]], jobs: Jobs, delay: int = 0) -> None:
@@ -58,8 +58,10 @@ class Pipeline:
         self._n_rounds = len(rounds)
         self._gathers_left = [len(tasks) for tasks in rounds]
         self._merges_left = list(self._gathers_left)
+        # Shared state changes only while this is held, except `_merged`, `_merges_left` and `_tree`: they belong to the
+        # thread that set `_updating`. Others may read an old `_merged`; then they gather later, never too early.
         self._changed = threading.Condition()
-        self._claimed = 0  # tasks that somebody gathers or has gathered
+        self._claimed = 0  # tasks that are being gathered, or have been
         self._ready: deque[tuple[int, Any]] = deque()
         self._done: dict[int, Stats] = {}
         self._merged = 0
@@ -70,7 +72,7 @@ class Pipeline:
         self._failure: BaseException | None = None
 
     def run(self, pool: Executor | None, n_threads: int) -> None:
-        """Do all rounds on this thread and `n_threads - 1` of the pool. Raises what a job raised."""
+        """Do all rounds on this thread and `n_threads - 1` of the pool. Re-raises the exception of a job."""
         self._window = n_threads + 2
         n_helpers = min(n_threads, len(self._items)) - 1 if pool is not None else 0
         helpers = [pool.submit(self._work) for _ in range(n_helpers)] if pool is not None else []
@@ -101,7 +103,7 @@ class Pipeline:
         return self._stepped == self._n_rounds or self._failure is not None
 
     def _next(self) -> Callable[[], None] | None:
-        """The most urgent job; it is claimed. None when there is nothing to do now."""
+        """Claim the most urgent job; None when there is nothing to do now."""
         if self._over():
             return None
         if not self._updating and (self._may_merge() or self._may_step()):
@@ -150,7 +152,7 @@ class Pipeline:
             self._changed.notify_all()
 
     def _update(self) -> None:
-        """Merge and step as far as it goes; one thread at a time."""
+        """Merge and step as far as possible; one thread at a time."""
         while True:
             with self._changed:
                 if self._over() or not (self._may_merge() or self._may_step()):

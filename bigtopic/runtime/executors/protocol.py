@@ -1,4 +1,4 @@
-"""What an executor is told, and what it promises."""
+"""The interface of executors: their inputs and their guarantees."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bigtopic.runtime.work import Work
 __all__ = ["Executor", "ExecutorSpec", "Run", "Updates"]
 
 Updates = Iterator[tuple[Params, list[RoundReport]]]
-"""Yields, again and again, the params after some rounds and the reports of these rounds."""
+"""Yields, repeatedly, the params after some rounds and the reports of these rounds."""
 
 
 @dataclass(frozen=True)
@@ -39,25 +39,25 @@ class Run:
 class Executor(Protocol):
     """Runs the rounds of one run. Every method and model runs on every executor.
 
-    A subclass of this one need not write `__enter__` and `__exit__`.
+    Subclasses need not define `__enter__` and `__exit__`.
 
-    *Bits.* Params and reports follow from the run, the params and the cursor alone. The number of threads and workers,
-    where they are, how often one dies, and how the calls of `advance` cut the run change none. (An executor that is not
-    `synchronous` promises only that every round of a pass is done exactly once.)
+    *Bits.* Params and reports depend only on the run, the params and the cursor: not on the number of threads and
+    workers, their hosts, workers that die, or how calls of `advance` divide the run. (An executor that is not
+    `synchronous` guarantees only that every round of a pass is done exactly once.)
 
-    *Params.* They are the caller's. `advance` may move those it was given in place, or yield others; those it yielded
-    last are the ones that hold the rounds reported so far, and the caller gives them to the next `advance`. While the
-    caller has the turn, between two yields, they do not move: it may read, copy and save them, and must not change
-    them. What documents remember is written before the params move by their round. So everything a run remembers is in
-    the params and in the state of its documents, and another executor can go on from there.
+    *Params.* They belong to the caller. `advance` may update in place those it was given, or yield others; the last
+    ones yielded hold the rounds reported so far, and the caller passes them to the next `advance`. While the caller has
+    control, between two yields, they do not change: it may read, copy and save them, and must not change them. Document
+    state is written before the params are updated by its round. So everything a run remembers is in the params and in
+    document state, and another executor can continue from there.
 
-    *Reports.* One for each round, in the order of the updates: their steps count on from the cursor's.
+    *Reports.* One for each round, in the order of the updates: their steps continue the cursor's.
 
-    *Failures.* What a task, a scheme or the cluster raises is raised by the iteration, after the rounds done before
-    were yielded: the params that were yielded last hold these and nothing else, so the caller's model is valid. (Where
-    updates are delayed this may be inside a stretch: who goes on from there need not get the bits of the undisturbed
-    run. An executor that does rounds together may lose those that it did together with the one that fails.) What is
-    lost with a worker is no failure; it is done again.
+    *Failures.* The iteration raises what a task, a scheme or the cluster raises, after yielding the rounds done before:
+    the params yielded last hold exactly these rounds, so the caller's model is valid. (With delayed updates this may be
+    inside a stretch: continuing from there may not give the bits of the undisturbed run. An executor that does rounds
+    together may lose those that it did together with the one that fails.) The loss of a worker is not a failure: its
+    work is done again.
     """
 
     def advance(
@@ -72,22 +72,23 @@ class Executor(Protocol):
 
         Parameters
         ----------
-        params : moved, see above
-        cursor : where they stand
-        max_rounds : end where at least so many are done and a run can be cut: at the end of a stretch (`slices`)
-        max_seconds : begin no stretch after so many seconds; with 0, nothing is done
-        n_passes : the caller does not look at the params between the next `n_passes` passes, this one included, so an
-            executor that does many rounds together may do that many. Otherwise it ends with the pass
+        params : updated, see above
+        cursor : their position in the run
+        max_rounds : stop at the first place where at least this many are done and a run can be cut: at the end of a
+            stretch (see `slices`)
+        max_seconds : start no stretch after this many seconds; with 0, nothing is done
+        n_passes : the caller does not read the params between the next `n_passes` passes, this one included, so an
+            executor that does many rounds together may do that many. Otherwise it stops at the end of the pass
 
         Yields
         ------
         Params after at least one round, and the reports of all rounds since the last yield. At each yield the run can
-        be cut. Nothing is yielded when no round is left, or no time.
+        be cut. Yields nothing when no round, or no time, is left.
         """
 
     def close(self) -> None:
-        """Release threads, files and data on workers. May be called again, and after a failure; `advance` is not called
-        after it."""
+        """Release threads, files and data on workers. May be called repeatedly, and after a failure; `advance` is never
+        called after it."""
 
     def __enter__(self) -> Self:
         return self
@@ -100,13 +101,13 @@ class Executor(Protocol):
 
 @dataclass(frozen=True)
 class ExecutorSpec:
-    """What a file says of its executor.
+    """An executor, as its file declares it.
 
     Attributes
     ----------
-    make : (run, client, n_threads) -> Executor; the client is None unless the executor is one for clients
+    make : (run, client, n_threads) -> Executor; the client is None unless `on_client` is true
     on_client : whether it runs tasks on a Dask client
-    synchronous : whether it gives the bits of rounds that are done one after the other
+    synchronous : whether it gives the bits of rounds done one after the other
     """
 
     make: Callable[[Run, Any, int], Executor]

@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 
 
 class Sender:
-    """What the tasks of one run get, and the names they go by.
+    """The inputs of the tasks of one run, and their keys.
 
     Parameters
     ----------
@@ -57,12 +57,12 @@ class Sender:
         return prefix, f"{self._name}-{self._count}"
 
     def repeated(self, work: Callable[[], Result]) -> Result:
-        """What `work` returns; it begins again when what its tasks need was lost with a worker.
+        """The result of `work`, which is repeated when inputs of its tasks are lost with a worker.
 
         Raises
         ------
         ClusterError
-            When that happens again and again, or the client is closed. What a task raises is raised as it is.
+            When that happens repeatedly, or the client is closed. Exceptions of tasks are raised unchanged.
         """
         with cluster.failures_told(self._client):
             if self._client is not None:

@@ -1,4 +1,4 @@
-"""The loop over stretches, for executors that know the params after each of them."""
+"""The loop over stretches, for executors that have the params after each of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from bigtopic.runtime.executors.pipeline import Pipeline
-from bigtopic.runtime.executors.protocol import Updates
+from bigtopic.runtime.executors.protocol import Run, Updates
 from bigtopic.runtime.params import Params
 from bigtopic.runtime.rounds import Cursor, MapReduce, RoundReport, Settings, round_stats, step
 from bigtopic.runtime.slices import Round
@@ -15,14 +15,16 @@ from bigtopic.types import Stats
 
 __all__ = ["Stretch", "by_stretches", "do_rounds"]
 
+Prefetching = Callable[[Iterator[list[Round]], int], Iterator[list[Round]]]
+
 
 @dataclass(frozen=True)
 class Stretch:
-    """Rounds to be done before the params are looked at.
+    """Rounds to do before the caller sees the params.
 
     Attributes
     ----------
-    params : moved by one step for each report
+    params : updated by one step for each report
     rounds, cursors : one cursor for each round
     reports : those before a failure are there
     """
@@ -34,23 +36,27 @@ class Stretch:
     reports: list[RoundReport] = field(default_factory=list)
 
     def step(self, number: int, stats: Stats) -> None:
-        """Move the params by what the `number`-th round of the stretch says."""
+        """Update the params by the statistics of the `number`-th round of the stretch."""
         self.reports.append(step(self.params, self.cursors[number], stats, self.settings))
 
 
 def by_stretches(
-    stretches: Iterator[list[Round]],
-    settings: Settings,
+    run: Run,
     params: Params,
     cursor: Cursor,
     max_rounds: int | None,
     max_seconds: float | None,
     do: Callable[[Stretch], None],
+    prefetching: Prefetching | None = None,
 ) -> Updates:
-    """What `Executor.advance` yields: `params` itself after each stretch, moved in place by `do`."""
+    """What `Executor.advance` yields: `params` itself after each stretch, updated in place by `do`.
+
+    `prefetching` is given the stretches and their pass, and yields the same stretches.
+    """
     begun = time.perf_counter()
     n_rounds = 0
-    for rounds in stretches:
+    stretches = run.plan.stretches(cursor.epoch, cursor.round, cursor.ahead)
+    for rounds in prefetching(stretches, cursor.epoch) if prefetching else stretches:
         late = max_seconds is not None and time.perf_counter() - begun >= max_seconds
         if late or (max_rounds is not None and n_rounds >= max_rounds):
             return
@@ -58,7 +64,7 @@ def by_stretches(
             Cursor(cursor.epoch, rnd.number, cursor.step + number)
             for number, rnd in enumerate(rounds, n_rounds)
         ]
-        stretch = Stretch(params, rounds, cursors, settings)
+        stretch = Stretch(params, rounds, cursors, run.settings)
         try:
             do(stretch)
         except BaseException:
@@ -70,7 +76,7 @@ def by_stretches(
 
 
 def do_rounds(stretch: Stretch, delay: int, map_reduce: MapReduce) -> None:
-    """Do a stretch whose rounds are mapped and reduced by somebody else, one after the other."""
+    """Do the rounds of a stretch one after the other, each mapped and reduced by `map_reduce`."""
     Pipeline([[rnd] for rnd in stretch.rounds], _RoundJobs(stretch, map_reduce), delay).run(None, 1)
 
 
@@ -82,7 +88,7 @@ class _RoundJobs:
     map_reduce: MapReduce
 
     def prefetch(self, rnd: Round) -> None:
-        """Whoever maps the round reads its documents."""
+        """Nothing to do: `map_reduce` reads the documents."""
 
     def gather(self, number: int, rnd: Round) -> Stats:
         stretch = self.stretch

@@ -33,7 +33,7 @@ class ThreadExecutor(Executor):
 
     Parameters
     ----------
-    run : as for every executor
+    run : see `protocol.Run`
     n_threads : at least 1; does not change the result
     """
 
@@ -54,10 +54,7 @@ class ThreadExecutor(Executor):
         n_passes: int = 1,
     ) -> Updates:
         """See `Executor.advance`; ends with the pass."""
-        stretches = self._run.plan.stretches(cursor.epoch, cursor.round, cursor.ahead)
-        settings = self._run.settings
-        ahead = self._prefetching(stretches, cursor.epoch)
-        return by_stretches(ahead, settings, params, cursor, max_rounds, max_seconds, self._do)
+        return by_stretches(self._run, params, cursor, max_rounds, max_seconds, self._do, self._prefetching)
 
     def read_ahead(self, cursor: Cursor) -> None:
         """Begin to read what the round at the cursor needs."""
@@ -90,7 +87,7 @@ class ThreadExecutor(Executor):
         Pipeline(rounds, jobs, delay).run(self._pool, self._n_threads)
 
     def close(self) -> None:
-        # Slices first: one may be waiting for a unit that only the reader can still deliver.
+        # Slices first: one may be waiting for a unit that only the reader can deliver.
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
         self._reader.close()

@@ -25,7 +25,7 @@ class WholeExecutor(Executor):
 
     Parameters
     ----------
-    run : as for every executor
+    run : see `protocol.Run`
     client : a `dask.distributed.Client`
     """
 
@@ -57,12 +57,12 @@ class WholeExecutor(Executor):
             if reports:
                 yield params, reports
             left -= len(reports)
-            cursor = _at_rounds(cursor.after(reports), self._n_rounds)
+            cursor = _at_next_round(cursor.after(reports), self._n_rounds)
 
     def _chunk(
         self, params: Params, cursor: Cursor, max_rounds: int, max_seconds: float
     ) -> tuple[Params, list[RoundReport]]:
-        """Some rounds on one worker. What is lost with a worker is sent again; the driver's params are untouched."""
+        """Some rounds on one worker. Work lost with a worker is sent again; the driver's params stay unchanged."""
 
         def attempt() -> tuple[Params, list[RoundReport]]:
             try:
@@ -153,11 +153,11 @@ def _over_passes(
             yield from reports
             done += len(reports)
             cursor = cursor.after(reports)
-        cursor = _at_rounds(cursor, n_rounds)
+        cursor = _at_next_round(cursor, n_rounds)
 
 
-def _at_rounds(cursor: Cursor, n_rounds: int) -> Cursor:
-    """The same place, not at the end of a pass, but at the start of the next one."""
+def _at_next_round(cursor: Cursor, n_rounds: int) -> Cursor:
+    """The same place: where a pass ends, the start of the next one."""
     return cursor.next_pass() if cursor.round == n_rounds else cursor
 
 

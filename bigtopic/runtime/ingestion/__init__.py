@@ -5,6 +5,6 @@
     sort    run -> sorted run: final ids, documents by key, spilled
     merge   the pieces of all sorted runs that belong to one part -> part
 
-Memory: a chunk, or the entries of a part, per task in flight, and the vocabulary. Nothing grows with the source but a
-few hundred bytes per chunk.
+Memory: a chunk, or the entries of a part, per task in flight, and the vocabulary. Only a few hundred bytes per chunk
+grow with the source.
 """

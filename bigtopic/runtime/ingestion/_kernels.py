@@ -1,4 +1,4 @@
-"""What an ingest does to every entry between the parser and the codec: counting its word, and moving documents."""
+"""Compiled loops of an ingest over entries, between the parser and the codec: counting words, moving documents."""
 
 # mypy: allow-untyped-defs
 

@@ -1,4 +1,4 @@
-"""The first pass over text when collocations are asked for: pairs are counted before words are."""
+"""The first pass over text when collocations are requested: counts pairs before words."""
 
 from __future__ import annotations
 

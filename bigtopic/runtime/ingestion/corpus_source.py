@@ -1,4 +1,4 @@
-"""A corpus, or a view of one, as the source of another: what `compact` reads, and how views are stored."""
+"""A corpus, or a view of one, as the source of another: for `compact`, and for storing views."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stages, one after the other: what `ingest`, `append` and `compact` have in common."""
+"""The stages, one after the other: the common part of `ingest`, `append` and `compact`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def build(
 ) -> Manifest:
     """Write the parts and names of a source into the store; the manifest returned is still to be committed.
 
-    `known` is the manifest that is appended to, or None for a corpus of its own.
+    `known` is the manifest of the corpus to extend, or None for a new corpus.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def build(
         raise InputError(
             f"{least}; lower it"
             if known is None
-            else f"{least}, as {transaction.root.url} wants; nothing to append"
+            else f"{least}, the setting of {transaction.root.url}; nothing to append"
         )
     vocabulary, authors = _write_names(transaction, names)
     return Manifest(

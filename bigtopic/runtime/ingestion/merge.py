@@ -1,8 +1,8 @@
 """Fourth stage: the pieces of all sorted runs that belong to one part are merged and written.
 
-A worker that is lost from sight, but lives, goes on while another one does its task again. So each attempt writes
-to a draft of its own, and the part is the draft whose attempt the driver heard of. Behind a URL nothing can be moved;
-there an object is replaced by the same bytes, in one step.
+A worker that has lost its connection continues while another one repeats its task. So each attempt writes its own
+draft, and the part is the draft of the attempt that reported to the driver. Behind a URL nothing can be moved; there an
+object is replaced by the same bytes, in one step.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _BATCH = 1 << 20  # entries put in order at a time
 
 @dataclass(frozen=True)
 class MergePlan:
-    """What merging needs to know, the same for all parts.
+    """The settings of merging, the same for all parts.
 
     drafts : folder for drafts of parts, or the store itself behind a URL
     """
@@ -55,14 +55,14 @@ class MergeTask(NamedTuple):
 
 
 class Merged(NamedTuple):
-    """A part that is written: as it will be in the store, and the place below which it is now."""
+    """A written part: its record in the store, and the place below which it is now."""
 
     record: PartRecord
     draft: Place
 
 
 def merge_part(task: MergeTask, plan: MergePlan) -> Merged | None:
-    """Write a part, read it back and compare; None when no document falls into it."""
+    """Write a part, read it back and compare; None if the part has no documents."""
     pieces = [piece for run in task.runs if (piece := _Piece.of(run, task.number)).n_docs]
     if not pieces:
         return None

@@ -32,13 +32,13 @@ _ALL = 1 << 62
 class Names:
     """Final names of words and authors.
 
-    A corpus that is appended to keeps its ids: new names come after the known ones.
+    An append keeps the ids of the corpus: new names come after the known ones.
 
     Attributes
     ----------
-    vocabulary, author_vocabulary : final names, once `finish` was called
-    n_entries : entries of the runs that are kept, as far as words decide
-    closed : no words but those that were given
+    vocabulary, author_vocabulary : final names, after `finish`
+    n_entries : entries of the runs whose words are kept
+    closed : only the words that were given
     known_share : share of the source's tokens whose word was kept
     """
 
@@ -82,7 +82,7 @@ class Names:
         InputError
             When no word is left.
         VocabularyMismatch
-            When columns without names are appended to words, or the other way round.
+            When columns without names are appended to words, or vice versa.
         """
         if self._words is not None:
             self._finish_words(n_docs, self._words)
@@ -163,7 +163,7 @@ class Names:
         self._new_ids[order] = np.arange(len(order), dtype=np.int32)
 
     def _known_columns(self, words: np.ndarray | None, n_columns: int) -> np.ndarray | None:
-        """Which columns of the source the corpus has already: they stay, whatever the limits."""
+        """Columns of the source that the corpus already has: they stay, regardless of the limits."""
         if self._known is None:
             return None
         return np.arange(n_columns) < self._known.size if words is None else self._known.index_of(words) >= 0
@@ -184,9 +184,9 @@ class Names:
             have = "words" if self._known.named else "columns without names"
             come = "words" if named else "columns without names"
             raise VocabularyMismatch(
-                f"the corpus has {have}, but what is appended has {come}; give vocabulary= for the source"
+                f"the corpus has {have}, but the source has {come}; give vocabulary= for the source"
                 if not named
-                else f"the corpus has {have}, but what is appended has {come}; append a source without a vocabulary"
+                else f"the corpus has {have}, but the source has {come}; append a source without a vocabulary"
             )
 
     # ------------------------------------------------------------------ authors
@@ -196,7 +196,7 @@ class Names:
         return 0 if self.author_vocabulary is None else self.author_vocabulary.size
 
     def _finish_authors(self) -> None:
-        """By falling number of documents; among equals the one who appeared first."""
+        """In descending order of documents; ties in order of first appearance."""
         if not self._any_authors:
             return
         found = self._authors.in_order()
@@ -210,7 +210,7 @@ class Names:
     # ------------------------------------------------------------------ for the next stages
 
     def spilled(self) -> tuple[Place, Header]:
-        """Final names in a scratch file, for whoever sorts runs."""
+        """Final names in a scratch file, for the tasks that sort runs."""
         arrays: dict[str, np.ndarray] = {}
         if self._new_ids is not None:
             arrays["new_ids"] = self._new_ids

@@ -119,7 +119,7 @@ def _by_turns(streams: Sequence[Any], n_threads: int) -> Iterator[tuple[int, Any
 def parse_run(task: ParseTask, reader: Any, scratch: Place) -> Run:
     """Parse a chunk and spill it. No other attempt at the same task writes to the same file."""
     block = reader.parse(task.chunk)
-    # The types that compiled code is compiled for, whoever wrote the reader.
+    # Cast to the types of the compiled code: a custom reader may return others.
     words, counts = block.words.astype(np.int32, copy=False), block.counts.astype(np.float32, copy=False)
     arrays = {"indptr": block.indptr.astype(np.int64, copy=False), "words": words, "counts": counts}
     if isinstance(block, PlacedBlock):
@@ -161,7 +161,7 @@ def parse_run(task: ParseTask, reader: Any, scratch: Place) -> Run:
 
 
 def _column(name: str, values: np.ndarray | Cells, task: ParseTask) -> np.ndarray | Cells:
-    """The column in one of the types that are stored, whoever wrote the reader; its name can be stored, too."""
+    """The column in a type that can be stored, also from a custom reader; checks its name as well."""
     array_name(name)
     if isinstance(values, Cells):
         return values

@@ -1,4 +1,4 @@
-"""What an ingest was asked for, and where its tasks run."""
+"""The settings of an ingest, and where its tasks run."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ REMEDY = (
 
 @dataclass(frozen=True)
 class IngestSettings:
-    """What an ingest was asked for.
+    """The settings of an ingest.
 
     words : limits on the vocabulary
-    min_doc_length : tokens a document must have left
-    order : of the documents
-    closed : no words but those there are (of a corpus that is appended to)
+    min_doc_length : tokens that a document must have left
+    order : order of the documents
+    closed : only the existing words (of the corpus to extend)
     text : settings of the tokeniser for the manifest, or None
     """
 
@@ -42,8 +42,8 @@ class IngestSettings:
 class Workers:
     """Where tasks run.
 
-    progress : whether a bar is shown; None where there is somebody to see it
-    files : that every worker must see, those that join later, too
+    progress : whether to show a bar; None shows it in terminals and notebooks
+    files : files that every worker must see, including those that join later
     """
 
     client: Any
@@ -52,7 +52,7 @@ class Workers:
     files: Sequence[Place] = ()
 
     def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Generator[Any, None, None]:
-        """Results in the order of the items, a bounded number in flight; close it to give up the rest."""
+        """Results in the order of the items, a bounded number in flight; close it to cancel the rest."""
         if self.client is not None:
             function = in_sight_of(self.files, function, REMEDY)
         with files_in_reach(self.client):

@@ -33,11 +33,11 @@ class Order:
 
 @dataclass(frozen=True)
 class SortPlan:
-    """What sorting needs to know, the same for all runs.
+    """The settings of sorting, the same for all runs.
 
     names : scratch file with "words" (final words by id) or "new_ids" (int32, by the source's id), and "authors"
     bounds : uint64, first keys of all parts but the first
-    min_doc_length : documents with fewer tokens left are dropped
+    min_doc_length : drop documents with fewer tokens left
     """
 
     names: Place

@@ -1,7 +1,7 @@
 """Second stage: counts of words, added up over runs, become a vocabulary with final ids.
 
-Ids fall with token frequency, ties by word, so that they depend on the corpus alone. Where the source fixed the ids
-of columns that have no names, or is a matrix, ids stay as they are.
+Ids are in descending order of token frequency, ties by word, so they depend only on the corpus. If the source fixed the
+ids of columns that have no names, or is a matrix, ids stay as they are.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PIECE = 100_000  # words of a spilled list read at a time
 
 
 def falling(words: np.ndarray | None, tokens: np.ndarray) -> np.ndarray:
-    """Order of the words by falling tokens, ties by word (by position when there are no words)."""
+    """Words in descending order of tokens, ties by word (by position when there are no words)."""
     by_word = np.arange(len(tokens)) if words is None else np.argsort(words, kind="stable")
     return by_word[np.argsort(-tokens[by_word], kind="stable")]
 

@@ -1,6 +1,6 @@
 """The prior of documents' topics is learned: one step of Newton's method per update (Blei, Ng, Jordan 2003, A.4.2)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import polygamma, psi
@@ -8,12 +8,14 @@ from scipy.special import polygamma, psi
 from bigtopic.kernels import load
 from bigtopic.methods import Method
 from bigtopic.schemes.interpolate import Interpolate
-from bigtopic.types import AxisStats, Kernel
+from bigtopic.types import AxisStats
+
+VB = load("vb")
 
 
 def run(docs, view, hyper, seed, state):
     """The kernel `vb`, which infers q(theta) = Dirichlet(gamma), and E[log theta] of every document."""
-    result = load("vb").run(docs, view, hyper._replace(doc_topics=True), seed, state)
+    result = VB.run(docs, view, hyper._replace(doc_topics=True), seed, state)
     lengths = np.add.reduceat(np.append(docs.counts, 0), docs.indptr[:-1]) * (np.diff(docs.indptr) > 0)
     gamma = result.doc_topics * (hyper.doc_topic_prior.sum() + lengths)[:, None]
     logs = np.zeros((1, view.arrays["topic_words"].shape[1]))
@@ -38,18 +40,7 @@ class Newton:
         array.add(AxisStats(None, change))
 
 
-METHOD = Method(
-    "alpha",
-    Kernel(
-        "alpha",
-        run,
-        {"topic_words": "expected_log"},
-        {"topic_words": "word", "doc_topic_prior": "none"},
-        {"max_doc_update_iter": 50, "mean_change_tol": 1e-4, "bound": False},
-        bound=True,
-    ),
-    {"topic_words": Interpolate(), "doc_topic_prior": Newton()},
-    batch_size=70,
-    slice_size=35,
-    max_iter=3,
-)
+STATISTICS = {**VB.statistics, "doc_topic_prior": "none"}
+SCHEMES = {"topic_words": Interpolate(), "doc_topic_prior": Newton()}
+KERNEL = replace(VB, name="alpha", run=run, statistics=STATISTICS)
+METHOD = Method("alpha", KERNEL, SCHEMES, batch_size=70, slice_size=35, max_iter=3)

@@ -37,9 +37,10 @@ class Count:
         array.add(stats)
 
 
+VIEWS, AXES = {"topic_words": "counts"}, {"topic_words": "word"}
 METHOD = Method(
     "counts",
-    Kernel("counts", run, {"topic_words": "counts"}, {"topic_words": "word"}, scratch=scratch),
+    Kernel("counts", run, VIEWS, AXES, scratch=scratch, dtype="float64"),
     {"topic_words": Count()},
     batch_size=70,
     slice_size=35,

@@ -4,6 +4,7 @@ p(row, column) = sum_kl rows_rk joint_kl columns_cl. New rows have no weights; a
 """
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from bigtopic.methods import Method
 from bigtopic.models.base import ArraySpec, Model
@@ -18,45 +19,42 @@ ARRAYS = {
 }
 
 
+def ratios(docs, rows, columns):
+    """Counts, each divided by the product of what its row and its column have."""
+    expected = np.einsum("ek,ek->e", rows.repeat(np.diff(docs.indptr), axis=0), columns[docs.words])
+    return csr_array((docs.counts / expected, docs.words, docs.indptr), (docs.n_docs, len(columns)))
+
+
 def learn(docs, view, hyper, seed, state):
-    k, m = hyper.components.values()
+    """The shares of all pairs of topics in an entry, summed without being made."""
     rows, columns, joint = (view.arrays[name] for name in ARRAYS)
-    entry = np.repeat(np.arange(docs.n_docs), np.diff(docs.indptr))
-    share = rows[entry, :k, None] * joint[None, :k, :m] * columns[docs.words, None, :m]
-    share *= (docs.counts / share.sum(axis=(1, 2)))[:, None, None]
-    stats = {name: np.zeros_like(view.arrays[name]) for name in ARRAYS}
-    np.add.at(stats["rows"][:, :k], entry, share.sum(axis=2))
-    np.add.at(stats["columns"][:, :m], docs.words, share.sum(axis=1))
-    stats["joint"][:k, :m] = share.sum(axis=0)
-    return KernelResult(stats, None, None, {})
+    padded = np.pad(joint, ((0, rows.shape[1] - len(joint)), (0, 0)))
+    found = ratios(docs, rows @ padded, columns)
+    by_row = rows * (found @ columns @ padded.T)
+    by_column = columns * (found.T @ rows @ padded)
+    by_pair = joint * (rows.T @ (found @ columns))[: len(joint)]
+    return KernelResult({"rows": by_row, "columns": by_column, "joint": by_pair}, None, None, {})
 
 
 def infer(docs, view, hyper, seed, state):
-    k, m = hyper.components.values()
-    joint = view.arrays["joint"][:k, :m]
-    words = (view.arrays["columns"][:, :m] @ joint.T) / joint.sum(axis=1)
-    topics = np.full((docs.n_docs, k), 1 / k)
-    for d in range(docs.n_docs):
-        own = slice(docs.indptr[d], docs.indptr[d + 1])
-        for _ in range(20 if docs.indptr[d] < docs.indptr[d + 1] else 0):
-            share = words[docs.words[own]] * topics[d]
-            topics[d] = docs.counts[own] @ (share / share.sum(axis=1, keepdims=True)) / docs.counts[own].sum()
-    return KernelResult({}, topics.astype(np.float32), None, {})
+    """Topics of rows by EM; even ones where a row has no entry."""
+    columns, joint = view.arrays["columns"], view.arrays["joint"]
+    words = columns @ (joint / joint.sum(axis=1, keepdims=True)).T
+    topics = np.full((docs.n_docs, len(joint)), 1 / len(joint))
+    for _ in range(20):
+        topics = topics * (ratios(docs, topics, words) @ words) + 1e-9
+        topics /= topics.sum(axis=1, keepdims=True)
+    return KernelResult({}, topics, None, {})
 
 
 def scratch(size, options):
-    """For each entry the shares of all pairs of topics, as they are made."""
-    k = m = size.n_components  # about
-    return Scratch(passing=2 * 4 * size.n_entries * k * m)
+    """For each entry what its row and its column have."""
+    return Scratch(passing=2 * 4 * size.n_entries * size.columns["columns"])
 
 
-VIEWS = {"rows": "mean", "columns": "mean", "joint": "counts"}
-METHOD = Method(
-    "dual",
-    Kernel("dual", learn, VIEWS, {name: spec.rows for name, spec in ARRAYS.items()}, scratch=scratch),
-    {name: Replace() for name in ARRAYS},
-    Model("dual", ARRAYS, components=("row_topic", "column_topic")),
-    batch_size=None,
-    max_iter=4,
-    inference=Kernel("dual-infer", infer, {"columns": "mean", "joint": "counts"}, {}),
-)
+AXES = {name: spec.rows for name, spec in ARRAYS.items()}
+LEARN = Kernel("dual", learn, {"rows": "mean", "columns": "mean", "joint": "counts"}, AXES, scratch=scratch)
+INFER = Kernel("dual-infer", infer, {"columns": "mean", "joint": "counts"}, {})
+MODEL = Model("dual", ARRAYS, components=("row_topic", "column_topic"))
+SCHEMES = dict.fromkeys(ARRAYS, Replace())
+METHOD = Method("dual", LEARN, SCHEMES, MODEL, batch_size=None, max_iter=4, inference=INFER)

@@ -12,10 +12,8 @@ from bigtopic.types import Kernel, KernelResult, Scratch, StateSpec
 
 def expect(docs, view, hyper, seed, state):
     """One step of EM for the topics of each document, from where the last turn of this round left them."""
-    words, entry = (
-        view.arrays[TOPIC_WORDS][docs.words, : hyper.n_components],
-        np.repeat(np.arange(docs.n_docs), np.diff(docs.indptr)),
-    )
+    words = view.arrays[TOPIC_WORDS][docs.words, : hyper.n_components]
+    entry = np.repeat(np.arange(docs.n_docs), np.diff(docs.indptr))
     start = np.full((docs.n_docs, hyper.n_components), 1 / hyper.n_components)
     topics = start if state is None else state["topics"]
     share = words * topics[entry]
@@ -25,9 +23,8 @@ def expect(docs, view, hyper, seed, state):
     mass = hyper.doc_topic_prior + np.zeros_like(start)
     np.add.at(mass, entry, share)
     mass /= mass.sum(axis=1, keepdims=True)
-    return KernelResult(
-        {TOPIC_WORDS: stats}, mass, {"topics": mass}, {"moved": float(np.abs(mass - topics).sum())}
-    )
+    moved = float(np.abs(mass - topics).sum())
+    return KernelResult({TOPIC_WORDS: stats}, mass, {"topics": mass}, {"moved": moved})
 
 
 def scratch(size, options):
@@ -41,16 +38,8 @@ def not_at_rest(turn, info):
 
 
 REMEMBERED = {"topics": StateSpec("document", "float64", ("n_components",))}
-EXPECT = Kernel(
-    "expect",
-    expect,
-    {TOPIC_WORDS: "mean"},
-    {TOPIC_WORDS: "word"},
-    scratch=scratch,
-    state="round",
-    remembers=REMEMBERED,
-)
-METHOD = Method(
-    "inner", EXPECT, {TOPIC_WORDS: Interpolate()}, batch_size=70, slice_size=35, inner=3, max_iter=2
-)
+VIEWS, AXES = {TOPIC_WORDS: "mean"}, {TOPIC_WORDS: "word"}
+EXPECT = Kernel("expect", expect, VIEWS, AXES, scratch=scratch, state="round", remembers=REMEMBERED)
+SCHEMES = {TOPIC_WORDS: Interpolate()}
+METHOD = Method("inner", EXPECT, SCHEMES, batch_size=70, slice_size=35, inner=3, max_iter=2)
 STOPPING = replace(METHOD, name="stopping", inner=not_at_rest)

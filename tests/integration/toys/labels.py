@@ -10,26 +10,23 @@ from bigtopic.types import Kernel, KernelResult, Scratch, StateSpec
 
 def label(docs, view, hyper, seed, state):
     """Each entry takes the topic that has most of its word and document, and the next entry sees it."""
-    rows = view.arrays[TOPIC_WORDS].astype(np.float64)  # a copy: this slice changes it as it goes
-    before, topics = rows.copy(), np.zeros((docs.n_docs, hyper.n_components))
+    rows, n = view.arrays[TOPIC_WORDS].astype(np.float64), hyper.n_components  # this slice changes the copy
+    before, topics = rows.copy(), np.zeros((docs.n_docs, n))
     labels = np.full(len(docs.words), -1) if state is None else state["labels"].astype(np.int64)
+    counted = docs.counts * (labels >= 0)  # in the rows already
+    np.add.at(topics, (np.repeat(np.arange(docs.n_docs), np.diff(docs.indptr)), labels), counted)
     for d in range(docs.n_docs):
-        own = range(docs.indptr[d], docs.indptr[d + 1])
-        for i in own:
-            if labels[i] >= 0:
-                topics[d, labels[i]] += docs.counts[i]
         draw = np.random.default_rng([seed, docs.rows[d]])
-        for i in own:
-            word, count = docs.words[i], docs.counts[i]
-            if labels[i] >= 0:
-                rows[word, labels[i]] -= count
-                topics[d, labels[i]] -= count
-            share = (topics[d] + hyper.doc_topic_prior) * rows[word, : hyper.n_components]
-            labels[i] = draw.choice(hyper.n_components, p=share / share.sum())
-            rows[word, labels[i]] += count
-            topics[d, labels[i]] += count
+        for i in range(docs.indptr[d], docs.indptr[d + 1]):
+            of_word, of_doc = rows[docs.words[i], :n], topics[d]
+            of_word[labels[i]] -= counted[i]
+            of_doc[labels[i]] -= counted[i]
+            share = (of_doc + hyper.doc_topic_prior) * of_word
+            labels[i] = draw.choice(n, p=share / share.sum())
+            of_word[labels[i]] += docs.counts[i]
+            of_doc[labels[i]] += docs.counts[i]
     stats = {TOPIC_WORDS: np.round(rows - before).astype(np.float32)}
-    topics = topics + hyper.doc_topic_prior
+    topics += hyper.doc_topic_prior
     topics /= topics.sum(axis=1, keepdims=True)
     return KernelResult(stats, topics, {"labels": labels.astype(np.int16)}, {})
 
@@ -39,21 +36,10 @@ def scratch(size, options):
     return Scratch(passing=4 * 8 * size.rows[TOPIC_WORDS] * size.columns[TOPIC_WORDS])
 
 
-METHOD = Method(
-    "labels",
-    Kernel(
-        "labels",
-        label,
-        {TOPIC_WORDS: "counts"},
-        {TOPIC_WORDS: "word"},
-        scratch=scratch,
-        interacts=True,
-        state="run",
-        remembers={"labels": StateSpec("entry", "int16", missing=-1)},
-    ),
-    {TOPIC_WORDS: Add()},
-    batch_size=70,
-    slice_size=35,
-    max_iter=3,
-    init={TOPIC_WORDS: ("uniform", 0.0)},  # nothing: every token is counted when it gets its first label
+REMEMBERED = {"labels": StateSpec("entry", "int16", missing=-1)}
+VIEWS, AXES, START = {TOPIC_WORDS: "counts"}, {TOPIC_WORDS: "word"}, {TOPIC_WORDS: ("uniform", 0.0)}
+KERNEL = Kernel(
+    "labels", label, VIEWS, AXES, scratch=scratch, interacts=True, state="run", remembers=REMEMBERED
 )
+# nothing: every token is counted when it gets its first label
+METHOD = Method("labels", KERNEL, {TOPIC_WORDS: Add()}, batch_size=70, slice_size=35, max_iter=3, init=START)

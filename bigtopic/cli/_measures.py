@@ -1,0 +1,79 @@
+"""Options of verbs that take measures; the folder of measures is read when click asks for the options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+__all__ = ["WithMeasures", "WithSettings", "given", "named"]
+
+
+class WithMeasures(click.Command):
+    """A verb with --measure."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        own = super().get_params(ctx)
+        n_arguments = sum(isinstance(param, click.Argument) for param in own)
+        return [*own[:n_arguments], *self._found, *own[n_arguments:]]
+
+    @cached_property
+    def _found(self) -> list[click.Parameter]:
+        from bigtopic.evaluation import measures
+
+        return [
+            click.Option(
+                ["--measure", "measures"],
+                type=click.Choice(measures.names()),
+                multiple=True,
+                default=[measure.name for measure in measures.defaults()],
+                show_default=True,
+                help="Measure to compute; may be repeated.",
+            )
+        ]
+
+
+class WithSettings(WithMeasures):
+    """A verb with --measure, and an option for each setting of a measure."""
+
+    @cached_property
+    def _found(self) -> list[click.Parameter]:
+        from bigtopic.evaluation import measures
+
+        settings: dict[str, list[Any]] = {}
+        for measure in map(measures.load, measures.names()):
+            for name, setting in measure.settings.items():
+                settings.setdefault(name, []).append(setting)
+        return [*super()._found, *(_option(name, same) for name, same in settings.items())]
+
+
+def given(settings: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """The settings on the command line that these measures have; the others keep their defaults."""
+    from bigtopic.evaluation import measures
+
+    known = {name for measure in map(measures.load, names) for name in measure.settings}
+    return {name: value for name, value in settings.items() if name in known and _is_given(name)}
+
+
+def named(names: Sequence[str]) -> Sequence[str] | None:
+    """The measures named on the command line, or None without --measure."""
+    return names if _is_given("measures") else None
+
+
+def _is_given(name: str) -> bool:
+    return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
+
+
+def _option(name: str, settings: Sequence[Any]) -> click.Option:
+    """The option of a setting that one or several measures have."""
+    setting, defaults = settings[0], list(dict.fromkeys(str(setting.default) for setting in settings))
+    return click.Option(
+        [f"--{name.replace('_', '-')}", name],
+        type=click.Choice(setting.choices) if setting.choices else type(setting.default),
+        default=setting.default,
+        show_default=True if len(defaults) == 1 else " or ".join(defaults),
+        help=setting.meaning,
+    )

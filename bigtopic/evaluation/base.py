@@ -1,0 +1,151 @@
+"""Measures, as data: a measure is a reduction over the documents of a corpus, with a result.
+
+state = prepare(subject, settings)                      once, before the pass
+piece = of_block(state, documents)                      for each block of documents, on workers, in any order
+total = combine(total, piece)                           in the order of the blocks
+result = finish(state, total)                           once
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from bigtopic.errors import SettingError
+
+if TYPE_CHECKING:
+    from bigtopic.evaluation.subject import Documents, Subject
+
+__all__ = ["Measure", "Result", "Score", "Setting"]
+
+
+class Result:
+    """The result of a measure: a base class for dataclasses.
+
+    Attributes
+    ----------
+    value : one number
+    per_topic : float64 (n_components,), a number for each topic, or None
+    baselines : {name: number} to compare `value` with
+    reported : names of the attributes in `to_dict`
+    """
+
+    value: float
+    per_topic: np.ndarray | None = None
+    reported: ClassVar[tuple[str, ...]] = ("value", "per_topic")
+
+    @property
+    def baselines(self) -> Mapping[str, float]:
+        return {}
+
+    def text(self) -> str:
+        """`value` as text for a table, without its unit."""
+        return f"{self.value:.4f}"
+
+    def details(self) -> dict[str, str]:
+        """Further lines of a table, {label: text}; empty texts are left out."""
+        return {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON values; None stands for nan."""
+        return {name: _plain(getattr(self, name)) for name in self.reported}
+
+
+@dataclass(frozen=True)
+class Score(Result):
+    """A number and, optionally, one for each topic. See `Result`."""
+
+    value: float
+    per_topic: np.ndarray | None = field(default=None, repr=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return None if value != value else value
+
+
+class Setting(NamedTuple):
+    """A setting of a measure.
+
+    default : default value; its type is the setting's type
+    meaning : one line, for the help of the command line
+    choices : allowed values; empty for any
+    """
+
+    default: Any
+    meaning: str
+    choices: Sequence[str] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """A measure: one file in `evaluation/measures/` defines one `MEASURE`.
+
+    Attributes
+    ----------
+    name : name of the file, with hyphens for underscores
+    prepare : (`Subject`, settings) -> state. The settings are complete; check them here. The state is sent to workers,
+        so it holds only what `of_block` and `finish` need
+    of_block : (state, `Documents`) -> piece; pure. None when the measure uses only topics
+    combine : (total, piece) -> total; may change the total in place. None when `of_block` is
+    finish : (state, total) -> `Result`; the total is None when `of_block` is
+    start : state -> the total before the first block; None: the first piece is the first total
+    doc_topics : whether `of_block` uses `Documents.doc_topics`; the topics are then sent to workers too
+    settings : {name: `Setting`}; options of the command line
+    held_out : meaningful only for documents that the model was not trained on
+    default : used when the user names no measures, and shown in every report
+    title, unit, meaning : for tables and reports: title of the value (empty for the name), its unit such as
+        "nats per token", and a line that explains it
+    paper : source of the equations
+    """
+
+    name: str
+    prepare: Callable[[Subject, Mapping[str, Any]], Any]
+    of_block: Callable[[Any, Documents], Any] | None
+    combine: Callable[[Any, Any], Any] | None
+    finish: Callable[[Any, Any], Result]
+    start: Callable[[Any], Any] | None = None
+    doc_topics: bool = False
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+    held_out: bool = False
+    default: bool = False
+    title: str = ""
+    unit: str = ""
+    meaning: str = ""
+    paper: str = ""
+
+    def __post_init__(self) -> None:
+        assert (self.of_block is None) == (self.combine is None), (
+            f"{self.name}: of_block and combine go together"
+        )
+        if not self.title:
+            object.__setattr__(self, "title", self.name)
+
+    def complete(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The measure's settings: those among `given`, and defaults for the others.
+
+        Raises
+        ------
+        SettingError
+            When a value is not among the choices.
+        """
+        settings = {name: given.get(name, setting.default) for name, setting in self.settings.items()}
+        for name, setting in self.settings.items():
+            if setting.choices and settings[name] not in setting.choices:
+                allowed = ", ".join(map(repr, setting.choices))
+                raise SettingError(f"{name}: must be one of {allowed}, found {settings[name]!r}")
+        return settings
+
+    def asks_the_same(self, other: Measure) -> bool:
+        """Whether both compute the same from blocks, so that with equal settings one computation serves both."""
+        own, others = (
+            (measure.prepare, measure.of_block, measure.combine, measure.start, measure.doc_topics)
+            for measure in (self, other)
+        )
+        return own == others

@@ -1,0 +1,263 @@
+"""Document completion: how well a model predicts one part of a document from the other.
+
+    theta_d = fold-in of the observed tokens;   log p_d = sum over held-out tokens w of log sum_k theta_dk p(w | k)
+    value = sum_d log p_d / number of held-out tokens                                    nats per token
+
+The fold-in is the same for every model: mean-field variational Bayes with the topics fixed at their posterior mean, 50
+iterations from gamma = 1, so scores compare topics, not inference. It is deterministic. (seed, repeat, source row)
+determines which tokens are observed: neither chunks nor workers change it.
+
+Never compare a value of the token split with one of the type split: when types are divided, a held-out word is never
+observed in its document.
+
+References
+----------
+Than, Doan: Dual online inference for latent Dirichlet allocation. ACML 2014, and its successors, appendix A.
+Hoffman, Blei, Wang, Paisley: Stochastic variational inference. JMLR 14 (2013), section 4.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from bigtopic.corpus.store import Corpus
+from bigtopic.errors import InputError, SettingError, VocabularyMismatch
+from bigtopic.evaluation.base import Measure, Result, Setting
+from bigtopic.evaluation.completion import Completion, Scores
+from bigtopic.evaluation.fold_in import word_map
+from bigtopic.evaluation.measuring import result_of
+from bigtopic.evaluation.source import TopicSource
+from bigtopic.evaluation.streaming import documents_of
+from bigtopic.evaluation.subject import Documents, Subject
+from bigtopic.evaluation.unigram import unigram
+
+__all__ = ["MEASURE", "LogPredictive", "log_predictive"]
+
+
+@dataclass(frozen=True)
+class LogPredictive(Result):
+    """Held-out log probability, in nats per token.
+
+    Attributes
+    ----------
+    value : pooled over all held-out tokens
+    standard_error : of `value`, over documents (delta method for a ratio)
+    per_document : mean over documents of each document's own nats per token
+    n_tokens : held-out tokens, over all repeats
+    n_docs : documents with held-out tokens; shorter ones are left out
+    unigram : `value` of the unigram baseline, or None if the training frequencies are unknown
+    unknown_share : share of the corpus' tokens that the model does not know; they are left out
+    rows, log_likelihood, tokens : int64, float64, float64 (n_docs,): source row, summed log probability and held-out
+        tokens of each document, in source order
+    """
+
+    value: float
+    standard_error: float
+    per_document: float
+    n_tokens: float
+    n_docs: int
+    unigram: float | None
+    unknown_share: float
+    rows: np.ndarray = field(repr=False)
+    log_likelihood: np.ndarray = field(repr=False)
+    tokens: np.ndarray = field(repr=False)
+
+    reported: ClassVar[tuple[str, ...]] = (
+        "value", "standard_error", "per_document", "perplexity", "n_tokens", "n_docs", "unigram", "unknown_share",
+    )  # fmt: skip
+
+    @property
+    def baselines(self) -> Mapping[str, float]:
+        return {} if self.unigram is None else {"unigram model": self.unigram}
+
+    def text(self) -> str:
+        return f"{self.value:.4f} ± {self.standard_error:.4f}"
+
+    def details(self) -> dict[str, str]:
+        return {
+            "perplexity": f"{self.perplexity:,.1f}",
+            "unigram model": "" if self.unigram is None else f"{self.unigram:.4f} nats per token",
+            "held out": f"{self.n_tokens:,.0f} tokens of {self.n_docs:,} documents",
+            "unknown words": f"{self.unknown_share:.1%} of the tokens" if self.unknown_share else "",
+        }
+
+    @property
+    def perplexity(self) -> float:
+        """exp(-value)."""
+        return float(np.exp(-self.value))
+
+    def minus(self, other: LogPredictive) -> tuple[float, float]:
+        """Difference of the values and its standard error, paired by document.
+
+        Raises
+        ------
+        SettingError
+            When the two were measured on different documents or splits.
+        """
+        if not np.array_equal(self.rows, other.rows) or not np.array_equal(self.tokens, other.tokens):
+            raise SettingError("other: was measured on other documents, or on other held-out tokens of them")
+        return _ratio(self.log_likelihood - other.log_likelihood, self.tokens)
+
+    def __repr__(self) -> str:
+        base = "" if self.unigram is None else f", unigram {self.unigram:.4f}"
+        return (
+            f"LogPredictive({self.value:.4f} ± {self.standard_error:.4f} nats per token, perplexity "
+            f"{self.perplexity:.1f}{base}; {self.n_tokens:,.0f} held-out tokens of {self.n_docs:,} documents)"
+        )
+
+
+def log_predictive(
+    model: Any,
+    corpus: Corpus,
+    split: str = "token",
+    ratio: float = 0.5,
+    repeats: int = 1,
+    seed: int = 0,
+    client: Any = None,
+    n_threads: int | None = None,
+    *,
+    vocabulary: Any = None,
+    doc_topic_prior: Any = None,
+    train: Corpus | None = None,
+) -> LogPredictive:
+    """Score a model by document completion on unseen documents.
+
+    Parameters
+    ----------
+    model : see `topics_of`, to which `vocabulary` and `doc_topic_prior` are passed
+    corpus : held-out documents, or the path of their corpus; words are matched by name
+    split : "token" divides a document's tokens, "type" its distinct words
+    ratio : observed share of a document, between 0 and 1
+    repeats : number of random splits of each document, pooled
+    seed : seed of the splits
+    client : a Dask client or its address; None for the current one, if there is one; False for threads
+    n_threads : threads in this process; None for all processors
+    train : documents that give the unigram baseline its frequencies; None for those the model learnt from, if it
+        counted them, or for `vocabulary` if that is a corpus
+
+    Returns
+    -------
+    LogPredictive
+
+    Raises
+    ------
+    SettingError
+        When a setting has a value that is not allowed.
+    VocabularyMismatch
+        When the model knows fewer than half of the tokens.
+    InputError
+        When no document is long enough to divide, or counts are fractional and `split` is "token".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bigtopic import from_matrix
+    >>> log_predictive(np.ones((2, 4)), from_matrix(np.ones((5, 4)))).perplexity
+    4.0
+    """
+    subject = Subject(model, documents_of(corpus), vocabulary, doc_topic_prior, train)
+    settings = {"split": split, "ratio": ratio, "repeats": repeats, "seed": seed}
+    return result_of(MEASURE, subject, settings, client, n_threads)
+
+
+def _prepare(subject: Subject, settings: Mapping[str, Any]) -> Completion:
+    _check(settings["ratio"], settings["repeats"])
+    corpus, source, train = subject.corpus, subject.source, subject.train
+    if train is None and isinstance(subject.vocabulary, Corpus):
+        train = subject.vocabulary
+    return Completion(
+        source, word_map(corpus, source), corpus.n_words, _unigram_log(source, train), **settings
+    )
+
+
+def _of_block(completion: Completion, documents: Documents) -> list[Scores]:
+    return [completion(documents.block)]
+
+
+def _finish(completion: Completion, pieces: list[Scores]) -> LogPredictive:
+    scores = _in_source_order(*(np.concatenate(arrays) for arrays in zip(*pieces, strict=True)))
+    known_share = getattr(completion.source, "known_share", 1.0)
+    return _summary(scores, completion.unigram_log is not None, known_share)
+
+
+def _in_source_order(rows: np.ndarray, *values: np.ndarray) -> Scores:
+    order = np.argsort(rows)
+    return Scores(rows[order], *(array[order] for array in values))
+
+
+def _unigram_log(source: TopicSource, train: Corpus | None) -> np.ndarray | None:
+    """Log probability of each word of the model under the unigram baseline, float64 (n_words,), or None."""
+    counted = source.vocabulary if train is None else train.recounted().vocabulary
+    # Never from the held-out corpus: a baseline must not see the documents that it predicts.
+    found = unigram(counted, source.vocabulary)
+    return None if found is None else np.log(found)
+
+
+def _check(ratio: float, repeats: int) -> None:
+    if not 0 < ratio < 1:
+        raise SettingError(f"ratio: must be between 0 and 1, found {ratio!r}")
+    if repeats < 1:
+        raise SettingError(f"repeats: must be at least 1, found {repeats!r}")
+
+
+def _summary(scores: Scores, with_unigram: bool, known_share: float) -> LogPredictive:
+    everything, known = scores.all_tokens.sum(), scores.known_tokens.sum()
+    if 2 * known < everything * known_share:
+        raise VocabularyMismatch(
+            f"the model knows only {known:,.0f} of the corpus' {everything:,.0f} tokens; "
+            "score it on documents in the language and with the tokeniser settings of its training texts; if they "
+            "hold many words that training left out, ingest them with vocabulary=model"
+        )
+    scored = scores.tokens > 0
+    if not scored.any():
+        raise InputError("corpus: no document has two tokens to divide into observed and held-out ones")
+    total, tokens = scores.log_likelihood[scored], scores.tokens[scored]
+    value, error = _ratio(total, tokens)
+    return LogPredictive(
+        value=value,
+        standard_error=error,
+        per_document=float(np.mean(total / tokens)),
+        n_tokens=float(tokens.sum()),
+        n_docs=int(scored.sum()),
+        unigram=_ratio(scores.unigram[scored], tokens)[0] if with_unigram else None,
+        unknown_share=float(1 - known / everything),
+        rows=scores.rows[scored],
+        log_likelihood=total,
+        tokens=tokens,
+    )
+
+
+def _ratio(total: np.ndarray, tokens: np.ndarray) -> tuple[float, float]:
+    """sum(total) / sum(tokens) and its standard error over documents (delta method); nan for one document."""
+    value = total.sum() / tokens.sum()
+    n_docs = len(tokens)
+    if n_docs < 2:
+        return float(value), float("nan")
+    residual = total - value * tokens
+    return float(value), float(np.sqrt(n_docs / (n_docs - 1) * (residual**2).sum()) / tokens.sum())
+
+
+MEASURE = Measure(
+    name="log-predictive",
+    prepare=_prepare,
+    of_block=_of_block,
+    combine=operator.iadd,
+    finish=_finish,
+    settings={
+        "split": Setting("token", "Divide a document's tokens, or its distinct words.", ("token", "type")),
+        "ratio": Setting(0.5, "Observed share of a document."),
+        "repeats": Setting(1, "Random splits of each document."),
+        "seed": Setting(0, "Seed of the random splits."),
+    },
+    held_out=True,
+    default=True,
+    title="held-out score",
+    unit="nats per token",
+    meaning="log probability of the other half of unseen documents, in nats per token; higher is better",
+    paper="Hoffman et al. 2013, section 4",
+)

@@ -1,0 +1,167 @@
+"""Prevalence: each topic's share of a corpus, its authors, and the documents that are most about it.
+
+    share_k = sum_d N_d theta_dk / sum_d N_d,  N_d the tokens of document d that the model knows
+
+One pass; a document with several authors counts for each of them in equal parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from bigtopic.corpus.store import Corpus
+from bigtopic.evaluation.base import Measure, Result, Setting
+from bigtopic.evaluation.measuring import result_of
+from bigtopic.evaluation.streaming import documents_of
+from bigtopic.evaluation.subject import Documents, Subject
+from bigtopic.types import Block
+
+__all__ = ["MEASURE", "Prevalence", "prevalence"]
+
+_AUTHOR_CELLS = 50_000_000  # 200 MB of float32
+
+
+@dataclass(frozen=True)
+class Prevalence(Result):
+    """Topics of a whole corpus.
+
+    Attributes
+    ----------
+    share : float64 (n_components,), sums to 1
+    author_tokens : float32 (n_authors, n_components), expected tokens; None without authors, or when authors x topics
+        would be more than 50 million cells
+    rows : int64 (n_components, n_top), source rows of the documents with the largest weights of each topic, in
+        descending order
+    weights : float32 (n_components, n_top), those weights
+    """
+
+    share: np.ndarray
+    author_tokens: np.ndarray | None = field(repr=False)
+    rows: np.ndarray = field(repr=False)
+    weights: np.ndarray = field(repr=False)
+
+    reported: ClassVar[tuple[str, ...]] = ("value", "share", "rows", "weights")
+
+    @property
+    def value(self) -> float:  # type: ignore[override]
+        """Effective number of topics: exp of the entropy of the shares."""
+        share = self.share[self.share > 0]
+        return float(np.exp(-share @ np.log(share)))
+
+    @property
+    def per_topic(self) -> np.ndarray:  # type: ignore[override]
+        """The shares."""
+        return self.share
+
+    def text(self) -> str:
+        return f"{self.value:.1f} of {len(self.share)}"
+
+
+class _Piece(NamedTuple):
+    tokens: np.ndarray  # (n_components,)
+    authors: tuple[np.ndarray, np.ndarray] | None  # ids, expected tokens (n, n_components)
+    best: tuple[np.ndarray, np.ndarray]  # rows, weights
+
+
+class _Total(NamedTuple):
+    tokens: np.ndarray
+    authors: np.ndarray | None  # expected tokens (n_authors, n_components)
+    best: tuple[np.ndarray, np.ndarray]
+    n_top: int
+
+
+class _State(NamedTuple):
+    n_components: int
+    n_authors: int  # 0: they are not counted
+    n_top: int
+
+
+def prevalence(
+    model: Any,
+    corpus: Corpus,
+    n_top: int = 3,
+    client: Any = None,
+    n_threads: int | None = None,
+    *,
+    vocabulary: Any = None,
+) -> Prevalence:
+    """Shares of the topics in a corpus.
+
+    Parameters
+    ----------
+    model : see `topics_of`, to which `vocabulary` is passed
+    corpus : any documents, or the path of their corpus; words are matched by name
+    n_top : documents to name for each topic
+    client, n_threads : see `log_predictive`
+    """
+    subject = Subject(model, documents_of(corpus), vocabulary)
+    return result_of(MEASURE, subject, {"n_top": n_top}, client, n_threads)
+
+
+def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _State:
+    n_components, n_authors = subject.source.n_components, subject.corpus.n_authors
+    return _State(
+        n_components, n_authors if n_authors * n_components <= _AUTHOR_CELLS else 0, settings["n_top"]
+    )
+
+
+def _start(state: _State) -> _Total:
+    authors = np.zeros((state.n_authors, state.n_components), np.float32) if state.n_authors else None
+    nothing = np.zeros((state.n_components, 0), np.int64), np.zeros((state.n_components, 0), np.float32)
+    return _Total(np.zeros(state.n_components), authors, nothing, state.n_top)
+
+
+def _of_block(state: _State, documents: Documents) -> _Piece:
+    theta = documents.doc_topics
+    weighted = theta * documents.tokens[:, None].astype(np.float32)
+    authors = _by_author(documents.block, weighted) if state.n_authors else None
+    rows = np.broadcast_to(documents.docs.rows, (theta.shape[1], len(theta)))
+    return _Piece(weighted.sum(axis=0, dtype=np.float64), authors, _largest([(rows, theta.T)], state.n_top))
+
+
+def _combine(total: _Total, piece: _Piece) -> _Total:
+    total.tokens[:] += piece.tokens
+    if total.authors is not None and piece.authors is not None:
+        ids, values = piece.authors
+        total.authors[ids] += values
+    return total._replace(best=_largest([total.best, piece.best], total.n_top))
+
+
+def _finish(state: _State, total: _Total) -> Prevalence:
+    return Prevalence(total.tokens / max(total.tokens.sum(), 1e-300), total.authors, *total.best)
+
+
+def _by_author(block: Block, weighted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Authors of the block and their expected tokens of each topic."""
+    assert block.author_indptr is not None and block.authors is not None
+    n_each = np.diff(block.author_indptr)
+    documents = np.repeat(np.arange(block.n_docs), n_each)
+    ids, local = np.unique(block.authors, return_inverse=True)
+    values = np.zeros((len(ids), weighted.shape[1]), np.float32)
+    np.add.at(values, local, weighted[documents] / n_each[documents, None].astype(np.float32))
+    return ids, values
+
+
+def _largest(found: Iterable[tuple[np.ndarray, np.ndarray]], n_top: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and weights of the largest weights of each topic; independent of the division into blocks."""
+    rows, weights = (np.hstack(arrays) for arrays in zip(*found, strict=True))
+    order = np.lexsort((rows, -weights), axis=1)[:, :n_top]
+    return np.take_along_axis(rows, order, 1), np.take_along_axis(weights, order, 1)
+
+
+MEASURE = Measure(
+    name="prevalence",
+    prepare=_prepare,
+    start=_start,
+    of_block=_of_block,
+    combine=_combine,
+    finish=_finish,
+    doc_topics=True,
+    settings={"n_top": Setting(3, "Documents to name for each topic.")},
+    title="topics in use",
+    meaning="effective number of topics in the documents: exp of the entropy of their shares",
+)

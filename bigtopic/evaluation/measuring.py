@@ -1,0 +1,194 @@
+"""Several measures in one pass over a corpus, and their results as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from bigtopic.corpus.store import Corpus
+from bigtopic.errors import SettingError
+from bigtopic.evaluation import measures as folder
+from bigtopic.evaluation.base import Measure, Result
+from bigtopic.evaluation.streaming import documents_of, over_blocks
+from bigtopic.evaluation.subject import Documents, Inference, Subject
+from bigtopic.printable import printable
+from bigtopic.types import Block
+
+__all__ = ["Evaluation", "measure", "result_of", "results_of"]
+
+
+class Evaluation(Mapping[str, Result]):
+    """Results of measures by name, in the order requested. Prints as a table."""
+
+    def __init__(self, results: Sequence[tuple[Measure, Result]] = ()) -> None:
+        self._found = {measure.name: (measure, result) for measure, result in results}
+
+    def __getitem__(self, name: str) -> Result:
+        return self._found[name][1]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    @property
+    def measures(self) -> dict[str, Measure]:
+        """The measures by name."""
+        return {name: measure for name, (measure, _) in self._found.items()}
+
+    def lines(self) -> dict[str, str]:
+        """The table: {label: text}."""
+        lines: dict[str, str] = {}
+        for measure, result in self._found.values():
+            lines[measure.title] = f"{result.text()} {measure.unit}".rstrip()
+            lines |= {label: text for label, text in result.details().items() if text}
+        return lines
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """The results as JSON values: {name: {attribute: value}}."""
+        return {name: result.to_dict() for name, result in self.items()}
+
+    def __repr__(self) -> str:
+        lines = self.lines()
+        size = max(map(len, lines), default=0)
+        return "\n".join(printable(f"{label.ljust(size)}  {text}") for label, text in lines.items())
+
+    def _repr_html_(self) -> str:
+        rows = (
+            f"<tr><th>{escape(label)}</th><td>{escape(text)}</td></tr>"
+            for label, text in self.lines().items()
+        )
+        return f"<table>{''.join(rows)}</table>"
+
+
+def measure(
+    model: Any,
+    corpus: Corpus | None = None,
+    measures: Sequence[str | Measure] | None = None,
+    client: Any = None,
+    n_threads: int | None = None,
+    *,
+    vocabulary: Any = None,
+    doc_topic_prior: Any = None,
+    train: Corpus | None = None,
+    **settings: Any,
+) -> Evaluation:
+    """Compute several measures of a model in one pass over a corpus.
+
+    Parameters
+    ----------
+    model : see `topics_of`, to which `vocabulary` and `doc_topic_prior` are passed
+    corpus : the documents, or the path of their corpus; None for measures that use only topics
+    measures : names (`bigtopic.evaluate.measures.names()`), or `Measure` objects; None for the defaults
+    client : a Dask client or its address; None for the current one, if there is one; False for threads
+    n_threads : threads in this process; None for all processors
+    train : the documents that the model learnt from, see `log_predictive`
+    settings : settings of the measures; each takes those it has
+
+    Returns
+    -------
+    Evaluation
+        Results by name.
+
+    Raises
+    ------
+    SettingError
+        When a measure is unknown, none of the measures has a setting, or a value is not allowed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bigtopic import from_matrix
+    >>> measure(np.eye(2), from_matrix([[2, 2], [3, 1]]), ["npmi", "umass"], topn=2)
+    NPMI   0.0000, mean of 2 topics
+    UMass  0.4055, mean of 2 topics
+    """
+    wanted = folder.defaults() if measures is None else map(folder.load, measures)
+    asked = list({one.name: one for one in wanted}.values())
+    known = {name for one in asked for name in one.settings}
+    if foreign := sorted(settings.keys() - known):
+        raise SettingError(
+            f"{foreign[0]}: is not a setting of these measures; theirs are: {', '.join(sorted(known)) or 'none'}"
+        )
+    documents = None if corpus is None else documents_of(corpus)
+    subject = Subject(model, documents, vocabulary, doc_topic_prior, train)
+    return Evaluation(list(zip(asked, results_of(asked, subject, settings, client, n_threads), strict=True)))
+
+
+def result_of(
+    measure: Measure,
+    subject: Subject,
+    settings: Mapping[str, Any],
+    client: Any = None,
+    n_threads: int | None = None,
+) -> Any:
+    """The result of one measure."""
+    return results_of([measure], subject, settings, client, n_threads)[0]
+
+
+def results_of(
+    measures: Sequence[Measure],
+    subject: Subject,
+    settings: Mapping[str, Any],
+    client: Any = None,
+    n_threads: int | None = None,
+) -> list[Result]:
+    """A result for each measure; a block is read once for all of them. Measures take the settings that they have."""
+    questions: list[_Question] = []
+    places = []
+    for one in measures:
+        own = one.complete(settings)
+        same = (i for i, q in enumerate(questions) if q.settings == own and q.measure.asks_the_same(one))
+        places.append(next(same, len(questions)))
+        if places[-1] == len(questions):
+            questions.append(_Question(one, own, one.prepare(subject, own)))
+    title = ", ".join(one.title for one in measures)
+    totals = _totals(questions, subject, title, client, n_threads)
+    return [
+        one.finish(questions[place].state, totals[place]) for one, place in zip(measures, places, strict=True)
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class _Question:
+    """What a measure computes from the blocks."""
+
+    measure: Measure
+    settings: Mapping[str, Any]
+    state: Any
+
+
+def _totals(
+    questions: Sequence[_Question], subject: Subject, title: str, client: Any, n_threads: int | None
+) -> list[Any]:
+    """The total of each question; None for those that use no blocks."""
+    totals = [None if q.measure.start is None else q.measure.start(q.state) for q in questions]
+    of_blocks = [i for i, q in enumerate(questions) if q.measure.of_block is not None]
+    if not of_blocks:
+        return totals
+    infers = any(questions[i].measure.doc_topics for i in of_blocks)
+    task = _OfBlock(
+        [(questions[i].measure.of_block, questions[i].state) for i in of_blocks],
+        subject.inference if infers else None,
+    )
+    for pieces in over_blocks(task, subject.corpus, title, client, n_threads):
+        for i, piece in zip(of_blocks, pieces, strict=True):
+            combine = questions[i].measure.combine
+            assert combine is not None
+            totals[i] = piece if totals[i] is None else combine(totals[i], piece)
+    return totals
+
+
+@dataclass(frozen=True, eq=False)
+class _OfBlock:
+    """All questions about one block of documents: pure, and picklable for workers."""
+
+    questions: Sequence[tuple[Any, Any]]
+    inference: Inference | None
+
+    def __call__(self, block: Block) -> list[Any]:
+        documents = Documents(block, self.inference)
+        return [of_block(state, documents) for of_block, state in self.questions]

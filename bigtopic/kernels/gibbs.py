@@ -1,0 +1,267 @@
+"""Gibbs sampling of the topics of a document's tokens, the topics' words held fixed.
+
+Each token i, of word w, has a label z_i. A sweep visits the tokens in storage order and draws each label anew given
+all the others, with theta integrated out:
+
+    N_k -= [z_i = k]
+    z_i ~ p_k,  p_k = (alpha_k + N_k) W_wk / sum
+    N_k += [z_i = k]
+
+The labels begin uniform over the topics or in proportion to W_wk. After `burn_in` sweeps, each of `samples` sweeps is
+kept. Statistics, means over the kept sweeps: "labels" counts the labels drawn; "conditionals" adds, at the end of
+the sweep, each token's p given all other labels (Rao-Blackwell: the same mean, less noise); "theta" gives each word its
+count times N_k / sum(N) of the document, N from labels, which is what ML-CGS interpolates. Document topics:
+(alpha_k + N_k) / sum, with N_k the mean of what was counted.
+
+W need not be normalised: with p(word | topic) it is G-OEM's and ML-CGS's sampler, with exp(E log p(word | topic))
+Online-CGS's.
+
+How it is computed: a draw waits for the label before it; some documents are therefore visited together, a token of each
+by turns, which changes no number.
+
+Cost: sweeps x tokens x topics multiply-adds; "conditionals" three times that in kept sweeps.
+
+References: Mimno, Hoffman, Blei (2012), "Sparse stochastic inference for latent Dirichlet allocation", section 3; Dupuy
+and Bach (2017), "Online but accurate inference for latent variable models with local Gibbs sampling", section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from bigtopic import buffers
+from bigtopic.errors import SettingError
+from bigtopic.kernels._draw import ENDS, put
+from bigtopic.kernels._labels import TOGETHER, hold_conditionals, start_labels, sweep_labels
+from bigtopic.kernels._memory import prefetch
+from bigtopic.kernels._random import key
+from bigtopic.kernels._shell import INNER, OUTER, csr, frozen, padded_prior, positive, put_shares
+from bigtopic.kernels._vector import LANES, larger, largest, load, spread, store
+from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
+
+__all__ = ["KERNEL", "run"]
+
+STARTS = ("uniform", "words")
+STATISTICS = ("labels", "conditionals", "theta")
+
+_LEAST_PRIOR = 1e-18  # keeps products with it normal numbers in float32
+_AHEAD = 4  # words
+
+
+@njit(**OUTER)
+def _count_tokens(indptr, words, counts, topic_words, known, n_tokens):
+    """known[word] <- whether a topic knows the word; n_tokens[d] <- tokens of such words in document d."""
+    for word in range(topic_words.shape[0]):
+        most = spread(topic_words.dtype.type(0))
+        for k in range(0, topic_words.shape[1], LANES):
+            most = larger(most, load(topic_words, (word, k)))
+        known[word] = largest(most) > 0
+    for d in range(indptr.shape[0] - 1):
+        n_tokens[d] = 0
+        for i in range(indptr[d], indptr[d + 1]):
+            n_tokens[d] += np.int64(counts[i]) if known[words[i]] else 0
+
+
+@njit(**INNER)
+def _gather(first, words, counts, topic_words, known, block, held, j, rows):
+    """Copy the rows of the words to `block` from `first` on, clear what is held, and list the tokens of known words."""
+    n_columns, n = topic_words.shape[1], 0
+    for i in range(words.shape[0]):
+        word, ahead = words[i], words[min(i + _AHEAD, words.shape[0] - 1)]
+        place = first + i * n_columns
+        for k in range(0, n_columns, LANES):
+            prefetch(topic_words, ahead, k)
+            store(block, place + k, load(topic_words, (word, k)))
+            store(held, place + k, spread(block.dtype.type(0)))
+        for _ in range(np.intp(counts[i]) if known[word] else 0):
+            put(rows, n * TOGETHER + j, place)
+            n += 1
+
+
+@njit(**INNER)
+def _add(first, words, counts, n_samples, n_tokens, by_theta, prior, held, mean, stats):
+    """Add a document's statistics. `mean` (n_columns,) becomes alpha + N, the mean of what was counted."""
+    one, n_columns = mean.dtype.type(1), mean.shape[0]
+    zero, once = spread(mean.dtype.type(0)), spread(mean.dtype.type(one / n_samples))
+    for k in range(0, n_columns, LANES):
+        number = zero
+        for i in range(words.shape[0]):
+            number = number + load(held, first + i * n_columns + k)
+        store(mean, k, once * number)
+    for i in range(words.shape[0]):
+        ahead = words[min(i + _AHEAD, words.shape[0] - 1)]
+        share = spread(mean.dtype.type(counts[i] / n_tokens))
+        for k in range(0, n_columns, LANES):
+            prefetch(stats, ahead, k)
+            own = share * load(mean, k) if by_theta else once * load(held, first + i * n_columns + k)
+            store(stats, (words[i], k), load(stats, (words[i], k)) + own)
+    for k in range(0, n_columns, LANES):
+        store(mean, k, load(mean, k) + load(prior, k))
+
+
+@njit(**OUTER)
+def _infer(
+    order, all_tokens, indptr, words, counts, source_rows, topic_words, known, prior, seed, burn_in, samples, by_words,
+    conditionals, by_theta, rows, labels, block, held, mass, numbers, sums, ends, targets, lanes, row_keys, n_tokens,
+    stats, doc_topics,
+):  # fmt: skip
+    n_docs, n_components = len(order), doc_topics.shape[1]  # no rows where nobody looks at them
+    n_columns = topic_words.shape[1]
+    keep = mass.dtype.type(0 if conditionals else 1)
+    for end in range(n_docs, 0, -TOGETHER):
+        n_tokens[:], place = 0, 0
+        for j in range(max(0, TOGETHER - end), TOGETHER):
+            d = order[end - TOGETHER + j]
+            own, n = slice(indptr[d], indptr[d + 1]), all_tokens[d]
+            n_tokens[j], row_keys[j] = n, key(seed, source_rows[d])
+            _gather(place, words[own], counts[own], topic_words, known, block, held, j, rows)
+            start_labels(
+                j, n, n_components, n_columns, by_words, row_keys[j], prior,
+                rows, labels, block, mass, numbers, sums, ends, targets,
+            )  # fmt: skip
+            place += (own.stop - own.start) * n_columns
+        for sweep in range(1, burn_in + samples + 1):
+            sweep_labels(
+                n_tokens, sweep, keep if sweep > burn_in else keep - keep, row_keys, n_columns, prior,
+                rows, labels, block, mass, numbers, held, sums, ends, targets, lanes,
+            )  # fmt: skip
+            if conditionals and sweep > burn_in:
+                hold_conditionals(
+                    n_tokens, n_columns, prior, rows, labels, block, mass, numbers, held, targets
+                )
+        place = 0
+        for j in range(max(0, TOGETHER - end), TOGETHER):
+            d = order[end - TOGETHER + j]
+            own, n = slice(indptr[d], indptr[d + 1]), all_tokens[d]
+            mean = mass[j * n_columns : (j + 1) * n_columns]
+            if n > 0:
+                _add(place, words[own], counts[own], samples, n, by_theta, prior, held, mean, stats)
+            if doc_topics.shape[0] > 0:
+                put_shares(mean, doc_topics[d])
+            place += (own.stop - own.start) * n_columns
+
+
+def run(
+    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
+) -> KernelResult:
+    """Infer the topics of these documents; see the module.
+
+    Parameters
+    ----------
+    docs : the documents, with whole counts; authors are ignored
+    view : "topic_words", (n_words, n_columns), weights of each word's topics, in any form
+    hyper : options `burn_in` (sweeps, at least 0), `samples` (sweeps that are kept, at least 1), `start` ("uniform" or
+        "words") and `statistic` ("labels", "conditionals" or "theta")
+    seed : with a document's source row, the key of its draws
+    state : unused
+
+    Returns
+    -------
+    KernelResult
+        stats["topic_words"] (n_words, n_columns), expected counts; doc_topics (n_docs, n_components) if wanted; info:
+        "iterations" (sweeps, all documents), "dropped_tokens" (of words that no topic knows).
+
+    Raises
+    ------
+    SettingError
+        When an option is not what it may be, or a count is not a whole number.
+    """
+    options = hyper.options
+    for name, allowed in (("start", STARTS), ("statistic", STATISTICS)):
+        if options[name] not in allowed:
+            raise SettingError(f"{name}={options[name]!r}: must be one of {', '.join(allowed)}")
+    if options["burn_in"] < 0:
+        raise SettingError(f"burn_in={options['burn_in']!r}: must be a whole number of at least 0")
+    burn_in, samples = int(options["burn_in"]), positive(options, "samples")
+    _refuse_fractions(docs)
+    topic_words = view.arrays["topic_words"]
+    assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
+    dtype, n_columns = topic_words.dtype, topic_words.shape[1]
+    indptr, words, counts = csr(docs, dtype)
+    rows_of_words, known = frozen(topic_words, dtype), np.empty(len(topic_words), np.bool_)
+    n_tokens = np.empty(docs.n_docs, np.int64)
+    _count_tokens(indptr, words, counts, rows_of_words, known, n_tokens)
+    order = np.argsort(n_tokens, kind="stable")  # documents worked on together end together
+    room = _largest_sum(np.diff(docs.indptr)[order]) * n_columns
+    most_tokens = int(n_tokens.max(initial=1)) * TOGETHER
+    prior = padded_prior(np.maximum(hyper.doc_topic_prior, _LEAST_PRIOR), n_columns, dtype)
+    stats = buffers.zeros(topic_words.shape, dtype)
+    doc_topics = buffers.empty((docs.n_docs if hyper.doc_topics else 0, hyper.n_components), dtype)
+    _infer(
+        order,
+        n_tokens,
+        indptr,
+        words,
+        counts,
+        frozen(docs.rows, np.int64),
+        rows_of_words,
+        known,
+        frozen(np.tile(prior, TOGETHER), dtype),
+        int(seed),
+        burn_in,
+        samples,
+        options["start"] == "words",
+        options["statistic"] == "conditionals",
+        options["statistic"] == "theta",
+        buffers.empty((most_tokens,), np.int64),
+        buffers.empty((most_tokens,), np.int32),
+        buffers.empty((room,), dtype),
+        buffers.empty((room,), dtype),
+        buffers.empty((n_columns * TOGETHER,), dtype),
+        buffers.empty((n_columns * TOGETHER,), dtype),
+        buffers.empty((n_columns * TOGETHER,), dtype),
+        np.zeros(ENDS * TOGETHER, dtype),
+        np.empty(TOGETHER, dtype),
+        np.empty(TOGETHER, np.int64),
+        np.empty(TOGETHER, np.uint64),
+        np.empty(TOGETHER, np.int64),
+        stats,
+        doc_topics,
+    )
+    info = {
+        "iterations": float(np.count_nonzero(n_tokens) * (burn_in + samples)),
+        "dropped_tokens": float(docs.counts.sum(dtype=np.float64) - n_tokens.sum()),
+    }
+    return KernelResult({"topic_words": stats}, doc_topics if hyper.doc_topics else None, None, info)
+
+
+def _refuse_fractions(docs: Docs) -> None:
+    fractions = np.flatnonzero(docs.counts != np.floor(docs.counts))
+    if len(fractions):
+        raise SettingError(
+            f"a word has a count of {docs.counts[fractions[0]]:g}, but kernel 'gibbs' labels tokens one by one and "
+            "needs whole counts. Choose a method with another kernel (cvb0, ope, vb), or a corpus of counts"
+        )
+
+
+def _largest_sum(lengths: np.ndarray) -> int:
+    """The most distinct words of documents that are worked on together, for their lengths in the order of the work."""
+    padded = np.zeros(-(-len(lengths) // TOGETHER) * TOGETHER, np.int64)
+    padded[len(padded) - len(lengths) :] = lengths
+    return int(padded.reshape(-1, TOGETHER).sum(axis=1).max(initial=1))
+
+
+def _cost(options: Mapping[str, Any]) -> float:
+    passes = 3 if options["statistic"] == "conditionals" else 1
+    return float(options["burn_in"] + passes * options["samples"])
+
+
+def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
+    """Rows of the words of the documents worked on together, and what is held of them. Tokens are few bytes each."""
+    return Scratch([size.longest * TOGETHER * size.columns["topic_words"] * 4] * 2)
+
+
+KERNEL = Kernel(
+    name="gibbs",
+    run=run,
+    views={"topic_words": "mean"},
+    statistics={"topic_words": "word"},
+    options={"burn_in": 25, "samples": 25, "start": "uniform", "statistic": "labels"},
+    cost=_cost,
+    scratch=_scratch,
+    paper="Mimno, Hoffman, Blei 2012; Dupuy and Bach 2017",
+)

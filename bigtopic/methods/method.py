@@ -1,0 +1,145 @@
+"""A learning method: a kernel, a scheme for each global array, and the paper's settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from bigtopic.errors import SettingError
+from bigtopic.models.base import Model
+from bigtopic.models.lda import LDA
+from bigtopic.types import Kernel, Scheme
+
+__all__ = ["SMALLEST_BATCH", "Method"]
+
+SMALLEST_BATCH = 64
+
+Prior = float | Callable[[int], float] | None
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to learn a model.
+
+    Attributes
+    ----------
+    name : as given to `LDA(method=...)`
+    kernel : name of a file in `kernels/`, or a custom `Kernel`
+    inference : the kernel that infers documents' topics under the trained model, given likewise; None for `kernel`
+    schemes : {global array: scheme}
+    model : the arrays and their axes
+    batch_size : largest number of documents per update; None for the whole corpus
+    least_rounds : a smaller corpus gets smaller minibatches, down to 64 documents, so that a pass has this many updates
+    slice_size : documents per kernel call; None lets the plan choose. A hyper-parameter when documents interact
+    delay : number of latest updates that a minibatch may miss: 1 lets its E-step overlap with that of the minibatch
+        before it; for minibatches too short to be shared among threads
+    inner : inner iterations per round: a number, or a rule `(iteration from 1, info) -> continue?`
+    max_iter : passes over the corpus
+    enough_rounds : stop before `max_iter` passes once they have made this many updates; None always makes all passes
+    tol : stop when a pass changes less than this (see `LDA`); 0 never
+    priors : {name of a prior: a number or a function of n_components}; 1 / n_components for the others
+    init : initial statistics, if not the model's, {array: (distribution, share)}: "gamma" is Gamma(100, 0.01) per
+        entry, "uniform" is Uniform(0, 1); the share is None to keep the values drawn, or the share of the corpus'
+        tokens that they are scaled to. None instead of the pair for zeros, the only choice for integers
+    options : settings of the kernel, or of the inference kernel, that differ from its defaults
+    summary, paper : shown in the table of methods
+    """
+
+    name: str
+    kernel: str | Kernel
+    schemes: Mapping[str, Scheme]
+    model: Model = LDA
+    batch_size: int | None = 500
+    least_rounds: int = 1
+    slice_size: int | None = None
+    delay: int = 0
+    inner: int | Callable[[int, Mapping[str, float]], bool] = 1
+    max_iter: int = 1
+    enough_rounds: int | None = None
+    tol: float = 0.0
+    priors: Mapping[str, Prior] = field(default_factory=dict)
+    init: Mapping[str, tuple[str, float | None] | None] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    summary: str = ""
+    paper: str = ""
+    inference: str | Kernel | None = None
+
+    def load_kernel(self) -> Kernel:
+        """The kernel; imports its file."""
+        return _loaded(self.kernel)
+
+    def load_inference(self) -> Kernel:
+        """The kernel that infers the topics of documents under a fixed model."""
+        return _loaded(self.inference or self.kernel)
+
+    def prior(self, name: str, n_components: int) -> float:
+        """The default of a prior, for this number of components."""
+        prior = self.priors.get(name)
+        if prior is None:
+            return 1.0 / n_components
+        return prior(n_components) if callable(prior) else prior
+
+    def kernel_options(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The kernel's settings: its defaults, overridden by the method's and then by those given.
+
+        Raises
+        ------
+        SettingError
+            When the kernel has no option of that name.
+        """
+        known = self.load_kernel().options
+        unknown = sorted(set(given) - set(known))
+        if unknown:
+            raise SettingError(
+                f"method {self.name!r} has no option {unknown[0]!r}; its options are: "
+                + (", ".join(sorted(known)) or "none")
+            )
+        return {**known, **self.options, **given}
+
+    def batch_size_for(self, n_docs: int) -> int | None:
+        """Documents per update on a corpus of this size."""
+        if self.batch_size is None:
+            return None
+        return min(self.batch_size, max(SMALLEST_BATCH, n_docs // self.least_rounds))
+
+    def max_iter_for(self, n_docs: int, batch_size: int | None) -> int:
+        """Passes over a corpus of this size."""
+        if self.enough_rounds is None or batch_size is None:
+            return self.max_iter
+        rounds = max(1, -(-n_docs // batch_size))
+        return min(self.max_iter, -(-self.enough_rounds // rounds))
+
+    def with_schedule(self, learning_decay: float | None, learning_offset: float | None) -> Method:
+        """This method with another step size, in every scheme that has one.
+
+        Raises
+        ------
+        SettingError
+            When no scheme of the method has a step size.
+        """
+        given = {"learning_decay": learning_decay, "learning_offset": learning_offset}
+        given = {name: value for name, value in given.items() if value is not None}
+        if not given:
+            return self
+        schemes = {}
+        used = False
+        for array, scheme in self.schemes.items():
+            own = {f.name for f in fields(scheme)}  # type: ignore[arg-type]
+            changes = {name: value for name, value in given.items() if name in own}
+            used = used or bool(changes)
+            schemes[array] = replace(scheme, **changes) if changes else scheme  # type: ignore[type-var]
+        if not used:
+            raise SettingError(
+                f"{next(iter(given))} was given, but method {self.name!r} has no step size; leave it out, "
+                "or choose an online method"
+            )
+        return replace(self, schemes=schemes)
+
+
+def _loaded(kernel: str | Kernel) -> Kernel:
+    if isinstance(kernel, Kernel):
+        return kernel
+    from bigtopic import kernels
+
+    return kernels.load(kernel)

@@ -1,0 +1,41 @@
+"""Whether a run is the one that was begun: what is written down of its corpus and settings, and what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["corpus_identity", "differences"]
+
+
+def corpus_identity(corpus: Any) -> dict[str, Any]:
+    """Sizes and fingerprints that tell whether a corpus is the one that a run began with."""
+    return {
+        "documents": corpus.n_docs,
+        "words": corpus.n_words,
+        "vocabulary": corpus.vocabulary.fingerprint,
+        "content": [part.fingerprint for part in corpus.parts],
+    }
+
+
+def differences(old: Any, new: Mapping[str, Any], where: str = "") -> list[str]:
+    """A phrase for each setting that differs; of what has another name, the name alone."""
+    if not isinstance(old, dict):
+        return [f"{where or 'the root'} is damaged"]
+    if old.get("name") != new.get("name"):
+        return [_difference(f"{where}.name", old.get("name"), new.get("name"))]
+    found = []
+    for name in dict.fromkeys([*old, *new]):
+        path, before, now = f"{where}.{name}" if where else name, old.get(name), new.get(name)
+        if isinstance(before, dict) and isinstance(now, dict):
+            found += differences(before, now, path)
+        elif before != now:
+            found.append(_difference(path, before, now))
+    return found
+
+
+def _difference(path: str, before: Any, now: Any) -> str:
+    shown = [f"{value!r:.60}" for value in (before, now)]
+    if shown[0] == shown[1] or isinstance(before, dict | list) or isinstance(now, dict | list):
+        return f"{path} is another one"
+    return f"{path} was {shown[0]}, is {shown[1]}"

@@ -1,0 +1,116 @@
+"""A measure put into the folder while the program runs is an option, a line of the table and a figure of the report."""
+
+import json
+import sys
+
+import pytest
+
+from bigtopic.evaluation import measures
+
+from .conftest import run
+
+FILE = '''
+"""Tokens of the longest document, and how many documents each topic leads."""
+
+import numpy as np
+
+from bigtopic.evaluation import Measure, Score, Setting
+
+
+def prepare(subject, settings):
+    return settings["factor"], subject.source.n_components
+
+
+def of_block(state, documents):
+    leads = np.bincount(documents.doc_topics.argmax(axis=1), minlength=state[1])
+    return documents.tokens.max(initial=0), leads
+
+
+def combine(total, piece):
+    return max(total[0], piece[0]), total[1] + piece[1]
+
+
+def finish(state, total):
+    return Score(state[0] * total[0], total[1].astype(float))
+
+
+MEASURE = Measure(
+    name="longest-document",
+    prepare=prepare,
+    of_block=of_block,
+    combine=combine,
+    finish=finish,
+    doc_topics=True,
+    settings={"factor": Setting(1.0, "What the length is multiplied with."), "topn": Setting(7, "Not used.")},
+    default=True,
+    title="longest <document>",
+    unit="tokens",
+    meaning="a measure of the tests",
+)
+'''
+
+
+@pytest.fixture
+def longest_document(tmp_path, monkeypatch):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "longest_document.py").write_text(FILE)
+    monkeypatch.setattr(measures, "__path__", [*measures.__path__, str(folder)])
+    from bigtopic.cli.evaluate import command as evaluate
+    from bigtopic.cli.report import command as report
+
+    for verb in (evaluate, report):  # what earlier tests found
+        vars(verb).pop("_found", None)
+    yield
+    for verb in (evaluate, report):
+        vars(verb).pop("_found", None)
+    sys.modules.pop("bigtopic.evaluation.measures.longest_document", None)
+    vars(measures).pop("longest_document", None)
+
+
+def test_it_is_in_the_help_with_its_settings(longest_document):
+    shown = " ".join(run("evaluate", "--help").output.split())
+    assert "[log-predictive|longest-document|npmi|" in shown
+    assert "--factor FLOAT What the length is multiplied with. [default: 1.0]" in shown
+    assert "[default: (7 or 10)]" in shown
+    assert "longest-document" in run("report", "--help").output
+
+
+def test_it_is_in_the_table(longest_document, model, corpus):
+    shown = run("evaluate", model, corpus).output
+    assert "longest <document>  20.0000 tokens" in shown and "NPMI" in shown
+    asked = ("--measure", "longest-document", "--factor", 0.5, "--json")
+    found = json.loads(run("evaluate", model, corpus, *asked).output)
+    assert found == {"longest-document": {"value": 10.0, "per_topic": [100.0, 100.0]}}
+
+
+def test_it_is_in_the_report_escaped(longest_document, model, corpus, tmp_path):
+    run("report", model, tmp_path / "page.html", "--corpus", corpus)
+    page = (tmp_path / "page.html").read_text()
+    assert "<dt>longest &lt;document&gt;, tokens</dt><dd>20.000</dd>" in page
+    assert page.count("· longest &lt;document&gt; 100.00") == 2
+    assert "Longest &lt;document&gt;: a measure of the tests." in page
+    shown = run("topics", model, "--corpus", corpus).output
+    assert "longest <document>" in shown.splitlines()[0]
+
+
+def test_it_is_gone_again():
+    assert "longest-document" not in run("evaluate", "--help").output
+
+
+def test_a_report_has_the_measures_asked_for(model, corpus, tmp_path):
+    run("report", model, tmp_path / "page.html", "--corpus", corpus, "--measure", "umass")
+    page = (tmp_path / "page.html").read_text()
+    assert "UMass" in page and "NPMI" not in page
+    asked = ("--corpus", corpus, "--measure", "log-predictive")
+    shown = run("report", model, tmp_path / "other.html", *asked, code=2).output
+    assert "'log-predictive' needs unseen documents; give --test" in shown
+    assert not (tmp_path / "other.html").exists()
+
+
+def test_a_setting_of_another_measure_is_no_mistake(model, corpus):
+    asked = ("--measure", "npmi", "--json")
+    assert (
+        run("evaluate", model, corpus, *asked, "--seed", 3).output
+        == run("evaluate", model, corpus, *asked).output
+    )

@@ -1,0 +1,203 @@
+"""Measures as data: found in their folder, several in one pass, results as a table and as JSON."""
+
+import json
+import operator
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from bigtopic.corpus.memory import MemoryPart, from_matrix
+from bigtopic.datasets import lda_corpus
+from bigtopic.errors import SettingError
+from bigtopic.estimators.lda import LDA
+from bigtopic.evaluation import (
+    Evaluation,
+    Measure,
+    Prevalence,
+    Score,
+    Setting,
+    coherence,
+    log_predictive,
+    measure,
+    measures,
+    prevalence,
+)
+from bigtopic.evaluation.base import Result
+
+TRUTH = lda_corpus(400, 60, 5, mean_length=12, topic_word_prior=0.1, seed=2)
+CORPUS = from_matrix(TRUTH.counts)
+EVERY = measures.names()
+
+
+def entropy(name="doc-entropy", **card):
+    """Mean entropy of documents' topics."""
+
+    def of_block(state, documents):
+        theta = documents.doc_topics.astype(np.float64)
+        return np.array([-(theta * np.log(theta)).sum(), len(theta)])
+
+    return Measure(
+        name,
+        prepare=lambda subject, settings: None,
+        of_block=of_block,
+        combine=operator.add,
+        finish=lambda state, total: Score(total[0] / total[1]),
+        doc_topics=True,
+        **card,
+    )
+
+
+def distinct(topn=3):
+    """Share of distinct words among the top words: looks at topics only."""
+    return Measure(
+        "distinct",
+        prepare=lambda subject, settings: subject.source.gather(np.arange(subject.source.n_words)),
+        of_block=None,
+        combine=None,
+        finish=lambda topics, _: Score(
+            len(np.unique(np.argsort(-topics, axis=0)[:topn])) / topics.shape[1] / topn
+        ),
+    )
+
+
+def bits(result):
+    return {
+        name: value.tobytes() if isinstance(value, np.ndarray) else value
+        for name, value in vars(result).items()
+    }
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_file_defines_a_measure_of_its_name(name):
+    found = measures.load(name)
+    assert found.name == name and measures.load(found) is found
+    assert found.title and found.meaning
+    assert len({measures.load(other).title for other in EVERY}) == len(EVERY)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_results_are_numbers_lines_and_json(name):
+    found = measure(TRUTH.components, CORPUS, [name], train=CORPUS)
+    result = found[name]
+    assert isinstance(result, Result) and np.isfinite(result.value)
+    assert result.per_topic is None or result.per_topic.shape == (5,)
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))[name]["value"] == result.value
+    lines = repr(found).splitlines()
+    assert lines[0].startswith(measures.load(name).title) and len(lines) == len(found.lines())
+    assert found._repr_html_().count("<tr>") == len(lines)
+
+
+def test_one_pass_gives_the_bits_of_each_measure_alone(monkeypatch):
+    monkeypatch.setattr("bigtopic.evaluation.streaming._ENTRIES", 700)
+    together = measure(TRUTH.components, CORPUS, EVERY, n_threads=2, repeats=2, topn=7, n_top=4)
+    alone = {
+        "log-predictive": log_predictive(TRUTH.components, CORPUS, repeats=2),
+        "npmi": coherence(TRUTH.components, CORPUS, "npmi", 7),
+        "prevalence": prevalence(TRUTH.components, CORPUS, 4),
+        "umass": coherence(TRUTH.components, CORPUS, "umass", 7),
+    }
+    assert set(alone) <= set(together)
+    for name, result in alone.items():
+        assert bits(together[name]) == bits(result)
+
+
+def test_a_block_is_read_once_and_what_measures_share_is_computed_once(monkeypatch):
+    calls = Counter()
+
+    def counted(target):
+        owner, name = target.rsplit(".", 1) if isinstance(target, str) else target
+        original = getattr(owner, name)
+
+        def call(*arguments):
+            calls[name] += 1
+            return original(*arguments)
+
+        monkeypatch.setattr(owner, name, call)
+
+    from bigtopic.evaluation import _kernels, subject
+
+    monkeypatch.setattr("bigtopic.evaluation.streaming._ENTRIES", 1000)
+    n_blocks = len(list(CORPUS.spans(1000)))
+    for target in ((MemoryPart, "read"), (_kernels, "count_pairs"), (subject, "fold_in")):
+        counted(target)
+    measure(TRUTH.components, CORPUS, ["npmi", "umass", "prevalence", entropy()], n_threads=1)
+    assert n_blocks > 2
+    assert calls == {"read": n_blocks, "count_pairs": n_blocks, "fold_in": n_blocks}
+
+
+def test_measures_with_other_settings_or_questions_do_not_share():
+    one, other = entropy("one"), entropy("other")
+    found = measure(TRUTH.components, CORPUS, [one, other])
+    assert not one.asks_the_same(other) and found["one"] == found["other"]
+    assert measures.load("npmi").asks_the_same(measures.load("umass"))
+    assert not measures.load("npmi").asks_the_same(measures.load("prevalence"))
+
+
+def test_a_measure_of_ones_own_sees_every_document(monkeypatch):
+    monkeypatch.setattr("bigtopic.evaluation.streaming._ENTRIES", 1000)
+    found = measure(np.ones((5, 60)), CORPUS, [entropy()])
+    assert found["doc-entropy"].value == pytest.approx(np.log(5), rel=1e-6)
+
+
+def test_a_measure_of_topics_needs_no_documents():
+    apart = np.kron(np.eye(2), [3.0, 2.0, 1.0])
+    assert measure(apart, measures=[distinct()])["distinct"].value == 1
+    assert measure(apart[[0, 0]], CORPUS, measures=[distinct()])["distinct"].value == 1 / 2
+    for name in EVERY:
+        with pytest.raises(SettingError, match="corpus: a measure of documents needs one"):
+            measure(np.eye(6), measures=[name])
+
+
+def test_names_and_settings_are_checked():
+    assert [one.name for one in measures.defaults()] == ["log-predictive", "npmi"]
+    assert list(measure(TRUTH.components, CORPUS)) == ["log-predictive", "npmi"]
+    with pytest.raises(SettingError, match=r"there is no measure 'pmi'; there are: .*npmi"):
+        measure(TRUTH.components, CORPUS, ["pmi"])
+    with pytest.raises(SettingError, match="ratio: is not a setting of these measures; theirs are: topn"):
+        measure(TRUTH.components, CORPUS, ["npmi"], ratio=0.5)
+    colour = entropy(settings={"colour": Setting("red", "Of nothing.", ("red", "blue"))})
+    with pytest.raises(SettingError, match="colour: must be one of 'red', 'blue', found 'green'"):
+        measure(TRUTH.components, CORPUS, [colour], colour="green")
+
+
+def test_the_table_is_safe_for_a_terminal_and_a_notebook():
+    nasty = "<script>\x1b[31m"
+    found = Evaluation([(entropy(title=nasty, unit="<b>"), Score(float("nan"), np.array([1.0, np.nan])))])
+    assert "\x1b" not in repr(found) and "<script>" not in found._repr_html_() + "<b>"[3:]
+    assert "&lt;b&gt;" in found._repr_html_()
+    assert found.to_dict() == {"doc-entropy": {"value": None, "per_topic": [1.0, None]}}
+
+
+def test_the_effective_number_of_topics():
+    no_rows = np.zeros((3, 0))
+    for share, expected in (([0.5, 0, 0.5], 2), ([0, 1, 0], 1), ([1 / 3] * 3, 3)):
+        assert Prevalence(np.array(share), None, no_rows, no_rows).value == pytest.approx(expected)
+
+
+def test_a_callback_measures_by_name_while_a_model_learns():
+    model = LDA(5, max_iter=3, batch_size=100, random_state=0, client=False)
+    found = []
+
+    def watch(event):
+        if event.kind == "pass":
+            found.append(measure(model, CORPUS, ["npmi", "log-predictive"], client=False))
+
+    model.set_params(callbacks=[watch]).fit(CORPUS)
+    assert len(found) == 3
+    for epoch, seen in enumerate(found, start=1):
+        again = LDA(5, max_iter=epoch, batch_size=100, random_state=0, client=False).fit(CORPUS)
+        assert seen.to_dict() == measure(again, CORPUS, ["npmi", "log-predictive"], client=False).to_dict()
+
+
+@pytest.mark.distributed
+def test_a_dask_client_gives_the_same():
+    from dask.distributed import Client
+
+    asked = [*EVERY, entropy()]
+    expected = measure(TRUTH.components, CORPUS, asked, client=False)
+    with Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0") as client:
+        found = measure(TRUTH.components, CORPUS, asked, client=client)
+    assert {name: bits(result) for name, result in found.items()} == {
+        name: bits(result) for name, result in expected.items()
+    }

@@ -118,7 +118,7 @@ def failures_told(client: Any) -> Iterator[None]:
     Raises
     ------
     ClusterError
-        When the client is closed or has lost its scheduler, or workers die again and again.
+        When the client is closed or has lost its scheduler, or workers die repeatedly.
     """
     if client is None:
         yield
@@ -137,7 +137,7 @@ def failures_told(client: Any) -> Iterator[None]:
             ) from error
         if isinstance(error, (LOST, KilledWorker)):
             raise ClusterError(
-                f"workers die in the middle of tasks again and again ({error or 'what they held is lost'}); see their "
+                f"workers die repeatedly in the middle of tasks ({error or 'what they held is lost'}); see their "
                 "logs, they may have too little memory"
             ) from error
         raise

@@ -166,7 +166,7 @@ class _Loop:
 
     @property
     def _looks_at_passes(self) -> bool:
-        """Whether the params at the end of a pass matter to anybody."""
+        """Whether anything looks at the params at the end of a pass."""
         limits = self.limits
         return bool(limits.callbacks or limits.score or limits.tol > 0 or self._has_bound)
 

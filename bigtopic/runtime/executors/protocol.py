@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from bigtopic.runtime.params import Params
 from bigtopic.runtime.rounds import Cursor, RoundReport, Settings
 from bigtopic.runtime.slices import Plan
 from bigtopic.runtime.work import Work
+
+if TYPE_CHECKING:
+    from bigtopic.runtime.footprint import Footprint
 
 __all__ = ["Executor", "ExecutorSpec", "Run", "Updates"]
 
@@ -107,8 +110,11 @@ class ExecutorSpec:
     make : (run, client, n_threads) -> Executor; the client is None unless the executor is one for clients
     on_client : whether it runs tasks on a Dask client
     synchronous : whether it gives the bits of rounds that are done one after the other
+    worker_bytes : (footprint of the run, client, n_threads) -> what a worker of so many threads has in memory; None
+        where nobody knows
     """
 
     make: Callable[[Run, Any, int], Executor]
     on_client: bool = False
     synchronous: bool = True
+    worker_bytes: Callable[[Footprint, Any, int], int] | None = None

@@ -196,11 +196,11 @@ class Scratch(NamedTuple):
     """Memory that a kernel call allocates besides documents, view and statistics.
 
     pooled : bytes of each large array from `buffers`; a kernel with pooled arrays takes its statistics from there too
-    passing : peak bytes allocated elsewhere and freed before the statistics are allocated
+    transient : peak bytes allocated elsewhere and freed before the statistics are allocated
     """
 
     pooled: Sequence[int] = ()
-    passing: int = 0
+    transient: int = 0
 
 
 def _no_scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:

@@ -1,6 +1,6 @@
 """A writer's hold on a store behind a URL: what `transaction` promises for folders, where nothing can be renamed.
 
-    lock -> mark the root -> sweep after killed writers -> record -> write under names of one's own -> commit -> sweep
+    lock -> mark the root -> sweep after killed writers -> record -> write under its own names -> commit -> sweep
 
 A lock behind a URL can be lost: a writer that stood still for a minute may wake up while the next one is at work. Three
 things make that harmless. Everything a writer makes has its token in the name, so no two write the same object. The

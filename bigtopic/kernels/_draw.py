@@ -102,7 +102,7 @@ def _n_up_to(typing_context: Any, vector: Any, most: Any) -> Any:
 @intrinsic
 def _mask(typing_context: Any, number: Any) -> Any:
     """All bits for a number of at least 0, none for one below. It passes through an instruction that the compiler does
-    not look into (there is none): it would make a branch of it, which nobody can predict here."""
+    not look into (there is none): it would make a branch of it, which no processor can predict here."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         width = sig.args[0].bitwidth

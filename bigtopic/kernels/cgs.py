@@ -262,7 +262,7 @@ def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
         n_held = min(n_held, 2 * size.n_tokens * options["replicas"])
     return Scratch(
         [size.n_entries * 24, n_held * LANES * 4, n_held * 8, size.n_docs * n_blocks * 2],
-        passing=size.n_entries * 24,
+        transient=size.n_entries * 24,
     )
 
 

@@ -118,7 +118,7 @@ def _gradient(tokens, block, n, best, move, explained, gradient):
 
 @njit(**INNER)
 def _best(gradient):
-    """The lowest index of the largest entry. It is no padding: that is 0, and the gradient is positive."""
+    """The lowest index of the largest entry. Padding is 0 and the gradient positive, so it is a topic."""
     most = load(gradient, 0)
     for k in range(0, gradient.shape[0], LANES):
         most = larger(most, load(gradient, k))

@@ -23,6 +23,7 @@ __all__ = [
     "bounded_map",
     "default_threads",
     "failures_told",
+    "memory_limits",
     "resolve_client",
     "send",
     "threads_here",
@@ -118,7 +119,7 @@ def failures_told(client: Any) -> Iterator[None]:
     Raises
     ------
     ClusterError
-        When the client is closed or has lost its scheduler, or workers die again and again.
+        When the client is closed or has lost its scheduler, or workers die repeatedly.
     """
     if client is None:
         yield
@@ -137,7 +138,7 @@ def failures_told(client: Any) -> Iterator[None]:
             ) from error
         if isinstance(error, (LOST, KilledWorker)):
             raise ClusterError(
-                f"workers die in the middle of tasks again and again ({error or 'what they held is lost'}); see their "
+                f"workers die repeatedly in the middle of tasks ({error or 'what they held is lost'}); see their "
                 "logs, they may have too little memory"
             ) from error
         raise
@@ -285,3 +286,13 @@ def threads_here() -> int:
 def threads_of(client: Any) -> int:
     """Threads that the workers of a cluster have together."""
     return max(1, sum(client.nthreads().values()))
+
+
+def memory_limits(client: Any) -> dict[str, tuple[int, int]]:
+    """{address: (threads, bytes)} of the workers whose memory is limited."""
+    known = client.scheduler_info(n_workers=-1)["workers"]
+    return {
+        address: (worker["nthreads"], worker["memory_limit"])
+        for address, worker in known.items()
+        if worker["memory_limit"]
+    }

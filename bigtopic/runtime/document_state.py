@@ -191,7 +191,7 @@ class DocumentState:
                 (self._folder / f"{folder}/{key}").remove()
 
     def _passes(self, cursor: Cursor) -> set[int]:
-        """Passes whose state a run at the cursor reads, or somebody may go back to."""
+        """Passes whose state a run at the cursor reads, or to which a run may go back."""
         kept = {number for number in self.kept if number < cursor.epoch}
         return kept | {cursor.epoch, cursor.epoch + cursor.inside_pass}
 

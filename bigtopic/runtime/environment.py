@@ -21,7 +21,7 @@ __all__ = ["check_workers", "environment"]
 
 SETTING = "bigtopic.environment"
 SECONDS = 2.0  # between two looks for workers that joined
-# Where a worker did not answer, times as long as it took: a run must not wait for it again and again
+# Where a worker did not answer, times as long as it took: a run must not wait for it repeatedly
 _REST = 20
 _SHOWN = 4
 _FEATURES = "CPU features"

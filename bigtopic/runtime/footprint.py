@@ -8,6 +8,9 @@
     state    = rows x bytes of a row: of two turns of the minibatch ("round"), or of the slices that are read ahead or
                not written yet ("run")
 
+    worker   = 2 x params, or the rows of them that a minibatch reads from files + T x (words x 4 + unit + peak of a
+               replay of a task + stats(window)) + stats(window) + state, for tasks of a graph on a Dask worker
+
 A replay (`replay`) allocates and frees these arrays in the order of the run, by the rules of `buffers`:
 
     slice    = documents x 36 + entries x 8 + distinct words x 4
@@ -32,6 +35,7 @@ from functools import cache
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.runtime.executors.protocol import Run
 from bigtopic.runtime.params import Params
+from bigtopic.runtime.reduce import WINDOW
 from bigtopic.runtime.replay import Ledger, Piece, Rounds, Sum
 from bigtopic.runtime.sizes import Sizes
 from bigtopic.runtime.slices import PROMPT_ROUNDS, SUBTREE
@@ -65,12 +69,29 @@ class Footprint:
         ledger.free(*before, *[ledger.take(self._sizes.topics(), 0) for _ in before])
         return ledger.peak
 
+    def of_params(self) -> int:
+        """Bytes of the params."""
+        return self._sizes.params()
+
     def of_task(self) -> int:
         """Bytes of one task of the graphs executor (a subtree of slices, on one thread), without the params."""
+        return int(self._task() + self._sizes.state(1))
+
+    def of_tasks(self, n_threads: int, mapped: bool) -> int:
+        """Bytes of a worker that does tasks of the graphs executor, its params `mapped` or sent.
+
+        It has two versions of the params; each thread keeps the memory of a task and of a sum, and one sum travels.
+        """
+        sizes, slices = self._sizes, self._minibatch()
+        params = sizes.read(sum(slices)) if mapped else sizes.params()
+        total = sum(sizes.stats(sum(slices[: SUBTREE * WINDOW])))
+        return int(2 * params + n_threads * (self._task() + total) + total + sizes.state(n_threads))
+
+    def _task(self) -> float:
+        """Bytes of a task without what is remembered of documents."""
         ledger, slices = Ledger(1), self._minibatch()[:SUBTREE]
         self._rounds(ledger, 1).round(slices)
-        unit = self._sizes.unit(sum(slices))
-        return int(self._run.work.n_words * 4 + unit + self._sizes.state(1) + ledger.peak)
+        return self._run.work.n_words * 4 + self._sizes.unit(sum(slices)) + ledger.peak
 
     def _rounds(self, ledger: Ledger, n_threads: int, seed: int = 0) -> Rounds:
         sizes = self._sizes

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import SettingError
+from bigtopic.runtime import cluster
 from bigtopic.runtime.executors.protocol import Run
 from bigtopic.runtime.footprint import Footprint
 from bigtopic.runtime.params import Params, padded
 
-__all__ = ["check_memory", "check_params", "estimate_bytes", "estimate_task_bytes"]
+__all__ = ["check_memory", "check_params", "check_worker_memory", "estimate_bytes", "estimate_task_bytes"]
 
 _AMPLE = 2  # a machine with so many times the rough estimate needs no finer one
 # Control groups, version 2 and 1.
@@ -55,6 +58,37 @@ def check_memory(
         f"choose a smaller batch_size (now {run.plan.batch_size}), fewer topics (now {run.work.hyper.n_components}) "
         f"or fewer threads (now {n_threads})",
     )
+
+
+def check_worker_memory(
+    run: Run,
+    params: Params,
+    axes: Mapping[str, Vocabulary],
+    client: Any,
+    worker_bytes: Callable[[Footprint, Any, int], int],
+) -> None:
+    """Refuse a run that a worker of a Dask client cannot hold, naming the worker, and the settings that would make it
+    fit.
+
+    Parameters
+    ----------
+    run, params, axes : as for `estimate_bytes`
+    worker_bytes : of the executor (`ExecutorSpec`)
+
+    Raises
+    ------
+    SettingError
+        When the estimate for a worker is larger than its memory limit.
+    """
+    need = cache(partial(worker_bytes, Footprint(run, params, axes), client))
+    for worker, (n_threads, have) in cluster.memory_limits(client).items():
+        if need(n_threads) >= have:
+            raise SettingError(
+                f"worker {worker} has {have / 1e9:.2f} GB, and its tasks for this model need about "
+                f"{need(n_threads) / 1e9:.2f} GB; choose a smaller batch_size (now {run.plan.batch_size}) or "
+                f"slice_size (now {run.plan.slice_size}), fewer topics (now {run.work.hyper.n_components}), or workers "
+                f"with fewer threads (now {n_threads}) or a larger memory_limit"
+            )
 
 
 def check_params(n_rows: int, n_components: int, itemsize: int = 4) -> None:

@@ -1,4 +1,4 @@
-"""What each field of a stored model may hold. The file may come from anybody; its figures go to compiled loops."""
+"""What each field of a stored model may hold. The file may come from anywhere; its figures go to compiled loops."""
 
 from __future__ import annotations
 

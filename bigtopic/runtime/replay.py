@@ -183,14 +183,14 @@ class Rounds:
     def _scratch(self, thread: int, n_docs: int) -> list[Piece]:
         scratch = self.of_slice(n_docs).scratch
         return [
-            self.ledger.take(scratch.passing, None),
+            self.ledger.take(scratch.transient, None),
             *(self.ledger.take(n, thread) for n in scratch.pooled),
         ]
 
     def _returned(self, thread: int, n_docs: int, gathered: list[Piece], scratch: list[Piece]) -> Sum:
         """The statistics, allocated where the kernel allocates its own arrays; then what the slice needed is freed."""
-        passing, *pooled = scratch
-        self.ledger.free(passing)
+        transient, *pooled = scratch
+        self.ledger.free(transient)
         pool = thread if pooled else None
         stats = Sum(n_docs, [self.ledger.take(size, pool) for size in self.stats(n_docs)])
         self.ledger.free(*gathered, *pooled)

@@ -59,7 +59,7 @@ def require_shared(client: Any, folder: Path, remedy: str) -> None:
 
 def in_sight_of(places: Sequence[Place], task: Callable[[Any], Any], remedy: str) -> Callable[[Any], Any]:
     """A task that does its work only where these local files and folders are: a worker may have joined since
-    `require_shared`, and would write where nobody else finds it.
+    `require_shared`, and would write where no other process finds it.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def _look(client: Any, folders: Sequence[Path], mode: int, known: Mapping[str, b
 
 @contextmanager
 def _token(folder: Path, mode: int) -> Iterator[str]:
-    """A new file whose name nobody can know; a transaction sweeps the name, should this process be killed here."""
+    """A new file whose name cannot be guessed; a transaction sweeps the name, should this process be killed here."""
     token = folder / f".scratch-{uuid4().hex}"
     os.close(os.open(token, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
     try:

@@ -51,6 +51,11 @@ class Sizes:
         """The params, and their priors."""
         return sum(array.nbytes + array.prior.nbytes for array in self._params.arrays.values())
 
+    def read(self, n_docs: int) -> float:
+        """The rows of the params that `n_docs` documents need."""
+        arrays = [self._params[name] for name in self._run.work.kernel.views]
+        return sum(self._rows(a.axis, n_docs) * a.n_columns * a.raw.itemsize for a in arrays)
+
     def topics(self) -> int:
         """The topics as `stopping.PassMeasure` keeps them."""
         words = [a for a in self._params.arrays.values() if a.axis in ("word", "column")]

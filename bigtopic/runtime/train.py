@@ -16,7 +16,7 @@ from bigtopic.runtime import cluster, executors
 from bigtopic.runtime.executors.choice import choose
 from bigtopic.runtime.executors.protocol import Executor, Run
 from bigtopic.runtime.history import History
-from bigtopic.runtime.memory import check_memory
+from bigtopic.runtime.memory import check_memory, check_worker_memory
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.new_run import make_run, with_document_state
 from bigtopic.runtime.progress import Progress
@@ -71,7 +71,10 @@ def train(
         if executor is not None:
             engine = executor(run)
         else:
-            engine = executors.load(choose(run, client)).make(run, client, n_threads)
+            spec = executors.load(choose(run, client))
+            if client is not None and spec.worker_bytes is not None:
+                check_worker_memory(run, model.params, model.axes, client, spec.worker_bytes)
+            engine = spec.make(run, client, n_threads)
         stack.enter_context(engine)
         stop = stack.enter_context(interruptible())
         total = corpus.n_tokens * limits.max_iter
@@ -166,7 +169,7 @@ class _Loop:
 
     @property
     def _looks_at_passes(self) -> bool:
-        """Whether the params at the end of a pass matter to anybody."""
+        """Whether anything looks at the params at the end of a pass."""
         limits = self.limits
         return bool(limits.callbacks or limits.score or limits.tol > 0 or self._has_bound)
 

@@ -71,7 +71,7 @@ def found_in(path: Path) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", [*PAGES, *CODE], ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_page_reads_well(page):
     assert not found_in(page)
 

@@ -94,5 +94,5 @@ def test_an_address_where_nobody_answers(address):
 
 
 def test_tasks_that_kill_their_workers(three_workers):
-    with pytest.raises(ClusterError, match="again and again"):
+    with pytest.raises(ClusterError, match="workers die repeatedly"):
         list(cluster.bounded_map(os._exit, [1], client=three_workers))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bigtopic.runtime import sharing
 from bigtopic.runtime.estep import estep_group
@@ -16,10 +16,14 @@ from bigtopic.runtime.reading import UnitReader
 from bigtopic.runtime.reduce import WINDOW, Tree, add
 from bigtopic.runtime.remembering import InMemory, remembering
 from bigtopic.runtime.rounds import Cursor
+from bigtopic.runtime.shared_files import shares_files
 from bigtopic.runtime.slices import SUBTREE, Round, SliceRef
 from bigtopic.runtime.state_files import State
 from bigtopic.runtime.work import Turn
 from bigtopic.types import Stats
+
+if TYPE_CHECKING:
+    from bigtopic.runtime.footprint import Footprint
 
 __all__ = ["EXECUTOR", "GraphExecutor", "remembering_graph", "round_graph"]
 
@@ -218,4 +222,11 @@ def _pick(both: tuple[Any, Any], which: int) -> Any:
     return both[which]
 
 
-EXECUTOR = ExecutorSpec(lambda run, client, n_threads: GraphExecutor(run, client), on_client=True)
+def _worker_bytes(footprint: Footprint, client: Any, n_threads: int) -> int:
+    """Tasks on all threads, and the params: the rows they read of mapped files, or a copy."""
+    return footprint.of_tasks(n_threads, mapped=shares_files(client, sharing.places()))
+
+
+EXECUTOR = ExecutorSpec(
+    lambda run, client, n_threads: GraphExecutor(run, client), on_client=True, worker_bytes=_worker_bytes
+)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from bigtopic.runtime.params import Params
 from bigtopic.runtime.rounds import Cursor, RoundReport, Settings
 from bigtopic.runtime.slices import Plan
 from bigtopic.runtime.work import Work
+
+if TYPE_CHECKING:
+    from bigtopic.runtime.footprint import Footprint
 
 __all__ = ["Executor", "ExecutorSpec", "Run", "Updates"]
 
@@ -108,8 +111,10 @@ class ExecutorSpec:
     make : (run, client, n_threads) -> Executor; the client is None unless `on_client` is true
     on_client : whether it runs tasks on a Dask client
     synchronous : whether it gives the bits of rounds done one after the other
+    worker_bytes : (footprint of the run, client, n_threads) -> memory of a worker with so many threads; None if unknown
     """
 
     make: Callable[[Run, Any, int], Executor]
     on_client: bool = False
     synchronous: bool = True
+    worker_bytes: Callable[[Footprint, Any, int], int] | None = None

@@ -28,7 +28,7 @@ def run(docs, view, hyper, seed, state):
 
 def scratch(size, options):
     """For each entry the row of its word and that of its document."""
-    return Scratch(passing=2 * 4 * size.n_entries * size.columns["topic_words"])
+    return Scratch(transient=2 * 4 * size.n_entries * size.columns["topic_words"])
 
 
 @dataclass(frozen=True)

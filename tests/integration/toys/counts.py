@@ -24,7 +24,7 @@ def run(docs, view, hyper, seed, state):
 
 def scratch(size, options):
     """For each entry the row of its word, and that divided by the totals, in double precision."""
-    return Scratch(passing=2 * 8 * size.n_entries * size.n_components)
+    return Scratch(transient=2 * 8 * size.n_entries * size.n_components)
 
 
 @dataclass(frozen=True)

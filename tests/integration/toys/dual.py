@@ -21,8 +21,9 @@ ARRAYS = {
 
 def ratios(docs, rows, columns):
     """Counts, each divided by the product of what its row and its column have."""
-    expected = np.einsum("ek,ek->e", rows.repeat(np.diff(docs.indptr), axis=0), columns[docs.words])
-    return csr_array((docs.counts / expected, docs.words, docs.indptr), (docs.n_docs, len(columns)))
+    expected = [columns[own] @ rows[d] for d, own in enumerate(np.split(docs.words, docs.indptr[1:-1]))]
+    ratio = docs.counts / np.concatenate(expected)
+    return csr_array((ratio, docs.words, docs.indptr), (docs.n_docs, len(columns)))
 
 
 def learn(docs, view, hyper, seed, state):
@@ -30,10 +31,9 @@ def learn(docs, view, hyper, seed, state):
     rows, columns, joint = (view.arrays[name] for name in ARRAYS)
     padded = np.pad(joint, ((0, rows.shape[1] - len(joint)), (0, 0)))
     found = ratios(docs, rows @ padded, columns)
-    by_row = rows * (found @ columns @ padded.T)
-    by_column = columns * (found.T @ rows @ padded)
-    by_pair = joint * (rows.T @ (found @ columns))[: len(joint)]
-    return KernelResult({"rows": by_row, "columns": by_column, "joint": by_pair}, None, None, {})
+    stats = {"rows": rows * (found @ columns @ padded.T), "columns": columns * (found.T @ rows @ padded)}
+    stats["joint"] = joint * (rows.T @ (found @ columns))[: len(joint)]
+    return KernelResult(stats, None, None, {})
 
 
 def infer(docs, view, hyper, seed, state):
@@ -48,8 +48,8 @@ def infer(docs, view, hyper, seed, state):
 
 
 def scratch(size, options):
-    """For each entry what its row and its column have."""
-    return Scratch(passing=2 * 4 * size.n_entries * size.columns["columns"])
+    """For each column what the slice says, before it is shared among the column's topics."""
+    return Scratch(transient=4 * size.rows["columns"] * size.columns["columns"])
 
 
 AXES = {name: spec.rows for name, spec in ARRAYS.items()}

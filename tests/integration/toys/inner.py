@@ -29,7 +29,7 @@ def expect(docs, view, hyper, seed, state):
 
 def scratch(size, options):
     """For each entry the row of its word and its shares, these in two precisions."""
-    return Scratch(passing=(4 + 8 + 4) * size.n_entries * size.n_components)
+    return Scratch(transient=(4 + 8 + 4) * size.n_entries * size.n_components)
 
 
 def not_at_rest(turn, info):

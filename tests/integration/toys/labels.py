@@ -33,7 +33,7 @@ def label(docs, view, hyper, seed, state):
 
 def scratch(size, options):
     """Rows of the slice in double precision: as they came, as they are, and what is between them, twice."""
-    return Scratch(passing=4 * 8 * size.rows[TOPIC_WORDS] * size.columns[TOPIC_WORDS])
+    return Scratch(transient=4 * 8 * size.rows[TOPIC_WORDS] * size.columns[TOPIC_WORDS])
 
 
 REMEMBERED = {"labels": StateSpec("entry", "int16", missing=-1)}

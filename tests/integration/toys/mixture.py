@@ -25,7 +25,7 @@ def run(docs, view, hyper, seed, state):
 
 def scratch(size, options):
     """For each entry the share of its document and what its tokens add, in double precision."""
-    return Scratch(passing=2 * 8 * size.n_entries * size.n_components)
+    return Scratch(transient=2 * 8 * size.n_entries * size.n_components)
 
 
 ARRAYS = {

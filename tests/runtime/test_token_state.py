@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
 from dataclasses import replace
@@ -12,7 +13,7 @@ import pytest
 
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import ModelError, SettingError
+from bigtopic.errors import CorpusDamaged, ModelError, SettingError
 from bigtopic.methods import Method
 from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.runtime.new_model import new_model
@@ -100,6 +101,27 @@ def test_tokens_of_words_that_the_params_do_not_know_are_missing():
     unknown = np.repeat(block.words >= 12, block.counts.astype(int))
     found = model.remembered(1, 0, 60)["tokens"]
     assert unknown.any() and (found[unknown] == -7).all() and (found[~unknown, 0] == 2).all()
+
+
+def test_a_changed_row_of_a_token_is_found(tmp_path):
+    model = learn(documents())
+    (file,) = (chunk for chunk in tmp_path.glob("bigtopic-state-*/pass-2/*/tokens/c/**/*") if chunk.is_file())
+    data = bytearray(file.read_bytes())
+    for at in (0, 12 * int(documents().n_tokens) - 1):
+        file.write_bytes(bytes([*data[:at], data[at] ^ 1, *data[at + 1 :]]))
+        with pytest.raises(CorpusDamaged, match="/tokens does not hold what was written"):
+            model.remembered(0, 0, 60)
+    file.write_bytes(data)
+    assert len(model.remembered(0, 0, 60)["tokens"]) == documents().n_tokens
+
+
+def test_the_disk_must_have_room_for_every_token(monkeypatch):
+    corpus, usage = documents(), shutil.disk_usage("/")
+    need = learn(corpus).document_state.files.pass_bytes(0) * 2
+    assert need >= 2 * 12 * corpus.n_tokens > 2 * 12 * corpus.nnz
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=need - 1))
+    with pytest.raises(SettingError, match=f"needs {need:,} bytes for up to 2 passes"):
+        learn(corpus)
 
 
 def test_weights_have_no_tokens():

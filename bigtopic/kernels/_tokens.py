@@ -101,7 +101,7 @@ def whole_counts(docs: Docs) -> np.ndarray:
     Raises
     ------
     InputError
-        When one is no whole number: a weight has no tokens to label.
+        When one is not a whole number: a weight has no tokens to label.
     """
     counts = docs.counts.astype(np.int64)
     wrong = np.flatnonzero(counts != docs.counts)

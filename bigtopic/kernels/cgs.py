@@ -192,7 +192,7 @@ def run(
     Raises
     ------
     InputError
-        When a count is no whole number.
+        When a count is not a whole number.
     SettingError
         When `replicas` is less than 1, or there are more topics than a label can name.
     """

@@ -8,8 +8,8 @@ sums over the other tokens of expected counts m and of their variances s = sum r
 
 then r <- a / sum(a), and m and s follow. The exponent is kept between -30 and 30: it is far below where a count is
 small and uncertain. Without it this is the kernel `ilr`, which says in which order entries are visited, what slices see
-of each other, how documents begin and what is remembered. Statistics: by how much expected counts and their variances
-have changed.
+of each other, how documents begin, what is remembered and which least values keep rounding errors out. Statistics: by
+how much expected counts and their variances have changed.
 
 Cost: entries x topics, four divisions and an exponential each. Space: entries x topics numbers on disk, twice.
 
@@ -26,6 +26,7 @@ import numpy as np
 from numba import njit
 
 from bigtopic import buffers
+from bigtopic.kernels._collapsed import stay
 from bigtopic.kernels._math import fast_exp
 from bigtopic.kernels._random import key, uniform
 from bigtopic.kernels._shell import OUTER, csr, frozen, padded_prior, put_shares
@@ -33,7 +34,7 @@ from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch,
 
 __all__ = ["KERNEL", "run"]
 
-_FAST = {"reassoc", "contract", "arcp", "nsz"}
+_FAST = {"reassoc", "arcp", "nsz"}  # not "contract": a lone token's share, taken out, must leave nothing
 _LEAST, _MOST = -30.0, 30.0  # of the exponent
 _FLOOR = 1e-10  # of a count: rounding may leave less than nothing
 
@@ -52,15 +53,15 @@ def _begin(indptr, words, counts, rows, seed, n_components, shares, totals, chan
 
 @njit(**OUTER, fastmath=_FAST)
 def _sweep(
-    indptr, words, counts, rows, topic_words, variances, prior, n_components,
+    indptr, words, counts, rows, topic_words, variances, prior, n_components, least,
     shares, totals, total_variances, mass, spread, old, fresh, change, change_of_variances, doc_topics,
 ):  # fmt: skip
     zero, one, half = mass.dtype.type(0), mass.dtype.type(1), mass.dtype.type(0.5)
-    least, most, floor = mass.dtype.type(_LEAST), mass.dtype.type(_MOST), mass.dtype.type(_FLOOR)
+    lowest, highest, floor = mass.dtype.type(_LEAST), mass.dtype.type(_MOST), mass.dtype.type(_FLOOR)
     moved = 0.0
     for d in range(rows.shape[0]):
         for k in range(n_components):
-            mass[k], spread[k] = prior[k], zero
+            mass[k], spread[k] = zero, zero
         for i in range(indptr[d], indptr[d + 1]):
             row, known = shares[i], zero
             for k in range(n_components):
@@ -81,16 +82,19 @@ def _sweep(
             for k in range(n_components):
                 own = unit * row[k]
                 doubt = own * (one - own)
-                by_doc = max(mass[k] - own, floor)
+                by_doc = prior[k] + max(mass[k] - own, zero)
                 by_word = max(weights[k] + grown[k] - own, floor)
-                by_all = mass.dtype.type(max(totals[k] - own, floor))
+                by_all = max(mass.dtype.type(totals[k] - own), by_word)
+                certain = max(by_doc, floor)
                 exponent = max(total_variances[k] - doubt, zero) / (by_all * by_all)
-                exponent -= max(spread[k] - doubt, zero) / (by_doc * by_doc)
+                exponent -= max(spread[k] - doubt, zero) / (certain * certain)
                 exponent -= max(doubts[k] + grown_doubts[k] - doubt, zero) / (by_word * by_word)
-                power = mass.dtype.type(min(max(half * exponent, least), most))
-                fresh[k] = by_doc * by_word / by_all * fast_exp(power)
+                power = mass.dtype.type(min(max(half * exponent, lowest), highest))
+                fresh[k] = by_doc * (by_word / by_all) * fast_exp(power)
                 old[k] = own
                 whole += fresh[k]
+            if not least < whole < np.inf:
+                whole = stay(old, known > 0, fresh, n_components)
             unit, known = one / whole, zero
             for k in range(n_components):
                 row[k] = fresh[k] * unit
@@ -112,7 +116,9 @@ def _sweep(
                 totals[k] += old[k]
                 total_variances[k] += fresh[k]
         if doc_topics.shape[0] > 0:
-            put_shares(mass[:n_components], doc_topics[d])
+            for k in range(n_components):
+                fresh[k] = prior[k] + max(mass[k], zero)
+            put_shares(fresh[:n_components], doc_topics[d])
     return moved
 
 
@@ -153,6 +159,7 @@ def run(
         frozen(view.arrays["topic_word_variances"], dtype),
         padded_prior(hyper.doc_topic_prior, n_columns, dtype),
         n,
+        np.finfo(dtype).tiny,
         shares,
         totals,
         total_variances,

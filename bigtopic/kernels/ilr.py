@@ -8,8 +8,12 @@ For each distinct word v of a document d, with count c and responsibilities r (o
 
 Entries are visited in storage order, each sees the newest N, and one token's own share r is excluded. The documents of
 a slice see each other's responsibilities, and those of other slices as they were when the params were read. New
-documents begin with all of each word in a topic at random: equal responsibilities would stay equal for ever.
+documents begin with all of each word in a topic at random: equal responsibilities would stay equal forever.
 Statistics: by how much the expected counts have changed.
+
+Sums from which an entry takes its own share keep a rounding error, which may be negative or exceed a tiny prior. So
+N_dk is summed without alpha and is at least 0 without the own share, eta_v + N_kv is at least 1e-10, and sum_v eta_v +
+N_k at least eta_v + N_kv. An entry whose a_k are all too small for a number keeps its r.
 
 What is remembered of an entry are numbers in proportion to r; they are rounded first and divided by their sum
 afterwards, so that r sums to 1 and all counts are those of what is remembered: nothing drifts. `KERNEL` keeps float32,
@@ -30,13 +34,15 @@ import numpy as np
 from numba import njit
 
 from bigtopic import buffers
+from bigtopic.kernels._collapsed import stay
 from bigtopic.kernels._random import key, uniform
 from bigtopic.kernels._shell import INNER, OUTER, csr, frozen, padded_prior, put_shares
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
 __all__ = ["HALF", "KERNEL", "run", "run_half"]
 
-_FAST = {"reassoc", "contract", "arcp", "nsz"}
+_FAST = {"reassoc", "arcp", "nsz"}  # not "contract": a lone token's share, taken out, must leave nothing
+_FLOOR = 1e-10  # of a word's count: what rounding leaves of it is less
 _LEVELS = 65535.0
 
 
@@ -54,15 +60,16 @@ def _begin(indptr, words, counts, rows, seed, n_components, scale, shares, total
 
 @njit(**OUTER, fastmath=_FAST)
 def _sweep(
-    indptr, words, counts, rows, topic_words, prior, n_components, seed, new, scale, half,
+    indptr, words, counts, rows, topic_words, prior, n_components, seed, new, scale, half, least,
     shares, totals, mass, old, fresh, change, doc_topics,
 ):  # fmt: skip
     if new:
         _begin(indptr, words, counts, rows, seed, n_components, scale, shares, totals, change)
-    zero, moved = mass.dtype.type(0), 0.0
+    zero, one, floor = mass.dtype.type(0), mass.dtype.type(1), mass.dtype.type(_FLOOR)
+    moved = 0.0
     for d in range(rows.shape[0]):
         for k in range(n_components):
-            mass[k] = prior[k]
+            mass[k] = zero
         for i in range(indptr[d], indptr[d + 1]):
             row, known = shares[i], zero
             for k in range(n_components):
@@ -79,16 +86,19 @@ def _sweep(
             unit = 1 / known if known > 0 else zero
             for k in range(n_components):
                 own = unit * row[k]
-                others = max(mass[k] - own, zero) * max(weights[k] + grown[k] - own, zero)
-                fresh[k] = others / (totals[k] - own)
+                by_doc = prior[k] + max(mass[k] - own, zero)
+                by_word = max(weights[k] + grown[k] - own, floor)
+                fresh[k] = by_doc * (by_word / max(mass.dtype.type(totals[k] - own), by_word))
                 old[k] = own
                 whole += fresh[k]
-            unit, known = scale / whole if whole > 0 else zero, zero
+            if not least < whole < np.inf:
+                whole = stay(old, known > 0, fresh, n_components)
+            unit, known = scale / whole, zero
             for k in range(n_components):
                 row[k] = fresh[k] * unit + half
             for k in range(n_components):
                 known += row[k]
-            unit = 1 / known if known > 0 else zero
+            unit = one / known
             for k in range(n_components):
                 old[k] = counts[i] * (unit * row[k] - old[k])
                 moved += abs(old[k])
@@ -99,7 +109,9 @@ def _sweep(
             for k in range(n_components):
                 totals[k] += old[k]
         if doc_topics.shape[0] > 0:
-            put_shares(mass[:n_components], doc_topics[d])
+            for k in range(n_components):
+                fresh[k] = prior[k] + max(mass[k], zero)
+            put_shares(fresh[:n_components], doc_topics[d])
     return moved
 
 
@@ -160,6 +172,7 @@ def _run(
         state is None,
         dtype.type(scale),
         dtype.type(half),
+        dtype.type(np.finfo(dtype).tiny * _LEVELS),
         shares,
         view.totals["topic_words"].astype(np.float64),
         np.empty(n_columns, dtype),

@@ -20,6 +20,7 @@ KERNEL = kernels.load("cvb")
 REFERENCE = case.reference("cvb")
 N_WORDS, ETA = 30, 0.2
 ALPHA = np.array([0.3, 0.05, 1.2, 0.6])
+EXTREME = ([1e-30, 1, 1e24], [1e-30, 1, 1e6], [1e-30, 1e-30, 1], [1e-35] * 20)
 
 
 class Corpus:
@@ -140,6 +141,33 @@ def test_topics_begin_apart(docs):
     corpus = Corpus(docs, np.full(4, 0.3))
     corpus.sweep()
     assert np.ptp(corpus.counts.sum(axis=0)) > 1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("alpha", EXTREME)
+def test_extreme_priors_lose_nothing(docs, dtype, alpha):
+    corpus = Corpus(docs, np.array(alpha), dtype)
+    for _ in range(30):
+        topics = corpus.sweep().doc_topics
+        assert (topics >= 0).all() and corpus.state["shares"].any(axis=1).all()
+        np.testing.assert_allclose(topics.sum(axis=1), 1, rtol=1e-5)
+    counted = corpus.summed(corpus.shares)
+    np.testing.assert_allclose(corpus.counts, counted, rtol=0, atol=1e3 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("level", [1.0, 1e-30])
+def test_of_a_lone_token_only_the_prior_decides(level):
+    docs = replace(case.documents([1] * 40, N_WORDS, seed=4), counts=np.ones(40, np.float32))
+    corpus, shares = Corpus(docs, level * ALPHA), None
+    for _ in range(4):
+        view = corpus.view
+        arrays = [view.arrays[name][:, :4] for name in KERNEL.views]
+        totals = [view.totals[name][:4] for name in KERNEL.views]
+        _, _, shares, _ = REFERENCE["infer"](
+            docs, arrays[0], totals[0], level * ALPHA, {}, 5, shares, (arrays[1], totals[1])
+        )
+        corpus.sweep()
+        np.testing.assert_allclose(corpus.shares, shares, rtol=1e-6)
 
 
 def test_one_topic_takes_everything(docs):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ KERNEL = kernels.load("ilr")
 REFERENCE = case.reference("ilr")
 N_WORDS, ETA = 30, 0.2
 ALPHA = np.array([0.3, 0.05, 1.2, 0.6])
+EXTREME = ([1e-30, 1, 1e24], [1e-30, 1, 1e6], [1e-30, 1e-30, 1], [1e-35] * 20)
 
 
 class Corpus:
@@ -137,6 +139,46 @@ def test_strong_priors_make_responsibilities_even(docs):
     for _ in range(5):
         corpus.sweep()
     np.testing.assert_allclose(corpus.shares, 0.25, rtol=1e-3)
+
+
+@pytest.mark.parametrize("kernel", [KERNEL, HALF])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("alpha", EXTREME)
+def test_extreme_priors_lose_nothing(docs, kernel, dtype, alpha):
+    corpus = Corpus(docs, np.array(alpha), dtype, kernel)
+    for _ in range(30):
+        topics = corpus.sweep().doc_topics
+        assert (topics >= 0).all() and corpus.state["shares"].any(axis=1).all()
+        np.testing.assert_allclose(topics.sum(axis=1), 1, rtol=1e-5)
+    np.testing.assert_allclose(corpus.counts, corpus.counted(), rtol=0, atol=1e3 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("level", [1.0, 1e-30])
+def test_of_a_lone_token_only_the_prior_decides(level):
+    """Its own share takes part in the sum that the prior is added to; taken out again, the prior must be left."""
+    docs = case.documents([1] * 40, N_WORDS, seed=4)
+    docs = replace(docs, counts=np.ones(40, np.float32))
+    corpus, shares = Corpus(docs, level * ALPHA), None
+    for _ in range(4):
+        view = corpus.view
+        weights, totals = view.arrays["topic_words"][:, :4], view.totals["topic_words"][:4]
+        _, _, shares = REFERENCE["infer"](docs, weights, totals, level * ALPHA, {}, 5, shares)
+        corpus.sweep()
+        np.testing.assert_allclose(corpus.shares, shares, rtol=1e-6)
+
+
+def test_words_of_one_token_follow_their_document_where_their_prior_is_nothing():
+    """What rounding leaves of such a word's counts is far above the prior."""
+    docs = Docs(np.array([0, 3]), np.arange(3, dtype=np.int32), np.ones(3, np.float32), np.arange(1), 3)
+    shares = np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3]])
+    corpus = Corpus(docs, np.full(2, 0.1), eta=1e-30)
+    corpus.state = {"shares": shares.astype(np.float32)}
+    corpus.counts = corpus.counted()
+    corpus.sweep()
+    for i in range(3):
+        others = shares.sum(axis=0) - shares[i]
+        shares[i] = (0.1 + others) / others / ((0.1 + others) / others).sum()
+    np.testing.assert_allclose(corpus.shares, shares, rtol=1e-6)
 
 
 def test_one_topic_takes_everything(docs):

@@ -26,13 +26,14 @@ def infer(docs, weights, totals, alpha, options, seed, shares=None, variances=No
             r, v = shares[i], docs.words[i]
             grown = _of_words(docs, counts[:, None] * (shares - before))
             doubts = _of_words(docs, counts[:, None] * (_variance(shares) - _variance(before)))
+            others = counts[own] - (np.arange(own.start, own.stop) == i)
             m = (
-                alpha + counts[own] @ shares[own] - r,
+                alpha + others @ shares[own],
                 weights[v] + grown[v] - r,
                 totals + grown.sum(axis=0) - r,
             )
             s = (
-                counts[own] @ _variance(shares[own]) - _variance(r),
+                others @ _variance(shares[own]),
                 by_word[v] + doubts[v] - _variance(r),
                 by_all + doubts.sum(axis=0) - _variance(r),
             )

@@ -31,7 +31,8 @@ def infer(docs, weights, totals, alpha, options, seed, shares=None, rounded=np.f
         for i in range(docs.indptr[d], docs.indptr[d + 1]):
             change = _by_word(docs, counts[:, None] * (shares - before))
             r, v = shares[i], docs.words[i]
-            new = alpha + counts[own] @ shares[own] - r
+            others = counts[own] - (np.arange(own.start, own.stop) == i)
+            new = alpha + others @ shares[own]
             new = new * (weights[v] + change[v] - r) / (totals + change.sum(axis=0) - r)
             new = rounded(new / new.sum()).astype(float)
             shares[i] = new / new.sum()

@@ -62,12 +62,14 @@ class Verbs(click.Group):
 
 
 def _as_options(message: str, params: list[click.Parameter]) -> str:
-    """The message with arguments of Python functions written as options of the verb: overwrite=True as --overwrite."""
+    """The message with arguments of Python functions written as options of the verb: overwrite=True as
+    --overwrite, "ratio: must be" as "--ratio: must be"."""
     message = re.sub(r"bigtopic\.ingest\(source, '(.*?)'\)", r"'bigtopic ingest SOURCE \1'", message)
     for option in params:
         if option.name and option.opts[0].startswith("--"):
             argument = rf"(?<![\w.]){option.name}=(?:True\b|'(.*?)'|([-\w.]*[-\w])|)"
             message = re.sub(argument, partial(_spelled, option.opts[0]), message)
+            message = re.sub(rf"^{option.name}(?=: )", option.opts[0], message)
     return message
 
 

@@ -50,12 +50,9 @@ class WithSettings(WithMeasures):
         return [*super()._found, *(_option(name, same) for name, same in settings.items())]
 
 
-def given(settings: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """The settings on the command line that these measures have; the others keep their defaults."""
-    from bigtopic.evaluation import measures
-
-    known = {name for measure in map(measures.load, names) for name in measure.settings}
-    return {name: value for name, value in settings.items() if name in known and _is_given(name)}
+def given(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings on the command line; the others keep their defaults, which differ from measure to measure."""
+    return {name: value for name, value in settings.items() if _is_given(name)}
 
 
 def named(names: Sequence[str]) -> Sequence[str] | None:

@@ -39,7 +39,7 @@ def command(
 
     estimator, documents = load_model(model), open_corpus(corpus)
     with connected(scheduler) as client:
-        found = measure(estimator, documents, measures, client, n_threads, **given(settings, measures))
+        found = measure(estimator, documents, measures, client, n_threads, **given(settings))
     if as_json:
         _show.to_json(found.to_dict())
     else:

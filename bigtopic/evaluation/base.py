@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -70,6 +71,14 @@ def _plain(value: Any) -> Any:
     return None if value != value else value
 
 
+_KINDS: dict[type, tuple[type, str]] = {
+    bool: (bool, "True or False"),
+    int: (Integral, "a whole number"),
+    float: (Real, "a number"),
+    str: (str, "text"),
+}
+
+
 class Setting(NamedTuple):
     """A setting of a measure.
 
@@ -82,6 +91,22 @@ class Setting(NamedTuple):
     meaning: str
     choices: Sequence[str] = ()
 
+    def check(self, name: str, value: Any) -> None:
+        """Check a value for this setting, whose name begins the error.
+
+        Raises
+        ------
+        SettingError
+            When it is not of the setting's type, or not among the choices. True and False are not numbers.
+        """
+        kind, wanted = _KINDS.get(type(self.default), (object, "anything"))
+        fits = isinstance(value, kind) and not (isinstance(value, bool) and kind in (Integral, Real))
+        if self.choices:
+            wanted = f"one of {', '.join(map(repr, self.choices))}"
+            fits = fits and value in self.choices
+        if not fits:
+            raise SettingError(f"{name}: must be {wanted}, found {value!r}")
+
 
 @dataclass(frozen=True, eq=False)
 class Measure:
@@ -93,8 +118,8 @@ class Measure:
     prepare : (`Subject`, settings) -> state. The settings are complete; check them here. The state is sent to workers,
         so it holds only what `of_block` and `finish` need
     of_block : (state, `Documents`) -> piece; pure. None when the measure uses only topics
-    combine : (total, piece) -> total; may change the total in place. None when `of_block` is
-    finish : (state, total) -> `Result`; the total is None when `of_block` is
+    combine : (total, piece) -> total; may change the total in place. None when `of_block` is None
+    finish : (state, total) -> `Result`; the total is None when `of_block` is None
     start : state -> the total before the first block; None: the first piece is the first total
     doc_topics : whether `of_block` uses `Documents.doc_topics`; the topics are then sent to workers too
     settings : {name: `Setting`}; options of the command line
@@ -133,13 +158,11 @@ class Measure:
         Raises
         ------
         SettingError
-            When a value is not among the choices.
+            When a value is not of the setting's type, or not among its choices.
         """
         settings = {name: given.get(name, setting.default) for name, setting in self.settings.items()}
         for name, setting in self.settings.items():
-            if setting.choices and settings[name] not in setting.choices:
-                allowed = ", ".join(map(repr, setting.choices))
-                raise SettingError(f"{name}: must be one of {allowed}, found {settings[name]!r}")
+            setting.check(name, settings[name])
         return settings
 
     def asks_the_same(self, other: Measure) -> bool:

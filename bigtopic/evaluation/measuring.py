@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -16,7 +16,7 @@ from bigtopic.evaluation.subject import Documents, Inference, Subject
 from bigtopic.printable import printable
 from bigtopic.types import Block
 
-__all__ = ["Evaluation", "measure", "result_of", "results_of"]
+__all__ = ["Evaluation", "check_names", "free_label", "measure", "result_of", "results_of"]
 
 
 class Evaluation(Mapping[str, Result]):
@@ -40,11 +40,13 @@ class Evaluation(Mapping[str, Result]):
         return {name: measure for name, (measure, _) in self._found.items()}
 
     def lines(self) -> dict[str, str]:
-        """The table: {label: text}."""
+        """The table: {label: text}. A label that is there already is followed by the name of the measure."""
         lines: dict[str, str] = {}
         for measure, result in self._found.values():
-            lines[measure.title] = f"{result.text()} {measure.unit}".rstrip()
-            lines |= {label: text for label, text in result.details().items() if text}
+            value = f"{result.text()} {measure.unit}".rstrip()
+            for label, text in [(measure.title, value), *result.details().items()]:
+                if text:
+                    lines[free_label(label, measure, lines)] = text
         return lines
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
@@ -64,10 +66,15 @@ class Evaluation(Mapping[str, Result]):
         return f"<table>{''.join(rows)}</table>"
 
 
+def free_label(label: str, measure: Measure, taken: Mapping[str, str]) -> str:
+    """The label, followed by the name of the measure if it is taken."""
+    return f"{label} ({measure.name})" if label in taken else label
+
+
 def measure(
     model: Any,
     corpus: Corpus | None = None,
-    measures: Sequence[str | Measure] | None = None,
+    measures: str | Measure | Iterable[str | Measure] | None = None,
     client: Any = None,
     n_threads: int | None = None,
     *,
@@ -82,10 +89,10 @@ def measure(
     ----------
     model : see `topics_of`, to which `vocabulary` and `doc_topic_prior` are passed
     corpus : the documents, or the path of their corpus; None for measures that use only topics
-    measures : names (`bigtopic.evaluate.measures.names()`), or `Measure` objects; None for the defaults
+    measures : a name or several (`bigtopic.evaluate.measures.names()`), or `Measure` objects; None for the defaults
     client : a Dask client or its address; None for the current one, if there is one; False for threads
     n_threads : threads in this process; None for all processors
-    train : the documents that the model learnt from, see `log_predictive`
+    train : the documents that the model learnt from, or the path of their corpus; see `log_predictive`
     settings : settings of the measures; each takes those it has
 
     Returns
@@ -106,16 +113,27 @@ def measure(
     NPMI   0.0000, mean of 2 topics
     UMass  0.4055, mean of 2 topics
     """
-    wanted = folder.defaults() if measures is None else map(folder.load, measures)
-    asked = list({one.name: one for one in wanted}.values())
-    known = {name for one in asked for name in one.settings}
+    asked = folder.chosen(measures)
+    check_names(asked, settings)
+    documents = None if corpus is None else documents_of(corpus)
+    train = None if train is None else documents_of(train, "train")
+    subject = Subject(model, documents, vocabulary, doc_topic_prior, train)
+    return Evaluation(list(zip(asked, results_of(asked, subject, settings, client, n_threads), strict=True)))
+
+
+def check_names(measures: Iterable[Measure], settings: Mapping[str, Any]) -> None:
+    """Check that each setting is one of at least one measure.
+
+    Raises
+    ------
+    SettingError
+        When none of the measures has it.
+    """
+    known = {name for measure in measures for name in measure.settings}
     if foreign := sorted(settings.keys() - known):
         raise SettingError(
             f"{foreign[0]}: is not a setting of these measures; theirs are: {', '.join(sorted(known)) or 'none'}"
         )
-    documents = None if corpus is None else documents_of(corpus)
-    subject = Subject(model, documents, vocabulary, doc_topic_prior, train)
-    return Evaluation(list(zip(asked, results_of(asked, subject, settings, client, n_threads), strict=True)))
 
 
 def result_of(

@@ -17,8 +17,8 @@ _FEWEST_ENTRIES = 1 << 13
 _BLOCKS = 8  # of a small corpus, so that every processor has work
 
 
-def documents_of(corpus: Any) -> Corpus:
-    """A corpus, given as it is or by its path.
+def documents_of(corpus: Any, argument: str = "corpus") -> Corpus:
+    """A corpus, given as it is or by its path; errors begin with the name of the argument.
 
     Raises
     ------
@@ -31,11 +31,11 @@ def documents_of(corpus: Any) -> Corpus:
         corpus = open_corpus(corpus)
     if not isinstance(corpus, Corpus):
         raise SettingError(
-            f"corpus: {type(corpus).__name__} is not a corpus; pass one, or its path: bigtopic.from_matrix makes one "
-            "from a matrix, bigtopic.ingest from anything else"
+            f"{argument}: {type(corpus).__name__} is not a corpus; pass one, or its path: bigtopic.from_matrix makes "
+            "one from a matrix, bigtopic.ingest from anything else"
         )
     if not corpus.n_docs:
-        raise InputError("corpus: it has no documents; pass the documents to measure")
+        raise InputError(f"{argument}: it has no documents; pass a corpus that has some")
     return corpus
 
 

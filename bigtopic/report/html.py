@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bigtopic.errors import StoreError
+from bigtopic.evaluation.measuring import free_label
 from bigtopic.report.summary import Summary
 
 __all__ = ["html_page", "write_html"]
@@ -100,8 +101,8 @@ def _figures(summary: Summary) -> dict[str, str]:
     figures["words in the vocabulary"] = f"{summary.n_words:,}"
     for name, measure in summary.results.measures.items():
         result, unit = summary.results[name], f", {measure.unit}" if measure.unit else ""
-        for title, value in {measure.title: result.value, **result.baselines}.items():
-            figures[title + unit] = f"{value:.3f}"
+        for title, value in [(measure.title, result.value), *result.baselines.items()]:
+            figures[free_label(title + unit, measure, figures)] = f"{value:.3f}"
     return figures
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -12,7 +12,7 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError
 from bigtopic.evaluation import Coherence, LogPredictive, Measure, Prevalence, Result
 from bigtopic.evaluation import measures as folder
-from bigtopic.evaluation.measuring import Evaluation, results_of
+from bigtopic.evaluation.measuring import Evaluation, check_names, results_of
 from bigtopic.evaluation.source import TopicSource, top_words, topics_of
 from bigtopic.evaluation.streaming import documents_of
 from bigtopic.evaluation.subject import Subject
@@ -20,7 +20,6 @@ from bigtopic.evaluation.subject import Subject
 __all__ = ["Summary", "Topic", "summarise"]
 
 _N_AUTHORS = 4
-_TOP_WORDS = 10
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Topic:
 
     @property
     def npmi(self) -> float | None:
-        """Coherence of the ten most probable words on the corpus, or None."""
+        """Coherence of the most probable words on the corpus, or None."""
         return self.scores.get("npmi")
 
 
@@ -97,12 +96,13 @@ def summarise(
     corpus: Corpus | None = None,
     *,
     test: Corpus | None = None,
-    measures: Iterable[str | Measure] | None = None,
+    measures: str | Measure | Iterable[str | Measure] | None = None,
     n_words: int = 12,
     n_documents: int = 3,
     client: Any = None,
     n_threads: int | None = None,
     vocabulary: Any = None,
+    **settings: Any,
 ) -> Summary:
     """Collect the content of a report.
 
@@ -111,22 +111,25 @@ def summarise(
     model : see `bigtopic.evaluation.topics_of`, to which `vocabulary` is passed
     corpus : documents for shares, authors and measures such as coherence, in one pass; None for words only
     test : documents that the model was not trained on, for measures such as the held-out score; None to leave them out
-    measures : names of measures, or `bigtopic.evaluate.Measure`; None for the default measures that the documents
-        allow
+    measures : a name or several, or `bigtopic.evaluate.Measure` objects; None for the default measures that the
+        documents allow
     n_words : words per topic, at most the vocabulary's
     n_documents : documents to name per topic
     client, n_threads : see `bigtopic.evaluation.log_predictive`
+    settings : settings of the measures; each takes those it has. The default of `topn` is at most the vocabulary's size
 
     Raises
     ------
     SettingError
-        When there is no such measure, or the documents it needs are not given.
+        When there is no such measure, the documents it needs are not given, none of the measures has a setting, or a
+        value is not allowed.
     """
     source = topics_of(model, vocabulary)
     words = _words(source, min(n_words, source.n_words))
     history = tuple(getattr(model, "history_", ()))
     asked = _asked(measures, source)
-    settings = {"topn": min(_TOP_WORDS, source.n_words), "n_top": n_documents}
+    check_names(asked, settings)
+    settings = {"n_top": n_documents, **settings}
     corpus, test = (None if given is None else documents_of(given) for given in (corpus, test))
     shares = folder.load("prevalence")
     found = _found([*asked, shares], source, corpus, test, settings, client, n_threads)
@@ -154,11 +157,20 @@ def _words(source: TopicSource, n: int) -> list[list[tuple[str, float]]]:
     ]
 
 
-def _asked(names: Iterable[str | Measure] | None, source: TopicSource) -> list[Measure]:
+def _asked(names: str | Measure | Iterable[str | Measure] | None, source: TopicSource) -> list[Measure]:
     """The requested measures, or the defaults; with a vocabulary of one word, without those of word pairs."""
+    found = [_for_words(source.n_words, one) for one in folder.chosen(names)]
     if names is not None:
-        return list(map(folder.load, names))
-    return [one for one in folder.defaults() if source.n_words > 1 or "topn" not in one.settings]
+        return found
+    return [one for one in found if source.n_words > 1 or "topn" not in one.settings]
+
+
+def _for_words(n_words: int, measure: Measure) -> Measure:
+    """The measure with a default `topn`, if it has that setting, that is not larger than the vocabulary."""
+    topn = measure.settings.get("topn")
+    if topn is None or topn.default <= n_words:
+        return measure
+    return replace(measure, settings={**measure.settings, "topn": topn._replace(default=n_words)})
 
 
 def _found(

@@ -25,6 +25,15 @@ def test_tables_of_methods_are_those_of_the_code():
         assert all(f"| `{row['method']}` |" in text for row in methods())
 
 
+def test_every_kernel_has_a_method_or_a_row():
+    from bigtopic import kernels
+
+    page = (ROOT / "docs" / "learning.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \|(?:[^|]*\|){3}$", page, re.MULTILINE)
+    of_methods = {row["kernel"] for row in methods()}
+    assert not of_methods & set(rows) and sorted([*rows, *of_methods]) == kernels.names()
+
+
 def test_every_benchmark_has_a_section():
     page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
     names = runpy.run_path(str(ROOT / "tests" / "benchmarks" / "__main__.py"))["names"]()

@@ -21,5 +21,11 @@ def test_links_and_pictures_are_there():
     assert not missing
 
 
+def test_every_page_on_adding_a_part_is_linked():
+    pages = [f"extend/{page.name}" for page in (ROOT / "docs" / "extend").glob("*.md")]
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert not [page for page in pages if f"](docs/{page})" not in TEXT or f"]({page})" not in index]
+
+
 def test_what_ci_runs_is_executable():
     assert os.access(ROOT / ".ci" / "run", os.X_OK)

@@ -5,7 +5,7 @@ import pytest
 
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.errors import InputError, SettingError
-from bigtopic.evaluation import coherence, log_predictive, prevalence
+from bigtopic.evaluation import coherence, log_predictive, measure, prevalence
 from bigtopic.runtime.ingest import ingest
 
 COUNTS = np.random.default_rng(0).poisson(2.0, (12, 5)).astype(float)
@@ -17,13 +17,24 @@ MEASURES = {
 }
 
 
-@pytest.mark.parametrize("measure", MEASURES)
-def test_a_corpus_may_be_named_by_its_path(measure, tmp_path):
+@pytest.mark.parametrize("own", MEASURES)
+def test_a_corpus_may_be_named_by_its_path(own, tmp_path):
     corpus = ingest(COUNTS, tmp_path / "c.zarr", n_threads=1)
-    figures = MEASURES[measure]
-    assert figures(measure(TOPICS, tmp_path / "c.zarr")) == figures(measure(TOPICS, corpus))
+    figures = MEASURES[own]
+    assert figures(own(TOPICS, tmp_path / "c.zarr")) == figures(own(TOPICS, corpus))
     for other in (COUNTS, ["a text"], None):
         with pytest.raises(SettingError, match=r"is not a corpus.*from_matrix.*ingest"):
-            measure(TOPICS, other)
+            own(TOPICS, other)
     with pytest.raises(InputError, match="no documents"):
-        measure(TOPICS, from_matrix(COUNTS).select(rows=[]))
+        own(TOPICS, from_matrix(COUNTS).select(rows=[]))
+
+
+def test_so_may_the_training_documents_of_the_unigram_baseline(tmp_path):
+    corpus, path = ingest(COUNTS, tmp_path / "c.zarr", n_threads=1), str(tmp_path / "c.zarr")
+    expected = log_predictive(TOPICS, corpus, train=corpus).unigram
+    assert log_predictive(TOPICS, corpus, train=path).unigram == expected
+    assert measure(TOPICS, corpus, "log-predictive", train=path)["log-predictive"].unigram == expected
+    with pytest.raises(SettingError, match=r"^train: ndarray is not a corpus"):
+        log_predictive(TOPICS, corpus, train=COUNTS)
+    with pytest.raises(InputError, match=r"^train: it has no documents"):
+        log_predictive(TOPICS, corpus, train=corpus.select(rows=[]))

@@ -57,5 +57,17 @@ def test_blocks_do_not_matter_and_the_top_documents_are_about_the_topic(monkeypa
         assert TRUTH.doc_topics[rows, topic].min() > 0.9
 
 
+def test_the_table_has_a_line_for_each_topic_with_its_documents():
+    found = prevalence(TRUTH.components, CORPUS, n_top=2)
+    order = np.argsort(-found.share)
+    assert list(found.details()) == [f"topic {topic}" for topic in order]
+    for topic, text in zip(order, found.details().values(), strict=True):
+        first, second = found.rows[topic]
+        assert text.startswith(f"{found.share[topic]:.1%} of the tokens; documents in rows {first} (")
+        assert f", {second} ({found.weights[topic, 1]:.0%})" in text
+    without = prevalence(TRUTH.components, CORPUS, n_top=0).details()
+    assert without[f"topic {order[0]}"] == f"{found.share[order[0]]:.1%} of the tokens"
+
+
 def test_without_authors_there_are_none():
     assert prevalence(TRUTH.components, CORPUS).author_tokens is None

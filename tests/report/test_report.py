@@ -11,7 +11,7 @@ from bigtopic.corpus.memory import MemoryPart, from_matrix
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.datasets import lda_corpus
 from bigtopic.errors import SettingError, StoreError
-from bigtopic.evaluation import coherence, prevalence
+from bigtopic.evaluation import Measure, Score, Setting, coherence, prevalence
 from bigtopic.report import Summary, Topic, html_page, summarise, text_table, write_html
 
 TRUTH = lda_corpus(200, 50, 4, mean_length=40, seed=1)
@@ -56,6 +56,37 @@ def test_a_measure_asked_for_needs_its_documents():
     found = summarise(TRUTH.components, authored(), vocabulary=WORDS, measures=["umass", "npmi"])
     assert list(found.results) == ["umass", "npmi"]
     assert text_table(found, 120).splitlines()[0].split()[:4] == ["topic", "share", "UMass", "NPMI"]
+
+
+def distinct(topn, title="distinct"):
+    """Number of top words of all topics: looks at topics only."""
+    return Measure(
+        "distinct",
+        prepare=lambda subject, settings: settings["topn"] * subject.source.n_components,
+        of_block=None,
+        combine=None,
+        finish=lambda number, _: Score(float(number)),
+        settings={"topn": Setting(topn, "Words of a topic.")},
+        title=title,
+    )
+
+
+def test_each_measure_has_its_own_settings():
+    corpus = authored()
+    found = summarise(TRUTH.components, corpus, vocabulary=WORDS, measures=["npmi", distinct(25)]).results
+    assert found["distinct"].value == 4 * 25 and found["npmi"].topn == 10
+    assert summarise(TRUTH.components, measures=distinct(70)).results["distinct"].value == 4 * 50
+    summary = summarise(TRUTH.components, corpus, vocabulary=WORDS, measures="npmi", topn=5)
+    scores = coherence(TRUTH.components, corpus, topn=5, vocabulary=WORDS).per_topic
+    assert [topic.npmi for topic in summary.topics] == [scores[topic.number] for topic in summary.topics]
+    with pytest.raises(SettingError, match=r"^ratio: is not a setting of these measures; theirs are: topn"):
+        summarise(TRUTH.components, corpus, vocabulary=WORDS, measures="npmi", ratio=0.3)
+
+
+def test_measures_with_the_same_title_each_have_a_figure():
+    asked = ["npmi", distinct(25, title="NPMI")]
+    page = html_page(summarise(TRUTH.components, authored(), vocabulary=WORDS, measures=asked))
+    assert "<dt>NPMI</dt>" in page and "<dt>NPMI (distinct)</dt><dd>100.000</dd>" in page
 
 
 def test_without_a_corpus_there_are_words_alone():

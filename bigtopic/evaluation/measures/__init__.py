@@ -6,10 +6,13 @@ is the file's with hyphens. To add a measure, add a file.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from bigtopic import discovery
+from bigtopic.errors import SettingError
 from bigtopic.evaluation.base import Measure
 
-__all__ = ["defaults", "load", "names"]
+__all__ = ["chosen", "defaults", "load", "names"]
 
 
 def names() -> list[str]:
@@ -27,7 +30,24 @@ def load(name: str | Measure) -> Measure:
     """
     if isinstance(name, Measure):
         return name
-    return discovery.load(__name__, name.replace("-", "_"), "MEASURE", "measure")
+    module = name.replace("-", "_")
+    if module not in discovery.modules(__name__):
+        raise SettingError(f"there is no measure {name!r}; there are: {', '.join(names())}")
+    return discovery.load(__name__, module, "MEASURE", "measure")
+
+
+def chosen(given: str | Measure | Iterable[str | Measure] | None) -> list[Measure]:
+    """The measures of one name or of several, each once; None for the defaults.
+
+    Raises
+    ------
+    SettingError
+        When there is no such measure.
+    """
+    if given is None:
+        return defaults()
+    found = map(load, [given] if isinstance(given, str | Measure) else given)
+    return list({measure.name: measure for measure in found}.values())
 
 
 def defaults() -> list[Measure]:

@@ -137,8 +137,8 @@ def log_predictive(
     seed : seed of the splits
     client : a Dask client or its address; None for the current one, if there is one; False for threads
     n_threads : threads in this process; None for all processors
-    train : documents that give the unigram baseline its frequencies; None for those the model learnt from, if it
-        counted them, or for `vocabulary` if that is a corpus
+    train : documents that give the unigram baseline its frequencies, or the path of their corpus; None for those the
+        model learnt from, if it counted them, or for `vocabulary` if that is a corpus
 
     Returns
     -------
@@ -160,6 +160,7 @@ def log_predictive(
     >>> log_predictive(np.ones((2, 4)), from_matrix(np.ones((5, 4)))).perplexity
     4.0
     """
+    train = None if train is None else documents_of(train, "train")
     subject = Subject(model, documents_of(corpus), vocabulary, doc_topic_prior, train)
     settings = {"split": split, "ratio": ratio, "repeats": repeats, "seed": seed}
     return result_of(MEASURE, subject, settings, client, n_threads)
@@ -258,6 +259,6 @@ MEASURE = Measure(
     default=True,
     title="held-out score",
     unit="nats per token",
-    meaning="log probability of the other half of unseen documents, in nats per token; higher is better",
+    meaning="log probability of the held-out part of unseen documents, in nats per token; higher is better",
     paper="Hoffman et al. 2013, section 4",
 )

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from bigtopic.corpus.store import Corpus
+from bigtopic.errors import SettingError
 from bigtopic.evaluation.base import Measure, Result, Setting
 from bigtopic.evaluation.measuring import result_of
 from bigtopic.evaluation.streaming import documents_of
@@ -60,6 +61,18 @@ class Prevalence(Result):
     def text(self) -> str:
         return f"{self.value:.1f} of {len(self.share)}"
 
+    def details(self) -> dict[str, str]:
+        """A line for each topic, largest share first: its share, and the rows of `rows` with their weights."""
+        return {
+            f"topic {k}": f"{self.share[k]:.1%} of the tokens{self._documents(k)}"
+            for k in np.argsort(-self.share, kind="stable")
+        }
+
+    def _documents(self, topic: int) -> str:
+        found = zip(self.rows[topic], self.weights[topic], strict=True)
+        named = ", ".join(f"{row} ({weight:.0%})" for row, weight in found)
+        return f"; documents in rows {named}" if named else ""
+
 
 class _Piece(NamedTuple):
     tokens: np.ndarray  # (n_components,)
@@ -95,18 +108,24 @@ def prevalence(
     ----------
     model : see `topics_of`, to which `vocabulary` is passed
     corpus : any documents, or the path of their corpus; words are matched by name
-    n_top : documents to name for each topic
+    n_top : documents to name for each topic, at least 0
     client, n_threads : see `log_predictive`
+
+    Raises
+    ------
+    SettingError
+        When `n_top` is not allowed.
     """
     subject = Subject(model, documents_of(corpus), vocabulary)
     return result_of(MEASURE, subject, {"n_top": n_top}, client, n_threads)
 
 
 def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _State:
+    n_top = settings["n_top"]
+    if n_top < 0:
+        raise SettingError(f"n_top: must be a whole number of at least 0, found {n_top!r}")
     n_components, n_authors = subject.source.n_components, subject.corpus.n_authors
-    return _State(
-        n_components, n_authors if n_authors * n_components <= _AUTHOR_CELLS else 0, settings["n_top"]
-    )
+    return _State(n_components, n_authors if n_authors * n_components <= _AUTHOR_CELLS else 0, n_top)
 
 
 def _start(state: _State) -> _Total:

@@ -263,8 +263,10 @@ def _cost(options: Mapping[str, Any]) -> float:
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """Rows of the words of the documents worked on together, and what is held of them. Tokens are few bytes each."""
-    return Scratch([size.longest * TOGETHER * size.columns["topic_words"] * 4] * 2)
+    """Of documents worked on together: places and labels of tokens, rows of words, and what is held of these."""
+    n_entries = size.longest * TOGETHER * size.columns["topic_words"]
+    n_tokens = size.longest_tokens * TOGETHER
+    return Scratch([n_tokens * 8, n_tokens * 4, *[n_entries * 4] * 2])
 
 
 KERNEL = Kernel(

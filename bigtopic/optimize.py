@@ -10,9 +10,9 @@ in a direction:
         x <- x + (v - x) / (l + 1)
 
 The weights make both functions count alike in the mean, whatever p is: p = 1/2 and weights of 1 are the paper's. A
-step needs one call of the oracle and no step size; points never leave the domain. f need not be concave, but only then
-does the duality gap say how far from the maximum a point is. The kernel `ope` is this algorithm for g1 the
-log-likelihood of a document, g2 the logarithm of its Dirichlet prior, and the simplex.
+step needs one call of the oracle and no step size; from a start in the domain, points never leave it. f need not be
+concave, but only then does the duality gap say how far from the maximum a point is. The kernel `ope` is this algorithm
+for g1 the log-likelihood of a document, g2 the logarithm of its Dirichlet prior, and the simplex.
 
 Cost: n_iter x (gradients that count + oracle).
 
@@ -22,7 +22,8 @@ Reference: Than and Doan (2017), "Guaranteed inference in topic models", section
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from numbers import Integral
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -67,7 +68,7 @@ def ope(
         `start` and on the way from it; see `eps` of `simplex`
     oracle : function of a direction (n,) that returns the point of the domain, (n,), with the largest product with
         it: `simplex()`, `box(low, high)`, `l1_ball(radius)`, or one of your own
-    start : a point of the domain, (n,)
+    start : a point of the domain, (n,). That is not checked: the steps from a point outside end outside
     n_iter : in the literature T: one more than the steps; at least 1. The default is the paper's
     p : probability of picking g1, between 0 and 1. The maximum does not depend on it, only the way there
     random_state : seed or generator of the picks
@@ -81,7 +82,7 @@ def ope(
     Raises
     ------
     SettingError
-        When a number is outside its range, or a function returns what is not a finite (n,) array.
+        When an argument is not what it may be, or a function returns what is not a finite (n,) array.
 
     Examples
     --------
@@ -93,13 +94,13 @@ def ope(
     >>> found.point.round(1)
     array([0.4, 0.4, 0.2])
     """
-    if n_iter < 1:
+    if isinstance(n_iter, bool) or not isinstance(n_iter, Integral) or n_iter < 1:
         raise SettingError(f"n_iter={n_iter!r}: must be a whole number of at least 1")
     if not 0 < p < 1:
         raise SettingError(
             f"p={p!r}: must be above 0 and below 1, or one of the functions would never be picked"
         )
-    point = np.array(start, float)
+    point = _point(start)
     picked = _picks(n_iter, p, random_state, picks)
     first, second = 1.0, 0.0
     for step in range(1, n_iter):
@@ -147,13 +148,22 @@ def box(low: float | np.ndarray, high: float | np.ndarray) -> Oracle:
     Raises
     ------
     SettingError
-        When a bound is not finite, or `low` is above `high`.
+        When a bound is not finite, `low` is above `high`, or, at the first call, they are not of the points' shape.
     """
-    bounds = np.asarray(low, float), np.asarray(high, float)
+    bounds = _numbers("low", low), _numbers("high", high)
+    shapes = {bound.shape for bound in bounds if bound.shape}
+    if len(shapes) > 1 or any(len(shape) > 1 for shape in shapes):
+        raise SettingError(
+            f"low and high have shapes {bounds[0].shape} and {bounds[1].shape}: give numbers, or arrays (n,)"
+        )
     if not all(np.isfinite(bound).all() for bound in bounds) or (bounds[0] > bounds[1]).any():
         raise SettingError(f"low={low!r}, high={high!r}: must be finite, and low nowhere above high")
 
+    shape = shapes.pop() if shapes else None
+
     def vertex(direction: np.ndarray) -> np.ndarray:
+        if shape is not None and shape != direction.shape:
+            raise SettingError(f"low and high have shape {shape}, but the points have {direction.shape}")
         return np.where(direction > 0, bounds[1], bounds[0])
 
     return vertex
@@ -179,6 +189,22 @@ def l1_ball(radius: float = 1.0) -> Oracle:
     return vertex
 
 
+def _numbers(name: str, values: Any) -> np.ndarray:
+    try:
+        return np.array(values, float)
+    except (TypeError, ValueError):
+        raise SettingError(f"{name}={values!r}: must be numbers") from None
+
+
+def _point(start: Any) -> np.ndarray:
+    point = _numbers("start", start)
+    if point.ndim != 1 or not len(point):
+        raise SettingError(f"start has shape {point.shape}, but must be one point, (n,)")
+    if not np.isfinite(point).all():
+        raise SettingError(f"start has {point[~np.isfinite(point)][0]}, but must have finite numbers")
+    return point
+
+
 def _picks(
     n_iter: int,
     p: float,
@@ -186,7 +212,11 @@ def _picks(
     picks: Sequence[bool] | np.ndarray | None,
 ) -> np.ndarray:
     if picks is None:
-        return np.random.default_rng(random_state).random(n_iter - 1) < p
+        try:
+            generator = np.random.default_rng(random_state)
+        except (TypeError, ValueError):
+            raise SettingError(f"random_state={random_state!r}: must be a seed of at least 0") from None
+        return generator.random(n_iter - 1) < p
     given = np.asarray(picks, bool)
     if given.shape != (n_iter - 1,):
         raise SettingError(f"picks has shape {given.shape}, but must have one for each step, ({n_iter - 1},)")

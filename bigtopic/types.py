@@ -177,10 +177,11 @@ class CallSize(NamedTuple):
     """Approximate size of a kernel call.
 
     n_docs, n_entries : documents, and their distinct words, summed
-    longest : distinct words of the longest document
+    longest : distinct words of the document with the most
     rows, columns : {array name: number in the view}; columns include padding
     n_components : as in `Hyper`
     n_tokens : counts of the documents, summed
+    longest_tokens : counts of the document with the most, summed
     """
 
     n_docs: int
@@ -190,6 +191,7 @@ class CallSize(NamedTuple):
     columns: Mapping[str, int]
     n_components: int
     n_tokens: int = 0
+    longest_tokens: int = 0
 
 
 class Scratch(NamedTuple):

@@ -151,10 +151,49 @@ def test_one_iteration_is_the_start():
     np.testing.assert_array_equal(found.point, np.full(N, 1 / N))
 
 
-@pytest.mark.parametrize("options", [{"n_iter": 0}, {"p": 0.0}, {"p": 1.0}, {"p": np.nan}, {"picks": [True]}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"n_iter": 0},
+        {"n_iter": 2.5},
+        {"n_iter": np.nan},
+        {"n_iter": True},
+        {"n_iter": "3"},
+        {"p": 0.0},
+        {"p": 1.0},
+        {"p": np.nan},
+        {"picks": [True]},
+        {"random_state": -1},
+        {"random_state": 0.5},
+    ],
+    ids=str,
+)
 def test_settings_that_make_no_sense(options):
     with pytest.raises(SettingError, match=next(iter(options))):
         ope(lambda x: -x, lambda x: -x, simplex(), np.full(N, 1 / N), **options)
+
+
+@pytest.mark.parametrize(
+    ("start", "match"),
+    [
+        (0.5, r"shape \(\)"),
+        ([], r"shape \(0,\)"),
+        (np.eye(2), r"shape \(2, 2\)"),
+        ([0.5, np.nan], "has nan"),
+        ([np.inf, 0.5], "has inf"),
+        (["a", "b"], "must be numbers"),
+        ([[0.5], [0.2, 0.3]], "must be numbers"),
+    ],
+    ids=str,
+)
+def test_a_start_that_is_no_point(start, match):
+    with pytest.raises(SettingError, match=f"start.*{match}"):
+        ope(lambda x: -x, lambda x: -x, simplex(), start)
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers():
+    runs = [ope(lambda x: -x, lambda x: 1 - x, box(0, 1), [0.9], n_iter=n) for n in (7, np.int32(7))]
+    assert runs[0].point == runs[1].point
 
 
 @pytest.mark.parametrize(
@@ -164,6 +203,10 @@ def test_settings_that_make_no_sense(options):
         (lambda: simplex(0.5)(np.ones(2)), "eps.*1 / 2"),
         (lambda: box(1, 0), "low=1"),
         (lambda: box(0, np.inf), "finite"),
+        (lambda: box([0, 0], [1, 1, 1]), r"shapes \(2,\) and \(3,\)"),
+        (lambda: box(np.zeros((2, 2)), 1), r"shapes \(2, 2\) and \(\)"),
+        (lambda: box("a", 1), "low='a': must be numbers"),
+        (lambda: box(0, [1, 1])(np.ones(3)), r"shape \(2,\), but the points have \(3,\)"),
         (lambda: l1_ball(0), "radius"),
         (lambda: l1_ball(np.nan), "radius"),
     ],

@@ -308,8 +308,14 @@ class LDA(TopicInference):
         return int(self.random_state) % (1 << 62)
 
     def _check(self) -> None:
+        method = get(self.method)
+        if len(method.model.components) != 1:
+            raise SettingError(
+                f"method {method.name!r}: model {method.model.name!r} counts {', '.join(method.model.components)}, but "
+                "LDA fits models with one component count; see 'Add a model' in the documentation"
+            )
         starts.check_settings(self)
-        check_slice_size(get(self.method).load_kernel(), self._or_method("slice_size"))
+        check_slice_size(method.load_kernel(), self._or_method("slice_size"))
 
 
 def _score(model: TopicModel, held_out: Any, client: Any, n_threads: int | None) -> float:

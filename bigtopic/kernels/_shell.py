@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,16 @@ from numba import njit
 from bigtopic.errors import SettingError
 from bigtopic.types import Docs
 
-__all__ = ["INNER", "OUTER", "csr", "doc_update_cost", "frozen", "padded_prior", "positive", "put_shares"]
+__all__ = [
+    "INNER",
+    "OUTER",
+    "csr",
+    "doc_update_cost",
+    "frozen",
+    "padded_prior",
+    "put_shares",
+    "whole_number",
+]
 
 # for functions that Python calls, and for those that only compiled functions call: unused entry points are not compiled
 OUTER: Any = {"cache": True, "error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
@@ -20,7 +30,7 @@ INNER: Any = {"cache": True, "error_model": "numpy", "no_cfunc_wrapper": True, "
 
 def doc_update_cost(options: Mapping[str, Any]) -> float:
     """The cost of a kernel that passes over each entry up to `max_doc_update_iter` times."""
-    return float(options["max_doc_update_iter"])
+    return float(whole_number(options, "max_doc_update_iter", 1))
 
 
 def frozen(array: np.ndarray, dtype: np.dtype | type) -> np.ndarray:
@@ -46,17 +56,18 @@ def padded_prior(prior: np.ndarray, n_columns: int, dtype: np.dtype, fill: float
     return frozen(row, dtype)
 
 
-def positive(options: Mapping[str, Any], name: str) -> int:
-    """The value of an option that must be a whole number of at least 1.
+def whole_number(options: Mapping[str, Any], name: str, least: int) -> int:
+    """The value of an option that must be a whole number of at least `least`.
 
     Raises
     ------
     SettingError
         When it is not.
     """
-    if options[name] < 1:
-        raise SettingError(f"{name}={options[name]!r}: must be a whole number of at least 1")
-    return int(options[name])
+    value = options[name]
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise SettingError(f"{name}={value!r}: must be a whole number of at least {least}")
+    return int(value)
 
 
 @njit(**INNER)

@@ -39,7 +39,7 @@ from bigtopic import buffers
 from bigtopic.errors import SettingError
 from bigtopic.kernels._lanes import n_reached, prefetch, running
 from bigtopic.kernels._random import key, uniform
-from bigtopic.kernels._shell import INNER, OUTER, frozen, padded_prior, positive
+from bigtopic.kernels._shell import INNER, OUTER, frozen, padded_prior, whole_number
 from bigtopic.kernels._tokens import (
     LANE,
     SHIFT,
@@ -194,9 +194,9 @@ def run(
     InputError
         When a count is not a whole number.
     SettingError
-        When `replicas` is less than 1, or there are more topics than a label can name.
+        When `replicas` is not a whole number of at least 1, or there are more topics than a label can name.
     """
-    topic_words, n_replicas = view.arrays["topic_words"], positive(hyper.options, "replicas")
+    topic_words, n_replicas = view.arrays["topic_words"], whole_number(hyper.options, "replicas", 1)
     assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
     if hyper.n_components > _MOST_TOPICS:
         raise SettingError(f"n_components={hyper.n_components}: kernel 'cgs' has at most {_MOST_TOPICS}")

@@ -37,8 +37,8 @@ from bigtopic.kernels._shell import (
     doc_update_cost,
     frozen,
     padded_prior,
-    positive,
     put_shares,
+    whole_number,
 )
 from bigtopic.kernels._vector import LANES, larger, load, spread, store, total
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
@@ -194,7 +194,7 @@ def run(
     Raises
     ------
     SettingError
-        When `max_doc_update_iter` is less than 1.
+        When `max_doc_update_iter` is not a whole number of at least 1.
     """
     topic_words = view.arrays["topic_words"]
     assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
@@ -208,7 +208,7 @@ def run(
         *csr(docs, dtype),
         frozen(topic_words, dtype),
         padded_prior(hyper.doc_topic_prior, n_columns, dtype),
-        positive(hyper.options, "max_doc_update_iter"),
+        whole_number(hyper.options, "max_doc_update_iter", 1),
         float(hyper.options["mean_change_tol"]),
         buffers.empty((room, _PAIR), np.int32),
         buffers.empty((room, _PAIR), dtype),

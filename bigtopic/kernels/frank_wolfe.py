@@ -35,9 +35,10 @@ from bigtopic import buffers
 from bigtopic.errors import SettingError
 from bigtopic.kernels._logarithm import fast_log
 from bigtopic.kernels._memory import prefetch
-from bigtopic.kernels._shell import INNER, OUTER, csr, frozen, padded_prior, positive, put_shares
+from bigtopic.kernels._rows import AHEAD, GROUP, rows_scratch, vertex_gradient
+from bigtopic.kernels._shell import INNER, OUTER, csr, frozen, padded_prior, put_shares, whole_number
 from bigtopic.kernels._vector import LANES, larger, largest, load, spread, store, total
-from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
+from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
 __all__ = ["KERNEL", "run"]
 
@@ -45,8 +46,6 @@ STATISTICS = ("theta", "phi")
 
 _TINY = 1e-10  # of a topic at the start
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
-_GROUP = 4  # words that are worked on together
-_AHEAD = 4  # words
 
 
 @njit(**INNER)
@@ -56,11 +55,11 @@ def _gather(words, counts, topic_words, floor, block, tokens, sums):
     Returns the padded number of words.
     """
     zero, n = floor.dtype.type(0), words.shape[0]
-    padded = (n + _GROUP - 1) // _GROUP * _GROUP
+    padded = (n + GROUP - 1) // GROUP * GROUP
     for i in range(padded):
         tokens[i], sums[i] = zero, zero
         if i < n:
-            word, ahead = words[i], words[min(i + _AHEAD, n - 1)]
+            word, ahead = words[i], words[min(i + AHEAD, n - 1)]
             plain = spread(zero)
             for k in range(0, block.shape[1], LANES):
                 prefetch(topic_words, ahead, k)
@@ -101,22 +100,6 @@ def _start(tokens, block, n_words, n_padded, n_components, sums, visits, explain
 
 
 @njit(**INNER)
-def _gradient(tokens, block, n, best, move, explained, gradient):
-    """Take the step towards `best` in the words, and sum up their c W / y, with each row read once for both."""
-    zero = spread(explained.dtype.type(0))
-    for k in range(0, gradient.shape[0], LANES):
-        store(gradient, k, zero)
-    for i in range(0, n, _GROUP):
-        for m in range(i, i + _GROUP):
-            explained[m] += move * block[m, best]
-        q0, q1 = spread(tokens[i] / explained[i]), spread(tokens[i + 1] / explained[i + 1])
-        q2, q3 = spread(tokens[i + 2] / explained[i + 2]), spread(tokens[i + 3] / explained[i + 3])
-        for k in range(0, gradient.shape[0], LANES):
-            part = load(gradient, k) + q0 * load(block, (i, k)) + q1 * load(block, (i + 1, k))
-            store(gradient, k, part + q2 * load(block, (i + 2, k)) + q3 * load(block, (i + 3, k)))
-
-
-@njit(**INNER)
 def _best(gradient):
     """The lowest index of the largest entry. Padding is 0 and the gradient positive, so it is a topic."""
     most = load(gradient, 0)
@@ -134,7 +117,7 @@ def _walk(tokens, block, n, n_iter, visits, explained, gradient):
     zero = visits.dtype.type(0)
     best, move = np.intp(0), zero
     for iteration in range(n_iter):
-        _gradient(tokens, block, n, best, move, explained, gradient)
+        vertex_gradient(tokens, block, n, best, move, explained, gradient)
         best, move = _best(gradient), visits.dtype.type(iteration + 2)
         visits[best] += move
 
@@ -143,7 +126,7 @@ def _walk(tokens, block, n, n_iter, visits, explained, gradient):
 def _add(words, counts, steps, phi, block, visits, stats):
     """Add a document's statistics."""
     for i in range(words.shape[0]):
-        word, ahead = words[i], words[min(i + _AHEAD, words.shape[0] - 1)]
+        word, ahead = words[i], words[min(i + AHEAD, words.shape[0] - 1)]
         explained = spread(visits.dtype.type(0))
         for k in range(0, block.shape[1], LANES):
             prefetch(stats, ahead, k)
@@ -198,16 +181,16 @@ def run(
     Raises
     ------
     SettingError
-        When `statistic` is neither "theta" nor "phi", or `n_iter` is less than 1.
+        When `statistic` is neither "theta" nor "phi", or `n_iter` is not a whole number of at least 1.
     """
     options = hyper.options
     if options["statistic"] not in STATISTICS:
         raise SettingError(f"statistic={options['statistic']!r}: must be one of {', '.join(STATISTICS)}")
-    n_iter = positive(options, "n_iter")
+    n_iter = whole_number(options, "n_iter", 1)
     topic_words = view.arrays["topic_words"]
     assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
     dtype, n_columns = topic_words.dtype, topic_words.shape[1]
-    n_rows = int(np.diff(docs.indptr).max(initial=0)) + _GROUP
+    n_rows = int(np.diff(docs.indptr).max(initial=0)) + GROUP
     stats = buffers.zeros(topic_words.shape, dtype)
     doc_topics = buffers.empty((docs.n_docs if hyper.doc_topics else 0, hyper.n_components), dtype)
     _infer(
@@ -231,12 +214,7 @@ def run(
 
 
 def _cost(options: Mapping[str, Any]) -> float:
-    return float(options["n_iter"])
-
-
-def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """Rows of the words of a document."""
-    return Scratch([(size.longest + _GROUP) * size.columns["topic_words"] * 4])
+    return float(whole_number(options, "n_iter", 1))
 
 
 KERNEL = Kernel(
@@ -246,6 +224,6 @@ KERNEL = Kernel(
     statistics={"topic_words": "word"},
     options={"n_iter": 50, "statistic": "phi"},
     cost=_cost,
-    scratch=_scratch,
+    scratch=rows_scratch,
     paper="Than and Ho 2012",
 )

@@ -39,7 +39,7 @@ from bigtopic.kernels._draw import ENDS, put
 from bigtopic.kernels._labels import TOGETHER, hold_conditionals, start_labels, sweep_labels
 from bigtopic.kernels._memory import prefetch
 from bigtopic.kernels._random import key
-from bigtopic.kernels._shell import INNER, OUTER, csr, frozen, padded_prior, positive, put_shares
+from bigtopic.kernels._shell import INNER, OUTER, csr, frozen, padded_prior, put_shares, whole_number
 from bigtopic.kernels._vector import LANES, larger, largest, load, spread, store
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
@@ -111,7 +111,7 @@ def _infer(
 ):  # fmt: skip
     n_docs, n_components = len(order), doc_topics.shape[1]  # no rows where nobody looks at them
     n_columns = topic_words.shape[1]
-    keep = mass.dtype.type(0 if conditionals else 1)
+    nothing, keep = mass.dtype.type(0), mass.dtype.type(0 if conditionals else 1)
     for end in range(n_docs, 0, -TOGETHER):
         n_tokens[:], place = 0, 0
         for j in range(max(0, TOGETHER - end), TOGETHER):
@@ -126,7 +126,7 @@ def _infer(
             place += (own.stop - own.start) * n_columns
         for sweep in range(1, burn_in + samples + 1):
             sweep_labels(
-                n_tokens, sweep, keep if sweep > burn_in else keep - keep, row_keys, n_columns, prior,
+                n_tokens, sweep, keep if sweep > burn_in else nothing, row_keys, n_columns, prior,
                 rows, labels, block, mass, numbers, held, sums, ends, targets, lanes,
             )  # fmt: skip
             if conditionals and sweep > burn_in:
@@ -170,13 +170,7 @@ def run(
     SettingError
         When an option is not what it may be, or a count is not a whole number.
     """
-    options = hyper.options
-    for name, allowed in (("start", STARTS), ("statistic", STATISTICS)):
-        if options[name] not in allowed:
-            raise SettingError(f"{name}={options[name]!r}: must be one of {', '.join(allowed)}")
-    if options["burn_in"] < 0:
-        raise SettingError(f"burn_in={options['burn_in']!r}: must be a whole number of at least 0")
-    burn_in, samples = int(options["burn_in"]), positive(options, "samples")
+    burn_in, samples = _checked(hyper.options)
     _refuse_fractions(docs)
     topic_words = view.arrays["topic_words"]
     assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
@@ -186,8 +180,7 @@ def run(
     n_tokens = np.empty(docs.n_docs, np.int64)
     _count_tokens(indptr, words, counts, rows_of_words, known, n_tokens)
     order = np.argsort(n_tokens, kind="stable")  # documents worked on together end together
-    room = _largest_sum(np.diff(docs.indptr)[order]) * n_columns
-    most_tokens = int(n_tokens.max(initial=1)) * TOGETHER
+    n_words, most_tokens = _largest_sum(np.diff(docs.indptr)[order]), int(n_tokens.max(initial=1))
     prior = padded_prior(np.maximum(hyper.doc_topic_prior, _LEAST_PRIOR), n_columns, dtype)
     stats = buffers.zeros(topic_words.shape, dtype)
     doc_topics = buffers.empty((docs.n_docs if hyper.doc_topics else 0, hyper.n_components), dtype)
@@ -204,21 +197,10 @@ def run(
         int(seed),
         burn_in,
         samples,
-        options["start"] == "words",
-        options["statistic"] == "conditionals",
-        options["statistic"] == "theta",
-        buffers.empty((most_tokens,), np.int64),
-        buffers.empty((most_tokens,), np.int32),
-        buffers.empty((room,), dtype),
-        buffers.empty((room,), dtype),
-        buffers.empty((n_columns * TOGETHER,), dtype),
-        buffers.empty((n_columns * TOGETHER,), dtype),
-        buffers.empty((n_columns * TOGETHER,), dtype),
-        np.zeros(ENDS * TOGETHER, dtype),
-        np.empty(TOGETHER, dtype),
-        np.empty(TOGETHER, np.int64),
-        np.empty(TOGETHER, np.uint64),
-        np.empty(TOGETHER, np.int64),
+        hyper.options["start"] == "words",
+        hyper.options["statistic"] == "conditionals",
+        hyper.options["statistic"] == "theta",
+        *_room(n_words, most_tokens, n_columns, dtype),
         stats,
         doc_topics,
     )
@@ -227,6 +209,14 @@ def run(
         "dropped_tokens": float(docs.counts.sum(dtype=np.float64) - n_tokens.sum()),
     }
     return KernelResult({"topic_words": stats}, doc_topics if hyper.doc_topics else None, None, info)
+
+
+def _checked(options: Mapping[str, Any]) -> tuple[int, int]:
+    """Sweeps before the first that is kept, and how many are kept. Raises SettingError like `run`."""
+    for name, allowed in (("start", STARTS), ("statistic", STATISTICS)):
+        if options[name] not in allowed:
+            raise SettingError(f"{name}={options[name]!r}: must be one of {', '.join(allowed)}")
+    return whole_number(options, "burn_in", 0), whole_number(options, "samples", 1)
 
 
 def _refuse_fractions(docs: Docs) -> None:
@@ -245,14 +235,38 @@ def _largest_sum(lengths: np.ndarray) -> int:
     return int(padded.reshape(-1, TOGETHER).sum(axis=1).max(initial=1))
 
 
+def _room(n_words: int, most_tokens: int, n_columns: int, dtype: np.dtype) -> tuple[np.ndarray, ...]:
+    """The arrays of `_infer` from `rows` to `n_tokens`, for documents that are worked on together.
+
+    Parameters
+    ----------
+    n_words : distinct words of these documents, summed
+    most_tokens : of the longest one
+    """
+    by_document = n_columns * TOGETHER
+    return (
+        buffers.empty(most_tokens * TOGETHER, np.int64),
+        buffers.empty(most_tokens * TOGETHER, np.int32),
+        *(buffers.empty(n_words * n_columns, dtype) for _ in range(2)),
+        *(buffers.empty(by_document, dtype) for _ in range(3)),
+        np.zeros(ENDS * TOGETHER, dtype),
+        np.empty(TOGETHER, dtype),
+        np.empty(TOGETHER, np.int64),
+        np.empty(TOGETHER, np.uint64),
+        np.empty(TOGETHER, np.int64),
+    )
+
+
 def _cost(options: Mapping[str, Any]) -> float:
-    passes = 3 if options["statistic"] == "conditionals" else 1
-    return float(options["burn_in"] + passes * options["samples"])
+    burn_in, samples = _checked(options)
+    return float(burn_in + (3 if options["statistic"] == "conditionals" else 1) * samples)
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """Rows of the words of the documents worked on together, and what is held of them. Tokens are few bytes each."""
-    return Scratch([size.longest * TOGETHER * size.columns["topic_words"] * 4] * 2)
+    """Of documents worked on together: places and labels of tokens, rows of words, and what is held of these."""
+    n_entries = size.longest * TOGETHER * size.columns["topic_words"]
+    n_tokens = size.longest_tokens * TOGETHER
+    return Scratch([n_tokens * 8, n_tokens * 4, *[n_entries * 4] * 2])
 
 
 KERNEL = Kernel(

@@ -26,14 +26,13 @@ topic models", equation 13, on the side of the document.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numba import njit
 
 from bigtopic import buffers
 from bigtopic.errors import SettingError
-from bigtopic.kernels._memory import prefetch
+from bigtopic.kernels._rows import GROUP, add_shares, gather_scaled, mixture_gradient, rows_scratch
 from bigtopic.kernels._shell import (
     INNER,
     OUTER,
@@ -41,68 +40,15 @@ from bigtopic.kernels._shell import (
     doc_update_cost,
     frozen,
     padded_prior,
-    positive,
     put_shares,
+    whole_number,
 )
-from bigtopic.kernels._vector import LANES, larger, largest, load, spread, store, total
-from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
+from bigtopic.kernels._vector import LANES
+from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
 __all__ = ["KERNEL", "run"]
 
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
-_GROUP = 4  # words that are worked on together
-_AHEAD = 4  # words
-
-
-@njit(**INNER)
-def _gather(words, counts, topic_words, block, tokens):
-    """Copy the rows of the words, each divided by its maximum; pad with words of count 0 to whole groups.
-
-    Returns the padded number of words, the tokens, and the tokens of words that no topic knows (they count 0).
-    """
-    one, n, known, dropped = block.dtype.type(1), words.shape[0], 0.0, 0.0
-    padded = (n + _GROUP - 1) // _GROUP * _GROUP
-    for i in range(padded):
-        tokens[i] = 0
-        best = one - one
-        if i < n:
-            word, ahead = words[i], words[min(i + _AHEAD, n - 1)]
-            most = spread(best)
-            for k in range(0, block.shape[1], LANES):
-                prefetch(topic_words, ahead, k)
-                most = larger(most, load(topic_words, (word, k)))
-            best = largest(most)
-        if best > 0:
-            tokens[i] = counts[i]
-            known += counts[i]
-            inverse = spread(one / best)
-            for k in range(0, block.shape[1], LANES):
-                store(block, (i, k), inverse * load(topic_words, (word, k)))
-        else:
-            for k in range(0, block.shape[1], LANES):
-                store(block, (i, k), spread(one))
-            if i < n:
-                dropped += counts[i]
-    return padded, known, dropped
-
-
-@njit(**INNER)
-def _gradient(tokens, block, n, mass, gradient):
-    """gradient_k <- sum_v (c_v / x_v) W_vk, with the rows of a group read once for both."""
-    zero = spread(mass.dtype.type(0))
-    for k in range(0, mass.shape[0], LANES):
-        store(gradient, k, zero)
-    for i in range(0, n, _GROUP):
-        x0 = x1 = x2 = x3 = zero
-        for k in range(0, mass.shape[0], LANES):
-            own = load(mass, k)
-            x0, x1 = x0 + own * load(block, (i, k)), x1 + own * load(block, (i + 1, k))
-            x2, x3 = x2 + own * load(block, (i + 2, k)), x3 + own * load(block, (i + 3, k))
-        q0, q1 = spread(tokens[i] / total(x0)), spread(tokens[i + 1] / total(x1))
-        q2, q3 = spread(tokens[i + 2] / total(x2)), spread(tokens[i + 3] / total(x3))
-        for k in range(0, mass.shape[0], LANES):
-            sums = load(gradient, k) + q0 * load(block, (i, k)) + q1 * load(block, (i + 1, k))
-            store(gradient, k, sums + q2 * load(block, (i + 2, k)) + q3 * load(block, (i + 3, k)))
 
 
 @njit(**INNER, fastmath=_FAST)
@@ -114,21 +60,6 @@ def _move(pseudo_counts, floor, gradient, mass):
         change += abs(new - mass[k])
         mass[k] = new
     return change
-
-
-@njit(**INNER)
-def _add(words, tokens, block, mass, stats):
-    """Add a document's statistics."""
-    for i in range(words.shape[0]):
-        word, ahead = words[i], words[min(i + _AHEAD, words.shape[0] - 1)]
-        x = spread(mass.dtype.type(0))
-        for k in range(0, block.shape[1], LANES):
-            prefetch(stats, ahead, k)
-            x = x + load(mass, k) * load(block, (i, k))
-        ratio = spread(tokens[i] / total(x))
-        for k in range(0, block.shape[1], LANES):
-            own = ratio * load(mass, k) * load(block, (i, k))
-            store(stats, (word, k), load(stats, (word, k)) + own)
 
 
 @njit(**OUTER)
@@ -145,7 +76,7 @@ def _infer(
     iterations, dropped = 0, 0.0
     for d in range(indptr.shape[0] - 1):
         own = slice(indptr[d], indptr[d + 1])
-        n, known, lost = _gather(words[own], counts[own], topic_words, block, tokens)
+        n, known, lost = gather_scaled(words[own], counts[own], topic_words, block, tokens)
         dropped += lost
         if known == 0:
             if wanted:
@@ -155,10 +86,10 @@ def _infer(
         mass[:n_components] = (known + added) / n_components
         for _ in range(max_iter):
             iterations += 1
-            _gradient(tokens, block, n, mass, gradient)
+            mixture_gradient(tokens, block, n, mass, gradient)
             if _move(pseudo_counts, floor, gradient, mass) < limit:
                 break
-        _add(words[own], tokens, block, mass, stats)
+        add_shares(words[own], tokens, block, mass, stats)
         if wanted:
             put_shares(mass, doc_topics[d])
     return iterations, dropped
@@ -186,7 +117,7 @@ def run(
     Raises
     ------
     SettingError
-        When a topic's prior is below 1, or `max_doc_update_iter` is less than 1.
+        When a topic's prior is below 1, or `max_doc_update_iter` is not a whole number of at least 1.
     """
     prior = hyper.doc_topic_prior
     if not (prior >= 1).all():
@@ -198,7 +129,7 @@ def run(
     topic_words = view.arrays["topic_words"]
     assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
     dtype, n_columns = topic_words.dtype, topic_words.shape[1]
-    n_rows = int(np.diff(docs.indptr).max(initial=0)) + _GROUP
+    n_rows = int(np.diff(docs.indptr).max(initial=0)) + GROUP
     stats = buffers.zeros(topic_words.shape, dtype)
     doc_topics = buffers.empty((docs.n_docs if hyper.doc_topics else 0, hyper.n_components), dtype)
     iterations, dropped = _infer(
@@ -207,7 +138,7 @@ def run(
         padded_prior(prior, n_columns, dtype),
         padded_prior(prior - 1, n_columns, dtype),
         padded_prior(np.full(hyper.n_components, 1e-20), n_columns, dtype),
-        positive(hyper.options, "max_doc_update_iter"),
+        whole_number(hyper.options, "max_doc_update_iter", 1),
         float(hyper.options["mean_change_tol"]),
         buffers.empty((n_rows, n_columns), dtype),
         np.empty(n_rows, dtype),
@@ -220,11 +151,6 @@ def run(
     return KernelResult({"topic_words": stats}, doc_topics if hyper.doc_topics else None, None, info)
 
 
-def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """Rows of the words of a document."""
-    return Scratch([(size.longest + _GROUP) * size.columns["topic_words"] * 4])
-
-
 KERNEL = Kernel(
     name="map_em",
     run=run,
@@ -232,6 +158,6 @@ KERNEL = Kernel(
     statistics={"topic_words": "word"},
     options={"max_doc_update_iter": 100, "mean_change_tol": 1e-3},
     cost=doc_update_cost,
-    scratch=_scratch,
+    scratch=rows_scratch,
     paper="Hofmann 1999; Asuncion et al. 2009",
 )

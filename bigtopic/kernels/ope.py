@@ -37,16 +37,14 @@ from bigtopic import buffers
 from bigtopic.errors import SettingError
 from bigtopic.kernels._memory import prefetch
 from bigtopic.kernels._random import bits, key, uniform
-from bigtopic.kernels._shell import INNER, OUTER, csr, frozen, padded_prior, positive, put_shares
+from bigtopic.kernels._rows import AHEAD, GROUP, rows_scratch, vertex_gradient
+from bigtopic.kernels._shell import INNER, OUTER, csr, frozen, padded_prior, put_shares, whole_number
 from bigtopic.kernels._vector import LANES, larger, largest, load, spread, store, total
-from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
+from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
 __all__ = ["KERNEL", "run"]
 
 STATISTICS = ("theta", "phi")
-
-_GROUP = 4  # words that are worked on together
-_AHEAD = 4  # words
 
 
 @njit(**INNER)
@@ -68,11 +66,11 @@ def _gather(words, counts, topic_words, floor, visits, block, tokens, sums, expl
     """Copy the rows of the words, at least `floor`, with their sums and their products with `visits`; pad with
     words of count 0 to whole groups. Returns the padded number of words."""
     zero, one, n = visits.dtype.type(0), visits.dtype.type(1), words.shape[0]
-    padded = (n + _GROUP - 1) // _GROUP * _GROUP
+    padded = (n + GROUP - 1) // GROUP * GROUP
     for i in range(padded):
         tokens[i], sums[i], explained[i] = zero, zero, one
         if i < n:
-            word, ahead = words[i], words[min(i + _AHEAD, n - 1)]
+            word, ahead = words[i], words[min(i + AHEAD, n - 1)]
             plain = weighted = spread(zero)
             for k in range(0, block.shape[1], LANES):
                 prefetch(topic_words, ahead, k)
@@ -84,22 +82,6 @@ def _gather(words, counts, topic_words, floor, visits, block, tokens, sums, expl
             for k in range(0, block.shape[1], LANES):
                 store(block, (i, k), spread(zero))
     return padded
-
-
-@njit(**INNER)
-def _gradient(tokens, block, n, best, move, explained, gradient):
-    """Take the step towards `best` in the words, and sum up their c W / y, with each row read once for both."""
-    zero = spread(explained.dtype.type(0))
-    for k in range(0, gradient.shape[0], LANES):
-        store(gradient, k, zero)
-    for i in range(0, n, _GROUP):
-        for m in range(i, i + _GROUP):
-            explained[m] += move * block[m, best]
-        q0, q1 = spread(tokens[i] / explained[i]), spread(tokens[i + 1] / explained[i + 1])
-        q2, q3 = spread(tokens[i + 2] / explained[i + 2]), spread(tokens[i + 3] / explained[i + 3])
-        for k in range(0, gradient.shape[0], LANES):
-            part = load(gradient, k) + q0 * load(block, (i, k)) + q1 * load(block, (i + 1, k))
-            store(gradient, k, part + q2 * load(block, (i + 2, k)) + q3 * load(block, (i + 3, k)))
 
 
 @njit(**INNER)
@@ -131,7 +113,7 @@ def _walk(
             likelihood += one
         else:
             penalty += one
-        _gradient(tokens, block, n, best, step, explained, gradient)
+        vertex_gradient(tokens, block, n, best, step, explained, gradient)
         best, step = _best(gradient, likelihood, pull, penalty), move
         if eps > 0:
             for i in range(n):
@@ -149,7 +131,7 @@ def _walk(
 def _add(words, counts, steps, phi, block, visits, explained, stats):
     """Add a document's statistics."""
     for i in range(words.shape[0]):
-        word, ahead = words[i], words[min(i + _AHEAD, words.shape[0] - 1)]
+        word, ahead = words[i], words[min(i + AHEAD, words.shape[0] - 1)]
         ratio, share = spread(counts[i] / explained[i]), spread(counts[i] / steps)
         for k in range(0, block.shape[1], LANES):
             prefetch(stats, ahead, k)
@@ -217,18 +199,19 @@ def run(
     Raises
     ------
     SettingError
-        When `statistic` is neither "theta" nor "phi", `eps` leaves no simplex, or `n_iter` is less than 1.
+        When `statistic` is neither "theta" nor "phi", `eps` leaves no simplex, or `n_iter` is not a whole number of at
+        least 1.
     """
     options = hyper.options
     if options["statistic"] not in STATISTICS:
         raise SettingError(f"statistic={options['statistic']!r}: must be one of {', '.join(STATISTICS)}")
     if not 0 <= options["eps"] < 1 / hyper.n_components:
         raise SettingError(f"eps={options['eps']!r}: must be at least 0 and below 1 / n_components")
-    n_iter = positive(options, "n_iter")
+    n_iter = whole_number(options, "n_iter", 1)
     topic_words = view.arrays["topic_words"]
     assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
     dtype, n_columns = topic_words.dtype, topic_words.shape[1]
-    n_rows = int(np.diff(docs.indptr).max(initial=0)) + _GROUP
+    n_rows = int(np.diff(docs.indptr).max(initial=0)) + GROUP
     stats = buffers.zeros(topic_words.shape, dtype)
     doc_topics = buffers.empty((docs.n_docs if hyper.doc_topics else 0, hyper.n_components), dtype)
     _infer(
@@ -257,12 +240,7 @@ def run(
 
 
 def _cost(options: Mapping[str, Any]) -> float:
-    return float(options["n_iter"])
-
-
-def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """Rows of the words of a document."""
-    return Scratch([(size.longest + _GROUP) * size.columns["topic_words"] * 4])
+    return float(whole_number(options, "n_iter", 1))
 
 
 KERNEL = Kernel(
@@ -272,6 +250,6 @@ KERNEL = Kernel(
     statistics={"topic_words": "word"},
     options={"n_iter": 50, "eps": 0.0, "statistic": "phi"},
     cost=_cost,
-    scratch=_scratch,
+    scratch=rows_scratch,
     paper="Than and Doan 2017",
 )

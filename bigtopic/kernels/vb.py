@@ -26,66 +26,14 @@ from numba import njit
 
 from bigtopic import buffers
 from bigtopic.kernels._math import digamma, exp_digamma, lgamma
-from bigtopic.kernels._memory import prefetch
-from bigtopic.kernels._shell import INNER, OUTER, csr, doc_update_cost, frozen, padded_prior, positive
-from bigtopic.kernels._vector import LANES, larger, largest, load, spread, store, total
+from bigtopic.kernels._rows import GROUP, add_shares, gather_scaled, mixture_gradient, rows_scratch
+from bigtopic.kernels._shell import INNER, OUTER, csr, doc_update_cost, frozen, padded_prior, whole_number
+from bigtopic.kernels._vector import LANES
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
 __all__ = ["KERNEL", "run"]
 
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
-_GROUP = 4  # words that are worked on together
-_AHEAD = 4  # words
-
-
-@njit(**INNER)
-def _gather(words, counts, topic_words, block, tokens):
-    """Copy the rows of the words, each divided by its maximum; pad with words of count 0 to whole groups.
-
-    Returns the padded number of words and the tokens of words that no topic knows (their count becomes 0).
-    """
-    one, n, dropped = block.dtype.type(1), words.shape[0], 0.0
-    padded = (n + _GROUP - 1) // _GROUP * _GROUP
-    for i in range(padded):
-        tokens[i] = 0
-        best = one - one
-        if i < n:
-            word, ahead = words[i], words[min(i + _AHEAD, n - 1)]
-            most = spread(best)
-            for k in range(0, block.shape[1], LANES):
-                prefetch(topic_words, ahead, k)
-                most = larger(most, load(topic_words, (word, k)))
-            best = largest(most)
-        if best > 0:
-            tokens[i] = counts[i]
-            inverse = spread(one / best)
-            for k in range(0, block.shape[1], LANES):
-                store(block, (i, k), inverse * load(topic_words, (word, k)))
-        else:
-            for k in range(0, block.shape[1], LANES):
-                store(block, (i, k), spread(one))
-            if i < n:
-                dropped += counts[i]
-    return padded, dropped
-
-
-@njit(**INNER)
-def _gradient(tokens, block, n, weights, gradient):
-    """gradient_k <- sum_v (c_v / Z_v) W_vk, with the rows of a group read once for both."""
-    zero = spread(weights.dtype.type(0))
-    for k in range(0, weights.shape[0], LANES):
-        store(gradient, k, zero)
-    for i in range(0, n, _GROUP):
-        z0 = z1 = z2 = z3 = zero
-        for k in range(0, weights.shape[0], LANES):
-            weight = load(weights, k)
-            z0, z1 = z0 + weight * load(block, (i, k)), z1 + weight * load(block, (i + 1, k))
-            z2, z3 = z2 + weight * load(block, (i + 2, k)), z3 + weight * load(block, (i + 3, k))
-        q0, q1 = spread(tokens[i] / total(z0)), spread(tokens[i + 1] / total(z1))
-        q2, q3 = spread(tokens[i + 2] / total(z2)), spread(tokens[i + 3] / total(z3))
-        for k in range(0, weights.shape[0], LANES):
-            sums = load(gradient, k) + q0 * load(block, (i, k)) + q1 * load(block, (i + 1, k))
-            store(gradient, k, sums + q2 * load(block, (i + 2, k)) + q3 * load(block, (i + 3, k)))
 
 
 @njit(**INNER, fastmath=_FAST)
@@ -100,21 +48,6 @@ def _move(prior, gradient, gamma, weights):
     return change
 
 
-@njit(**INNER)
-def _add(words, tokens, block, weights, stats):
-    """Add a document's statistics."""
-    for i in range(words.shape[0]):
-        word, ahead = words[i], words[min(i + _AHEAD, words.shape[0] - 1)]
-        z = spread(weights.dtype.type(0))
-        for k in range(0, block.shape[1], LANES):
-            prefetch(stats, ahead, k)
-            z = z + load(weights, k) * load(block, (i, k))
-        ratio = spread(tokens[i] / total(z))
-        for k in range(0, block.shape[1], LANES):
-            own = ratio * load(weights, k) * load(block, (i, k))
-            store(stats, (word, k), load(stats, (word, k)) + own)
-
-
 @njit(**OUTER)
 def _infer(
     indptr, words, counts, topic_words, prior, max_iter, tolerance,
@@ -126,16 +59,16 @@ def _infer(
     start = exp_digamma(gamma.dtype.type(1))
     for d in range(n_docs):
         own = slice(indptr[d], indptr[d + 1])
-        n, lost = _gather(words[own], counts[own], topic_words, block, tokens)
+        n, _, lost = gather_scaled(words[own], counts[own], topic_words, block, tokens)
         dropped += lost
         for k in range(prior.shape[0]):
             gamma[k], weights[k] = 1, start
         for _ in range(max_iter):
             iterations += 1
-            _gradient(tokens, block, n, weights, gradient)
+            mixture_gradient(tokens, block, n, weights, gradient)
             if _move(prior, gradient, gamma, weights) < limit:
                 break
-        _add(words[own], tokens, block, weights, stats)
+        add_shares(words[own], tokens, block, weights, stats)
         for k in range(n_components):
             gammas[d, k] = gamma[k]
     return iterations, dropped
@@ -195,13 +128,13 @@ def run(
     Raises
     ------
     SettingError
-        When `max_doc_update_iter` is less than 1.
+        When `max_doc_update_iter` is not a whole number of at least 1.
     """
     topic_words = view.arrays["topic_words"]
     assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
     dtype = topic_words.dtype
     n_columns = topic_words.shape[1]
-    n_rows = int(np.diff(docs.indptr).max(initial=0)) + _GROUP
+    n_rows = int(np.diff(docs.indptr).max(initial=0)) + GROUP
     inputs = (*csr(docs, dtype), frozen(topic_words, dtype))
     stats = buffers.zeros(topic_words.shape, dtype)
     gammas = buffers.empty((docs.n_docs, hyper.n_components), dtype)
@@ -209,7 +142,7 @@ def run(
         *inputs,
         # 1 in the padding: its gamma must be positive; its words are zero, so that nothing comes of it
         padded_prior(hyper.doc_topic_prior, n_columns, dtype, fill=1.0),
-        positive(hyper.options, "max_doc_update_iter"),
+        whole_number(hyper.options, "max_doc_update_iter", 1),
         float(hyper.options["mean_change_tol"]),
         buffers.empty((n_rows, n_columns), dtype),
         np.empty(n_rows, dtype),
@@ -231,9 +164,8 @@ def run(
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
     """Rows of the words of a document, and gamma of all documents."""
-    return Scratch(
-        [(size.longest + _GROUP) * size.columns["topic_words"] * 4, size.n_docs * size.n_components * 4]
-    )
+    rows = rows_scratch(size, options).pooled
+    return Scratch([*rows, size.n_docs * size.n_components * 4])
 
 
 KERNEL = Kernel(

@@ -27,7 +27,7 @@ class Method:
     name : as given to `LDA(method=...)`
     kernel : name of a file in `kernels/`, or a custom `Kernel`
     inference : the kernel that infers documents' topics under the trained model, given likewise; None for `kernel`
-    schemes : {global array: scheme}
+    schemes : {global array: scheme}, one for each of the kernel's statistics
     model : the arrays and their axes
     batch_size : largest number of documents per update; None for the whole corpus
     least_rounds : a smaller corpus gets smaller minibatches, down to 64 documents, so that a pass has this many updates
@@ -42,7 +42,7 @@ class Method:
     init : initial statistics, if not the model's, {array: (distribution, share)}: "gamma" is Gamma(100, 0.01) per
         entry, "uniform" is Uniform(0, 1); the share is None to keep the values drawn, or the share of the corpus'
         tokens that they are scaled to. None instead of the pair for zeros, the only choice for integers
-    options : settings of the kernel, or of the inference kernel, that differ from its defaults
+    options : settings of the kernel or the inference kernel that differ from their defaults
     summary, paper : shown in the table of methods
     """
 
@@ -81,14 +81,16 @@ class Method:
         return prior(n_components) if callable(prior) else prior
 
     def kernel_options(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The kernel's settings: its defaults, overridden by the method's and then by those given.
+        """The settings of both kernels: their defaults, overridden by the method's and then by those given.
+
+        An option that both have is the one of the kernel that learns.
 
         Raises
         ------
         SettingError
-            When the kernel has no option of that name.
+            When neither kernel has an option of that name.
         """
-        known = self.load_kernel().options
+        known = {**self.load_inference().options, **self.load_kernel().options}
         unknown = sorted(set(given) - set(known))
         if unknown:
             raise SettingError(

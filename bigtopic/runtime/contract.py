@@ -39,19 +39,9 @@ def check_result(
                 f"{where} declares the statistics {name!r} and did not return them; it returned: "
                 + (", ".join(result.stats) or "none")
             )
-        values, ids = result.stats[name], axes.get(axis)
+        ids = axes.get(axis)
         n_rows = hyper.axis_sizes[axis] if ids is None else len(ids)
-        viewed = view.arrays.get(name)
-        wanted = f"({n_rows}, {'n_columns' if viewed is None else viewed.shape[1]})"
-        if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiu":
-            found = f"of {values.dtype}" if isinstance(values, np.ndarray) else type(values).__name__
-            raise ModelError(f"{where}: stats[{name!r}] is {found}, but must be a float array {wanted}")
-        shape = (n_rows, values.shape[-1:] if viewed is None else viewed.shape[1:])
-        if values.ndim != 2 or (values.shape[0], values.shape[1:]) != shape:
-            raise ModelError(
-                f"{where}: stats[{name!r}] has shape {values.shape}, but must have {wanted}: a row for each local id "
-                f"of axis {axis!r}, and the view's columns, padding included"
-            )
+        _check_stats(f"{where}: stats[{name!r}]", result.stats[name], n_rows, axis, view.arrays.get(name))
     if kernel.state == "run" and result.state is None:
         raise ModelError(
             f"{where} has state='run', but returned no state; return {', '.join(kernel.remembers)} in it"
@@ -61,6 +51,20 @@ def check_result(
 def _check_mapping(where: str, field: str, value: Any, wanted: str) -> None:
     if not isinstance(value, Mapping):
         raise ModelError(f"{where} returned {field} as {type(value).__name__}, but must return {wanted}")
+
+
+def _check_stats(where: str, values: Any, n_rows: int, axis: str, viewed: np.ndarray | None) -> None:
+    """Check statistics on an axis of so many rows; `viewed` are the rows of the view, which has as many columns."""
+    wanted = f"({n_rows}, {'n_columns' if viewed is None else viewed.shape[1]})"
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiu":
+        found = f"of {values.dtype}" if isinstance(values, np.ndarray) else type(values).__name__
+        raise ModelError(f"{where} is {found}, but must be a float array {wanted}")
+    shape = (n_rows, values.shape[-1:] if viewed is None else viewed.shape[1:])
+    if values.ndim != 2 or (values.shape[0], values.shape[1:]) != shape:
+        raise ModelError(
+            f"{where} has shape {values.shape}, but must have {wanted}: a row for each local id of axis "
+            f"{axis!r}, and the view's columns, padding included"
+        )
 
 
 def check_state(name: str, values: Any, spec: StateSpec, n_rows: int) -> None:

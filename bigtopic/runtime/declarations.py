@@ -83,7 +83,7 @@ def check_method(method: Method, arrays: Mapping[str, ArraySpec]) -> None:
     Raises
     ------
     SettingError
-        When a name is unknown; lists the known names.
+        When a name is unknown, with the known names, or statistics have no scheme.
     """
     where, kernel, inference = f"method {method.name!r}", method.load_kernel(), method.load_inference()
     for each in {id(k): k for k in (kernel, inference)}.values():
@@ -94,6 +94,12 @@ def check_method(method: Method, arrays: Mapping[str, ArraySpec]) -> None:
                 f"{where}: schemes[{name!r}]: kernel {kernel.name!r} has no such statistics; "
                 f"{_choose(kernel.statistics)}"
             )
+    idle = [name for name in kernel.statistics if name not in method.schemes]
+    if idle:
+        raise SettingError(
+            f"{where}: kernel {kernel.name!r} returns statistics of {', '.join(idle)}, which no scheme moves; give "
+            "each a scheme"
+        )
     _check_starts(method, arrays)
     priors = {spec.prior: None for spec in method.model.arrays.values() if spec.prior}
     for what, names, known in (

@@ -53,7 +53,8 @@ def new_model(
     Raises
     ------
     SettingError
-        When the method declares what there is not, a number is outside what is allowed, or a prior belongs to no array.
+        When the method declares an array, axis or option that does not exist, a number is outside what is allowed, or a
+        prior belongs to no array.
     """
     model = method.model
     check_specs(method)

@@ -19,9 +19,8 @@ from bigtopic.types import Scratch
 __all__ = ["Ledger", "Piece", "Rounds", "SliceSizes", "Sum"]
 
 WAITING = 2  # slices that may be finished but not merged yet, besides one for each thread
-_SUBTREES = (
-    2  # replayed slice by slice, and as many as keep all threads busy; the others as a whole, and windows
-)
+# replayed slice by slice, and as many as keep all threads busy; the others as a whole, and windows
+_SUBTREES = 2
 _WINDOWS = 3  # replayed at most
 _HUGE = 1 << 22  # bytes from which on NumPy asks the system for huge pages
 _HUGE_PAGE = 1 << 21

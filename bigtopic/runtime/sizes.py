@@ -28,7 +28,7 @@ from bigtopic.types import CallSize
 
 __all__ = ["Sizes"]
 
-_SAMPLE = 1 << 13  # documents, the first ones, among which the longest is looked for
+_SAMPLE = 1 << 13  # documents, the first ones, among which the longest are looked for
 _INDEX_BYTES = 16  # for each document of a unit
 _DOCUMENT_BYTES = 36  # for each document of a slice: index and source row, twice, and order
 
@@ -94,22 +94,25 @@ class Sizes:
         return SliceSizes(gathered, 24 * provisional, kernel.scratch(size, self._run.work.hyper.options))
 
     def _call_size(self, n_docs: int) -> CallSize:
+        longest, longest_tokens = self._longest
         arrays = {name: self._params[name] for name in self._run.work.kernel.views}
         return CallSize(
             n_docs,
             int(n_docs * self._run.plan.entries_per_doc),
-            self._longest,
+            longest,
             {name: int(self._rows(array.axis, n_docs)) for name, array in arrays.items()},
             {name: array.n_columns for name, array in arrays.items()},
             self._run.work.hyper.n_components,
             int(n_docs * self._tokens_per_doc),
+            longest_tokens,
         )
 
     @cached_property
-    def _longest(self) -> int:
-        """Distinct words of the longest document of a sample."""
+    def _longest(self) -> tuple[int, int]:
+        """The most distinct words, and the most tokens, of a document of a sample."""
         part = self._run.parts[0]
-        return int(part.entries(0, min(part.n_docs, _SAMPLE)).max(initial=1))
+        n_docs = min(part.n_docs, _SAMPLE)
+        return int(part.entries(0, n_docs).max(initial=1)), int(part.tokens(0, n_docs).max(initial=1))
 
     @property
     def _moved(self) -> list[str]:

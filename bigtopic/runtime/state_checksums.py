@@ -74,7 +74,7 @@ class Checksums:
         return spans
 
     def _cover(self, spans: Sequence[Span], start: int, stop: int) -> bool:
-        """Whether the spans follow each other, from `start` or before to `stop` or behind."""
+        """Whether the spans follow each other, from `start` or before to `stop` or beyond."""
         if not spans:
             return start == stop
         firsts, lasts = [span.start for span in spans], [span.stop for span in spans]

@@ -63,12 +63,29 @@ def test_declaration(kernel):
     assert kernel.paper
 
 
-@pytest.mark.parametrize("option", ["max_doc_update_iter", "n_iter"])
-def test_no_iterations_is_refused(kernel, docs, topic_words, alpha, option):
+WHOLE_NUMBERS = {"max_doc_update_iter": 1, "n_iter": 1, "burn_in": 0, "samples": 1, "replicas": 1}
+
+
+def test_whole_numbers_are_listed(kernel):
+    numbers = {name for name, value in kernel.options.items() if type(value) is int}
+    assert numbers <= set(WHOLE_NUMBERS)
+
+
+@pytest.mark.parametrize("value", [None, 2.5, np.nan, True, "3"], ids=repr)
+@pytest.mark.parametrize("option", WHOLE_NUMBERS)
+def test_what_is_no_whole_number_or_too_small_is_refused(kernel, docs, topic_words, alpha, option, value):
     if option not in kernel.options:
         pytest.skip("has no such option")
-    with pytest.raises(SettingError, match=option):
-        case.infer(kernel, docs, topic_words, alpha, **{option: 0})
+    least = WHOLE_NUMBERS[option]
+    given = least - 1 if value is None else value
+    with pytest.raises(SettingError, match=f"{option}={given!r}: must be a whole number of at least {least}"):
+        case.infer(kernel, docs, topic_words, alpha, **{option: given})
+
+
+def test_whole_numbers_of_numpy_are_accepted(kernel, docs, topic_words, alpha):
+    own = {name: np.int32(value) for name, value in kernel.options.items() if name in WHOLE_NUMBERS}
+    plain, same = (case.infer(kernel, docs, topic_words, alpha, **options) for options in ({}, own))
+    np.testing.assert_array_equal(same.doc_topics, plain.doc_topics)
 
 
 def test_unknown_kernel_names_the_known_ones():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from scipy.stats import chi2
 
 from bigtopic import kernels
 from bigtopic.errors import SettingError
-from bigtopic.types import Docs
+from bigtopic.kernels import gibbs
+from bigtopic.types import CallSize, Docs
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -202,6 +204,27 @@ def test_settings_that_make_no_sense(docs, topic_words, options):
     ((name, value),) = options.items()
     with pytest.raises(SettingError, match=f"{name}={value!r}: must be"):
         case.infer(KERNEL, docs, topic_words, 0.1, **options)
+
+
+@pytest.mark.parametrize("name", ["gibbs", "gibbs_expected_log"])
+def test_large_arrays_are_declared(topic_words, name, monkeypatch):
+    """In documents of few words and many tokens, the lists of tokens are the largest."""
+    docs = case.documents([N_WORDS] * 8, N_WORDS, seed=3)
+    docs, taken = replace(docs, counts=np.full(8 * N_WORDS, 40, np.float32)), []
+
+    def empty(shape, dtype):
+        taken.append(int(np.prod(shape)) * np.dtype(dtype).itemsize)
+        return np.empty(shape, dtype)
+
+    monkeypatch.setattr(gibbs, "buffers", SimpleNamespace(empty=empty, zeros=np.zeros))
+    kernel = kernels.load(name)
+    case.infer(kernel, docs, topic_words, ALPHA, dtype=np.float32)
+    size = CallSize(
+        8, 8 * N_WORDS, N_WORDS, {"topic_words": N_WORDS}, {"topic_words": 16}, 4, 320 * N_WORDS, 40 * N_WORDS
+    )
+    declared = kernel.scratch(size, kernel.options).pooled
+    assert sorted(n for n in taken if n >= 1024) == sorted(declared)
+    assert max(declared) == 8 * 4 * 40 * N_WORDS
 
 
 def test_fractions_of_tokens_are_refused(docs, topic_words):

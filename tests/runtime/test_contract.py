@@ -187,6 +187,26 @@ def test_a_scheme_of_no_array_and_no_scheme_are_refused(schemes, says):
         fit(method("vb", schemes))
 
 
+def test_statistics_that_no_scheme_moves_are_refused():
+    kernel = replace(load("vb"), statistics={"topic_words": "word", "doc_topic_prior": "none"})
+    with pytest.raises(
+        SettingError, match="'own': kernel 'vb' returns statistics of doc_topic_prior, which no scheme"
+    ):
+        fit(method(kernel))
+
+
+def test_a_model_of_several_component_counts_is_refused():
+    model = replace(MODEL, name="levels", components=("topic", "super_topic"))
+    own = replace(method("vb"), model=model)
+    for n_components in (2, {"topic": 2, "super_topic": 3}):
+        with pytest.raises(
+            SettingError, match=r"'levels' counts topic, super_topic, .*one component.*Add a model"
+        ):
+            LDA(n_components, method=own, client=False, n_threads=1).fit(X)
+        with pytest.raises(SettingError, match="one component count"):
+            LDA(n_components, method=own, client=False, n_threads=1).partial_fit(X)
+
+
 @pytest.mark.parametrize(
     ("declared", "says"),
     [
@@ -214,8 +234,21 @@ def test_a_method_that_names_what_there_is_not_is_refused(declared, says):
 
 def test_options_of_the_kernel_that_infers_are_options_of_the_method():
     inferring = replace(load("vb"), options={**load("vb").options, "sweeps": 1})
-    model = fit(replace(method("vb"), inference=inferring, options={"sweeps": 3}))
-    assert model._model.inference_hyper().options["sweeps"] == 3
+    own = replace(method("vb"), inference=inferring, options={"sweeps": 3})
+    assert fit(own)._model.inference_hyper().options["sweeps"] == 3
+    given = LDA(2, method=own, options={"sweeps": 5}, client=False, n_threads=1).fit(X)
+    assert given._model.inference_hyper().options["sweeps"] == 5
+    with pytest.raises(
+        SettingError, match=r"no option 'loops'; its options are: .*max_doc_update_iter.*sweeps"
+    ):
+        LDA(2, method=own, options={"loops": 5}, client=False, n_threads=1).fit(X)
+
+
+def test_an_option_of_both_kernels_begins_as_that_of_the_one_that_learns():
+    inferring = replace(load("vb"), options={**load("vb").options, "max_doc_update_iter": 7})
+    for own, expected in ((method("vb"), 100), (method("gibbs"), 7)):
+        options = fit(replace(own, inference=inferring))._model.inference_hyper().options
+        assert options["max_doc_update_iter"] == expected
 
 
 @pytest.mark.parametrize(

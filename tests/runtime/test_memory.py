@@ -4,6 +4,7 @@ run really takes."""
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,10 @@ from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import SettingError
 from bigtopic.estimators.lda import LDA
+from bigtopic.kernels import load
 from bigtopic.runtime import memory
 from bigtopic.runtime.expected_rows import ExpectedRows
+from bigtopic.types import Scratch
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))
 
@@ -78,6 +81,17 @@ def test_without_frequencies_entries_are_a_bound():
     rows = ExpectedRows({"word": Vocabulary(size=1_000)}, {"word": 1_000, "none": 1, "row": 70}, 200, 12.0)
     assert [rows("word", 10), rows("word", 200)] == [120, 1_000]
     assert [rows("none", 10), rows("row", 10), rows("row", 100)] == [1, 10, 70]
+
+
+def test_a_kernel_is_told_the_longest_documents():
+    """One has the most distinct words, another the most tokens."""
+    sizes, counts = [], np.full((30, 40), 5)
+    counts[np.arange(30) != 7, 10:] = 0
+    counts[20] *= 50
+    kernel = replace(load("vb"), scratch=lambda size, options: sizes.append(size) or Scratch())
+    own = replace(methods.get("vb"), kernel=kernel, name="own")
+    LDA(2, method=own, max_iter=1, client=False, n_threads=1).fit(counts)
+    assert {(size.longest, size.longest_tokens) for size in sizes} == {(40, 2500)}
 
 
 # ---------------------------------------------------------------- the estimate and the peak

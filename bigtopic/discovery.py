@@ -32,7 +32,9 @@ def load(package: str, name: str, attribute: str, kind: str) -> Any:
         When there is no such module, or it does not define the attribute; `kind` says what is missing.
     """
     path = f"{package}.{name}"
-    if path in sys.modules or name in modules(package):  # looking into the folder takes a third of a millisecond
+    if path in sys.modules or name in modules(
+        package
+    ):  # looking into the folder takes a third of a millisecond
         module = import_module(path)
         if hasattr(module, attribute):
             return getattr(module, attribute)

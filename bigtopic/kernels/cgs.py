@@ -259,7 +259,7 @@ def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
     n_blocks = -(-size.columns["topic_words"] // LANES)
     n_held = size.n_docs * n_blocks
     if n_blocks > _FEW_BLOCKS:
-        n_held = min(n_held, 2 * size.n_tokens * options["replicas"])
+        n_held = min(n_held, 2 * size.n_tokens * whole_number(options, "replicas", 1))
     return Scratch(
         [size.n_entries * 24, n_held * LANES * 4, n_held * 8, size.n_docs * n_blocks * 2],
         transient=size.n_entries * 24,

@@ -13,7 +13,7 @@ from scipy.stats import chisquare
 
 from bigtopic import kernels
 from bigtopic.errors import InputError, SettingError
-from bigtopic.types import Docs, View
+from bigtopic.types import CallSize, Docs, View
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -213,3 +213,10 @@ def test_settings_that_cannot_be_are_refused(docs):
         Chain(docs, np.full(3, 0.3), replicas=0).sweep()
     with pytest.raises(SettingError, match="n_components=40000"):
         KERNEL.run(docs, Chain(docs, np.full(3, 0.3)).view, case.hyper(KERNEL, 0.1, 40_000), 1, None)
+
+
+@pytest.mark.parametrize("replicas", ["3", 2.5, 0], ids=repr)
+def test_the_estimate_of_memory_refuses_replicas_that_cannot_be(replicas):
+    size = CallSize(10, 80, 25, {"topic_words": 40}, {"topic_words": 256}, 250, 160, 40)
+    with pytest.raises(SettingError, match=f"replicas={replicas!r}: must be a whole number"):
+        KERNEL.scratch(size, {"replicas": replicas})

@@ -1,4 +1,4 @@
-"""Checks of a kernel's results against its declaration. Compiled loops over statistics do not check bounds."""
+"""Checks of what a kernel returns and of the rows that a scheme asks for. Compiled loops do not check bounds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from bigtopic.errors import ModelError
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, StateSpec, View
 
-__all__ = ["check_doc_topics", "check_result", "check_state"]
+__all__ = ["check_added", "check_doc_topics", "check_result", "check_rows", "check_state"]
 
 
 def check_result(
@@ -92,3 +92,24 @@ def check_doc_topics(kernel: Kernel, docs: Docs, hyper: Hyper, doc_topics: Any) 
         f"kernel {kernel.name!r} returned doc_topics {found}, but must return an array ({docs.n_docs}, {n}) where "
         "hyper.doc_topics is true: documents by topics, no padding"
     )
+
+
+def check_rows(ids: np.ndarray | None, n_rows: int) -> None:
+    """Check that an array has the rows that a scheme asks for. Raises ModelError like `check_result`."""
+    if ids is None or len(ids) == 0:
+        return
+    if ids.dtype.kind not in "iu" or ids.min() < 0 or ids.max() >= n_rows:
+        raise ModelError(
+            f"a scheme asks for rows {ids.min()} to {ids.max()} ({ids.dtype}), but the array has rows 0 to {n_rows - 1}"
+        )
+
+
+def check_added(values: np.ndarray, row_weight: np.ndarray | None, n_rows: int, n_columns: int) -> None:
+    """Check the shapes of what a scheme adds. Raises ModelError like `check_result`."""
+    if values.shape != (n_rows, n_columns):
+        raise ModelError(
+            f"a scheme adds values of shape {values.shape}, but must add ({n_rows}, {n_columns}): a row for each id, "
+            "and the array's columns, padding included"
+        )
+    if row_weight is not None and row_weight.shape != (n_rows,):
+        raise ModelError(f"a scheme gives row_weight of shape {row_weight.shape}, but must give ({n_rows},)")

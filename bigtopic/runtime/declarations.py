@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from bigtopic.errors import SettingError
 from bigtopic.methods import Method
 from bigtopic.models.base import ArraySpec
+from bigtopic.runtime.row_arrays import DTYPES
 from bigtopic.schemes import companion_names
 from bigtopic.types import Kernel, StateSpec
 
@@ -22,7 +24,17 @@ _ROWS = ("entry", "token", "document")
 _DISTRIBUTIONS = ("gamma", "uniform")
 _NORMALISED = ("axis", "components", None)
 _DTYPES = ("float32", "float64", "int32", "int64")  # the compiled loops on arrays are of these
-_COMPANION = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+_WHOLE = {
+    "batch_size": 1,
+    "least_rounds": 1,
+    "slice_size": 1,
+    "delay": 0,
+    "inner": 1,
+    "max_iter": 1,
+    "enough_rounds": 1,
+}
+_OPTIONAL = ("batch_size", "slice_size", "enough_rounds")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
 
 def check_specs(method: Method) -> None:
@@ -33,6 +45,7 @@ def check_specs(method: Method) -> None:
     SettingError
         When an object is not an `ArraySpec` or not a scheme, or a name is unknown; lists the known names.
     """
+    _check_numbers(method)
     for name, spec in method.model.arrays.items():
         _check_array(f"array {name!r}", spec, method.model.components)
     for name, scheme in method.schemes.items():
@@ -46,11 +59,24 @@ def check_specs(method: Method) -> None:
         if not isinstance(companions, Mapping):
             raise SettingError(f"{where} has companions={companions!r}, but must have {{name: ArraySpec}}")
         for companion, path in companion_names(name, scheme).items():
-            if not _COMPANION.fullmatch(str(companion)):
+            if not _NAME.fullmatch(str(companion)):
                 raise SettingError(
                     f"{where}: companions has the name {companion!r}; give one of letters, digits and underscores"
                 )
             _check_array(f"array {path!r}", companions[companion], method.model.components)
+
+
+def _check_numbers(method: Method) -> None:
+    for name, least in _WHOLE.items():
+        value = getattr(method, name)
+        optional = name in _OPTIONAL and value is None
+        rule = name == "inner" and callable(value)
+        if not (optional or rule or (_is_whole(value) and value >= least)):
+            raise SettingError(
+                f"method {method.name!r}: {name}={value!r} must be a whole number from {least}"
+            )
+    if not (_is_number(method.tol) and 0 <= method.tol < np.inf):
+        raise SettingError(f"method {method.name!r}: tol={method.tol!r} must be a number from 0")
 
 
 def _check_array(where: str, spec: Any, counts: Iterable[str]) -> None:
@@ -140,6 +166,10 @@ def _check_start(where: str, start: Any) -> None:
         )
 
 
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
@@ -169,6 +199,10 @@ def _check_kernel(kernel: Kernel, arrays: Mapping[str, ArraySpec], counts: Itera
             f"{where}: state={kernel.state!r} and remembers={dict(kernel.remembers)!r}; give both, or neither"
         )
     for name, spec in kernel.remembers.items():
+        if not _NAME.fullmatch(str(name)):
+            raise SettingError(
+                f"{where}: remembers has the name {name!r}; give one of letters, digits and underscores"
+            )
         _check_state(f"{where}: remembers[{name!r}]", spec, (*counts, *kernel.options))
 
 
@@ -178,10 +212,29 @@ def _check_state(where: str, spec: Any, sizes: Iterable[str]) -> None:
     if spec.rows not in _ROWS:
         raise SettingError(f"{where} has rows={spec.rows!r}; {_choose(_ROWS)}")
     sizes = ("n_components", *sizes)
+    if not isinstance(spec.shape, tuple):
+        raise SettingError(
+            f"{where} has shape={spec.shape!r}, but must have a tuple, such as ('n_components',)"
+        )
+    size: Any
     for size in spec.shape:
-        if isinstance(size, str) and size not in sizes:
-            raise SettingError(f"{where} has {size!r} in its shape; {_choose((*sizes, 'a number'))}")
-    _check_name_of_dtype(f"{where} has", spec.dtype)
+        if size not in sizes and not (_is_whole(size) and size >= 1):
+            raise SettingError(f"{where} has {size!r} in its shape; {_choose((*sizes, 'a number from 1'))}")
+    if spec.dtype not in DTYPES:
+        raise SettingError(f"{where} has dtype={spec.dtype!r}; {_choose(DTYPES)}")
+    if not _holds(spec.dtype, spec.missing):
+        raise SettingError(f"{where} has missing={spec.missing!r}, which {spec.dtype} cannot hold")
+
+
+def _holds(dtype: str, value: Any) -> bool:
+    """Whether a number is finite and one of the dtype, to within rounding."""
+    if not (_is_number(value) or isinstance(value, bool)) or not np.isfinite(value):
+        return False
+    limits = {"i": np.iinfo, "u": np.iinfo, "f": np.finfo}.get(np.dtype(dtype).kind)
+    if limits is None:
+        return value in (0, 1)
+    whole = np.dtype(dtype).kind == "f" or value == int(value)
+    return bool(whole and limits(dtype).min <= value <= limits(dtype).max)
 
 
 def _check_name_of_dtype(where: str, dtype: Any) -> None:

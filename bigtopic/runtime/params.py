@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from bigtopic import buffers
-from bigtopic.errors import ModelError
 from bigtopic.runtime import _kernels
+from bigtopic.runtime.contract import check_added, check_rows
 from bigtopic.types import AxisStats
 
 __all__ = ["FOLD_ROWS", "LazyArray", "Overlay", "Params", "padded"]
@@ -126,6 +126,7 @@ class LazyArray:
 
     def gather(self, ids: np.ndarray | None) -> np.ndarray:
         """Weights of these rows (all rows for None), of integers in float64, zero in the padding."""
+        check_rows(ids, self.n_rows)
         dtype = np.dtype(np.float64) if self._counts else self.raw.dtype
         return self.gather_scaled(ids, np.ones(self.n_columns), float(np.finfo(dtype).min), dtype)
 
@@ -166,8 +167,9 @@ class LazyArray:
         row_decay: np.ndarray | None = None,
     ) -> None:
         """statistics <- decay * statistics + weight * stats, with factors for its rows (see `types.MutableArray`)."""
+        check_rows(stats.ids, self.n_rows)
         ids = self.rows_of(stats.ids)
-        _check_added(stats.values, row_weight, len(ids), self.n_columns)
+        check_added(stats.values, row_weight, len(ids), self.n_columns)
         decay = np.broadcast_to(np.asarray(decay, np.float64), (self.n_columns,))
         weight = np.broadcast_to(np.asarray(weight, np.float64), (self.n_columns,))
         self._decay(decay)
@@ -288,6 +290,7 @@ class Overlay:
         """Nothing is lazy here."""
 
     def gather(self, ids: np.ndarray | None) -> np.ndarray:
+        check_rows(ids, self.n_rows)
         return self.local(ids).gather(None)
 
     def first_row(self) -> np.ndarray:
@@ -303,8 +306,9 @@ class Overlay:
         row_decay: np.ndarray | None = None,
     ) -> None:
         """As `LazyArray.add`, on the copy."""
+        check_rows(stats.ids, self.n_rows)
         ids = self.base.rows_of(stats.ids)
-        _check_added(stats.values, row_weight, len(ids), self.n_columns)
+        check_added(stats.values, row_weight, len(ids), self.n_columns)
         decay = np.broadcast_to(np.asarray(decay, np.float64), (self.n_columns,))
         weighted = np.asarray(stats.values, np.float64) * weight
         if row_weight is not None:
@@ -379,14 +383,3 @@ def prior_table(prior: float | np.ndarray, n_rows: int, n_components: int) -> np
         return np.ascontiguousarray(table.reshape(-1, 1))
     assert table.shape == (n_components, n_rows)
     return np.ascontiguousarray(table.T)
-
-
-def _check_added(values: np.ndarray, row_weight: np.ndarray | None, n_rows: int, n_columns: int) -> None:
-    """Check shapes: compiled loops do not check bounds."""
-    if values.shape != (n_rows, n_columns):
-        raise ModelError(
-            f"a scheme adds values of shape {values.shape}, but must add ({n_rows}, {n_columns}): a row for each id, "
-            "and the array's columns, padding included"
-        )
-    if row_weight is not None and row_weight.shape != (n_rows,):
-        raise ModelError(f"a scheme gives row_weight of shape {row_weight.shape}, but must give ({n_rows},)")

@@ -17,8 +17,14 @@ import numpy as np
 from bigtopic.corpus.storage import Place
 from bigtopic.errors import CorpusDamaged
 
-__all__ = ["RowArray"]
+__all__ = ["DTYPES", "RowArray"]
 
+DTYPES = (
+    *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+    "float32",
+    "float64",
+    "bool",
+)
 CHUNK_BYTES = 1 << 24
 _METADATA = "zarr.json"
 

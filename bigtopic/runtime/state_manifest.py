@@ -23,6 +23,7 @@ from bigtopic.corpus.storage import Place
 from bigtopic.corpus.vocabulary import Vocabulary, fingerprint_words
 from bigtopic.corpus.zarr_group import DRAFT, NotAGroup, group_attributes, replace_group
 from bigtopic.errors import CorpusExists, ModelError
+from bigtopic.runtime.row_arrays import DTYPES
 from bigtopic.runtime.state_files import StatePart
 from bigtopic.types import StateSpec
 
@@ -66,12 +67,7 @@ _PART = record(
 _ARRAY = record(
     {
         "rows": one_of("entry", "token", "document"),
-        "dtype": one_of(
-            *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
-            "float32",
-            "float64",
-            "bool",
-        ),
+        "dtype": one_of(*DTYPES),
         "shape": listing(whole()),
         "missing": number(-1e300),
     }

@@ -159,7 +159,16 @@ def test_topics_of_a_document_are_remembered_by_either_name_of_their_number(size
         ({"state": "always"}, "choose one of: none, round, run"),
         ({"state": "run"}, "give both, or neither"),
         ({"state": "run", "remembers": {"z": StateSpec("word", "int8")}}, "one of: entry, token, document"),
-        ({"state": "run", "remembers": {"z": StateSpec("entry", "intt")}}, "such as 'int16'"),
+        ({"state": "run", "remembers": {"z": StateSpec("entry", "intt")}}, "choose one of: int8, .*bool"),
+        ({"state": "run", "remembers": {"z": StateSpec("entry", "float16")}}, "choose one of: int8, .*bool"),
+        ({"state": "run", "remembers": {"../../z": StateSpec("entry", "int8")}}, "letters, digits and under"),
+        ({"state": "run", "remembers": {5: StateSpec("entry", "int8")}}, "letters, digits and underscores"),
+        ({"state": "run", "remembers": {"z": StateSpec("entry", "int8", [2])}}, "must have a tuple"),
+        ({"state": "run", "remembers": {"z": StateSpec("entry", "int8", (0,))}}, "0 in its shape; .*from 1"),
+        ({"state": "run", "remembers": {"z": StateSpec("entry", "int8", (1.5,))}}, "1.5 in its shape"),
+        ({"state": "run", "remembers": {"z": StateSpec("entry", "int8", (), 200)}}, "which int8 cannot hold"),
+        ({"state": "run", "remembers": {"z": StateSpec("entry", "int8", (), 0.5)}}, "which int8 cannot hold"),
+        ({"state": "run", "remembers": {"z": StateSpec("entry", "float32", (), np.nan)}}, "cannot hold"),
         (
             {"state": "run", "remembers": {"z": StateSpec("entry", "int8", ("k",))}},
             "one of: n_components, topic, .*a number",
@@ -225,6 +234,14 @@ def test_a_model_of_several_component_counts_is_refused():
         ({"init": {"topic_words": ("gamma", -1.0)}}, r"share .*a number from 0, or None"),
         ({"priors": {"eta": 0.1}}, "priors.*'eta'; choose one of: topic_word_prior, doc_topic_prior"),
         ({"options": {"sweeps": 3}}, "options.*'sweeps'; choose one of: .*max_doc_update_iter"),
+        ({"batch_size": "all"}, "batch_size='all' must be a whole number from 1"),
+        ({"batch_size": 2.5}, "batch_size=2.5 must be"),
+        ({"least_rounds": 0}, "least_rounds=0 must be"),
+        ({"slice_size": -1}, "slice_size=-1 must be"),
+        ({"delay": -1}, "delay=-1 must be a whole number from 0"),
+        ({"inner": 0}, "inner=0 must be"),
+        ({"max_iter": True}, "max_iter=True must be"),
+        ({"tol": float("nan")}, "tol=nan must be a number from 0"),
     ],
 )
 def test_a_method_that_names_what_there_is_not_is_refused(declared, says):
@@ -340,6 +357,28 @@ class Wrong:
             array.add(stats, row_weight=np.ones(len(stats.values) + 1))
         else:
             array.add(AxisStats(stats.ids, stats.values[:, :2]))
+
+
+@dataclass(frozen=True)
+class Astray:
+    """Asks for rows that are not there, or adds to them."""
+
+    ids: tuple
+    adds: bool
+
+    def step(self, array, stats, info):
+        if self.adds:
+            array.add(replace(stats, ids=np.array(self.ids), values=stats.values[: len(self.ids)]))
+        else:
+            array.gather(np.array(self.ids))
+
+
+@pytest.mark.parametrize("ids", [(10**6,), (-1,), (0.5,)])
+@pytest.mark.parametrize("adds", [False, True])
+@pytest.mark.parametrize("inner", [1, 2])
+def test_rows_that_are_not_there_are_refused(ids, adds, inner):
+    with pytest.raises(ModelError, match=r"a scheme asks for rows .*the array has rows 0 to"):
+        fit(replace(method("vb", {"topic_words": Astray(ids, adds)}), inner=inner))
 
 
 @pytest.mark.parametrize(("by_row", "says"), [(False, "padding included"), (True, "row_weight of shape")])

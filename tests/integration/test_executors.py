@@ -116,7 +116,7 @@ class Damaged:
         self._part, self._first_bad = part, first_bad
         self.n_docs, self.nnz, self.n_tokens = part.n_docs, part.nnz, part.n_tokens
         self.fingerprint = "damaged"
-        self.entries = part.entries
+        self.entries, self.tokens = part.entries, part.tokens
 
     def read(self, start, stop):
         if stop > self._first_bad:

@@ -64,6 +64,8 @@ def train(
             total_docs=total_docs,
             max_iter=limits.max_iter if total_docs is None else None,
         )
+        if saver is not None and saver.counts is not None:
+            _check_cursor(model.cursor, run.plan.n_rounds)  # before the state of documents is touched
         n_threads = n_threads or cluster.default_threads()
         working = n_threads if client is None else 1
         check_memory(run, model.params, model.axes, working, compares=limits.tol > 0)
@@ -113,7 +115,6 @@ class _Loop:
     def __post_init__(self) -> None:
         self.measure = PassMeasure(self.model, self.limits.tol, self._has_bound)
         if self.saver is not None and self.saver.counts is not None:
-            _check_cursor(self.model.cursor, self.run.plan.n_rounds)
             self.history.resume(self.saver.counts)
             self.measure.resume()
             self._owes_score = self._cut_before_a_score()

@@ -387,6 +387,20 @@ def test_a_cursor_that_was_edited_is_not_believed(cursor, corpus, tmp_path):
         estimator("interpolating").fit(corpus, checkpoint=path, resume=True)
 
 
+def test_a_refused_run_leaves_the_state_of_documents_as_it_is(corpus, expected, tmp_path):
+    path = tmp_path / "run.ckpt"
+    estimator("stateful", callbacks=[interrupt_at(9)]).fit(corpus, checkpoint=path)
+    (last,) = path.glob("step-*/zarr.json")
+    good = last.read_text()
+    root = json.loads(good)
+    root["attributes"]["bigtopic-model"]["cursor"]["epoch"] = 0
+    last.write_text(json.dumps(root))
+    with pytest.raises(ModelError, match="passes over this corpus have 8 rounds"):
+        estimator("stateful").fit(corpus, checkpoint=path, resume=True)
+    last.write_text(good)
+    assert bits(estimator("stateful").fit(corpus, checkpoint=path, resume=True)) == expected["stateful"]
+
+
 def before_step(version):
     return int(version.name.removeprefix("step-"))
 

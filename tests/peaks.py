@@ -26,13 +26,14 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.methods import Method
 from bigtopic.runtime.axes import axes_of
+from bigtopic.runtime.cursor import Cursor
 from bigtopic.runtime.executors.graphs import _subtree
 from bigtopic.runtime.ingest import ingest
 from bigtopic.runtime.memory import estimate_bytes, estimate_task_bytes
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.new_model import new_model
 from bigtopic.runtime.new_run import make_run
-from bigtopic.runtime.rounds import Cursor, turn_of
+from bigtopic.runtime.rounds import turn_of
 from bigtopic.runtime.slices import SUBTREE
 from bigtopic.runtime.stopping import Limits
 from bigtopic.runtime.train import train

@@ -33,9 +33,9 @@ from bigtopic.corpus.zarr_group import replace_group
 from bigtopic.errors import BigtopicWarning, CorpusExists, ModelError, SettingError, StoreError
 from bigtopic.methods import Method
 from bigtopic.runtime import model_store
+from bigtopic.runtime.cursor import Cursor
 from bigtopic.runtime.document_state import DocumentState
 from bigtopic.runtime.model import TopicModel
-from bigtopic.runtime.rounds import Cursor
 from bigtopic.runtime.run_identity import differences
 
 __all__ = ["Checkpoint", "CheckpointFolder", "newest_version"]

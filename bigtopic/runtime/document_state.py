@@ -18,7 +18,7 @@ from bigtopic.corpus.storage import Place
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import ModelError, SettingError
 from bigtopic.runtime import state_manifest, state_spans
-from bigtopic.runtime.rounds import Cursor
+from bigtopic.runtime.cursor import Cursor
 from bigtopic.runtime.row_arrays import RowArray
 from bigtopic.runtime.slices import Plan
 from bigtopic.runtime.state_files import State, StateFiles, StatePart

@@ -6,10 +6,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bigtopic.runtime.cursor import RoundReport
 from bigtopic.runtime.events import Callback, Event
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.progress import Progress
-from bigtopic.runtime.rounds import RoundReport
 
 __all__ = ["History"]
 

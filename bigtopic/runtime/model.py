@@ -12,9 +12,9 @@ from bigtopic.errors import ModelError
 from bigtopic.methods import Method
 from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.runtime.axes import mapping
+from bigtopic.runtime.cursor import Cursor
 from bigtopic.runtime.document_state import DocumentState
 from bigtopic.runtime.params import LazyArray, Params
-from bigtopic.runtime.rounds import Cursor
 from bigtopic.runtime.state_files import State
 from bigtopic.runtime.views import mean_rows
 from bigtopic.types import Hyper

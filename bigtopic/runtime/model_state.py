@@ -17,12 +17,12 @@ from bigtopic.corpus.storage import Place
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.methods import Method, get, names
 from bigtopic.models.base import DOC_TOPIC_PRIOR, ArraySpec
+from bigtopic.runtime.cursor import Cursor
 from bigtopic.runtime.document_state import DocumentState
-from bigtopic.runtime.memory import check_params
+from bigtopic.runtime.machine_memory import check_params
 from bigtopic.runtime.model import LARGEST_PRIOR, SMALLEST_PRIOR, TopicModel
 from bigtopic.runtime.new_model import array_specs
 from bigtopic.runtime.params import SMALLEST_SCALE, LazyArray, Params, padded
-from bigtopic.runtime.rounds import Cursor
 
 __all__ = ["COUNTS", "rebuild"]
 

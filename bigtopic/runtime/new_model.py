@@ -15,7 +15,7 @@ from bigtopic.methods import Method
 from bigtopic.models.base import ArraySpec
 from bigtopic.runtime.axes import axis_sizes
 from bigtopic.runtime.declarations import check_method, check_specs
-from bigtopic.runtime.memory import check_params
+from bigtopic.runtime.machine_memory import check_params
 from bigtopic.runtime.model import LARGEST_PRIOR, SMALLEST_PRIOR, TopicModel
 from bigtopic.runtime.params import LazyArray, Params
 

@@ -8,10 +8,11 @@ from typing import Any
 
 from bigtopic.errors import SettingError
 from bigtopic.methods import Method
+from bigtopic.runtime.cursor import Cursor
 from bigtopic.runtime.document_state import DocumentState
 from bigtopic.runtime.executors.protocol import Run
 from bigtopic.runtime.model import TopicModel
-from bigtopic.runtime.rounds import Cursor, Settings
+from bigtopic.runtime.rounds import Settings
 from bigtopic.runtime.shared_files import require_shared
 from bigtopic.runtime.slices import Plan
 from bigtopic.runtime.state_files import REMEDY, resolved, state_sizes

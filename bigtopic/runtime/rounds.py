@@ -3,17 +3,18 @@ has inner iterations. Independent of the method and of where the map runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from bigtopic.errors import ModelError
+from bigtopic.runtime.cursor import Cursor, RoundReport
 from bigtopic.runtime.params import LazyArray, Overlay, Params
 from bigtopic.runtime.slices import Round
 from bigtopic.runtime.work import Turn
 from bigtopic.schemes import companion_names
 from bigtopic.types import RoundInfo, Scheme, Stats
 
-__all__ = ["Cursor", "MapReduce", "RoundReport", "Settings", "moved_arrays", "round_stats", "step", "turn_of"]
+__all__ = ["MapReduce", "Settings", "moved_arrays", "round_stats", "step", "turn_of"]
 
 MapReduce = Callable[[Round, Mapping[str, LazyArray | Overlay], Turn], Stats]
 
@@ -42,72 +43,6 @@ class Settings:
     def one_turn(self) -> bool:
         """Whether a round is one turn, with nothing provisional."""
         return self.inner == 1
-
-
-@dataclass(frozen=True)
-class Cursor:
-    """The position of a run.
-
-    Attributes
-    ----------
-    epoch : the pass, from 0
-    round : first round of the pass that is not done
-    step : updates so far, over all passes
-    ahead : later rounds of the pass that are already done, in increasing order: an executor that is not synchronous may
-        finish them before an earlier one
-    """
-
-    epoch: int = 0
-    round: int = 0
-    step: int = 0
-    ahead: tuple[int, ...] = ()
-
-    @property
-    def inside_pass(self) -> bool:
-        """Whether the pass has begun."""
-        return self.round > 0 or bool(self.ahead)
-
-    def rounds_left(self, n_rounds: int) -> int:
-        """Rounds that are left of a pass of `n_rounds`."""
-        return n_rounds - self.round - len(self.ahead)
-
-    def after(self, reports: Iterable[RoundReport]) -> Cursor:
-        """The position after these rounds, all that were done since; a complete pass stays at its end."""
-        cursor = self
-        for report in reports:
-            cursor = cursor._after(report.cursor)
-        return cursor
-
-    def _after(self, done: Cursor) -> Cursor:
-        first, ahead = (self.round, {*self.ahead}) if done.epoch == self.epoch else (0, set())
-        ahead.add(done.round)
-        while first in ahead:
-            ahead.remove(first)
-            first += 1
-        return Cursor(done.epoch, first, done.step + 1, tuple(sorted(ahead)))
-
-    def fits(self, n_rounds: int) -> bool:
-        """Whether a run of passes of `n_rounds` each, none of them cut short, can stand here."""
-        done = self.round + len(self.ahead)
-        inside = self.round <= n_rounds and all(self.round < number < n_rounds for number in self.ahead)
-        return inside and self.step == self.epoch * n_rounds + done
-
-    def next_pass(self) -> Cursor:
-        """The start of the next pass."""
-        return Cursor(self.epoch + 1, 0, self.step)
-
-
-@dataclass(frozen=True)
-class RoundReport:
-    """One round that was done.
-
-    cursor : its pass and number, and the updates before its own
-    """
-
-    cursor: Cursor
-    n_docs: int
-    n_tokens: float
-    info: Mapping[str, float] = field(default_factory=dict)
 
 
 def step(params: Params, cursor: Cursor, stats: Stats, settings: Settings) -> RoundReport:

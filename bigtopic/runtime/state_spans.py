@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from bigtopic.runtime.rounds import Cursor
+from bigtopic.runtime.cursor import Cursor
 from bigtopic.runtime.slices import Plan, SliceRef
 from bigtopic.runtime.state_files import State, StateFiles
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from bigtopic.runtime import _kernels, bound
+from bigtopic.runtime.cursor import RoundReport
 from bigtopic.runtime.events import Callback
 from bigtopic.runtime.model import TopicModel
-from bigtopic.runtime.rounds import RoundReport
 from bigtopic.runtime.views import mean_rows
 
 __all__ = ["Limits", "PassMeasure", "interruptible"]

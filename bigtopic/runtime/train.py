@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from bigtopic import buffers
 from bigtopic.errors import ModelError
 from bigtopic.runtime import cluster, executors
+from bigtopic.runtime.cursor import Cursor, RoundReport
 from bigtopic.runtime.executors.choice import choose
 from bigtopic.runtime.executors.protocol import Executor, Run
 from bigtopic.runtime.history import History
@@ -20,7 +21,6 @@ from bigtopic.runtime.memory import check_memory, check_worker_memory
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.new_run import make_run, with_document_state
 from bigtopic.runtime.progress import Progress
-from bigtopic.runtime.rounds import Cursor, RoundReport
 from bigtopic.runtime.shared_files import corpus_in_reach
 from bigtopic.runtime.stopping import Limits, PassMeasure, interruptible
 

@@ -30,12 +30,12 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.kernels._random import key, uniform
 from bigtopic.methods import Method
 from bigtopic.models.lda import TOPIC_WORDS
+from bigtopic.runtime.cursor import Cursor
 from bigtopic.runtime.document_state import DocumentState
 from bigtopic.runtime.executors.threads import ThreadExecutor
 from bigtopic.runtime.new_model import new_model
 from bigtopic.runtime.new_run import make_run
 from bigtopic.runtime.remembering import Nothing
-from bigtopic.runtime.rounds import Cursor
 from bigtopic.runtime.row_arrays import RowArray
 from bigtopic.runtime.slices import SliceRef
 from bigtopic.runtime.state_files import resolved

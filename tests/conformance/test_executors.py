@@ -22,12 +22,12 @@ from bigtopic.errors import SettingError
 from bigtopic.methods import Method
 from bigtopic.runtime import executors
 from bigtopic.runtime.axes import axes_of
+from bigtopic.runtime.cursor import Cursor
 from bigtopic.runtime.executors.graphs import GraphExecutor
 from bigtopic.runtime.executors.protocol import Executor, Run
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.new_model import new_model
 from bigtopic.runtime.new_run import make_run, with_document_state
-from bigtopic.runtime.rounds import Cursor
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))

@@ -8,13 +8,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from typing import Any
 
+from bigtopic.runtime.cursor import Cursor
 from bigtopic.runtime.estep import evaluate, gather
 from bigtopic.runtime.executors.protocol import Executor, Run, Updates
 from bigtopic.runtime.params import Params
 from bigtopic.runtime.reading import UnitReader
 from bigtopic.runtime.reduce import Tree
 from bigtopic.runtime.remembering import remembering
-from bigtopic.runtime.rounds import Cursor, step, turn_of
+from bigtopic.runtime.rounds import step, turn_of
 from bigtopic.runtime.slices import Round
 
 

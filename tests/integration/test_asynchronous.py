@@ -16,10 +16,10 @@ from bigtopic import methods as table
 from bigtopic.corpus.store import Corpus
 from bigtopic.methods import Method
 from bigtopic.runtime import executors
+from bigtopic.runtime.cursor import Cursor
 from bigtopic.runtime.executors.protocol import Executor, Run
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.new_model import new_model
-from bigtopic.runtime.rounds import Cursor
 from bigtopic.runtime.stopping import Limits
 from bigtopic.runtime.train import train
 

@@ -8,9 +8,9 @@ from hashlib import sha256
 
 import numpy as np
 
+from bigtopic.runtime.cursor import Cursor, RoundReport
 from bigtopic.runtime.executors.protocol import Executor, Updates
 from bigtopic.runtime.params import Params
-from bigtopic.runtime.rounds import Cursor, RoundReport
 
 __all__ = ["Follower", "Truth", "bits"]
 

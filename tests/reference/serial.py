@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from bigtopic.runtime.cursor import Cursor, RoundReport
 from bigtopic.runtime.estep import evaluate, gather
 from bigtopic.runtime.executors.protocol import Run
 from bigtopic.runtime.params import Params
 from bigtopic.runtime.reduce import add
 from bigtopic.runtime.remembering import Nothing
-from bigtopic.runtime.rounds import Cursor, RoundReport, round_stats, step
+from bigtopic.runtime.rounds import round_stats, step
 from bigtopic.runtime.slices import Round, SliceRef
 from bigtopic.runtime.work import Turn
 from bigtopic.types import Stats

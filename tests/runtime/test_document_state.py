@@ -25,8 +25,8 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import ClusterError, CorpusDamaged, CorpusExists, ModelError, SettingError
 from bigtopic.runtime import row_arrays, state_folder
+from bigtopic.runtime.cursor import Cursor
 from bigtopic.runtime.document_state import DocumentState
-from bigtopic.runtime.rounds import Cursor
 from bigtopic.runtime.slices import Plan
 from bigtopic.runtime.state_files import resolved
 from bigtopic.types import Block, StateSpec

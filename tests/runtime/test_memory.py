@@ -17,7 +17,7 @@ from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.kernels import load
-from bigtopic.runtime import memory
+from bigtopic.runtime import machine_memory
 from bigtopic.runtime.expected_rows import ExpectedRows
 from bigtopic.types import Scratch
 
@@ -56,7 +56,7 @@ def test_params_that_cannot_fit_name_what_to_change():
 
 def test_the_limit_of_a_container_counts(tmp_path, monkeypatch):
     limit = tmp_path / "memory.max"
-    monkeypatch.setattr(memory, "CONTAINER_LIMITS", (tmp_path / "missing", limit))
+    monkeypatch.setattr(machine_memory, "CONTAINER_LIMITS", (tmp_path / "missing", limit))
     limit.write_text("max\n")
     fit()
     limit.write_text("20000\n")

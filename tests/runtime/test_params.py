@@ -277,10 +277,10 @@ def test_rounds_cost_the_same_in_a_large_vocabulary(synthetic):
 
     from bigtopic import methods as table
     from bigtopic.corpus.memory import from_matrix
+    from bigtopic.runtime.cursor import Cursor
     from bigtopic.runtime.executors.threads import ThreadExecutor
     from bigtopic.runtime.new_model import new_model
     from bigtopic.runtime.new_run import make_run
-    from bigtopic.runtime.rounds import Cursor
 
     costs = {}
     for n_words in (80, 1_000_000):

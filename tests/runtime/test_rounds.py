@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from bigtopic.runtime.rounds import Cursor, RoundReport
+from bigtopic.runtime.cursor import Cursor, RoundReport
 
 
 def reports(numbers: list[int], epoch: int = 0, step: int = 0) -> list[RoundReport]:

@@ -15,7 +15,7 @@ from bigtopic import methods as table
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.errors import SettingError
 from bigtopic.methods import Method
-from bigtopic.runtime import executors, memory
+from bigtopic.runtime import executors, machine_memory
 from bigtopic.runtime.executors.graphs import GraphExecutor
 from bigtopic.runtime.executors.threads import ThreadExecutor
 from bigtopic.runtime.model import TopicModel
@@ -452,10 +452,10 @@ def test_the_stored_order_is_followed(corpus):
 
 
 def test_a_run_that_cannot_fit_is_refused_with_the_setting(corpus, monkeypatch):
-    monkeypatch.setattr(memory, "_total_bytes", lambda: 1000)
+    monkeypatch.setattr(machine_memory, "total_bytes", lambda: 1000)
     with pytest.raises(SettingError, match="fewer topics"):
         make_model("online-cvb0", corpus)
-    monkeypatch.setattr(memory, "_total_bytes", lambda: 20_000)
+    monkeypatch.setattr(machine_memory, "total_bytes", lambda: 20_000)
     with pytest.raises(SettingError, match="batch_size"):
         learn("online-cvb0", corpus)
 

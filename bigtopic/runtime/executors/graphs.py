@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bigtopic.runtime import sharing
+from bigtopic.runtime.cursor import Cursor
 from bigtopic.runtime.estep import estep_group
 from bigtopic.runtime.executors.protocol import Executor, ExecutorSpec, Run, Updates
 from bigtopic.runtime.executors.sending import Sender
@@ -15,7 +16,6 @@ from bigtopic.runtime.params import LazyArray, Overlay, Params
 from bigtopic.runtime.reading import UnitReader
 from bigtopic.runtime.reduce import WINDOW, Tree, add
 from bigtopic.runtime.remembering import InMemory, remembering
-from bigtopic.runtime.rounds import Cursor
 from bigtopic.runtime.shared_files import shares_files
 from bigtopic.runtime.slices import SUBTREE, Round, SliceRef
 from bigtopic.runtime.state_files import State

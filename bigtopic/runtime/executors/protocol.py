@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
+from bigtopic.runtime.cursor import Cursor, RoundReport
 from bigtopic.runtime.params import Params
-from bigtopic.runtime.rounds import Cursor, RoundReport, Settings
+from bigtopic.runtime.rounds import Settings
 from bigtopic.runtime.slices import Plan
 from bigtopic.runtime.work import Work
 

@@ -6,10 +6,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from bigtopic.runtime.cursor import Cursor, RoundReport
 from bigtopic.runtime.executors.pipeline import Pipeline
 from bigtopic.runtime.executors.protocol import Run, Updates
 from bigtopic.runtime.params import Params
-from bigtopic.runtime.rounds import Cursor, MapReduce, RoundReport, Settings, round_stats, step
+from bigtopic.runtime.rounds import MapReduce, Settings, round_stats, step
 from bigtopic.runtime.slices import Round
 from bigtopic.types import Stats
 

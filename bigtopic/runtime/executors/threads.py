@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 
+from bigtopic.runtime.cursor import Cursor
 from bigtopic.runtime.estep import Gathered, evaluate, gather
 from bigtopic.runtime.executors.pipeline import Pipeline
 from bigtopic.runtime.executors.protocol import Executor, ExecutorSpec, Run, Updates
@@ -15,7 +16,7 @@ from bigtopic.runtime.executors.stretches import Stretch, by_stretches, do_round
 from bigtopic.runtime.params import LazyArray, Overlay, Params
 from bigtopic.runtime.reading import UnitReader
 from bigtopic.runtime.remembering import Remembering, remembering
-from bigtopic.runtime.rounds import Cursor, turn_of
+from bigtopic.runtime.rounds import turn_of
 from bigtopic.runtime.slices import Plan, Round, SliceRef
 from bigtopic.runtime.work import Turn, Work
 from bigtopic.types import Stats

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from bigtopic.runtime import cluster, sharing
+from bigtopic.runtime.cursor import Cursor, RoundReport
 from bigtopic.runtime.executors.protocol import Executor, ExecutorSpec, Run, Updates
 from bigtopic.runtime.executors.sending import Sender
 from bigtopic.runtime.executors.threads import ThreadExecutor
 from bigtopic.runtime.params import Params
-from bigtopic.runtime.rounds import Cursor, RoundReport
 from bigtopic.runtime.shared_files import shares_files
 
 if TYPE_CHECKING:

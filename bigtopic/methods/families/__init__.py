@@ -1,0 +1,1 @@
+"""The rows of the table of methods: a file for each family."""

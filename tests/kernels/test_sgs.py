@@ -35,8 +35,8 @@ def past() -> np.ndarray:
     return 0.8 * np.random.default_rng(1).poisson(0.7, (N_WORDS, 6))
 
 
-def view_of(counts: np.ndarray, dtype: type = np.float64) -> View:
-    weights = case.padded(counts + ETA, dtype)
+def view_of(counts: np.ndarray, dtype: type = np.float64, eta: float = ETA) -> View:
+    weights = case.padded(counts + eta, dtype)
     return View({"topic_words": weights}, {"topic_words": weights.sum(axis=0, dtype=np.float64)})
 
 
@@ -106,6 +106,17 @@ def test_the_past_matters(docs):
     past[:10, 1] = past[10:, 0] = 1e9
     counts = infer(docs, view_of(past), np.full(2, 0.1)).stats["topic_words"]
     assert not counts[:10, 0].any() and not counts[10:, 1].any() and counts.sum() == docs.counts.sum()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("eta", [1e-30, 1e24])
+@pytest.mark.parametrize("alpha", [[1e-30, 1, 1e24], [1e-30, 1e-30, 1]], ids=str)
+def test_extreme_priors_lose_nothing(docs, alpha, eta, dtype):
+    result = infer(docs, view_of(np.zeros((N_WORDS, 3)), dtype, eta), np.array(alpha))
+    found = result.stats["topic_words"].sum(axis=1)
+    np.testing.assert_allclose(found, np.bincount(docs.words, docs.counts, N_WORDS), rtol=1e-5)
+    np.testing.assert_allclose(result.doc_topics.sum(axis=1), 1, rtol=1e-5)
+    assert np.isfinite(list(result.info.values())).all()
 
 
 def test_one_topic_takes_every_token(docs):

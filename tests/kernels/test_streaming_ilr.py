@@ -32,8 +32,8 @@ def past() -> np.ndarray:
     return np.random.default_rng(1).gamma(0.7, size=(N_WORDS, 4))
 
 
-def view_of(counts: np.ndarray, dtype: type = np.float64) -> View:
-    weights = case.padded(counts + ETA, dtype)
+def view_of(counts: np.ndarray, dtype: type = np.float64, eta: float = ETA) -> View:
+    weights = case.padded(counts + eta, dtype)
     return View({"topic_words": weights}, {"topic_words": weights.sum(axis=0, dtype=np.float64)})
 
 
@@ -84,6 +84,17 @@ def test_single_precision_costs_little(docs, past):
     )
     assert single.stats["topic_words"].dtype == np.float32
     np.testing.assert_allclose(single.doc_topics, double.doc_topics, rtol=0, atol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("eta", [1e-30, 1e24])
+@pytest.mark.parametrize("alpha", [[1e-30, 1, 1e24], [1e-30, 1e-30, 1]], ids=str)
+def test_extreme_priors_lose_nothing(docs, alpha, eta, dtype):
+    result = infer(docs, view_of(np.zeros((N_WORDS, 3)), dtype, eta), np.array(alpha))
+    found = result.stats["topic_words"].sum(axis=1)
+    np.testing.assert_allclose(found, np.bincount(docs.words, docs.counts, N_WORDS), rtol=1e-5)
+    np.testing.assert_allclose(result.doc_topics.sum(axis=1), 1, rtol=1e-5)
+    assert np.isfinite(list(result.info.values())).all()
 
 
 def test_one_topic_takes_everything(docs):

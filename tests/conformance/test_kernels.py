@@ -63,7 +63,15 @@ def test_declaration(kernel):
     assert kernel.paper
 
 
-WHOLE_NUMBERS = {"max_doc_update_iter": 1, "n_iter": 1, "burn_in": 0, "samples": 1, "replicas": 1}
+WHOLE_NUMBERS = {
+    "max_doc_update_iter": 1,
+    "n_iter": 1,
+    "burn_in": 0,
+    "samples": 1,
+    "replicas": 1,
+    "max_sweeps": 0,
+    "patience": 1,
+}
 
 
 def test_whole_numbers_are_listed(kernel):

@@ -24,7 +24,7 @@ def scheme(request) -> Scheme:
 
 
 def test_there_are_schemes_and_the_schedule_is_none():
-    assert {"add", "interpolate", "interpolate_normalised", "replace"} <= set(schemes.names())
+    assert {"add", "decay_add", "interpolate", "interpolate_normalised", "replace"} <= set(schemes.names())
     assert "schedule" not in schemes.names()
 
 

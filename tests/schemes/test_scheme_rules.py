@@ -10,6 +10,7 @@ import pytest
 
 from bigtopic import schemes
 from bigtopic.errors import SettingError
+from bigtopic.runtime.params import LazyArray
 from bigtopic.schemes.schedule import robbins_monro
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -40,6 +41,51 @@ def test_add_counts_every_minibatch_once():
         load("add").step(array, stats, info(step))
         seen += dense(stats)
     np.testing.assert_allclose(array.statistics, seen, rtol=1e-12)
+
+
+@pytest.mark.parametrize("decay", [1.0, 0.7])
+def test_decay_add_keeps_of_each_minibatch_what_the_later_ones_leave(decay):
+    """After t minibatches of C_j tokens the mass is sum_j decay^(t - j + 1) C_j."""
+    array, scheme = random_array(), load("decay_add", decay=decay)
+    array.statistics[:] = 0
+    expected, masses = array.statistics.copy(), []
+    for step in range(1, 8):
+        stats = random_stats(seed=step, ids=(step, step + 7) if step != 4 else ())
+        scheme.step(array, stats, info(step))
+        expected = decay * (expected + dense(stats))
+        masses.append(stats.values.sum(dtype=float))
+        left = decay ** np.arange(step, 0, -1)
+        assert array.statistics.sum() == pytest.approx(left @ masses, rel=1e-12)
+    np.testing.assert_allclose(array.statistics, expected, rtol=1e-12)
+
+
+def test_the_prior_does_not_decay():
+    """Decaying it, too, would leave eta (1 - decay^t) less in each entry."""
+    array, scheme, eta = random_array(), load("decay_add", decay=0.8), random_array().gather(None)[0, -1]
+    array.statistics[:] = 0
+    recursion = array.gather(None)
+    for step in range(1, 6):
+        scheme.step(array, random_stats(seed=step), info(step))
+        recursion = 0.8 * (recursion + dense(random_stats(seed=step)))
+    np.testing.assert_allclose(array.gather(None) - recursion, eta * (1 - 0.8**5), rtol=1e-10)
+
+
+def test_decay_add_on_the_params_for_a_thousand_minibatches():
+    """The lazy array folds its scale on the way."""
+    array = LazyArray.zeros(N_ROWS, N_COMPONENTS, axis="word", dtype="float64")
+    expected, scheme = np.zeros((N_ROWS, N_COLUMNS)), load("decay_add", decay=0.5)
+    for step in range(1, 1001):
+        stats = random_stats(seed=step % 7, dtype=np.float64)
+        scheme.step(array, stats, info(step))
+        expected = 0.5 * (expected + dense(stats))
+    np.testing.assert_allclose(array.gather(None), expected, rtol=1e-10)
+    np.testing.assert_allclose(array.totals(), expected.sum(axis=0), rtol=1e-10)
+
+
+@pytest.mark.parametrize("decay", [0.0, -0.5, 1.1, float("nan"), True, "0.9", None], ids=repr)
+def test_a_decay_is_above_0_and_at_most_1(decay):
+    with pytest.raises(SettingError, match=rf"decay={decay!r}: must be above 0 and at most 1"):
+        load("decay_add", decay=decay)
 
 
 @pytest.mark.parametrize(("scale", "factor"), [("documents", 1000 / 10), ("tokens", 40_000 / 500)])

@@ -1,0 +1,56 @@
+"""Sweeps over the documents of one call, on counts of their own.
+
+A streaming kernel remembers documents for one minibatch only: within the call it sweeps over them as a collapsed kernel
+does from pass to pass. The weights of a sweep are those of the params plus what the sweeps before it have counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from typing import NamedTuple
+
+import numpy as np
+
+from bigtopic import buffers
+from bigtopic.types import CallSize, Docs, Hyper, KernelResult, KernelRun, View
+
+__all__ = ["Sweep", "counts_scratch", "sweeps"]
+
+
+class Sweep(NamedTuple):
+    """What is known after a sweep; the arrays are the next sweep's, too.
+
+    result : of the kernel that swept
+    counts : (n_words, n_columns), the tokens of these documents
+    view : the params' weights and these counts, with their totals
+    """
+
+    result: KernelResult
+    counts: np.ndarray
+    view: View
+
+
+def sweeps(run: KernelRun, docs: Docs, view: View, hyper: Hyper, seed: int) -> Iterator[Sweep]:
+    """Sweep without end with a kernel that remembers these documents; sweep s = 0, 1, ... has the seed `seed` + s.
+
+    Parameters
+    ----------
+    run : of a kernel whose statistics are what a sweep changes; the first one counts every token
+    view : "topic_words" as "counts", which these documents are not among
+    """
+    before, totals = view.arrays["topic_words"], view.totals["topic_words"]
+    counts, weights = buffers.zeros(before.shape, before.dtype), buffers.empty(before.shape, before.dtype)
+    state = None
+    for sweep in count():
+        result = run(docs, view, hyper, seed + sweep, state)
+        state = result.state
+        counts += result.stats["topic_words"]
+        np.add(before, counts, out=weights)
+        view = View({"topic_words": weights}, {"topic_words": totals + counts.sum(axis=0, dtype=np.float64)})
+        yield Sweep(result, counts, view)
+
+
+def counts_scratch(size: CallSize) -> list[int]:
+    """Bytes of the weights, and of what two sweeps have changed."""
+    return [size.rows["topic_words"] * size.columns["topic_words"] * 8] * 3

@@ -7,6 +7,22 @@ with hyphens. To add a plot, add a file. matplotlib, of the extra `plots`, is im
 from bigtopic.plots._base import Plot, load, names
 from bigtopic.plots._draw import draw
 from bigtopic.plots._save import check_path, save
-from bigtopic.plots._style import heading, label, resize
+from bigtopic.plots._style import ACCENT, AS_IT_IS, BAR, bare, heading, label, largest, leading_words, resize
 
-__all__ = ["Plot", "check_path", "draw", "heading", "label", "load", "names", "resize", "save"]
+__all__ = [
+    "ACCENT",
+    "AS_IT_IS",
+    "BAR",
+    "Plot",
+    "bare",
+    "check_path",
+    "draw",
+    "heading",
+    "label",
+    "largest",
+    "leading_words",
+    "load",
+    "names",
+    "resize",
+    "save",
+]

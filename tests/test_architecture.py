@@ -24,6 +24,7 @@ LAYERS = [
     {"methods", "datasets", "optimize"},
     {"runtime"},
     {"evaluation"},
+    {"plots"},
     {"estimators"},
     {"report"},
     {"cli"},
@@ -125,6 +126,13 @@ def test_one_module_knows_distributed():
         if any(name.startswith(("dask.distributed", "distributed")) for name in names):
             users.append(path.relative_to(PACKAGE).as_posix())
     assert users == ["runtime/cluster.py"]
+
+
+def test_matplotlib_is_imported_when_a_plot_is_drawn():
+    at_top = [path for path in FILES if any(n.startswith("matplotlib") for n in imports(path, False))]
+    assert [path.relative_to(PACKAGE).as_posix() for path in at_top] == ["plots/_picture.py"]
+    by_top = {module for path in FILES for module in own_modules(path, inside_functions=False)}
+    assert "bigtopic.plots._picture" not in by_top
 
 
 def test_the_inner_layers_know_nothing_of_schedulers_and_files():

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-__all__ = ["WithMeasures", "WithSettings", "given", "named"]
+__all__ = ["WithMeasures", "WithSettings", "given", "named", "options_of"]
 
 
 class WithMeasures(click.Command):
@@ -43,11 +43,16 @@ class WithSettings(WithMeasures):
     def _found(self) -> list[click.Parameter]:
         from bigtopic.evaluation import measures
 
-        settings: dict[str, list[Any]] = {}
-        for measure in map(measures.load, measures.names()):
-            for name, setting in measure.settings.items():
-                settings.setdefault(name, []).append(setting)
-        return [*super()._found, *(_option(name, same) for name, same in settings.items())]
+        return [*super()._found, *options_of(map(measures.load, measures.names()))]
+
+
+def options_of(members: Iterable[Any]) -> list[click.Parameter]:
+    """An option for each setting that one or several of the members (measures, plots) have."""
+    settings: dict[str, list[Any]] = {}
+    for member in members:
+        for name, setting in member.settings.items():
+            settings.setdefault(name, []).append(setting)
+    return [_option(name, same) for name, same in settings.items()]
 
 
 def given(settings: Mapping[str, Any]) -> dict[str, Any]:

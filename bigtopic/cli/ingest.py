@@ -30,7 +30,17 @@ def _ngrams(context: click.Context, parameter: click.Parameter, value: str) -> t
     return int(shortest), int(longest or shortest)
 
 
-@click.command("ingest", short_help="Make a corpus from documents in any format.")
+class _WithFormats(click.Command):
+    """The verb; its help lists the formats, which are looked up when it is shown."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from bigtopic import discovery
+
+        with formatter.section("Formats"):
+            formatter.write_text(", ".join(discovery.names("bigtopic.corpus.readers", "match")))
+
+
+@click.command("ingest", cls=_WithFormats, short_help="Make a corpus from documents in any format.")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.argument("corpus")
 @click.option(

@@ -120,6 +120,34 @@ class TopicInference(FittedTopics):
         ids = dict(zip(chosen.rows().tolist(), chosen.document_ids().tolist(), strict=True))
         return [[(str(ids[row]), share) for row, share in topic] for topic in found]
 
+    def plot(self, name: Any, X: Any = None, *, figure: Any = None, **settings: Any) -> Any:
+        """Draw a plot of the model, such as "history", "topics" or "prevalence"; see `bigtopic.plots.draw`.
+
+        Parameters
+        ----------
+        name : of a plot (`bigtopic.plots.names()`), or a `bigtopic.plots.Plot`
+        X : corpus, its path, a matrix, or texts, for shares of topics; some plots do without
+        figure : an empty matplotlib `Figure` or `SubFigure` to draw on; None for a new one
+        settings : of the plot
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Notebooks show it; `savefig` writes it to a file.
+
+        Raises
+        ------
+        SettingError
+            When there is no such plot, it needs something that is not given, or a setting is not allowed.
+        MissingExtra
+            When matplotlib is not installed.
+        """
+        from bigtopic.plots import draw
+
+        corpus = None if X is None else as_corpus(X, shuffle=False, text=self._fitted().text)
+        workers = {"client": self._client() or False, "n_threads": self.n_threads}
+        return draw(name, self, corpus, figure=figure, **workers, **settings)
+
     def pyldavis_input(self, X: Any) -> dict[str, Any]:
         """Arguments of `pyLDAvis.prepare(**..., sort_topics=False, start_index=0)`, without a corpus in memory.
 

@@ -20,7 +20,7 @@ from bigtopic.errors import SettingError
 if TYPE_CHECKING:
     from bigtopic.evaluation.subject import Documents, Subject
 
-__all__ = ["Measure", "Result", "Score", "Setting"]
+__all__ = ["Measure", "Result", "Score", "Setting", "completed"]
 
 
 class Result:
@@ -108,6 +108,20 @@ class Setting(NamedTuple):
             raise SettingError(f"{name}: must be {wanted}, found {value!r}")
 
 
+def completed(settings: Mapping[str, Setting], given: Mapping[str, Any]) -> dict[str, Any]:
+    """A value for each setting: the one among `given`, or its default.
+
+    Raises
+    ------
+    SettingError
+        When a value is not of the setting's type, or not among its choices.
+    """
+    values = {name: given.get(name, setting.default) for name, setting in settings.items()}
+    for name, setting in settings.items():
+        setting.check(name, values[name])
+    return values
+
+
 @dataclass(frozen=True, eq=False)
 class Measure:
     """A measure: one file in `evaluation/measures/` defines one `MEASURE`.
@@ -160,10 +174,7 @@ class Measure:
         SettingError
             When a value is not of the setting's type, or not among its choices.
         """
-        settings = {name: given.get(name, setting.default) for name, setting in self.settings.items()}
-        for name, setting in self.settings.items():
-            setting.check(name, settings[name])
-        return settings
+        return completed(self.settings, given)
 
     def asks_the_same(self, other: Measure) -> bool:
         """Whether both compute the same from blocks, so that with equal settings one computation serves both."""

@@ -156,6 +156,11 @@ class TopicSource:
         self.known_share = model.known_share
         self.n_words = len(model.vocabulary)
 
+    @property
+    def weights(self) -> np.ndarray:
+        """Weight of each topic, prior included, in tokens for most methods: float64 (n_components,)."""
+        return self._model.topic_words.weight_totals()
+
     def gather(self, ids: np.ndarray | None) -> np.ndarray:
         """p(word | topic) of these words, float32 (n_ids, n_components); sums to 1 over all words."""
         return mean_rows(self._model.topic_words, ids)[:, : self.n_components]

@@ -13,7 +13,7 @@ from bigtopic.corpus.store import open_corpus
 
 from .conftest import SUBJECTS, run
 
-VERBS = ["demo", "ingest", "info", "train", "topics", "evaluate", "infer", "report"]
+VERBS = ["demo", "ingest", "info", "train", "topics", "evaluate", "infer", "report", "plot"]
 
 
 def test_help_lists_every_verb_and_imports_nothing_heavy():

@@ -56,6 +56,15 @@ def test_every_measure_has_a_row_with_its_settings():
     assert rows == found
 
 
+def test_every_plot_has_a_row_with_its_settings():
+    from bigtopic import plots
+
+    page = (ROOT / "docs" / "pictures.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `([\w-]+)` \|.*\| ([^|]*) \|$", page, re.MULTILINE))
+    found = {name: ", ".join(f"`{s}`" for s in plots.load(name).settings) for name in plots.names()}
+    assert rows == found
+
+
 def test_every_setting_of_the_tokeniser_has_a_row():
     from dataclasses import fields
 

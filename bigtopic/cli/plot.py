@@ -1,0 +1,72 @@
+"""`bigtopic plot`: draw a picture of a model."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import click
+
+from bigtopic.cli._measures import given, options_of
+from bigtopic.cli._options import connected, parallel
+
+
+class _WithPlots(click.Command):
+    """The verb, with the settings of all plots as options; its help lists the plots."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        own = super().get_params(ctx)
+        n_arguments = sum(isinstance(param, click.Argument) for param in own)
+        return [*own[:n_arguments], *self._found, *own[n_arguments:]]
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from bigtopic import plots
+
+        with formatter.section("Plots"):
+            formatter.write_dl([(plot.name, _described(plot)) for plot in map(plots.load, plots.names())])
+
+    @cached_property
+    def _found(self) -> list[click.Parameter]:
+        from bigtopic import plots
+
+        return options_of(map(plots.load, plots.names()))
+
+
+@click.command("plot", cls=_WithPlots, short_help="Draw a picture of a model.")
+@click.argument("name")
+@click.argument("model")
+@click.argument("corpus", required=False)
+@click.option("--out", required=True, help="Picture to write: a path that ends in .pdf, .png or .svg.")
+@parallel
+def command(
+    name: str,
+    model: str,
+    corpus: str | None,
+    out: str,
+    scheduler: str | None,
+    n_threads: int | None,
+    **settings: Any,
+) -> None:
+    """Draw plot NAME of MODEL and, for some plots, of CORPUS.
+
+    \b
+    Example:
+        bigtopic plot prevalence topics.zarr articles.zarr --out shares.svg
+    """
+    from bigtopic import plots
+    from bigtopic.cli import _show
+    from bigtopic.corpus.store import open_corpus
+    from bigtopic.estimators.persistence import load_model
+
+    path, plot = plots.check_path(out), plots.load(name)
+    estimator = load_model(model)
+    documents = None if corpus is None else open_corpus(corpus)
+    with connected(scheduler) as client:
+        figure = plots.draw(plot, estimator, documents, client=client, n_threads=n_threads, **given(settings))
+    _show.line(f"Wrote {plots.save(figure, path)}")
+
+
+def _described(plot: Any) -> str:
+    needs = "; needs CORPUS" if "corpus" in plot.needs else ""
+    own = ", ".join(f"--{name.replace('_', '-')}" for name in plot.settings)
+    return f"{plot.summary}{needs}{f' ({own})' if own else ''}"

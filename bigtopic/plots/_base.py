@@ -1,0 +1,109 @@
+"""Plots, as data, and the folder of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bigtopic import discovery
+from bigtopic.errors import SettingError
+from bigtopic.evaluation.base import Setting, completed
+
+if TYPE_CHECKING:
+    from bigtopic.evaluation.measuring import Evaluation
+    from bigtopic.evaluation.subject import Subject
+
+__all__ = ["Plot", "load", "names"]
+
+_PACKAGE = "bigtopic.plots"
+_NEEDS = {
+    "corpus": "documents; give a corpus, or its path",
+    "history": "the history of a model of this package",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Plot:
+    """A plot: one file in `plots/` defines one `PLOT`.
+
+    Attributes
+    ----------
+    name : name of the file, with hyphens for underscores
+    draw : (figure, `Subject`, results, settings) -> None. Draws on an empty matplotlib `Figure` or `SubFigure`. The
+        settings are complete; check them here
+    summary : one line, for the help of the command line
+    needs : what the plot cannot do without: "corpus", "history"
+    measures : names of measures of the corpus; `draw` gets their results, by name, or none if there is no corpus.
+        They take those settings of the plot that they have
+    settings : {name: `Setting`}; options of the command line
+    """
+
+    name: str
+    draw: Callable[[Any, Subject, Evaluation, Mapping[str, Any]], None]
+    summary: str = ""
+    needs: Sequence[str] = ()
+    measures: Sequence[str] = ()
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        assert set(self.needs) <= _NEEDS.keys(), f"{self.name}: a plot may need {', '.join(_NEEDS)}"
+
+    def complete(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The plot's settings: those given, and defaults for the others.
+
+        Raises
+        ------
+        SettingError
+            When the plot has no such setting, or a value is not allowed.
+        """
+        if foreign := sorted(given.keys() - self.settings.keys()):
+            known = ", ".join(sorted(self.settings)) or "none"
+            raise SettingError(
+                f"{foreign[0]}: is not a setting of plot {self.name!r}; its settings are: {known}"
+            )
+        return completed(self.settings, given)
+
+    def missing(self, subject: Subject) -> list[str]:
+        """Those of `needs` that there are not."""
+        there = {
+            "corpus": subject.documents is not None,
+            "history": bool(getattr(subject.model, "history_", None)),
+        }
+        return [need for need in self.needs if not there[need]]
+
+    def check(self, subject: Subject) -> None:
+        """Check that everything is there that the plot needs.
+
+        Raises
+        ------
+        SettingError
+            When something is missing; names it, and the plots that do without.
+        """
+        if missing := self.missing(subject):
+            others = [name for name in names() if not load(name).missing(subject)]
+            raise SettingError(
+                f"plot {self.name!r} needs {_NEEDS[missing[0]]}. "
+                f"These need nothing else: {', '.join(others) or 'none'}"
+            )
+
+
+def names() -> list[str]:
+    """Names of the available plots, in alphabetical order; imports none."""
+    return [module.replace("_", "-") for module in discovery.modules(_PACKAGE)]
+
+
+def load(name: str | Plot) -> Plot:
+    """The plot of this name; a `Plot` is returned as it is.
+
+    Raises
+    ------
+    SettingError
+        When there is no such plot.
+    """
+    if isinstance(name, Plot):
+        return name
+    module = str(name).replace("-", "_")
+    if module not in discovery.modules(_PACKAGE):
+        raise SettingError(f"there is no plot {name!r}; there are: {', '.join(names())}")
+    return discovery.load(_PACKAGE, module, "PLOT", "plot")

@@ -1,0 +1,90 @@
+"""Write a figure to a file, whole or not at all."""
+
+from __future__ import annotations
+
+import warnings
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from bigtopic.corpus import local
+from bigtopic.errors import BigtopicWarning, SettingError, StoreError
+
+__all__ = ["check_path", "save"]
+
+# Nothing that differs from run to run, so that the same picture has the same bytes.
+_METADATA: dict[str, dict[str, Any]] = {".pdf": {"CreationDate": None}, ".png": {}, ".svg": {"Date": None}}
+_BEGINNINGS = (b"%PDF-", b"\x89PNG\r\n", b"<?xml", b"<svg")
+_DPI = 150  # of PNG
+
+
+def check_path(path: str | Path) -> Path:
+    """The absolute path of a picture to be written.
+
+    Raises
+    ------
+    SettingError
+        When its ending is not that of a picture.
+    StoreError
+        When something other than a picture is there.
+    """
+    path = Path(path).expanduser().absolute()
+    if path.suffix.lower() not in _METADATA:
+        raise SettingError(f"out: must end in one of {', '.join(sorted(_METADATA))}, found {path.name!r}")
+    if path.exists() and not _is_picture(path):
+        raise StoreError(f"{path} exists but is not a picture; nothing was written: give another path")
+    return path
+
+
+def save(figure: Any, path: str | Path) -> Path:
+    """Write a figure as PDF, PNG or SVG, by the ending of the path; an existing picture is replaced in one step.
+
+    SVG holds text as text, for the fonts of the reader.
+
+    Returns
+    -------
+    The absolute path.
+
+    Raises
+    ------
+    SettingError, StoreError
+        See `check_path`; StoreError also when the system refuses to write.
+    """
+    from matplotlib import rc_context
+
+    path = check_path(path)
+    ending = path.suffix.lower()
+    buffer = BytesIO()
+    with (
+        warnings.catch_warnings(record=True) as caught,
+        rc_context({"svg.fonttype": "none", "svg.hashsalt": "bigtopic"}),
+    ):
+        warnings.simplefilter("always")
+        figure.savefig(buffer, format=ending[1:], dpi=_DPI, metadata=_METADATA[ending])
+    local.replace(str(path), 0, buffer.getvalue())
+    _pass_on(caught, ending)
+    return path
+
+
+def _is_picture(path: Path) -> bool:
+    """Whether a picture, or an empty file, is there."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        begin = file.read(16).lstrip()
+    return not begin or begin.startswith(_BEGINNINGS)
+
+
+def _pass_on(caught: list[warnings.WarningMessage], ending: str) -> None:
+    """One warning about all characters that the fonts lack, and the others as they are."""
+    missing = [one for one in caught if "missing from font" in str(one.message)]
+    if missing and ending != ".svg":
+        warnings.warn(
+            "the fonts of this machine lack characters of the words, which are drawn as boxes; write SVG instead, or "
+            "install a font that has them and name it in matplotlib's setting font.family",
+            BigtopicWarning,
+            3,
+        )
+    for one in caught:
+        if one not in missing:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)

@@ -1,0 +1,71 @@
+"""What the plots have in common: colours, and text from data that nothing interprets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bigtopic.errors import SettingError
+from bigtopic.evaluation.source import TopicSource, top_words
+from bigtopic.printable import printable
+
+__all__ = ["ACCENT", "AS_IT_IS", "BAR", "bare", "heading", "label", "largest", "leading_words", "resize"]
+
+BAR = "#56B4E9"  # both of Okabe, Ito 2008: told apart with any colour vision, and in grey
+ACCENT = "#0072B2"
+
+AS_IT_IS = {"parse_math": False, "usetex": False}
+"""Settings of every matplotlib text that has words, names or other data in it: `$` is a character like others."""
+
+
+def label(text: str, longest: int = 24) -> str:
+    """Text from data for a picture: control characters as escapes, cut to this many characters."""
+    text = printable(str(text))
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def heading(figure: Any, text: str) -> None:
+    """A title at the top left of the figure."""
+    figure.suptitle(text, x=0.01, ha="left", fontsize="medium", **AS_IT_IS)
+
+
+def resize(figure: Any, width: float, height: float) -> None:
+    """Set the size, in inches, of a figure that `bigtopic.plots.draw` made; others are left as they are."""
+    from bigtopic.plots._picture import Picture
+
+    if isinstance(figure, Picture):
+        figure.set_size_inches(width, height)
+
+
+def bare(axes: Any) -> None:
+    """Leave out the lines above and right of the axes."""
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def leading_words(source: TopicSource, n: int) -> tuple[list[list[str]], np.ndarray]:
+    """The most probable words of each topic, as labels, and their probabilities, (n_components, n); at most all words.
+
+    Raises
+    ------
+    SettingError
+        When `n` is not positive.
+    """
+    if n < 1:
+        raise SettingError(f"n_words: must be at least 1, found {n}")
+    ids, probabilities = top_words(source, min(n, source.n_words))
+    return [[label(source.vocabulary[int(i)]) for i in own] for own in ids], probabilities
+
+
+def largest(sizes: Sequence[float] | np.ndarray, n: int) -> np.ndarray:
+    """Numbers of at most `n` topics, in descending order of their sizes; ties in the model's order.
+
+    Raises
+    ------
+    SettingError
+        When `n` is not positive.
+    """
+    if n < 1:
+        raise SettingError(f"n_topics: must be at least 1, found {n}")
+    return np.argsort(-np.asarray(sizes), kind="stable")[:n]

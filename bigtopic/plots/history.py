@@ -1,0 +1,75 @@
+"""How a model learnt: held-out score, bound and change of its topics, against updates, seconds or tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bigtopic.errors import SettingError
+from bigtopic.evaluation.base import Setting
+from bigtopic.plots._base import Plot
+from bigtopic.plots._style import ACCENT, bare, resize
+
+__all__ = ["PLOT"]
+
+_AXES = {"updates": "step", "seconds": "seconds", "tokens": "n_tokens"}
+_CURVES = {
+    "score": "held-out score\nnats per token",
+    "bound": "variational bound\nnats per token",
+    "change": "change of a topic in a pass\ntotal variation distance",
+}
+
+Curve = Sequence[tuple[float, float]]
+
+
+def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -> None:
+    against = settings["against"]
+    curves = {title: _curve(subject.model.history_, key, against) for key, title in _CURVES.items()}
+    curves = {title: curve for title, curve in curves.items() if curve}
+    if not curves:
+        raise SettingError(
+            "the history of this model has no score, bound or change; learn with held-out documents (validation=), "
+            "or with a method that has a bound, such as 'vb'"
+        )
+    resize(figure, 7, 1 + 2.2 * len(curves))
+    panels = figure.subplots(len(curves), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, (title, curve) in zip(panels, curves.items(), strict=True):
+        _draw_curve(axes, curve, title)
+    panels[-1].set_xlabel(against)
+
+
+def _curve(history: Sequence[Mapping[str, Any]], key: str, against: str) -> Curve:
+    """Points of a curve; a run of `partial_fit` calls has a clock for each call.
+
+    Raises
+    ------
+    SettingError
+        When the points do not follow one another.
+    """
+    points = [(float(row[_AXES[against]]), float(row[key])) for row in history if row.get(key) is not None]
+    if points != sorted(points, key=lambda point: point[0]):
+        raise SettingError(
+            f"against: the {against} of this history begin again, as several calls learnt; use 'updates'"
+        )
+    return points
+
+
+def _draw_curve(axes: Any, curve: Curve, title: str) -> None:
+    xs, ys = zip(*curve, strict=True)
+    axes.plot(xs, ys, "o-", color=ACCENT, linewidth=1.6, markersize=3.5 if len(xs) < 60 else 0)
+    last = f"{ys[-1]:#.4g}".replace("-", "−")  # a minus as long as those of the axis
+    axes.annotate(last, curve[-1], (6, 0), textcoords="offset points", va="center", color=ACCENT)
+    axes.set_ylabel(title)
+    axes.set_xlim(left=0)
+    axes.margins(y=0.1)
+    axes.grid(alpha=0.25)
+    bare(axes)
+
+
+PLOT = Plot(
+    "history",
+    draw,
+    summary="how the model learnt: held-out score, bound, change of the topics",
+    needs=["history"],
+    settings={"against": Setting("updates", "Horizontal axis.", tuple(_AXES))},
+)

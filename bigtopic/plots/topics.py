@@ -1,0 +1,85 @@
+"""The most probable words of each topic, a panel for each; bars of one scale are p(word | topic).
+
+Topics are in descending order of their shares of a corpus or, without one, of what the model has counted in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bigtopic.evaluation.base import Setting
+from bigtopic.plots._base import Plot
+from bigtopic.plots._style import AS_IT_IS, BAR, bare, heading, largest, leading_words, resize
+
+__all__ = ["PLOT"]
+
+_COLUMNS = 4
+
+
+def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -> None:
+    words, probabilities = leading_words(subject.source, settings["n_words"])
+    share = results["prevalence"].share if "prevalence" in results else None
+    sizes = _weights(subject.source) if share is None else share
+    topics = largest(np.zeros(len(words)) if sizes is None else sizes, settings["n_topics"])
+    panels = _panels(figure, len(topics), len(words[0]))
+    for axes, k in zip(panels, topics, strict=True):
+        title = f"topic {k}" if share is None else f"topic {k}, {share[k]:.1%}"
+        axes.set_title(title, loc="left", fontsize="small", fontweight="bold")
+        _draw_words(axes, words[k], probabilities[k])
+    title = _title(len(topics), len(words), sizes is not None)
+    heading(figure, title if share is None else f"{title}, with their shares of the corpus")
+    figure.supxlabel("probability of a word in the topic", fontsize="small")
+
+
+def _weights(source: Any) -> np.ndarray | None:
+    """Weight of each topic in the model, (n_components,); None if it has none, or the same for all topics."""
+    weights = getattr(source, "weights", None)
+    return None if weights is None or np.allclose(weights, weights[0], rtol=1e-4) else weights
+
+
+def _panels(figure: Any, n: int, n_words: int) -> Sequence[Any]:
+    n_rows = -(-n // _COLUMNS)
+    n_columns = -(-n // n_rows)
+    resize(figure, max(4.5, 2.5 * n_columns), 0.9 + n_rows * (0.35 + 0.165 * n_words))
+    panels = figure.subplots(n_rows, n_columns, sharex=True, squeeze=False).ravel()
+    for axes in panels[n:]:
+        axes.remove()
+    for axes in panels[max(0, n - n_columns) : n]:  # the lowest of each column
+        axes.xaxis.set_tick_params(labelbottom=True, labelsize="small")
+    return panels[:n]
+
+
+def _draw_words(axes: Any, words: Sequence[str], probabilities: np.ndarray) -> None:
+    rows = np.arange(len(words))
+    axes.barh(rows, probabilities, color=BAR, alpha=0.6, height=0.85)
+    for row, word in enumerate(words):
+        axes.annotate(
+            word, (0, row), (3, 0), textcoords="offset points", va="center", fontsize="small", **AS_IT_IS
+        )
+    axes.set_ylim(len(words) - 0.5, -0.5)
+    axes.set_yticks([])
+    axes.locator_params(axis="x", nbins=3)
+    bare(axes)
+
+
+def _title(n: int, n_components: int, ordered: bool) -> str:
+    if n == n_components:
+        return f"{n} topics, largest first" if ordered else f"{n} topics"
+    if ordered:
+        return f"The {n} largest of {n_components} topics"
+    return f"The first {n} of {n_components} topics; with a corpus, the largest"
+
+
+PLOT = Plot(
+    "topics",
+    draw,
+    summary="the most probable words of each topic",
+    measures=["prevalence"],
+    settings={
+        "n_topics": Setting(20, "Number of topics to show, largest first."),
+        "n_words": Setting(10, "Words per topic."),
+    },
+)

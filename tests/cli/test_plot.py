@@ -1,0 +1,56 @@
+"""`bigtopic plot`: pictures of a model, by name."""
+
+import pytest
+
+from bigtopic import plots
+
+from .conftest import run
+
+
+def test_the_help_lists_every_plot_and_its_settings():
+    shown = " ".join(run("plot", "--help").output.split())
+    for plot in map(plots.load, plots.names()):
+        assert f" {plot.name} {plot.summary}" in shown
+        for name in plot.settings:
+            assert f" --{name.replace('_', '-')} " in shown
+    assert "prevalence share of each topic in a corpus, largest first; needs CORPUS" in shown
+    assert "[default: (30 or 20)]" in shown
+
+
+@pytest.mark.parametrize("name", plots.names())
+@pytest.mark.parametrize("ending", ["svg", "png", "pdf"])
+def test_every_plot_is_drawn(name, ending, model, corpus, tmp_path):
+    path = tmp_path / f"picture.{ending}"
+    assert run("plot", name, model, corpus, "--out", path).output == f"Wrote {path}\n"
+    assert path.stat().st_size > 5000 and list(tmp_path.iterdir()) == [path]
+
+
+def test_settings_are_those_of_the_plot(model, corpus, tmp_path):
+    path = tmp_path / "topics.svg"
+    run("plot", "topics", model, "--n-words", 1, "--n-topics", 1, "--out", path)
+    assert "The 1 largest of 2 topics" in path.read_text()
+    shown = run("plot", "history", model, "--n-words", 1, "--out", path, code=2).output
+    assert "Error: --n-words: is not a setting of plot 'history'; its settings are: against" in shown
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (
+            ["pie", "MODEL", "--out", "a.svg"],
+            "there is no plot 'pie'; there are: history, prevalence, topics",
+        ),
+        (["prevalence", "MODEL", "--out", "a.svg"], "needs documents; give a corpus"),
+        (["topics", "MODEL", "--out", "a.jpg"], "--out: must end in one of .pdf, .png, .svg"),
+        (["topics", "MODEL"], "Missing option '--out'"),
+        (["topics", "nothing.zarr", "--out", "a.svg"], "nothing.zarr"),
+        (["topics", "MODEL", "--n-words", "0", "--out", "a.svg"], "--n-words: must be at least 1, found 0"),
+    ],
+)
+def test_mistakes_are_one_clear_message(arguments, message, model, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shown = run(
+        "plot", *(model if argument == "MODEL" else argument for argument in arguments), code=2
+    ).output
+    assert message in shown and "Traceback" not in shown
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,222 @@
+"""Every plot that is in the folder, on few topics and many; what the plots show is what the model says."""
+
+import sys
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from bigtopic import plots
+from bigtopic.corpus.memory import from_matrix
+from bigtopic.datasets import lda_corpus
+from bigtopic.errors import BigtopicWarning, MissingExtra, NotFitted, SettingError, StoreError
+from bigtopic.estimators.lda import LDA
+from bigtopic.evaluation import prevalence
+
+NASTY = ["$x^{$", "\x1b[31mred", "a\u202eb", "<b>&amp;", "%d{}", r"\frac{1}{2}", "word" * 30, "line\nline"]
+WORDS = NASTY + [f"word{i}" for i in range(52)]
+CORPUS = from_matrix(lda_corpus(300, 60, 5, mean_length=30, seed=3).counts, WORDS)
+
+
+def learnt(n_components):
+    return LDA(n_components, max_iter=2, validation=0.1, random_state=0, progress=False).fit(CORPUS)
+
+
+@pytest.fixture(scope="module")
+def few():
+    return learnt(2)
+
+
+@pytest.fixture(scope="module")
+def many():
+    return learnt(200)
+
+
+@pytest.fixture(params=["few", "many"])
+def model(request):
+    return request.getfixturevalue(request.param)
+
+
+def texts(figure):
+    """All texts of a figure that are seen."""
+    return [text.get_text() for text in figure.findobj(Text) if text.get_visible() and text.get_text()]
+
+
+@pytest.mark.parametrize("name", plots.names())
+def test_a_plot_is_its_file(name):
+    plot = plots.load(name)
+    assert plot.name == name and plot.summary and plot.summary[0].islower()
+    assert all(setting.meaning.endswith(".") for setting in plot.settings.values())
+
+
+@pytest.mark.parametrize("ending", ["svg", "png", "pdf"])
+@pytest.mark.parametrize("name", plots.names())
+def test_it_is_drawn_and_written_the_same_each_time(name, ending, few, tmp_path):
+    written = [plots.save(few.plot(name, CORPUS), tmp_path / f"{i}.{ending}").read_bytes() for i in (0, 1)]
+    assert written[0] == written[1]
+
+
+@pytest.mark.parametrize("name", [name for name in plots.names() if "n_words" in plots.load(name).settings])
+def test_words_are_drawn_as_they_are(name, tmp_path):
+    corpus = from_matrix(np.eye(8, dtype=int) * 3, NASTY)
+    figure = plots.draw(name, np.eye(8) + 1e-6, corpus, vocabulary=corpus, n_words=1)
+    shown = "\n".join(ElementTree.parse(plots.save(figure, tmp_path / "a.svg")).getroot().itertext())
+    assert not {"\x1b", "\u202e"} & set(shown)
+    for word in ("$x^{$", r"\x1b[31mred", r"a\u202eb", "<b>&amp;", "%d{}", r"\frac{1}{2}", r"line\nline"):
+        assert word in shown
+    assert "word" * 30 not in shown and "wordword" in shown
+
+
+@pytest.mark.parametrize("name", plots.names())
+def test_it_is_drawn_on_a_figure_of_the_user(name, few):
+    figure = Figure((5, 4), layout="constrained")
+    left, right = figure.subfigures(1, 2)
+    assert few.plot(name, CORPUS, figure=right) is right
+    assert right.axes and not left.axes
+    assert tuple(figure.get_size_inches()) == (5, 4)
+    with pytest.raises(SettingError, match=r"^figure: must be a matplotlib Figure or SubFigure, found Axes"):
+        few.plot(name, CORPUS, figure=right.axes[0])
+
+
+def test_a_notebook_shows_it_without_pyplot(few):
+    assert few.plot("topics")._repr_png_().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", [name for name in plots.names() if "n_words" in plots.load(name).settings])
+@pytest.mark.parametrize("given", [{}, {"n_topics": 3, "n_words": 60}, {"n_topics": 50, "n_words": 1}])
+def test_many_words_or_topics_fit(name, given, many):
+    many.plot(name, CORPUS, **given).draw_without_rendering()  # warns of what does not fit
+
+
+def test_prevalence_shows_the_shares_of_the_largest_topics(model):
+    share = prevalence(model, CORPUS).share
+    figure = model.plot("prevalence", CORPUS, n_topics=5, n_words=2)
+    (axes,) = figure.axes
+    lengths = [bar.get_width() for bar in axes.patches]
+    assert lengths == sorted(share, reverse=True)[:5]
+    named = [label.get_text().split()[-1] for label in axes.get_yticklabels()]
+    assert [share[int(k)] for k in named] == lengths
+    total = f"The 5 largest of 200 topics: {sum(lengths):.0%} of the tokens"
+    assert figure.get_suptitle() == (total if len(share) > 5 else "2 topics, largest first")
+
+
+@pytest.mark.parametrize("with_corpus", [False, True])
+def test_topics_shows_the_words_of_the_largest_topics(model, with_corpus):
+    figure = model.plot("topics", CORPUS if with_corpus else None, n_topics=6, n_words=3)
+    sizes = prevalence(model, CORPUS).share if with_corpus else model.components_.sum(axis=1)
+    topics = [int(axes.get_title(loc="left").split()[1].rstrip(",")) for axes in figure.axes]
+    assert len(topics) == min(6, len(sizes))
+    np.testing.assert_allclose(sizes[topics], np.sort(sizes)[::-1][: len(topics)], rtol=1e-5)
+    for k, axes in zip(topics, figure.axes, strict=True):
+        expected = model.show_topic(k, 3)
+        assert [text.get_text() for text in axes.texts] == [plots.label(word) for word, _ in expected]
+        assert [bar.get_width() for bar in axes.patches] == pytest.approx([p for _, p in expected])
+    assert figure.get_suptitle().startswith("2 topics" if len(sizes) == 2 else "The 6 largest of 200 topics")
+
+
+def test_topics_of_an_array_are_in_its_order():
+    figure = plots.draw("topics", np.eye(30) + 0.1, n_topics=4, n_words=99)
+    assert [axes.get_title(loc="left") for axes in figure.axes] == [f"topic {k}" for k in range(4)]
+    assert figure.get_suptitle() == "The first 4 of 30 topics; with a corpus, the largest"
+    assert len(figure.axes[0].texts) == 30
+    words = [f"name{i}" for i in range(30)]
+    assert "name0" in texts(plots.draw("topics", np.eye(30) + 0.1, vocabulary=words))
+
+
+@pytest.mark.parametrize(
+    ("against", "key"), [("updates", "step"), ("seconds", "seconds"), ("tokens", "n_tokens")]
+)
+def test_history_shows_the_rows_of_the_history(against, key):
+    model = LDA(3, method="vb", max_iter=4, tol=1e-9, validation=0.1, progress=False).fit(CORPUS)
+    panels = model.plot("history", against=against).axes
+    assert [axes.get_ylabel().split("\n")[0] for axes in panels] == ["held-out score", "variational bound"]
+    for axes, value in zip(panels, ["score", "bound"], strict=True):
+        points = [(row[key], row[value]) for row in model.history_ if row.get(value) is not None]
+        assert len(points) == 4
+        np.testing.assert_array_equal(axes.lines[0].get_xydata(), points)
+    assert panels[-1].get_xlabel() == against
+
+
+def test_a_history_without_curves_says_how_to_get_one():
+    model = LDA(3, max_iter=2, progress=False).fit(CORPUS)
+    with pytest.raises(SettingError, match=r"has no score, bound or change; learn with .* \(validation=\)"):
+        model.plot("history")
+
+
+def test_clocks_that_begin_again_are_refused(few):
+    again = [{**row, "seconds": 1 / (i + 1)} for i, row in enumerate(few.history_)]
+
+    class Streamed:
+        history_ = again
+        components_ = np.eye(3)
+
+    assert plots.draw("history", Streamed()).axes
+    with pytest.raises(SettingError, match=r"^against: the seconds of this history begin again.*'updates'"):
+        plots.draw("history", Streamed(), against="seconds")
+
+
+@pytest.mark.parametrize(
+    "name, settings, message",
+    [
+        ("pie", {}, "there is no plot 'pie'; there are: history, prevalence, topics"),
+        (
+            "prevalence",
+            {},
+            "plot 'prevalence' needs documents; give a corpus.*These need nothing else: topics$",
+        ),
+        ("history", {}, "needs the history of a model of this package. These need nothing else: topics$"),
+        (
+            "topics",
+            {"topn": 3},
+            "^topn: is not a setting of plot 'topics'; its settings are: n_topics, n_words",
+        ),
+        ("topics", {"n_topics": 0}, "^n_topics: must be at least 1, found 0"),
+        ("topics", {"n_words": 0}, "^n_words: must be at least 1, found 0"),
+        ("topics", {"n_words": "2"}, "^n_words: must be a whole number, found '2'"),
+        ("history", {"against": "x"}, "^against: must be one of 'updates', 'seconds', 'tokens', found 'x'"),
+    ],
+)
+def test_mistakes_say_what_fits(name, settings, message):
+    with pytest.raises(SettingError, match=message):
+        plots.draw(name, np.eye(3), **settings)
+
+
+def test_a_model_that_has_learnt_nothing_is_refused():
+    with pytest.raises(NotFitted):
+        LDA(2).plot("history")
+
+
+def test_without_matplotlib_the_extra_is_named(few, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'bigtopic\[plots\]'"):
+        few.plot("topics")
+
+
+def test_only_a_picture_is_replaced_and_only_by_a_whole_one(few, tmp_path):
+    figure, other = few.plot("topics"), few.plot("history")
+    data = tmp_path / "data.png"
+    data.write_bytes(b"mine")
+    with pytest.raises(StoreError, match=r"data\.png exists but is not a picture"):
+        plots.save(figure, data)
+    assert data.read_bytes() == b"mine"
+    with pytest.raises(SettingError, match=r"^out: must end in one of \.pdf, \.png, \.svg, found 'a\.jpg'"):
+        plots.save(figure, tmp_path / "a.jpg")
+    path = plots.save(figure, tmp_path / "new" / "a.svg")
+    before = path.read_bytes()
+    assert plots.save(other, path).read_bytes() != before
+    figure.text(0, 0, "$x^{$")  # as mathematics, this cannot be drawn
+    before = path.read_bytes()
+    with pytest.raises(ValueError):
+        plots.save(figure, path)
+    assert path.read_bytes() == before and [file.name for file in path.parent.iterdir()] == ["a.svg"]
+
+
+def test_characters_that_no_font_has_are_one_warning(tmp_path):
+    figure = plots.draw("topics", np.eye(3), vocabulary=["\U00013000", "\U00013001", "\U00013002"])
+    with pytest.warns(BigtopicWarning, match="fonts of this machine lack characters") as caught:
+        plots.save(figure, tmp_path / "a.png")
+    assert len(caught) == 1
+    plots.save(figure, tmp_path / "a.svg")
+    assert "\U00013000" in (tmp_path / "a.svg").read_text(encoding="utf-8")

@@ -10,7 +10,6 @@ import pytest
 
 from bigtopic import schemes
 from bigtopic.errors import SettingError
-from bigtopic.schemes.schedule import robbins_monro
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -90,7 +89,7 @@ def test_interpolate_with_step_one_forgets_and_decay_one_averages():
     for step, s in enumerate(stats, 1):
         load("interpolate", learning_decay=1.0, learning_offset=0.0).step(array, s, info(step))
     np.testing.assert_allclose(array.statistics, 100 * np.mean([dense(s) for s in stats], axis=0), rtol=1e-12)
-    load("interpolate", learning_decay=0.0).step(array, stats[0], info(9))
+    load("interpolate", learning_decay=None).step(array, stats[0], info(9))
     np.testing.assert_allclose(array.statistics, 100 * dense(stats[0]), rtol=1e-12)
 
 
@@ -139,33 +138,8 @@ def test_interpolate_normalised_leaves_topics_without_mass_alone():
 def test_interpolate_normalised_fills_an_empty_topic():
     array, stats = random_array(), random_stats()
     array.statistics[:, 1] = 0
-    load("interpolate_normalised", learning_decay=0.0).step(array, stats, info())
+    load("interpolate_normalised", learning_decay=None).step(array, stats, info())
     np.testing.assert_allclose(array.statistics[:, 1].sum(), 1.0, rtol=1e-6)
-
-
-def test_schedule():
-    assert robbins_monro(1, 0.9, 1.0) == pytest.approx(2**-0.9)
-    assert robbins_monro(1, 0.5, 0.0) == 1.0
-    assert robbins_monro(5, 0.0, 10.0) == 1.0
-    rates = [robbins_monro(step, 0.7, 0.0) for step in range(1, 50)]
-    assert max(rates) <= 1.0 and all(np.diff(rates) < 0)
-
-
-@pytest.mark.parametrize("name", ["interpolate", "interpolate_normalised"])
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"learning_decay": -0.1},
-        {"learning_decay": 1.1},
-        {"learning_decay": float("nan")},
-        {"learning_offset": -1.0},
-        {"learning_offset": float("inf")},
-        {"learning_offset": float("nan")},
-    ],
-)
-def test_schedules_that_are_none(name, settings):
-    with pytest.raises(SettingError, match=next(iter(settings))):
-        load(name, **settings)
 
 
 def test_scale_is_documents_or_tokens():

@@ -14,7 +14,7 @@ Outside learning there is one turn: name `gibbs` for the inference of a method.
 Cost: as one sweep of `gibbs` each turn.
 
 Reference: Dupuy and Bach (2017), "Online but accurate inference for latent variable models with local Gibbs sampling",
-section 5.1 (G-OEM++).
+there G-OEM++.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ r_k Q_vk is Q_vk + scale beta_vk S_k. Without data, Q_vk has the stationary law 
 must have no prior of its own: see `prior`.
 
 Reference: Patterson and Teh (2013), "Stochastic gradient Riemannian Langevin dynamics on the probability simplex",
-equations 10 and 11, where e is twice this one.
+whose e is twice this one.
 """
 
 from __future__ import annotations

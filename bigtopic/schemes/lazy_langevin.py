@@ -13,8 +13,8 @@ of a row, which fade like Q, subtract what was there when it last moved.
 
 The last update of a run of known length makes up for all rows, so that its topics are a sample.
 
-Reference: Cox, Ingersoll, Ross (1985), "A theory of the term structure of interest rates", equation 18; Patterson and
-Teh (2013) for the dynamics.
+Reference: Cox, Ingersoll, Ross (1985), "A theory of the term structure of interest rates"; Patterson and Teh (2013)
+for the dynamics.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from bigtopic.estimators.lda import LDA
 from bigtopic.methods import Method
 from bigtopic.models.base import ArraySpec, Model
 from bigtopic.models.lda import LDA as LDA_MODEL
+from bigtopic.runtime.executors.graphs import GraphExecutor
 from bigtopic.runtime.infer import infer
 from bigtopic.runtime.model_store import load, save
 from bigtopic.runtime.new_model import new_model
@@ -94,6 +95,23 @@ def test_threads_change_no_bit(method, corpus, slice_size):
         other = models[1].params[name]
         assert array.raw.tobytes() == other.raw.tobytes() and array.sums.tobytes() == other.sums.tobytes()
         assert array.prior.tobytes() == other.prior.tobytes()
+
+
+def test_executors_change_no_bit(method, corpus):
+    """Rounds as graphs, whose params travel; a companion array has a prior that changes at every update."""
+    plain = learnt(method, corpus, 2)
+    graphs = learnt(method, corpus, 2, executor=lambda run: GraphExecutor(run, scheduler="sync"))
+    assert all(
+        graphs.params[name].raw.tobytes() == array.raw.tobytes()
+        for name, array in plain.params.arrays.items()
+    )
+
+
+@pytest.mark.distributed
+def test_workers_change_no_bit(method, corpus, three_workers):
+    settings = {"method": method, "max_iter": 2, "batch_size": 50, "random_state": 0}
+    here, there = (LDA(4, **settings, client=client).fit(corpus) for client in (False, three_workers))
+    np.testing.assert_array_equal(here.components_, there.components_)
 
 
 def test_single_precision_costs_little(method, corpus):

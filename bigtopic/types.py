@@ -325,6 +325,10 @@ class MutableArray(Protocol):
     def n_rows(self) -> int:
         """Size of the axis."""
 
+    @property
+    def prior(self) -> np.ndarray:
+        """float64 (1 or n_rows, 1 or n_components)."""
+
     def gather(self, ids: np.ndarray | None) -> np.ndarray:
         """Weights of these rows, prior included: (len(ids), n_columns); float64 for an array of integers."""
 
@@ -343,7 +347,7 @@ class MutableArray(Protocol):
         An array of integers accepts only decays of 0 and 1, and rounds the values it adds."""
 
     def set_prior(self, prior: np.ndarray) -> None:
-        """Replace the prior: float64 (1 or n_rows, 1 or n_components). Costs the axis if it has a value per row."""
+        """Replace the prior, by one of such a shape. Costs the axis if it has a value per row."""
 
     def totals(self) -> np.ndarray:
         """Sum of the statistics over the axis, prior excluded: float64 (n_columns,)."""
@@ -357,7 +361,7 @@ class Scheme(Protocol):
     """How statistics update one array. One file in `schemes/` per rule; a frozen dataclass of its settings.
 
     A class attribute `dtype` requests an array of another dtype than the model's. A class attribute `companions`,
-    {name: `models.base.ArraySpec`}, requests further arrays with the same rows: they hold what a scheme remembers
+    {name: `arrays.ArraySpec`}, requests further arrays with the same rows: they hold what a scheme remembers
     about rows (such as how often each was updated), so it is saved, shared and grown with the params.
     """
 

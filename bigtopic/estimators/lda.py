@@ -40,8 +40,8 @@ class LDA(TopicInference):
     max_time : time limit in seconds; it truncates the run and changes nothing before that
     tol : stop when a pass changes less than this: relative growth of the bound, or, without one, mean total variation
         distance of the topics; None for the method's default, 0 never
-    learning_decay, learning_offset : step size (offset + t) ** -decay of online methods; None for the method's
-        default. In the literature kappa and tau
+    learning_decay, learning_offset : step size (offset + t) ** -decay of online methods; decays up to 0.5 need not
+        converge; None for the method's default. In the literature kappa and tau
     max_doc_update_iter, mean_change_tol : largest number of local iterations per document, and the mean change below
         which they stop earlier; None for the method's default
     options : further settings of the kernel, by name

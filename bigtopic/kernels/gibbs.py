@@ -35,72 +35,26 @@ from numba import njit
 
 from bigtopic import buffers
 from bigtopic.errors import SettingError
-from bigtopic.kernels._draw import ENDS, put
+from bigtopic.kernels._gibbs import (
+    LEAST_PRIOR,
+    add,
+    count_tokens,
+    gather,
+    largest_sum,
+    refuse_fractions,
+    room,
+    scratch,
+)
 from bigtopic.kernels._labels import TOGETHER, hold_conditionals, start_labels, sweep_labels
-from bigtopic.kernels._memory import prefetch
 from bigtopic.kernels._random import key
-from bigtopic.kernels._shell import INNER, OUTER, csr, frozen, padded_prior, put_shares, whole_number
-from bigtopic.kernels._vector import LANES, larger, largest, load, spread, store
-from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
+from bigtopic.kernels._shell import OUTER, csr, frozen, padded_prior, put_shares, whole_number
+from bigtopic.kernels._vector import LANES
+from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
 __all__ = ["KERNEL", "run"]
 
 STARTS = ("uniform", "words")
 STATISTICS = ("labels", "conditionals", "theta")
-
-_LEAST_PRIOR = 1e-18  # keeps products with it normal numbers in float32
-_AHEAD = 4  # words
-
-
-@njit(**OUTER)
-def _count_tokens(indptr, words, counts, topic_words, known, n_tokens):
-    """known[word] <- whether a topic knows the word; n_tokens[d] <- tokens of such words in document d."""
-    for word in range(topic_words.shape[0]):
-        most = spread(topic_words.dtype.type(0))
-        for k in range(0, topic_words.shape[1], LANES):
-            most = larger(most, load(topic_words, (word, k)))
-        known[word] = largest(most) > 0
-    for d in range(indptr.shape[0] - 1):
-        n_tokens[d] = 0
-        for i in range(indptr[d], indptr[d + 1]):
-            n_tokens[d] += np.int64(counts[i]) if known[words[i]] else 0
-
-
-@njit(**INNER)
-def _gather(first, words, counts, topic_words, known, block, held, j, rows):
-    """Copy the rows of the words to `block` from `first` on, clear what is held, and list the tokens of known words."""
-    n_columns, n = topic_words.shape[1], 0
-    for i in range(words.shape[0]):
-        word, ahead = words[i], words[min(i + _AHEAD, words.shape[0] - 1)]
-        place = first + i * n_columns
-        for k in range(0, n_columns, LANES):
-            prefetch(topic_words, ahead, k)
-            store(block, place + k, load(topic_words, (word, k)))
-            store(held, place + k, spread(block.dtype.type(0)))
-        for _ in range(np.intp(counts[i]) if known[word] else 0):
-            put(rows, n * TOGETHER + j, place)
-            n += 1
-
-
-@njit(**INNER)
-def _add(first, words, counts, n_samples, n_tokens, by_theta, prior, held, mean, stats):
-    """Add a document's statistics. `mean` (n_columns,) becomes alpha + N, the mean of what was counted."""
-    one, n_columns = mean.dtype.type(1), mean.shape[0]
-    zero, once = spread(mean.dtype.type(0)), spread(mean.dtype.type(one / n_samples))
-    for k in range(0, n_columns, LANES):
-        number = zero
-        for i in range(words.shape[0]):
-            number = number + load(held, first + i * n_columns + k)
-        store(mean, k, once * number)
-    for i in range(words.shape[0]):
-        ahead = words[min(i + _AHEAD, words.shape[0] - 1)]
-        share = spread(mean.dtype.type(counts[i] / n_tokens))
-        for k in range(0, n_columns, LANES):
-            prefetch(stats, ahead, k)
-            own = share * load(mean, k) if by_theta else once * load(held, first + i * n_columns + k)
-            store(stats, (words[i], k), load(stats, (words[i], k)) + own)
-    for k in range(0, n_columns, LANES):
-        store(mean, k, load(mean, k) + load(prior, k))
 
 
 @njit(**OUTER)
@@ -118,7 +72,7 @@ def _infer(
             d = order[end - TOGETHER + j]
             own, n = slice(indptr[d], indptr[d + 1]), all_tokens[d]
             n_tokens[j], row_keys[j] = n, key(seed, source_rows[d])
-            _gather(place, words[own], counts[own], topic_words, known, block, held, j, rows)
+            gather(place, words[own], counts[own], topic_words, known, block, held, j, rows)
             start_labels(
                 j, n, n_components, n_columns, by_words, row_keys[j], prior,
                 rows, labels, block, mass, numbers, sums, ends, targets,
@@ -139,7 +93,7 @@ def _infer(
             own, n = slice(indptr[d], indptr[d + 1]), all_tokens[d]
             mean = mass[j * n_columns : (j + 1) * n_columns]
             if n > 0:
-                _add(place, words[own], counts[own], samples, n, by_theta, prior, held, mean, stats)
+                add(place, words[own], counts[own], samples, n, by_theta, prior, held, mean, stats)
             if doc_topics.shape[0] > 0:
                 put_shares(mean, doc_topics[d])
             place += (own.stop - own.start) * n_columns
@@ -171,17 +125,17 @@ def run(
         When an option is not what it may be, or a count is not a whole number.
     """
     burn_in, samples = _checked(hyper.options)
-    _refuse_fractions(docs)
+    refuse_fractions(docs)
     topic_words = view.arrays["topic_words"]
     assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
     dtype, n_columns = topic_words.dtype, topic_words.shape[1]
     indptr, words, counts = csr(docs, dtype)
     rows_of_words, known = frozen(topic_words, dtype), np.empty(len(topic_words), np.bool_)
     n_tokens = np.empty(docs.n_docs, np.int64)
-    _count_tokens(indptr, words, counts, rows_of_words, known, n_tokens)
+    count_tokens(indptr, words, counts, rows_of_words, known, n_tokens)
     order = np.argsort(n_tokens, kind="stable")  # documents worked on together end together
-    n_words, most_tokens = _largest_sum(np.diff(docs.indptr)[order]), int(n_tokens.max(initial=1))
-    prior = padded_prior(np.maximum(hyper.doc_topic_prior, _LEAST_PRIOR), n_columns, dtype)
+    n_words, most_tokens = largest_sum(np.diff(docs.indptr)[order]), int(n_tokens.max(initial=1))
+    prior = padded_prior(np.maximum(hyper.doc_topic_prior, LEAST_PRIOR), n_columns, dtype)
     stats = buffers.zeros(topic_words.shape, dtype)
     doc_topics = buffers.empty((docs.n_docs if hyper.doc_topics else 0, hyper.n_components), dtype)
     _infer(
@@ -200,7 +154,7 @@ def run(
         hyper.options["start"] == "words",
         hyper.options["statistic"] == "conditionals",
         hyper.options["statistic"] == "theta",
-        *_room(n_words, most_tokens, n_columns, dtype),
+        *room(n_words, most_tokens, n_columns, dtype),
         stats,
         doc_topics,
     )
@@ -219,54 +173,9 @@ def _checked(options: Mapping[str, Any]) -> tuple[int, int]:
     return whole_number(options, "burn_in", 0), whole_number(options, "samples", 1)
 
 
-def _refuse_fractions(docs: Docs) -> None:
-    fractions = np.flatnonzero(docs.counts != np.floor(docs.counts))
-    if len(fractions):
-        raise SettingError(
-            f"a word has a count of {docs.counts[fractions[0]]:g}, but kernel 'gibbs' labels tokens one by one and "
-            "needs whole counts. Choose a method with another kernel (cvb0, ope, vb), or a corpus of counts"
-        )
-
-
-def _largest_sum(lengths: np.ndarray) -> int:
-    """The most distinct words of documents that are worked on together, for their lengths in the order of the work."""
-    padded = np.zeros(-(-len(lengths) // TOGETHER) * TOGETHER, np.int64)
-    padded[len(padded) - len(lengths) :] = lengths
-    return int(padded.reshape(-1, TOGETHER).sum(axis=1).max(initial=1))
-
-
-def _room(n_words: int, most_tokens: int, n_columns: int, dtype: np.dtype) -> tuple[np.ndarray, ...]:
-    """The arrays of `_infer` from `rows` to `n_tokens`, for documents that are worked on together.
-
-    Parameters
-    ----------
-    n_words : distinct words of these documents, summed
-    most_tokens : of the longest one
-    """
-    by_document = n_columns * TOGETHER
-    return (
-        buffers.empty(most_tokens * TOGETHER, np.int64),
-        buffers.empty(most_tokens * TOGETHER, np.int32),
-        *(buffers.empty(n_words * n_columns, dtype) for _ in range(2)),
-        *(buffers.empty(by_document, dtype) for _ in range(3)),
-        np.zeros(ENDS * TOGETHER, dtype),
-        np.empty(TOGETHER, dtype),
-        np.empty(TOGETHER, np.int64),
-        np.empty(TOGETHER, np.uint64),
-        np.empty(TOGETHER, np.int64),
-    )
-
-
 def _cost(options: Mapping[str, Any]) -> float:
     burn_in, samples = _checked(options)
     return float(burn_in + (3 if options["statistic"] == "conditionals" else 1) * samples)
-
-
-def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """Of documents worked on together: places and labels of tokens, rows of words, and what is held of these."""
-    n_entries = size.longest * TOGETHER * size.columns["topic_words"]
-    n_tokens = size.longest_tokens * TOGETHER
-    return Scratch([n_tokens * 8, n_tokens * 4, *[n_entries * 4] * 2])
 
 
 KERNEL = Kernel(
@@ -276,6 +185,6 @@ KERNEL = Kernel(
     statistics={"topic_words": "word"},
     options={"burn_in": 25, "samples": 25, "start": "uniform", "statistic": "labels"},
     cost=_cost,
-    scratch=_scratch,
+    scratch=scratch,
     paper="Mimno, Hoffman, Blei 2012; Dupuy and Bach 2017",
 )

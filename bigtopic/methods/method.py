@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from bigtopic.errors import SettingError
+from bigtopic.errors import BigtopicWarning, SettingError
 from bigtopic.models.base import Model
 from bigtopic.models.lda import LDA
 from bigtopic.types import Kernel, Scheme
@@ -14,6 +15,7 @@ from bigtopic.types import Kernel, Scheme
 __all__ = ["SMALLEST_BATCH", "Method"]
 
 SMALLEST_BATCH = 64
+PROVED_DECAY = 0.5  # of a step size; above it, stochastic approximation converges (Robbins and Monro 1951)
 
 Prior = float | Callable[[int], float] | None
 
@@ -113,7 +115,7 @@ class Method:
         return min(self.max_iter, -(-self.enough_rounds // rounds))
 
     def with_schedule(self, learning_decay: float | None, learning_offset: float | None) -> Method:
-        """This method with another step size, in every scheme that has one.
+        """This method with another step size, in every scheme that has one. Warns where it need not converge.
 
         Raises
         ------
@@ -135,6 +137,14 @@ class Method:
             raise SettingError(
                 f"{next(iter(given))} was given, but method {self.name!r} has no step size; leave it out, "
                 "or choose an online method"
+            )
+        own_decays = {getattr(scheme, "learning_decay", None) for scheme in self.schemes.values()}
+        if learning_decay is not None and learning_decay <= PROVED_DECAY and learning_decay not in own_decays:
+            warnings.warn(
+                f"learning_decay={learning_decay!r}: convergence is not guaranteed for decays up to {PROVED_DECAY}; "
+                "give a larger one, up to 1, unless the topics shall go on changing",
+                BigtopicWarning,
+                stacklevel=2,
             )
         return replace(self, schemes=schemes)
 

@@ -1,6 +1,6 @@
 """Weights move a step towards what they would be if the whole corpus were like this minibatch.
 
-    weights <- (1 - rho_t) weights + rho_t (prior + scale S),    rho_t = (offset + t)^-decay
+    weights <- (1 - rho_t) weights + rho_t (prior + scale S),    rho_t = s (offset + t)^-decay
 
 `scale` is (documents of the corpus) / (documents of the minibatch), or the same of tokens. The prior is
 constant, so moving the statistics alone is the same.
@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bigtopic.errors import SettingError
-from bigtopic.schemes.schedule import Schedule, check, decaying_end, is_number, robbins_monro
+from bigtopic.schemes.schedule import LearningRate, decaying_end, is_number
 from bigtopic.types import AxisStats, MutableArray, RoundInfo
 
 __all__ = ["SCHEME", "Interpolate"]
@@ -23,13 +23,12 @@ SCALES = ("documents", "tokens")
 
 
 @dataclass(frozen=True)
-class Interpolate:
+class Interpolate(LearningRate):
     """Stochastic natural-gradient step.
 
     Parameters
     ----------
-    learning_decay : in the literature kappa
-    learning_offset : in the literature tau; larger trusts the first minibatches less
+    learning_decay, learning_offset, learning_scale, hold : the step size, see `schedule.LearningRate`
     scale : unit of the minibatch's share of the corpus: "documents" or "tokens"
     end : share of the run's updates, at its end, in which the step falls to the minibatch's share of the corpus; 0 for
         none. No effect on a stream, whose end is unknown
@@ -40,13 +39,11 @@ class Interpolate:
         When a parameter is outside its range.
     """
 
-    learning_decay: float = 0.7
-    learning_offset: float = 10.0
     scale: str = "documents"
     end: float = 0.0
 
     def __post_init__(self) -> None:
-        check(self.learning_decay, self.learning_offset)
+        super().__post_init__()
         if self.scale not in SCALES:
             raise SettingError(f"scale={self.scale!r}: must be one of {', '.join(SCALES)}")
         if not is_number(self.end) or not 0.0 <= self.end <= 1.0:
@@ -60,14 +57,10 @@ class Interpolate:
             size, total = info.n_tokens, info.total_tokens
         if size == 0:
             return
-        rate = self._schedule(size / total)(info.step, info.n_steps)
+        usual = self.schedule()
+        schedule = decaying_end(usual, self.end, size / total) if self.end else usual
+        rate = schedule(info.step, info.n_steps)
         array.add(stats, weight=rate * total / size, decay=1.0 - rate)
-
-    def _schedule(self, last: float) -> Schedule:
-        def usual(step: int, n_steps: int | None) -> float:
-            return robbins_monro(step, self.learning_decay, self.learning_offset)
-
-        return decaying_end(usual, self.end, last) if self.end else usual
 
 
 SCHEME = Interpolate

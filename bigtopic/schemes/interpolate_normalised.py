@@ -1,6 +1,6 @@
 """Each topic moves a step towards the word frequencies it has in this minibatch: no size of corpus, no prior.
 
-    beta_k <- (1 - rho_t) beta_k + rho_t S_k / sum_v S_vk,    rho_t = (offset + t)^-decay
+    beta_k <- (1 - rho_t) beta_k + rho_t S_k / sum_v S_vk,    rho_t = s (offset + t)^-decay
 
 A topic that received no mass stays where it is. The array may hold beta times any total T_k; T_k is kept (1
 if the topic is still empty).
@@ -14,19 +14,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bigtopic.schemes.schedule import check, robbins_monro
+from bigtopic.schemes.schedule import LearningRate
 from bigtopic.types import AxisStats, MutableArray, RoundInfo
 
 __all__ = ["SCHEME", "InterpolateNormalised"]
 
 
 @dataclass(frozen=True)
-class InterpolateNormalised:
+class InterpolateNormalised(LearningRate):
     """Every topic takes the same step, however many tokens it has in the minibatch.
 
     Parameters
     ----------
-    learning_decay, learning_offset : in the literature kappa and tau
+    learning_decay, learning_offset, learning_scale, hold : the step size, see `schedule.LearningRate`
 
     Raises
     ------
@@ -34,15 +34,12 @@ class InterpolateNormalised:
         When a parameter is outside its range.
     """
 
-    learning_decay: float = 0.9
+    learning_decay: float | None = 0.9
     learning_offset: float = 1.0
-
-    def __post_init__(self) -> None:
-        check(self.learning_decay, self.learning_offset)
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
         """Costs the rows of `stats`."""
-        rate = robbins_monro(info.step, self.learning_decay, self.learning_offset)
+        rate = self.schedule()(info.step, info.n_steps)
         mass = stats.totals()
         seen = mass > 0
         held = array.totals()

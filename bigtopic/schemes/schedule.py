@@ -1,35 +1,62 @@
 """Step sizes of stochastic approximation: functions of the update, and of the number of updates of the run.
 
 A schedule is called with `step` = 1, 2, ... and `n_steps`, the number of updates of the whole run, or None if unknown.
+A scheme has its schedule as numbers, which are saved with a model: those of `LearningRate`, or its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from bigtopic.errors import SettingError
 
-__all__ = ["Schedule", "check", "decaying_end", "is_number", "robbins_monro"]
+__all__ = [
+    "LearningRate",
+    "Schedule",
+    "check",
+    "constant",
+    "decaying_end",
+    "is_number",
+    "joined",
+    "robbins_monro",
+]
 
 Schedule = Callable[[int, int | None], float]
 
 LARGEST_OFFSET = 1e12  # beyond it, steps are too small for float32 topics to change
 
 
-def robbins_monro(step: int, decay: float, offset: float) -> float:
-    """Step size of update `step` = 1, 2, ...: (offset + step)^-decay, at most 1.
+def robbins_monro(step: int, decay: float, offset: float, scale: float = 1.0) -> float:
+    """Step size of update `step` = 1, 2, ...: scale (offset + step)^-decay, at most 1.
 
-    In the literature (tau + t)^-kappa. Convergence is proved for 0.5 < decay <= 1; decay 0 is the constant 1.
+    In the literature s (tau + t)^-kappa. Convergence is proved for 0.5 < decay <= 1.
 
     Examples
     --------
     >>> robbins_monro(1, 0.5, 3.0)
     0.5
     """
-    rate: float = (offset + step) ** -decay
+    rate: float = scale * (offset + step) ** -decay
     return min(1.0, rate)
+
+
+def constant(rate: float) -> Schedule:
+    """The same for every update."""
+    return lambda step, n_steps: rate
+
+
+def joined(first: Schedule, until: int, then: Schedule) -> Schedule:
+    """`first` up to the update `until`, that one included, and `then` after it.
+
+    Examples
+    --------
+    >>> [joined(constant(0.5), 2, constant(0.1))(step, None) for step in (1, 2, 3)]
+    [0.5, 0.5, 0.1]
+    """
+    return lambda step, n_steps: (first if step <= until else then)(step, n_steps)
 
 
 def decaying_end(before: Schedule, share: float, last: float) -> Schedule:
@@ -55,18 +82,63 @@ def decaying_end(before: Schedule, share: float, last: float) -> Schedule:
     return rate
 
 
-def check(decay: float, offset: float) -> None:
+@dataclass(frozen=True)
+class LearningRate:
+    """The step size of a scheme.
+
+    Parameters
+    ----------
+    learning_decay : in the literature kappa; None for the constant `learning_scale`
+    learning_offset : in the literature tau; larger trusts the first minibatches less
+    learning_scale : factor of the step size, which is at most 1
+    hold : number of first updates that take the step of the last of them
+
+    Raises
+    ------
+    SettingError
+        When a parameter is outside its range.
+    """
+
+    learning_decay: float | None = 0.7
+    learning_offset: float = 10.0
+    learning_scale: float = 1.0
+    hold: int = 0
+
+    def __post_init__(self) -> None:
+        check(self.learning_decay, self.learning_offset, self.learning_scale, self.hold)
+
+    def schedule(self) -> Schedule:
+        """The step size as a function of the update."""
+        if self.learning_decay is None:
+            return constant(min(1.0, self.learning_scale))
+        decay, offset, scale = self.learning_decay, self.learning_offset, self.learning_scale
+
+        def falling(step: int, n_steps: int | None) -> float:
+            return robbins_monro(step, decay, offset, scale)
+
+        return joined(constant(falling(max(1, self.hold), None)), self.hold, falling)
+
+
+def check(decay: float | None, offset: float, scale: float = 1.0, hold: int = 0) -> None:
     """Check the settings of a schedule.
 
     Raises
     ------
     SettingError
-        When `decay` is outside [0, 1], or `offset` outside [0, LARGEST_OFFSET].
+        When `decay` is outside (0, 1], `offset` outside [0, LARGEST_OFFSET], `scale` not positive and finite, or `hold`
+        not a whole number of at least 0.
     """
-    if not is_number(decay) or not 0.0 <= decay <= 1.0:
-        raise SettingError(f"learning_decay={decay!r}: must be between 0 and 1 (above 0.5 to converge)")
+    if decay is not None and not (is_number(decay) and 0.0 < decay <= 1.0):
+        raise SettingError(
+            f"learning_decay={decay!r}: must be above 0 and at most 1 (above 0.5 to converge); a scheme has None for a "
+            "constant step size"
+        )
     if not is_number(offset) or not 0.0 <= offset <= LARGEST_OFFSET:
         raise SettingError(f"learning_offset={offset!r}: must be between 0 and {LARGEST_OFFSET:g} updates")
+    if not is_number(scale) or not 0.0 < scale < np.inf:
+        raise SettingError(f"learning_scale={scale!r}: must be a positive number")
+    if not isinstance(hold, int | np.integer) or isinstance(hold, bool) or hold < 0:
+        raise SettingError(f"hold={hold!r}: must be a whole number of updates, 0 or more")
 
 
 def is_number(value: object) -> bool:

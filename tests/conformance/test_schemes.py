@@ -15,7 +15,9 @@ from bigtopic.types import AxisStats, Scheme
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from reference.dense_array import N_COLUMNS, N_COMPONENTS, N_ROWS, info, random_array, random_stats
+from reference.dense_array import N_COLUMNS, N_COMPONENTS, N_ROWS, info, random_array, random_stats, update
+
+WHOLE_AXIS = {schemes.load("langevin")}
 
 
 @pytest.fixture(params=schemes.names())
@@ -45,42 +47,45 @@ def test_statistics_are_only_read(scheme):
     stats = random_stats()
     before = stats.values.copy()
     stats.values.flags.writeable = stats.ids.flags.writeable = False
-    scheme.step(random_array(), stats, info())
+    update(scheme, random_array(), stats, info())
     np.testing.assert_array_equal(stats.values, before)
 
 
 def test_costs_its_own_rows(scheme):
+    if type(scheme) in WHOLE_AXIS:
+        pytest.skip("moves every row")
     array = random_array()
-    scheme.step(array, random_stats(), info())
+    update(scheme, array, random_stats(), info())
     assert array.touched <= {2, 3, 11, 29}
+    assert all(companion.touched <= {2, 3, 11, 29} for companion in array.beside.values())
 
 
 def test_padding_stays_zero_and_weights_stay_finite(scheme):
     array = random_array()
     for step in range(1, 6):
-        scheme.step(array, random_stats(seed=step), info(step))
+        update(scheme, array, random_stats(seed=step), info(step))
     assert not array.statistics[:, N_COMPONENTS:].any()
     assert np.isfinite(array.statistics).all() and (array.statistics >= 0).all()
 
 
 def test_order_of_rows_does_not_matter(scheme):
     first, second, stats = random_array(), random_array(), random_stats()
-    scheme.step(first, stats, info())
+    update(scheme, first, stats, info())
     order = np.array([3, 0, 2, 1])
-    scheme.step(second, AxisStats(stats.ids[order], stats.values[order]), info())
+    update(scheme, second, AxisStats(stats.ids[order], stats.values[order]), info())
     np.testing.assert_allclose(second.statistics, first.statistics, rtol=1e-6)
 
 
 def test_whole_axis_is_the_same_as_all_ids(scheme):
     stats = random_stats(ids=range(N_ROWS))
     first, second = random_array(), random_array()
-    scheme.step(first, stats, info())
-    scheme.step(second, AxisStats(None, stats.values), info())
+    update(scheme, first, stats, info())
+    update(scheme, second, AxisStats(None, stats.values), info())
     np.testing.assert_array_equal(second.statistics, first.statistics)
 
 
 def test_a_minibatch_without_documents_is_harmless(scheme):
     array = random_array()
     empty = AxisStats(np.empty(0, np.int32), np.empty((0, N_COLUMNS), np.float32))
-    scheme.step(array, empty, info(n_docs=0, n_tokens=0.0))
+    update(scheme, array, empty, info(n_docs=0, n_tokens=0.0))
     assert np.isfinite(array.statistics).all()

@@ -101,7 +101,7 @@ WRONG = {
     "max_iter": [0, 1.5],
     "max_time": [0, -1, np.nan],
     "tol": [-1, np.nan],
-    "learning_decay": [-0.1, 1.1, np.nan],
+    "learning_decay": [-0.1, 0.0, 1.1, np.nan],
     "learning_offset": [-1, np.inf],
     "max_doc_update_iter": [0, 1.5],
     "mean_change_tol": [-1],
@@ -146,11 +146,11 @@ def test_a_step_size_is_refused_where_there_is_none(corpus):
 
 def test_settings_reach_the_method(corpus):
     model = LDA(
-        2, method="online-vb", learning_decay=0.5, learning_offset=64.0, max_doc_update_iter=7, client=False
+        2, method="online-vb", learning_decay=0.6, learning_offset=64.0, max_doc_update_iter=7, client=False
     )
     inner = model.fit(corpus)._model
     scheme = inner.method.schemes["topic_words"]
-    assert (scheme.learning_decay, scheme.learning_offset) == (0.5, 64.0)
+    assert (scheme.learning_decay, scheme.learning_offset) == (0.6, 64.0)
     assert inner.options["max_doc_update_iter"] == 7
 
 

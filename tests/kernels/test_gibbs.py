@@ -13,7 +13,7 @@ from scipy.stats import chi2
 
 from bigtopic import kernels
 from bigtopic.errors import SettingError
-from bigtopic.kernels import gibbs
+from bigtopic.kernels import _gibbs, gibbs, gibbs_boosted
 from bigtopic.types import CallSize, Docs
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -206,7 +206,7 @@ def test_settings_that_make_no_sense(docs, topic_words, options):
         case.infer(KERNEL, docs, topic_words, 0.1, **options)
 
 
-@pytest.mark.parametrize("name", ["gibbs", "gibbs_expected_log"])
+@pytest.mark.parametrize("name", ["gibbs", "gibbs_expected_log", "gibbs_boosted"])
 def test_large_arrays_are_declared(topic_words, name, monkeypatch):
     """In documents of few words and many tokens, the lists of tokens are the largest."""
     docs = case.documents([N_WORDS] * 8, N_WORDS, seed=3)
@@ -216,7 +216,8 @@ def test_large_arrays_are_declared(topic_words, name, monkeypatch):
         taken.append(int(np.prod(shape)) * np.dtype(dtype).itemsize)
         return np.empty(shape, dtype)
 
-    monkeypatch.setattr(gibbs, "buffers", SimpleNamespace(empty=empty, zeros=np.zeros))
+    for module in (gibbs, _gibbs, gibbs_boosted):
+        monkeypatch.setattr(module, "buffers", SimpleNamespace(empty=empty, zeros=np.zeros))
     kernel = kernels.load(name)
     case.infer(kernel, docs, topic_words, ALPHA, dtype=np.float32)
     size = CallSize(

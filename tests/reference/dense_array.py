@@ -6,7 +6,16 @@ import numpy as np
 
 from bigtopic.types import AxisStats, RoundInfo
 
-__all__ = ["N_COLUMNS", "N_COMPONENTS", "N_ROWS", "DenseArray", "info", "random_array", "random_stats"]
+__all__ = [
+    "N_COLUMNS",
+    "N_COMPONENTS",
+    "N_ROWS",
+    "DenseArray",
+    "info",
+    "random_array",
+    "random_stats",
+    "update",
+]
 
 N_ROWS, N_COLUMNS, N_COMPONENTS = 30, 16, 5
 PRIOR = 0.05
@@ -17,14 +26,24 @@ class DenseArray:
 
     n_rows, n_columns, n_components = N_ROWS, N_COLUMNS, N_COMPONENTS
 
-    def __init__(self, statistics):
+    def __init__(self, statistics, prior=PRIOR):
         self.statistics = np.array(statistics, float)
+        self.prior = np.full((1, 1), prior)
         self.touched = set()
+        self.beside = {}
+
+    def companions(self, scheme):
+        """The arrays that a scheme asks for beside this one: the same at every call."""
+        for name in getattr(scheme, "companions", {}):
+            self.beside.setdefault(name, DenseArray(np.zeros_like(self.statistics), prior=0.0))
+        return self.beside
 
     def gather(self, ids):
         rows = np.arange(N_ROWS) if ids is None else ids
         self.touched.update(rows.tolist())
-        return self.statistics[rows] + PRIOR
+        weights = self.statistics[rows]
+        weights[:, :N_COMPONENTS] += self.prior
+        return weights
 
     def add(self, stats, weight=1.0, decay=1.0, row_weight=None, row_decay=None):
         rows = np.arange(N_ROWS) if stats.ids is None else stats.ids
@@ -37,7 +56,8 @@ class DenseArray:
             self.statistics[row] += own * weight * stats.values[i].astype(float)
 
     def set_prior(self, prior):
-        raise NotImplementedError("the stand-in has one prior")
+        assert prior.shape in ((1, 1), (1, N_COMPONENTS))
+        self.prior = np.array(prior, float)
 
     def totals(self):
         return self.statistics.sum(axis=0)
@@ -56,6 +76,11 @@ def random_stats(seed=1, ids=(2, 3, 11, 29), dtype=np.float32):
     values = np.zeros((len(ids), N_COLUMNS), dtype)
     values[:, :N_COMPONENTS] = np.random.default_rng(seed).gamma(0.5, size=(len(ids), N_COMPONENTS))
     return AxisStats(np.array(ids, np.int32), values)
+
+
+def update(scheme, array, stats, told):
+    """One step of a scheme, with its companions."""
+    scheme.step(array, stats, told._replace(companions=array.companions(scheme)))
 
 
 def info(step=1, n_docs=10, n_tokens=500.0, total_docs=1000.0, total_tokens=40_000.0):

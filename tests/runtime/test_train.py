@@ -59,7 +59,7 @@ def weights(model: TopicModel) -> np.ndarray:
 
 def test_a_stochastic_step_of_size_one_on_the_whole_corpus_is_a_batch_step(corpus):
     stochastic = replace(
-        table.get("vb"), name="svi", schemes={"topic_words": Interpolate(learning_decay=0.0)}
+        table.get("vb"), name="svi", schemes={"topic_words": Interpolate(learning_decay=None)}
     )
     batch, svi = learn("vb", corpus, 3, None), learn(stochastic, corpus, 3, None)
     np.testing.assert_allclose(weights(svi), weights(batch), rtol=1e-6)

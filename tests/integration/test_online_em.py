@@ -1,0 +1,195 @@
+"""Online EM with local Gibbs sampling, boosted, and Langevin dynamics, with the papers' settings."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bigtopic.estimators.lda import LDA
+from bigtopic.methods import Method
+from bigtopic.models.base import ArraySpec, Model
+from bigtopic.models.lda import LDA as LDA_MODEL
+from bigtopic.runtime.executors.graphs import GraphExecutor
+from bigtopic.runtime.infer import infer
+from bigtopic.runtime.model_store import load, save
+from bigtopic.runtime.new_model import new_model
+from bigtopic.runtime.stopping import Limits
+from bigtopic.runtime.train import train
+from bigtopic.schemes.interpolate import Interpolate
+from bigtopic.schemes.langevin import Langevin
+from bigtopic.schemes.lazy_langevin import LazyLangevin
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from conformance import test_methods as promises
+from conformance import test_precision as precision
+from reference import case
+
+TOPIC_WORDS = "topic_words"
+UNIFORM = {TOPIC_WORDS: ("uniform", None)}
+
+BOOSTED = Method(
+    "g-oem++",
+    "gibbs_boosted",
+    {TOPIC_WORDS: Interpolate(learning_decay=0.5, learning_offset=1.0)},
+    batch_size=100,
+    inner=20,
+    priors={"doc_topic_prior": lambda n_components: 2 / n_components, "topic_word_prior": 0.0},
+    init=UNIFORM,
+    options={"start": "words", "burn_in": 15, "samples": 5},
+    inference="gibbs",
+)
+# Q has its prior in the scheme, and none in the array.
+SAMPLES = Model("lda-samples", {**LDA_MODEL.arrays, TOPIC_WORDS: ArraySpec("word", start=("uniform", None))})
+LDS = Method(
+    "lds",
+    "gibbs",
+    {TOPIC_WORDS: Langevin(prior=1e-4, step_size=0.01, learning_decay=0.55, learning_offset=1000.0)},
+    model=SAMPLES,
+    batch_size=50,
+    priors={"doc_topic_prior": 0.01},
+    options={"start": "uniform", "burn_in": 25, "samples": 25},
+)
+LAZY = replace(LDS, name="lds-lazy", schemes={TOPIC_WORDS: LazyLangevin(**vars(LDS.schemes[TOPIC_WORDS]))})
+METHODS = [BOOSTED, LDS, LAZY]
+
+
+@pytest.fixture(params=METHODS, ids=lambda method: method.name)
+def method(request) -> Method:
+    return request.param
+
+
+def learnt(method, corpus, n_passes, n_components=4, seed=0, **sizes):
+    model = new_model(method, n_components, corpus.vocabulary, n_tokens=corpus.n_tokens, seed=seed)
+    train(model, corpus, Limits(n_passes), **{"n_threads": 1, "batch_size": 50, **sizes})
+    return model
+
+
+@pytest.mark.parametrize(
+    "promise",
+    [
+        promises.test_topics_are_finite_positive_distributions,
+        promises.test_it_learns,
+        promises.test_the_seed_decides,
+        promises.test_slices_change_rounding_only,
+        promises.test_one_topic_has_a_closed_form,
+        promises.test_a_tiny_corpus_is_no_special_case,
+    ],
+    ids=lambda promise: promise.__name__,
+)
+def test_promises_of_methods(promise, method, corpus):
+    if promise is promises.test_one_topic_has_a_closed_form and method is LAZY:
+        pytest.skip("steps with a companion array")
+    known = {"method": method, "corpus": corpus}
+    promise(**{name: known[name] for name in promise.__code__.co_varnames[: promise.__code__.co_argcount]})
+
+
+@pytest.mark.parametrize("slice_size", [11, 50])
+def test_threads_change_no_bit(method, corpus, slice_size):
+    models = [learnt(method, corpus, 2, n_threads=n, slice_size=slice_size) for n in (1, 3)]
+    for name, array in models[0].params.arrays.items():
+        other = models[1].params[name]
+        assert array.raw.tobytes() == other.raw.tobytes() and array.sums.tobytes() == other.sums.tobytes()
+        assert array.prior.tobytes() == other.prior.tobytes()
+
+
+def test_executors_change_no_bit(method, corpus):
+    """Rounds as graphs, whose params travel; a companion array has a prior that changes at every update."""
+    plain = learnt(method, corpus, 2)
+    graphs = learnt(method, corpus, 2, executor=lambda run: GraphExecutor(run, scheduler="sync"))
+    assert all(
+        graphs.params[name].raw.tobytes() == array.raw.tobytes()
+        for name, array in plain.params.arrays.items()
+    )
+
+
+@pytest.mark.distributed
+def test_workers_change_no_bit(method, corpus, three_workers):
+    settings = {"method": method, "max_iter": 2, "batch_size": 50, "random_state": 0}
+    here, there = (LDA(4, **settings, client=client).fit(corpus) for client in (False, three_workers))
+    np.testing.assert_array_equal(here.components_, there.components_)
+
+
+def test_single_precision_costs_little(method, corpus):
+    train_docs, test_docs = corpus.split(test_size=0.25, seed=0)
+    settings = {"max_iter": 3, "client": False, "n_threads": 1, "random_state": 0}
+    single = LDA(4, method=method, **settings).fit(train_docs)
+    double = LDA(4, method=precision.in_double(method), **settings).fit(train_docs)
+    assert abs(single.score(test_docs) - double.score(test_docs)) < precision.NATS
+
+
+def test_a_saved_model_continues_with_the_same_bits(method, corpus, tmp_path):
+    whole, half = (new_model(method, 4, corpus.vocabulary, n_tokens=corpus.n_tokens) for _ in range(2))
+    for model, limit in ((whole, 2), (half, 1)):
+        train(model, corpus, Limits(limit), n_threads=1, batch_size=50)
+    if method is LAZY:  # the last update of a run is another one
+        whole = new_model(method, 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+        for _ in range(2):
+            train(whole, corpus, Limits(1), n_threads=1, batch_size=50)
+    save(half, tmp_path / "model.zarr")
+    again, _ = load(tmp_path / "model.zarr", method)
+    train(again, corpus, Limits(1), n_threads=1, batch_size=50)
+    for name, array in whole.params.arrays.items():
+        np.testing.assert_array_equal(again.params[name].gather(None), array.gather(None))
+
+
+def test_a_round_is_that_of_the_equations(corpus):
+    """Sweeps that each see the topics refreshed by the means, per document, of the sweeps kept so far."""
+    some = corpus[:24]
+    options = {"start": "words", "burn_in": 2, "samples": 2}
+    model = new_model(replace(BOOSTED, inner=5, options=options), 3, some.vocabulary, n_tokens=some.n_tokens)
+    model.topic_words.raw[:, :3] *= 0.3
+    model.topic_words.fold()
+    old = model.topic_words.gather(None)[:, :3].astype(float) / some.n_docs
+    documents = []
+    for part in some.parts:
+        block = part.read(0, part.n_docs)
+        for d in range(block.n_docs):
+            own = slice(block.indptr[d], block.indptr[d + 1])
+            documents.append((block.words[own], block.counts[own], int(block.rows[d])))
+    train(model, some, Limits(1), n_threads=1, batch_size=None)
+    boosted = case.reference("gibbs_boosted")["boosted"]
+    expected = boosted(documents, old, np.full(3, 2 / 3), 2**-0.5, 5, 2, seed=1)
+    np.testing.assert_allclose(
+        model.topic_words.gather(None)[:, :3] / some.n_docs, expected, rtol=1e-4, atol=1e-6
+    )
+
+
+def test_boosting_refreshes_the_topics_within_a_round(corpus):
+    """It is the burn-in's end that says from when: without kept sweeps to follow, the topics are those of g-oem."""
+    plain = replace(
+        BOOSTED, kernel="gibbs", inner=1, options={**BOOSTED.options, "statistic": "conditionals"}
+    )
+    once = {"start": "words", "burn_in": 19, "samples": 1}
+    last, alone = (
+        learnt(replace(m, options={**m.options, **once}), corpus, 1).topic_words for m in (BOOSTED, plain)
+    )
+    np.testing.assert_allclose(last.gather(None), alone.gather(None), rtol=1e-3, atol=1e-3)
+    several, fixed = (learnt(m, corpus, 1).topic_words.gather(None) for m in (BOOSTED, plain))
+    assert np.abs(several - fixed).max() > 0.01 * fixed.max()
+
+
+def test_the_schedule_of_samples_is_that_of_the_user():
+    (scheme,) = LDS.with_schedule(0.8, 3.0).schemes.values()
+    assert scheme == Langevin(learning_decay=0.8, learning_offset=3.0)
+
+
+@pytest.mark.parametrize("sampler", [LDS, LAZY], ids=lambda method: method.name)
+def test_predictions_averaged_over_samples_are_better(sampler, corpus):
+    """Mean of p(word | document) over samples of the topics, against the best of the samples."""
+    model = new_model(sampler, 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    counts = corpus.to_scipy(order="stored").toarray()
+    train(model, corpus, Limits(10), n_threads=1, batch_size=50)
+    scores, mean = [], 0.0
+    for _ in range(8):
+        train(model, corpus, Limits(1), n_threads=1, batch_size=50)
+        weights = model.topic_words.gather(None)[:, :4]
+        theta = np.concatenate([part.doc_topics for part in infer(model, corpus, n_threads=1)])
+        words = np.maximum(theta.astype(float) @ (weights / weights.sum(axis=0)).T, 1e-12)
+        scores.append((counts * np.log(words)).sum() / counts.sum())
+        mean = mean + words / 8
+    assert (counts * np.log(mean)).sum() / counts.sum() > max(scores)

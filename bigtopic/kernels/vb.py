@@ -36,7 +36,7 @@ from bigtopic.kernels._shell import INNER, OUTER, csr, doc_update_cost, frozen, 
 from bigtopic.kernels._vector import LANES, load, spread, total
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
-__all__ = ["KERNEL", "run"]
+__all__ = ["KERNEL", "move", "run"]
 
 STOPS = ("gamma", "bound", "theta")
 
@@ -45,7 +45,7 @@ _GAMMA, _BOUND, _THETA = range(len(STOPS))
 
 
 @njit(**INNER, fastmath=_FAST)
-def _move(prior, gradient, gamma, weights):
+def move(prior, gradient, gamma, weights):
     """gamma <- prior + weights gradient, weights <- exp psi(gamma); the sum of how far gamma moved."""
     change = gamma.dtype.type(0)
     for k in range(gamma.shape[0] // LANES * LANES):
@@ -114,7 +114,7 @@ def _infer(
         for _ in range(max_iter):
             iterations += 1
             mixture_gradient(tokens, block, n, weights, gradient)
-            change = _move(prior, gradient, gamma, weights)
+            change = move(prior, gradient, gamma, weights)
             if stop == _BOUND:
                 before = value
                 value = fixed + _bound_of(tokens, block, n, known, prior, gamma, weights, n_components)

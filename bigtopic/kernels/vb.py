@@ -36,7 +36,7 @@ from bigtopic.kernels._shell import INNER, OUTER, csr, doc_update_cost, frozen, 
 from bigtopic.kernels._vector import LANES, load, spread, total
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
-__all__ = ["KERNEL", "move", "run"]
+__all__ = ["KERNEL", "move", "posterior", "run"]
 
 STOPS = ("gamma", "bound", "theta")
 
@@ -86,7 +86,7 @@ def _constant(prior, n_components):
 
 @njit(**OUTER)
 def _infer(
-    indptr, words, counts, topic_words, levels, prior, stop, max_iter, tolerance,
+    indptr, words, counts, topic_words, levels, prior, warm, stop, max_iter, tolerance,
     block, tokens, gamma, weights, gradient, stats, gammas,
 ):  # fmt: skip
     n_docs, n_components = gammas.shape
@@ -108,6 +108,9 @@ def _infer(
             limit = tolerance * n_components * (prior_total + known)
             for k in range(n_components):
                 gamma[k] = (prior_total + known) / n_components
+        for k in range(n_components if warm else 0):
+            gamma[k] = gammas[d, k]
+            weights[k] = exp_digamma(gamma[k])
         fixed, value = constant, -np.inf
         for i in range(own.start, own.stop if stop == _BOUND else own.start):
             fixed += counts[i] * levels[words[i]]
@@ -184,6 +187,18 @@ def run(
     SettingError
         When `max_doc_update_iter` is not a whole number of at least 1, or there is no such `stop`.
     """
+    gammas, result = posterior(docs, view, hyper)
+    doc_topics = gammas / gammas.sum(axis=1, keepdims=True) if hyper.doc_topics else None
+    return result._replace(doc_topics=doc_topics)
+
+
+def posterior(
+    docs: Docs, view: View, hyper: Hyper, start: np.ndarray | None = None
+) -> tuple[np.ndarray, KernelResult]:
+    """gamma of these documents, (n_docs, n_components), with the result of `run` but for the documents' topics.
+
+    `start` (n_docs, n_components) is the gamma to begin with, in place of 1.
+    """
     stop = hyper.options["stop"]
     if stop not in STOPS:
         raise SettingError(f"stop={stop!r}: must be one of {', '.join(STOPS)}")
@@ -195,11 +210,14 @@ def run(
     inputs = (*csr(docs, dtype), frozen(topic_words, dtype))
     stats = buffers.zeros(topic_words.shape, dtype)
     gammas = buffers.empty((docs.n_docs, hyper.n_components), dtype)
+    if start is not None:
+        gammas[:] = start
     iterations, dropped = _infer(
         *inputs,
         _levels(view) if stop == "bound" else np.empty(0),
         # 1 in the padding: its gamma must be positive; its words are zero, so that nothing comes of it
         padded_prior(hyper.doc_topic_prior, n_columns, dtype, fill=1.0),
+        start is not None,
         STOPS.index(stop),
         whole_number(hyper.options, "max_doc_update_iter", 1),
         float(hyper.options["mean_change_tol"]),
@@ -217,8 +235,7 @@ def run(
         shift = view.arrays.get("topic_words:shift")
         if shift is not None:
             info["bound"] += float(np.dot(docs.counts, shift[docs.words]))
-    doc_topics = gammas / gammas.sum(axis=1, keepdims=True) if hyper.doc_topics else None
-    return KernelResult({"topic_words": stats}, doc_topics, None, info)
+    return gammas, KernelResult({"topic_words": stats}, None, None, info)
 
 
 def _levels(view: View) -> np.ndarray:

@@ -26,9 +26,10 @@ def fold_in(
     topic_words : from `topic_rows`
     max_iter, tolerance : iterations, and the mean change of the Dirichlet parameters below which they stop (0: never)
     """
-    options = {"max_doc_update_iter": max_iter, "mean_change_tol": tolerance, "bound": False}
+    kernel = load("vb")
+    options = {**kernel.options, "max_doc_update_iter": max_iter, "mean_change_tol": tolerance}
     hyper = Hyper(np.asarray(source.doc_topic_prior, np.float64), source.n_components, options)
-    doc_topics = load("vb").run(docs, View({"topic_words": topic_words}, {}), hyper, 0, None).doc_topics
+    doc_topics = kernel.run(docs, View({"topic_words": topic_words}, {}), hyper, 0, None).doc_topics
     assert doc_topics is not None
     return doc_topics
 

@@ -11,6 +11,7 @@ import pytest
 from scipy.special import gammaln
 
 from bigtopic import kernels
+from bigtopic.errors import SettingError
 from bigtopic.types import Docs, View
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -128,3 +129,48 @@ def test_dropped_tokens_are_told(docs, topic_words):
     unknown[docs.words[0]] = 0
     result = case.infer(KERNEL, docs, unknown, ALPHA)
     assert result.info["dropped_tokens"] == docs.counts[docs.words == docs.words[0]].sum()
+
+
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-3, 1e-5])
+@pytest.mark.parametrize("stop", ["gamma", "bound", "theta"])
+def test_each_rule_stops_where_the_reference_stops(docs, topic_words, stop, tolerance):
+    options = {"stop": stop, "mean_change_tol": tolerance}
+    result = case.infer(KERNEL, docs, topic_words, ALPHA, **options)
+    infer = case.reference("vb")["infer"]
+    for d in np.flatnonzero(np.diff(docs.indptr)):
+        own = slice(docs.indptr[d], docs.indptr[d + 1])
+        words, counts = docs.words[own], docs.counts[own].astype(float)
+        _, theta = infer(words, counts, topic_words, ALPHA, {**KERNEL.options, **options})
+        np.testing.assert_allclose(result.doc_topics[d], theta, rtol=1e-9)
+
+
+def test_rules_differ(docs, topic_words):
+    """The same tolerance: the change of gamma is that of theta times the tokens of the document."""
+    n = {
+        stop: case.infer(KERNEL, docs, topic_words, ALPHA, stop=stop, mean_change_tol=1e-4).info["iterations"]
+        for stop in ("gamma", "bound", "theta")
+    }
+    assert n["gamma"] > n["theta"] and len(set(n.values())) == 3
+
+
+@pytest.mark.parametrize("stop", ["bound", "theta"])
+def test_a_rule_without_tolerance_does_all_iterations(docs, topic_words, stop):
+    result = case.infer(KERNEL, docs, topic_words, ALPHA, stop=stop, mean_change_tol=0.0)
+    assert result.info["iterations"] == 100 * docs.n_docs
+
+
+def test_the_bound_that_stops_knows_the_shift_of_its_rows(docs, topic_words):
+    """Its relative gain would be another if factors of rows were left out."""
+    options = {"stop": "bound", "mean_change_tol": 1e-4}
+    plain = case.infer(KERNEL, docs, topic_words, ALPHA, **options)
+    shift = np.log(topic_words.max(axis=1)) + 3.0
+    rows = case.padded(topic_words / np.exp(shift)[:, None], np.float64)
+    shifted = View({"topic_words": rows, "topic_words:shift": shift}, {})
+    result = KERNEL.run(docs, shifted, case.hyper(KERNEL, ALPHA, N_COMPONENTS, **options), 0, None)
+    assert result.info["iterations"] == plain.info["iterations"]
+    np.testing.assert_allclose(result.doc_topics, plain.doc_topics, rtol=1e-10)
+
+
+def test_a_rule_that_does_not_exist(docs, topic_words):
+    with pytest.raises(SettingError, match=r"stop='beta': must be one of gamma, bound, theta"):
+        case.infer(KERNEL, docs, topic_words, ALPHA, stop="beta")

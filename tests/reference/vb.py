@@ -15,11 +15,18 @@ def phi(words, topic_words, gamma):
 
 def infer(words, counts, topic_words, prior, options, seed=0, row=0):
     """Statistics (n, n_components) of the document's words and its topics (n_components,)."""
-    gamma = np.ones(len(prior))
+    gamma, value = np.ones(len(prior)), -np.inf
     for _ in range(options["max_doc_update_iter"]):
-        before = gamma
+        before, value_before = gamma, value
         gamma = prior + counts @ phi(words, topic_words, gamma)
-        if np.abs(gamma - before).mean() < options["mean_change_tol"]:
+        if options["stop"] == "bound":
+            value = bound(words, counts, topic_words, prior, gamma)
+            change = np.inf if value_before == -np.inf else abs(value / value_before - 1)
+        elif options["stop"] == "theta":
+            change = np.abs(gamma / gamma.sum() - before / before.sum()).mean()
+        else:
+            change = np.abs(gamma - before).mean()
+        if change < options["mean_change_tol"]:
             break
     return counts[:, None] * phi(words, topic_words, gamma), gamma / gamma.sum()
 

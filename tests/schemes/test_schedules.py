@@ -14,7 +14,7 @@ from bigtopic.errors import BigtopicWarning, SettingError
 from bigtopic.methods import get
 from bigtopic.schemes.schedule import LearningRate, constant, decaying_end, joined, robbins_monro
 
-SCHEMES = ["interpolate", "interpolate_normalised"]
+SCHEMES = ["interpolate", "interpolate_normalised", "interpolate_raw"]
 
 
 def rates(schedule, n=50):

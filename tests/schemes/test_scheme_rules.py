@@ -88,6 +88,15 @@ def test_a_decay_is_above_0_and_at_most_1(decay):
         load("decay_add", decay=decay)
 
 
+def test_add_to_prior_forgets_the_start_alone():
+    array, seen = random_array(), np.zeros((N_ROWS, N_COLUMNS))
+    for step in range(1, 5):
+        stats = random_stats(seed=step, ids=(step, step + 7))
+        load("add_to_prior").step(array, stats, info(step))
+        seen += dense(stats)
+        np.testing.assert_allclose(array.statistics, seen, rtol=1e-12)
+
+
 @pytest.mark.parametrize(("scale", "factor"), [("documents", 1000 / 10), ("tokens", 40_000 / 500)])
 def test_interpolate(scale, factor):
     array, scheme = random_array(), load("interpolate", learning_decay=0.7, learning_offset=3.0, scale=scale)
@@ -141,10 +150,11 @@ def test_interpolate_with_step_one_forgets_and_decay_one_averages():
 
 
 def test_an_empty_minibatch_moves_nothing():
-    for scale in ("documents", "tokens"):
+    by_size = [load("interpolate", scale=scale) for scale in ("documents", "tokens")]
+    for scheme in (*by_size, load("interpolate_raw")):
         array = random_array()
         before = array.statistics.copy()
-        load("interpolate", scale=scale).step(array, random_stats(ids=()), info(n_docs=0, n_tokens=0.0))
+        scheme.step(array, random_stats(ids=()), info(n_docs=0, n_tokens=0.0))
         np.testing.assert_array_equal(array.statistics, before)
 
 
@@ -187,6 +197,39 @@ def test_interpolate_normalised_fills_an_empty_topic():
     array.statistics[:, 1] = 0
     load("interpolate_normalised", learning_decay=None).step(array, stats, info())
     np.testing.assert_allclose(array.statistics[:, 1].sum(), 1.0, rtol=1e-6)
+
+
+def test_interpolate_raw_takes_means_of_documents():
+    array, scheme = random_array(), load("interpolate_raw", learning_decay=0.5, learning_offset=1.0)
+    expected = array.statistics.copy()
+    for step in range(1, 6):
+        stats = random_stats(seed=step)
+        scheme.step(array, stats, info(step, n_docs=7 * step))
+        rate = (1 + step) ** -0.5
+        expected = (1 - rate) * expected + rate * dense(stats) / (7 * step)
+    np.testing.assert_allclose(array.statistics, expected, rtol=1e-12)
+
+
+def test_interpolate_raw_knows_no_corpus():
+    first, second = random_array(), random_array()
+    for array, total_docs in ((first, 1e3), (second, 1e9)):
+        load("interpolate_raw").step(
+            array, random_stats(), info(total_docs=total_docs, total_tokens=total_docs)
+        )
+    np.testing.assert_array_equal(first.statistics, second.statistics)
+
+
+def test_interpolate_raw_is_interpolate_in_other_units():
+    """Without a prior, interpolating the statistics of the whole corpus is that many times as much."""
+    raw, scaled = random_array(), random_array()
+    scaled.statistics *= 1000
+    for step in range(1, 6):
+        stats = random_stats(seed=step)
+        for name, array in (("interpolate_raw", raw), ("interpolate", scaled)):
+            load(name, learning_decay=0.6, learning_offset=2.0).step(
+                array, stats, info(step, n_docs=3 * step)
+            )
+    np.testing.assert_allclose(scaled.statistics, 1000 * raw.statistics, rtol=1e-12)
 
 
 def test_scale_is_documents_or_tokens():

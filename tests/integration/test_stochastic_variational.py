@@ -1,0 +1,265 @@
+"""Stochastic variational methods with the papers' settings: what every method promises, and identities between them."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import psi
+
+from bigtopic.estimators.lda import LDA
+from bigtopic.evaluation import log_predictive
+from bigtopic.methods import Method, get
+from bigtopic.methods.turns import UntilRest
+from bigtopic.runtime.executors.graphs import GraphExecutor
+from bigtopic.runtime.new_model import new_model
+from bigtopic.runtime.rounds import turn_of
+from bigtopic.runtime.stopping import Limits
+from bigtopic.runtime.train import train
+from bigtopic.schemes.add_to_prior import AddToPrior
+from bigtopic.schemes.interpolate import Interpolate
+from bigtopic.schemes.interpolate_raw import InterpolateRaw
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from conformance import test_methods as promises
+from conformance import test_precision as precision
+
+TOPIC_WORDS = "topic_words"
+GAMMA = {TOPIC_WORDS: ("gamma", None)}
+
+
+def two_tokens(n_components: int) -> float:
+    return 2 / n_components
+
+
+SCVB0 = Method(
+    "scvb0",
+    "scvb0",
+    {TOPIC_WORDS: Interpolate(learning_decay=0.9, learning_offset=1.0, scale="tokens")},
+    batch_size=5000,
+    init={TOPIC_WORDS: ("uniform", 1.0)},
+)
+SVB = Method(
+    "svb",
+    "svb",
+    {TOPIC_WORDS: AddToPrior()},
+    batch_size=32_768,
+    inner=UntilRest(100, 1e-3),
+    priors={"topic_word_prior": 0.01},
+    init=GAMMA,
+    options={"mean_change_tol": 1e-4},
+    inference="vb",
+)
+V_OEM = Method(
+    "v-oem",
+    "v_oem",
+    {TOPIC_WORDS: InterpolateRaw(learning_decay=0.5, learning_offset=1.0)},
+    batch_size=100,
+    priors={"doc_topic_prior": two_tokens, "topic_word_prior": 0.0},
+    init={TOPIC_WORDS: None},
+    options={"mean_change_tol": 1e-4},
+    inference="vb_mean",
+)
+BOOSTED = replace(V_OEM, name="v-oem++", inner=20, options={**V_OEM.options, "n_iter": 1})
+SPLDA = Method(
+    "splda",
+    "v_oem_expected_log",
+    {TOPIC_WORDS: Interpolate(learning_decay=0.5, learning_offset=1.0)},
+    batch_size=1,
+    inner=20,
+    priors={"doc_topic_prior": two_tokens},
+    init=GAMMA,
+    options={"n_iter": 1, "mean_change_tol": 1e-4},
+    inference="vb",
+)
+METHODS = [SCVB0, SVB, V_OEM, BOOSTED, SPLDA]
+DRAWN = {"v_oem", "v_oem_expected_log"}
+
+
+@pytest.fixture(params=METHODS, ids=lambda method: method.name)
+def method(request) -> Method:
+    return request.param
+
+
+def learn(method, corpus, n_passes=1, n_components=4, seed=3, **settings):
+    model = new_model(method, n_components, corpus.vocabulary, n_tokens=corpus.n_tokens, seed=seed)
+    train(model, corpus, Limits(n_passes), **{"n_threads": 1, **settings})
+    return model
+
+
+def statistics(model):
+    """Without the prior, (n_words, n_components)."""
+    array = model.topic_words
+    return array.gather(None)[:, : array.n_components].astype(float) - array.prior
+
+
+@pytest.mark.parametrize(
+    "promise",
+    [
+        promises.test_topics_are_finite_positive_distributions,
+        promises.test_it_learns,
+        promises.test_the_seed_decides,
+        promises.test_slices_change_rounding_only,
+        promises.test_one_topic_has_a_closed_form,
+        promises.test_named_topics_may_be_permuted,
+        promises.test_a_tiny_corpus_is_no_special_case,
+    ],
+    ids=lambda promise: promise.__name__,
+)
+def test_promises_of_methods(promise, method, corpus):
+    if promise is promises.test_named_topics_may_be_permuted and method.kernel in DRAWN:
+        pytest.skip("documents start from draws that are keyed by the topics' numbers")
+    known = {"method": method, "corpus": corpus}
+    promise(**{name: known[name] for name in promise.__code__.co_varnames[: promise.__code__.co_argcount]})
+
+
+@pytest.mark.parametrize(
+    "executor",
+    [None, lambda run: GraphExecutor(run, scheduler="sync")],
+    ids=["three threads", "graph"],
+)
+def test_executors_change_no_bit(executor, method, corpus):
+    sizes = {"batch_size": 70, "slice_size": 20, "n_passes": 2}
+    one = learn(method, corpus, **sizes).topic_words
+    other = learn(method, corpus, executor=executor, n_threads=3, **sizes).topic_words
+    assert other.raw.tobytes() == one.raw.tobytes() and other.sums.tobytes() == one.sums.tobytes()
+
+
+def test_single_precision_costs_little(method, corpus):
+    train_docs, test_docs = corpus.split(test_size=0.25, seed=0)
+    settings = {"max_iter": 3, "batch_size": 40, "client": False, "n_threads": 1, "random_state": 0}
+    single = LDA(4, method=method, **settings).fit(train_docs)
+    double = LDA(4, method=precision.in_double(method), **settings).fit(train_docs)
+    assert abs(single.score(test_docs) - double.score(test_docs)) < precision.NATS
+
+
+def test_held_out_words_are_as_likely_as_by_online_vb(method, corpus):
+    """Better than their frequencies, and not far from stochastic variational inference with the same passes."""
+    held_in, held_out = corpus.split(100, seed=1)
+    settings = {"max_iter": 8, "batch_size": 40, "client": False, "random_state": 0}
+    own, known = (
+        log_predictive(LDA(4, method=m, **settings).fit(held_in), held_out)
+        for m in (method, get("online-vb"))
+    )
+    assert own.value > own.unigram
+    assert own.value - own.unigram > 0.8 * (known.value - known.unigram)
+
+
+# ---------------------------------------------------------------- streaming variational Bayes
+
+
+def test_svb_of_one_minibatch_is_batch_vb(corpus):
+    """The same passes, as turns of the only round: five updates from the prior and the same start."""
+    vb = replace(get("vb"), priors=SVB.priors, options=SVB.options)
+    turns = replace(SVB, kernel="vb", inner=5, inference=None)
+    batch, streaming = learn(vb, corpus, n_passes=5), learn(turns, corpus)
+    np.testing.assert_allclose(statistics(streaming), statistics(batch), rtol=1e-4, atol=1e-4)
+
+
+def test_svb_that_goes_on_ends_where_batch_vb_does(corpus):
+    """Documents that go on from their own gamma come to the same rest as those that begin anew."""
+    close = {"mean_change_tol": 1e-6, "max_doc_update_iter": 1000}
+    vb = replace(get("vb"), priors=SVB.priors, options=close)
+    batch = learn(vb, corpus, n_passes=300)
+    streaming = learn(replace(SVB, inner=UntilRest(300, 0.0), options=close), corpus)
+    np.testing.assert_allclose(statistics(streaming), statistics(batch), rtol=1e-2, atol=1e-2)
+
+
+def test_svb_counts_every_token_once(corpus):
+    """Total mass: the prior, and the tokens seen; not what the first minibatch started from."""
+    model = learn(SVB, corpus, n_passes=2, batch_size=70)
+    assert model.topic_words.totals().sum() == pytest.approx(2 * corpus.n_tokens, rel=1e-6)
+
+
+# ---------------------------------------------------------------- SCVB0
+
+
+def test_scvb0_keeps_the_tokens_of_the_corpus(corpus):
+    model = learn(SCVB0, corpus, n_passes=3, batch_size=70)
+    assert model.topic_words.totals().sum() == pytest.approx(corpus.n_tokens, rel=1e-6)
+
+
+def test_scvb0_with_full_steps_is_em_with_priors_larger_by_one(corpus):
+    """The whole corpus per update and steps of 1: synchronous CVB0 without leaving out a token's own share, which is EM
+    for the most probable parameters of alpha + 1 and eta + 1 (Asuncion et al. 2009). An update is a step of that EM
+    with the documents at their maximum, as nearly as more passes over a document bring it there."""
+    priors = {"doc_topic_prior": 0.4, "topic_word_prior": 0.2}
+    scheme = Interpolate(learning_decay=0.0, scale="tokens")
+    full = replace(SCVB0, schemes={TOPIC_WORDS: scheme}, batch_size=None, priors=priors)
+    weights = statistics(new_model(full, 4, corpus.vocabulary, n_tokens=corpus.n_tokens, seed=3)) + 0.2
+    topics, counts = weights / weights.sum(axis=0), corpus.to_scipy(order="stored").toarray().astype(float)
+    tokens = np.repeat(counts.sum(axis=1, keepdims=True) / 4, 4, axis=1)
+    for _ in range(3000):
+        theta = tokens + 0.4
+        ratios = counts / (theta @ topics.T)
+        tokens = theta * (ratios @ topics)
+    expected, distances = topics * (ratios.T @ theta), []
+    for burn_in in (30, 300, 3000):
+        options = {"burn_in": burn_in, "doc_learning_decay": 0.6}
+        model = learn(replace(full, options=options), corpus)
+        distances.append(np.abs(statistics(model) - expected).sum())
+    assert distances[0] > 3 * distances[1] > 9 * distances[2]  # ten times the passes: steps of a quarter
+
+
+# ---------------------------------------------------------------- online expectation-maximisation
+
+
+def test_boosted_turns_refresh_topics_from_means_of_documents(corpus):
+    """V-OEM++ in dense NumPy: each iteration under the old statistics moved by the mean of those of the last one."""
+    n_turns, n_components = 4, 3
+    method = replace(BOOSTED, inner=n_turns, batch_size=100)
+    model = new_model(method, n_components, corpus.vocabulary, n_tokens=corpus.n_tokens, seed=3)
+    array, rng = model.topic_words, np.random.default_rng(0)
+    array.raw[:, :n_components] = rng.gamma(1.0, size=(len(corpus.vocabulary), n_components))
+    array.fold()
+    before = statistics(model)
+    train(model, corpus, Limits(1), n_threads=1, batch_size=corpus.n_docs)
+    rate, prior = 2**-0.5, two_tokens(n_components)
+    start = first_gamma(model, corpus, n_components, prior)
+    counts = corpus.to_scipy(order="stored").toarray().astype(float)
+    gamma, moved = start, before
+    for _ in range(n_turns):
+        topics = moved / moved.sum(axis=0)
+        weights = np.exp(psi(gamma) - psi(gamma.sum(axis=1, keepdims=True)))
+        ratios = counts / (weights @ topics.T)
+        found = topics * (ratios.T @ weights)
+        gamma = prior + weights * (ratios @ topics)
+        moved = (1 - rate) * before + rate * found / corpus.n_docs
+    np.testing.assert_allclose(statistics(model), moved, rtol=1e-4, atol=1e-5)
+
+
+def first_gamma(model, corpus, n_components, prior):
+    """The start of every document, by the reference."""
+    from reference import case
+
+    from bigtopic.runtime.rounds import Cursor, Settings
+
+    seed = turn_of(Cursor(), 1, Settings(model.method.schemes, model.seed, 1, 1)).seed
+    draw, gammas = case.reference("v_oem")["start"], []
+    for block in corpus.blocks():
+        for d in range(block.n_docs):
+            own = slice(block.indptr[d], block.indptr[d + 1])
+            of_word = np.repeat(np.arange(own.stop - own.start), block.counts[own].astype(int))
+            shares = draw(len(of_word), of_word, n_components, seed, int(block.rows[d]))
+            gammas.append(prior + shares.sum(axis=0))
+    return np.array(gammas)
+
+
+def test_statistics_of_v_oem_are_means_of_documents(corpus):
+    """However large the minibatch: the mean length of a document, interpolated."""
+    lengths = np.asarray(corpus.to_scipy(order="stored").sum(axis=1)).ravel()
+    for method in (V_OEM, BOOSTED):
+        model = learn(
+            replace(method, schemes={TOPIC_WORDS: InterpolateRaw(0.0, 0.0)}), corpus, batch_size=300
+        )
+        assert model.topic_words.totals().sum() == pytest.approx(lengths.mean(), rel=1e-5)
+
+
+def test_boosting_uses_topics_that_follow(corpus):
+    """The turns of a round do not repeat iterations under the same topics."""
+    plain, boosted = (statistics(learn(method, corpus, batch_size=100)) for method in (V_OEM, BOOSTED))
+    assert not np.allclose(plain, boosted, rtol=1e-2)

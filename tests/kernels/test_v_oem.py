@@ -1,0 +1,103 @@
+"""V-OEM: turns that go on, a start that tells topics apart, and topics that are certain."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import psi
+
+from bigtopic import kernels
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from reference import case
+
+KERNEL = kernels.load("v_oem")
+N_WORDS, N_COMPONENTS = 30, 4
+ALPHA = np.array([0.3, 0.05, 1.2, 0.6])
+
+
+@pytest.fixture
+def docs():
+    return case.documents([8, 0, 15, 1, 22], N_WORDS, seed=3, first_row=40)
+
+
+@pytest.fixture
+def topic_words():
+    return case.topics(N_WORDS, N_COMPONENTS, seed=4)
+
+
+def turns(docs, topic_words, n_turns, n_iter):
+    """The result of the last of some turns over the same topics."""
+    state = None
+    told = case.hyper(KERNEL, ALPHA, N_COMPONENTS, n_iter=n_iter)
+    for _ in range(n_turns):
+        result = KERNEL.run(docs, case.view(KERNEL, topic_words), told, 7, state)
+        state = result.state
+    return result
+
+
+@pytest.mark.parametrize(("n_turns", "n_iter"), [(20, 1), (4, 5), (2, 10)])
+def test_turns_go_on_with_the_responsibilities_of_the_turn_before(docs, topic_words, n_turns, n_iter):
+    """While topics stay, twenty turns of an iteration are one of twenty; gamma is remembered in single precision."""
+    once, many = turns(docs, topic_words, 1, 20), turns(docs, topic_words, n_turns, n_iter)
+    np.testing.assert_allclose(many.stats["topic_words"], once.stats["topic_words"], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(many.doc_topics, once.doc_topics, rtol=1e-5)
+
+
+def test_topics_may_change_between_turns(docs, topic_words):
+    """Responsibilities of the second turn: its topics' words, and gamma as the topics of the first turn left it."""
+    other, told = (
+        case.topics(N_WORDS, N_COMPONENTS, seed=9),
+        case.hyper(KERNEL, ALPHA, N_COMPONENTS, n_iter=1),
+    )
+    first = KERNEL.run(docs, case.view(KERNEL, topic_words), told, 7, None)
+    second = KERNEL.run(docs, case.view(KERNEL, other), told, 7, first.state)
+    reference, expected = case.reference("v_oem"), np.zeros((N_WORDS, N_COMPONENTS))
+    for d in np.flatnonzero(np.diff(docs.indptr)):
+        own = slice(docs.indptr[d], docs.indptr[d + 1])
+        of_word = np.repeat(np.arange(own.stop - own.start), docs.counts[own].astype(int))
+        tokens = docs.words[own][of_word]
+        r = reference["start"](len(of_word), of_word, N_COMPONENTS, 7, int(docs.rows[d]))
+        for topics in (topic_words, other):
+            r = reference["iterate"](r, topics[tokens], ALPHA)
+        np.add.at(expected, tokens, r)
+    np.testing.assert_allclose(second.stats["topic_words"][:, :N_COMPONENTS], expected, rtol=1e-5, atol=1e-6)
+
+
+def test_state_is_only_read(docs, topic_words):
+    result = turns(docs, topic_words, 1, 3)
+    before = result.state["gamma"].copy()
+    told = case.hyper(KERNEL, ALPHA, N_COMPONENTS, n_iter=2)
+    KERNEL.run(docs, case.view(KERNEL, topic_words), told, 7, result.state)
+    np.testing.assert_array_equal(result.state["gamma"], before)
+
+
+def test_gamma_has_the_mass_of_prior_and_tokens(docs, topic_words):
+    counts = np.array([own.sum() for own in np.split(docs.counts, docs.indptr[1:-1])])
+    for n_turns in (1, 3):
+        gamma = turns(docs, topic_words, n_turns, 2).state["gamma"]
+        np.testing.assert_allclose(gamma.sum(axis=1), ALPHA.sum() + counts, rtol=1e-6)
+
+
+def test_the_start_tells_topics_apart_that_begin_alike(docs):
+    """Even topics and an even prior: without chance, every topic would have the same words for ever."""
+    even = np.full((N_WORDS, N_COMPONENTS), 1 / N_WORDS)
+    stats = case.infer(KERNEL, docs, even, 0.5).stats["topic_words"][:, :N_COMPONENTS]
+    known = stats.sum(axis=1) > 0
+    assert (stats[known].std(axis=1) > 1e-3 * stats[known].mean(axis=1)).all()
+    other = case.infer(KERNEL, docs, even, 0.5, seed=8).stats["topic_words"][:, :N_COMPONENTS]
+    assert not np.allclose(stats, other)
+
+
+def test_certain_topics_are_point_estimates(docs, topic_words):
+    """exp(E log p) of Dirichlet distributions with ever more mass is p."""
+    mean, distances = case.infer(KERNEL, docs, topic_words, ALPHA).stats["topic_words"], []
+    for mass in (1e4, 1e5, 1e6, 1e7):
+        weights = np.exp(psi(mass * topic_words + 1e-9) - psi(mass))
+        stats = case.infer(kernels.load("v_oem_expected_log"), docs, weights, ALPHA).stats["topic_words"]
+        distances.append(np.abs(stats - mean).max())
+    assert all(10 * np.array(distances[1:]) < 2 * np.array(distances[:-1]))

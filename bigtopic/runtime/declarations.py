@@ -118,7 +118,7 @@ def check_method(method: Method, arrays: Mapping[str, ArraySpec]) -> None:
         if name not in kernel.statistics:
             raise SettingError(
                 f"{where}: schemes[{name!r}]: kernel {kernel.name!r} has no such statistics; "
-                f"{_choose(kernel.statistics)}"
+                f"{_choose({**kernel.statistics, **kernel.offers})}"
             )
     idle = [name for name in kernel.statistics if name not in method.schemes]
     if idle:

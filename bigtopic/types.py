@@ -332,6 +332,10 @@ class MutableArray(Protocol):
     def n_rows(self) -> int:
         """Size of the axis."""
 
+    @property
+    def prior(self) -> np.ndarray:
+        """float64 (1 or n_rows, 1 or n_components); only read."""
+
     def gather(self, ids: np.ndarray | None) -> np.ndarray:
         """Weights of these rows, prior included: (len(ids), n_columns); float64 for an array of integers."""
 

@@ -28,6 +28,7 @@ class Method:
     kernel : name of a file in `kernels/`, or a custom `Kernel`
     inference : the kernel that infers documents' topics under the trained model, given likewise; None for `kernel`
     schemes : {global array: scheme}, one for each of the kernel's statistics, and of those that it offers if wanted
+    prior_schemes : {global array: scheme that learns the array's prior from the array itself}, after `schemes`
     model : the arrays and their axes
     batch_size : largest number of documents per update; None for the whole corpus
     least_rounds : a smaller corpus gets smaller minibatches, down to 64 documents, so that a pass has this many updates
@@ -64,6 +65,7 @@ class Method:
     summary: str = ""
     paper: str = ""
     inference: str | Kernel | None = None
+    prior_schemes: Mapping[str, Scheme] = field(default_factory=dict)
 
     def load_kernel(self) -> Kernel:
         """The kernel, with the statistics that it offers and a scheme needs; imports its file."""

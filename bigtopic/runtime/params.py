@@ -275,6 +275,10 @@ class Overlay:
         return self.base.n_components
 
     @property
+    def prior(self) -> np.ndarray:
+        return self.base.prior
+
+    @property
     def prior_mean(self) -> float:
         return self.base.prior_mean
 

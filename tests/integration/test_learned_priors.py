@@ -22,8 +22,13 @@ from bigtopic.errors import ModelError, SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
 from bigtopic.methods import Method, get
+from bigtopic.methods.learned_priors import learning
 from bigtopic.runtime import model_store
 from bigtopic.runtime.checkpoint import Checkpoint
+from bigtopic.runtime.executors.graphs import GraphExecutor
+from bigtopic.runtime.new_model import new_model
+from bigtopic.runtime.stopping import Limits
+from bigtopic.runtime.train import train
 from bigtopic.schemes.interpolate_normalised import InterpolateNormalised
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -141,6 +146,22 @@ def test_one_thread_or_three(name, corpus):
     np.testing.assert_array_equal(three.doc_topic_prior_, one.doc_topic_prior_)
     np.testing.assert_array_equal(three.components_, one.components_)
     assert len(set(one.doc_topic_prior_)) == 4
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_graph_of_tasks_gives_the_same_bits(name, corpus):
+    shape = None if name == "g-oem" else "asymmetric"
+    method = learning(METHODS[name], "asymmetric", shape)
+    ends = []
+    for executor in (None, lambda run: GraphExecutor(run, scheduler="sync")):
+        model = new_model(method, 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+        sizes = {"batch_size": method.batch_size and 70, "slice_size": 20, "n_threads": 1}
+        train(model, corpus, Limits(2), executor=executor, **sizes)
+        ends.append(model)
+    for array in ("topic_words", "doc_topic_prior"):
+        one, other = (model.params[array] for model in ends)
+        assert one.raw.tobytes() == other.raw.tobytes() and one.prior.tobytes() == other.prior.tobytes()
+    assert (ends[0].topic_words.prior.size > 1) == (shape is not None)
 
 
 @pytest.mark.parametrize("name", METHODS)

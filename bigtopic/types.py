@@ -7,7 +7,7 @@ never sees a topic.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -126,6 +126,7 @@ class Hyper(NamedTuple):
     step, turn : the update that the statistics are for, from 1, and the turn (inner iteration) of its round, from 1;
         0 and 1 outside learning. The turns of a round share a seed
     doc_topics : whether the caller needs `doc_topics`
+    statistics : the arrays whose statistics the caller needs; those that a kernel only offers are returned if named
     """
 
     doc_topic_prior: np.ndarray
@@ -137,6 +138,7 @@ class Hyper(NamedTuple):
     step: int = 0
     turn: int = 1
     doc_topics: bool = True
+    statistics: Collection[str] = ()
 
 
 class KernelResult(NamedTuple):
@@ -228,6 +230,9 @@ class Kernel:
         (weights / totals), "expected_log" is exp(psi(weights) - psi(totals)) up to a factor per row,
         "counts" is the weights themselves with their totals.
     statistics : {array name: axis}, the arrays whose statistics the kernel returns, each with its axis
+    offers : {array name: axis}, further statistics that the kernel returns where `hyper.statistics` names them
+    posteriors : arrays whose weights are the parameters of the topics' Dirichlet posterior, given responsibilities or
+        labels, so that their prior can be learned from them
     options : {name: default}
     cost : function of the options: about how often a call passes over the topics of an entry (a distinct word of a
         document)
@@ -246,6 +251,8 @@ class Kernel:
     run: KernelRun
     views: Mapping[str, str]
     statistics: Mapping[str, str]
+    offers: Mapping[str, str] = field(default_factory=dict)
+    posteriors: Collection[str] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     cost: Callable[[Mapping[str, Any]], float] = _one_pass
     scratch: Callable[[CallSize, Mapping[str, Any]], Scratch] = _no_scratch
@@ -327,7 +334,7 @@ class MutableArray(Protocol):
 
     @property
     def prior(self) -> np.ndarray:
-        """float64 (1 or n_rows, 1 or n_components)."""
+        """float64 (1 or n_rows, 1 or n_components); only read."""
 
     def gather(self, ids: np.ndarray | None) -> np.ndarray:
         """Weights of these rows, prior included: (len(ids), n_columns); float64 for an array of integers."""

@@ -8,6 +8,8 @@ import click
 
 from bigtopic.cli._options import connected, duration, parallel, seed
 
+_SHAPE = click.Choice(["symmetric", "asymmetric"])
+
 
 @click.command("train", short_help="Learn topics from a corpus.")
 @click.argument("corpus")
@@ -28,6 +30,8 @@ from bigtopic.cli._options import connected, duration, parallel, seed
 @click.option("--batch-size", type=click.IntRange(1), help="Documents per update; default the method's.")
 @click.option("--doc-topic-prior", type=float, help="In the literature alpha; default the method's.")
 @click.option("--topic-word-prior", type=float, help="In the literature eta; default the method's.")
+@click.option("--learn-doc-topic-prior", type=_SHAPE, help="Learn alpha: one number, or one per topic.")
+@click.option("--learn-topic-word-prior", type=_SHAPE, help="Learn eta: one number, or one per word.")
 @click.option("--learning-decay", type=float, help="In the literature kappa; default the method's.")
 @click.option("--learning-offset", type=float, help="In the literature tau; default the method's.")
 @click.option(

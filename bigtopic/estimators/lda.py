@@ -12,6 +12,7 @@ from bigtopic.estimators import checkpoints, saving, starts, streams
 from bigtopic.estimators.inference import TopicInference
 from bigtopic.estimators.inputs import as_corpus
 from bigtopic.methods import Method, get
+from bigtopic.methods.learned_priors import learning
 from bigtopic.runtime.axes import axes_of
 from bigtopic.runtime.checkpoint import CheckpointFolder
 from bigtopic.runtime.declarations import check_slice_size
@@ -35,6 +36,9 @@ class LDA(TopicInference):
         literature alpha
     topic_word_prior : number, (n_words,), or (n_components, n_words); None for the method's default. In the literature
         eta. `bigtopic.seed_prior` builds one from seed words
+    learn_doc_topic_prior, learn_topic_word_prior : learn that prior, beginning with the one given: "symmetric" for one
+        number, "asymmetric" for one per topic or word; None keeps it. Some methods cannot, see 'Learned priors' in
+        the documentation
     batch_size : largest number of documents per update; a pass is divided evenly. None for the method's default
     max_iter : passes over the corpus; None for the method's default
     max_time : time limit in seconds; it truncates the run and changes nothing before that
@@ -65,7 +69,7 @@ class LDA(TopicInference):
     exp_dirichlet_component_ : (n_components, n_words), exp of the expected log probabilities
     vocabulary_ : `Vocabulary`, the words of the columns
     history_ : list of dict, one per pass and per score
-    doc_topic_prior_, topic_word_prior_ : as used
+    doc_topic_prior_, topic_word_prior_ : as used, or learned
     n_iter_, n_batch_iter_ : passes and updates done
     n_features_in_ : n_words
     random_state_ : the seed used
@@ -86,6 +90,8 @@ class LDA(TopicInference):
         method: str | Method | None = None,
         doc_topic_prior: float | np.ndarray | None = None,
         topic_word_prior: float | np.ndarray | None = None,
+        learn_doc_topic_prior: str | None = None,
+        learn_topic_word_prior: str | None = None,
         batch_size: int | None = None,
         max_iter: int | None = None,
         max_time: float | None = None,
@@ -112,6 +118,8 @@ class LDA(TopicInference):
         self.method = method
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
+        self.learn_doc_topic_prior = learn_doc_topic_prior
+        self.learn_topic_word_prior = learn_topic_word_prior
         self.batch_size = batch_size
         self.max_iter = max_iter
         self.max_time = max_time
@@ -262,6 +270,7 @@ class LDA(TopicInference):
     def _new_model(self, corpus: Any, seed: int) -> TopicModel:
         starts.check_corpus(corpus)
         method = get(self.method).with_schedule(self.learning_decay, self.learning_offset)
+        method = learning(method, self.learn_doc_topic_prior, self.learn_topic_word_prior)
         options = dict(self.options or {})
         for name in ("max_doc_update_iter", "mean_change_tol"):
             if getattr(self, name) is not None:

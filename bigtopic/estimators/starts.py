@@ -12,6 +12,7 @@ from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
 from bigtopic.runtime import model_store
 from bigtopic.runtime.model import TopicModel
+from bigtopic.schemes.dirichlet import SHAPES
 
 __all__ = ["Largest", "begin_with", "check_corpus", "check_settings", "held_out"]
 
@@ -43,6 +44,8 @@ def check_settings(estimator: Any) -> None:
     _whole("max_doc_update_iter", estimator.max_doc_update_iter, optional=True)
     if estimator.order not in ORDERS:
         raise SettingError(f"order={estimator.order!r}: must be one of {', '.join(map(repr, ORDERS))}")
+    for name in ("doc_topic_prior", "topic_word_prior"):
+        _learned(name, getattr(estimator, f"learn_{name}"), getattr(estimator, name))
     if estimator.validation is None and (
         estimator.patience is not None or estimator.evaluate_every is not None
     ):
@@ -71,6 +74,19 @@ def _number(name: str, value: Any, *, above: float | None = None, least: float |
     if not good or (above is not None and value <= above) or (least is not None and value < least):
         bound = f"above {above}" if above is not None else f"at least {least}"
         raise SettingError(f"{name}={value!r}: must be a number, {bound} (or None)")
+
+
+def _learned(name: str, shape: Any, prior: Any) -> None:
+    if shape is None:
+        return
+    if shape not in SHAPES:
+        raise SettingError(f"learn_{name}={shape!r}: must be one of {', '.join(map(repr, SHAPES))} (or None)")
+    most = 0 if shape == "symmetric" else 1
+    if np.ndim(prior) > most:
+        raise SettingError(
+            f"{name} has shape {np.shape(prior)}, but learn_{name}={shape!r} begins with a number"
+            f"{' or a vector' if most else ''}; give that, or leave the prior out"
+        )
 
 
 def check_corpus(corpus: Corpus) -> None:

@@ -19,7 +19,7 @@ from bigtopic.kernels._random import uniform
 from bigtopic.kernels._shell import INNER
 from bigtopic.kernels._vector import LANES, load, spread, store, total
 
-__all__ = ["TOGETHER", "hold_conditionals", "start_labels", "sweep_labels"]
+__all__ = ["TOGETHER", "count_labels", "hold_conditionals", "start_labels", "sweep_labels"]
 
 TOGETHER = 4
 
@@ -101,3 +101,11 @@ def hold_conditionals(n_tokens, n_columns, prior, rows, labels, block, mass, num
                 store(held, row + k, load(held, row + k) + share)
             _count(j * n_columns + get(labels, i * TOGETHER + j), one, prior, numbers, mass)
             _count(j * n_columns + _following(i, j, n_tokens, labels), -one, prior, numbers, mass)
+
+
+@njit(**INNER)
+def count_labels(j, n_tokens, labels, counted):
+    """counted[k] <- the labels of topic k that document j has."""
+    counted[:] = 0
+    for i in range(n_tokens):
+        counted[get(labels, i * TOGETHER + j)] += 1

@@ -37,6 +37,7 @@ from numba import njit
 
 from bigtopic import buffers
 from bigtopic.errors import SettingError
+from bigtopic.kernels._expected_logs import expected_logs_of_labels
 from bigtopic.kernels._lanes import n_reached, prefetch, running
 from bigtopic.kernels._random import key, uniform
 from bigtopic.kernels._shell import INNER, OUTER, frozen, padded_prior, whole_number
@@ -186,8 +187,9 @@ def run(
     Returns
     -------
     KernelResult
-        stats["topic_words"] (n_words, n_columns), by how many tokens the labels have changed; doc_topics (n_docs,
-        n_components) if wanted; state["labels"]; no info.
+        stats["topic_words"] (n_words, n_columns), by how many tokens the labels have changed, and
+        stats["doc_topic_prior"] (1, n_columns), the sum of E[log theta] given the first label of each token, if wanted;
+        doc_topics (n_docs, n_components) if wanted; state["labels"]; no info.
 
     Raises
     ------
@@ -204,7 +206,8 @@ def run(
     dtype, (n_words, n_columns) = topic_words.dtype, topic_words.shape
     n_tokens, n_blocks = int(counts.sum()), n_columns // LANES
     labels = np.full((n_tokens, n_replicas), -1, np.int16) if state is None else state["labels"].copy()
-    lengths = np.diff(np.concatenate([[0], np.cumsum(counts)])[docs.indptr])
+    starts = np.concatenate([[0], np.cumsum(counts)])[docs.indptr]
+    lengths = np.diff(starts)
     whole = n_blocks <= _FEW_BLOCKS
     most = np.full(docs.n_docs, n_blocks) if whole else np.minimum(2 * lengths * n_replicas, n_blocks)
     prior, none = padded_prior(hyper.doc_topic_prior, n_columns, np.dtype(np.float64)), np.zeros(n_columns)
@@ -251,7 +254,12 @@ def run(
     if hyper.doc_topics:
         doc_topics = np.empty((docs.n_docs, hyper.n_components), dtype)
         put_doc_topics(prior, n_replicas, held, firsts, begins, n_held, doc_topics)
-    return KernelResult({"topic_words": change}, doc_topics, {"labels": labels}, {})
+    stats = {"topic_words": change}
+    if "doc_topic_prior" in hyper.statistics:
+        stats["doc_topic_prior"] = expected_logs_of_labels(
+            starts, labels[:, 0], hyper.doc_topic_prior, n_columns
+        )
+    return KernelResult(stats, doc_topics, {"labels": labels}, {})
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
@@ -271,6 +279,8 @@ KERNEL = Kernel(
     run=run,
     views={"topic_words": "counts"},
     statistics={"topic_words": "word"},
+    offers={"doc_topic_prior": "none"},
+    posteriors=("topic_words",),
     options={"replicas": 1},
     scratch=_scratch,
     interacts=True,

@@ -35,6 +35,7 @@ from numba import njit
 
 from bigtopic import buffers
 from bigtopic.errors import SettingError
+from bigtopic.kernels._expected_logs import add_labels, with_psi
 from bigtopic.kernels._gibbs import (
     LEAST_PRIOR,
     add,
@@ -45,7 +46,7 @@ from bigtopic.kernels._gibbs import (
     room,
     scratch,
 )
-from bigtopic.kernels._labels import TOGETHER, hold_conditionals, start_labels, sweep_labels
+from bigtopic.kernels._labels import TOGETHER, count_labels, hold_conditionals, start_labels, sweep_labels
 from bigtopic.kernels._random import key
 from bigtopic.kernels._shell import OUTER, csr, frozen, padded_prior, put_shares, whole_number
 from bigtopic.kernels._vector import LANES
@@ -61,7 +62,7 @@ STATISTICS = ("labels", "conditionals", "theta")
 def _infer(
     order, all_tokens, indptr, words, counts, source_rows, topic_words, known, prior, seed, burn_in, samples, by_words,
     conditionals, by_theta, rows, labels, block, held, mass, numbers, sums, ends, targets, lanes, row_keys, n_tokens,
-    stats, doc_topics,
+    alpha, psi_alpha, counted, stats, doc_topics, logs,
 ):  # fmt: skip
     n_docs, n_components = len(order), doc_topics.shape[1]  # no rows where nobody looks at them
     n_columns = topic_words.shape[1]
@@ -87,6 +88,11 @@ def _infer(
                 hold_conditionals(
                     n_tokens, n_columns, prior, rows, labels, block, mass, numbers, held, targets
                 )
+            for j in range(
+                max(0, TOGETHER - end) if logs.shape[0] > 0 and sweep > burn_in else TOGETHER, TOGETHER
+            ):
+                count_labels(j, n_tokens[j], labels, counted)
+                add_labels(alpha, psi_alpha, counted, 1.0 / samples, logs)
         place = 0
         for j in range(max(0, TOGETHER - end), TOGETHER):
             d = order[end - TOGETHER + j]
@@ -116,7 +122,8 @@ def run(
     Returns
     -------
     KernelResult
-        stats["topic_words"] (n_words, n_columns), expected counts; doc_topics (n_docs, n_components) if wanted; info:
+        stats["topic_words"] (n_words, n_columns), expected counts, and stats["doc_topic_prior"] (1, n_columns), the sum
+        of E[log theta], mean over the kept sweeps, if wanted; doc_topics (n_docs, n_components) if wanted; info:
         "iterations" (sweeps, all documents), "dropped_tokens" (of words that no topic knows).
 
     Raises
@@ -136,7 +143,9 @@ def run(
     order = np.argsort(n_tokens, kind="stable")  # documents worked on together end together
     n_words, most_tokens = largest_sum(np.diff(docs.indptr)[order]), int(n_tokens.max(initial=1))
     prior = padded_prior(np.maximum(hyper.doc_topic_prior, LEAST_PRIOR), n_columns, dtype)
-    stats = buffers.zeros(topic_words.shape, dtype)
+    found = {"topic_words": buffers.zeros(topic_words.shape, dtype)}
+    if "doc_topic_prior" in hyper.statistics:
+        found["doc_topic_prior"] = np.zeros((1, n_columns))
     doc_topics = buffers.empty((docs.n_docs if hyper.doc_topics else 0, hyper.n_components), dtype)
     _infer(
         order,
@@ -155,14 +164,17 @@ def run(
         hyper.options["statistic"] == "conditionals",
         hyper.options["statistic"] == "theta",
         *room(n_words, most_tokens, n_columns, dtype),
-        stats,
+        *with_psi(np.maximum(hyper.doc_topic_prior, LEAST_PRIOR)),
+        np.empty(hyper.n_components),
+        found["topic_words"],
         doc_topics,
+        found["doc_topic_prior"][0] if "doc_topic_prior" in found else np.zeros(0),
     )
     info = {
         "iterations": float(np.count_nonzero(n_tokens) * (burn_in + samples)),
         "dropped_tokens": float(docs.counts.sum(dtype=np.float64) - n_tokens.sum()),
     }
-    return KernelResult({"topic_words": stats}, doc_topics if hyper.doc_topics else None, None, info)
+    return KernelResult(found, doc_topics if hyper.doc_topics else None, None, info)
 
 
 def _checked(options: Mapping[str, Any]) -> tuple[int, int]:
@@ -183,6 +195,7 @@ KERNEL = Kernel(
     run=run,
     views={"topic_words": "mean"},
     statistics={"topic_words": "word"},
+    offers={"doc_topic_prior": "none"},
     options={"burn_in": 25, "samples": 25, "start": "uniform", "statistic": "labels"},
     cost=_cost,
     scratch=scratch,

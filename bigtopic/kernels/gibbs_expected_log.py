@@ -19,5 +19,6 @@ KERNEL = replace(
     gibbs.KERNEL,
     name="gibbs_expected_log",
     views={"topic_words": "expected_log"},
+    posteriors=("topic_words",),
     paper="Mimno, Hoffman, Blei 2012",
 )

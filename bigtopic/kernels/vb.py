@@ -30,6 +30,7 @@ from numba import njit
 
 from bigtopic import buffers
 from bigtopic.errors import SettingError
+from bigtopic.kernels._expected_logs import expected_logs
 from bigtopic.kernels._math import digamma, exp_digamma, lgamma
 from bigtopic.kernels._rows import GROUP, add_shares, gather_scaled, mixture_gradient, rows_scratch
 from bigtopic.kernels._shell import INNER, OUTER, csr, doc_update_cost, frozen, padded_prior, whole_number
@@ -178,9 +179,10 @@ def run(
     Returns
     -------
     KernelResult
-        stats["topic_words"] (n_words, n_columns), expected counts; doc_topics (n_docs, n_components) if wanted; info:
-        "iterations" (all documents), "dropped_tokens" (of words that no topic knows), and, if asked for,
-        "bound" in nats: the terms of the evidence lower bound that belong to documents.
+        stats["topic_words"] (n_words, n_columns), expected counts, and stats["doc_topic_prior"] (1, n_columns), the sum
+        of E[log theta], if wanted; doc_topics (n_docs, n_components) if wanted; info: "iterations" (all documents),
+        "dropped_tokens" (of words that no topic knows), and, if asked for, "bound" in nats: the terms of the evidence
+        lower bound that belong to documents.
 
     Raises
     ------
@@ -229,13 +231,16 @@ def posterior(
         stats,
         gammas,
     )
+    found = {"topic_words": stats}
+    if "doc_topic_prior" in hyper.statistics:
+        found["doc_topic_prior"] = expected_logs(gammas, n_columns)
     info = {"iterations": float(iterations), "dropped_tokens": dropped}
     if hyper.options["bound"]:
         info["bound"] = _bound(*inputs, frozen(hyper.doc_topic_prior, np.float64), gammas)
         shift = view.arrays.get("topic_words:shift")
         if shift is not None:
             info["bound"] += float(np.dot(docs.counts, shift[docs.words]))
-    return gammas, KernelResult({"topic_words": stats}, None, None, info)
+    return gammas, KernelResult(found, None, None, info)
 
 
 def _levels(view: View) -> np.ndarray:
@@ -258,6 +263,8 @@ KERNEL = Kernel(
     run=run,
     views={"topic_words": "expected_log"},
     statistics={"topic_words": "word"},
+    offers={"doc_topic_prior": "none"},
+    posteriors=("topic_words",),
     options={"max_doc_update_iter": 100, "mean_change_tol": 1e-3, "stop": "gamma", "bound": False},
     cost=doc_update_cost,
     scratch=_scratch,

@@ -29,7 +29,8 @@ class Method:
     name : as given to `LDA(method=...)`
     kernel : name of a file in `kernels/`, or a custom `Kernel`
     inference : the kernel that infers documents' topics under the trained model, given likewise; None for `kernel`
-    schemes : {global array: scheme}, one for each of the kernel's statistics
+    schemes : {global array: scheme}, one for each of the kernel's statistics, and of those that it offers if wanted
+    prior_schemes : {global array: scheme that learns the array's prior from the array itself}, after `schemes`
     model : the arrays and their axes
     batch_size : largest number of documents per update; None for the whole corpus
     least_rounds : a smaller corpus gets smaller minibatches, down to 64 documents, so that a pass has this many updates
@@ -66,10 +67,13 @@ class Method:
     summary: str = ""
     paper: str = ""
     inference: str | Kernel | None = None
+    prior_schemes: Mapping[str, Scheme] = field(default_factory=dict)
 
     def load_kernel(self) -> Kernel:
-        """The kernel; imports its file."""
-        return _loaded(self.kernel)
+        """The kernel, with the statistics that it offers and a scheme needs; imports its file."""
+        kernel = _loaded(self.kernel)
+        needed = {name: axis for name, axis in kernel.offers.items() if name in self.schemes}
+        return replace(kernel, statistics={**kernel.statistics, **needed}) if needed else kernel
 
     def load_inference(self) -> Kernel:
         """The kernel that infers the topics of documents under a fixed model."""

@@ -50,10 +50,7 @@ def check_specs(method: Method) -> None:
         _check_array(f"array {name!r}", spec, method.model.components)
     for name, scheme in method.schemes.items():
         where = f"method {method.name!r}: schemes[{name!r}]"
-        if isinstance(scheme, type) or not callable(getattr(scheme, "step", None)):
-            raise SettingError(
-                f"{where} is {scheme!r}, but must be an object with a method step, such as Add()"
-            )
+        _check_scheme(where, scheme)
         _check_dtype(where, getattr(scheme, "dtype", _DTYPES[0]))
         companions = getattr(scheme, "companions", {})
         if not isinstance(companions, Mapping):
@@ -64,6 +61,11 @@ def check_specs(method: Method) -> None:
                     f"{where}: companions has the name {companion!r}; give one of letters, digits and underscores"
                 )
             _check_array(f"array {path!r}", companions[companion], method.model.components)
+
+
+def _check_scheme(where: str, scheme: Any) -> None:
+    if isinstance(scheme, type) or not callable(getattr(scheme, "step", None)):
+        raise SettingError(f"{where} is {scheme!r}, but must be an object with a method step, such as Add()")
 
 
 def _check_numbers(method: Method) -> None:
@@ -118,7 +120,7 @@ def check_method(method: Method, arrays: Mapping[str, ArraySpec]) -> None:
         if name not in kernel.statistics:
             raise SettingError(
                 f"{where}: schemes[{name!r}]: kernel {kernel.name!r} has no such statistics; "
-                f"{_choose(kernel.statistics)}"
+                f"{_choose({**kernel.statistics, **kernel.offers})}"
             )
     idle = [name for name in kernel.statistics if name not in method.schemes]
     if idle:
@@ -126,6 +128,7 @@ def check_method(method: Method, arrays: Mapping[str, ArraySpec]) -> None:
             f"{where}: kernel {kernel.name!r} returns statistics of {', '.join(idle)}, which no scheme moves; give "
             "each a scheme"
         )
+    _check_prior_schemes(method, kernel, arrays)
     _check_starts(method, arrays)
     priors = {spec.prior: None for spec in method.model.arrays.values() if spec.prior}
     for what, names, known in (
@@ -135,6 +138,21 @@ def check_method(method: Method, arrays: Mapping[str, ArraySpec]) -> None:
         for name in names:
             if name not in known:
                 raise SettingError(f"{where}: {what} has the name {name!r}; {_choose(known)}")
+
+
+def _check_prior_schemes(method: Method, kernel: Kernel, arrays: Mapping[str, ArraySpec]) -> None:
+    fit = [
+        name
+        for name in kernel.posteriors
+        if name in method.schemes and arrays[name].prior and arrays[name].normalised_over == "axis"
+    ]
+    for name, scheme in method.prior_schemes.items():
+        where = f"method {method.name!r}: prior_schemes[{name!r}]"
+        if name not in fit:
+            raise SettingError(
+                f"{where}: the prior of this array cannot be learned with kernel {kernel.name!r}; {_choose(fit)}"
+            )
+        _check_scheme(where, scheme)
 
 
 def _check_starts(method: Method, arrays: Mapping[str, ArraySpec]) -> None:

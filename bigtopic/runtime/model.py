@@ -98,6 +98,7 @@ class TopicModel:
             {**self.options, **options},
             components=self.components,
             doc_topics=False,
+            statistics=tuple(self.method.load_kernel().statistics),
         )
 
     def inference_hyper(self) -> Hyper:
@@ -105,7 +106,7 @@ class TopicModel:
         kernel = self.method.load_inference()
         known = {name: value for name, value in self.options.items() if name in kernel.options}
         options = {**kernel.options, **known, **({"bound": False} if kernel.bound else {})}
-        return self.hyper()._replace(options=options, doc_topics=True)
+        return self.hyper()._replace(options=options, doc_topics=True, statistics=())
 
     def id_maps(self, corpus: Any) -> dict[str, np.ndarray | None]:
         """For each axis the model's id of each id of a corpus, -1 unknown; None where they agree."""

@@ -89,7 +89,7 @@ _RULES: Rule = record(
             },
         ),
     },
-    {"counted": flag, "documents": optional(record({}))},
+    {"counted": flag, "documents": optional(record({})), "prior_schemes": mapping(_NAME, _SCALARS)},
 )
 
 

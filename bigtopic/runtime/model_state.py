@@ -16,13 +16,16 @@ from bigtopic.corpus.json_rules import FieldError
 from bigtopic.corpus.storage import Place
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.methods import Method, get, names
+from bigtopic.methods.learned_priors import learning
 from bigtopic.models.base import DOC_TOPIC_PRIOR, ArraySpec
+from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.runtime.cursor import Cursor
 from bigtopic.runtime.document_state import DocumentState
 from bigtopic.runtime.machine_memory import check_params
 from bigtopic.runtime.model import LARGEST_PRIOR, SMALLEST_PRIOR, TopicModel
 from bigtopic.runtime.new_model import array_specs
 from bigtopic.runtime.params import SMALLEST_SCALE, LazyArray, Params, padded
+from bigtopic.types import Scheme
 
 __all__ = ["COUNTS", "rebuild"]
 
@@ -188,7 +191,7 @@ def _options(description: dict[str, Any], method: Method) -> dict[str, Any]:
 
 
 def _method(description: dict[str, Any], given: Method | None) -> Method:
-    """The method by name, with the schedule it was saved with."""
+    """The method by name, with the settings of its schemes, and those that learn priors."""
     name = description["method"]
     if given is not None and given.name != name:
         raise errors.ModelError(f"the model was learnt with method {name!r}, not with {given.name!r}")
@@ -196,10 +199,27 @@ def _method(description: dict[str, Any], given: Method | None) -> Method:
         raise errors.ModelError(
             f"the model was learnt with the custom method {name!r}; pass it: load_model(url, method=...)"
         )
+    schemes, prior_schemes = description["schemes"], description.get("prior_schemes", {})
     method = get(given or name)
-    schemes = {}
-    for name, scheme in method.schemes.items():
+    missing = {name: schemes[name] for name in schemes if name not in method.schemes}
+    unlearned = {name: prior_schemes[name] for name in prior_schemes if name not in method.prior_schemes}
+    method = learning(
+        method,
+        missing.get(DOC_TOPIC_PRIOR, {}).get("shape"),
+        unlearned.get(TOPIC_WORDS, {}).get("shape"),
+    )
+    return replace(
+        method,
+        schemes=_as_saved(method.schemes, schemes),
+        prior_schemes=_as_saved(method.prior_schemes, prior_schemes),
+    )
+
+
+def _as_saved(schemes: Mapping[str, Scheme], saved: Mapping[str, Mapping[str, Any]]) -> dict[str, Scheme]:
+    """Schemes with the settings that they were saved with."""
+    found = {}
+    for name, scheme in schemes.items():
         known = {f.name for f in fields(scheme)}  # type: ignore[arg-type]
-        saved = {k: v for k, v in description["schemes"].get(name, {}).items() if k in known}
-        schemes[name] = replace(scheme, **saved)  # type: ignore[type-var]
-    return replace(method, schemes=schemes)
+        settings = {k: v for k, v in saved.get(name, {}).items() if k in known}
+        found[name] = replace(scheme, **settings)  # type: ignore[type-var]
+    return found

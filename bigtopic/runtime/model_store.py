@@ -172,6 +172,7 @@ def _describe(model: TopicModel, state: str, extra: dict[str, Any] | None) -> di
         "state": state,
         "method": model.method.name,
         "schemes": {name: asdict(scheme) for name, scheme in model.method.schemes.items()},  # type: ignore[call-overload]
+        "prior_schemes": {name: asdict(scheme) for name, scheme in model.method.prior_schemes.items()},  # type: ignore[call-overload]
         "options": model.options,
         "seed": model.seed,
         "cursor": asdict(model.cursor),

@@ -61,6 +61,7 @@ def make_run(
         corpus.n_tokens * share,
         model.method.inner,
         None if max_iter is None else _n_steps(model.cursor, plan.n_rounds, max_iter),
+        model.method.prior_schemes,
     )
     return Run(parts, plan, work, settings)
 

@@ -4,7 +4,7 @@ has inner iterations. Independent of the method and of where the map runs."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bigtopic.errors import ModelError
 from bigtopic.runtime.cursor import Cursor, RoundReport
@@ -26,6 +26,7 @@ class Settings:
     Attributes
     ----------
     schemes : {array name: its scheme}
+    prior_schemes : {array name: the scheme that learns its prior}
     seed : seed of the run
     total_docs, total_tokens : of the corpus, or the declared size of a stream
     inner : inner iterations (turns) per round, or a rule `(turn from 1, info of the turn's statistics) -> continue?`
@@ -38,6 +39,7 @@ class Settings:
     total_tokens: float
     inner: int | Callable[[int, Mapping[str, float]], bool] = 1
     n_steps: int | None = None
+    prior_schemes: Mapping[str, Scheme] = field(default_factory=dict)
 
     @property
     def one_turn(self) -> bool:
@@ -88,6 +90,8 @@ def _step(arrays: Mapping[str, LazyArray | Overlay], stats: Stats, step: int, se
     for name, scheme in settings.schemes.items():
         companions = _Companions(name, arrays, scheme)
         scheme.step(arrays[name], stats.arrays[name], info._replace(companions=companions))
+    for name, scheme in settings.prior_schemes.items():
+        scheme.step(arrays[name], stats.arrays[name], info)
 
 
 class _Companions(dict[str, LazyArray | Overlay]):

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from bigtopic.cli import main
 from bigtopic.cli._options import Duration
 from bigtopic.corpus.store import open_corpus
+from bigtopic.estimators.persistence import load_model
 
 from .conftest import SUBJECTS, run
 
@@ -90,6 +91,13 @@ def test_training_does_not_replace_a_model_unless_asked(model, corpus, tmp_path)
     run("train", corpus, tmp_path / "m.zarr", "--topics", 2, "--max-time", "1m")
     run("train", corpus, tmp_path / "m.zarr", "--topics", 3, "--overwrite")
     assert "n_components=3" in run("info", tmp_path / "m.zarr").output
+
+
+def test_training_learns_priors(corpus, tmp_path):
+    given = ("--method", "vb", "--topics", 3, "--passes", 3, "--learn-doc-topic-prior", "asymmetric")
+    run("train", corpus, tmp_path / "m.zarr", *given, "--learn-topic-word-prior", "symmetric")
+    model = load_model(tmp_path / "m.zarr")
+    assert len(set(model.doc_topic_prior_)) == 3 and model.topic_word_prior_ != 1 / 3
 
 
 @pytest.mark.parametrize(

@@ -22,14 +22,14 @@ PRIOR = 0.05
 
 
 class DenseArray:
-    """A `MutableArray` that holds all of its statistics, and notes which rows a scheme touches."""
+    """A `MutableArray` that holds all of its statistics, and notes which rows a scheme reads or moves."""
 
     n_rows, n_columns, n_components = N_ROWS, N_COLUMNS, N_COMPONENTS
 
     def __init__(self, statistics, prior=PRIOR):
         self.statistics = np.array(statistics, float)
         self.prior = np.full((1, 1), prior)
-        self.touched = set()
+        self.touched, self.moved = set(), set()
         self.beside = {}
 
     def companions(self, scheme):
@@ -42,13 +42,14 @@ class DenseArray:
         rows = np.arange(N_ROWS) if ids is None else ids
         self.touched.update(rows.tolist())
         weights = self.statistics[rows]
-        weights[:, :N_COMPONENTS] += self.prior
+        weights[:, :N_COMPONENTS] += np.broadcast_to(self.prior, (N_ROWS, self.prior.shape[1]))[rows]
         return weights
 
     def add(self, stats, weight=1.0, decay=1.0, row_weight=None, row_decay=None):
         rows = np.arange(N_ROWS) if stats.ids is None else stats.ids
         assert stats.values.shape == (len(rows), N_COLUMNS)
         self.touched.update(rows.tolist())
+        self.moved.update(rows.tolist())
         self.statistics *= decay
         for i, row in enumerate(rows):
             self.statistics[row] *= 1.0 if row_decay is None else row_decay[i]
@@ -56,7 +57,6 @@ class DenseArray:
             self.statistics[row] += own * weight * stats.values[i].astype(float)
 
     def set_prior(self, prior):
-        assert prior.shape in ((1, 1), (1, N_COMPONENTS))
         self.prior = np.array(prior, float)
 
     def totals(self):

@@ -1,0 +1,73 @@
+"""Methods that learn their priors as well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import replace
+
+from bigtopic.errors import SettingError
+from bigtopic.methods.method import Method
+from bigtopic.methods.table import TABLE
+from bigtopic.models.base import DOC_TOPIC_PRIOR
+from bigtopic.models.lda import TOPIC_WORDS
+from bigtopic.schemes.newton import Newton
+from bigtopic.schemes.own_prior import OwnPrior
+
+__all__ = ["learning"]
+
+
+def learning(
+    method: Method, doc_topic_prior: str | None = None, topic_word_prior: str | None = None
+) -> Method:
+    """This method with schemes that learn its priors, at the step size of its topics.
+
+    Parameters
+    ----------
+    doc_topic_prior, topic_word_prior : "symmetric" for one number, "asymmetric" for one per topic or word; None to
+        leave that prior as it is
+
+    Raises
+    ------
+    SettingError
+        When the shape is unknown, or the method's kernel has nothing to learn the prior from; names methods that have.
+    """
+    if doc_topic_prior is not None:
+        _check(method, "doc_topic_prior", DOC_TOPIC_PRIOR, _statistics)
+        scheme = Newton(doc_topic_prior, **_schedule(method))
+        method = replace(method, schemes={**method.schemes, DOC_TOPIC_PRIOR: scheme})
+    if topic_word_prior is not None:
+        _check(method, "topic_word_prior", TOPIC_WORDS, _posteriors)
+        own = OwnPrior(topic_word_prior, **_schedule(method))
+        method = replace(method, prior_schemes={**method.prior_schemes, TOPIC_WORDS: own})
+    return method
+
+
+def _statistics(method: Method) -> Collection[str]:
+    kernel = method.load_kernel()
+    return {**kernel.statistics, **kernel.offers}
+
+
+def _posteriors(method: Method) -> Collection[str]:
+    return method.load_kernel().posteriors
+
+
+def _schedule(method: Method) -> dict[str, float]:
+    """The step size of the topics, if they have one."""
+    scheme = method.schemes.get(TOPIC_WORDS)
+    names = ("learning_decay", "learning_offset")
+    return {name: getattr(scheme, name) for name in names if hasattr(scheme, name)}
+
+
+def _check(method: Method, prior: str, array: str, known: Callable[[Method], Collection[str]]) -> None:
+    if array in known(method):
+        return
+    from bigtopic import kernels
+
+    methods = [other.name for other in TABLE if array in known(other)]
+    fit = [name for name in kernels.names() if array in known(replace(method, kernel=name))]
+    kernel = method.load_kernel().name
+    raise SettingError(
+        f"learn_{prior}: method {method.name!r} cannot learn it, because its kernel {kernel!r} has neither posteriors "
+        f"nor labels to learn it from; choose one of the methods {', '.join(methods)}, or a Method with one of the "
+        f"kernels {', '.join(fit)}"
+    )

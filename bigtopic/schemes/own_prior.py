@@ -1,0 +1,104 @@
+"""The prior of an array moves towards the one that the array's own distributions make likeliest.
+
+    eta <- eta + rho_t (Newton's step at t)
+
+Each column k of the array is a distribution over its axis, E[log beta_kv] = psi(weights_kv) - psi(sum_v weights_kv)
+with weights = eta_v + statistics. A symmetric eta is one number, and t the mean over v and k; an asymmetric one has a
+number for each row v of the axis, and t_v is the mean over k. `dirichlet` has the step.
+
+The mean over the axis would cost the whole vocabulary in every update. A minibatch takes it over as many rows, drawn at
+random, as it has itself, at most `_ROWS`; only where it is the whole corpus, over all. An asymmetric prior needs all
+rows, and moves once a pass.
+
+References: Blei, Ng, Jordan (2003), appendix A.4.2; Wallach, Mimno, McCallum (2009), "Rethinking LDA: why priors
+matter".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bigtopic.schemes.dirichlet import check_shape, newton_step, rate
+from bigtopic.schemes.schedule import check
+from bigtopic.types import AxisStats, MutableArray, RoundInfo
+
+__all__ = ["SCHEME", "OwnPrior"]
+
+_ROWS = 4096  # at once
+
+
+@dataclass(frozen=True)
+class OwnPrior:
+    """One step of Newton's method, after the step of the array itself.
+
+    Parameters
+    ----------
+    shape : "symmetric" for one number, "asymmetric" for one per row of the axis
+    learning_decay, learning_offset : of the step size, as in `Newton`
+
+    Raises
+    ------
+    SettingError
+        When a parameter is outside its range.
+    """
+
+    shape: str = "symmetric"
+    learning_decay: float = 0.7
+    learning_offset: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_shape(self.shape)
+        check(self.learning_decay, self.learning_offset)
+
+    def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
+        """Costs at most `_ROWS` rows; asymmetric, the axis once a pass. Nothing without documents."""
+        if info.n_docs == 0:
+            return
+        if self.shape == "asymmetric":
+            self._move_each(array, info)
+            return
+        logs = [_mean_logs(array, ids) for ids in _sample(array, stats, info)]
+        prior, mean_log = array.prior.mean().reshape(1), np.concatenate(logs).mean(keepdims=True)
+        moved = newton_step(prior, mean_log, repeats=array.n_rows)
+        share = rate(info, self.learning_decay, self.learning_offset)
+        array.set_prior((prior + share * (moved - prior)).reshape(1, 1))
+
+    def _move_each(self, array: MutableArray, info: RoundInfo) -> None:
+        if info.step % max(1, round(info.total_docs / info.n_docs)):
+            return
+        logs = np.concatenate([_mean_logs(array, ids) for ids in _all_rows(array)])
+        prior = np.broadcast_to(array.prior[:, 0], array.n_rows).astype(np.float64)
+        array.set_prior(newton_step(prior, logs)[:, None])
+
+
+def _sample(array: MutableArray, stats: AxisStats, info: RoundInfo) -> Iterator[np.ndarray]:
+    """Row ids, in blocks: all of them, or for a minibatch some."""
+    if info.n_docs >= info.total_docs:
+        yield from _all_rows(array)
+        return
+    n = array.n_rows if stats.ids is None else len(stats.ids)
+    generator = np.random.default_rng([info.seed, info.step])
+    yield generator.integers(array.n_rows, size=min(max(n, 1), _ROWS)).astype(np.int32)
+
+
+def _all_rows(array: MutableArray) -> Iterator[np.ndarray]:
+    for start in range(0, array.n_rows, _ROWS):
+        yield np.arange(start, min(start + _ROWS, array.n_rows), dtype=np.int32)
+
+
+def _mean_logs(array: MutableArray, ids: np.ndarray) -> np.ndarray:
+    """The mean over columns of E[log beta] in these rows, (n_ids,)."""
+    from scipy.special import psi
+
+    n = array.n_components
+    repeats = array.n_rows if array.prior.shape[0] == 1 else 1
+    totals = array.totals()[:n] + repeats * array.prior.sum(axis=0)
+    weights = array.gather(ids)[:, :n].astype(np.float64)
+    means: np.ndarray = psi(weights).mean(axis=1) - psi(totals).mean()
+    return means
+
+
+SCHEME = OwnPrior

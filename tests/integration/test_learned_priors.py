@@ -1,0 +1,254 @@
+"""Priors learned by every method that can: the truth found again, who reads them, the same bits however it runs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import gammaln
+
+from bigtopic import kernels
+from bigtopic.corpus.memory import from_matrix
+from bigtopic.datasets.synthetic import lda_corpus
+from bigtopic.errors import ModelError, SettingError
+from bigtopic.estimators.lda import LDA
+from bigtopic.estimators.persistence import load_model
+from bigtopic.methods import Method, get
+from bigtopic.methods.learned_priors import learning
+from bigtopic.runtime import model_store
+from bigtopic.runtime.checkpoint import Checkpoint
+from bigtopic.runtime.executors.graphs import GraphExecutor
+from bigtopic.runtime.new_model import new_model
+from bigtopic.runtime.stopping import Limits
+from bigtopic.runtime.train import train
+from bigtopic.schemes.interpolate_normalised import InterpolateNormalised
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from collapsed import CGS
+
+G_OEM = Method(
+    "g-oem",
+    "gibbs",
+    {"topic_words": InterpolateNormalised(learning_decay=0.5)},
+    batch_size=100,
+    max_iter=20,
+    priors={"topic_word_prior": 0.0},
+    options={"burn_in": 15, "samples": 5, "start": "words", "statistic": "conditionals"},
+)
+SAMPLED = replace(CGS, batch_size=None, slice_size=200, max_iter=60)
+METHODS = {"vb": get("vb"), "online-vb": get("online-vb"), "g-oem": G_OEM, "cgs": SAMPLED}
+TRUTH = np.array([0.5, 1.0, 2.0, 0.2])
+
+
+def learner(name: str, n_components: int = 4, **settings: Any) -> LDA:
+    return LDA(
+        n_components,
+        method=METHODS[name],
+        client=False,
+        **{"learn_doc_topic_prior": "asymmetric", "n_threads": 1, **settings},
+    )
+
+
+@pytest.fixture(scope="module")
+def told() -> tuple[Any, np.ndarray]:
+    """1000 documents whose words tell their topic, with priors of 0.5, 1, 2 and 0.2; and their counts of topics."""
+    rng = np.random.default_rng(0)
+    counts = np.array([rng.multinomial(40, theta) for theta in rng.dirichlet(TRUTH, 1000)])
+    words = np.hstack([rng.multinomial(column, np.full(10, 0.1)) for column in counts.T])
+    return from_matrix(sparse.csr_matrix(words)), counts
+
+
+def likeliest(counts: np.ndarray) -> np.ndarray:
+    """The maximum of the Dirichlet-multinomial likelihood of counts, (n_rows, n)."""
+
+    def loss(logs: np.ndarray) -> float:
+        alpha = np.exp(logs)
+        value = gammaln(counts + alpha).sum() - len(counts) * gammaln(alpha).sum()
+        ends = gammaln(alpha.sum()) - gammaln(counts.sum(axis=1) + alpha.sum())
+        return -(value + ends.sum()) / len(counts)
+
+    return np.exp(minimize(loss, np.zeros(counts.shape[1]), tol=1e-10).x)
+
+
+@pytest.mark.parametrize("name", ["vb", "cgs"])
+def test_a_prior_of_known_labels_is_the_likeliest_one(name, told):
+    """Topics that share no word are known from the start: then only the prior is left to learn."""
+    corpus, counts = told
+    start = np.kron(np.eye(4), np.full(10, 0.1)) + 1e-12
+    model = learner(name, init=start, topic_word_prior=1e-6, max_iter=80, tol=0).fit(corpus)
+    np.testing.assert_allclose(model.doc_topic_prior_, likeliest(counts), rtol=1e-3)
+
+
+@pytest.mark.parametrize("start", [0.06, 1.5])
+@pytest.mark.parametrize("shape", ["symmetric", "asymmetric"])
+@pytest.mark.parametrize("name", ["vb", "g-oem", "cgs"])
+def test_the_prior_of_documents_is_found_again(name, shape, start, drawn):
+    """From a fifth and from five times the truth, with topics that are learned at the same time."""
+    model = learner(name, 4, learn_doc_topic_prior=shape, doc_topic_prior=start).fit(drawn)
+    assert np.abs(np.log(model.doc_topic_prior_.mean() / 0.3)) < np.log(1.25)
+    assert (np.ptp(model.doc_topic_prior_) == 0) == (shape == "symmetric")
+
+
+@pytest.fixture(scope="module")
+def drawn() -> Any:
+    return from_matrix(lda_corpus(1500, 200, 4, mean_length=100.0, doc_topic_prior=0.3, seed=1).counts)
+
+
+def test_the_bound_of_batch_vb_does_not_fall(corpus):
+    settings = {"learn_topic_word_prior": "symmetric", "mean_change_tol": 0.0, "tol": 0.0, "max_iter": 25}
+    for shape in ("symmetric", "asymmetric"):
+        model = learner("vb", learn_doc_topic_prior=shape, options={"bound": True}, **settings).fit(corpus)
+        bounds = np.array([row["bound"] for row in model.history_])
+        assert len(bounds) == 25 and (np.diff(bounds) > -1e-6 * np.abs(bounds[1:])).all()
+        fixed = learner("vb", learn_doc_topic_prior=None, options={"bound": True}, max_iter=25, tol=0.0)
+        assert bounds[-1] > fixed.fit(corpus).history_[-1]["bound"]
+
+
+@pytest.mark.parametrize("shape", ["symmetric", "asymmetric"])
+@pytest.mark.parametrize("name", ["vb", "cgs"])
+def test_the_prior_of_one_topic_is_the_likeliest_one(name, shape, drawn):
+    """With one topic its counts are those of the words, and only the prior is left to learn."""
+    counts = np.asarray(drawn.to_scipy().sum(axis=0)).astype(float)
+    model = learner(
+        name, 1, learn_doc_topic_prior=None, learn_topic_word_prior=shape, max_iter=200, tol=0
+    ).fit(drawn)
+    if shape == "asymmetric":  # one draw of 200 components: no finite maximum, but better than one number
+        assert evidence(counts, model.topic_word_prior_[0]) > evidence(counts, best_number(counts))
+    else:
+        assert model.topic_word_prior_ == pytest.approx(best_number(counts), rel=1e-3)
+
+
+def evidence(counts: np.ndarray, eta: float | np.ndarray) -> float:
+    eta = np.broadcast_to(eta, counts.shape)
+    ends = gammaln(eta.sum()) - gammaln(counts.sum() + eta.sum())
+    return float(gammaln(counts + eta).sum() - gammaln(eta).sum() + ends)
+
+
+def best_number(counts: np.ndarray) -> float:
+    return float(minimize_scalar(lambda eta: -evidence(counts, eta), (0.01, 1.0), tol=1e-8).x)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_one_thread_or_three(name, corpus):
+    settings = {"max_iter": 2, "batch_size": 70} if name != "cgs" else {"max_iter": 2}
+    if name != "g-oem":
+        settings["learn_topic_word_prior"] = "asymmetric"
+    one, three = (learner(name, n_threads=n, **settings).fit(corpus) for n in (1, 3))
+    np.testing.assert_array_equal(three.doc_topic_prior_, one.doc_topic_prior_)
+    np.testing.assert_array_equal(three.components_, one.components_)
+    assert len(set(one.doc_topic_prior_)) == 4
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_graph_of_tasks_gives_the_same_bits(name, corpus):
+    shape = None if name == "g-oem" else "asymmetric"
+    method = learning(METHODS[name], "asymmetric", shape)
+    ends = []
+    for executor in (None, lambda run: GraphExecutor(run, scheduler="sync")):
+        model = new_model(method, 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+        sizes = {"batch_size": method.batch_size and 70, "slice_size": 20, "n_threads": 1}
+        train(model, corpus, Limits(2), executor=executor, **sizes)
+        ends.append(model)
+    for array in ("topic_words", "doc_topic_prior"):
+        one, other = (model.params[array] for model in ends)
+        assert one.raw.tobytes() == other.raw.tobytes() and one.prior.tobytes() == other.prior.tobytes()
+    assert (ends[0].topic_words.prior.size > 1) == (shape is not None)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_nothing_is_learned_unless_asked_for(name, corpus):
+    model = learner(name, learn_doc_topic_prior=None, doc_topic_prior=0.3, max_iter=1).fit(corpus)
+    np.testing.assert_array_equal(model.doc_topic_prior_, 0.3)
+    assert set(model._model.method.schemes) == {"topic_words"} and not model._model.method.prior_schemes
+
+
+@pytest.mark.parametrize("shape", ["symmetric", "asymmetric"])
+def test_a_saved_model_goes_on_learning_its_priors(shape, corpus, tmp_path):
+    settings = {"learn_topic_word_prior": shape, "learn_doc_topic_prior": shape, "learning_decay": 0.6}
+    model = learner("online-vb", batch_size=50, max_iter=2, **settings).fit(corpus)
+    model.method = "online-vb"
+    model.save(tmp_path / "model.zarr")
+    loaded = load_model(tmp_path / "model.zarr")
+    loaded.set_params(client=False, n_threads=1)
+    np.testing.assert_array_equal(loaded.doc_topic_prior_, model.doc_topic_prior_)
+    np.testing.assert_array_equal(loaded.topic_word_prior_, model.topic_word_prior_)
+    np.testing.assert_array_equal(loaded.transform(corpus), model.transform(corpus))
+    assert loaded._model.method == model._model.method
+    before = model.doc_topic_prior_
+    for each in (model, loaded):
+        each.partial_fit(corpus)
+    np.testing.assert_array_equal(loaded.doc_topic_prior_, model.doc_topic_prior_)
+    np.testing.assert_array_equal(loaded.topic_word_prior_, model.topic_word_prior_)
+    assert (model.doc_topic_prior_ != before).all()
+
+
+def test_a_shape_that_is_edited_in_the_file_is_refused(corpus, tmp_path):
+    import zarr
+
+    learner("online-vb", max_iter=1).set_params(method="online-vb").fit(corpus).save(tmp_path / "model.zarr")
+    group = zarr.open_group(tmp_path / "model.zarr")
+    about = dict(group.attrs["bigtopic-model"])
+    about["schemes"]["doc_topic_prior"]["shape"] = "round"
+    group.attrs["bigtopic-model"] = about
+    with pytest.raises(ModelError, match="shape='round'"):
+        model_store.load(tmp_path / "model.zarr")
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_run_that_is_cut_goes_on_to_the_same_bits(name, corpus, tmp_path):
+    settings: dict[str, Any] = {"max_iter": 3, "tol": 0.0}
+    settings |= {} if name in ("vb", "cgs") else {"batch_size": 70}
+    settings |= {} if name == "g-oem" else {"learn_topic_word_prior": "symmetric"}
+    whole = learner(name, **settings).fit(corpus)
+
+    def stop(event: Any) -> None:
+        if event.kind == "round":
+            os.kill(os.getpid(), signal.SIGINT)
+
+    run = Checkpoint(tmp_path / "run.ckpt", seconds=0)
+    for _ in range(20):
+        part = learner(name, callbacks=[stop], **settings).fit(corpus, checkpoint=run, resume=True)
+    np.testing.assert_array_equal(part.doc_topic_prior_, whole.doc_topic_prior_)
+    np.testing.assert_array_equal(part.components_, whole.components_)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"learn_doc_topic_prior": "auto"}, r"learn_doc_topic_prior='auto'.*'symmetric', 'asymmetric'"),
+        ({"learn_topic_word_prior": 1}, r"learn_topic_word_prior=1.*'symmetric', 'asymmetric'"),
+        (
+            {"learn_doc_topic_prior": "symmetric", "doc_topic_prior": np.ones(4)},
+            r"shape \(4,\).*a number; give",
+        ),
+        (
+            {"learn_topic_word_prior": "asymmetric", "topic_word_prior": np.ones((4, 80))},
+            r"shape \(4, 80\).*a number or a vector",
+        ),
+    ],
+)
+def test_settings_that_are_refused(settings, message, corpus):
+    with pytest.raises(SettingError, match=message):
+        LDA(4, method="vb", client=False, **settings).fit(corpus)
+
+
+@pytest.mark.parametrize("prior", ["doc_topic_prior", "topic_word_prior"])
+def test_a_method_that_cannot_names_those_that_can(prior, corpus):
+    can = {"doc_topic_prior": "offers", "topic_word_prior": "posteriors"}[prior]
+    for name in kernels.names():
+        if getattr(kernels.load(name), can):
+            continue
+        method = replace(get("online-ope"), name="own", kernel=name, options={}, slice_size=10)
+        with pytest.raises(
+            SettingError, match=rf"learn_{prior}: method 'own'.*'{name}'.*\bvb, online-vb.*cgs"
+        ):
+            LDA(4, method=method, client=False, **{f"learn_{prior}": "symmetric"}).fit(corpus)

@@ -1,0 +1,130 @@
+"""Newton's step for Dirichlet parameters: finite differences, recovery from draws, and what it does at the edges."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import polygamma
+
+from bigtopic.errors import SettingError
+from bigtopic.runtime.params import LazyArray
+from bigtopic.schemes.dirichlet import LEAST, MOST, gradient, log_likelihood, newton_step
+from bigtopic.schemes.newton import Newton
+from bigtopic.types import AxisStats
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from reference.dense_array import info
+
+TRUTH = np.array([0.5, 1.0, 2.0, 0.2])
+
+
+def mean_logs(alpha: np.ndarray = TRUTH, n_rows: int = 5000) -> np.ndarray:
+    return np.log(np.random.default_rng(0).dirichlet(alpha, n_rows)).mean(axis=0)
+
+
+def maximum(prior: np.ndarray, logs: np.ndarray, repeats: int = 1) -> np.ndarray:
+    for _ in range(60):
+        prior = newton_step(prior, logs, repeats)
+    return prior
+
+
+def information(alpha: np.ndarray, n_rows: int) -> np.ndarray:
+    """Fisher's information of `n_rows` draws."""
+    return n_rows * (np.diag(polygamma(1, alpha)) - polygamma(1, alpha.sum()))
+
+
+@pytest.mark.parametrize("repeats", [1, 7])
+def test_gradient_by_finite_differences(repeats):
+    at, logs, h = np.array([0.3, 1.7, 0.9]), np.array([-2.0, -0.7, -1.1]), 1e-6
+    for k, move in enumerate(h * np.eye(3)):
+        up, down = (log_likelihood(at + sign * move, logs, repeats) for sign in (1, -1))
+        slope = (up - down) / (2 * h * repeats)
+        assert gradient(at, logs, repeats)[k] == pytest.approx(slope, rel=1e-6)
+
+
+@pytest.mark.parametrize("repeats", [1, 7])
+def test_a_step_solves_the_equations_of_newton(repeats):
+    """The Hessian by finite differences of the gradient, near the maximum, where the step is not halved."""
+    logs, h = mean_logs(TRUTH if repeats == 1 else np.repeat(TRUTH, repeats))[::repeats], 1e-6
+    at = 1.05 * TRUTH
+    columns = [
+        (gradient(at + move, logs, repeats) - gradient(at - move, logs, repeats)) / (2 * h)
+        for move in h * np.eye(4)
+    ]
+    expected = at - np.linalg.solve(np.array(columns).T, gradient(at, logs, repeats))
+    np.testing.assert_allclose(newton_step(at, logs, repeats), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("start", [0.01, 0.25, 30.0])
+def test_draws_of_a_known_distribution_give_it_back(start):
+    logs = mean_logs()
+    found = maximum(np.full(4, start), logs)
+    np.testing.assert_allclose(gradient(found, logs), 0, atol=1e-9)
+    error = found - TRUTH
+    assert error @ information(TRUTH, 5000) @ error < 18.5  # chi-square of 4, 0.999
+
+
+def test_the_likelihood_never_falls():
+    logs, at = mean_logs(), np.array([40.0, 0.001, 3.0, 700.0])
+    for _ in range(30):
+        moved = newton_step(at, logs)
+        assert (moved > 0).all() and log_likelihood(moved, logs) >= log_likelihood(at, logs)
+        at = moved
+
+
+def test_shared_parameters_are_those_of_equal_components():
+    logs = mean_logs()
+    one = newton_step(np.array([0.7]), logs.mean(keepdims=True), repeats=4)
+    many = newton_step(np.full(4, 0.7), np.full(4, logs.mean()))
+    np.testing.assert_allclose(many, one[0], rtol=1e-12)
+
+
+def test_without_a_maximum_the_parameters_end_at_their_limits():
+    alike = maximum(np.ones(3), np.log([0.5, 0.3, 0.2]))
+    assert alike.max() == MOST and (alike <= MOST).all()
+    logs = np.array([-1e6, -0.8, -0.9])
+    lacking = maximum(np.ones(3), logs)
+    assert lacking[0] == pytest.approx(LEAST)
+    np.testing.assert_allclose(gradient(lacking, logs)[1:], 0, atol=1e-9)
+
+
+def test_one_component_has_nothing_to_learn():
+    np.testing.assert_array_equal(newton_step(np.array([0.4]), np.zeros(1)), [0.4])
+
+
+def array(prior: np.ndarray) -> LazyArray:
+    made = LazyArray.zeros(1, len(prior), axis="none", dtype="float64", normalised_over=None)
+    made.set_prior(prior[None])
+    return made
+
+
+def statistics(logs: np.ndarray, n_docs: int) -> AxisStats:
+    values = np.zeros((1, 16))
+    values[0, : len(logs)] = n_docs * logs
+    return AxisStats(None, values)
+
+
+@pytest.mark.parametrize(("n_docs", "share"), [(1000, 1.0), (10, 5.0**-0.6)])
+def test_a_minibatch_takes_a_share_of_the_step_and_the_whole_corpus_all_of_it(n_docs, share):
+    own, logs = array(np.full(4, 0.4)), mean_logs()
+    Newton(learning_decay=0.6, learning_offset=3.0).step(own, statistics(logs, n_docs), info(2, n_docs))
+    expected = 0.4 + share * (newton_step(np.full(4, 0.4), logs) - 0.4)
+    np.testing.assert_allclose(own.first_row(), expected, rtol=1e-12)
+
+
+def test_a_symmetric_prior_stays_symmetric():
+    own, logs = array(np.full(4, 0.4)), mean_logs()
+    for step in range(1, 40):
+        Newton("symmetric").step(own, statistics(logs, 1000), info(step, 1000))
+    found = own.first_row()
+    assert np.ptp(found) == 0
+    assert gradient(found, np.full(4, logs.mean()))[0] == pytest.approx(0, abs=1e-9)
+
+
+def test_another_shape_is_refused():
+    with pytest.raises(SettingError, match=r"shape='round'.*symmetric, asymmetric"):
+        Newton("round")

@@ -106,6 +106,7 @@ class CheckpointFolder:
         self._place = Place.of(settings.path)
         self._lock = WriterLock(self._place)
         self._saved_at, self._saved_step = time.monotonic(), 0
+        self._state: DocumentState | None = None
         self._made: list[str] = []  # folders that were not there before
         self._is_new = False
 
@@ -124,6 +125,8 @@ class CheckpointFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._state is not None:  # the model may learn on, but not in this folder
+            self._state.lend(self._holds_this_run)
         comes_to_nothing = kind is not None and self._is_new and not _versions(self._place)
         if comes_to_nothing:  # a run that failed before it was saved is in nobody's way
             for name in ("zarr.json", "documents"):
@@ -179,7 +182,7 @@ class CheckpointFolder:
                 "from a copy, or begin another run in another folder"
             )
         state.kept, state.most_kept = self._kept_passes(), 2 * self._settings.keep
-        model.document_state = state
+        self._state = model.document_state = state
 
     def due(self, step: int) -> bool:
         """Whether the next version should be saved after update `step`."""
@@ -253,6 +256,12 @@ class CheckpointFolder:
                 f"{self._place.url} holds another run, so it cannot be resumed: {'; '.join(found)}. Give what "
                 "the run began with, or another path"
             )
+
+    def _holds_this_run(self) -> bool:
+        with suppress(CorpusExists):
+            about = (root_attributes(self._place, _WHAT) or {}).get(FORMAT)
+            return isinstance(about, dict) and about.get("identity") == self._identity
+        return False
 
     def _write_root(self) -> None:
         if not (self._place / "zarr.json").exists():

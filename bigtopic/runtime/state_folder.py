@@ -55,11 +55,12 @@ def _remove(folder: str, process: int) -> None:
         remove_folder(folder)
 
 
-def copy_state(source: Place, target: Place) -> None:
-    """Copy all state from one folder to another."""
+def copy_state(source: Place, target: Place, chosen: Callable[[int], bool]) -> None:
+    """Copy the state of the passes that are chosen from one folder to another."""
     with told("written", target.url):
         for name in source.names():
-            if name == "parts" or _PASS.fullmatch(name):
+            number = _PASS.fullmatch(name)
+            if name == "parts" or (number and chosen(int(number[1]))):
                 shutil.copytree(f"{source.url}/{name}", f"{target.url}/{name}")
 
 

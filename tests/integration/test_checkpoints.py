@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
+import pickle
 import random
 import shutil
 import signal
@@ -438,3 +440,42 @@ def test_nothing_is_written_through_a_link_in_a_checkpoint(corpus, tmp_path):
     (path / "documents").symlink_to(tmp_path / "documents")
     with pytest.raises(StoreError, match="symbolic link"):
         estimator("stateful").fit(corpus, checkpoint=path, resume=True)
+
+
+def contents(path):
+    return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*") if file.is_file()}
+
+
+@pytest.mark.parametrize("step", [9, 1000], ids=["inside a pass", "at the end"])
+def test_a_model_that_learns_on_leaves_its_checkpoint_as_it_is(step, corpus, expected, tmp_path):
+    path, more = tmp_path / "run.ckpt", corpus[:100]
+    model = estimator("stateful", callbacks=[interrupt_at(step)]).fit(corpus, checkpoint=path)
+    twin = estimator("stateful", callbacks=[interrupt_at(step)]).fit(corpus)
+    saved, before = contents(path), model._model.remembered(0, 0, 300)
+    np.testing.assert_array_equal(before["labels"], twin._model.remembered(0, 0, 300)["labels"])
+    copies = [copy.deepcopy(model), pickle.loads(pickle.dumps(model.set_params(callbacks=())))]
+    model.save(tmp_path / "model.zarr")
+    for documents in (corpus, more):
+        model.partial_fit(documents)
+        assert bits(model) == bits(twin.set_params(callbacks=()).partial_fit(documents))
+    copies[0].partial_fit(corpus)
+    copies[1].partial_fit(more)
+    estimator("stateful", 1).fit(more, checkpoint=tmp_path / "other.ckpt")
+    model.fit(more)
+    assert contents(path) == saved
+    resumed = estimator("stateful").fit(corpus, checkpoint=path, resume=True)
+    assert bits(resumed) == expected["stateful"]
+
+
+def test_labels_in_a_checkpoint_that_is_gone_or_of_another_run_are_lost(corpus, tmp_path):
+    path = tmp_path / "run.ckpt"
+    models = [estimator("stateful", 1).fit(corpus, checkpoint=path)]
+    shutil.rmtree(path)
+    models.append(estimator("stateful", 1, doc_topic_prior=7.0).fit(corpus, checkpoint=path))
+    labels = models[1]._model.remembered(0, 0, 300)["labels"]
+    with pytest.raises(ModelError, match="what it remembers of them"):
+        models[0]._model.remembered(0, 0, 300)
+    with pytest.raises(ModelError, match="what it remembers of them"):
+        models[0].partial_fit(corpus)
+    models[0].partial_fit(bt.from_matrix(np.eye(80, dtype=int), corpus.vocabulary.words))
+    np.testing.assert_array_equal(models[1]._model.remembered(0, 0, 300)["labels"], labels)

@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -479,3 +480,89 @@ def test_labels_in_a_checkpoint_that_is_gone_or_of_another_run_are_lost(corpus, 
         models[0].partial_fit(corpus)
     models[0].partial_fit(bt.from_matrix(np.eye(80, dtype=int), corpus.vocabulary.words))
     np.testing.assert_array_equal(models[1]._model.remembered(0, 0, 300)["labels"], labels)
+
+
+def edited(version, change):
+    """Change the description of a version."""
+    root = json.loads((version / "zarr.json").read_text())
+    change(root["attributes"]["bigtopic-model"])
+    (version / "zarr.json").write_text(json.dumps(root))
+
+
+EDITS = {
+    "seed was 0, is 5": lambda about: about.update(seed=5),
+    "n_components was 4, is 3": lambda about: (
+        about["components"].update(topic=3),
+        [array.update(n_components=3) for array in about["arrays"].values()],
+    ),
+    "method.name was 'online-cvb0', is 'online-ope'": lambda about: about.update(
+        method="online-ope", options={}
+    ),
+    "method.schemes.topic_words.learning_decay was 0.7, is 0.9": lambda about: about["schemes"][
+        "topic_words"
+    ].update(learning_decay=0.9),
+    "options.mean_change_tol was": lambda about: about["options"].update(mean_change_tol=0.5),
+}
+
+
+@pytest.mark.parametrize("what", EDITS)
+def test_a_version_that_contradicts_the_run_is_passed_over(what, corpus, expected, tmp_path):
+    path = tmp_path / "run.ckpt"
+    checkpoint = bt.Checkpoint(path, rounds=1, keep=2)
+    estimator("interpolating", callbacks=[interrupt_at(20)]).fit(corpus, checkpoint=checkpoint)
+    before, last = sorted(path.glob("step-*"))
+    edited(last, EDITS[what])
+    told = f"{last} contradicts what the run began with: {what}"
+    with pytest.warns(BigtopicWarning, match=rf"{re.escape(told)}.*going on from .* {before.name}$"):
+        resumed = estimator("interpolating").fit(corpus, checkpoint=path, resume=True)
+    assert bits(resumed) == expected["interpolating"]
+
+
+def test_an_edited_seed_does_not_cost_labels(corpus, expected, tmp_path):
+    path = tmp_path / "run.ckpt"
+    estimator("stateful", callbacks=[interrupt_at(9)]).fit(corpus, checkpoint=path)
+    (only,) = path.glob("step-*")
+    edited(only, lambda about: about.update(seed=5))
+    with pytest.raises(ModelError, match=f"{only} contradicts .* seed was 0, is 5"):
+        estimator("stateful").fit(corpus, checkpoint=path, resume=True)
+    edited(only, lambda about: about.update(seed=0))
+    assert bits(estimator("stateful").fit(corpus, checkpoint=path, resume=True)) == expected["stateful"]
+
+
+def test_a_checkpoint_whose_newest_version_is_damaged_loads_the_one_before(corpus, tmp_path):
+    path = tmp_path / "run.ckpt"
+    estimator("interpolating").fit(corpus, checkpoint=bt.Checkpoint(path, rounds=1, keep=3))
+    versions = sorted(path.glob("step-*"))
+    good = bt.load_model(versions[0]).components_
+    for version in versions[1:]:
+        (chunk,) = version.rglob("topic_words/raw/c/0/0")
+        chunk.unlink()
+    with pytest.warns(BigtopicWarning) as told:
+        np.testing.assert_array_equal(bt.load_model(path).components_, good)
+    assert len(told) == 2 and told[0].filename == __file__
+    assert str(told[0].message).startswith(f"the model at {versions[2]} is damaged: ")
+    assert str(told[0].message).endswith(
+        f"chunk 0 is missing; going on from the version before it, {versions[0].name}"
+    )
+    (chunk,) = versions[0].rglob("topic_words/raw/c/0/0")
+    chunk.unlink()
+    with pytest.raises(ModelError, match=f"{versions[2]}"):
+        bt.load_model(path)
+
+
+def test_a_run_can_begin_with_the_topics_of_a_checkpoint(corpus, tmp_path):
+    path = tmp_path / "run.ckpt"
+    model = estimator("interpolating").fit(corpus, checkpoint=path)
+    further = [estimator("interpolating", init=init).fit(corpus) for init in (model, path)]
+    assert bits(further[0]) == bits(further[1])
+
+
+def test_settings_that_are_equal_are_the_same(corpus, tmp_path):
+    options = {"mean_change_tol": float("nan")}
+    for number, prior in enumerate(
+        [[1, 1, 1, 1], np.ones(4, np.int32), np.ones(4, np.uint8), np.ones(4), np.ones(4, np.float32)]
+    ):
+        nan = {"mean_change_tol": np.float64("nan")} if number % 2 else options
+        bt.LDA(4, doc_topic_prior=prior, options=nan, max_iter=1, **HERE).fit(
+            corpus, checkpoint=tmp_path / "run.ckpt", resume=True
+        )

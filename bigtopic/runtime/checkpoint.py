@@ -59,7 +59,9 @@ class Checkpoint:
     path : a folder, new or made by the same run
     seconds : save when so many seconds have passed since the last version. A version costs a copy of the params on the
         disk; a resumed run repeats at most about this much
-    rounds : save also when so many updates were done since, whichever comes first; None for time alone
+    rounds : save also when so many updates were done since, whichever comes first; None for time alone. A run is saved
+        where it can be cut, with delayed updates (the default method) every 32 updates: a resumed run repeats at most
+        `rounds` + 31 updates, without delay at most `rounds`; on a client perhaps two seconds' updates more
     keep : number of versions to keep, the newest; with two, a damaged one loses no more than the work since the other
 
     Raises
@@ -260,7 +262,7 @@ class CheckpointFolder:
         if found:
             raise ModelError(
                 f"{self._place.url} holds another run, so it cannot be resumed: {'; '.join(found)}. Give what "
-                "the run began with, or another path"
+                "the run began with, or another path; to learn longer, resume it as it began, then call partial_fit"
             )
 
     def _holds_this_run(self) -> bool:

@@ -51,6 +51,8 @@ def newest_intact(place: Place, load: Callable[[Place], Loaded]) -> Loaded | Non
         try:
             found = load(place / version)
         except ModelError as error:
+            if version not in versions(place):  # a run that goes on has removed it, and has newer ones
+                return newest_intact(place, load)
             damaged.append(error)
             continue
         for failure in damaged:

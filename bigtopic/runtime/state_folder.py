@@ -56,12 +56,21 @@ def _remove(folder: str, process: int) -> None:
 
 
 def copy_state(source: Place, target: Place, chosen: Callable[[int], bool]) -> None:
-    """Copy the state of the passes that are chosen from one folder to another."""
+    """Copy the state of the passes that are chosen from one folder to another, where it can be written."""
     with told("written", target.url):
         for name in source.names():
             number = _PASS.fullmatch(name)
             if name == "parts" or (number and chosen(int(number[1]))):
-                shutil.copytree(f"{source.url}/{name}", f"{target.url}/{name}")
+                _copy_files(Path(source.url, name), Path(target.url, name))
+
+
+def _copy_files(source: Path, target: Path) -> None:
+    """Without their permissions: the source may be read-only."""
+    for file in source.rglob("*"):
+        if file.is_file():
+            copy = target / file.relative_to(source)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, copy)
 
 
 def remove_passes(folder: Place, chosen: Callable[[int], bool]) -> None:

@@ -22,6 +22,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import bigtopic as bt
+from bigtopic.corpus.storage import Place
 from bigtopic.errors import (
     BigtopicWarning,
     CorpusDamaged,
@@ -31,6 +32,7 @@ from bigtopic.errors import (
     SettingError,
     StoreError,
 )
+from bigtopic.runtime.checkpoint_versions import newest_intact
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -566,3 +568,44 @@ def test_settings_that_are_equal_are_the_same(corpus, tmp_path):
         bt.LDA(4, doc_topic_prior=prior, options=nan, max_iter=1, **HERE).fit(
             corpus, checkpoint=tmp_path / "run.ckpt", resume=True
         )
+
+
+def test_a_version_that_a_run_replaces_while_it_is_read_is_not_damaged(tmp_path):
+    for number in (1, 2):
+        (tmp_path / f"step-{number:012d}").mkdir()
+        (tmp_path / f"step-{number:012d}" / "zarr.json").touch()
+    seen = []
+
+    def load(version):
+        seen.append(int(version.url[-12:]))
+        if seen[-1] == 2:
+            (tmp_path / "step-000000000002").rename(tmp_path / "step-000000000003")
+            raise ModelError("a chunk is missing")
+        return version.url
+
+    assert newest_intact(Place.of(tmp_path), load).endswith("step-000000000003") and seen == [2, 3]
+
+
+def test_more_passes_are_made_by_the_run_as_it_began(corpus, tmp_path):
+    path = tmp_path / "run.ckpt"
+    for kind in KINDS:
+        estimator(kind).fit(corpus, checkpoint=path / kind)
+        with pytest.raises(ModelError, match=r"max_iter was 4, is 5.*resume it as it began, .*partial_fit"):
+            estimator(kind, 5).fit(corpus, checkpoint=path / kind, resume=True)
+        further = estimator(kind).fit(corpus, checkpoint=path / kind, resume=True).partial_fit(corpus)
+        assert further.n_iter_ == 5
+
+
+def test_a_corpus_that_has_grown_is_another_one_but_its_first_documents_are_the_same(
+    corpus, expected, tmp_path
+):
+    path, stored = tmp_path / "run.ckpt", tmp_path / "corpus.zarr"
+    bt.ingest(corpus, stored, shuffle=False, **HERE)
+    first = bt.open_corpus(stored)
+    undisturbed = bits(estimator("stateful").fit(first))
+    estimator("stateful", callbacks=[interrupt_at(9)]).fit(first, checkpoint=path)
+    bt.append(stored, corpus[:50], **HERE)
+    with pytest.raises(ModelError, match=r"corpus\.documents was 300, is 350; corpus\.content is another"):
+        estimator("stateful").fit(stored, checkpoint=path, resume=True)
+    resumed = estimator("stateful").fit(bt.open_corpus(stored)[:300], checkpoint=path, resume=True)
+    assert bits(resumed) == undisturbed

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,12 @@ import numpy as np
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError
 from bigtopic.estimators.saving import extra_of
-from bigtopic.methods import get
+from bigtopic.methods import Method, get
 from bigtopic.runtime.checkpoint import Checkpoint, CheckpointFolder
 from bigtopic.runtime.model import TopicModel
-from bigtopic.runtime.run_identity import corpus_identity
+from bigtopic.runtime.run_identity import corpus_identity, differences
 
-__all__ = ["NOTHING", "SavedFit", "folder"]
+__all__ = ["NOTHING", "SavedFit", "folder", "newest"]
 
 NOTHING = {"seconds": 0.0, "n_docs": 0, "n_tokens": 0.0}  # counts of a version that has none
 
@@ -53,8 +54,30 @@ def folder(
     if held_out is not None and not isinstance(estimator.validation, int | float):
         given["validation"] = held_out  # compared by content, in whatever form it was given
     params = {name: _plain(value) for name, value in given.items()}
-    identity = {"corpus": corpus_identity(corpus), "settings": params}
+    identity = {"settings": params, "corpus": corpus_identity(corpus)}
     return CheckpointFolder(settings, identity, resume)
+
+
+def newest(
+    saved: CheckpointFolder, estimator: Any, method: Method, options: Mapping[str, Any], seed: int
+) -> tuple[TopicModel, dict[str, Any]] | None:
+    """The newest version of a fit that is intact and says what the estimator says, see `CheckpointFolder.newest`.
+
+    Parameters
+    ----------
+    method, options, seed : of a model that the estimator begins with
+    """
+    began = _learns_by(method, method.kernel_options(options), seed, estimator.n_components)
+    return saved.newest(
+        estimator.method if isinstance(estimator.method, Method) else None,
+        lambda model: differences(
+            began, _learns_by(model.method, model.options, model.seed, model.n_components)
+        ),
+    )
+
+
+def _learns_by(method: Method, options: Mapping[str, Any], seed: int, n_components: int) -> Any:
+    return _plain({"seed": seed, "n_components": n_components, "method": method, "options": options})
 
 
 class SavedFit:
@@ -80,15 +103,19 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Corpus):
         return _digest(json.dumps(corpus_identity(value)).encode())
     if isinstance(value, np.generic):
-        return value.item()
+        return _plain(value.item())
     if is_dataclass(value) and not isinstance(value, type):  # a method, its kernel and schemes
         told = {f.name: getattr(value, f.name) for f in fields(value) if f.name not in _WORDS}
         return {"kind": type(value).__name__, **_plain(told)}
-    if isinstance(value, np.ndarray | list | tuple):
+    if isinstance(value, list | tuple) or hasattr(value, "__array__"):
         array = np.asarray(value)
         if array.dtype.kind in "OU":
             return [_plain(item) for item in value]
+        if array.dtype.kind in "iuf":  # equal numbers, whatever their type
+            array = array.astype(np.float64)
         return f"array of shape {array.shape}, {_digest(np.ascontiguousarray(array).tobytes())}"
+    if isinstance(value, float) and isnan(value):  # which JSON may hold, but it differs from itself
+        return "nan"
     if value is None or isinstance(value, bool | int | float | str):
         return value
     return _ADDRESS.sub("", repr(value))

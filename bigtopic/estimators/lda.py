@@ -189,7 +189,7 @@ class LDA(TopicInference):
         return model
 
     def _fit_saved(self, corpus: Any, held_out: Any, saved: CheckpointFolder, seed: int) -> None:
-        found = saved.newest(get(self.method) if isinstance(self.method, Method) else None)
+        found = checkpoints.newest(saved, self, *self._method_and_options(), seed)
         if found is None:
             self._model, counts = self._begun(corpus, seed), None
             if self._model.method.load_kernel().state == "run":
@@ -269,6 +269,19 @@ class LDA(TopicInference):
 
     def _new_model(self, corpus: Any, seed: int) -> TopicModel:
         starts.check_corpus(corpus)
+        method, options = self._method_and_options()
+        return new_model(
+            method,
+            self.n_components,
+            axes_of(method.model, corpus, self._client(), self.n_threads),
+            n_tokens=corpus.n_tokens,
+            priors={"doc_topic_prior": self.doc_topic_prior, "topic_word_prior": self.topic_word_prior},
+            options=options,
+            seed=seed,
+            text=None if corpus.text_settings is None else dict(corpus.text_settings),
+        )
+
+    def _method_and_options(self) -> tuple[Method, dict[str, Any]]:
         method = get(self.method).with_schedule(self.learning_decay, self.learning_offset)
         method = learning(method, self.learn_doc_topic_prior, self.learn_topic_word_prior)
         options = dict(self.options or {})
@@ -281,16 +294,7 @@ class LDA(TopicInference):
             and self._or_method("batch_size") is None
         ):
             options.setdefault("bound", True)
-        return new_model(
-            method,
-            self.n_components,
-            axes_of(method.model, corpus, self._client(), self.n_threads),
-            n_tokens=corpus.n_tokens,
-            priors={"doc_topic_prior": self.doc_topic_prior, "topic_word_prior": self.topic_word_prior},
-            options=options,
-            seed=seed,
-            text=None if corpus.text_settings is None else dict(corpus.text_settings),
-        )
+        return method, options
 
     def save(self, url: Any, storage_options: Mapping[str, Any] | None = None) -> None:
         """Write the model to a path or URL, as Zarr and JSON. An existing model is replaced in one write.

@@ -10,8 +10,7 @@ from bigtopic.errors import ModelError, SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.starts import check_settings
 from bigtopic.methods import Method
-from bigtopic.runtime import model_store
-from bigtopic.runtime.checkpoint import newest_version
+from bigtopic.runtime.checkpoint_versions import load_newest
 
 __all__ = ["load_model"]
 
@@ -24,7 +23,9 @@ def load_model(
     token_pattern: str | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Load the estimator stored at a path or URL; from a run with checkpoints, the last one.
+    """Load the estimator stored at a path or URL; from a run with checkpoints, the newest that is intact.
+
+    A checkpoint whose newest version is damaged gives the version before it, with a warning.
 
     Parameters
     ----------
@@ -40,8 +41,7 @@ def load_model(
     SettingError
         When its texts were tokenised with another pattern.
     """
-    url = newest_version(url) or url
-    model, extra = model_store.load(url, method, storage_options)
+    model, extra, url = load_newest(url, method, storage_options)
     if token_pattern is not None:
         _give_pattern(token_pattern, model.text or {}, url)
     name = extra.get("estimator", "LDA")

@@ -10,7 +10,7 @@ import numpy as np
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
-from bigtopic.runtime import model_store
+from bigtopic.runtime.checkpoint_versions import load_newest
 from bigtopic.runtime.model import TopicModel
 from bigtopic.schemes.dirichlet import SHAPES
 
@@ -126,7 +126,7 @@ def begin_with(model: TopicModel, other: Any, n_tokens: float) -> None:
     """
     from bigtopic.evaluation.source import topics_of
 
-    source = topics_of(model_store.load(other)[0] if isinstance(other, str | PathLike) else other)
+    source = topics_of(load_newest(other)[0] if isinstance(other, str | PathLike) else other)
     array = model.topic_words
     if source.n_components != model.n_components:
         raise SettingError(

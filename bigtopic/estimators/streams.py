@@ -45,6 +45,7 @@ def end_pass(model: TopicModel) -> None:
     """End a pass that was cut short: other documents do not continue it."""
     if model.cursor.inside_pass:
         if model.document_state is not None:
+            model.document_state = model.document_state.to_write(model.cursor)
             model.document_state.leave_pass(model.cursor)
         model.cursor = model.cursor.next_pass()
 

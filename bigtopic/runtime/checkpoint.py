@@ -13,10 +13,8 @@ uninterrupted one, provided that corpus and settings are the same. The root says
 from __future__ import annotations
 
 import json
-import re
 import time
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -30,20 +28,26 @@ from bigtopic.corpus.lock import WriterLock
 from bigtopic.corpus.remote_hold import root_attributes
 from bigtopic.corpus.storage import Place
 from bigtopic.corpus.zarr_group import replace_group
-from bigtopic.errors import BigtopicWarning, CorpusExists, ModelError, SettingError, StoreError
+from bigtopic.errors import CorpusExists, ModelError, SettingError, StoreError
 from bigtopic.methods import Method
 from bigtopic.runtime import model_store
+from bigtopic.runtime.checkpoint_versions import (
+    FORMAT,
+    STEP,
+    load_version,
+    name_of,
+    newest_intact,
+    versions,
+)
 from bigtopic.runtime.cursor import Cursor
 from bigtopic.runtime.document_state import DocumentState
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.run_identity import differences
 
-__all__ = ["Checkpoint", "CheckpointFolder", "newest_version"]
+__all__ = ["Checkpoint", "CheckpointFolder"]
 
-FORMAT = "bigtopic-checkpoint"
 VERSION = 1
 _WHAT = "a bigtopic checkpoint"
-_STEP = re.compile(r"step-\d{12}")
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,9 @@ class Checkpoint:
     path : a folder, new or made by the same run
     seconds : save when so many seconds have passed since the last version. A version costs a copy of the params on the
         disk; a resumed run repeats at most about this much
-    rounds : save also when so many updates were done since, whichever comes first; None for time alone
+    rounds : save also when so many updates were done since, whichever comes first; None for time alone. A run is saved
+        where it can be cut, with delayed updates (the default method) every 32 updates: a resumed run repeats at most
+        `rounds` + 31 updates, without delay at most `rounds`; on a client perhaps two seconds' updates more
     keep : number of versions to keep, the newest; with two, a damaged one loses no more than the work since the other
 
     Raises
@@ -106,6 +112,7 @@ class CheckpointFolder:
         self._place = Place.of(settings.path)
         self._lock = WriterLock(self._place)
         self._saved_at, self._saved_step = time.monotonic(), 0
+        self._state: DocumentState | None = None
         self._made: list[str] = []  # folders that were not there before
         self._is_new = False
 
@@ -124,7 +131,9 @@ class CheckpointFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        comes_to_nothing = kind is not None and self._is_new and not _versions(self._place)
+        if self._state is not None:  # the model may learn on, but not in this folder
+            self._state.lend(self._holds_this_run)
+        comes_to_nothing = kind is not None and self._is_new and not versions(self._place)
         if comes_to_nothing:  # a run that failed before it was saved is in nobody's way
             for name in ("zarr.json", "documents"):
                 with suppress(StoreError):  # what failed has an error of its own
@@ -133,33 +142,35 @@ class CheckpointFolder:
         if comes_to_nothing:
             local.remove_made(self._made)
 
-    def newest(self, method: Method | None) -> tuple[TopicModel, dict[str, Any]] | None:
+    def newest(
+        self, method: Method | None, contradictions: Callable[[TopicModel], Sequence[str]] = lambda model: ()
+    ) -> tuple[TopicModel, dict[str, Any]] | None:
         """The model of the newest intact version, and what was saved with it; None where there is no version yet.
+
+        Parameters
+        ----------
+        method : the one it was learnt with, if that is not in the table
+        contradictions : says how a model differs from what the run began with; one that does is damaged
 
         Raises
         ------
         ModelError
             When all versions are damaged.
         """
-        versions = _versions(self._place)
-        for number, version in enumerate(reversed(versions)):
-            try:
-                (self._place / version).refuse_link()
-                model, extra = model_store.load((self._place / version).url, method)
-                if version != _name(model):
-                    raise ModelError(
-                        f"{(self._place / version).url} holds a model after {model.cursor.step} updates"
-                    )
-            except ModelError as error:
-                if number == len(versions) - 1:
-                    raise
-                warnings.warn(f"{error}; going on from the version before it", BigtopicWarning, stacklevel=3)
-                continue
-            self._saved_step = model.cursor.step
-            if model.method.load_kernel().state == "run":
-                self.attach(model)
+
+        def load(version: Place) -> tuple[TopicModel, dict[str, Any]]:
+            version.refuse_link()
+            model, extra = load_version(version, method)
+            if found := contradictions(model):
+                raise ModelError(f"{version.url} contradicts what the run began with: {', '.join(found)}")
             return model, extra
-        return None
+
+        found = newest_intact(self._place, load)
+        if found is not None:
+            self._saved_step = found[0].cursor.step
+            if found[0].method.load_kernel().state == "run":
+                self.attach(found[0])
+        return found
 
     def attach(self, model: TopicModel) -> None:
         """Keep what the model remembers of documents in this folder.
@@ -179,7 +190,7 @@ class CheckpointFolder:
                 "from a copy, or begin another run in another folder"
             )
         state.kept, state.most_kept = self._kept_passes(), 2 * self._settings.keep
-        model.document_state = state
+        self._state = model.document_state = state
 
     def due(self, step: int) -> bool:
         """Whether the next version should be saved after update `step`."""
@@ -193,15 +204,15 @@ class CheckpointFolder:
         """Write a version, in one step, and remove those that are too old."""
         if model.document_state is not None:
             model.document_state.sync()
-        name = _name(model)
+        name = name_of(model)
         place = self._place / name
         place.refuse_link()
         if model_store.describe(place.url) is None:
             self._remove(name)
         model_store.save(model, place.url, dict(extra))
         # Later ones were passed over when the run went on, because they are damaged.
-        versions = [version for version in _versions(self._place) if version <= name]
-        self._remove_others(versions[-self._settings.keep :])
+        kept = [version for version in versions(self._place) if version <= name]
+        self._remove_others(kept[-self._settings.keep :])
         if model.document_state is not None:
             model.document_state.kept = self._kept_passes()
             model.document_state.end_pass(model.cursor.epoch)
@@ -210,7 +221,7 @@ class CheckpointFolder:
     def _remove_others(self, kept: Sequence[str]) -> None:
         """Remove other versions, and what a killed process left of one."""
         for name in self._place.names():
-            if _STEP.fullmatch(name) and name not in kept:
+            if STEP.fullmatch(name) and name not in kept:
                 self._remove(name)
 
     def _remove(self, name: str) -> None:
@@ -220,7 +231,7 @@ class CheckpointFolder:
     def _kept_passes(self) -> set[int]:
         """Passes whose document state the versions need: inside a pass, documents that it has reached have the next."""
         passes = set()
-        for version in _versions(self._place):
+        for version in versions(self._place):
             with suppress(KeyError, TypeError, ValueError):  # of a damaged one
                 cursor = model_store.describe((self._place / version).url)["cursor"]
                 inside = cursor["round"] > 0 or bool(cursor.get("ahead"))
@@ -251,39 +262,17 @@ class CheckpointFolder:
         if found:
             raise ModelError(
                 f"{self._place.url} holds another run, so it cannot be resumed: {'; '.join(found)}. Give what "
-                "the run began with, or another path"
+                "the run began with, or another path; to learn longer, resume it as it began, then call partial_fit"
             )
+
+    def _holds_this_run(self) -> bool:
+        with suppress(CorpusExists):
+            about = (root_attributes(self._place, _WHAT) or {}).get(FORMAT)
+            return isinstance(about, dict) and about.get("identity") == self._identity
+        return False
 
     def _write_root(self) -> None:
         if not (self._place / "zarr.json").exists():
             about = {FORMAT: {"version": VERSION, "identity": self._identity}}
             self._is_new = True
             replace_group(self._place, about, sweep=True)
-
-
-def newest_version(url: Any) -> str | None:
-    """The path of the newest model in a checkpoint; None where there is no checkpoint.
-
-    Raises
-    ------
-    ModelError
-        When the run has not been saved yet.
-    """
-    place = Place.of(url)
-    with suppress(CorpusExists):
-        if place.local and FORMAT in (root_attributes(place, _WHAT) or {}):
-            versions = _versions(place)
-            if not versions:
-                raise ModelError(f"{place.url} is a checkpoint of a run that has not been saved yet")
-            return (place / versions[-1]).url
-    return None
-
-
-def _name(model: TopicModel) -> str:
-    return f"step-{model.cursor.step:012d}"
-
-
-def _versions(place: Place) -> list[str]:
-    """Names of the versions that were completed, the oldest first. They may be damaged by now."""
-    names = [name for name in place.names() if _STEP.fullmatch(name)]
-    return sorted(name for name in names if (place / name / "zarr.json").exists())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -44,8 +44,8 @@ _LOST = (
 class DocumentState:
     """The state of a model's documents, in a folder.
 
-    A copy of a model has a copy of the folder (`copy.deepcopy`), or none (`pickle`), so no model changes or removes the
-    folder of another one.
+    A copy of a model has a copy of the folder (`copy.deepcopy`), or none (`pickle`), and a folder that is lent is
+    copied before anything is written: no model changes or removes the folder of another one, or of a checkpoint.
 
     Parameters
     ----------
@@ -72,6 +72,7 @@ class DocumentState:
         self._about = About()
         self.kept: Set[int] = frozenset()
         self.most_kept = 0
+        self._still_lent: Callable[[], bool] | None = None
         if self._place is not None:
             self._about = state_manifest.read(self._place) or self._about
 
@@ -156,9 +157,25 @@ class DocumentState:
         ModelError
             When there is none: before the first run, and in a pickled or saved model.
         """
-        if self._place is None or not self._about.plan:
+        if self._source is None or not self._about.plan:
             raise ModelError(_LOST)
         return state_spans.read(self.files, Plan(**self._about.plan), cursor, part, start, stop)
+
+    def lend(self, still: Callable[[], bool]) -> None:
+        """The folder is its owner's from now on: it is read here, and no longer written.
+
+        Parameters
+        ----------
+        still : whether the folder still is what was lent
+        """
+        self.kept, self.most_kept, self._still_lent = frozenset(), 0, still
+
+    def to_write(self, cursor: Cursor) -> DocumentState:
+        """This object, or, in place of a folder that is lent, a copy of what a run at the cursor reads."""
+        if self._still_lent is None:
+            return self
+        passes = self._passes(cursor)
+        return self._copied(lambda number: number in passes)
 
     def sync(self) -> None:
         """Flush to the disk what was written."""
@@ -168,6 +185,11 @@ class DocumentState:
     def _folder(self) -> Place:
         assert self._place is not None
         return self._place
+
+    @property
+    def _source(self) -> Place | None:
+        """The folder to read, if it is there; one that was lent may be gone, or be that of another run."""
+        return self._place if self._still_lent is None or self._still_lent() else None
 
     def _known(self, vocabulary: Vocabulary, cursor: Cursor) -> dict[str, StatePart]:
         """Parts that the model has counted and would recognise."""
@@ -204,17 +226,22 @@ class DocumentState:
         if other or lost or (cursor.inside_pass and not written):
             raise ModelError(_LOST)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> DocumentState:
+    def _copied(self, chosen: Callable[[int], bool]) -> DocumentState:
+        """The same in a folder of its own, with the passes that are chosen."""
         other = type(self)()
         other._about = self._about
-        if self._place is not None:
+        source = self._source
+        if source is not None:
             other._place = temporary_folder(other)
-            copy_state(self._place, other._place)
+            copy_state(source, other._place, chosen)
         return other
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> DocumentState:
+        return self._copied(lambda number: True)
 
     def __getstate__(self) -> dict[str, Any]:
         """Which documents were counted, without their state: the files stay with this object."""
-        return {"_place": None, "_about": self._about, "kept": frozenset(), "most_kept": 0}
+        return {**vars(type(self)()), "_about": self._about}
 
     @property
     def description(self) -> dict[str, Any]:

@@ -85,7 +85,7 @@ def with_document_state(run: Run, model: TopicModel, corpus: Any, client: Any = 
     kernel = run.work.kernel
     if kernel.state != "run":
         return run
-    model.document_state = model.document_state or DocumentState()
+    model.document_state = (model.document_state or DocumentState()).to_write(model.cursor)
     arrays = resolved(kernel.remembers, state_sizes(run.work.hyper))
     model.cursor = model.document_state.begin(corpus.parts, corpus.vocabulary, run.plan, arrays, model.cursor)
     files = model.document_state.files

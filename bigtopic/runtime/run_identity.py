@@ -19,13 +19,13 @@ def corpus_identity(corpus: Any) -> dict[str, Any]:
 
 
 def differences(old: Any, new: Mapping[str, Any], where: str = "") -> list[str]:
-    """A phrase for each setting that differs; of what has another name, the name alone."""
+    """A phrase for each setting that differs, in their new order; of what has another name, the name alone."""
     if not isinstance(old, dict):
         return [f"{where or 'the root'} is damaged"]
     if old.get("name") != new.get("name"):
         return [_difference(f"{where}.name", old.get("name"), new.get("name"))]
     found = []
-    for name in dict.fromkeys([*old, *new]):
+    for name in dict.fromkeys([*new, *old]):
         path, before, now = f"{where}.{name}" if where else name, old.get(name), new.get(name)
         if isinstance(before, dict) and isinstance(now, dict):
             found += differences(before, now, path)

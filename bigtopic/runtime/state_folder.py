@@ -55,12 +55,22 @@ def _remove(folder: str, process: int) -> None:
         remove_folder(folder)
 
 
-def copy_state(source: Place, target: Place) -> None:
-    """Copy all state from one folder to another."""
+def copy_state(source: Place, target: Place, chosen: Callable[[int], bool]) -> None:
+    """Copy the state of the passes that are chosen from one folder to another, where it can be written."""
     with told("written", target.url):
         for name in source.names():
-            if name == "parts" or _PASS.fullmatch(name):
-                shutil.copytree(f"{source.url}/{name}", f"{target.url}/{name}")
+            number = _PASS.fullmatch(name)
+            if name == "parts" or (number and chosen(int(number[1]))):
+                _copy_files(Path(source.url, name), Path(target.url, name))
+
+
+def _copy_files(source: Path, target: Path) -> None:
+    """Without their permissions: the source may be read-only."""
+    for file in source.rglob("*"):
+        if file.is_file():
+            copy = target / file.relative_to(source)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, copy)
 
 
 def remove_passes(folder: Place, chosen: Callable[[int], bool]) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
+import pickle
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -19,6 +22,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import bigtopic as bt
+from bigtopic.corpus.storage import Place
 from bigtopic.errors import (
     BigtopicWarning,
     CorpusDamaged,
@@ -28,6 +32,7 @@ from bigtopic.errors import (
     SettingError,
     StoreError,
 )
+from bigtopic.runtime.checkpoint_versions import newest_intact
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -438,3 +443,169 @@ def test_nothing_is_written_through_a_link_in_a_checkpoint(corpus, tmp_path):
     (path / "documents").symlink_to(tmp_path / "documents")
     with pytest.raises(StoreError, match="symbolic link"):
         estimator("stateful").fit(corpus, checkpoint=path, resume=True)
+
+
+def contents(path):
+    return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*") if file.is_file()}
+
+
+@pytest.mark.parametrize("step", [9, 1000], ids=["inside a pass", "at the end"])
+def test_a_model_that_learns_on_leaves_its_checkpoint_as_it_is(step, corpus, expected, tmp_path):
+    path, more = tmp_path / "run.ckpt", corpus[:100]
+    model = estimator("stateful", callbacks=[interrupt_at(step)]).fit(corpus, checkpoint=path)
+    twin = estimator("stateful", callbacks=[interrupt_at(step)]).fit(corpus)
+    saved, before = contents(path), model._model.remembered(0, 0, 300)
+    np.testing.assert_array_equal(before["labels"], twin._model.remembered(0, 0, 300)["labels"])
+    copies = [copy.deepcopy(model), pickle.loads(pickle.dumps(model.set_params(callbacks=())))]
+    model.save(tmp_path / "model.zarr")
+    for documents in (corpus, more):
+        model.partial_fit(documents)
+        assert bits(model) == bits(twin.set_params(callbacks=()).partial_fit(documents))
+    copies[0].partial_fit(corpus)
+    copies[1].partial_fit(more)
+    estimator("stateful", 1).fit(more, checkpoint=tmp_path / "other.ckpt")
+    model.fit(more)
+    assert contents(path) == saved
+    resumed = estimator("stateful").fit(corpus, checkpoint=path, resume=True)
+    assert bits(resumed) == expected["stateful"]
+
+
+def test_labels_in_a_checkpoint_that_is_gone_or_of_another_run_are_lost(corpus, tmp_path):
+    path = tmp_path / "run.ckpt"
+    models = [estimator("stateful", 1).fit(corpus, checkpoint=path)]
+    shutil.rmtree(path)
+    models.append(estimator("stateful", 1, doc_topic_prior=7.0).fit(corpus, checkpoint=path))
+    labels = models[1]._model.remembered(0, 0, 300)["labels"]
+    with pytest.raises(ModelError, match="what it remembers of them"):
+        models[0]._model.remembered(0, 0, 300)
+    with pytest.raises(ModelError, match="what it remembers of them"):
+        models[0].partial_fit(corpus)
+    models[0].partial_fit(bt.from_matrix(np.eye(80, dtype=int), corpus.vocabulary.words))
+    np.testing.assert_array_equal(models[1]._model.remembered(0, 0, 300)["labels"], labels)
+
+
+def edited(version, change):
+    """Change the description of a version."""
+    root = json.loads((version / "zarr.json").read_text())
+    change(root["attributes"]["bigtopic-model"])
+    (version / "zarr.json").write_text(json.dumps(root))
+
+
+EDITS = {
+    "seed was 0, is 5": lambda about: about.update(seed=5),
+    "n_components was 4, is 3": lambda about: (
+        about["components"].update(topic=3),
+        [array.update(n_components=3) for array in about["arrays"].values()],
+    ),
+    "method.name was 'online-cvb0', is 'online-ope'": lambda about: about.update(
+        method="online-ope", options={}
+    ),
+    "method.schemes.topic_words.learning_decay was 0.7, is 0.9": lambda about: about["schemes"][
+        "topic_words"
+    ].update(learning_decay=0.9),
+    "options.mean_change_tol was": lambda about: about["options"].update(mean_change_tol=0.5),
+}
+
+
+@pytest.mark.parametrize("what", EDITS)
+def test_a_version_that_contradicts_the_run_is_passed_over(what, corpus, expected, tmp_path):
+    path = tmp_path / "run.ckpt"
+    checkpoint = bt.Checkpoint(path, rounds=1, keep=2)
+    estimator("interpolating", callbacks=[interrupt_at(20)]).fit(corpus, checkpoint=checkpoint)
+    before, last = sorted(path.glob("step-*"))
+    edited(last, EDITS[what])
+    told = f"{last} contradicts what the run began with: {what}"
+    with pytest.warns(BigtopicWarning, match=rf"{re.escape(told)}.*going on from .* {before.name}$"):
+        resumed = estimator("interpolating").fit(corpus, checkpoint=path, resume=True)
+    assert bits(resumed) == expected["interpolating"]
+
+
+def test_an_edited_seed_does_not_cost_labels(corpus, expected, tmp_path):
+    path = tmp_path / "run.ckpt"
+    estimator("stateful", callbacks=[interrupt_at(9)]).fit(corpus, checkpoint=path)
+    (only,) = path.glob("step-*")
+    edited(only, lambda about: about.update(seed=5))
+    with pytest.raises(ModelError, match=f"{only} contradicts .* seed was 0, is 5"):
+        estimator("stateful").fit(corpus, checkpoint=path, resume=True)
+    edited(only, lambda about: about.update(seed=0))
+    assert bits(estimator("stateful").fit(corpus, checkpoint=path, resume=True)) == expected["stateful"]
+
+
+def test_a_checkpoint_whose_newest_version_is_damaged_loads_the_one_before(corpus, tmp_path):
+    path = tmp_path / "run.ckpt"
+    estimator("interpolating").fit(corpus, checkpoint=bt.Checkpoint(path, rounds=1, keep=3))
+    versions = sorted(path.glob("step-*"))
+    good = bt.load_model(versions[0]).components_
+    for version in versions[1:]:
+        (chunk,) = version.rglob("topic_words/raw/c/0/0")
+        chunk.unlink()
+    with pytest.warns(BigtopicWarning) as told:
+        np.testing.assert_array_equal(bt.load_model(path).components_, good)
+    assert len(told) == 2 and told[0].filename == __file__
+    assert str(told[0].message).startswith(f"the model at {versions[2]} is damaged: ")
+    assert str(told[0].message).endswith(
+        f"chunk 0 is missing; going on from the version before it, {versions[0].name}"
+    )
+    (chunk,) = versions[0].rglob("topic_words/raw/c/0/0")
+    chunk.unlink()
+    with pytest.raises(ModelError, match=f"{versions[2]}"):
+        bt.load_model(path)
+
+
+def test_a_run_can_begin_with_the_topics_of_a_checkpoint(corpus, tmp_path):
+    path = tmp_path / "run.ckpt"
+    model = estimator("interpolating").fit(corpus, checkpoint=path)
+    further = [estimator("interpolating", init=init).fit(corpus) for init in (model, path)]
+    assert bits(further[0]) == bits(further[1])
+
+
+def test_settings_that_are_equal_are_the_same(corpus, tmp_path):
+    options = {"mean_change_tol": float("nan")}
+    for number, prior in enumerate(
+        [[1, 1, 1, 1], np.ones(4, np.int32), np.ones(4, np.uint8), np.ones(4), np.ones(4, np.float32)]
+    ):
+        nan = {"mean_change_tol": np.float64("nan")} if number % 2 else options
+        bt.LDA(4, doc_topic_prior=prior, options=nan, max_iter=1, **HERE).fit(
+            corpus, checkpoint=tmp_path / "run.ckpt", resume=True
+        )
+
+
+def test_a_version_that_a_run_replaces_while_it_is_read_is_not_damaged(tmp_path):
+    for number in (1, 2):
+        (tmp_path / f"step-{number:012d}").mkdir()
+        (tmp_path / f"step-{number:012d}" / "zarr.json").touch()
+    seen = []
+
+    def load(version):
+        seen.append(int(version.url[-12:]))
+        if seen[-1] == 2:
+            (tmp_path / "step-000000000002").rename(tmp_path / "step-000000000003")
+            raise ModelError("a chunk is missing")
+        return version.url
+
+    assert newest_intact(Place.of(tmp_path), load).endswith("step-000000000003") and seen == [2, 3]
+
+
+def test_more_passes_are_made_by_the_run_as_it_began(corpus, tmp_path):
+    path = tmp_path / "run.ckpt"
+    for kind in KINDS:
+        estimator(kind).fit(corpus, checkpoint=path / kind)
+        with pytest.raises(ModelError, match=r"max_iter was 4, is 5.*resume it as it began, .*partial_fit"):
+            estimator(kind, 5).fit(corpus, checkpoint=path / kind, resume=True)
+        further = estimator(kind).fit(corpus, checkpoint=path / kind, resume=True).partial_fit(corpus)
+        assert further.n_iter_ == 5
+
+
+def test_a_corpus_that_has_grown_is_another_one_but_its_first_documents_are_the_same(
+    corpus, expected, tmp_path
+):
+    path, stored = tmp_path / "run.ckpt", tmp_path / "corpus.zarr"
+    bt.ingest(corpus, stored, shuffle=False, **HERE)
+    first = bt.open_corpus(stored)
+    undisturbed = bits(estimator("stateful").fit(first))
+    estimator("stateful", callbacks=[interrupt_at(9)]).fit(first, checkpoint=path)
+    bt.append(stored, corpus[:50], **HERE)
+    with pytest.raises(ModelError, match=r"corpus\.documents was 300, is 350; corpus\.content is another"):
+        estimator("stateful").fit(stored, checkpoint=path, resume=True)
+    resumed = estimator("stateful").fit(bt.open_corpus(stored)[:300], checkpoint=path, resume=True)
+    assert bits(resumed) == undisturbed

@@ -236,7 +236,8 @@ def first_gamma(model, corpus, n_components, prior):
     """The start of every document, by the reference."""
     from reference import case
 
-    from bigtopic.runtime.rounds import Cursor, Settings
+    from bigtopic.runtime.cursor import Cursor
+    from bigtopic.runtime.rounds import Settings
 
     seed = turn_of(Cursor(), 1, Settings(model.method.schemes, model.seed, 1, 1)).seed
     draw, gammas = case.reference("v_oem")["start"], []

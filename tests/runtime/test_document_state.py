@@ -376,6 +376,21 @@ def test_a_copy_has_files_of_its_own(tmp_path):
     assert marks(state, documents, cursor) == [{1}]
 
 
+def test_a_copy_of_files_that_may_only_be_read_can_be_written(tmp_path):
+    documents = corpus(20)
+    state = DocumentState(tmp_path / "state")
+    cursor = remember(state, documents, begin(state, documents), 1, mark=1)
+    paths = [tmp_path / "state", *(tmp_path / "state").rglob("*")]
+    for path in paths:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    twin = copy.deepcopy(state)
+    folder = Path(twin.files.place.url)
+    assert all(path.stat().st_mode & 0o200 for path in [folder, *folder.rglob("*")])
+    assert marks(twin, documents, cursor) == marks(state, documents, cursor)
+    for path in paths:
+        path.chmod(0o755)
+
+
 def test_a_pickle_has_no_state_and_says_so():
     state, documents = DocumentState(), corpus(40, 30)
     cursor = remember(state, documents, begin(state, documents), 4, mark=1)

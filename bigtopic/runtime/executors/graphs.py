@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bigtopic.runtime import sharing
 from bigtopic.runtime.estep import estep_group
-from bigtopic.runtime.executors.protocol import Executor, ExecutorSpec, Run, Updates
+from bigtopic.runtime.executors.protocol import AbleWorkers, Executor, ExecutorSpec, Run, Updates
 from bigtopic.runtime.executors.sending import Sender
 from bigtopic.runtime.executors.stretches import Stretch, by_stretches, do_rounds
 from bigtopic.runtime.params import LazyArray, Overlay, Params
@@ -120,8 +120,15 @@ class GraphExecutor(Executor):
 
             total, *kept = dask.compute(graph, *states, scheduler=self._scheduler)
         else:
-            total, *kept = self._client.compute([graph, *states], retries=2)
+            workers = self._sender.able()
+            total, *kept = self._client.compute(
+                [graph, *states], retries=2, workers=workers, allow_other_workers=workers is not None
+            )
         return total, kept
+
+    def use_workers(self, able: AbleWorkers) -> None:
+        """See `Executor.use_workers`."""
+        self._sender.able = able
 
     def close(self) -> None:
         self._turns, self._states = [], {}

@@ -15,10 +15,13 @@ from bigtopic.runtime.work import Work
 if TYPE_CHECKING:
     from bigtopic.runtime.footprint import Footprint
 
-__all__ = ["Executor", "ExecutorSpec", "Run", "Updates"]
+__all__ = ["AbleWorkers", "Executor", "ExecutorSpec", "Run", "Updates"]
 
 Updates = Iterator[tuple[Params, list[RoundReport]]]
 """Yields, repeatedly, the params after some rounds and the reports of these rounds."""
+
+AbleWorkers = Callable[[], list[str] | None]
+"""Addresses of the workers of a client that have the memory for the tasks, at this moment; None for all."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,10 @@ class Executor(Protocol):
         be cut. Yields nothing when no round, or no time, is left.
         """
 
+    def use_workers(self, able: AbleWorkers) -> None:
+        """Prefer these workers for tasks. Called at most once, before the first rounds."""
+        return None
+
     def close(self) -> None:
         """Release threads, files and data on workers. May be called repeatedly, and after a failure; `advance` is never
         called after it."""
@@ -112,9 +119,11 @@ class ExecutorSpec:
     on_client : whether it runs tasks on a Dask client
     synchronous : whether it gives the bits of rounds done one after the other
     worker_bytes : (footprint of the run, client, n_threads) -> memory of a worker with so many threads; None if unknown
+    one_worker : whether its tasks run on one worker at a time, so that one that is large enough suffices
     """
 
     make: Callable[[Run, Any, int], Executor]
     on_client: bool = False
     synchronous: bool = True
     worker_bytes: Callable[[Footprint, Any, int], int] | None = None
+    one_worker: bool = False

@@ -18,7 +18,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # A layer may import those in the lines above it; the names inside one line may not import each other.
 LAYERS = [
     {"printable"},
-    {"types", "errors", "buffers"},
+    {"types", "errors", "buffers", "_kernels"},
     {"discovery"},
     {"corpus", "models", "kernels", "schemes"},
     {"methods", "datasets", "optimize"},

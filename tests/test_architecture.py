@@ -48,10 +48,10 @@ def tree(path: Path) -> ast.Module:
 
 
 @cache
-def imports(path: Path, inside_functions: bool = True) -> tuple[str, ...]:
-    """Dotted names that a file imports; `from a import b` gives a.b."""
+def imports(path: Path) -> tuple[str, ...]:
+    """Dotted names that a file imports, in functions and for types too; `from a import b` gives a.b."""
     names: list[str] = []
-    for node in nodes(tree(path), inside_functions):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -60,19 +60,9 @@ def imports(path: Path, inside_functions: bool = True) -> tuple[str, ...]:
     return tuple(names)
 
 
-def nodes(root: ast.AST, inside_functions: bool) -> Iterator[ast.AST]:
-    for child in ast.iter_child_nodes(root):
-        if isinstance(child, ast.FunctionDef | ast.Lambda) and not inside_functions:
-            continue
-        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
-            continue
-        yield child
-        yield from nodes(child, inside_functions)
-
-
-def own_modules(path: Path, inside_functions: bool = True) -> Iterator[str]:
+def own_modules(path: Path) -> Iterator[str]:
     """Modules of this package that a file imports."""
-    for name in imports(path, inside_functions):
+    for name in imports(path):
         if name.split(".")[0] == "bigtopic":
             yield name if name in MODULES else name.rpartition(".")[0]
 
@@ -103,7 +93,7 @@ def test_every_layer_is_known():
 
 
 def test_no_module_imports_itself_through_others():
-    graph = {name: set(own_modules(path, inside_functions=False)) - {name} for name, path in MODULES.items()}
+    graph = {name: set(own_modules(path)) - {name} for name, path in MODULES.items()}
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import Any, Protocol, Self
 
 from bigtopic.runtime.params import Params
 from bigtopic.runtime.rounds import Cursor, RoundReport, Settings
 from bigtopic.runtime.slices import Plan
 from bigtopic.runtime.work import Work
 
-if TYPE_CHECKING:
-    from bigtopic.runtime.footprint import Footprint
-
-__all__ = ["AbleWorkers", "Executor", "ExecutorSpec", "Run", "Updates"]
+__all__ = ["AbleWorkers", "Executor", "ExecutorSpec", "MemoryOfRun", "Run", "Updates"]
 
 Updates = Iterator[tuple[Params, list[RoundReport]]]
 """Yields, repeatedly, the params after some rounds and the reports of these rounds."""
@@ -109,6 +106,19 @@ class Executor(Protocol):
         self.close()
 
 
+class MemoryOfRun(Protocol):
+    """The memory of a run, in bytes; `bigtopic.runtime.footprint.Footprint` estimates it."""
+
+    def on_threads(self, n_threads: int, compares: bool = False, rough: bool = False) -> int:
+        """Of the whole run, on threads of one process."""
+
+    def of_params(self) -> int:
+        """Of the params."""
+
+    def of_tasks(self, n_threads: int, mapped: bool) -> int:
+        """Of a worker that does tasks of the graphs executor, its params `mapped` or sent."""
+
+
 @dataclass(frozen=True)
 class ExecutorSpec:
     """An executor, as its file declares it.
@@ -118,12 +128,12 @@ class ExecutorSpec:
     make : (run, client, n_threads) -> Executor; the client is None unless `on_client` is true
     on_client : whether it runs tasks on a Dask client
     synchronous : whether it gives the bits of rounds done one after the other
-    worker_bytes : (footprint of the run, client, n_threads) -> memory of a worker with so many threads; None if unknown
+    worker_bytes : (memory of the run, client, n_threads) -> memory of a worker with so many threads; None if unknown
     one_worker : whether its tasks run on one worker at a time, so that one that is large enough suffices
     """
 
     make: Callable[[Run, Any, int], Executor]
     on_client: bool = False
     synchronous: bool = True
-    worker_bytes: Callable[[Footprint, Any, int], int] | None = None
+    worker_bytes: Callable[[MemoryOfRun, Any, int], int] | None = None
     one_worker: bool = False

@@ -5,18 +5,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bigtopic.runtime import cluster, sharing
-from bigtopic.runtime.executors.protocol import AbleWorkers, Executor, ExecutorSpec, Run, Updates
+from bigtopic.runtime.executors.protocol import AbleWorkers, Executor, ExecutorSpec, MemoryOfRun, Run, Updates
 from bigtopic.runtime.executors.sending import Sender
 from bigtopic.runtime.executors.threads import ThreadExecutor
 from bigtopic.runtime.params import Params
 from bigtopic.runtime.rounds import Cursor, RoundReport
 from bigtopic.runtime.shared_files import shares_files
-
-if TYPE_CHECKING:
-    from bigtopic.runtime.footprint import Footprint
 
 __all__ = ["EXECUTOR", "WholeExecutor"]
 
@@ -171,11 +168,11 @@ def _at_next_round(cursor: Cursor, n_rounds: int) -> Cursor:
     return cursor.next_pass() if cursor.round == n_rounds else cursor
 
 
-def _worker_bytes(footprint: Footprint, client: Any, n_threads: int) -> int:
+def _worker_bytes(memory: MemoryOfRun, client: Any, n_threads: int) -> int:
     """The rounds, and the params once more where a task's input must be copied."""
     if shares_files(client, sharing.places()):
-        return footprint.on_threads(cluster.threads_of(client), rough=True)
-    return footprint.on_threads(n_threads, rough=True) + footprint.of_params()
+        return memory.on_threads(cluster.threads_of(client), rough=True)
+    return memory.on_threads(n_threads, rough=True) + memory.of_params()
 
 
 EXECUTOR = ExecutorSpec(

@@ -115,6 +115,9 @@ class MemoryOfRun(Protocol):
     def of_params(self) -> int:
         """Of the params."""
 
+    def of_documents(self) -> int:
+        """Of the documents that are sent to workers."""
+
     def of_tasks(self, n_threads: int, mapped: bool) -> int:
         """Of a worker that does tasks of the graphs executor, its params `mapped` or sent."""
 

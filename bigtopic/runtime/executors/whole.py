@@ -169,10 +169,10 @@ def _at_next_round(cursor: Cursor, n_rounds: int) -> Cursor:
 
 
 def _worker_bytes(memory: MemoryOfRun, client: Any, n_threads: int) -> int:
-    """The rounds, and the params once more where a task's input must be copied."""
+    """The rounds, documents that are sent, and the params once more where a task's input must be copied."""
     if shares_files(client, sharing.places()):
-        return memory.on_threads(cluster.threads_of(client), rough=True)
-    return memory.on_threads(n_threads, rough=True) + memory.of_params()
+        return memory.on_threads(cluster.threads_of(client), rough=True) + memory.of_documents()
+    return memory.on_threads(n_threads, rough=True) + memory.of_documents() + memory.of_params()
 
 
 EXECUTOR = ExecutorSpec(

@@ -65,7 +65,7 @@ def ope(
     Parameters
     ----------
     gradient_1, gradient_2 : functions of a point (n,) that return the gradients of g1 and g2 there, (n,), finite at
-        `start` and on the way from it; see `eps` of `simplex`
+        `start` and on the way from it; see `eps` of `simplex`. The point is a copy: they may write into it
     oracle : function of a direction (n,) that returns the point of the domain, (n,), with the largest product with
         it: `simplex()`, `box(low, high)`, `l1_ball(radius)`, or one of your own
     start : a point of the domain, (n,). That is not checked: the steps from a point outside end outside
@@ -111,8 +111,10 @@ def ope(
         direction = first * _checked("gradient_1", gradient_1, point)
         if second:
             direction = direction + second * _checked("gradient_2", gradient_2, point)
+        _finite("the weighted sum of gradient_1 and gradient_2", direction)
         point = point + (_checked("oracle", oracle, direction) - point) / (step + 1)
     gradient = _checked("gradient_1", gradient_1, point) + _checked("gradient_2", gradient_2, point)
+    _finite("the sum of gradient_1 and gradient_2", gradient)
     return Maximum(point, float(gradient @ (_checked("oracle", oracle, gradient) - point)))
 
 
@@ -126,7 +128,7 @@ def simplex(eps: float = 0.0) -> Oracle:
     Raises
     ------
     SettingError
-        When `eps` is negative, or, at the first call, leaves no point.
+        When `eps` is negative, or, when called, leaves no point; or the direction has numbers that are not finite.
     """
     if not eps >= 0:
         raise SettingError(f"eps={eps!r}: must be at least 0")
@@ -135,6 +137,7 @@ def simplex(eps: float = 0.0) -> Oracle:
         n = len(direction)
         if eps * n >= 1:
             raise SettingError(f"eps={eps!r}: must be below 1 / {n}, for {n} coordinates that sum to 1")
+        _finite("direction", direction)
         point = np.full(n, eps)
         point[np.argmax(direction)] += 1 - n * eps
         return point
@@ -148,7 +151,8 @@ def box(low: float | np.ndarray, high: float | np.ndarray) -> Oracle:
     Raises
     ------
     SettingError
-        When a bound is not finite, `low` is above `high`, or, at the first call, they are not of the points' shape.
+        When a bound is not finite, `low` is above `high`, or, when called, they are not of the points' shape; or the
+        direction has numbers that are not finite.
     """
     bounds = _numbers("low", low), _numbers("high", high)
     shapes = {bound.shape for bound in bounds if bound.shape}
@@ -164,6 +168,7 @@ def box(low: float | np.ndarray, high: float | np.ndarray) -> Oracle:
     def vertex(direction: np.ndarray) -> np.ndarray:
         if shape is not None and shape != direction.shape:
             raise SettingError(f"low and high have shape {shape}, but the points have {direction.shape}")
+        _finite("direction", direction)
         return np.where(direction > 0, bounds[1], bounds[0])
 
     return vertex
@@ -175,12 +180,13 @@ def l1_ball(radius: float = 1.0) -> Oracle:
     Raises
     ------
     SettingError
-        When the radius is not a positive number.
+        When the radius is not a positive number; or, when called, the direction has numbers that are not finite.
     """
     if not 0 < radius < np.inf:
         raise SettingError(f"radius={radius!r}: must be a positive number")
 
     def vertex(direction: np.ndarray) -> np.ndarray:
+        _finite("direction", direction)
         farthest = np.argmax(np.abs(direction))
         point = np.zeros(len(direction))
         point[farthest] = np.copysign(radius, direction[farthest])
@@ -200,9 +206,13 @@ def _point(start: Any) -> np.ndarray:
     point = _numbers("start", start)
     if point.ndim != 1 or not len(point):
         raise SettingError(f"start has shape {point.shape}, but must be one point, (n,)")
-    if not np.isfinite(point).all():
-        raise SettingError(f"start has {point[~np.isfinite(point)][0]}, but must have finite numbers")
+    _finite("start", point)
     return point
+
+
+def _finite(name: str, values: np.ndarray) -> None:
+    if not np.isfinite(values).all():
+        raise SettingError(f"{name} has {values[~np.isfinite(values)][0]}, but must have finite numbers")
 
 
 def _picks(
@@ -224,7 +234,12 @@ def _picks(
 
 
 def _checked(name: str, function: Callable[[np.ndarray], np.ndarray], argument: np.ndarray) -> np.ndarray:
-    values = np.asarray(function(argument), float)
+    """What a function returns for a copy of the argument, copied: both may be arrays that it writes into again."""
+    returned = function(argument.copy())
+    try:
+        values = np.array(returned, float)
+    except (TypeError, ValueError):
+        raise SettingError(f"{name} returned {returned!r}, but must return numbers") from None
     if values.shape != argument.shape:
         raise SettingError(
             f"{name} returned shape {values.shape}, but must return {argument.shape} as `start`"

@@ -18,7 +18,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # A layer may import those in the lines above it; the names inside one line may not import each other.
 LAYERS = [
     {"printable"},
-    {"types", "arrays", "errors", "buffers"},
+    {"types", "arrays", "errors", "buffers", "_kernels"},
     {"discovery"},
     {"corpus", "models", "kernels", "schemes"},
     {"methods", "datasets", "optimize"},
@@ -50,9 +50,9 @@ def tree(path: Path) -> ast.Module:
 
 @cache
 def imports(path: Path, inside_functions: bool = True) -> tuple[str, ...]:
-    """Dotted names that a file imports; `from a import b` gives a.b."""
+    """Dotted names that a file imports, for types too; `from a import b` gives a.b."""
     names: list[str] = []
-    for node in nodes(tree(path), inside_functions):
+    for node in ast.walk(tree(path)) if inside_functions else at_import(tree(path)):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -61,14 +61,12 @@ def imports(path: Path, inside_functions: bool = True) -> tuple[str, ...]:
     return tuple(names)
 
 
-def nodes(root: ast.AST, inside_functions: bool) -> Iterator[ast.AST]:
+def at_import(root: ast.AST) -> Iterator[ast.AST]:
+    """What is run, or looked at for types, when a file is imported."""
     for child in ast.iter_child_nodes(root):
-        if isinstance(child, ast.FunctionDef | ast.Lambda) and not inside_functions:
-            continue
-        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
-            continue
-        yield child
-        yield from nodes(child, inside_functions)
+        if not isinstance(child, ast.FunctionDef | ast.Lambda):
+            yield child
+            yield from at_import(child)
 
 
 def own_modules(path: Path, inside_functions: bool = True) -> Iterator[str]:
@@ -104,7 +102,7 @@ def test_every_layer_is_known():
 
 
 def test_no_module_imports_itself_through_others():
-    graph = {name: set(own_modules(path, inside_functions=False)) - {name} for name, path in MODULES.items()}
+    graph = {name: set(own_modules(path)) - {name} for name, path in MODULES.items()}
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:

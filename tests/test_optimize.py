@@ -146,6 +146,49 @@ def test_seed_decides_and_inputs_stay():
     assert all(np.array_equal(x, copy) for x, copy in seen)
 
 
+@pytest.mark.parametrize("writer", ["gradient_1", "gradient_2", "oracle"])
+def test_functions_may_write_into_their_argument(writer):
+    pull = np.arange(N) / N
+    functions = {"gradient_1": lambda x: pull - x, "gradient_2": lambda x: -x, "oracle": simplex()}
+    expected = ope(*functions.values(), np.full(N, 1 / N), random_state=3)
+    plain = functions[writer]
+
+    def writing(argument):
+        values = plain(argument)
+        argument[:] = 7
+        return values
+
+    found = ope(*{**functions, writer: writing}.values(), np.full(N, 1 / N), random_state=3)
+    assert np.array_equal(found.point, expected.point) and found.gap == expected.gap
+
+
+def test_gradients_may_share_the_array_they_return():
+    shared, start = np.empty(N), np.full(N, 1 / N)
+
+    def gradient(target):
+        return lambda x: np.subtract(target, x, out=shared)
+
+    one, other = np.eye(N)[:2]
+    expected = ope(lambda x: one - x, lambda x: other - x, simplex(), start)
+    found = ope(gradient(one), gradient(other), simplex(), start)
+    assert np.array_equal(found.point, expected.point) and found.gap == expected.gap
+
+
+def test_gradients_whose_sum_is_too_large():
+    huge = np.full(N, 1.7e308)
+    with (
+        np.errstate(over="ignore", invalid="ignore"),
+        pytest.raises(SettingError, match=r"sum of.*gradient_1"),
+    ):
+        ope(lambda x: huge, lambda x: -huge, simplex(), np.full(N, 1 / N), n_iter=20)
+
+
+@pytest.mark.parametrize("oracle", [simplex(), box(0, 1), l1_ball()], ids=["simplex", "box", "L1 ball"])
+def test_oracles_refuse_a_direction_that_is_no_number(oracle):
+    with pytest.raises(SettingError, match="direction has nan"):
+        oracle(np.array([0.5, np.nan, 1.0]))
+
+
 def test_one_iteration_is_the_start():
     found = ope(lambda x: -x, lambda x: -x, simplex(), np.full(N, 1 / N), n_iter=1)
     np.testing.assert_array_equal(found.point, np.full(N, 1 / N))
@@ -222,6 +265,9 @@ def test_domains_without_points(make, match):
         ((lambda x: x[:2], lambda x: x, simplex()), r"gradient_1 returned shape \(2,\).*\(6,\)"),
         ((lambda x: x, lambda x: x / 0, simplex()), r"gradient_2 returned inf.*eps"),
         ((lambda x: x, lambda x: x, lambda g: g[0]), r"oracle returned shape \(\)"),
+        ((lambda x: x * np.nan, lambda x: x, simplex()), "gradient_1 returned nan"),
+        ((lambda x: x, lambda x: ["a"] * N, simplex()), r"gradient_2 returned \['a'.*must return numbers"),
+        ((lambda x: x, lambda x: x, lambda g: g + np.nan), "oracle returned nan"),
     ],
 )
 def test_functions_that_return_something_else(functions, match):

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 from html import escape
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bigtopic.corpus.documents import DocumentsInParts
 from bigtopic.printable import printable
-
-if TYPE_CHECKING:
-    from bigtopic.corpus.store import Corpus
 
 __all__ = ["byte_size", "html_card", "length_histogram", "text_card"]
 
@@ -27,7 +24,7 @@ def byte_size(n_bytes: float) -> str:
     return f"{n_bytes:.1f} TiB"
 
 
-def _figures(corpus: Corpus) -> list[tuple[str, str]]:
+def _figures(corpus: DocumentsInParts) -> list[tuple[str, str]]:
     figures = [
         ("documents", f"{corpus.n_docs:,}"),
         ("words", f"{corpus.n_words:,}"),
@@ -43,14 +40,14 @@ def _figures(corpus: Corpus) -> list[tuple[str, str]]:
     return figures
 
 
-def text_card(corpus: Corpus) -> str:
+def text_card(corpus: DocumentsInParts) -> str:
     """One line of figures."""
     where = corpus.url or "in memory"
     figures = ", ".join(f"{value} {name}" for name, value in _figures(corpus)[:4])
     return f"Corpus({printable(where)}: {figures})"
 
 
-def length_histogram(corpus: Corpus) -> tuple[np.ndarray, np.ndarray]:
+def length_histogram(corpus: DocumentsInParts) -> tuple[np.ndarray, np.ndarray]:
     """Documents by number of tokens, (n_bins,), at most 24, and the bins' edges, whole numbers, (n_bins + 1,), of the
     first documents stored; the longest hundredth falls into the last bin."""
     seen = corpus.run(0, _SAMPLE, order="stored")
@@ -61,7 +58,7 @@ def length_histogram(corpus: Corpus) -> tuple[np.ndarray, np.ndarray]:
     return np.histogram(np.minimum(tokens, top), bins=np.arange(0, top + 1 + step, step))
 
 
-def _histogram_svg(corpus: Corpus) -> str:
+def _histogram_svg(corpus: DocumentsInParts) -> str:
     counts, edges = length_histogram(corpus)
     width, height = 240 / len(counts), 60
     tallest = max(1, int(counts.max()))
@@ -79,7 +76,7 @@ def _histogram_svg(corpus: Corpus) -> str:
     )
 
 
-def html_card(corpus: Corpus) -> str:
+def html_card(corpus: DocumentsInParts) -> str:
     """A small table beside a histogram of document lengths; everything that came from data is escaped."""
     rows = "".join(
         f"<tr><td style='text-align:left'>{escape(name)}</td><td style='text-align:right'>{escape(value)}</td></tr>"

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bigtopic.corpus.blocks import take_segments
+from bigtopic.corpus.documents import DocumentsInParts
 from bigtopic.corpus.order import by_source, source_order
 from bigtopic.errors import require
-
-if TYPE_CHECKING:
-    from bigtopic.corpus.store import Corpus
 
 __all__ = ["to_anndata", "to_delayed", "to_scipy"]
 
 
-def to_scipy(corpus: Corpus, order: str) -> Any:
+def to_scipy(corpus: DocumentsInParts, order: str) -> Any:
     """`scipy.sparse.csr_matrix` (n_docs, n_words); each block is scattered to its place, nothing is held twice."""
     from scipy import sparse
 
@@ -41,7 +39,7 @@ def to_scipy(corpus: Corpus, order: str) -> Any:
     return matrix
 
 
-def to_anndata(corpus: Corpus, order: str) -> Any:
+def to_anndata(corpus: DocumentsInParts, order: str) -> Any:
     """`anndata.AnnData` in memory."""
     anndata, pandas = require("anndata", "anndata"), require("pandas", "pandas")
     columns = corpus.read_columns(order=order)
@@ -54,10 +52,10 @@ def to_anndata(corpus: Corpus, order: str) -> Any:
         {"document_frequency": vocabulary.document_frequency, "frequency": vocabulary.frequency},
         index=vocabulary[:],
     )
-    return anndata.AnnData(X=corpus.to_scipy(order), obs=obs, var=var)
+    return anndata.AnnData(X=to_scipy(corpus, order), obs=obs, var=var)
 
 
-def to_delayed(corpus: Corpus, n_entries: int) -> list[Any]:
+def to_delayed(corpus: DocumentsInParts, n_entries: int) -> list[Any]:
     """One `dask.delayed` `Block` per span; a task carries the part, which is small, and reads where it runs."""
     from dask import delayed
 

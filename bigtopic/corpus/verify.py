@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import numpy as np
 
 from bigtopic.corpus.blocks import document_tokens
 from bigtopic.corpus.chunks import REMEDY, ChunkedArray, read_metadata
+from bigtopic.corpus.documents import DocumentsInParts
 from bigtopic.corpus.part import WINDOW, PartView
 from bigtopic.corpus.schema import CHUNK
 from bigtopic.corpus.stored import StoredPart, read_any
@@ -18,8 +18,6 @@ from bigtopic.corpus.vocabulary import fingerprint_words
 from bigtopic.corpus.writer import crc32_of
 from bigtopic.errors import CorpusDamaged
 
-if TYPE_CHECKING:
-    from bigtopic.corpus.store import Corpus
 __all__ = ["VerifyReport", "verify", "verify_part"]
 
 
@@ -33,7 +31,7 @@ class VerifyReport:
     nnz: int
 
 
-def verify(corpus: Corpus) -> VerifyReport:
+def verify(corpus: DocumentsInParts) -> VerifyReport:
     """See `Corpus.verify`. Of a view, the stored parts behind it are read whole."""
     parts = [part.base if isinstance(part, PartView) else part for part in corpus.parts]
     stored = [part for part in parts if isinstance(part, StoredPart)]
@@ -100,7 +98,7 @@ def _verify_rows(parts: Sequence[StoredPart]) -> None:
         raise CorpusDamaged(f"{parts[0].root.url}: obs/source_row has {twice[0]} more than once; {REMEDY}")
 
 
-def _verify_vocabulary(corpus: Corpus) -> None:
+def _verify_vocabulary(corpus: DocumentsInParts) -> None:
     known = corpus.vocabulary
     if fingerprint_words(known.words, known.size) != known.fingerprint:
         raise CorpusDamaged(f"{corpus.url}: the words of the vocabulary do not match the manifest")

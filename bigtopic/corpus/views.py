@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from bigtopic.corpus.blocks import concatenate, empty_block, take
 from bigtopic.corpus.conditions import of_function
+from bigtopic.corpus.documents import DocumentsInParts
 from bigtopic.corpus.filter import VocabularySettings, kept_words
-from bigtopic.corpus.order import by_source, source_order
 from bigtopic.corpus.part import PartView, WordMap
 from bigtopic.corpus.schema import PART_ENTRIES
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError
-from bigtopic.types import Block
 
-if TYPE_CHECKING:
-    from bigtopic.corpus.store import Corpus
+__all__ = ["Document", "by_functions", "document", "documents", "filtered"]
 
-__all__ = ["Document", "by_functions", "document", "documents", "filtered", "read", "recounted"]
+
+Known = TypeVar("Known", bound=DocumentsInParts)
 
 
 class Document(NamedTuple):
@@ -33,15 +31,7 @@ class Document(NamedTuple):
     authors: list[str] | None
 
 
-def read(view: Corpus, order: str) -> Block:
-    """All documents of a view, in the order asked for."""
-    blocks = [part.read(0, part.n_docs) for part in view.parts]
-    block = concatenate(blocks) if blocks else empty_block(view.author_vocabulary is not None)
-    where = source_order(block.rows) if by_source(order) else None
-    return block if where is None else take(block, where)
-
-
-def document(corpus: Corpus, position: int) -> Document:
+def document(corpus: DocumentsInParts, position: int) -> Document:
     """The document at a position of the source's order; negative ones count from the end."""
     if not -corpus.n_docs <= position < corpus.n_docs:
         raise IndexError(f"document {position} of a corpus of {corpus.n_docs}")
@@ -49,7 +39,7 @@ def document(corpus: Corpus, position: int) -> Document:
     return next(_read(corpus.run(start, start + 1)))
 
 
-def documents(corpus: Corpus) -> Iterator[Document]:
+def documents(corpus: DocumentsInParts) -> Iterator[Document]:
     """See `Corpus.__iter__`. Each run of the source's order is gathered from all parts."""
     per_document = max(1.0, corpus.nnz / max(corpus.n_docs, 1))
     step = max(1, int(PART_ENTRIES / per_document))
@@ -57,7 +47,7 @@ def documents(corpus: Corpus) -> Iterator[Document]:
         yield from _read(corpus.run(start, start + step))
 
 
-def _read(view: Corpus) -> Iterator[Document]:
+def _read(view: DocumentsInParts) -> Iterator[Document]:
     block, ids = view.read(), view.document_ids().tolist()
     known, names = view.vocabulary, view.author_vocabulary
     for i, (row, name) in enumerate(zip(block.rows.tolist(), ids, strict=True)):
@@ -70,17 +60,19 @@ def _read(view: Corpus) -> Iterator[Document]:
         yield Document(row, str(name), dict(zip(words, block.counts[own].tolist(), strict=True)), authors)
 
 
-def by_functions(corpus: Corpus, functions: Mapping[str, Callable[[np.ndarray], Any]]) -> np.ndarray:
+def by_functions(
+    corpus: DocumentsInParts, functions: Mapping[str, Callable[[np.ndarray], Any]]
+) -> np.ndarray:
     """Documents for which every function of a column is true: bool (n_docs,), in the source's order."""
     found = [of_function(name, function, corpus.read_column(name)) for name, function in functions.items()]
     return np.logical_and.reduce(found)
 
 
 def filtered(
-    corpus: Corpus, limits: VocabularySettings, keep: Iterable[str] | None, drop: Iterable[str] | None
-) -> Corpus:
+    corpus: Known, limits: VocabularySettings, keep: Iterable[str] | None, drop: Iterable[str] | None
+) -> Known:
     """See `Corpus.filter_vocabulary`."""
-    known = recounted(corpus).vocabulary
+    known = corpus.recounted().vocabulary
     mask = kept_words(*known.counted, corpus.n_docs, limits)
     if keep is not None:
         mask &= _named(known, keep)
@@ -104,15 +96,3 @@ def _named(known: Vocabulary, words: Iterable[str]) -> np.ndarray:
     mask = np.zeros(known.size, bool)
     mask[ids[ids >= 0]] = True
     return mask
-
-
-def recounted(corpus: Corpus) -> Corpus:
-    """See `Corpus.recounted`."""
-    if corpus.counted:
-        return corpus
-    n_words = corpus.n_words
-    df, tf = np.zeros(n_words, np.int64), np.zeros(n_words)
-    for block in corpus.blocks():
-        df += np.bincount(block.words, minlength=n_words)
-        tf += np.bincount(block.words, weights=block.counts, minlength=n_words)
-    return replace(corpus, vocabulary=Vocabulary(corpus.vocabulary.words, n_words, df, tf), counted=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from zarr.abc.store import Store
 from zarr.core.buffer import default_buffer_prototype
@@ -13,10 +13,20 @@ from zarr.storage import LocalStore
 
 from bigtopic.corpus import local
 
-if TYPE_CHECKING:
-    from bigtopic.corpus.storage import Place
-
 __all__ = ["ZarrFolder"]
+
+
+class Folder(Protocol):
+    """What `ZarrFolder` needs of a `bigtopic.corpus.storage.Place`."""
+
+    @property
+    def url(self) -> str: ...
+    @property
+    def below(self) -> int: ...
+    def __truediv__(self, name: str) -> Folder: ...
+    def names(self) -> list[str]: ...
+    def read(self) -> bytes: ...
+    def remove(self) -> None: ...
 
 
 class ZarrFolder(LocalStore):
@@ -26,7 +36,7 @@ class ZarrFolder(LocalStore):
     then, or fail too: after an error nothing comes back into a folder that is being removed.
     """
 
-    def __init__(self, place: Place, *, read_only: bool = False) -> None:
+    def __init__(self, place: Folder, *, read_only: bool = False) -> None:
         super().__init__(place.url, read_only=read_only)
         self._place = place
         self._writing = Lock()

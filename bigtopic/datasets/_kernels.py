@@ -6,6 +6,8 @@ import numpy as np
 from numba import njit
 from scipy.sparse import csr_array
 
+from bigtopic._kernels import uniform
+
 __all__ = ["bag_of_words_lines", "draw_documents", "fill_alias_table"]
 
 _LINE_BYTES = 33  # three numbers of at most ten digits, two spaces, a line feed
@@ -95,14 +97,14 @@ def draw_documents(keys, starts, tables, prior, topics, words, counts, indptr):
     for d in range(len(keys)):
         start, stop = starts[d], starts[d + 1]
         for n in range(stop - start):
-            ball = _uniform(keys[d], 2 * n + 1) * (n_components * prior + n)
+            ball = uniform(keys[d], 2 * n + 1) * (n_components * prior + n)
             if ball < n_components * prior:
                 topics[start + n] = min(int(ball / prior), n_components - 1)
             else:  # the topic of an earlier token
                 topics[start + n] = topics[start + min(int(ball - n_components * prior), n - 1)]
         for n in range(stop - start):
             topic = topics[start + n]
-            place = _uniform(keys[d], 2 * n + 2) * n_words
+            place = uniform(keys[d], 2 * n + 2) * n_words
             cell = int(place)
             kept = (place - cell) * 2.0**32 < tables[topic, cell, 0]
             words[start + n] = cell if kept else tables[topic, cell, 1]
@@ -115,16 +117,6 @@ def draw_documents(keys, starts, tables, prior, topics, words, counts, indptr):
                 counts[n_entries] = 1
                 n_entries += 1
         indptr[d + 1] = n_entries
-
-
-@njit(nogil=True, cache=True, error_model="numpy", inline="always")
-def _uniform(key, draw):
-    """A number strictly between 0 and 1, from the finaliser of SplitMix64 (`bigtopic.corpus.order.mix`)."""
-    bits = key + (np.uint64(draw) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    bits = bits ^ (bits >> np.uint64(31))
-    return (np.int64(bits >> np.uint64(11)) + 0.5) * 2.0**-53
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

@@ -10,7 +10,6 @@ import numpy as np
 
 from bigtopic.corpus.order import by_source, source_order
 from bigtopic.errors import BigtopicWarning, VocabularyMismatch
-from bigtopic.estimators import starts
 from bigtopic.estimators.inputs import as_corpus
 from bigtopic.estimators.output import write_topics
 from bigtopic.estimators.reading import FittedTopics
@@ -110,15 +109,20 @@ class TopicInference(FittedTopics):
 
         Documents with fewer than `min_tokens` tokens are skipped. One streaming pass.
         """
+        from bigtopic.evaluation.largest import Largest
+
         corpus = self._known_corpus(X)
-        best = starts.Largest(self._fitted().n_components, n)
+        best = Largest(self._fitted().n_components, n)
         for piece in self._infer(corpus, "inferring"):
             long_enough = piece.n_tokens >= min_tokens
             best.add(piece.rows[long_enough], piece.doc_topics[long_enough])
-        found = best.result()
-        chosen = corpus.select(rows=[row for topic in found for row, _ in topic])
+        chosen = corpus.select(rows=np.unique(best.positions))
         ids = dict(zip(chosen.rows().tolist(), chosen.document_ids().tolist(), strict=True))
-        return [[(str(ids[row]), share) for row, share in topic] for topic in found]
+        found = zip(best.positions.tolist(), best.values.tolist(), strict=True)
+        return [
+            [(str(ids[row]), share) for row, share in zip(rows, shares, strict=True)]
+            for rows, shares in found
+        ]
 
     def plot(self, name: Any, X: Any = None, *, figure: Any = None, **settings: Any) -> Any:
         """Draw a plot of the model, such as "history", "topics" or "prevalence"; see `bigtopic.plots.draw`.

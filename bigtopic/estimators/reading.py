@@ -10,7 +10,7 @@ import numpy as np
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import NotFitted, SettingError, require
 from bigtopic.estimators.base import Estimator
-from bigtopic.runtime.model import TopicModel, TopicSource
+from bigtopic.runtime.model import ModelTopics, TopicModel
 from bigtopic.runtime.views import mean_rows
 
 __all__ = ["FittedArray", "FittedTopics"]
@@ -88,7 +88,7 @@ class FittedTopics(Estimator):
         axis = model.axes.get(array.axis)
         return FittedArray(rows[:, : array.n_components], None if axis is None else axis.words)
 
-    def topic_source(self) -> TopicSource:
+    def topic_source(self) -> ModelTopics:
         """The topics by rows, for evaluations."""
         return self._fitted().topic_source()
 

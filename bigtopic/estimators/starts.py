@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.store import Corpus
-from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
 from bigtopic.runtime.checkpoint_versions import load_newest
 from bigtopic.runtime.model import TopicModel
 from bigtopic.schemes.dirichlet import SHAPES
 
-__all__ = ["Largest", "begin_with", "check_corpus", "check_settings", "held_out"]
+__all__ = ["begin_with", "check_corpus", "check_settings", "held_out"]
 
 ORDERS = ("shuffled", "stored")
 
@@ -132,7 +131,7 @@ def begin_with(model: TopicModel, other: Any, n_tokens: float) -> None:
         raise SettingError(
             f"init has {source.n_components} topics, but n_components is {model.n_components}; make them equal"
         )
-    ids = _places(model.vocabulary, source.vocabulary)
+    ids = model.vocabulary.mapping_to(source.vocabulary)
     known = np.flatnonzero(ids >= 0)
     if not len(known):
         raise VocabularyMismatch("init shares no word with this corpus")
@@ -142,31 +141,3 @@ def begin_with(model: TopicModel, other: Any, n_tokens: float) -> None:
     array.raw[known, : model.n_components] = source.gather(ids[known]) * scale
     array.scale[:] = 1.0
     array.fold()
-
-
-def _places(words: Vocabulary, others: Vocabulary) -> np.ndarray:
-    """For each word its id among the others, -1 where they lack it."""
-    return words.mapping_to(others)
-
-
-class Largest:
-    """The n largest entries of each column, over blocks of rows; ties go to the earlier row."""
-
-    def __init__(self, n_columns: int, n: int) -> None:
-        self._n = n
-        self._positions = np.zeros((0, n_columns), np.int64)
-        self._values = np.zeros((0, n_columns))
-
-    def add(self, positions: np.ndarray, values: np.ndarray) -> None:
-        """Rows `positions` (n,), ascending, with `values` (n, n_columns)."""
-        tiled = np.broadcast_to(positions[:, None], values.shape)
-        values = np.concatenate([self._values, values])
-        positions = np.concatenate([self._positions, tiled])
-        best = np.argsort(-values, axis=0, kind="stable")[: self._n]
-        self._values = np.take_along_axis(values, best, 0)
-        self._positions = np.take_along_axis(positions, best, 0)
-
-    def result(self) -> list[list[tuple[int, float]]]:
-        """Per column [(position, value), ...], largest first."""
-        pairs = zip(self._positions.T.tolist(), self._values.T.tolist(), strict=True)
-        return [list(zip(p, v, strict=True)) for p, v in pairs]

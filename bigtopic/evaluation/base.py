@@ -8,7 +8,7 @@ result = finish(state, total)                           once
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -142,6 +142,11 @@ class Measure:
     title, unit, meaning : for tables and reports: title of the value (empty for the name), its unit such as
         "nats per token", and a line that explains it
     paper : source of the equations
+
+    Raises
+    ------
+    SettingError
+        When an attribute is not what it must be.
     """
 
     name: str
@@ -160,9 +165,14 @@ class Measure:
     paper: str = ""
 
     def __post_init__(self) -> None:
-        assert (self.of_block is None) == (self.combine is None), (
-            f"{self.name}: of_block and combine go together"
-        )
+        for attribute, wanted, found in _faults(self):
+            raise SettingError(f"measure {self.name!r}: {attribute} must be {wanted}, found {found!r}")
+        if (self.of_block is None) != (self.combine is None):
+            raise SettingError(
+                f"measure {self.name!r}: of_block and combine go together; give both, or neither"
+            )
+        for name, setting in self.settings.items():
+            setting.check(f"measure {self.name!r}: settings[{name!r}]", setting.default)
         if not self.title:
             object.__setattr__(self, "title", self.name)
 
@@ -183,3 +193,21 @@ class Measure:
             for measure in (self, other)
         )
         return own == others
+
+
+def _faults(measure: Measure) -> Iterator[tuple[str, str, Any]]:
+    """Attributes that are of another kind than they must be: (name, what it must be, what it is)."""
+    for name in ("name", "title", "unit", "meaning", "paper"):
+        value = getattr(measure, name)
+        if not isinstance(value, str) or (name == "name" and not value):
+            yield name, "text", value
+    for name in ("prepare", "finish", "of_block", "combine", "start"):
+        value, optional = getattr(measure, name), name not in ("prepare", "finish")
+        if not callable(value) and not (optional and value is None):
+            yield name, "a function or None" if optional else "a function", value
+    if not isinstance(measure.settings, Mapping):
+        yield "settings", "{name: Setting}", measure.settings
+        return
+    for name, setting in measure.settings.items():
+        if not isinstance(setting, Setting):
+            yield f"settings[{name!r}]", "a Setting", setting

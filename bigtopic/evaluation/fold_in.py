@@ -35,10 +35,12 @@ def fold_in(
 
 
 def topic_rows(source: TopicSource, ids: np.ndarray) -> np.ndarray:
-    """p(word | topic) of these words, no smaller than 1e-10, with columns of zeros up to a multiple of 16."""
-    padded = np.zeros((len(ids), -(-source.n_components // 16) * 16), np.float32)
-    padded[:, : source.n_components] = np.maximum(source.gather(ids), FLOOR)
-    return padded
+    """p(word | topic) of these words, no smaller than 1e-10, with columns of zeros as `padded` says."""
+    from bigtopic.runtime.params import padded
+
+    rows = np.zeros((len(ids), padded(source.n_components)), np.float32)
+    rows[:, : source.n_components] = np.maximum(source.gather(ids), FLOOR)
+    return rows
 
 
 def local_docs(block: Block, n_words: int, id_map: np.ndarray | None) -> tuple[Docs, np.ndarray]:
@@ -53,6 +55,6 @@ def local_docs(block: Block, n_words: int, id_map: np.ndarray | None) -> tuple[D
 
 def word_map(corpus: Corpus, source: TopicSource) -> np.ndarray | None:
     """The model's id of each word of the corpus, int32 (n_words,), -1 unknown; None when they agree."""
-    if corpus.vocabulary.fingerprint == source.vocabulary.fingerprint:
-        return None
-    return corpus.vocabulary.mapping_to(source.vocabulary)
+    from bigtopic.runtime.axes import mapping
+
+    return mapping(corpus.vocabulary, source.vocabulary)

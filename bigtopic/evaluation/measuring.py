@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from numbers import Real
 from typing import Any
 
 from bigtopic.corpus.store import Corpus
@@ -103,7 +104,8 @@ def measure(
     Raises
     ------
     SettingError
-        When a measure is unknown, none of the measures has a setting, or a value is not allowed.
+        When a measure is unknown, two have the same name, none has a setting, a value is not allowed, or a measure does
+        not return a `Result`.
 
     Examples
     --------
@@ -166,8 +168,19 @@ def results_of(
     title = ", ".join(one.title for one in measures)
     totals = _totals(questions, subject, title, client, n_threads)
     return [
-        one.finish(questions[place].state, totals[place]) for one, place in zip(measures, places, strict=True)
+        _finished(one, questions[place].state, totals[place])
+        for one, place in zip(measures, places, strict=True)
     ]
+
+
+def _finished(measure: Measure, state: Any, total: Any) -> Result:
+    result: Any = measure.finish(state, total)
+    if not isinstance(result, Result) or not isinstance(getattr(result, "value", None), Real):
+        raise SettingError(
+            f"measure {measure.name!r}: finish returned {result!r}; it must return a Result whose value is a number, "
+            "such as Score(0.5)"
+        )
+    return result
 
 
 @dataclass(frozen=True, eq=False)

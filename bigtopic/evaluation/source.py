@@ -11,6 +11,7 @@ import numpy as np
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
+from bigtopic.evaluation.largest import Largest
 
 __all__ = ["FLOOR", "TopicSource", "top_words", "topics_of"]
 
@@ -165,13 +166,8 @@ def top_words(source: TopicSource, n: int = 10) -> tuple[np.ndarray, np.ndarray]
     """
     if not 1 <= n <= source.n_words:
         raise SettingError(f"n: must be between 1 and the vocabulary's {source.n_words} words, found {n}")
-    ids = np.zeros((source.n_components, 0), np.int64)
-    values = np.zeros((source.n_components, 0), np.float32)
+    found = Largest(source.n_components, n)
     for start in range(0, source.n_words, _ROWS):
         rows = np.arange(start, min(start + _ROWS, source.n_words))
-        # The words found so far have the lower ids: a stable sort keeps ties in their order.
-        ids = np.hstack([ids, np.broadcast_to(rows, (source.n_components, len(rows)))])
-        values = np.hstack([values, source.gather(rows.astype(np.int32)).T])
-        best = np.argsort(-values, axis=1, kind="stable")[:, :n]
-        ids, values = np.take_along_axis(ids, best, 1), np.take_along_axis(values, best, 1)
-    return ids, values
+        found.add(rows, source.gather(rows.astype(np.int32)))
+    return found.positions, found.values

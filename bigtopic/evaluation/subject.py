@@ -118,7 +118,6 @@ class Documents:
         return self._inferring().known(self.block)
 
     def _inferring(self) -> Inference:
-        assert self._inference is not None, (
-            "a measure that looks at documents' topics declares doc_topics=True"
-        )
+        if self._inference is None:
+            raise SettingError("a measure that looks at documents' topics must declare doc_topics=True")
         return self._inference

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from numba import njit
 
-from bigtopic.kernels._shell import INNER
+from bigtopic.kernels._random import key, uniform
+from bigtopic.kernels._shell import INNER, OUTER
 
-__all__ = ["stay"]
+__all__ = ["begin", "stay"]
+
+
+@njit(**OUTER)
+def begin(indptr, words, counts, rows, seed, n_components, scale, shares, totals, change):
+    """All of each entry to a topic at random: `scale` in `shares`, its count in `totals` and `change`."""
+    for d in range(rows.shape[0]):
+        row_key = key(seed, rows[d])
+        for i in range(indptr[d], indptr[d + 1]):
+            k = min(int(uniform(row_key, i - indptr[d]) * n_components), n_components - 1)
+            shares[i, k] = scale
+            totals[k] += counts[i]
+            change[words[i], k] += counts[i]
 
 
 @njit(**INNER)

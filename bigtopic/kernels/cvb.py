@@ -26,9 +26,8 @@ import numpy as np
 from numba import njit
 
 from bigtopic import buffers
-from bigtopic.kernels._collapsed import stay
+from bigtopic.kernels._collapsed import begin, stay
 from bigtopic.kernels._math import fast_exp
-from bigtopic.kernels._random import key, uniform
 from bigtopic.kernels._shell import OUTER, csr, frozen, padded_prior, put_shares
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
@@ -37,18 +36,6 @@ __all__ = ["KERNEL", "run"]
 _FAST = {"reassoc", "arcp", "nsz"}  # not "contract": a lone token's share, taken out, must leave nothing
 _LEAST, _MOST = -30.0, 30.0  # of the exponent
 _FLOOR = 1e-10  # of a count: rounding may leave less than nothing
-
-
-@njit(**OUTER)
-def _begin(indptr, words, counts, rows, seed, n_components, shares, totals, change):
-    """All of each entry to a topic at random; the variance of a count that is certain is zero."""
-    for d in range(rows.shape[0]):
-        row_key = key(seed, rows[d])
-        for i in range(indptr[d], indptr[d + 1]):
-            k = min(int(uniform(row_key, i - indptr[d]) * n_components), n_components - 1)
-            shares[i, k] = 1
-            totals[k] += counts[i]
-            change[words[i], k] += counts[i]
 
 
 @njit(**OUTER, fastmath=_FAST)
@@ -151,7 +138,7 @@ def run(
     shares[:] = 0 if state is None else state["shares"]
     change, change_of_variances = (buffers.zeros(topic_words.shape, dtype) for _ in range(2))
     if state is None:
-        _begin(*inputs, int(seed), n, shares, totals, change)
+        begin(*inputs, int(seed), n, np.float32(1), shares, totals, change)  # what is certain has no variance
     doc_topics = np.empty((docs.n_docs if hyper.doc_topics else 0, n), dtype)
     moved = _sweep(
         *inputs,

@@ -34,9 +34,8 @@ import numpy as np
 from numba import njit
 
 from bigtopic import buffers
-from bigtopic.kernels._collapsed import stay
-from bigtopic.kernels._random import key, uniform
-from bigtopic.kernels._shell import INNER, OUTER, csr, frozen, padded_prior, put_shares
+from bigtopic.kernels._collapsed import begin, stay
+from bigtopic.kernels._shell import OUTER, csr, frozen, padded_prior, put_shares
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
 __all__ = ["HALF", "KERNEL", "run", "run_half"]
@@ -46,25 +45,13 @@ _FLOOR = 1e-10  # of a word's count: what rounding leaves of it is less
 _LEVELS = 65535.0
 
 
-@njit(**INNER)
-def _begin(indptr, words, counts, rows, seed, n_components, scale, shares, totals, change):
-    """All of each entry to a topic at random."""
-    for d in range(rows.shape[0]):
-        row_key = key(seed, rows[d])
-        for i in range(indptr[d], indptr[d + 1]):
-            k = min(int(uniform(row_key, i - indptr[d]) * n_components), n_components - 1)
-            shares[i, k] = scale
-            totals[k] += counts[i]
-            change[words[i], k] += counts[i]
-
-
 @njit(**OUTER, fastmath=_FAST)
 def _sweep(
     indptr, words, counts, rows, topic_words, prior, n_components, seed, new, scale, half, least,
     shares, totals, mass, old, fresh, change, doc_topics,
 ):  # fmt: skip
     if new:
-        _begin(indptr, words, counts, rows, seed, n_components, scale, shares, totals, change)
+        begin(indptr, words, counts, rows, seed, n_components, scale, shares, totals, change)
     zero, one, floor = mass.dtype.type(0), mass.dtype.type(1), mass.dtype.type(_FLOOR)
     moved = 0.0
     for d in range(rows.shape[0]):

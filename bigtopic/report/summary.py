@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 from typing import Any, cast
 
 import numpy as np
@@ -124,6 +125,9 @@ def summarise(
         When there is no such measure, the documents it needs are not given, none of the measures has a setting, or a
         value is not allowed.
     """
+    for name, number, least in (("n_words", n_words, 1), ("n_documents", n_documents, 0)):
+        if isinstance(number, bool) or not isinstance(number, Integral) or number < least:
+            raise SettingError(f"{name}: must be a whole number of at least {least}, found {number!r}")
     source = topics_of(model, vocabulary)
     words = _words(source, min(n_words, source.n_words))
     history = tuple(getattr(model, "history_", ()))

@@ -8,8 +8,9 @@
     state    = rows x bytes of a row: of two turns of the minibatch ("round"), or of the slices that are read ahead or
                not written yet ("run")
 
-    worker   = 2 x params, or the rows of them that a minibatch reads from files + T x (words x 4 + unit + peak of a
-               replay of a task + stats(window)) + stats(window) + state, for tasks of a graph on a Dask worker
+    worker   = documents + 2 x params, or the rows of them that a minibatch reads from files + T x (words x 4 + unit +
+               peak of a replay of a task + stats(window)) + stats(window) + state, for tasks of a graph on a Dask
+               worker; its documents are those that are in memory and sent, not read from a store
 
 A replay (`replay`) allocates and frees these arrays in the order of the run, by the rules of `buffers`:
 
@@ -73,6 +74,10 @@ class Footprint:
         """Bytes of the params."""
         return self._sizes.params()
 
+    def of_documents(self) -> int:
+        """Bytes of the documents that are sent to workers, since they are in memory and not in a store."""
+        return self._sizes.documents()
+
     def of_task(self) -> int:
         """Bytes of one task of the graphs executor (a subtree of slices, on one thread), without the params."""
         return int(self._task() + self._sizes.state(1))
@@ -85,7 +90,8 @@ class Footprint:
         sizes, slices = self._sizes, self._minibatch()
         params = sizes.read(sum(slices)) if mapped else sizes.params()
         total = sum(sizes.stats(sum(slices[: SUBTREE * WINDOW])))
-        return int(2 * params + n_threads * (self._task() + total) + total + sizes.state(n_threads))
+        shared = self.of_documents() + 2 * params + total
+        return int(shared + n_threads * (self._task() + total) + sizes.state(n_threads))
 
     def _task(self) -> float:
         """Bytes of a task without what is remembered of documents."""

@@ -19,7 +19,7 @@ from bigtopic.runtime.state_files import State
 from bigtopic.runtime.views import mean_rows
 from bigtopic.types import Hyper
 
-__all__ = ["LARGEST_PRIOR", "SMALLEST_PRIOR", "TopicModel", "TopicSource"]
+__all__ = ["LARGEST_PRIOR", "SMALLEST_PRIOR", "ModelTopics", "TopicModel"]
 
 # Kernels compute in float32: a smaller prior is 0 there, and sums of larger ones over words or topics are infinite.
 SMALLEST_PRIOR, LARGEST_PRIOR = 1e-30, 1e24
@@ -142,11 +142,11 @@ class TopicModel:
             raise ModelError(f"method {self.method.name!r} remembers nothing about documents")
         return self.document_state.read(part, start, stop, self.cursor)
 
-    def topic_source(self) -> TopicSource:
-        return TopicSource(self)
+    def topic_source(self) -> ModelTopics:
+        return ModelTopics(self)
 
 
-class TopicSource:
+class ModelTopics:
     """The topics as probabilities, by rows: the interface of a model for evaluation."""
 
     def __init__(self, model: TopicModel) -> None:

@@ -130,6 +130,13 @@ class Sizes:
         unit_docs = max(1, min(plan.n_docs, plan.unit_docs))
         return min(n_units, -(-plan.n_docs // unit_docs)) * self.unit(unit_docs)
 
+    def documents(self) -> int:
+        """The documents in memory, of which a worker has a copy; views of them are sent with all."""
+        bases = [part.base if isinstance(part, PartView) else part for part in self._run.parts]
+        return sum(
+            part.n_bytes for part in {id(base): base for base in bases}.values() if _is_in_memory(part)
+        )
+
     def unit(self, n_docs: int) -> float:
         """A unit of `n_docs` documents; chunks are decoded whole."""
         if all(_is_in_memory(part) for part in self._run.parts):

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic import buffers
+from bigtopic.corpus.order import mix
 from bigtopic.runtime import _kernels
 from bigtopic.types import Block, Docs
 
@@ -186,16 +187,10 @@ def _prompt(epoch: int, number: int) -> bool:
 
 
 def _mix(values: np.ndarray, seed: int, stream: int) -> np.ndarray:
-    """64 well-mixed bits per value (the splitmix64 finaliser), for permutations that no library version can change."""
+    """64 well-mixed bits per value (two rounds of `mix`), for permutations that no library version can change."""
     mask = (1 << 64) - 1
     start = np.uint64((seed * 0x9E3779B97F4A7C15 + stream * 0xD1342543DE82EF95 + 0x2545F4914F6CDD1D) & mask)
-    with np.errstate(over="ignore"):
-        z = values * np.uint64(0x9E3779B97F4A7C15) + start
-        for _ in range(2):
-            z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-            z = z ^ (z >> np.uint64(31))
-    return z
+    return mix(mix(values * np.uint64(0x9E3779B97F4A7C15) + start))
 
 
 def lookup_table(size: int) -> np.ndarray:

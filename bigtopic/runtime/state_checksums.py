@@ -17,11 +17,11 @@ from bigtopic.corpus.storage import Place
 from bigtopic.errors import CorpusDamaged
 from bigtopic.runtime.row_arrays import RowArray
 
-__all__ = ["Checksums", "Span", "checksum"]
+__all__ = ["Checksums", "WrittenSpan", "checksum"]
 
 
 @dataclass(frozen=True)
-class Span:
+class WrittenSpan:
     """Documents start:stop, which were written together; `sums` has the checksum of each array's rows."""
 
     start: int
@@ -51,12 +51,12 @@ class Checksums:
         """uint32 (n_docs, 2 + n_arrays): start and stop of the span, and its checksums."""
         return RowArray(self.place, self.n_docs, "uint32", (2 + self.n_arrays,), remedy=self.remedy)
 
-    def write(self, span: Span) -> None:
+    def write(self, span: WrittenSpan) -> None:
         """Record that documents were written."""
         record = np.array([span.start, span.stop, *span.sums], np.uint32)
         self.records.write(span.start, np.tile(record, (span.stop - span.start, 1)))
 
-    def spans(self, start: int, stop: int) -> list[Span]:
+    def spans(self, start: int, stop: int) -> list[WrittenSpan]:
         """What was written together with documents start:stop, in order.
 
         Raises
@@ -66,14 +66,14 @@ class Checksums:
         """
         records = self.records.read(start, stop)
         new = np.append(True, (records[1:] != records[:-1]).any(axis=1))[: len(records)]
-        spans = [Span(first, last, tuple(sums)) for first, last, *sums in records[new].tolist()]
+        spans = [WrittenSpan(first, last, tuple(sums)) for first, last, *sums in records[new].tolist()]
         if not self._cover(spans, start, stop):
             raise CorpusDamaged(
                 f"{self.place.url} does not say what was written of documents {start} to {stop}; {self.remedy}"
             )
         return spans
 
-    def _cover(self, spans: Sequence[Span], start: int, stop: int) -> bool:
+    def _cover(self, spans: Sequence[WrittenSpan], start: int, stop: int) -> bool:
         """Whether the spans follow each other, from `start` or before to `stop` or beyond."""
         if not spans:
             return start == stop

@@ -27,7 +27,7 @@ from bigtopic.corpus.zarr_group import ROOT, group_json
 from bigtopic.errors import ClusterError, CorpusDamaged, ModelError
 from bigtopic.runtime.contract import check_state
 from bigtopic.runtime.row_arrays import RowArray
-from bigtopic.runtime.state_checksums import Checksums, Span, checksum
+from bigtopic.runtime.state_checksums import Checksums, WrittenSpan, checksum
 from bigtopic.types import Hyper, StateSpec
 
 __all__ = ["REMEDY", "State", "StateFiles", "StatePart", "resolved", "state_sizes"]
@@ -149,7 +149,7 @@ class StateFiles:
             check_state(name, state[name], spec, last - first)
             self._array(part, n_passes, name).write(first, state[name])
         sums = tuple(checksum(state[name]) for name in self.arrays)
-        self._checksums(part, n_passes).write(Span(start, stop, sums))
+        self._checksums(part, n_passes).write(WrittenSpan(start, stop, sums))
 
     def missing(self, part: int, start: int, stop: int) -> State:
         """The state of documents that no kernel has seen."""

@@ -17,7 +17,7 @@ from bigtopic.runtime.cursor import Cursor, RoundReport
 from bigtopic.runtime.executors.choice import choose
 from bigtopic.runtime.executors.protocol import Executor, Run
 from bigtopic.runtime.history import History
-from bigtopic.runtime.memory import check_memory, check_worker_memory
+from bigtopic.runtime.memory import WorkerMemory, check_memory
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.new_run import make_run, with_document_state
 from bigtopic.runtime.progress import Progress
@@ -74,9 +74,12 @@ def train(
             engine = executor(run)
         else:
             spec = executors.load(choose(run, client))
+            memory = None
             if client is not None and spec.worker_bytes is not None:
-                check_worker_memory(run, model.params, model.axes, client, spec.worker_bytes)
+                memory = WorkerMemory(run, model.params, model.axes, client, spec)
             engine = spec.make(run, client, n_threads)
+            if memory is not None:
+                engine.use_workers(memory.able)
         stack.enter_context(engine)
         stop = stack.enter_context(interruptible())
         total = corpus.n_tokens * limits.max_iter

@@ -11,7 +11,7 @@ from scipy.sparse import vstack
 
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.order import document_keys
-from bigtopic.datasets import KnownLDA, _kernels, lda_corpus, synthetic, write_bag_of_words
+from bigtopic.datasets import KnownLDA, lda_corpus, synthetic, write_bag_of_words
 from bigtopic.errors import SettingError
 from bigtopic.evaluation import log_predictive
 from bigtopic.kernels import _random
@@ -89,7 +89,6 @@ def test_random_numbers_are_those_of_the_kernels():
     key = document_keys(7, np.array([6]))  # its rows begin at 0, those of the kernels at 1
     assert key[0] == _random.key(7, 5)
     for draw in (0, 1, 1000):
-        assert _kernels._uniform(key[0], draw) == _random.uniform(key[0], draw)
         assert synthetic._uniform(key, np.array([draw], np.uint64))[0] == _random.uniform(key[0], draw)
 
 

@@ -185,6 +185,67 @@ def test_a_setting_has_the_type_of_its_default(setting, message):
         measure(TRUTH.components, CORPUS, [*EVERY, own], **setting)
 
 
+PLAIN = {
+    "name": "plain",
+    "prepare": lambda subject, settings: None,
+    "of_block": lambda state, documents: 1.0,
+    "combine": operator.add,
+    "finish": lambda state, total: Score(total),
+}
+
+
+@pytest.mark.parametrize(
+    ("card", "message"),
+    [
+        ({"name": None}, "measure None: name must be text, found None"),
+        ({"name": ""}, "measure '': name must be text, found ''"),
+        ({"title": 5}, "measure 'plain': title must be text, found 5"),
+        ({"unit": None}, "measure 'plain': unit must be text, found None"),
+        ({"prepare": None}, "measure 'plain': prepare must be a function, found None"),
+        ({"finish": Score(1.0)}, r"measure 'plain': finish must be a function, found Score\(value=1.0\)"),
+        ({"of_block": 3}, "measure 'plain': of_block must be a function or None, found 3"),
+        ({"start": 0.0}, "measure 'plain': start must be a function or None, found 0.0"),
+        ({"combine": None}, "measure 'plain': of_block and combine go together; give both, or neither"),
+        ({"settings": ["topn"]}, r"measure 'plain': settings must be \{name: Setting\}, found \['topn'\]"),
+        ({"settings": {"topn": 10}}, r"measure 'plain': settings\['topn'\] must be a Setting, found 10"),
+        (
+            {"settings": {"kind": Setting("a", "Of nothing.", ("b", "c"))}},
+            r"measure 'plain': settings\['kind'\]: must be one of 'b', 'c', found 'a'",
+        ),
+    ],
+    ids=lambda value: "" if isinstance(value, str) else "-".join(value),
+)
+def test_a_measure_that_cannot_work_is_refused_when_it_is_made(card, message):
+    with pytest.raises(SettingError, match=f"^{message}"):
+        Measure(**{**PLAIN, **card})
+
+
+@pytest.mark.parametrize("given", [3, [None], [np.mean]], ids=str)
+def test_measures_are_names_or_measures(given):
+    with pytest.raises(SettingError, match=r"^measures: must be names or Measure objects, found "):
+        measure(TRUTH.components, CORPUS, given)
+
+
+@pytest.mark.parametrize("found", [1.5, None, Score("much")], ids=str)
+def test_a_measure_returns_a_result(found):
+    own = Measure(**{**PLAIN, "finish": lambda state, total: found})
+    with pytest.raises(SettingError, match=r"measure 'plain': finish returned .*such as Score"):
+        measure(TRUTH.components, CORPUS, own)
+
+
+def test_topics_of_documents_are_for_measures_that_declare_them():
+    own = Measure(**{**PLAIN, "of_block": lambda state, documents: documents.tokens.sum()})
+    with pytest.raises(SettingError, match="doc_topics=True"):
+        measure(TRUTH.components, CORPUS, own, n_threads=1)
+
+
+def test_two_measures_of_one_name_are_refused():
+    one, other = entropy("npmi"), measures.load("npmi")
+    with pytest.raises(SettingError, match="measures: two of them are named 'npmi'; give one another name"):
+        measure(TRUTH.components, CORPUS, [one, "npmi"])
+    assert list(measure(TRUTH.components, CORPUS, [other, "npmi", other])) == ["npmi"]
+
+
 def test_numbers_of_numpy_are_numbers():
     settings = {"topn": np.int32(5), "repeats": np.int64(2), "n_top": np.uint8(0)}
     plain = {"topn": 5, "repeats": 2, "n_top": 0}

@@ -32,6 +32,21 @@ def summary():
     return summarise(TRUTH.components, corpus, test=corpus, vocabulary=WORDS, n_words=6)
 
 
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"n_documents": -1}, "n_documents: must be a whole number of at least 0, found -1"),
+        ({"n_documents": 2.5}, "n_documents: must be a whole number of at least 0, found 2.5"),
+        ({"n_words": 0}, "n_words: must be a whole number of at least 1, found 0"),
+        ({"n_words": "5"}, "n_words: must be a whole number of at least 1, found '5'"),
+    ],
+    ids=str,
+)
+def test_numbers_are_refused_by_the_names_they_were_given_under(option, message):
+    with pytest.raises(SettingError, match=f"^{message}"):
+        summarise(TRUTH.components, authored(), vocabulary=WORDS, measures="npmi", **option)
+
+
 def test_a_summary_says_what_the_measures_say(summary):
     corpus = authored()
     shares = prevalence(TRUTH.components, corpus, vocabulary=WORDS).share

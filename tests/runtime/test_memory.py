@@ -19,6 +19,9 @@ from bigtopic.estimators.lda import LDA
 from bigtopic.kernels import load
 from bigtopic.runtime import machine_memory
 from bigtopic.runtime.expected_rows import ExpectedRows
+from bigtopic.runtime.footprint import Footprint
+from bigtopic.runtime.new_model import new_model
+from bigtopic.runtime.new_run import make_run
 from bigtopic.types import Scratch
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))
@@ -92,6 +95,20 @@ def test_a_kernel_is_told_the_longest_documents():
     own = replace(methods.get("vb"), kernel=kernel, name="own")
     LDA(2, method=own, max_iter=1, client=False, n_threads=1).fit(counts)
     assert {(size.longest, size.longest_tokens) for size in sizes} == {(40, 2500)}
+
+
+# ---------------------------------------------------------------- workers
+
+
+def test_documents_in_memory_travel_to_the_worker():
+    documents = from_matrix(np.ones((20_000, 40)))
+    view = documents[:15_000]
+    for corpus in (documents, view):
+        model = new_model(methods.get("online-vb"), {"topic": 2}, {"word": corpus.vocabulary}, n_tokens=1e6)
+        plan = {"batch_size": 100, "slice_size": None, "max_iter": 1, "order": "shuffled"}
+        estimate = Footprint(make_run(model, corpus, **plan), model.params, model.axes)
+        assert estimate.of_documents() == documents.n_bytes > estimate.of_task()
+        assert estimate.of_tasks(1, mapped=True) > documents.n_bytes
 
 
 # ---------------------------------------------------------------- the estimate and the peak

@@ -26,10 +26,12 @@ def load(name: str | Measure) -> Measure:
     Raises
     ------
     SettingError
-        When there is no such measure.
+        When there is no such measure, or `name` is neither.
     """
     if isinstance(name, Measure):
         return name
+    if not isinstance(name, str):
+        raise _no_measures(name)
     module = name.replace("-", "_")
     if module not in discovery.modules(__name__):
         raise SettingError(f"there is no measure {name!r}; there are: {', '.join(names())}")
@@ -42,12 +44,23 @@ def chosen(given: str | Measure | Iterable[str | Measure] | None) -> list[Measur
     Raises
     ------
     SettingError
-        When there is no such measure.
+        When there is no such measure, two have the same name, or `given` is something else.
     """
     if given is None:
         return defaults()
-    found = map(load, [given] if isinstance(given, str | Measure) else given)
-    return list({measure.name: measure for measure in found}.values())
+    if not isinstance(given, str | Measure | Iterable):
+        raise _no_measures(given)
+    found: dict[str, Measure] = {}
+    for measure in map(load, [given] if isinstance(given, str | Measure) else given):
+        if found.setdefault(measure.name, measure) is not measure:
+            raise SettingError(f"measures: two of them are named {measure.name!r}; give one another name")
+    return list(found.values())
+
+
+def _no_measures(given: object) -> SettingError:
+    return SettingError(
+        f"measures: must be names or Measure objects, found {given!r}; names are: {', '.join(names())}"
+    )
 
 
 def defaults() -> list[Measure]:

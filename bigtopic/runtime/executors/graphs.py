@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bigtopic.runtime import sharing
 from bigtopic.runtime.cursor import Cursor
 from bigtopic.runtime.estep import estep_group
-from bigtopic.runtime.executors.protocol import Executor, ExecutorSpec, Run, Updates
+from bigtopic.runtime.executors.protocol import AbleWorkers, Executor, ExecutorSpec, MemoryOfRun, Run, Updates
 from bigtopic.runtime.executors.sending import Sender
 from bigtopic.runtime.executors.stretches import Stretch, by_stretches, do_rounds
 from bigtopic.runtime.params import LazyArray, Overlay, Params
@@ -21,9 +21,6 @@ from bigtopic.runtime.slices import SUBTREE, Round, SliceRef
 from bigtopic.runtime.state_files import State
 from bigtopic.runtime.work import Turn
 from bigtopic.types import Stats
-
-if TYPE_CHECKING:
-    from bigtopic.runtime.footprint import Footprint
 
 __all__ = ["EXECUTOR", "GraphExecutor", "remembering_graph", "round_graph"]
 
@@ -120,8 +117,15 @@ class GraphExecutor(Executor):
 
             total, *kept = dask.compute(graph, *states, scheduler=self._scheduler)
         else:
-            total, *kept = self._client.compute([graph, *states], retries=2)
+            workers = self._sender.able()
+            total, *kept = self._client.compute(
+                [graph, *states], retries=2, workers=workers, allow_other_workers=workers is not None
+            )
         return total, kept
+
+    def use_workers(self, able: AbleWorkers) -> None:
+        """See `Executor.use_workers`."""
+        self._sender.able = able
 
     def close(self) -> None:
         self._turns, self._states = [], {}
@@ -222,9 +226,9 @@ def _pick(both: tuple[Any, Any], which: int) -> Any:
     return both[which]
 
 
-def _worker_bytes(footprint: Footprint, client: Any, n_threads: int) -> int:
+def _worker_bytes(memory: MemoryOfRun, client: Any, n_threads: int) -> int:
     """Tasks on all threads, and the params: the rows they read of mapped files, or a copy."""
-    return footprint.of_tasks(n_threads, mapped=shares_files(client, sharing.places()))
+    return memory.of_tasks(n_threads, mapped=shares_files(client, sharing.places()))
 
 
 EXECUTOR = ExecutorSpec(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import Any, Protocol, Self
 
 from bigtopic.runtime.cursor import Cursor, RoundReport
 from bigtopic.runtime.params import Params
@@ -13,13 +13,13 @@ from bigtopic.runtime.rounds import Settings
 from bigtopic.runtime.slices import Plan
 from bigtopic.runtime.work import Work
 
-if TYPE_CHECKING:
-    from bigtopic.runtime.footprint import Footprint
-
-__all__ = ["Executor", "ExecutorSpec", "Run", "Updates"]
+__all__ = ["AbleWorkers", "Executor", "ExecutorSpec", "MemoryOfRun", "Run", "Updates"]
 
 Updates = Iterator[tuple[Params, list[RoundReport]]]
 """Yields, repeatedly, the params after some rounds and the reports of these rounds."""
+
+AbleWorkers = Callable[[], list[str] | None]
+"""Addresses of the workers of a client that have the memory for the tasks, at this moment; None for all."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,10 @@ class Executor(Protocol):
         be cut. Yields nothing when no round, or no time, is left.
         """
 
+    def use_workers(self, able: AbleWorkers) -> None:
+        """Prefer these workers for tasks. Called at most once, before the first rounds."""
+        return None
+
     def close(self) -> None:
         """Release threads, files and data on workers. May be called repeatedly, and after a failure; `advance` is never
         called after it."""
@@ -103,6 +107,22 @@ class Executor(Protocol):
         self.close()
 
 
+class MemoryOfRun(Protocol):
+    """The memory of a run, in bytes; `bigtopic.runtime.footprint.Footprint` estimates it."""
+
+    def on_threads(self, n_threads: int, compares: bool = False, rough: bool = False) -> int:
+        """Of the whole run, on threads of one process."""
+
+    def of_params(self) -> int:
+        """Of the params."""
+
+    def of_documents(self) -> int:
+        """Of the documents that are sent to workers."""
+
+    def of_tasks(self, n_threads: int, mapped: bool) -> int:
+        """Of a worker that does tasks of the graphs executor, its params `mapped` or sent."""
+
+
 @dataclass(frozen=True)
 class ExecutorSpec:
     """An executor, as its file declares it.
@@ -112,10 +132,12 @@ class ExecutorSpec:
     make : (run, client, n_threads) -> Executor; the client is None unless `on_client` is true
     on_client : whether it runs tasks on a Dask client
     synchronous : whether it gives the bits of rounds done one after the other
-    worker_bytes : (footprint of the run, client, n_threads) -> memory of a worker with so many threads; None if unknown
+    worker_bytes : (memory of the run, client, n_threads) -> memory of a worker with so many threads; None if unknown
+    one_worker : whether its tasks run on one worker at a time, so that one that is large enough suffices
     """
 
     make: Callable[[Run, Any, int], Executor]
     on_client: bool = False
     synchronous: bool = True
-    worker_bytes: Callable[[Footprint, Any, int], int] | None = None
+    worker_bytes: Callable[[MemoryOfRun, Any, int], int] | None = None
+    one_worker: bool = False

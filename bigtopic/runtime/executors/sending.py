@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from bigtopic.runtime import cluster, sharing
 from bigtopic.runtime.environment import check_workers
-from bigtopic.runtime.executors.protocol import Run
+from bigtopic.runtime.executors.protocol import AbleWorkers, Run
 from bigtopic.runtime.params import LazyArray, Overlay
 from bigtopic.runtime.shared_files import shares_files
 
@@ -24,6 +24,10 @@ class Sender:
     ----------
     run : sent once, and again after a loss
     client : a `dask.distributed.Client`, or None for another Dask scheduler, whose tasks get the things themselves
+
+    Attributes
+    ----------
+    able : says which workers can hold the tasks
     """
 
     def __init__(self, run: Run, client: Any) -> None:
@@ -32,6 +36,7 @@ class Sender:
         self._run_future: Any = None
         self._name = uuid4().hex
         self._count = 0
+        self.able: AbleWorkers = _all
         if client is not None:
             check_workers(client)
         self.shares_files = client is None or shares_files(client, sharing.places())
@@ -82,3 +87,7 @@ class Sender:
 
     def close(self) -> None:
         self._run_future = None
+
+
+def _all() -> None:
+    """No worker is preferred."""

@@ -5,18 +5,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bigtopic.runtime import cluster, sharing
 from bigtopic.runtime.cursor import Cursor, RoundReport
-from bigtopic.runtime.executors.protocol import Executor, ExecutorSpec, Run, Updates
+from bigtopic.runtime.executors.protocol import AbleWorkers, Executor, ExecutorSpec, MemoryOfRun, Run, Updates
 from bigtopic.runtime.executors.sending import Sender
 from bigtopic.runtime.executors.threads import ThreadExecutor
 from bigtopic.runtime.params import Params
 from bigtopic.runtime.shared_files import shares_files
-
-if TYPE_CHECKING:
-    from bigtopic.runtime.footprint import Footprint
 
 __all__ = ["EXECUTOR", "WholeExecutor"]
 
@@ -80,7 +77,7 @@ class WholeExecutor(Executor):
     def _attempt(
         self, params: Params, cursor: Cursor, max_rounds: int, max_seconds: float
     ) -> tuple[Params, list[RoundReport]]:
-        shared = self._share(params)
+        shared, workers = self._share(params), self._sender.able()
         shares_files = self._sender.shares_files
         # On one machine the other workers wait for the one that has the rounds, so it has their threads too
         n_threads = cluster.threads_of(self._client) if shares_files else None
@@ -96,6 +93,8 @@ class WholeExecutor(Executor):
             pure=False,
             # Who claims arrays twice hides why the first time failed
             retries=0 if shares_files else 2,
+            workers=workers,
+            allow_other_workers=workers is not None,
         )
         arrays, reports = future.result()
         if not isinstance(arrays, sharing.MappedArrays):
@@ -116,6 +115,10 @@ class WholeExecutor(Executor):
         if self._shared is not None and isinstance(self._shared[1], sharing.MappedArrays):
             self._shared[1].remove()
         self._shared = None
+
+    def use_workers(self, able: AbleWorkers) -> None:
+        """See `Executor.use_workers`."""
+        self._sender.able = able
 
     def close(self) -> None:
         self._sender.close()
@@ -165,13 +168,16 @@ def _at_next_round(cursor: Cursor, n_rounds: int) -> Cursor:
     return cursor.next_pass() if cursor.round == n_rounds else cursor
 
 
-def _worker_bytes(footprint: Footprint, client: Any, n_threads: int) -> int:
-    """The rounds, and the params once more where a task's input must be copied."""
+def _worker_bytes(memory: MemoryOfRun, client: Any, n_threads: int) -> int:
+    """The rounds, documents that are sent, and the params once more where a task's input must be copied."""
     if shares_files(client, sharing.places()):
-        return footprint.on_threads(cluster.threads_of(client), rough=True)
-    return footprint.on_threads(n_threads, rough=True) + footprint.of_params()
+        return memory.on_threads(cluster.threads_of(client), rough=True) + memory.of_documents()
+    return memory.on_threads(n_threads, rough=True) + memory.of_documents() + memory.of_params()
 
 
 EXECUTOR = ExecutorSpec(
-    lambda run, client, n_threads: WholeExecutor(run, client), on_client=True, worker_bytes=_worker_bytes
+    lambda run, client, n_threads: WholeExecutor(run, client),
+    on_client=True,
+    worker_bytes=_worker_bytes,
+    one_worker=True,
 )

@@ -21,7 +21,7 @@ from bigtopic.corpus.writer import write_names
 from bigtopic.errors import InputError
 from bigtopic.runtime.ingestion.merge import MergePlan, MergeTask, merge_part
 from bigtopic.runtime.ingestion.names import Names
-from bigtopic.runtime.ingestion.parse import Run, parse_run, parse_tasks
+from bigtopic.runtime.ingestion.parse import ParsedRun, parse_run, parse_tasks
 from bigtopic.runtime.ingestion.settings import IngestSettings, Workers
 from bigtopic.runtime.ingestion.sort import Order, SortedRun, SortPlan, sort_run
 from bigtopic.runtime.progress import Progress
@@ -90,7 +90,7 @@ def build(
     )
 
 
-def _parsed(reader: Any, transaction: Transaction, names: Names, workers: Workers) -> Iterator[Run]:
+def _parsed(reader: Any, transaction: Transaction, names: Names, workers: Workers) -> Iterator[ParsedRun]:
     """First stage; counts are added up, in the order chunks were read, while other chunks are parsed."""
     function = partial(parse_run, reader=reader, scratch=transaction.scratch)
     with (
@@ -103,7 +103,7 @@ def _parsed(reader: Any, transaction: Transaction, names: Names, workers: Worker
             yield run
 
 
-def _place_runs(runs: Sequence[Run], n_rows: int) -> int:
+def _place_runs(runs: Sequence[ParsedRun], n_rows: int) -> int:
     """Give each run the row of its first document in the whole source; returns the rows there are.
 
     Documents that know their rows, those of another corpus, keep them, counted from `n_rows`.
@@ -121,7 +121,7 @@ def _place_runs(runs: Sequence[Run], n_rows: int) -> int:
     return n_rows
 
 
-def _bounds(runs: Sequence[Run], n_entries: int, n_rows: int, order: Order) -> np.ndarray:
+def _bounds(runs: Sequence[ParsedRun], n_entries: int, n_rows: int, order: Order) -> np.ndarray:
     """First keys of all parts but the first: equal ranges of hashes, or ranges of rows with enough entries."""
     n_docs = sum(run.n_docs for run in runs)
     n_parts = max(1, -(-n_entries // PART_ENTRIES), -(-n_docs // PART_DOCUMENTS))
@@ -140,7 +140,7 @@ def _bounds(runs: Sequence[Run], n_entries: int, n_rows: int, order: Order) -> n
     return np.array(bounds, np.uint64)
 
 
-def _sorted(runs: Sequence[Run], plan: SortPlan, names: Names, workers: Workers) -> Iterator[SortedRun]:
+def _sorted(runs: Sequence[ParsedRun], plan: SortPlan, names: Names, workers: Workers) -> Iterator[SortedRun]:
     """Third stage."""
     with (
         Progress("sorting", sum(run.n_docs for run in runs), "docs", workers.progress) as bar,
@@ -186,7 +186,7 @@ def _write_names(transaction: Transaction, names: Names) -> tuple[NameList, Name
     return vocabulary, write_names(root, transaction.path("authors", generation), names.author_vocabulary)
 
 
-def _column_types(runs: Sequence[Run], known: Manifest | None, root: Place) -> dict[str, str]:
+def _column_types(runs: Sequence[ParsedRun], known: Manifest | None, root: Place) -> dict[str, str]:
     """One type for each column: what holds all its values, those of the corpus that is appended to included."""
     added = [run.columns for run in runs if run.n_docs]
     if known is None or not known.parts:

@@ -13,7 +13,7 @@ from bigtopic.corpus.stored import stored_names
 from bigtopic.corpus.transaction import Transaction
 from bigtopic.corpus.vocabulary import Vocabulary, word_array
 from bigtopic.errors import InputError, VocabularyMismatch
-from bigtopic.runtime.ingestion.parse import Run, WordCounts
+from bigtopic.runtime.ingestion.parse import ParsedRun, WordCounts
 from bigtopic.runtime.ingestion.settings import IngestSettings
 from bigtopic.runtime.ingestion.spill import Header, spill
 from bigtopic.runtime.ingestion.tally import ColumnTally, WordTally, falling
@@ -59,7 +59,7 @@ class Names:
         self.known_share = 1.0
         self._n_tokens = 0.0
 
-    def add(self, run: Run) -> None:
+    def add(self, run: ParsedRun) -> None:
         """Add up the counts of a run and take them from it."""
         assert run.words is not None
         self._n_tokens += float(run.words.tokens.sum()) + run.n_unknown

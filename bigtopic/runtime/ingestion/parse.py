@@ -21,7 +21,7 @@ from bigtopic.corpus.vocabulary import word_array
 from bigtopic.errors import InputError
 from bigtopic.runtime.ingestion.spill import Header, spill
 
-__all__ = ["ParseTask", "PlacedBlock", "Run", "WordCounts", "parse_run", "parse_tasks"]
+__all__ = ["ParseTask", "ParsedRun", "PlacedBlock", "WordCounts", "parse_run", "parse_tasks"]
 
 _OPEN = 4  # streams read at a time, however many threads: sums of weights depend on the order of chunks
 
@@ -54,7 +54,7 @@ class ParseTask(NamedTuple):
 
 
 @dataclass
-class Run:
+class ParsedRun:
     """A spilled chunk.
 
     Attributes
@@ -116,7 +116,7 @@ def _by_turns(streams: Sequence[Any], n_threads: int) -> Iterator[tuple[int, Any
                 yield number, chunk
 
 
-def parse_run(task: ParseTask, reader: Any, scratch: Place) -> Run:
+def parse_run(task: ParseTask, reader: Any, scratch: Place) -> ParsedRun:
     """Parse a chunk and spill it. No other attempt at the same task writes to the same file."""
     block = reader.parse(task.chunk)
     # Cast to the types of the compiled code: a custom reader may return others.
@@ -144,7 +144,7 @@ def parse_run(task: ParseTask, reader: Any, scratch: Place) -> Run:
             f"{place}: {error.object[:60]!r} holds half a character (a lone surrogate); clean texts, ids and columns "
             "with text.encode('utf-8', 'replace').decode()"
         ) from None
-    return Run(
+    return ParsedRun(
         place,
         header,
         task.stream,

@@ -12,7 +12,7 @@ from bigtopic import buffers
 from bigtopic.corpus.blocks import document_tokens, take_segments
 from bigtopic.corpus.order import document_keys
 from bigtopic.corpus.storage import Place
-from bigtopic.runtime.ingestion.parse import Run, WordCounts
+from bigtopic.runtime.ingestion.parse import ParsedRun, WordCounts
 from bigtopic.runtime.ingestion.spill import Header, Span, Spilled, spill
 from bigtopic.types import Block
 
@@ -63,7 +63,7 @@ class SortedRun:
     dropped: WordCounts | None
 
 
-def sort_run(run: Run, plan: SortPlan) -> SortedRun:
+def sort_run(run: ParsedRun, plan: SortPlan) -> SortedRun:
     """Read a run, sort it, spill it sorted. The first copy stays: the task may have to be done again."""
     with Spilled(run.place, run.header) as spilled:
         block = _block(run, spilled, plan)
@@ -119,7 +119,7 @@ def rearranged(block: Block, positions: np.ndarray, new_ids: np.ndarray | None =
     return Block(indptr, words[:size], counts[:size], block.rows[positions], author_indptr, authors)
 
 
-def _block(run: Run, spilled: Spilled, plan: SortPlan) -> Block:
+def _block(run: ParsedRun, spilled: Spilled, plan: SortPlan) -> Block:
     """The run with its own word ids, and the authors' final ones."""
     rows = run.first + (spilled.read("rows") if "rows" in spilled else np.arange(run.n_docs))
     author_indptr = authors = None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bigtopic.errors import SettingError
 from bigtopic.models.base import Model
 from bigtopic.models.lda import LDA
+from bigtopic.schemes import settings
 from bigtopic.types import Kernel, Scheme
 
 __all__ = ["SMALLEST_BATCH", "Method"]
@@ -127,7 +128,7 @@ class Method:
         schemes = {}
         used = False
         for array, scheme in self.schemes.items():
-            own = {f.name for f in fields(scheme)}  # type: ignore[arg-type]
+            own = settings(scheme)
             changes = {name: value for name, value in given.items() if name in own}
             used = used or bool(changes)
             schemes[array] = replace(scheme, **changes) if changes else scheme  # type: ignore[type-var]

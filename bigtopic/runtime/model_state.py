@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,15 @@ from bigtopic.corpus.storage import Place
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.methods import Method, get, names
 from bigtopic.models.base import DOC_TOPIC_PRIOR, ArraySpec
+from bigtopic.runtime.array_declarations import array_specs
+from bigtopic.runtime.declarations import check_options
 from bigtopic.runtime.document_state import DocumentState
 from bigtopic.runtime.memory import check_params
-from bigtopic.runtime.model import LARGEST_PRIOR, SMALLEST_PRIOR, TopicModel
-from bigtopic.runtime.new_model import array_specs
+from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.params import SMALLEST_SCALE, LazyArray, Params, padded
 from bigtopic.runtime.rounds import Cursor
+from bigtopic.runtime.scheme_contract import LARGEST_PRIOR, SMALLEST_PRIOR
+from bigtopic.schemes import settings
 
 __all__ = ["COUNTS", "rebuild"]
 
@@ -178,12 +181,9 @@ def _read(
 
 
 def _options(description: dict[str, Any], method: Method) -> dict[str, Any]:
-    """The kernel's options, each of the kind of its default."""
+    """The options of the kernels."""
     options = method.kernel_options(description["options"])
-    for name, default in method.kernel_options({}).items():
-        kinds = {float: (float, int), int: (int,), bool: (bool,), str: (str,)}.get(type(default))
-        if kinds is not None and type(options[name]) not in kinds:
-            raise FieldError(f"option {name} is {ascii(options[name])[:60]}, but must be like {default!r}")
+    check_options(method, options)
     return options
 
 
@@ -199,7 +199,7 @@ def _method(description: dict[str, Any], given: Method | None) -> Method:
     method = get(given or name)
     schemes = {}
     for name, scheme in method.schemes.items():
-        known = {f.name for f in fields(scheme)}  # type: ignore[arg-type]
+        known = settings(scheme)
         saved = {k: v for k, v in description["schemes"].get(name, {}).items() if k in known}
         schemes[name] = replace(scheme, **saved)  # type: ignore[type-var]
     return replace(method, schemes=schemes)

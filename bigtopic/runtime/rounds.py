@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from bigtopic.errors import ModelError
 from bigtopic.runtime.params import LazyArray, Overlay, Params
+from bigtopic.runtime.scheme_contract import check_moved
 from bigtopic.runtime.slices import Round
 from bigtopic.runtime.work import Turn
 from bigtopic.schemes import companion_names
@@ -135,7 +136,7 @@ def round_stats(
 def _again(
     inner: int | Callable[[int, Mapping[str, float]], bool], turn: int, info: Mapping[str, float]
 ) -> bool:
-    return turn < inner if isinstance(inner, int) else bool(inner(turn, info))
+    return bool(inner(turn, info)) if callable(inner) else turn < inner
 
 
 def _step(arrays: Mapping[str, LazyArray | Overlay], stats: Stats, step: int, settings: Settings) -> None:
@@ -151,21 +152,21 @@ def _step(arrays: Mapping[str, LazyArray | Overlay], stats: Stats, step: int, se
         stats,
     )
     for name, scheme in settings.schemes.items():
-        companions = _Companions(name, arrays, scheme)
-        scheme.step(arrays[name], stats.arrays[name], info._replace(companions=companions))
+        companions = _Companions({key: arrays[path] for key, path in companion_names(name, scheme).items()})
+        try:
+            scheme.step(arrays[name], stats.arrays[name], info._replace(companions=companions))
+            check_moved({name: arrays[name], **companions})
+        except ModelError as error:
+            where = f"scheme {type(scheme).__name__} of array {name!r}, at update {step}"
+            raise ModelError(f"{where}: {error}") from error
 
 
 class _Companions(dict[str, LazyArray | Overlay]):
     """The companions of an array, by the names that its scheme declares."""
 
-    def __init__(self, array: str, arrays: Mapping[str, LazyArray | Overlay], scheme: Scheme) -> None:
-        super().__init__({key: arrays[path] for key, path in companion_names(array, scheme).items()})
-        self._array = array
-
     def __missing__(self, name: str) -> LazyArray | Overlay:
         raise ModelError(
-            f"the scheme of array {self._array!r} asks for the companion {name!r}; in companions it declares: "
-            + (", ".join(self) or "none")
+            f"it asks for the companion {name!r}; in companions it declares: {', '.join(self) or 'none'}"
         )
 
 

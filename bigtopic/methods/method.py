@@ -72,7 +72,7 @@ class Method:
 
     def load_inference(self) -> Kernel:
         """The kernel that infers the topics of documents under a fixed model."""
-        return _loaded(self.inference or self.kernel)
+        return _loaded(self.kernel if self.inference is None else self.inference)
 
     def prior(self, name: str, n_components: int) -> float:
         """The default of a prior, for this number of components."""

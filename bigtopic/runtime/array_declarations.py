@@ -11,7 +11,13 @@ from bigtopic import schemes
 from bigtopic.errors import SettingError
 from bigtopic.methods import Method
 from bigtopic.models.base import DOC_TOPIC_PRIOR, ArraySpec, Model
-from bigtopic.runtime.declaration_rules import check_dtype, check_kinds, check_storable, choose
+from bigtopic.runtime.declaration_rules import (
+    check_arguments,
+    check_dtype,
+    check_kinds,
+    check_storable,
+    choose,
+)
 from bigtopic.runtime.model_rules import ARRAY_NAME, NAME, SETTINGS, SIZE
 from bigtopic.types import Scheme
 
@@ -93,6 +99,7 @@ def check_scheme(where: str, name: str, scheme: Any, model: Model) -> None:
     """Check the scheme of array `name`. Raises SettingError like `declarations.check_method`."""
     if isinstance(scheme, type) or not callable(getattr(scheme, "step", None)):
         raise SettingError(f"{where} is {scheme!r}, but must be an object with a method step, such as Add()")
+    check_arguments(f"{where}: step", scheme.step, "array", "stats", "info")
     params = getattr(scheme, "__dataclass_params__", None)
     if params is None or not params.frozen:
         raise SettingError(

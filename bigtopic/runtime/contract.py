@@ -17,6 +17,7 @@ __all__ = [
     "check_result",
     "check_scratch",
     "check_state",
+    "check_state_names",
     "check_values",
 ]
 
@@ -97,11 +98,21 @@ def _is_plain(values: Any) -> bool:
     return type(values) is np.ndarray and values.dtype in _DTYPES
 
 
+def check_state_names(state: Mapping[str, Any], arrays: Mapping[str, StateSpec]) -> None:
+    """Check that document state has the arrays that are declared. Raises ModelError like `check_result`."""
+    if set(state) != set(arrays):
+        raise ModelError(
+            f"the kernel remembers {', '.join(arrays)}, but returned the state "
+            f"{', '.join(map(str, state)) or 'of nothing'}; return an array of each, and no other"
+        )
+
+
 def check_state(name: str, values: Any, spec: StateSpec, n_rows: int) -> None:
     """Check that an array of document state is as declared. Raises ModelError like `check_result`."""
     wanted = (n_rows, *spec.shape)
-    if getattr(values, "shape", None) != wanted or values.dtype != spec.dtype:
-        found = f"{values.dtype} {values.shape}" if isinstance(values, np.ndarray) else type(values).__name__
+    if type(values) is not np.ndarray or values.shape != wanted or values.dtype != spec.dtype:
+        kind = type(values).__name__
+        found = f"{kind} of {values.dtype} {values.shape}" if isinstance(values, np.ndarray) else kind
         raise ModelError(
             f"the kernel returned state[{name!r}] as {found}, but declares {np.dtype(spec.dtype)} {wanted}: a row for "
             f"each {spec.rows}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from inspect import signature
 from numbers import Integral
 from typing import Any
 
@@ -13,7 +14,16 @@ from bigtopic.errors import SettingError
 from bigtopic.runtime.contract import DTYPES
 from bigtopic.runtime.model_rules import plain
 
-__all__ = ["Kinds", "check_dtype", "check_kinds", "check_storable", "choose", "is_number", "is_whole"]
+__all__ = [
+    "Kinds",
+    "check_arguments",
+    "check_dtype",
+    "check_kinds",
+    "check_storable",
+    "choose",
+    "is_number",
+    "is_whole",
+]
 
 Kinds = Mapping[str, tuple[Any, str]]  # {attribute: (types, in words)}
 
@@ -30,6 +40,20 @@ def check_kinds(where: str, declared: Any, kinds: Kinds) -> None:
         value = getattr(declared, name)
         if not isinstance(value, types):
             raise SettingError(f"{where}: {name}={_shown(value)}, but must be {wanted}")
+
+
+def check_arguments(where: str, function: Any, *names: str) -> None:
+    """Check that a function takes so many arguments by position, if that can be found out."""
+    try:
+        own = signature(function)
+    except (TypeError, ValueError):  # of a compiled one
+        return
+    try:
+        own.bind(*names)
+    except TypeError as error:
+        raise SettingError(
+            f"{where} takes other arguments: {error}; it is called with {', '.join(names)}"
+        ) from error
 
 
 def check_storable(where: str, value: Any, rule: Rule) -> None:

@@ -15,7 +15,14 @@ from bigtopic.errors import SettingError
 from bigtopic.methods import Method
 from bigtopic.models.base import ArraySpec, Model
 from bigtopic.runtime.array_declarations import array_specs, check_model, check_scheme
-from bigtopic.runtime.declaration_rules import check_kinds, check_storable, choose, is_number, is_whole
+from bigtopic.runtime.declaration_rules import (
+    check_arguments,
+    check_kinds,
+    check_storable,
+    choose,
+    is_number,
+    is_whole,
+)
 from bigtopic.runtime.kernel_declarations import check_kernel, check_lengths
 from bigtopic.runtime.model_rules import METHOD_NAME, SETTINGS, plain
 from bigtopic.types import Kernel
@@ -82,6 +89,11 @@ def _check_numbers(where: str, method: Method) -> None:
         rule = name == "inner" and callable(value)
         if not (optional or rule or (is_whole(value) and value >= least)):
             raise SettingError(f"{where}: {name}={value!r} must be a whole number from {least}")
+    if callable(method.inner):
+        check_arguments(f"{where}: inner", method.inner, "iteration", "info")
+    for name, prior in method.priors.items():
+        if callable(prior):
+            check_arguments(f"{where}: priors[{name!r}]", prior, "n_components")
     if not (is_number(method.tol) and 0 <= method.tol < np.inf):
         raise SettingError(f"{where}: tol={method.tol!r} must be a number from 0")
 

@@ -11,6 +11,7 @@ import numpy as np
 from bigtopic.errors import SettingError
 from bigtopic.models.base import ArraySpec
 from bigtopic.runtime.declaration_rules import (
+    check_arguments,
     check_dtype,
     check_kinds,
     check_storable,
@@ -41,6 +42,11 @@ _OF_KERNEL = {
     "bound": (bool, "True or False"),
     "paper": (str, "text"),
 }
+_ARGUMENTS = {
+    "run": ("docs", "view", "hyper", "seed", "state"),
+    "cost": ("options",),
+    "scratch": ("size", "options"),
+}
 
 
 def check_kernel(kernel: Kernel, arrays: Mapping[str, ArraySpec], counts: Iterable[str]) -> None:
@@ -59,6 +65,8 @@ def check_kernel(kernel: Kernel, arrays: Mapping[str, ArraySpec], counts: Iterab
     where = f"kernel {kernel.name!r}"
     check_storable("a kernel's name", kernel.name, METHOD_NAME)
     check_kinds(where, kernel, _OF_KERNEL)
+    for name, arguments in _ARGUMENTS.items():
+        check_arguments(f"{where}: {name}", getattr(kernel, name), *arguments)
     _check_arrays(where, kernel, arrays)
     if kernel.components not in (*counts, None):
         raise SettingError(f"{where}: components={kernel.components!r}; {choose((*counts, None))}")

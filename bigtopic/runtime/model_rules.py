@@ -35,11 +35,14 @@ ARRAY_NAME = text(
 )
 METHOD_NAME = text(r"(?s).{1,200}", "a name of at most 200 characters")
 _LONGEST_TEXT = 4096  # of a setting, which may be a path; messages quote settings
+_LARGEST_WHOLE = 1 << 1023  # of a setting: every one is a float, too
 
 
 def _scalar(value: Any, where: str) -> None:
     if value is not None and type(value) not in (bool, int, float, str):
         raise FieldError(f"{where} is {ascii(value)[:60]}, but must be a number, text, true, false or null")
+    if type(value) is int and abs(value) >= _LARGEST_WHOLE:
+        raise FieldError(f"{where} has {value.bit_length()} bits, but may have 1023")
     if type(value) is str and len(value) > _LONGEST_TEXT:
         raise FieldError(f"{where} has {len(value)} characters, but may have {_LONGEST_TEXT}")
 

@@ -10,7 +10,7 @@ import numpy as np
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import SettingError
 from bigtopic.methods import Method
-from bigtopic.models.base import ArraySpec
+from bigtopic.models.base import DOC_TOPIC_PRIOR, ArraySpec
 from bigtopic.runtime.array_declarations import array_specs
 from bigtopic.runtime.axes import axis_sizes
 from bigtopic.runtime.declarations import check_method, check_options
@@ -118,8 +118,9 @@ def _prior(method: Method, spec: ArraySpec, given: Any, array: LazyArray) -> np.
         raise SettingError(
             f"{name} has shape {prior.shape}: give a number, {_shapes(spec, n_rows, n_columns)}"
         )
-    # Some methods have none: theirs alone is 0.
-    if not np.all(_allowed(prior) | ((prior == 0) & (given is None))):
+    # Some methods have none of topics' words: theirs alone is 0.
+    may_be_none = given is None and name != DOC_TOPIC_PRIOR
+    if not np.all(_allowed(prior) | ((prior == 0) & may_be_none)):
         raise SettingError(
             f"{name}={_short(value)}: must be positive, from {SMALLEST_PRIOR:g} to {LARGEST_PRIOR:g}"
         )

@@ -280,6 +280,10 @@ class Overlay:
         return self.base.dtype
 
     @property
+    def normalised_over(self) -> str | None:
+        return self.base.normalised_over
+
+    @property
     def prior_mean(self) -> float:
         return self.base.prior_mean
 

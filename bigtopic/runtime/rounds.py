@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from bigtopic.errors import ModelError
+from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.runtime.params import LazyArray, Overlay, Params
 from bigtopic.runtime.scheme_contract import check_moved
 from bigtopic.runtime.slices import Round
@@ -155,7 +156,7 @@ def _step(arrays: Mapping[str, LazyArray | Overlay], stats: Stats, step: int, se
         companions = _Companions({key: arrays[path] for key, path in companion_names(name, scheme).items()})
         try:
             scheme.step(arrays[name], stats.arrays[name], info._replace(companions=companions))
-            check_moved({name: arrays[name], **companions})
+            check_moved({name: arrays[name], **companions}, arrays.get(DOC_TOPIC_PRIOR))
         except ModelError as error:
             where = f"scheme {type(scheme).__name__} of array {name!r}, at update {step}"
             raise ModelError(f"{where}: {error}") from error

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from bigtopic.errors import ModelError
-from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.runtime.contract import check_values
 from bigtopic.types import AxisStats
 
@@ -27,6 +26,7 @@ __all__ = [
 
 # Kernels compute in float32: a smaller prior is 0 there, and sums of larger ones over words or topics are infinite.
 SMALLEST_PRIOR, LARGEST_PRIOR = 1e-30, 1e24
+_ROUNDING = 1e-3  # of sums in float32, as a share
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -49,6 +49,9 @@ class _Array(Protocol):
 
     @property
     def dtype(self) -> np.dtype: ...
+
+    @property
+    def normalised_over(self) -> str | None: ...
 
     def totals(self) -> np.ndarray: ...
 
@@ -93,10 +96,20 @@ def checked(
         _row_factors("row_weight", row_weight, n_ids),
         _row_factors("row_decay", row_decay, n_ids),
     )
+    if array.normalised_over is not None:
+        _check_not_below_zero("decay", change.decay)
+        _check_not_below_zero("row_decay", change.row_decay)
     if array.dtype.kind == "i":
         _check_kept_or_cleared("decay", change.decay)
         _check_kept_or_cleared("row_decay", change.row_decay)
     return change
+
+
+def _check_not_below_zero(name: str, decay: np.ndarray | None) -> None:
+    if decay is not None and decay.min(initial=0) < 0:
+        raise ModelError(
+            f"it gives {name} {decay.min():g} to an array of distributions, but must give numbers from 0"
+        )
 
 
 def _check_kept_or_cleared(name: str, decay: np.ndarray | None) -> None:
@@ -161,20 +174,34 @@ def checked_prior(prior: Any, n_rows: int, n_components: int) -> np.ndarray:
     return table
 
 
-def check_moved(arrays: Mapping[str, _Array]) -> None:
-    """Check the sums of arrays that a scheme moved. Raises ModelError like `check_rows`."""
+def check_moved(arrays: Mapping[str, _Array], doc_topic_prior: _Array | None = None) -> None:
+    """Check arrays after a step: their sums, and the prior of documents' topics. Raises ModelError like `check_rows`.
+
+    Parameters
+    ----------
+    arrays : those that the scheme moves
+    doc_topic_prior : the array of that name, which any scheme may reach
+    """
     for name, array in arrays.items():
-        if not (
-            np.abs(array.totals()) <= np.finfo(np.float64 if array.dtype.kind == "i" else array.dtype).max
-        ).all():
-            raise ModelError(
-                f"after it, {name!r} has numbers that are not finite; fit the model again. Look for a division by 0, a "
-                "logarithm of 0 or an overflow in what it adds"
-            )
-    if DOC_TOPIC_PRIOR in arrays:
-        prior = arrays[DOC_TOPIC_PRIOR].first_row()
+        _check_sums(name, array)
+    if doc_topic_prior is not None:
+        prior = doc_topic_prior.first_row()
         if not (prior.min() >= SMALLEST_PRIOR and prior.max() <= LARGEST_PRIOR):
             raise ModelError(
                 f"after it, the prior of documents' topics is {prior}, but must be from {SMALLEST_PRIOR:g} to "
                 f"{LARGEST_PRIOR:g}; fit the model again, with smaller steps or a bound on them"
             )
+
+
+def _check_sums(name: str, array: _Array) -> None:
+    sums, dtype = array.totals(), np.dtype(np.float64) if array.dtype.kind == "i" else array.dtype
+    if not (np.abs(sums) <= np.finfo(dtype).max).all():
+        raise ModelError(
+            f"after it, {name!r} has numbers that are not finite; fit the model again. Look for a division by 0, a "
+            "logarithm of 0 or an overflow in what it adds"
+        )
+    if array.normalised_over is not None and sums.min() < -_ROUNDING * np.abs(sums).sum():
+        raise ModelError(
+            f"after it, {name!r} has sums below 0 ({sums.min():g}), which are no distributions; fit the model again, "
+            "and take away no more than was added"
+        )

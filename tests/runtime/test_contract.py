@@ -11,7 +11,7 @@ import pytest
 
 from bigtopic import from_matrix
 from bigtopic import methods as table
-from bigtopic.errors import ModelError, SettingError
+from bigtopic.errors import InputError, ModelError, SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.kernels import load
 from bigtopic.methods import Method
@@ -189,6 +189,36 @@ def test_state_that_is_not_as_declared_is_refused(state, says):
     kernel = changed(lambda result: result._replace(state=state), state="run", remembers=spec)
     with pytest.raises(ModelError, match=says):
         fit(method(kernel))
+
+
+@pytest.mark.parametrize("state", ["round", "run"])
+@pytest.mark.parametrize(
+    ("returned", "says"),
+    [
+        ({}, "the kernel remembers z, but returned the state of nothing"),
+        ({"y": np.zeros(16 * 5, "int8")}, "the kernel remembers z, but returned the state y"),
+        ({"z": [1]}, r"state\['z'\] as list, but declares int8"),
+        (
+            {"z": np.zeros(3, "int8")},
+            r"as ndarray of int8 \(3,\), but declares int8 \(40,\): a row for each entry",
+        ),
+        ({"z": np.ma.zeros(40, "int8")}, r"as MaskedArray of int8 \(40,\)"),
+        (None, "returned no state; return z in it"),
+    ],
+)
+def test_state_is_checked_wherever_it_is_kept(state, returned, says):
+    spec = {"z": StateSpec("entry", "int8")}
+    kernel = changed(lambda result: result._replace(state=returned), state=state, remembers=spec)
+    with pytest.raises(ModelError, match=says):
+        fit(method(kernel))
+
+
+def test_documents_without_authors_are_refused_by_a_model_of_authors():
+    words = replace(MODEL.arrays["topic_words"], rows="author")
+    model = replace(MODEL, arrays={**MODEL.arrays, "topic_words": words})
+    own = method(replace(load("vb"), statistics={"topic_words": "author"}))
+    with pytest.raises(InputError, match=r"arrays of authors, but the documents have none; .*authors="):
+        fit(replace(own, model=model))
 
 
 @pytest.mark.parametrize("size", ["n_components", "topic"])

@@ -67,7 +67,7 @@ def of_scheme(scheme):
 
 def frozen(**members):
     """A frozen dataclass with a step."""
-    annotations = {name: Any for name in members if name not in ("companions", "dtype", "__post_init__")}
+    annotations = {name: Any for name in members if name not in ("companions", "dtype", "step")}
     members = {
         "step": lambda self, array, stats, info: array.add(stats),
         "__annotations__": annotations,
@@ -133,6 +133,15 @@ METHODS = {
     "a function as kernel": (replace(OWN, kernel=load("vb").run), "method 'own': kernel=<"),
     "inference": (replace(OWN, inference=0), "method 'own': inference=0"),
     "summary": (replace(OWN, summary=None), "method 'own': summary=None"),
+    "a prior of documents' topics": (
+        replace(OWN, priors={"doc_topic_prior": lambda: 1}),
+        "takes other arguments",
+    ),
+    "a rule of other arguments": (
+        replace(OWN, inner=lambda: True),
+        "inner takes other arguments.*iteration, info",
+    ),
+    "no kernel that infers": (replace(OWN, inference=""), "there is no kernel ''"),
     "an array as option": (replace(OWN, options={"mean_change_tol": np.ones(2)}), "'mean_change_tol'.*array"),
     "an option of another kind": (
         replace(OWN, options={"max_doc_update_iter": 5.5}),
@@ -141,6 +150,12 @@ METHODS = {
     "an option that is a text": (replace(OWN, options={"mean_change_tol": "low"}), "'low', but must be like"),
 }
 KERNELS = {
+    "arguments": ({"run": lambda docs: None}, "run takes other arguments: .*docs, view, hyper, seed, state"),
+    "arguments of cost": ({"cost": lambda: 1.0}, "cost takes other arguments: .*options"),
+    "arguments of scratch": (
+        {"scratch": lambda size: None},
+        "scratch takes other arguments: .*size, options",
+    ),
     "name": ({"name": ""}, "a kernel's name is ''"),
     "run": ({"run": None}, "kernel 'mine': run=None, but must be a function"),
     "views": ({"views": None}, "kernel 'mine': views=None, but must be {array name: form}"),
@@ -212,6 +227,11 @@ SCHEMES = {
     "a long text": (frozen(table="a" * 5000)(), "5000 characters, but may have 4096"),
     "a field that is not kept": (NeedsMore(more=1), "cannot be made again from its fields"),
     "a field that changes": (Percent(), "made again from them"),
+    "a long number": (frozen(table=10**400)(), "1329 bits, but may have 1023"),
+    "arguments": (
+        frozen(step=lambda self, array: None)(),
+        "step takes other arguments: .*array, stats, info",
+    ),
     "a dtype": (frozen(dtype=np.float64)(), "dtype=<class.*choose one of"),
     "no companions": (frozen(companions=None)(), "companions=None"),
     "rows of a companion": (frozen(companions={"n": ArraySpec(None)})(), "'topic_words.n': rows=None"),
@@ -244,6 +264,12 @@ def test_options_that_are_given_follow_the_same_rules():
     for options in ({"max_doc_update_iter": 5.5}, {"mean_change_tol": np.ones(2)}, {"bound": 1}):
         with pytest.raises(SettingError, match=next(iter(options))):
             LDA(2, method="vb", options=options, client=False, n_threads=1).fit(X)
+
+
+def test_a_prior_of_nothing_is_refused_where_models_cannot_have_it():
+    X = np.ones((4, 3), int)
+    with pytest.raises(SettingError, match=r"doc_topic_prior=0\.0: must be positive"):
+        LDA(2, method=replace(OWN, priors={"doc_topic_prior": 0.0}), client=False, n_threads=1).fit(X)
 
 
 def test_a_method_of_wrong_values_is_refused_when_a_model_is_loaded(tmp_path):

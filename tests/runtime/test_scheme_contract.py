@@ -64,6 +64,11 @@ STEPS = {
     "no weight": (adding(weight=None), "gives weight .*not finite|gives weight None"),
     "weight as text": (adding(weight="much"), "gives weight 'much'"),
     "complex weight": (adding(weight=1j), "gives weight 1j"),
+    "decay below 0": (adding(decay=-0.5), "gives decay -0.5 to an array of distributions"),
+    "row_decay below 0": (
+        by_row("row_decay", lambda n: np.full(n, -1.0)),
+        "gives row_decay -1 to an array of distrib",
+    ),
     "row_weight NaN": (by_row("row_weight", lambda n: np.full(n, np.nan)), "gives row_weight with numbers"),
     "row_decay inf": (by_row("row_decay", lambda n: np.full(n, np.inf)), "gives row_decay with numbers"),
     "row_decay of another shape": (by_row("row_decay", lambda n: np.ones(n + 1)), "gives row_decay of shape"),
@@ -106,6 +111,19 @@ def test_a_wrong_step_is_refused_and_moves_nothing(step, says, inner):
 def test_values_that_are_not_finite_are_an_error(value):
     step = adding_of(lambda stats: AxisStats(stats.ids, np.full(stats.values.shape, value)))
     with pytest.raises(ModelError, match=NAMES + r"after it, 'topic_words' has numbers that are not finite"):
+        estimator(scheme(step)).fit(X)
+
+
+def test_sums_below_zero_are_an_error():
+    with pytest.raises(ModelError, match=NAMES + r"after it, 'topic_words' has sums below 0 \(-"):
+        estimator(scheme(adding(weight=-1e3))).fit(X)
+
+
+def test_a_prior_of_documents_topics_is_checked_whichever_scheme_changes_it():
+    def step(array, stats, info):
+        info.arrays["doc_topic_prior"].set_prior(np.zeros((1, 1)))
+
+    with pytest.raises(ModelError, match=NAMES + "after it, the prior of documents' topics is"):
         estimator(scheme(step)).fit(X)
 
 

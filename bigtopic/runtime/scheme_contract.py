@@ -202,6 +202,6 @@ def _check_sums(name: str, array: _Array) -> None:
         )
     if array.normalised_over is not None and sums.min() < -_ROUNDING * np.abs(sums).sum():
         raise ModelError(
-            f"after it, {name!r} has sums below 0 ({sums.min():g}), which are no distributions; fit the model again, "
-            "and take away no more than was added"
+            f"after it, {name!r} has sums below 0 ({sums.min():g}), which distributions cannot have; fit the model "
+            "again, and take away no more than was added"
         )

@@ -15,8 +15,9 @@ from bigtopic.methods import Method, get
 from bigtopic.methods.learned_priors import learning
 from bigtopic.runtime.axes import axes_of
 from bigtopic.runtime.checkpoint import CheckpointFolder
-from bigtopic.runtime.declarations import check_slice_size
+from bigtopic.runtime.declarations import check_method
 from bigtopic.runtime.events import Callback
+from bigtopic.runtime.kernel_declarations import check_slice_size
 from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.new_model import new_model
 from bigtopic.runtime.stopping import Limits
@@ -322,6 +323,7 @@ class LDA(TopicInference):
 
     def _check(self) -> None:
         method = get(self.method)
+        check_method(method)
         if len(method.model.components) != 1:
             raise SettingError(
                 f"method {method.name!r}: model {method.model.name!r} counts {', '.join(method.model.components)}, but "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from os import PathLike
 from typing import Any
 
@@ -41,6 +42,8 @@ def check_settings(estimator: Any) -> None:
     _number("tol", estimator.tol, least=0)
     _number("mean_change_tol", estimator.mean_change_tol, least=0)
     _whole("max_doc_update_iter", estimator.max_doc_update_iter, optional=True)
+    if not isinstance(estimator.options, Mapping | None):
+        raise SettingError(f"options={estimator.options!r}: must be {{name: value}} (or None)")
     if estimator.order not in ORDERS:
         raise SettingError(f"order={estimator.order!r}: must be one of {', '.join(map(repr, ORDERS))}")
     for name in ("doc_topic_prior", "topic_word_prior"):

@@ -30,9 +30,11 @@ def get(method: str | Method | None) -> Method:
     """
     if isinstance(method, Method):
         return method
-    name = method or DEFAULT
-    if name not in _BY_NAME:
-        raise SettingError(f"method={name!r} is not known; choose one of: {', '.join(sorted(_BY_NAME))}")
+    name = DEFAULT if method is None else method
+    if not isinstance(name, str) or name not in _BY_NAME:
+        raise SettingError(
+            f"method={name!r} is not known; choose one of: {', '.join(sorted(_BY_NAME))}; or pass a bigtopic.Method"
+        )
     return _BY_NAME[name]
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bigtopic.errors import BigtopicWarning, SettingError
 from bigtopic.models.base import Model
 from bigtopic.models.lda import LDA
+from bigtopic.schemes import settings
 from bigtopic.types import Kernel, Scheme
 
 __all__ = ["SMALLEST_BATCH", "Method"]
@@ -77,7 +78,7 @@ class Method:
 
     def load_inference(self) -> Kernel:
         """The kernel that infers the topics of documents under a fixed model."""
-        return _loaded(self.inference or self.kernel)
+        return _loaded(self.kernel if self.inference is None else self.inference)
 
     def prior(self, name: str, n_components: int) -> float:
         """The default of a prior, for this number of components."""
@@ -133,7 +134,7 @@ class Method:
         schemes = {}
         used = False
         for array, scheme in self.schemes.items():
-            own = {f.name for f in fields(scheme)}  # type: ignore[arg-type]
+            own = settings(scheme)
             changes = {name: value for name, value in given.items() if name in own}
             used = used or bool(changes)
             schemes[array] = replace(scheme, **changes) if changes else scheme  # type: ignore[type-var]

@@ -12,7 +12,7 @@ import numpy as np
 
 from bigtopic.corpus.schema import MOST_WORDS
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import SettingError, VocabularyMismatch
+from bigtopic.errors import InputError, SettingError, VocabularyMismatch
 from bigtopic.models.base import Model
 from bigtopic.runtime.counting import counted_authors, counted_vocabulary
 
@@ -24,11 +24,21 @@ _DOCUMENTS = ("word", "column", "author", "row")  # axes on which documents have
 def axes_of(
     model: Model, corpus: Any, client: Any = None, n_threads: int | None = None
 ) -> dict[str, Vocabulary]:
-    """The axes of a model's arrays on which documents have ids, as they are in a corpus; always with "word"."""
+    """The axes of a model's arrays on which documents have ids, as they are in a corpus; always with "word".
+
+    Raises
+    ------
+    InputError
+        When the model has arrays of authors, and the documents have no authors.
+    """
     wanted = {spec.rows for spec in model.arrays.values()}.intersection(_DOCUMENTS)
     axes = {"word": counted_vocabulary(corpus, client, n_threads)}
     if "column" in wanted:
         axes["column"] = axes["word"]
+    if "author" in wanted and corpus.author_vocabulary is None:
+        raise InputError(
+            f"model {model.name!r} has arrays of authors, but the documents have none; ingest them with authors="
+        )
     if "author" in wanted:
         axes["author"] = counted_authors(corpus, client, n_threads)
     if "row" in wanted:

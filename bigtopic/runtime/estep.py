@@ -10,11 +10,12 @@ import numpy as np
 
 from bigtopic.errors import ModelError
 from bigtopic.models.base import DOC_TOPIC_PRIOR
-from bigtopic.runtime.contract import check_result
+from bigtopic.runtime.contract import check_result, check_state, check_state_names
 from bigtopic.runtime.params import LazyArray, Overlay
 from bigtopic.runtime.reduce import Tree
 from bigtopic.runtime.remembering import Kept, Remembering
 from bigtopic.runtime.slices import SliceRef, make_docs
+from bigtopic.runtime.state_files import State, resolved, state_sizes
 from bigtopic.runtime.views import take_view
 from bigtopic.runtime.work import Turn, Work
 from bigtopic.types import AxisStats, Block, Docs, Hyper, Kernel, Stats, View
@@ -93,12 +94,24 @@ def evaluate(ref: SliceRef, gathered: Gathered, work: Work, turn: Turn, remember
     check_result(work.kernel, result, gathered.view, hyper, gathered.axes)
     _check_finite(work.kernel, result.stats, turn)
     if result.state is not None:
+        if work.kernel.state == "round":
+            _check_state(work, gathered, result.state)
         remembering.write(ref, turn, gathered.kept, result.state)
     stats = {
         name: AxisStats(gathered.axes.get(axis), result.stats[name])
         for name, axis in work.kernel.statistics.items()
     }
     return Stats(stats, gathered.docs.n_docs, gathered.n_tokens, dict(result.info))
+
+
+def _check_state(work: Work, gathered: Gathered, state: State) -> None:
+    """Check what will go back to compiled loops from memory; files check it themselves."""
+    arrays = resolved(work.kernel.remembers, state_sizes(work.hyper))
+    check_state_names(state, arrays)
+    docs, n_tokens = gathered.docs, int(gathered.n_tokens)
+    n_rows = {"entry": len(docs.words), "token": n_tokens, "document": docs.n_docs}
+    for name, spec in arrays.items():
+        check_state(name, state[name], spec, n_rows[spec.rows])
 
 
 def _check_finite(kernel: Kernel, stats: Mapping[str, np.ndarray], turn: Turn) -> None:

@@ -117,8 +117,8 @@ def _doc_topics(block: Block, arrays: Any, work: Work) -> np.ndarray:
         alone = [_doc_topics(block[i : i + 1], arrays, work) for i in range(block.n_docs)]
         return np.concatenate(alone)
     gathered = gather(block, arrays, work)
-    doc_topics = work.kernel.run(gathered.docs, gathered.view, gathered.hyper, INFER_SEED, None).doc_topics
-    return check_doc_topics(work.kernel, gathered.docs, gathered.hyper, doc_topics)
+    result = work.kernel.run(gathered.docs, gathered.view, gathered.hyper, INFER_SEED, None)
+    return check_doc_topics(work.kernel, gathered.docs, gathered.hyper, result)
 
 
 def _known_tokens(block: Block, id_map: np.ndarray | None) -> np.ndarray:

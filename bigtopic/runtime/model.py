@@ -19,10 +19,7 @@ from bigtopic.runtime.state_files import State
 from bigtopic.runtime.views import mean_rows
 from bigtopic.types import Hyper
 
-__all__ = ["LARGEST_PRIOR", "SMALLEST_PRIOR", "ModelTopics", "TopicModel"]
-
-# Kernels compute in float32: a smaller prior is 0 there, and sums of larger ones over words or topics are infinite.
-SMALLEST_PRIOR, LARGEST_PRIOR = 1e-30, 1e24
+__all__ = ["ModelTopics", "TopicModel"]
 
 
 @dataclass

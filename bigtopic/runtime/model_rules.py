@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from bigtopic.corpus.json_rules import (
     FieldError,
     Rule,
@@ -23,15 +25,24 @@ from bigtopic.corpus.json_rules import (
 from bigtopic.corpus.manifest_rules import TEXT
 from bigtopic.corpus.schema import MOST_WORDS
 
-__all__ = ["check_description", "upgraded"]
+__all__ = ["ARRAY_NAME", "METHOD_NAME", "NAME", "SETTINGS", "SIZE", "check_description", "plain", "upgraded"]
 
-_NAME = text(r"[A-Za-z_][A-Za-z0-9_]{0,99}", "a name of letters, digits and underscores")
+NAME = text(r"[A-Za-z_][A-Za-z0-9_]{0,99}", "a name of letters, digits and underscores")
+# Beside the arrays of a model lie what is on its axes, and how often.
+ARRAY_NAME = text(
+    r"(?!(words|axes|document_frequency|frequency)$)[A-Za-z_][A-Za-z0-9_]{0,99}",
+    "a name of letters, digits and underscores, and not words, axes, document_frequency or frequency",
+)
+METHOD_NAME = text(r"(?s).{1,200}", "a name of at most 200 characters")
 _LONGEST_TEXT = 4096  # of a setting, which may be a path; messages quote settings
+_LARGEST_WHOLE = 1 << 1023  # of a setting: every one is a float, too
 
 
 def _scalar(value: Any, where: str) -> None:
     if value is not None and type(value) not in (bool, int, float, str):
         raise FieldError(f"{where} is {ascii(value)[:60]}, but must be a number, text, true, false or null")
+    if type(value) is int and abs(value) >= _LARGEST_WHOLE:
+        raise FieldError(f"{where} has {value.bit_length()} bits, but may have 1023")
     if type(value) is str and len(value) > _LONGEST_TEXT:
         raise FieldError(f"{where} has {len(value)} characters, but may have {_LONGEST_TEXT}")
 
@@ -42,14 +53,14 @@ def _figure(value: Any, where: str) -> None:
         raise FieldError(f"{where} is {ascii(value)[:60]}, but must be a number")
 
 
-_SCALARS = mapping(_NAME, _scalar)
-_ARRAY_NAME = text(
+SETTINGS = mapping(NAME, _scalar)  # of a scheme, or options of a kernel
+_STORED_ARRAY_NAME = text(
     r"[A-Za-z_][A-Za-z0-9_]{0,99}(\.[A-Za-z_][A-Za-z0-9_]{0,99})?", "a name, or two with a dot between"
 )
-_SIZE = whole(1, 1 << 24)
+SIZE = whole(1, 1 << 24)
 _FINGERPRINT = text(r"[0-9a-f]{32}", "32 hexadecimal digits")
 _ARRAY = record(
-    {"axis": _NAME, "n_components": _SIZE, "normalised_over": optional(one_of("axis", "components"))}
+    {"axis": NAME, "n_components": SIZE, "normalised_over": optional(one_of("axis", "components"))}
 )
 _AXIS = record({"named": flag, "size": whole(0, MOST_WORDS), "fingerprint": _FINGERPRINT, "counted": flag})
 _STEP = whole(0, 1 << 53)
@@ -65,31 +76,31 @@ _ROW = record(
 _RULES: Rule = record(
     {
         "state": text(r"state-[0-9a-f]{1,32}", "'state-' and hexadecimal digits"),
-        "method": text(r"(?s).{1,200}", "a name"),
-        "schemes": mapping(_NAME, _SCALARS),
-        "options": mapping(_NAME, anything),
+        "method": METHOD_NAME,
+        "schemes": mapping(NAME, SETTINGS),
+        "options": SETTINGS,
         "seed": whole(0, (1 << 64) - 1),
         "cursor": record({"epoch": _STEP, "round": _STEP, "step": _STEP}, {"ahead": listing(_STEP)}),
         "text": optional(TEXT),
         "history": listing(_ROW),
-        "arrays": mapping(_ARRAY_NAME, _ARRAY),
-        "components": mapping(_NAME, _SIZE),
+        "arrays": mapping(_STORED_ARRAY_NAME, _ARRAY),
+        "components": mapping(NAME, SIZE),
         "named": flag,
         "n_words": whole(1, MOST_WORDS),
         "fingerprint": _FINGERPRINT,
-        "axes": mapping(_NAME, _AXIS),
+        "axes": mapping(NAME, _AXIS),
         "extra": record(
             {},
             {
                 "estimator": text(),
-                "params": mapping(_NAME, either(mapping(text(), _scalar), _scalar)),
+                "params": mapping(NAME, either(mapping(text(), _scalar), _scalar)),
                 "n_docs_seen": number(),
                 "n_iter": _STEP,
                 "counts": record({"seconds": number(), "n_docs": whole(), "n_tokens": number()}),
             },
         ),
     },
-    {"counted": flag, "documents": optional(record({})), "prior_schemes": mapping(_NAME, _SCALARS)},
+    {"counted": flag, "documents": optional(record({})), "prior_schemes": mapping(NAME, SETTINGS)},
 )
 
 
@@ -139,5 +150,14 @@ def upgraded(values: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(arrays, dict) or len(arrays) != 1:
         raise FieldError("its description: arrays must be one array of topics' weights over words")
     (about,) = arrays.values()
-    record({"n_components": _SIZE})(about, "its description: arrays")
+    record({"n_components": SIZE})(about, "its description: arrays")
     return {**values, "components": {"topic": about["n_components"]}, "axes": {}}
+
+
+def plain(value: Any) -> Any:
+    """The same with Python's own containers and numbers, as JSON can hold them, in place of others."""
+    if isinstance(value, Mapping):
+        return {name: plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value.item() if isinstance(value, np.generic) else value

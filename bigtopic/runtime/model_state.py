@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,12 +19,15 @@ from bigtopic.methods import Method, get, names
 from bigtopic.methods.learned_priors import learning
 from bigtopic.models.base import DOC_TOPIC_PRIOR, ArraySpec
 from bigtopic.models.lda import TOPIC_WORDS
+from bigtopic.runtime.array_declarations import array_specs
 from bigtopic.runtime.cursor import Cursor
+from bigtopic.runtime.declarations import check_options
 from bigtopic.runtime.document_state import DocumentState
 from bigtopic.runtime.machine_memory import check_params
-from bigtopic.runtime.model import LARGEST_PRIOR, SMALLEST_PRIOR, TopicModel
-from bigtopic.runtime.new_model import array_specs
+from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.params import SMALLEST_SCALE, LazyArray, Params, padded
+from bigtopic.runtime.scheme_contract import LARGEST_PRIOR, SMALLEST_PRIOR
+from bigtopic.schemes import settings
 from bigtopic.types import Scheme
 
 __all__ = ["COUNTS", "rebuild"]
@@ -181,12 +184,9 @@ def _read(
 
 
 def _options(description: dict[str, Any], method: Method) -> dict[str, Any]:
-    """The kernel's options, each of the kind of its default."""
+    """The options of the kernels."""
     options = method.kernel_options(description["options"])
-    for name, default in method.kernel_options({}).items():
-        kinds = {float: (float, int), int: (int,), bool: (bool,), str: (str,)}.get(type(default))
-        if kinds is not None and type(options[name]) not in kinds:
-            raise FieldError(f"option {name} is {ascii(options[name])[:60]}, but must be like {default!r}")
+    check_options(method, options)
     return options
 
 
@@ -219,7 +219,7 @@ def _as_saved(schemes: Mapping[str, Scheme], saved: Mapping[str, Mapping[str, An
     """Schemes with the settings that they were saved with."""
     found = {}
     for name, scheme in schemes.items():
-        known = {f.name for f in fields(scheme)}  # type: ignore[arg-type]
-        settings = {k: v for k, v in saved.get(name, {}).items() if k in known}
-        found[name] = replace(scheme, **settings)  # type: ignore[type-var]
+        known = settings(scheme)
+        own = {k: v for k, v in saved.get(name, {}).items() if k in known}
+        found[name] = replace(scheme, **own)  # type: ignore[type-var]
     return found

@@ -28,9 +28,11 @@ from bigtopic.corpus.storage import Place, zarr_store
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.corpus.zarr_group import replace_group
 from bigtopic.methods import Method
+from bigtopic.runtime.declarations import check_method
 from bigtopic.runtime.model import TopicModel
-from bigtopic.runtime.model_rules import check_description, upgraded
+from bigtopic.runtime.model_rules import check_description, plain, upgraded
 from bigtopic.runtime.model_state import COUNTS, rebuild
+from bigtopic.schemes import settings
 
 __all__ = ["describe", "load", "save"]
 
@@ -110,7 +112,11 @@ def load(
     ------
     ModelError
         When there is no model, or it is of a newer format, or an array is missing or damaged.
+    SettingError
+        When the method that is given declares what is not allowed.
     """
+    if method is not None:
+        check_method(method)
     place = Place.of(url, storage_options)
     description = _description(place)
     if description is None:
@@ -171,8 +177,8 @@ def _describe(model: TopicModel, state: str, extra: dict[str, Any] | None) -> di
         "version": VERSION,
         "state": state,
         "method": model.method.name,
-        "schemes": {name: asdict(scheme) for name, scheme in model.method.schemes.items()},  # type: ignore[call-overload]
-        "prior_schemes": {name: asdict(scheme) for name, scheme in model.method.prior_schemes.items()},  # type: ignore[call-overload]
+        "schemes": {name: settings(scheme) for name, scheme in model.method.schemes.items()},
+        "prior_schemes": {name: settings(scheme) for name, scheme in model.method.prior_schemes.items()},
         "options": model.options,
         "seed": model.seed,
         "cursor": asdict(model.cursor),
@@ -185,7 +191,7 @@ def _describe(model: TopicModel, state: str, extra: dict[str, Any] | None) -> di
         "documents": None if model.document_state is None else model.document_state.description,
         "extra": extra or {},
     }
-    return _plain(description)
+    return plain(description)
 
 
 def _further(model: TopicModel) -> dict[str, Vocabulary]:
@@ -200,15 +206,6 @@ def _describe_names(names: Vocabulary, size: str) -> dict[str, Any]:
         "fingerprint": names.fingerprint,
         "counted": names.frequency is not None,
     }
-
-
-def _plain(value: Any) -> Any:
-    """The same with Python's own numbers in place of NumPy's."""
-    if isinstance(value, dict):
-        return {name: _plain(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _write_arrays(place: Place, state: str, model: TopicModel) -> None:

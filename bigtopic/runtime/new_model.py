@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from bigtopic import schemes
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import SettingError
 from bigtopic.methods import Method
-from bigtopic.models.base import ArraySpec
+from bigtopic.models.base import DOC_TOPIC_PRIOR, ArraySpec
+from bigtopic.runtime.array_declarations import array_specs
 from bigtopic.runtime.axes import axis_sizes
-from bigtopic.runtime.declarations import check_method, check_specs
+from bigtopic.runtime.declarations import check_method, check_options
 from bigtopic.runtime.machine_memory import check_params
-from bigtopic.runtime.model import LARGEST_PRIOR, SMALLEST_PRIOR, TopicModel
+from bigtopic.runtime.model import TopicModel
 from bigtopic.runtime.params import LazyArray, Params
+from bigtopic.runtime.scheme_contract import LARGEST_PRIOR, SMALLEST_PRIOR
 
-__all__ = ["array_specs", "new_model"]
+__all__ = ["new_model"]
 
 DRAWN_BYTES = 1 << 22  # of random numbers at once
 
@@ -57,9 +57,10 @@ def new_model(
         prior belongs to no array.
     """
     model = method.model
-    check_specs(method)
+    check_method(method)
     specs = array_specs(method)
-    check_method(method, specs)
+    options = method.kernel_options(options or {})
+    check_options(method, options)
     components = _components(model.components, n_components)
     axes = {"word": axes} if isinstance(axes, Vocabulary) else dict(axes)
     n_rows = axis_sizes(model, axes, components, sizes)
@@ -71,22 +72,7 @@ def new_model(
         if spec.start is not None:
             distribution, share = spec.start
             _draw(array, distribution, None if share is None else share * n_tokens, seed, number)
-    return TopicModel(
-        method, Params(arrays), axes, components, method.kernel_options(options or {}), seed, text=text
-    )
-
-
-def array_specs(method: Method) -> dict[str, ArraySpec]:
-    """The arrays of the method's model, with the types its schemes ask for, then the companions of the schemes."""
-    specs, companions = {}, {}
-    for name, spec in method.model.arrays.items():
-        scheme = method.schemes.get(name)
-        start = method.init.get(name, spec.start)
-        specs[name] = replace(spec, dtype=getattr(scheme, "dtype", spec.dtype), start=start)
-        for companion, path in schemes.companion_names(name, scheme).items():
-            beside = getattr(scheme, "companions")[companion]  # noqa: B009
-            companions[path] = replace(beside, rows=spec.rows, prior=None, normalised_over=None)
-    return {**specs, **companions}
+    return TopicModel(method, Params(arrays), axes, components, options, seed, text=text)
 
 
 def _components(names: tuple[str, ...], given: Any) -> dict[str, int]:
@@ -132,8 +118,9 @@ def _prior(method: Method, spec: ArraySpec, given: Any, array: LazyArray) -> np.
         raise SettingError(
             f"{name} has shape {prior.shape}: give a number, {_shapes(spec, n_rows, n_columns)}"
         )
-    # Some methods have none: theirs alone is 0.
-    if not np.all(_allowed(prior) | ((prior == 0) & (given is None))):
+    # Some methods have none of topics' words: theirs alone is 0.
+    may_be_none = given is None and name != DOC_TOPIC_PRIOR
+    if not np.all(_allowed(prior) | ((prior == 0) & may_be_none)):
         raise SettingError(
             f"{name}={_short(value)}: must be positive, from {SMALLEST_PRIOR:g} to {LARGEST_PRIOR:g}"
         )

@@ -16,7 +16,7 @@ import numpy as np
 
 from bigtopic import buffers
 from bigtopic.runtime import _kernels
-from bigtopic.runtime.contract import check_added, check_rows
+from bigtopic.runtime.scheme_contract import check_rows, checked, checked_prior
 from bigtopic.types import AxisStats
 
 __all__ = ["FOLD_ROWS", "LazyArray", "Overlay", "Params", "padded"]
@@ -102,6 +102,10 @@ class LazyArray:
     def nbytes(self) -> int:
         return self.raw.nbytes
 
+    @property
+    def dtype(self) -> np.dtype:
+        return self.raw.dtype
+
     def copy(self) -> LazyArray:
         return replace(self, raw=self.raw.copy(), scale=self.scale.copy(), sums=self.sums.copy())
 
@@ -115,7 +119,7 @@ class LazyArray:
 
     def set_prior(self, prior: np.ndarray) -> None:
         """Replace the prior; float64 (1 or n_rows, 1 or n_components)."""
-        self.prior = np.array(prior, np.float64)
+        self.prior = checked_prior(prior, self.n_rows, self.n_components)
         self._sum_prior()
         self.prior_version += 1
 
@@ -167,15 +171,14 @@ class LazyArray:
         row_decay: np.ndarray | None = None,
     ) -> None:
         """statistics <- decay * statistics + weight * stats, with factors for its rows (see `types.MutableArray`)."""
-        check_rows(stats.ids, self.n_rows)
+        values, weight, decay, row_weight, row_decay = checked(
+            self, stats, weight, decay, row_weight, row_decay
+        )
         ids = self.rows_of(stats.ids)
-        check_added(stats.values, row_weight, len(ids), self.n_columns)
-        decay = np.broadcast_to(np.asarray(decay, np.float64), (self.n_columns,))
-        weight = np.broadcast_to(np.asarray(weight, np.float64), (self.n_columns,))
         self._decay(decay)
         if row_decay is not None:
             self._decay_rows(ids, row_decay[:, None])
-        values = stats.values if row_weight is None else stats.values * row_weight[:, None]
+        values = values if row_weight is None else values * row_weight[:, None]
         if self._counts:
             product = values * weight
             values, weight = np.rint(product, out=product).astype(self.raw.dtype), np.ones(self.n_columns)
@@ -186,7 +189,6 @@ class LazyArray:
         self.sums = self.sums + weight * added
 
     def _decay_rows(self, ids: np.ndarray, decay: np.ndarray) -> None:
-        assert not self._counts or np.isin(decay, (0, 1)).all(), "integers cannot be decayed"
         rows = self.raw[ids].astype(np.float64)
         self.raw[ids] = rows * decay
         self.sums = self.sums - self.scale * ((1.0 - decay) * rows).sum(axis=0)
@@ -195,7 +197,6 @@ class LazyArray:
         if np.all(decay == 1.0):
             return
         cleared = decay == 0.0
-        assert not self._counts or np.all(cleared | (decay == 1.0)), "integers cannot be decayed"
         if cleared.all():
             self.raw[:] = 0.0
         elif cleared.any():
@@ -279,6 +280,14 @@ class Overlay:
         return self.base.prior
 
     @property
+    def dtype(self) -> np.dtype:
+        return self.base.dtype
+
+    @property
+    def normalised_over(self) -> str | None:
+        return self.base.normalised_over
+
+    @property
     def prior_mean(self) -> float:
         return self.base.prior_mean
 
@@ -310,14 +319,14 @@ class Overlay:
         row_decay: np.ndarray | None = None,
     ) -> None:
         """As `LazyArray.add`, on the copy."""
-        check_rows(stats.ids, self.n_rows)
+        values, weight, decay, row_weight, row_decay = checked(
+            self, stats, weight, decay, row_weight, row_decay
+        )
         ids = self.base.rows_of(stats.ids)
-        check_added(stats.values, row_weight, len(ids), self.n_columns)
-        decay = np.broadcast_to(np.asarray(decay, np.float64), (self.n_columns,))
-        weighted = np.asarray(stats.values, np.float64) * weight
+        weighted = np.asarray(values, np.float64) * weight
         if row_weight is not None:
             weighted *= row_weight[:, None]
-        if self.base.raw.dtype.kind == "i":
+        if self.dtype.kind == "i":
             weighted = np.rint(weighted)
         if row_decay is not None:
             weighted -= (1.0 - row_decay[:, None]) * decay * self._statistics(ids)

@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from bigtopic.errors import ModelError
+from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.runtime.cursor import Cursor, RoundReport
 from bigtopic.runtime.params import LazyArray, Overlay, Params
+from bigtopic.runtime.scheme_contract import check_moved
 from bigtopic.runtime.slices import Round
 from bigtopic.runtime.work import Turn
 from bigtopic.schemes import companion_names
@@ -72,7 +74,7 @@ def round_stats(
 def _again(
     inner: int | Callable[[int, Mapping[str, float]], bool], turn: int, info: Mapping[str, float]
 ) -> bool:
-    return turn < inner if isinstance(inner, int) else bool(inner(turn, info))
+    return bool(inner(turn, info)) if callable(inner) else turn < inner
 
 
 def _step(arrays: Mapping[str, LazyArray | Overlay], stats: Stats, step: int, settings: Settings) -> None:
@@ -88,23 +90,36 @@ def _step(arrays: Mapping[str, LazyArray | Overlay], stats: Stats, step: int, se
         stats,
     )
     for name, scheme in settings.schemes.items():
-        companions = _Companions(name, arrays, scheme)
-        scheme.step(arrays[name], stats.arrays[name], info._replace(companions=companions))
+        paths = companion_names(name, scheme)
+        companions = _Companions({key: arrays[path] for key, path in paths.items()})
+        _move(name, scheme, arrays, companions, info)
     for name, scheme in settings.prior_schemes.items():
-        scheme.step(arrays[name], stats.arrays[name], info)
+        _move(name, scheme, arrays, _Companions(), info)
+
+
+def _move(
+    name: str,
+    scheme: Scheme,
+    arrays: Mapping[str, LazyArray | Overlay],
+    companions: _Companions,
+    info: RoundInfo,
+) -> None:
+    """One step of a scheme; checks what it did."""
+    assert info.stats is not None
+    try:
+        scheme.step(arrays[name], info.stats.arrays[name], info._replace(companions=companions))
+        check_moved({name: arrays[name], **companions}, arrays.get(DOC_TOPIC_PRIOR))
+    except ModelError as error:
+        where = f"scheme {type(scheme).__name__} of array {name!r}, at update {info.step}"
+        raise ModelError(f"{where}: {error}") from error
 
 
 class _Companions(dict[str, LazyArray | Overlay]):
     """The companions of an array, by the names that its scheme declares."""
 
-    def __init__(self, array: str, arrays: Mapping[str, LazyArray | Overlay], scheme: Scheme) -> None:
-        super().__init__({key: arrays[path] for key, path in companion_names(array, scheme).items()})
-        self._array = array
-
     def __missing__(self, name: str) -> LazyArray | Overlay:
         raise ModelError(
-            f"the scheme of array {self._array!r} asks for the companion {name!r}; in companions it declares: "
-            + (", ".join(self) or "none")
+            f"it asks for the companion {name!r}; in companions it declares: {', '.join(self) or 'none'}"
         )
 
 

@@ -17,6 +17,7 @@ from bigtopic.corpus.part import PartView
 from bigtopic.corpus.schema import CHUNK
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.runtime import reading, remembering
+from bigtopic.runtime.contract import check_scratch
 from bigtopic.runtime.executors import threads
 from bigtopic.runtime.executors.protocol import Run
 from bigtopic.runtime.expected_rows import ExpectedRows
@@ -91,7 +92,8 @@ class Sizes:
         provisional = (
             0 if self._run.settings.one_turn else sum(entries[n] for n in entries if n in self._moved)
         )
-        return SliceSizes(gathered, 24 * provisional, kernel.scratch(size, self._run.work.hyper.options))
+        scratch = check_scratch(kernel, kernel.scratch(size, self._run.work.hyper.options))
+        return SliceSizes(gathered, 24 * provisional, scratch)
 
     def _call_size(self, n_docs: int) -> CallSize:
         longest, longest_tokens = self._longest

@@ -24,8 +24,8 @@ import numpy as np
 
 from bigtopic.corpus.storage import Place
 from bigtopic.corpus.zarr_group import ROOT, group_json
-from bigtopic.errors import ClusterError, CorpusDamaged, ModelError
-from bigtopic.runtime.contract import check_state
+from bigtopic.errors import ClusterError, CorpusDamaged
+from bigtopic.runtime.contract import check_state, check_state_names
 from bigtopic.runtime.row_arrays import RowArray
 from bigtopic.runtime.state_checksums import Checksums, WrittenSpan, checksum
 from bigtopic.types import Hyper, StateSpec
@@ -135,11 +135,7 @@ class StateFiles:
         StoreError
             When the disk is full, or the system refuses a file for another reason.
         """
-        if set(state) != set(self.arrays):
-            raise ModelError(
-                f"the kernel remembers {', '.join(self.arrays)}, but returned the state "
-                f"{', '.join(state) or 'of nothing'}; return an array of each, and no other"
-            )
+        check_state_names(state, self.arrays)
         if not self.has(part, n_passes):
             self._require()
             self._create(part, n_passes)

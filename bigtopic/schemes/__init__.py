@@ -6,10 +6,13 @@ the file's name. To add a scheme, add a file.
 
 from __future__ import annotations
 
+from dataclasses import fields
+from typing import Any
+
 from bigtopic import discovery
 from bigtopic.types import Scheme
 
-__all__ = ["companion_names", "load", "names"]
+__all__ = ["companion_names", "load", "names", "settings"]
 
 
 def names() -> list[str]:
@@ -32,3 +35,8 @@ def load(name: str) -> type:
 def companion_names(array: str, scheme: Scheme | None) -> dict[str, str]:
     """The companion arrays that a scheme requests, with their names among the params."""
     return {name: f"{array}.{name}" for name in getattr(scheme, "companions", ())}
+
+
+def settings(scheme: Scheme) -> dict[str, Any]:
+    """The settings of a scheme by name: what `dataclasses.replace` can change."""
+    return {f.name: getattr(scheme, f.name) for f in fields(scheme) if f.init}  # type: ignore[arg-type]

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import os
 import signal
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
+from bigtopic import from_matrix
 from bigtopic import methods as table
-from bigtopic.errors import ModelError, SettingError
+from bigtopic.errors import InputError, ModelError, SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.kernels import load
 from bigtopic.methods import Method
 from bigtopic.models.base import ArraySpec
 from bigtopic.models.lda import LDA as MODEL
+from bigtopic.runtime.executors.choice import choose
+from bigtopic.runtime.new_run import make_run
 from bigtopic.schemes.add import Add
 from bigtopic.schemes.replace import Replace
-from bigtopic.types import AxisStats, KernelResult, StateSpec
+from bigtopic.types import AxisStats, KernelResult, Scratch, StateSpec
 
 X = np.kron(np.eye(2, dtype=int), np.full((20, 5), 3))
 
@@ -62,8 +65,16 @@ def stats(change):
         (stats(lambda a: a[:, :2]), "padding included"),
         (stats(lambda a: a[1:]), "a row for each local id of axis 'word'"),
         (stats(lambda a: a.sum(axis=0)), "has shape"),
-        (stats(lambda a: a.tolist()), "is list, but must be a float array"),
-        (stats(lambda a: a.astype(complex)), "is of complex128, but must be a float array"),
+        (stats(lambda a: a.tolist()), r"is list, but must be a NumPy array \(\d+, 16\) of float32"),
+        (stats(lambda a: a.astype(complex)), "is ndarray of complex128, but must be a NumPy array"),
+        (
+            stats(lambda a: a.astype("float16")),
+            "is ndarray of float16, but must be .* float32, float64, int32",
+        ),
+        (stats(lambda a: a.astype(np.longdouble)), "is ndarray of .*, but must be a NumPy array"),
+        (stats(lambda a: a.astype(">f4")), "is ndarray of >f4, but must be a NumPy array"),
+        (stats(lambda a: a.astype("int8")), "is ndarray of int8, but must be a NumPy array"),
+        (stats(lambda a: np.ma.array(a)), "is MaskedArray of float32, but must be a NumPy array"),
         (lambda r: r._replace(stats={}), "did not return them; it returned: none"),
         (lambda r: None, "returned NoneType, but must return a KernelResult"),
         (lambda r: r._replace(stats=list(r.stats.values())), "stats as list, but must return .*{array name"),
@@ -71,6 +82,13 @@ def stats(change):
         (lambda r: r._replace(info={"bound": None}), r"info\['bound'\] is None, but must be a number"),
         (lambda r: r._replace(info={"bound": "low"}), r"info\['bound'\] is 'low', but must be a number"),
         (lambda r: r._replace(info={"each": np.ones(2)}), r"info\['each'\] is array.*but must be a number"),
+        (lambda r: r._replace(info={"bound": 1j}), r"info\['bound'\] is 1j, but must be a number"),
+        (
+            lambda r: r._replace(info={"bound": np.complex64(1j)}),
+            r"info\['bound'\] is .*1j.*but must be a number",
+        ),
+        (lambda r: r._replace(state={}), "state='none', but returned state; return None, or declare it"),
+        (lambda r: r._replace(state={"z": np.ones(3)}), "'vb' has state='none', but returned state"),
         (lambda r: r._replace(state=[1]), "state as list, but must return .*{array name"),
     ],
 )
@@ -107,6 +125,14 @@ def test_statistics_that_are_not_finite_never_reach_the_model(value, n_threads):
         (lambda a: a.T, r"of shape \(2, "),
         (lambda a: None, "returned doc_topics as NoneType"),
         (lambda a: a.tolist(), "returned doc_topics as list"),
+        (lambda a: a.astype(object), r"of shape \(20, 2\), ndarray of object, but must return a NumPy array"),
+        (lambda a: np.ma.array(a), "MaskedArray of float"),
+        (
+            lambda a: a * np.nan,
+            r"returned the topics \[nan nan\] for a document, which are not a distribution",
+        ),
+        (lambda a: 3 * a, "numbers from 0 that add up to 1"),
+        (lambda a: a + np.array([1, -1]), "numbers from 0 that add up to 1"),
     ],
 )
 def test_topics_of_documents_of_another_shape_are_refused(change, says):
@@ -116,6 +142,37 @@ def test_topics_of_documents_of_another_shape_are_refused(change, says):
     model = fit(replace(table.get("streaming-vb"), inference=changed(inferring)))
     with pytest.raises(ModelError, match=says):
         model.transform(X)
+
+
+def test_a_kernel_that_infers_returns_a_result():
+    model = fit(replace(table.get("streaming-vb"), inference=changed(lambda result: result.doc_topics)))
+    with pytest.raises(ModelError, match="kernel 'vb' returned ndarray, but must return a KernelResult"):
+        model.transform(X)
+
+
+@pytest.mark.parametrize(
+    ("scratch", "says"),
+    [
+        (None, "kernel 'vb': scratch returned None, but must return a Scratch of bytes"),
+        (5, "scratch returned 5"),
+        (Scratch(5), "scratch returned Scratch"),
+        (Scratch([-1]), "scratch returned Scratch"),
+        (Scratch([np.nan]), "scratch returned Scratch"),
+        (Scratch([], None), "scratch returned Scratch"),
+    ],
+)
+def test_memory_that_is_no_number_is_refused(scratch, says):
+    with pytest.raises(ModelError, match=says):
+        fit(method(replace(load("vb"), scratch=lambda size, options: scratch)))
+
+
+@pytest.mark.parametrize("cost", [None, -1.0, np.nan, "much"])
+def test_time_that_is_no_number_is_refused(cost):
+    kernel = replace(load("vb"), cost=lambda options: cost)
+    model = fit(method(kernel))._model
+    run = make_run(model, from_matrix(X), batch_size=16, slice_size=None, order="stored")
+    with pytest.raises(ModelError, match=f"kernel 'vb': cost returned {cost!r}, but must return a number"):
+        choose(run, object())
 
 
 @pytest.mark.parametrize(
@@ -132,6 +189,36 @@ def test_state_that_is_not_as_declared_is_refused(state, says):
     kernel = changed(lambda result: result._replace(state=state), state="run", remembers=spec)
     with pytest.raises(ModelError, match=says):
         fit(method(kernel))
+
+
+@pytest.mark.parametrize("state", ["round", "run"])
+@pytest.mark.parametrize(
+    ("returned", "says"),
+    [
+        ({}, "the kernel remembers z, but returned the state of nothing"),
+        ({"y": np.zeros(16 * 5, "int8")}, "the kernel remembers z, but returned the state y"),
+        ({"z": [1]}, r"state\['z'\] as list, but declares int8"),
+        (
+            {"z": np.zeros(3, "int8")},
+            r"as ndarray of int8 \(3,\), but declares int8 \(40,\): a row for each entry",
+        ),
+        ({"z": np.ma.zeros(40, "int8")}, r"as MaskedArray of int8 \(40,\)"),
+        (None, "returned no state; return z in it"),
+    ],
+)
+def test_state_is_checked_wherever_it_is_kept(state, returned, says):
+    spec = {"z": StateSpec("entry", "int8")}
+    kernel = changed(lambda result: result._replace(state=returned), state=state, remembers=spec)
+    with pytest.raises(ModelError, match=says):
+        fit(method(kernel))
+
+
+def test_documents_without_authors_are_refused_by_a_model_of_authors():
+    words = replace(MODEL.arrays["topic_words"], rows="author")
+    model = replace(MODEL, arrays={**MODEL.arrays, "topic_words": words})
+    own = method(replace(load("vb"), statistics={"topic_words": "author"}))
+    with pytest.raises(InputError, match=r"arrays of authors, but the documents have none; .*authors="):
+        fit(replace(own, model=model))
 
 
 @pytest.mark.parametrize("size", ["n_components", "topic"])
@@ -175,7 +262,7 @@ def test_topics_of_a_document_are_remembered_by_either_name_of_their_number(size
         ),
         ({"state": "run", "remembers": {"z": "entry"}}, "must be a StateSpec"),
         ({"components": "topics"}, "components='topics'; choose one of: topic, None"),
-        ({"dtype": "single-ish"}, "dtype='single-ish'; give NumPy's name of one"),
+        ({"dtype": "single-ish"}, "dtype='single-ish'; choose one of: float32, float64, int"),
     ],
 )
 def test_a_kernel_that_declares_what_there_is_not_is_refused(declared, says):
@@ -293,23 +380,20 @@ def test_an_array_that_cannot_be_made_is_refused(declared, says):
 
 @pytest.mark.parametrize("start", [None, ("uniform", 0.0)])
 def test_integers_begin_as_zeros(start):
-    scheme = Counting(dtype="int64")
+    scheme = counting(dtype="int64")
     model = fit(replace(method("vb", {"topic_words": scheme}), init={"topic_words": start}))
     assert model._model.topic_words.raw.dtype == np.int64
 
 
-@dataclass(frozen=True)
-class Counting:
-    """Adds, with companions, and asks for one of them."""
-
-    dtype: str = "float64"
-    companions: object = field(default_factory=dict)
-    asks: str | None = None
+def counting(asks=None, **declared):
+    """A scheme that adds, declares this, and asks for a companion."""
 
     def step(self, array, stats, info):
         array.add(stats)
-        if self.asks is not None:
-            info.companions[self.asks].totals()
+        if asks is not None:
+            info.companions[asks].totals()
+
+    return dataclass(frozen=True)(type("Counting", (), {"dtype": "float64", "step": step, **declared}))()
 
 
 @pytest.mark.parametrize(
@@ -328,16 +412,17 @@ class Counting:
 )
 def test_a_scheme_that_declares_what_there_is_not_is_refused(declared, says):
     with pytest.raises(SettingError, match=says):
-        fit(method("vb", {"topic_words": Counting(**declared)}))
+        fit(method("vb", {"topic_words": counting(**declared)}))
 
 
 def test_a_companion_that_was_not_declared_is_named():
     steps = ArraySpec("", columns=1, dtype="int64")
-    assert fit(method("vb", {"topic_words": Counting(companions={"steps": steps}, asks="steps")}))
+    assert fit(method("vb", {"topic_words": counting(companions={"steps": steps}, asks="steps")}))
     with pytest.raises(
-        ModelError, match=r"array 'topic_words' asks for the companion 'times'; .*declares: steps"
+        ModelError,
+        match=r"scheme Counting of array 'topic_words', .*asks for the companion 'times'; .*declares: steps",
     ):
-        fit(method("vb", {"topic_words": Counting(companions={"steps": steps}, asks="times")}))
+        fit(method("vb", {"topic_words": counting(companions={"steps": steps}, asks="times")}))
 
 
 def test_documents_that_interact_need_a_slice_size():
@@ -363,22 +448,22 @@ class Wrong:
 class Astray:
     """Asks for rows that are not there, or adds to them."""
 
-    ids: tuple
+    row: float
     adds: bool
 
     def step(self, array, stats, info):
         if self.adds:
-            array.add(replace(stats, ids=np.array(self.ids), values=stats.values[: len(self.ids)]))
+            array.add(replace(stats, ids=np.array([self.row]), values=stats.values[:1]))
         else:
-            array.gather(np.array(self.ids))
+            array.gather(np.array([self.row]))
 
 
-@pytest.mark.parametrize("ids", [(10**6,), (-1,), (0.5,)])
+@pytest.mark.parametrize("row", [10**6, -1, 0.5])
 @pytest.mark.parametrize("adds", [False, True])
 @pytest.mark.parametrize("inner", [1, 2])
-def test_rows_that_are_not_there_are_refused(ids, adds, inner):
-    with pytest.raises(ModelError, match=r"a scheme asks for rows .*the array has rows 0 to"):
-        fit(replace(method("vb", {"topic_words": Astray(ids, adds)}), inner=inner))
+def test_rows_that_are_not_there_are_refused(row, adds, inner):
+    with pytest.raises(ModelError, match=r"scheme Astray of .*asks for rows .*the array has rows 0 to"):
+        fit(replace(method("vb", {"topic_words": Astray(row, adds)}), inner=inner))
 
 
 @pytest.mark.parametrize(("by_row", "says"), [(False, "padding included"), (True, "row_weight of shape")])

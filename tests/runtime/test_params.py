@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 
+from bigtopic.errors import ModelError
 from bigtopic.runtime import params as params_module
 from bigtopic.runtime.params import LazyArray, Overlay, Params, padded
 from bigtopic.schemes.add import Add
@@ -158,7 +159,7 @@ SCHEMES = (
     Add(),
     Replace(),
     Interpolate(0.7, 1.0),
-    Interpolate(0.7, 0.0, "tokens"),
+    Interpolate(0.7, 0.0, scale="tokens"),
     InterpolateNormalised(0.5, 0.0),
 )
 
@@ -219,8 +220,9 @@ def test_integers_are_counted_exactly():
         np.testing.assert_array_equal(target.totals()[:2], (1 << 25) - 2)
     array.add(AxisStats(ids, ones), decay=0.0, row_decay=np.zeros(2))
     assert array.raw.dtype == np.int64 and array.raw.sum() == 4
-    with pytest.raises(AssertionError, match="cannot be decayed"):
-        array.add(AxisStats(ids, ones), decay=0.5)
+    for target in (array, overlay):
+        with pytest.raises(ModelError, match=r"decay 0.5 to an array of integers"):
+            target.add(AxisStats(ids, ones), decay=0.5)
 
 
 def test_params_copy_and_overlay_leave_the_original():

@@ -7,6 +7,7 @@ from typing import Any
 
 from bigtopic.errors import BigtopicWarning
 from bigtopic.runtime import cluster, sharing
+from bigtopic.runtime.contract import check_cost
 from bigtopic.runtime.executors.protocol import Run
 from bigtopic.runtime.shared_files import shares_files
 
@@ -30,7 +31,7 @@ def choose(run: Run, client: Any) -> str:
 def _round_seconds(run: Run) -> float:
     """A rough estimate of one core's time for one round."""
     work, entries = run.work, run.plan.batch_size * run.plan.entries_per_doc
-    passes = work.kernel.cost(work.hyper.options)
+    passes = check_cost(work.kernel, work.kernel.cost(work.hyper.options))
     return entries * work.hyper.n_components * passes * NANOSECONDS_PER_ENTRY * 1e-9
 
 

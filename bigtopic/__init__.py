@@ -10,13 +10,13 @@ __version__ = "0.1.0"
 
 _HOME = {
     "LDA": "bigtopic.estimators.lda",
-    "Checkpoint": "bigtopic.runtime.checkpoint",
+    "Checkpoint": "bigtopic.state.checkpoint",
     "Corpus": "bigtopic.corpus.store",
     "Method": "bigtopic.methods",
-    "append": "bigtopic.runtime.ingest",
-    "compact": "bigtopic.runtime.ingest",
+    "append": "bigtopic.ingestion.ingest",
+    "compact": "bigtopic.ingestion.ingest",
     "from_matrix": "bigtopic.corpus.memory",
-    "ingest": "bigtopic.runtime.ingest",
+    "ingest": "bigtopic.ingestion.ingest",
     "load_model": "bigtopic.estimators.persistence",
     "open_corpus": "bigtopic.corpus.store",
     "seed_prior": "bigtopic.estimators.priors",

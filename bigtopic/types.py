@@ -123,8 +123,9 @@ class Hyper(NamedTuple):
     priors : {array name: float}, scalar prior of each array, for kernels that need it (mean of a vector prior)
     axis_sizes : {axis: size}, for kernels that need V or the number of authors
     components : {name: number}, every component count of the model
-    step, turn : the update that the statistics are for, from 1, and the turn (inner iteration) of its round, from 1;
-        0 and 1 outside learning. The turns of a round share a seed
+    step, inner iteration : the update that the statistics are for, from 1, and the inner iteration of its round, from
+        1;
+        0 and 1 outside learning. The inner iterations of a round share a seed
     doc_topics : whether the caller needs `doc_topics`
     statistics : the arrays whose statistics the caller needs; those that a kernel only offers are returned if named
     """
@@ -136,7 +137,7 @@ class Hyper(NamedTuple):
     axis_sizes: Mapping[str, int] = {}
     components: Mapping[str, int] = {}
     step: int = 0
-    turn: int = 1
+    iteration: int = 1
     doc_topics: bool = True
     statistics: Collection[str] = ()
 
@@ -240,8 +241,8 @@ class Kernel:
     components : name of the component count that the columns of `doc_topics` have; None for the model's first
     interacts : documents of a slice influence each other, so the slice size is a hyper-parameter and must be given
     state : "none", "round" or "run": how long document state lives
-    remembers : {array name: its `StateSpec`}, the document state; the kernel gets None instead in the first turn of a
-        round ("round"), and for documents that the model has not seen ("run")
+    remembers : {array name: its `StateSpec`}, the document state; the kernel gets None instead in the first inner
+        iteration of a round ("round"), and for documents that the model has not seen ("run")
     bound : whether info["bound"] is a variational bound when options["bound"] is true
     dtype : NumPy's name for the dtype of the statistics; to estimate a run's memory
     paper : source of the equations
@@ -280,7 +281,7 @@ class AxisStats:
 
 @dataclass(frozen=True)
 class Stats:
-    """Sufficient statistics of some documents. Adds elementwise (`runtime.reduce.add`).
+    """Sufficient statistics of some documents. Adds elementwise (`learning.reduce.add`).
 
     n_docs, n_tokens : numbers of documents and tokens covered; info : additive figures of the kernel.
     """

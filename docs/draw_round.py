@@ -1,4 +1,4 @@
-"""Draw the graph of a round, as `bigtopic.runtime.executors.graphs` builds it, into docs/images/round.svg.
+"""Draw the graph of a round, as `bigtopic.learning.executors.graphs` builds it, into docs/images/round.svg.
 
     python docs/draw_round.py
 
@@ -16,9 +16,9 @@ import numpy as np
 from dask import delayed
 
 from bigtopic.corpus.memory import from_matrix
-from bigtopic.runtime.executors.graphs import round_graph
-from bigtopic.runtime.slices import SUBTREE, Plan
-from bigtopic.runtime.work import Turn
+from bigtopic.learning.executors.graphs import round_graph
+from bigtopic.learning.work import Iteration
+from bigtopic.plan.slices import SUBTREE, Plan
 
 N_SUBTREES = 4
 WIDTH, HEIGHT = 980, 680
@@ -34,7 +34,7 @@ def graph() -> dict[Any, set[Any]]:
     plan = Plan([corpus.n_docs], 1, None, 1, shuffled=False)
     slices = next(plan.rounds(0)).slices
     run, params = delayed("run", name="run"), delayed("params", name="params")
-    tasks = dict(round_graph(run, slices, params, Turn(0), "round").__dask_graph__())
+    tasks = dict(round_graph(run, slices, params, Iteration(0), "round").__dask_graph__())
     return {key: set(task.dependencies) for key, task in tasks.items()}
 
 

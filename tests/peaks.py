@@ -24,19 +24,19 @@ from bigtopic import buffers, methods
 from bigtopic.corpus.memory import MemoryPart, from_matrix
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.ingestion.ingest import ingest
+from bigtopic.learning.executors.graphs import _subtree
+from bigtopic.learning.memory.estimate import estimate_bytes, estimate_task_bytes
+from bigtopic.learning.new_run import make_run
+from bigtopic.learning.rounds import iteration_of
+from bigtopic.learning.stopping import Limits
+from bigtopic.learning.train import train
 from bigtopic.methods import Method
-from bigtopic.runtime.axes import axes_of
-from bigtopic.runtime.cursor import Cursor
-from bigtopic.runtime.executors.graphs import _subtree
-from bigtopic.runtime.ingest import ingest
-from bigtopic.runtime.memory import estimate_bytes, estimate_task_bytes
-from bigtopic.runtime.model import TopicModel
-from bigtopic.runtime.new_model import new_model
-from bigtopic.runtime.new_run import make_run
-from bigtopic.runtime.rounds import turn_of
-from bigtopic.runtime.slices import SUBTREE
-from bigtopic.runtime.stopping import Limits
-from bigtopic.runtime.train import train
+from bigtopic.plan.cursor import Cursor
+from bigtopic.plan.slices import SUBTREE
+from bigtopic.state.axes import axes_of
+from bigtopic.state.model import TopicModel
+from bigtopic.state.new_model import new_model
 
 N_AUTHORS = 500
 LIBC = ctypes.CDLL(None)
@@ -91,7 +91,7 @@ def measure(
         if task:
             base = now
             slices = next(run.plan.rounds(0)).slices[:SUBTREE]
-            _subtree(run, slices, model.params.arrays, turn_of(Cursor(), 1, run.settings))
+            _subtree(run, slices, model.params.arrays, iteration_of(Cursor(), 1, run.settings))
         else:
             _train(model, documents, n_threads, settings, tol)
         return {"measured": _status("VmHWM") - base, "estimated": estimated}

@@ -20,9 +20,13 @@ LAYERS = [
     {"printable"},
     {"types", "arrays", "errors", "buffers", "_kernels"},
     {"discovery"},
-    {"corpus", "models", "kernels", "schemes"},
-    {"methods", "datasets", "optimize"},
-    {"runtime"},
+    {"storage", "models", "kernels", "schemes"},
+    {"corpus", "methods", "optimize"},
+    {"parallel", "datasets"},
+    {"plan", "ingestion"},
+    {"state"},
+    {"learning"},
+    {"inference"},
     {"evaluation"},
     {"plots"},
     {"estimators"},
@@ -123,7 +127,7 @@ def test_one_module_knows_distributed():
         names = set(imports(path))
         if any(name.startswith(("dask.distributed", "distributed")) for name in names):
             users.append(path.relative_to(PACKAGE).as_posix())
-    assert users == ["runtime/cluster.py"]
+    assert users == ["parallel/cluster.py"]
 
 
 def test_matplotlib_is_imported_when_a_plot_is_drawn():

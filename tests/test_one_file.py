@@ -75,14 +75,14 @@ from bigtopic.schemes.one_scheme import OneScheme
 SCHEMES = {"topic_words": OneScheme(), "in_all": OneScheme()}
 METHODS = (Method("one-method", "one_kernel", SCHEMES, ONE_MODEL, summary="three files in one row"),)
 ''',
-    "corpus/readers/one_format.py": '''
+    "corpus/readers/formats/one_format.py": '''
 """A table of numbers: a document per line, and a column for each of three words."""
 
 from dataclasses import replace
 
 import numpy as np
 
-from bigtopic.corpus.readers import matrix
+from bigtopic.corpus.readers.formats import matrix
 
 
 def match(file):

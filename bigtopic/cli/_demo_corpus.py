@@ -66,9 +66,9 @@ def kept_corpus(folder: Path, tell: Callable[[str], object], n_threads: int | No
 
 
 def _ingested(store: Path, n_threads: int | None) -> Any:
-    from bigtopic.corpus.stopwords import ENGLISH
+    from bigtopic.corpus.text.stopwords import ENGLISH
     from bigtopic.datasets import docstrings
-    from bigtopic.runtime.ingest import ingest
+    from bigtopic.ingestion.ingest import ingest
 
     stop_words = [*sorted(ENGLISH), *_FURNITURE]
     return ingest(

@@ -82,7 +82,7 @@ def connected(scheduler: str | None) -> Iterator[Any]:
     if scheduler is None:
         yield False
         return
-    from bigtopic.runtime.cluster import resolve_client
+    from bigtopic.parallel.cluster import resolve_client
 
     client = resolve_client(scheduler)
     try:

@@ -33,8 +33,8 @@ def require_room(url: str) -> None:
     StoreError
         When the parent is not a folder, or is not writable.
     """
-    from bigtopic.corpus.storage import Place
     from bigtopic.errors import CorpusExists, StoreError
+    from bigtopic.storage.place import Place
 
     place = Place.of(url)
     if place.exists() and (place.names() or not (place.local and Path(place.url).is_dir())):
@@ -54,9 +54,9 @@ def _attributes(url: str) -> dict:
     StoreError
         When a local store may not be read. A URL may be any document, so there the next step reports the reason.
     """
-    from bigtopic.corpus.remote_hold import root_attributes
-    from bigtopic.corpus.storage import Place
     from bigtopic.errors import CorpusExists, SettingError, StoreError
+    from bigtopic.storage.place import Place
+    from bigtopic.storage.remote_hold import root_attributes
 
     try:
         return root_attributes(Place.of(url), "a store") or {}

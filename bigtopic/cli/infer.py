@@ -67,7 +67,7 @@ def _as_corpus(source: str, estimator: Any, n_threads: int | None) -> Iterator[A
     if is_corpus(source):
         yield open_corpus(source)
         return
-    from bigtopic.runtime.ingest import ingest
+    from bigtopic.ingestion.ingest import ingest
 
     settings = _text_settings(estimator._fitted().text or {})
     with TemporaryDirectory(prefix="bigtopic-infer-") as folder:
@@ -78,7 +78,7 @@ def _as_corpus(source: str, estimator: Any, n_threads: int | None) -> Iterator[A
 
 def _text_settings(stored: Mapping[str, Any]) -> dict[str, Any]:
     """The tokeniser settings of the model, collocations included, as `ingest` takes them; no document is dropped."""
-    from bigtopic.corpus.text_settings import TextSettings, stored_pairs
+    from bigtopic.corpus.text.text_settings import TextSettings, stored_pairs
     from bigtopic.errors import ModelError, SettingError
 
     values = dict(stored)

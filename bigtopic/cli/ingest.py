@@ -37,7 +37,7 @@ class _WithFormats(click.Command):
         from bigtopic import discovery
 
         with formatter.section("Formats"):
-            formatter.write_text(", ".join(discovery.names("bigtopic.corpus.readers", "match")))
+            formatter.write_text(", ".join(discovery.names("bigtopic.corpus.readers.formats", "match")))
 
 
 @click.command("ingest", cls=_WithFormats, short_help="Make a corpus from documents in any format.")
@@ -124,7 +124,7 @@ def command(
     from bigtopic.cli import _show
     from bigtopic.cli._stores import is_model
     from bigtopic.cli.info import _of_corpus
-    from bigtopic.runtime.ingest import ingest
+    from bigtopic.ingestion.ingest import ingest
 
     source: Any = sources[0] if len(sources) == 1 else list(sources)
     given = {name: value for name, value in settings.items() if value is not None}

@@ -75,12 +75,12 @@ def command(
     """
     from bigtopic.cli import _show
     from bigtopic.cli._stores import is_model, require_room
-    from bigtopic.corpus.storage import Place
     from bigtopic.corpus.store import open_corpus
     from bigtopic.errors import CorpusExists, SettingError
     from bigtopic.estimators.lda import LDA
     from bigtopic.report import summarise
-    from bigtopic.runtime.checkpoint import Checkpoint
+    from bigtopic.state.checkpoint import Checkpoint
+    from bigtopic.storage.place import Place
 
     if not is_model(model):
         require_room(model)

@@ -12,9 +12,9 @@ import numpy as np
 
 from bigtopic.corpus.blocks import document_tokens, take
 from bigtopic.corpus.order import checked_seed, document_keys
-from bigtopic.corpus.schema import PART_DOCUMENTS, PART_ENTRIES
 from bigtopic.corpus.sparse import check_columns, checked_csr, checked_dense
 from bigtopic.corpus.store import Corpus
+from bigtopic.corpus.stored.schema import PART_DOCUMENTS, PART_ENTRIES
 from bigtopic.corpus.vocabulary import Vocabulary, word_array
 from bigtopic.errors import InputError, VocabularyMismatch
 from bigtopic.types import Block

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.corpus.schema import MOST_WORDS
+from bigtopic.corpus.stored.schema import MOST_WORDS
 from bigtopic.errors import InputError
 
 __all__ = [

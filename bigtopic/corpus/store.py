@@ -150,7 +150,7 @@ class Corpus(DocumentsInParts):
         CorpusDamaged
             When a check fails; names the part and the array.
         """
-        from bigtopic.corpus.verify import verify
+        from bigtopic.corpus.stored.verify import verify
 
         return verify(self)
 
@@ -178,9 +178,9 @@ def open_corpus(url: Any, storage_options: Mapping[str, Any] | None = None) -> C
     CorpusVersionError
         When there is no corpus, or it was written in a newer format.
     """
-    from bigtopic.corpus.manifest import read_manifest
-    from bigtopic.corpus.storage import Place
-    from bigtopic.corpus.stored import StoredPart, stored_names
+    from bigtopic.corpus.stored.manifest import read_manifest
+    from bigtopic.corpus.stored.stored_part import StoredPart, stored_names
+    from bigtopic.storage.place import Place
 
     root = Place.of(url, storage_options)
     manifest = read_manifest(root)

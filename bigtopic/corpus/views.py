@@ -12,7 +12,7 @@ from bigtopic.corpus.conditions import of_function
 from bigtopic.corpus.documents import DocumentsInParts
 from bigtopic.corpus.filter import VocabularySettings, kept_words
 from bigtopic.corpus.part import PartView, WordMap
-from bigtopic.corpus.schema import PART_ENTRIES
+from bigtopic.corpus.stored.schema import PART_ENTRIES
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError
 

@@ -16,9 +16,9 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError
 from bigtopic.estimators.saving import extra_of
 from bigtopic.methods import Method, get
-from bigtopic.runtime.checkpoint import Checkpoint, CheckpointFolder
-from bigtopic.runtime.model import TopicModel
-from bigtopic.runtime.run_identity import corpus_identity, differences
+from bigtopic.state.checkpoint import Checkpoint, CheckpointFolder
+from bigtopic.state.model import TopicModel
+from bigtopic.state.run_identity import corpus_identity, differences
 
 __all__ = ["NOTHING", "SavedFit", "folder", "newest"]
 
@@ -81,7 +81,7 @@ def _learns_by(method: Method, options: Mapping[str, Any], seed: int, n_componen
 
 
 class SavedFit:
-    """Saves an estimator while it learns (a `runtime.train.Saver`)."""
+    """Saves an estimator while it learns (a `learning.train.Saver`)."""
 
     def __init__(self, estimator: Any, saved: CheckpointFolder, counts: Mapping[str, float] | None) -> None:
         self._estimator, self._saved, self.counts = estimator, saved, counts
@@ -90,7 +90,7 @@ class SavedFit:
         return self._saved.due(step)
 
     def save(self, model: TopicModel, counts: Mapping[str, float]) -> None:
-        self._estimator.n_iter_ = model.cursor.epoch
+        self._estimator.n_iter_ = model.cursor.pass_number
         self._saved.save(model, {**extra_of(self._estimator), "counts": dict(counts)})
 
 

@@ -14,10 +14,10 @@ from bigtopic.estimators.inputs import as_corpus
 from bigtopic.estimators.output import write_topics
 from bigtopic.estimators.reading import FittedTopics
 from bigtopic.estimators.sparsity import check_sparsity, sparse_topics
-from bigtopic.runtime import cluster
-from bigtopic.runtime.counting import counted_vocabulary
-from bigtopic.runtime.infer import Inferred, infer, unknown_share
-from bigtopic.runtime.progress import Progress
+from bigtopic.inference.infer import Inferred, infer, unknown_share
+from bigtopic.parallel import cluster
+from bigtopic.parallel.progress import Progress
+from bigtopic.plan.counting import counted_vocabulary
 
 __all__ = ["TopicInference"]
 

@@ -60,7 +60,7 @@ def _numbers(table: Any) -> Any:
 def _from_texts(texts: list[Any], shuffle: bool, seed: int, text: Any) -> Corpus:
     from scipy.sparse import csr_matrix
 
-    from bigtopic.corpus.tokenizer import Tokenizer
+    from bigtopic.corpus.text.tokenizer import Tokenizer
 
     if not all(isinstance(item, str) for item in texts):
         odd = next(type(item).__name__ for item in texts if not isinstance(item, str))

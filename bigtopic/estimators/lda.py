@@ -11,17 +11,17 @@ from bigtopic.errors import SettingError
 from bigtopic.estimators import checkpoints, saving, starts, streams
 from bigtopic.estimators.inference import TopicInference
 from bigtopic.estimators.inputs import as_corpus
+from bigtopic.learning.events import Callback
+from bigtopic.learning.stopping import Limits
+from bigtopic.learning.train import Saver, train
 from bigtopic.methods import Method, get
 from bigtopic.methods.learned_priors import learning
-from bigtopic.runtime.axes import axes_of
-from bigtopic.runtime.checkpoint import CheckpointFolder
-from bigtopic.runtime.declarations import check_method
-from bigtopic.runtime.events import Callback
-from bigtopic.runtime.kernel_declarations import check_slice_size
-from bigtopic.runtime.model import TopicModel
-from bigtopic.runtime.new_model import new_model
-from bigtopic.runtime.stopping import Limits
-from bigtopic.runtime.train import Saver, train
+from bigtopic.state.axes import axes_of
+from bigtopic.state.checkpoint import CheckpointFolder
+from bigtopic.state.contract.declarations import check_method
+from bigtopic.state.contract.kernel_declarations import check_slice_size
+from bigtopic.state.model import TopicModel
+from bigtopic.state.new_model import new_model
 
 __all__ = ["LDA"]
 
@@ -59,7 +59,7 @@ class LDA(TopicInference):
     validation : held-out documents (a corpus or matrix), or a share of the corpus, to score while learning
     evaluate_every : updates between scores; None for one score per pass
     patience : stop after this many scores without an improvement; None disables early stopping
-    callbacks : functions that are called with each event (`bigtopic.runtime.events.Event`)
+    callbacks : functions that are called with each event (`bigtopic.learning.events.Event`)
     progress : show a progress bar; None shows it in terminals and notebooks
     client : a Dask client or its address; None for the current one, if there is one; False for threads
     n_threads : threads in this process; None for all processors. Does not change the result
@@ -178,7 +178,7 @@ class LDA(TopicInference):
         else:
             with checkpoints.folder(checkpoint, self, corpus, held_out, resume) as saved:
                 self._fit_saved(corpus, held_out, saved, seed)
-        self.n_iter_ = self._fitted().cursor.epoch
+        self.n_iter_ = self._fitted().cursor.pass_number
         return self
 
     def _begun(self, corpus: Any, seed: int) -> TopicModel:
@@ -198,7 +198,7 @@ class LDA(TopicInference):
         else:
             self._model, counts = found[0], found[1].get("counts", checkpoints.NOTHING)
             self.n_docs_seen_ = corpus.n_docs
-        left = self._passes(corpus) - self._model.cursor.epoch
+        left = self._passes(corpus) - self._model.cursor.pass_number
         if left > 0:
             self._learn(corpus, left, held_out, saver=checkpoints.SavedFit(self, saved, counts))
 

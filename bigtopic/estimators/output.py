@@ -8,15 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bigtopic.corpus.draft import drafted
-from bigtopic.corpus.remote_hold import RemoteHold, root_attributes
-from bigtopic.corpus.schema import WRITER
-from bigtopic.corpus.storage import Place
-from bigtopic.corpus.zarr_group import group_attributes
 from bigtopic.errors import CorpusExists
 from bigtopic.estimators.sparsity import check_sparsity
 from bigtopic.estimators.topic_store import MARK, write_contents
-from bigtopic.runtime.infer import Inferred
+from bigtopic.inference.infer import Inferred
+from bigtopic.storage.draft import drafted
+from bigtopic.storage.names import WRITER
+from bigtopic.storage.place import Place
+from bigtopic.storage.remote_hold import RemoteHold, root_attributes
+from bigtopic.storage.zarr_group import group_attributes
 
 __all__ = ["write_topics"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bigtopic.corpus.text_settings import TextSettings
+from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.errors import ModelError, SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.starts import check_settings
 from bigtopic.methods import Method
-from bigtopic.runtime.checkpoint_versions import load_newest
+from bigtopic.state.checkpoint_versions import load_newest
 
 __all__ = ["load_model"]
 

@@ -10,8 +10,8 @@ import numpy as np
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import NotFitted, SettingError, require
 from bigtopic.estimators.base import Estimator
-from bigtopic.runtime.model import ModelTopics, TopicModel
-from bigtopic.runtime.views import mean_rows
+from bigtopic.state.model import ModelTopics, TopicModel
+from bigtopic.state.views import mean_rows
 
 __all__ = ["FittedArray", "FittedTopics"]
 

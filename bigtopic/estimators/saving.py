@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.runtime import model_store
+from bigtopic.state import model_store
 
 __all__ = ["extra_of", "save_model"]
 

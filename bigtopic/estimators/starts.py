@@ -10,9 +10,9 @@ import numpy as np
 
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
-from bigtopic.runtime.checkpoint_versions import load_newest
-from bigtopic.runtime.model import TopicModel
 from bigtopic.schemes.dirichlet import SHAPES
+from bigtopic.state.checkpoint_versions import load_newest
+from bigtopic.state.model import TopicModel
 
 __all__ = ["begin_with", "check_corpus", "check_settings", "held_out"]
 

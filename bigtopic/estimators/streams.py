@@ -9,9 +9,9 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import BigtopicWarning
 from bigtopic.methods.method import SMALLEST_BATCH, Method
-from bigtopic.runtime.array_declarations import array_specs
-from bigtopic.runtime.axes import mapping
-from bigtopic.runtime.model import TopicModel
+from bigtopic.state.axes import mapping
+from bigtopic.state.contract.array_declarations import array_specs
+from bigtopic.state.model import TopicModel
 
 __all__ = ["end_pass", "grow", "n_documents", "scale", "warn_of_small_calls"]
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bigtopic.corpus.blocks import offsets, take_segments
-from bigtopic.corpus.storage import Place
 from bigtopic.estimators.sparsity import sparse_topics
-from bigtopic.runtime.infer import Inferred
-from bigtopic.runtime.ingestion.spill import Header, Spilled, spill
+from bigtopic.inference.infer import Inferred
+from bigtopic.ingestion.spill import Header, Spilled, spill
+from bigtopic.storage.place import Place
 
 __all__ = ["Batch", "in_source_order", "labelled"]
 

@@ -14,10 +14,10 @@ import numpy as np
 
 from bigtopic.corpus.columns import array_name
 from bigtopic.corpus.order import by_source, source_order
-from bigtopic.corpus.storage import Place, zarr_store
 from bigtopic.estimators.sparsity import most_entries
 from bigtopic.estimators.topic_batches import Batch, in_source_order, labelled
-from bigtopic.runtime.infer import Inferred
+from bigtopic.inference.infer import Inferred
+from bigtopic.storage.place import Place, zarr_store
 
 __all__ = ["MARK", "write_contents"]
 

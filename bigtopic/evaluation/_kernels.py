@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from bigtopic.kernels._random import key, uniform
+from bigtopic.kernels.support.random import key, uniform
 
 __all__ = ["count_pairs", "held_out_log", "observed_tokens", "observed_types"]
 

@@ -167,7 +167,7 @@ def _top_ids(subject: Subject, topn: int) -> np.ndarray:
 def _of_block(state: _State, documents: Documents) -> np.ndarray:
     """Documents of the block that hold pairs of top words, int64 (n_components, topn, topn). See `count_pairs`."""
     from bigtopic.evaluation._kernels import count_pairs
-    from bigtopic.kernels._shell import frozen
+    from bigtopic.kernels.support.entry import frozen
 
     block = documents.block
     counts = np.zeros((*state.shape, state.shape[1]), np.int64)

@@ -36,7 +36,7 @@ def fold_in(
 
 def topic_rows(source: TopicSource, ids: np.ndarray) -> np.ndarray:
     """p(word | topic) of these words, no smaller than 1e-10, with columns of zeros as `padded` says."""
-    from bigtopic.runtime.params import padded
+    from bigtopic.state.params import padded
 
     rows = np.zeros((len(ids), padded(source.n_components)), np.float32)
     rows[:, : source.n_components] = np.maximum(source.gather(ids), FLOOR)
@@ -45,7 +45,7 @@ def topic_rows(source: TopicSource, ids: np.ndarray) -> np.ndarray:
 
 def local_docs(block: Block, n_words: int, id_map: np.ndarray | None) -> tuple[Docs, np.ndarray]:
     """Documents of known words, without authors, and the model's ids of their words, int32 (docs.n_words,)."""
-    from bigtopic.runtime.slices import make_docs
+    from bigtopic.plan.slices import make_docs
 
     docs, axes = make_docs(Block(block.indptr, block.words, block.counts, block.rows), n_words, id_map)
     ids = axes["word"]
@@ -55,6 +55,6 @@ def local_docs(block: Block, n_words: int, id_map: np.ndarray | None) -> tuple[D
 
 def word_map(corpus: Corpus, source: TopicSource) -> np.ndarray | None:
     """The model's id of each word of the corpus, int32 (n_words,), -1 unknown; None when they agree."""
-    from bigtopic.runtime.axes import mapping
+    from bigtopic.state.axes import mapping
 
     return mapping(corpus.vocabulary, source.vocabulary)

@@ -139,7 +139,7 @@ def _vocabulary(words: Any, n_words: int) -> Vocabulary:
 
 
 def _prior(prior: Any, n_components: int) -> np.ndarray:
-    from bigtopic.runtime.scheme_contract import LARGEST_PRIOR, SMALLEST_PRIOR
+    from bigtopic.state.contract.scheme_steps import LARGEST_PRIOR, SMALLEST_PRIOR
 
     values = np.asarray(1.0 / n_components if prior is None else prior, dtype=np.float64)
     allowed = (values >= SMALLEST_PRIOR) & (values <= LARGEST_PRIOR)

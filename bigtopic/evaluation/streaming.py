@@ -50,9 +50,9 @@ def over_blocks(
 
     Workers read their own blocks; `measure` is sent to them once.
     """
-    from bigtopic.runtime.cluster import bounded_map, default_threads, resolve_client
-    from bigtopic.runtime.progress import Progress
-    from bigtopic.runtime.shared_files import corpus_in_reach
+    from bigtopic.parallel.cluster import bounded_map, default_threads, resolve_client
+    from bigtopic.parallel.progress import Progress
+    from bigtopic.parallel.shared_files import corpus_in_reach
 
     client = resolve_client(client)
     workers = {"client": client, "n_threads": n_threads or default_threads()}

@@ -1,6 +1,6 @@
-"""Local inference: one algorithm per file of this folder.
+"""Local inference: one algorithm per file, in the folder of its family.
 
-A file whose name does not begin with an underscore defines `KERNEL`, a `bigtopic.types.Kernel`. To add a kernel, add a
+A file outside of `support/` defines `KERNEL`, a `bigtopic.types.Kernel`. To add a kernel, add a
 file. Importing this package does not import numba; loading a kernel does.
 """
 
@@ -14,7 +14,7 @@ __all__ = ["load", "names"]
 
 def names() -> list[str]:
     """Names of the available kernels, in alphabetical order."""
-    return discovery.modules(__name__)
+    return list(discovery.modules(__name__))
 
 
 def load(name: str) -> Kernel:

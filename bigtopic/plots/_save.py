@@ -7,8 +7,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from bigtopic.corpus import local
 from bigtopic.errors import BigtopicWarning, SettingError, StoreError
+from bigtopic.storage import local
 
 __all__ = ["check_path", "save"]
 

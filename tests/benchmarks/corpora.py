@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bigtopic.corpus.store import Corpus, open_corpus
-from bigtopic.runtime.ingest import ingest
+from bigtopic.ingestion.ingest import ingest
 
 DEMO_PACKAGES = ["numpy", "scipy", "numba", "dask", "distributed", "zarr"]
 TEXT = {"stop_words": "english", "min_df": 3, "max_df": 0.5}

@@ -130,8 +130,8 @@ def decompress(paths: Sequence[Path]) -> Measured:
 
 def chunks_in_memory(reader: Any) -> Iterator[Any]:
     """The first chunks of a source with their bytes."""
-    from bigtopic.corpus.readers._files import File
-    from bigtopic.corpus.readers._pieces import chunk_bytes
+    from bigtopic.corpus.readers.containers.files import File
+    from bigtopic.corpus.readers.containers.pieces import chunk_bytes
 
     n_bytes = 0
     for stream in reader.streams():
@@ -145,7 +145,7 @@ def chunks_in_memory(reader: Any) -> Iterator[Any]:
 def measure(paths: Sequence[Path], store: Path, given: argparse.Namespace) -> dict[str, Any]:
     """The measured process: parsing alone, ingest, reading back."""
     from bigtopic.corpus.readers import open_source
-    from bigtopic.runtime.ingest import ingest
+    from bigtopic.ingestion.ingest import ingest
 
     vocabulary = [f"w{i}" for i in range(given.words)] if given.named else None
     warm = store.with_name("warm.txt")

@@ -27,8 +27,8 @@ import results
 from numba import njit
 
 from bigtopic import kernels
-from bigtopic.kernels._random import key, uniform
-from bigtopic.kernels._vector import LANES, load, spread, store, total
+from bigtopic.kernels.support.random import key, uniform
+from bigtopic.kernels.support.vector import LANES, load, spread, store, total
 from bigtopic.types import Docs, Kernel, View
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

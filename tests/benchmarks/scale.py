@@ -118,7 +118,7 @@ def stored(folder: Path, n_docs: int, n_threads: int) -> Path:
 
 def make(store: str, n_docs: str, n_threads: str) -> None:
     """The process that makes a corpus."""
-    from bigtopic.runtime.ingest import ingest
+    from bigtopic.ingestion.ingest import ingest
 
     array = TRUTH.dask_array(int(n_docs))
     begun = time.perf_counter()

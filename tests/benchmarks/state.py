@@ -25,22 +25,22 @@ from scipy.sparse import coo_array
 from timing import Timer, Timing
 
 from bigtopic.corpus.memory import from_matrix
-from bigtopic.corpus.storage import Place
 from bigtopic.corpus.store import Corpus
-from bigtopic.kernels._random import key, uniform
+from bigtopic.kernels.support.random import key, uniform
+from bigtopic.learning.executors.threads import ThreadExecutor
+from bigtopic.learning.new_run import make_run
+from bigtopic.learning.remembering import Nothing
+from bigtopic.learning.work import Iteration
 from bigtopic.methods import Method
 from bigtopic.models.lda import TOPIC_WORDS
-from bigtopic.runtime.cursor import Cursor
-from bigtopic.runtime.document_state import DocumentState
-from bigtopic.runtime.executors.threads import ThreadExecutor
-from bigtopic.runtime.new_model import new_model
-from bigtopic.runtime.new_run import make_run
-from bigtopic.runtime.remembering import Nothing
-from bigtopic.runtime.row_arrays import RowArray
-from bigtopic.runtime.slices import SliceRef
-from bigtopic.runtime.state_files import resolved
-from bigtopic.runtime.work import Turn
+from bigtopic.plan.cursor import Cursor
+from bigtopic.plan.slices import SliceRef
 from bigtopic.schemes.add import Add
+from bigtopic.state.documents.document_state import DocumentState
+from bigtopic.state.documents.state_files import resolved
+from bigtopic.state.new_model import new_model
+from bigtopic.storage.place import Place
+from bigtopic.storage.row_arrays import RowArray
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, StateSpec, View
 
 N_WORDS = 20_000
@@ -129,11 +129,11 @@ class InDictionary(Nothing):
     def __init__(self) -> None:
         self._kept: dict[tuple[SliceRef, int], Any] = {}
 
-    def read(self, ref: SliceRef, turn: Turn, kept: Any) -> Any:
-        return self._kept.pop((ref, turn.epoch), None)
+    def read(self, ref: SliceRef, iteration: Iteration, kept: Any) -> Any:
+        return self._kept.pop((ref, iteration.pass_number), None)
 
-    def write(self, ref: SliceRef, turn: Turn, kept: Any, state: Any) -> None:
-        self._kept[ref, turn.epoch + 1] = state
+    def write(self, ref: SliceRef, iteration: Iteration, kept: Any, state: Any) -> None:
+        self._kept[ref, iteration.pass_number + 1] = state
 
 
 class Sampler:
@@ -159,8 +159,8 @@ class Sampler:
         step = self._cursor.step
         for _, reports in self._executor.advance(self._params, self._cursor):
             step += len(reports)
-        self._cursor = Cursor(self._cursor.epoch + 1, 0, step)
-        self._state.end_pass(self._cursor.epoch)
+        self._cursor = Cursor(self._cursor.pass_number + 1, 0, step)
+        self._state.end_pass(self._cursor.pass_number)
 
 
 def passes(given: argparse.Namespace) -> None:

@@ -24,9 +24,9 @@ from sklearn.feature_extraction.text import CountVectorizer
 from timing import Timer
 
 from bigtopic.corpus.readers.base import CHUNK_DOCS
-from bigtopic.corpus.tokenizer import Tokenizer
+from bigtopic.corpus.text.tokenizer import Tokenizer
 from bigtopic.datasets import docstrings
-from bigtopic.runtime.ingest import ingest
+from bigtopic.ingestion.ingest import ingest
 
 HEAD = (
     "text",

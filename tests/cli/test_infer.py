@@ -5,7 +5,7 @@ import pytest
 
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
-from bigtopic.runtime.ingest import ingest
+from bigtopic.ingestion.ingest import ingest
 
 from .conftest import run
 

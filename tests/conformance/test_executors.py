@@ -19,15 +19,15 @@ from bigtopic.corpus.memory import MemoryPart
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import SettingError
+from bigtopic.learning import executors
+from bigtopic.learning.executors.graphs import GraphExecutor
+from bigtopic.learning.executors.protocol import Executor, Run
+from bigtopic.learning.new_run import make_run, with_document_state
 from bigtopic.methods import Method
-from bigtopic.runtime import executors
-from bigtopic.runtime.axes import axes_of
-from bigtopic.runtime.cursor import Cursor
-from bigtopic.runtime.executors.graphs import GraphExecutor
-from bigtopic.runtime.executors.protocol import Executor, Run
-from bigtopic.runtime.model import TopicModel
-from bigtopic.runtime.new_model import new_model
-from bigtopic.runtime.new_run import make_run, with_document_state
+from bigtopic.plan.cursor import Cursor
+from bigtopic.state.axes import axes_of
+from bigtopic.state.model import TopicModel
+from bigtopic.state.new_model import new_model
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))
@@ -127,9 +127,9 @@ def follower(name: str, run: Run, model: TopicModel, truth: Callable[[str], Trut
     return Follower(truth(name), model.params, run.plan.n_rounds, N_PASSES)
 
 
-def cuts(run: Run, epoch: int) -> set[int]:
+def cuts(run: Run, pass_number: int) -> set[int]:
     """Rounds of a pass before which it may be cut."""
-    return {stretch[0].number for stretch in run.plan.stretches(epoch)}
+    return {segment[0].number for segment in run.plan.segments(pass_number)}
 
 
 def check_all(name: str, run: Run, model: TopicModel, make: Make, truth: Callable[[str], Truth]) -> None:
@@ -145,10 +145,10 @@ def check_cuts(name: str, run: Run, model: TopicModel, make: Make, truth: Callab
     while here.passes_left:
         with make(run) as executor:
             for _ in range(draw.randint(1, 3)):
-                wanted, epoch = draw.randint(1, 4), here.cursor.epoch
+                wanted, pass_number = draw.randint(1, 4), here.cursor.pass_number
                 n_done = here.advance(executor, wanted) if here.passes_left else wanted
-                assert n_done >= wanted or here.cursor.epoch > epoch
-                assert here.cursor.round in cuts(run, here.cursor.epoch)
+                assert n_done >= wanted or here.cursor.pass_number > pass_number
+                assert here.cursor.round in cuts(run, here.cursor.pass_number)
 
 
 @pytest.mark.parametrize("check", [check_all, check_cuts])

@@ -11,12 +11,12 @@ from bigtopic import kernels, schemes
 from bigtopic import methods as table
 from bigtopic.errors import SettingError
 from bigtopic.estimators.lda import LDA
+from bigtopic.learning.stopping import Limits
+from bigtopic.learning.train import train
 from bigtopic.methods import Method, get
-from bigtopic.runtime.new_model import new_model
-from bigtopic.runtime.params import LazyArray
-from bigtopic.runtime.slices import Plan
-from bigtopic.runtime.stopping import Limits
-from bigtopic.runtime.train import train
+from bigtopic.plan.slices import Plan
+from bigtopic.state.new_model import new_model
+from bigtopic.state.params import LazyArray
 from bigtopic.types import AxisStats, RoundInfo, Scheme
 
 METHODS = [get(row["method"]) for row in table()]
@@ -122,11 +122,11 @@ def test_one_topic_has_a_closed_form(method, corpus):
     size = method.batch_size and 70
     plan = Plan([part.n_docs for part in corpus.parts], corpus.nnz / 300, size, 20, seed=0)
     counts, step = corpus.to_scipy(order="stored").toarray().astype(float), 0
-    for epoch in range(2):
-        for rnd in plan.rounds(epoch):
+    for pass_number in range(2):
+        for rnd in plan.rounds(pass_number):
             rows = np.concatenate([np.arange(ref.start, ref.stop) for ref in rnd.slices])
             values = np.zeros((80, 16))
-            values[:, 0] = 0 if remembered and epoch else counts[rows].sum(axis=0)
+            values[:, 0] = 0 if remembered and pass_number else counts[rows].sum(axis=0)
             step += 1
             info = RoundInfo(step, len(rows), values.sum(), 300, corpus.n_tokens)
             seen = np.flatnonzero(values[:, 0]).astype(np.int32)

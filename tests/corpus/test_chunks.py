@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import zarr
 
-from bigtopic.corpus.chunks import ChunkedArray, chunk_codecs
-from bigtopic.corpus.schema import CHUNK, FILL
-from bigtopic.corpus.storage import Place, zarr_store
-from bigtopic.corpus.writer import ArrayWriter, crc32_of
+from bigtopic.corpus.stored.schema import CHUNK, FILL
+from bigtopic.corpus.stored.writer import ArrayWriter, crc32_of
 from bigtopic.errors import CorpusDamaged
+from bigtopic.storage.chunks import ChunkedArray, chunk_codecs
+from bigtopic.storage.place import Place, zarr_store
 
 rng = np.random.default_rng(0)
 VALUES = {

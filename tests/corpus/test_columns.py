@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from bigtopic.corpus.columns import array_name
-from bigtopic.corpus.readers import base, iterable
+from bigtopic.corpus.readers import base
+from bigtopic.corpus.readers.formats import iterable
 from bigtopic.corpus.store import open_corpus
 from bigtopic.errors import InputError
-from bigtopic.runtime.ingest import append, compact, ingest
+from bigtopic.ingestion.ingest import append, compact, ingest
 
 pandas = pytest.importorskip("pandas")
 NAN = float("nan")
@@ -96,7 +97,7 @@ def test_columns_of_csv_that_numbers_would_spoil_stay_text(tmp_path, cells, expe
 
 def test_the_type_is_that_of_the_whole_column(tmp_path, monkeypatch):
     """Text in the last chunk, a gap in another: the first ones, numbers so far, are not rewritten."""
-    monkeypatch.setattr("bigtopic.corpus.readers._pieces.CHUNK_BYTES", 64)
+    monkeypatch.setattr("bigtopic.corpus.readers.containers.pieces.CHUNK_BYTES", 64)
     cells = ["007"] * 40 + ["x"]
     same(csv_column(tmp_path, cells), ("string", cells))
     same(csv_column(tmp_path, ["007"] * 40 + ["", "0.5"]), ("float64", [7.0] * 40 + [NAN, 0.5]))
@@ -108,7 +109,7 @@ def test_the_type_does_not_depend_on_the_chunks(tmp_path, monkeypatch, last):
     """Even of integers beyond int64, which are floats to NumPy beside other floats."""
     cells = ["99999999999999999999"] * 40 + [last]
     whole = csv_column(tmp_path, cells)
-    monkeypatch.setattr("bigtopic.corpus.readers._pieces.CHUNK_BYTES", 64)
+    monkeypatch.setattr("bigtopic.corpus.readers.containers.pieces.CHUNK_BYTES", 64)
     same(csv_column(tmp_path, cells), whole)
 
 

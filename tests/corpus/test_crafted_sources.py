@@ -17,9 +17,11 @@ import sys
 
 import pytest
 
-from bigtopic.corpus.readers import _pieces, files, open_source
+from bigtopic.corpus.readers import open_source
+from bigtopic.corpus.readers.containers import pieces as _pieces
+from bigtopic.corpus.readers.formats import files
 from bigtopic.errors import InputError, SettingError, StoreError
-from bigtopic.runtime.ingest import ingest
+from bigtopic.ingestion.ingest import ingest
 
 GIB = 1 << 30
 LONG = 100 << 20  # bytes of a line that is too long

@@ -164,7 +164,7 @@ def test_bag_of_words_that_contradicts_itself(change, parts, packed, small, tmp_
     text = BAG.replace(*change)
     assert text != BAG
     if small:
-        monkeypatch.setattr("bigtopic.corpus.readers._pieces.CHUNK_BYTES", 6)
+        monkeypatch.setattr("bigtopic.corpus.readers.containers.pieces.CHUNK_BYTES", 6)
     path = tmp_path / ("docword.x.txt.gz" if packed else "docword.x.txt")
     write(path, gzip.compress(text.encode()) if packed else text)
     refused(path, "docword.x.txt", *parts)
@@ -484,8 +484,8 @@ def test_an_unclosed_quote_in_the_names(tmp_path):
 
 
 def test_a_quote_that_is_closed_nowhere_near(tmp_path, monkeypatch):
-    monkeypatch.setattr("bigtopic.corpus.readers._pieces.CHUNK_BYTES", 100)
-    monkeypatch.setattr("bigtopic.corpus.readers._pieces.DOCUMENT_BYTES", 1000)
+    monkeypatch.setattr("bigtopic.corpus.readers.containers.pieces.CHUNK_BYTES", 100)
+    monkeypatch.setattr("bigtopic.corpus.readers.containers.pieces.DOCUMENT_BYTES", 1000)
     text = 'id,text\n1,"fine"\n2,"open\n' + "3,x\n" * 50_000
     refused(write(tmp_path / "x.csv", text), "x.csv, line 3", "quoted cell does not end", "DOCUMENT_BYTES")
 
@@ -494,7 +494,7 @@ def test_quotes_within_cells_are_part_of_them_however_the_file_is_cut(tmp_path, 
     rows = ['1,5" disk', '2,"a\nb, c"', "3,it's", '4,"say ""hi""\n\n"', '5,a"b"', '6,""', '7,"\r\n"'] * 50
     path = write(tmp_path / "x.csv", "\n".join(["id,text", *rows]) + "\n")
     whole = [block.ids for block in read(path)]
-    monkeypatch.setattr("bigtopic.corpus.readers._pieces.CHUNK_BYTES", 7)
+    monkeypatch.setattr("bigtopic.corpus.readers.containers.pieces.CHUNK_BYTES", 7)
     cut = [block.ids for block in read(path)]
     assert len(cut) > 100 and [*chain(*cut)] == [*chain(*whole)] == list("1234567") * 50
 
@@ -510,7 +510,7 @@ def test_text_after_quotes_belongs_to_the_cell_as_in_pandas(tmp_path, monkeypatc
         '6,"""a"" b" c',
     ]
     path = write(tmp_path / "x.csv", "\n".join(["id,text", *rows]) + "\n")
-    monkeypatch.setattr("bigtopic.corpus.readers._pieces.CHUNK_BYTES", 20)
+    monkeypatch.setattr("bigtopic.corpus.readers.containers.pieces.CHUNK_BYTES", 20)
     reader = open_source(path)
     chunks = [chunk for stream in reader.streams() for chunk in stream.chunks()]
     texts = [text for chunk in chunks for text in reader.documents(chunk).bodies]

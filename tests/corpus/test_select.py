@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bigtopic.errors import SettingError
-from bigtopic.runtime.ingest import ingest
+from bigtopic.ingestion.ingest import ingest
 
 NAN = float("nan")
 DAYS = [datetime.date(2005, 1, 1) + datetime.timedelta(days=40 * i) for i in range(10)]

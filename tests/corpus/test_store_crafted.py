@@ -13,12 +13,12 @@ from crafted import MISSING, changed, places
 from numcodecs import Blosc, Zstd
 from numcodecs.vlen import VLenUTF8
 
-from bigtopic.corpus.json_rules import FieldError
-from bigtopic.corpus.manifest import Manifest
-from bigtopic.corpus.storage import Place, zarr_store
 from bigtopic.corpus.store import open_corpus
+from bigtopic.corpus.stored.manifest import Manifest
 from bigtopic.errors import CorpusDamaged, CorpusVersionError, StoreError
-from bigtopic.runtime.ingest import ingest
+from bigtopic.ingestion.ingest import ingest
+from bigtopic.storage.json_rules import FieldError
+from bigtopic.storage.place import Place, zarr_store
 
 PART = "parts/00000000"
 
@@ -196,7 +196,7 @@ def test_an_array_of_another_type(store, array):
     values = zarr.open_array(place, mode="r")[:]
     other = np.float64 if values.dtype == np.int64 else np.int64
     shutil.rmtree(place)
-    from bigtopic.corpus.chunks import chunk_codecs
+    from bigtopic.storage.chunks import chunk_codecs
 
     made = zarr.create_array(
         place, shape=values.shape, dtype=other, chunks=values.shape, compressors=chunk_codecs(), fill_value=0

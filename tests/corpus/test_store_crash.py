@@ -6,11 +6,11 @@ import sys
 import numpy as np
 import pytest
 
-from bigtopic.corpus.schema import LOCK
-from bigtopic.corpus.storage import Place
 from bigtopic.corpus.store import open_corpus
 from bigtopic.errors import CorpusLocked
-from bigtopic.runtime.ingest import append, ingest
+from bigtopic.ingestion.ingest import append, ingest
+from bigtopic.storage.names import LOCK
+from bigtopic.storage.place import Place
 
 OLD = ["a cat sat", "a dog ran", "the cat ran far"]
 NEW = ["a bird sang", "the dog sang"]
@@ -24,8 +24,9 @@ def documents(path):
 
 KILLED_PROCESS = """
 import os, sys
-from bigtopic.corpus import storage, writer
-from bigtopic.runtime.ingest import ingest
+from bigtopic.storage import place as storage
+from bigtopic.corpus.stored.stored_part import writer
+from bigtopic.ingestion.ingest import ingest
 from zarr.storage import WrapperStore
 count = 0
 class Mortal(WrapperStore):
@@ -94,7 +95,7 @@ def test_locked_in_memory():
 APPENDER = """
 import sys, time
 from bigtopic.errors import CorpusLocked
-from bigtopic.runtime.ingest import append
+from bigtopic.ingestion.ingest import append
 mine, lost = int(sys.argv[2]), 0
 for i in range(3):
     while True:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from bigtopic.corpus.store import open_corpus
-from bigtopic.corpus.writer import crc32_of
+from bigtopic.corpus.stored.writer import crc32_of
 from bigtopic.errors import CorpusDamaged, CorpusExists, CorpusVersionError
-from bigtopic.runtime.ingest import ingest
+from bigtopic.ingestion.ingest import ingest
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ from bigtopic.corpus.card import length_histogram
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
-from bigtopic.runtime import ingest as ingest_module
-from bigtopic.runtime.ingestion import job
+from bigtopic.ingestion import ingest as ingest_module
+from bigtopic.ingestion import job
 
 N_DOCS, N_WORDS = 600, 90
 

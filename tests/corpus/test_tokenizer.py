@@ -11,9 +11,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from bigtopic.corpus.collocations import CollocationCounts
-from bigtopic.corpus.stopwords import ENGLISH
-from bigtopic.corpus.tokenizer import TextSettings, Tokenizer
+from bigtopic.corpus.text.collocations import CollocationCounts
+from bigtopic.corpus.text.stopwords import ENGLISH
+from bigtopic.corpus.text.tokenizer import TextSettings, Tokenizer
 from bigtopic.errors import SettingError
 
 TEXTS = [

@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bigtopic.corpus import tokenizer as tokenizer_module
-from bigtopic.corpus import tokens as tokens_module
 from bigtopic.corpus.readers import open_source
-from bigtopic.corpus.text_settings import TextSettings
-from bigtopic.corpus.tokenizer import Tokenizer
-from bigtopic.corpus.tokens import TokenArrays, encode
-from bigtopic.corpus.utf8 import Utf8Lines, word_runs
+from bigtopic.corpus.text import tokenizer as tokenizer_module
+from bigtopic.corpus.text import tokens as tokens_module
+from bigtopic.corpus.text.text_settings import TextSettings
+from bigtopic.corpus.text.tokenizer import Tokenizer
+from bigtopic.corpus.text.tokens import TokenArrays, encode
+from bigtopic.corpus.text.utf8 import Utf8Lines, word_runs
 from bigtopic.errors import InputError
 
 # Capitals whose lower case is longer, shorter, in ASCII, two characters, or depends on what is around; characters that
@@ -170,7 +170,7 @@ def test_few_texts_and_many_are_treated_alike(settings, compiled, monkeypatch):
 
 def test_few_texts_need_no_compiler():
     script = (
-        "import sys; from bigtopic.corpus.tokenizer import Tokenizer; "
+        "import sys; from bigtopic.corpus.text.tokenizer import Tokenizer; "
         "assert Tokenizer().counts(['a text', 'a word']).vocabulary == ['text', 'word']; "
         "assert 'numba' not in sys.modules"
     )

@@ -14,8 +14,8 @@ from bigtopic.corpus.order import document_keys
 from bigtopic.datasets import KnownLDA, lda_corpus, synthetic, write_bag_of_words
 from bigtopic.errors import SettingError
 from bigtopic.evaluation import log_predictive
-from bigtopic.kernels import _random
-from bigtopic.runtime.ingest import ingest
+from bigtopic.ingestion.ingest import ingest
+from bigtopic.kernels.support import random as _random
 
 ZIPF = KnownLDA(2000, 20, mean_length=60, length_spread=0.6, doc_topic_prior=0.05, topic_word_prior=0.02,
                 zipf_exponent=1.0, seed=3)  # fmt: skip

@@ -23,4 +23,4 @@ def test_there_are_examples():
     with_examples = [
         name for name in MODULES if any(test.examples for test in finder.find(import_module(name)))
     ]
-    assert {"bigtopic.estimators.lda", "bigtopic.runtime.ingest"} <= set(with_examples)
+    assert {"bigtopic.estimators.lda", "bigtopic.ingestion.ingest"} <= set(with_examples)

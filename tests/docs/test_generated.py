@@ -68,7 +68,7 @@ def test_every_plot_has_a_row_with_its_settings():
 def test_every_setting_of_the_tokeniser_has_a_row():
     from dataclasses import fields
 
-    from bigtopic.corpus.text_settings import TextSettings
+    from bigtopic.corpus.text.text_settings import TextSettings
 
     page = (ROOT / "docs" / "ingest.md").read_text(encoding="utf-8")
     rows = [line for line in page.splitlines() if line.startswith("| `")]
@@ -76,9 +76,9 @@ def test_every_setting_of_the_tokeniser_has_a_row():
 
 
 def test_every_field_of_the_manifest_is_in_the_page_of_the_format(corpus, tmp_path):
-    from bigtopic.corpus.manifest import read_manifest
-    from bigtopic.corpus.storage import Place
-    from bigtopic.runtime.ingest import ingest
+    from bigtopic.corpus.stored.manifest import read_manifest
+    from bigtopic.ingestion.ingest import ingest
+    from bigtopic.storage.place import Place
 
     ingest(corpus, tmp_path / "corpus.zarr")
     manifest = read_manifest(Place.of(tmp_path / "corpus.zarr")).to_dict()

@@ -9,7 +9,7 @@ import bigtopic as bt
 from bigtopic.errors import BigtopicWarning, SettingError
 from bigtopic.evaluation.source import topics_of
 from bigtopic.methods import names
-from bigtopic.runtime.scheme_contract import LARGEST_PRIOR, SMALLEST_PRIOR
+from bigtopic.state.contract.scheme_steps import LARGEST_PRIOR, SMALLEST_PRIOR
 
 HERE = {"client": False, "progress": False, "max_iter": 2}
 rng = np.random.default_rng(0)

@@ -10,7 +10,7 @@ from bigtopic.corpus.memory import from_matrix
 from bigtopic.errors import BigtopicWarning, CorpusExists, SettingError, VocabularyMismatch
 from bigtopic.estimators import topic_store
 from bigtopic.estimators.lda import LDA
-from bigtopic.runtime.ingest import ingest
+from bigtopic.ingestion.ingest import ingest
 
 WORDS = [f"w{i}" for i in range(80)]
 

@@ -19,8 +19,8 @@ from bigtopic.errors import BigtopicError, CorpusExists, ModelError
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
 from bigtopic.evaluation import log_predictive
-from bigtopic.runtime import model_store
-from bigtopic.runtime.ingest import ingest
+from bigtopic.ingestion.ingest import ingest
+from bigtopic.state import model_store
 
 METHODS = [row["method"] for row in table()]
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from bigtopic.corpus.memory import from_matrix
-from bigtopic.corpus.text_settings import TextSettings
+from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.datasets import docstrings
 from bigtopic.errors import BigtopicWarning, SettingError, VocabularyMismatch
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
 from bigtopic.estimators.priors import seed_prior
-from bigtopic.runtime.ingest import ingest
-from bigtopic.runtime.new_model import new_model
+from bigtopic.ingestion.ingest import ingest
+from bigtopic.state.new_model import new_model
 
 WORDS = [f"w{i}" for i in range(80)]
 QUIET = {"client": False, "n_threads": 1}

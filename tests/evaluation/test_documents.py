@@ -6,7 +6,7 @@ import pytest
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.errors import InputError, SettingError
 from bigtopic.evaluation import coherence, log_predictive, measure, prevalence
-from bigtopic.runtime.ingest import ingest
+from bigtopic.ingestion.ingest import ingest
 
 COUNTS = np.random.default_rng(0).poisson(2.0, (12, 5)).astype(float)
 TOPICS = np.array([[5.0, 1, 1, 1, 1], [1, 1, 1, 1, 5]])

@@ -24,7 +24,7 @@ def completion(split="token", ratio=0.5, repeats=1, seed=0):
 
 def observed_by_row(corpus, **settings):
     """{source row: (words, counts, observed counts)}"""
-    from bigtopic.runtime.slices import make_docs
+    from bigtopic.plan.slices import make_docs
 
     docs, axes = make_docs(corpus.read(order="stored"), corpus.n_words)
     observed = completion(**settings)._observed(docs, 0)

@@ -295,8 +295,8 @@ def test_a_callback_measures_by_name_while_a_model_learns():
 
     model.set_params(callbacks=[watch]).fit(CORPUS)
     assert len(found) == 3
-    for epoch, seen in enumerate(found, start=1):
-        again = LDA(5, max_iter=epoch, batch_size=100, random_state=0, client=False).fit(CORPUS)
+    for pass_number, seen in enumerate(found, start=1):
+        again = LDA(5, max_iter=pass_number, batch_size=100, random_state=0, client=False).fit(CORPUS)
         assert seen.to_dict() == measure(again, CORPUS, ["npmi", "log-predictive"], client=False).to_dict()
 
 

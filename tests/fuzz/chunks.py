@@ -66,7 +66,7 @@ def _values(files: Files, name: str, array: str, dtype: str, rng: Random) -> tup
 
 
 def _tell_manifest(files: Files, array: str, values: np.ndarray) -> None:
-    from bigtopic.corpus.writer import crc32_of
+    from bigtopic.corpus.stored.writer import crc32_of
 
     document: Any = json.loads(files["zarr.json"])
     for part in document["attributes"].get("bigtopic", {}).get("parts", []):

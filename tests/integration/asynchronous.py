@@ -8,15 +8,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from typing import Any
 
-from bigtopic.runtime.cursor import Cursor
-from bigtopic.runtime.estep import evaluate, gather
-from bigtopic.runtime.executors.protocol import Executor, Run, Updates
-from bigtopic.runtime.params import Params
-from bigtopic.runtime.reading import UnitReader
-from bigtopic.runtime.reduce import Tree
-from bigtopic.runtime.remembering import remembering
-from bigtopic.runtime.rounds import step, turn_of
-from bigtopic.runtime.slices import Round
+from bigtopic.learning.estep import evaluate, gather
+from bigtopic.learning.executors.protocol import Executor, Run, Updates
+from bigtopic.learning.reduce import Tree
+from bigtopic.learning.remembering import remembering
+from bigtopic.learning.rounds import iteration_of, step
+from bigtopic.plan.cursor import Cursor
+from bigtopic.plan.reading import BlockReader
+from bigtopic.plan.slices import Round
+from bigtopic.state.params import Params
 
 
 class Asynchronous(Executor):
@@ -24,7 +24,7 @@ class Asynchronous(Executor):
 
     def __init__(self, run: Run, in_flight: int, seed: int = 0) -> None:
         self._run, self._in_flight, self._random = run, in_flight, random.Random(seed)
-        self._reader, self._pool = UnitReader(run.parts, ahead=0), ThreadPoolExecutor(in_flight)
+        self._reader, self._pool = BlockReader(run.parts, ahead=0), ThreadPoolExecutor(in_flight)
         self._remembering = remembering(run.work)
 
     def advance(
@@ -37,28 +37,28 @@ class Asynchronous(Executor):
     ) -> Updates:
         begun, n_steps = time.perf_counter(), 0
         flying: list[tuple[Round, Future[Any]]] = []
-        rounds = self._run.plan.rounds(cursor.epoch, cursor.round, cursor.ahead)
+        rounds = self._run.plan.rounds(cursor.pass_number, cursor.round, cursor.ahead)
         while True:
             late = max_seconds is not None and time.perf_counter() - begun >= max_seconds
             most = self._in_flight if max_rounds is None else min(self._in_flight, max_rounds - n_steps)
             for rnd in [] if late else islice(rounds, most - len(flying)):
-                here = Cursor(cursor.epoch, rnd.number, cursor.step + n_steps)
+                here = Cursor(cursor.pass_number, rnd.number, cursor.step + n_steps)
                 flying.append((rnd, self._send(params, rnd, here)))
             if not flying:
                 return
             rnd, stats = flying.pop(self._random.randrange(len(flying)))
-            here = Cursor(cursor.epoch, rnd.number, cursor.step + n_steps)
+            here = Cursor(cursor.pass_number, rnd.number, cursor.step + n_steps)
             yield params, [step(params, here, stats.result(), self._run.settings)]
             n_steps += 1
 
     def _send(self, params: Params, rnd: Round, here: Cursor) -> Future[Any]:
-        work, turn = self._run.work, turn_of(here, 1, self._run.settings)
+        work, iteration = self._run.work, iteration_of(here, 1, self._run.settings)
         gathered = [(ref, gather(self._reader.block(ref), params.arrays, work)) for ref in rnd.slices]
 
         def stats() -> Any:
             tree = Tree()
             for ref, rows in gathered:
-                tree.push(evaluate(ref, rows, work, turn, self._remembering))
+                tree.push(evaluate(ref, rows, work, iteration, self._remembering))
             self._remembering.flush()
             return tree.result()
 

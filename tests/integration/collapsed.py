@@ -1,6 +1,6 @@
 """The collapsed methods: samplers and approximations whose documents remember labels or responsibilities."""
 
-from bigtopic.kernels.ilr import HALF
+from bigtopic.kernels.collapsed.ilr import HALF
 from bigtopic.methods import Method
 from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.models.lda_with_variances import LDA_WITH_VARIANCES, TOPIC_WORD_VARIANCES

@@ -14,14 +14,14 @@ import pytest
 
 from bigtopic import methods as table
 from bigtopic.corpus.store import Corpus
+from bigtopic.learning import executors
+from bigtopic.learning.executors.protocol import Executor, Run
+from bigtopic.learning.stopping import Limits
+from bigtopic.learning.train import train
 from bigtopic.methods import Method
-from bigtopic.runtime import executors
-from bigtopic.runtime.cursor import Cursor
-from bigtopic.runtime.executors.protocol import Executor, Run
-from bigtopic.runtime.model import TopicModel
-from bigtopic.runtime.new_model import new_model
-from bigtopic.runtime.stopping import Limits
-from bigtopic.runtime.train import train
+from bigtopic.plan.cursor import Cursor
+from bigtopic.state.model import TopicModel
+from bigtopic.state.new_model import new_model
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -52,7 +52,7 @@ class Watch:
 
             def noting(*limits: Any) -> Any:
                 for params, reports in advance(*limits):
-                    self.done.update((report.cursor.epoch, report.cursor.round) for report in reports)
+                    self.done.update((report.cursor.pass_number, report.cursor.round) for report in reports)
                     if self.done.total() == self._interrupt_after:
                         signal.raise_signal(signal.SIGINT)
                     yield params, reports
@@ -89,7 +89,7 @@ def test_several_in_flight_do_every_minibatch_of_a_pass_once(in_flight, corpus):
     watch, model = Watch(), new(ADDS, corpus)
     before = mass(model)
     learn(model, corpus, watch.by(lambda run: Asynchronous(run, in_flight)), 2)
-    assert watch.done == Counter((epoch, number) for epoch in range(2) for number in range(15))
+    assert watch.done == Counter((pass_number, number) for pass_number in range(2) for number in range(15))
     assert model.cursor == Cursor(2, 0, 30)
     assert mass(model) - before == pytest.approx(2 * corpus.n_tokens, rel=1e-5)
 
@@ -110,8 +110,8 @@ def test_an_interrupted_pass_goes_on_with_the_rounds_that_are_left(make, after, 
     stands = model.cursor
     assert stands.step == after and stands.ahead
     assert stands.rounds_left(15) == 15 - after % 15
-    learn(model, corpus, watch.by(make), 2 - stands.epoch)
-    assert watch.done == Counter((epoch, number) for epoch in range(2) for number in range(15))
+    learn(model, corpus, watch.by(make), 2 - stands.pass_number)
+    assert watch.done == Counter((pass_number, number) for pass_number in range(2) for number in range(15))
     assert model.cursor == Cursor(2, 0, 30)
     assert mass(model) - before == pytest.approx(2 * corpus.n_tokens, rel=1e-5)
 
@@ -122,4 +122,4 @@ def test_whole_rounds_do_what_is_left(corpus, one_worker):
     learn(model, corpus, watch.by(lambda run: Asynchronous(run, 6)), 2)
     assert model.cursor.ahead
     learn(model, corpus, watch.by(lambda run: executors.load("whole").make(run, one_worker, 1)), 2)
-    assert watch.done == Counter((epoch, number) for epoch in range(2) for number in range(15))
+    assert watch.done == Counter((pass_number, number) for pass_number in range(2) for number in range(15))

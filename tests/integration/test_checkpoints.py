@@ -22,7 +22,6 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import bigtopic as bt
-from bigtopic.corpus.storage import Place
 from bigtopic.errors import (
     BigtopicWarning,
     CorpusDamaged,
@@ -32,7 +31,8 @@ from bigtopic.errors import (
     SettingError,
     StoreError,
 )
-from bigtopic.runtime.checkpoint_versions import newest_intact
+from bigtopic.state.checkpoint_versions import newest_intact
+from bigtopic.storage.place import Place
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -106,7 +106,7 @@ print("ends", flush=True)
 @pytest.mark.parametrize("n_kills", [2, pytest.param(20, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_killed_driver_is_resumed_to_the_same_bits(kind, n_kills, corpus, tmp_path):
-    """Killed with SIGKILL at random moments of its work, saving after every stretch; the model loads each time."""
+    """Killed with SIGKILL at random moments of its work, saving after every segment; the model loads each time."""
     passes = (12 if kind == "stateful" else 100) if n_kills > 2 else 4
     stored = bt.ingest(corpus, tmp_path / "corpus.zarr", shuffle=False, **HERE)
     undisturbed = bits(estimator(kind, passes).fit(stored))

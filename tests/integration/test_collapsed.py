@@ -17,14 +17,14 @@ import pytest
 from bigtopic.errors import SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.evaluation import log_predictive
+from bigtopic.learning.executors.graphs import GraphExecutor
+from bigtopic.learning.executors.threads import ThreadExecutor
+from bigtopic.learning.executors.whole import WholeExecutor
+from bigtopic.learning.stopping import Limits
+from bigtopic.learning.train import train
 from bigtopic.methods import Method
-from bigtopic.runtime.executors.graphs import GraphExecutor
-from bigtopic.runtime.executors.threads import ThreadExecutor
-from bigtopic.runtime.executors.whole import WholeExecutor
-from bigtopic.runtime.model import TopicModel
-from bigtopic.runtime.new_model import new_model
-from bigtopic.runtime.stopping import Limits
-from bigtopic.runtime.train import train
+from bigtopic.state.model import TopicModel
+from bigtopic.state.new_model import new_model
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -93,7 +93,7 @@ def test_workers_compute_them_too(executor, method, corpus, expected, three_work
 
 def test_a_run_that_is_cut_goes_on_to_the_same_bits(method, corpus, expected):
     model = learn(method, corpus, callbacks=[interrupt])
-    assert model.cursor.inside_pass and model.cursor.epoch == 1
+    assert model.cursor.inside_pass and model.cursor.pass_number == 1
     assert bits(learn(method, corpus, N_PASSES - 1, model)) == expected(method)
 
 

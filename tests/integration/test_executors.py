@@ -19,16 +19,17 @@ from bigtopic.corpus.memory import MemoryPart, from_matrix
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import BigtopicWarning, CorpusDamaged
 from bigtopic.estimators.lda import LDA
+from bigtopic.learning import executors, reduce
+from bigtopic.learning.executors import choice, graphs, whole
+from bigtopic.learning.executors.graphs import GraphExecutor, round_graph
+from bigtopic.learning.executors.protocol import Run
+from bigtopic.learning.executors.sending import Sender
+from bigtopic.learning.new_run import make_run
+from bigtopic.learning.stopping import Limits
+from bigtopic.learning.train import train
 from bigtopic.methods import Method
-from bigtopic.runtime import cluster, executors, reduce
-from bigtopic.runtime.executors import choice, graphs, whole
-from bigtopic.runtime.executors.graphs import GraphExecutor, round_graph
-from bigtopic.runtime.executors.protocol import Run
-from bigtopic.runtime.executors.sending import Sender
-from bigtopic.runtime.new_model import new_model
-from bigtopic.runtime.new_run import make_run
-from bigtopic.runtime.stopping import Limits
-from bigtopic.runtime.train import train
+from bigtopic.parallel import cluster
+from bigtopic.state.new_model import new_model
 
 
 def learn(
@@ -92,7 +93,7 @@ def test_task_keys_stay_in_one_group_per_kind(in_parts):
     slices = next(run.plan.rounds(0)).slices
     names = set()
     for name in ("a", "b"):
-        graph = round_graph(run, slices, model.params.arrays, graphs.Turn(1), name=name)
+        graph = round_graph(run, slices, model.params.arrays, graphs.Iteration(1), name=name)
         names |= {key_split(key) for key in graph.dask}
     assert {name for name in names if name.startswith("bt-")} == {"bt-estep", "bt-add"}
     assert len(names) <= 3
@@ -143,7 +144,7 @@ def fails_soon(work: Callable[[], object]) -> BaseException:
 
 @pytest.mark.parametrize("batch_size", [5, None])
 def test_a_damaged_part_ends_the_run_with_its_name(corpus, batch_size):
-    """Two threads: neither waits for a unit that nobody reads any more."""
+    """Two threads: neither waits for a read block that nobody reads any more."""
     broken = Corpus([Damaged(corpus.parts[0], 200)], corpus.vocabulary)
     model = new_model(table.get("online-cvb0"), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
     sizes = {"batch_size": batch_size, "slice_size": 2}
@@ -160,8 +161,9 @@ def test_a_damaged_part_ends_the_run_on_workers_with_its_name(mode, corpus, one_
         learn("online-cvb0", broken, lambda run: executors.load(mode).make(run, one_worker, 1))
 
 
-def test_a_failure_leaves_nobody_waiting_for_a_unit_in_the_queue(corpus):
-    """Slices wait for units that the reading thread has not come to yet when another unit turns out to be damaged."""
+def test_a_failure_leaves_nobody_waiting_for_a_read_block_in_the_queue(corpus):
+    """Slices wait for read blocks that the reading thread has not come to yet when another read block turns out to be
+    damaged."""
 
     class Slow(Damaged):
         def read(self, start, stop):
@@ -183,7 +185,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from bigtopic.kernels import cvb0
+from bigtopic.kernels.collapsed import cvb0
 
 
 def run(docs, view, hyper, seed, state=None):
@@ -264,7 +266,7 @@ def test_workers_that_die_between_rounds_take_what_they_held(mode, in_parts, one
 @pytest.fixture(scope="module")
 def stored(synthetic, tmp_path_factory) -> Corpus:
     """The shared documents as an ingested store of several small parts."""
-    ingest = pytest.importorskip("bigtopic.runtime.ingest")
+    ingest = pytest.importorskip("bigtopic.ingestion.ingest")
     words = [f"w{i}" for i in range(80)]
     return ingest.ingest(synthetic.counts, str(tmp_path_factory.mktemp("store") / "c.zarr"), vocabulary=words)
 

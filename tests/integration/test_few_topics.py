@@ -7,7 +7,7 @@ import pytest
 
 from bigtopic.datasets import docstrings
 from bigtopic.estimators.lda import LDA
-from bigtopic.runtime.ingest import ingest
+from bigtopic.ingestion.ingest import ingest
 
 PACKAGES = ["argparse", "asyncio", "datetime", "email", "http", "inspect", "logging", "multiprocessing", "pathlib",
             "socket", "ssl", "subprocess", "tarfile", "threading", "typing", "unittest", "xml"]  # fmt: skip

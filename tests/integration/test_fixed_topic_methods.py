@@ -12,16 +12,16 @@ import pytest
 
 from bigtopic.errors import SettingError
 from bigtopic.estimators.lda import LDA
+from bigtopic.inference.infer import infer
+from bigtopic.learning.stopping import Limits
+from bigtopic.learning.train import train
 from bigtopic.methods import Method
-from bigtopic.runtime.infer import infer
-from bigtopic.runtime.new_model import new_model
-from bigtopic.runtime.slices import Plan
-from bigtopic.runtime.stopping import Limits
-from bigtopic.runtime.train import train
+from bigtopic.plan.slices import Plan
 from bigtopic.schemes.add import Add
 from bigtopic.schemes.interpolate import Interpolate
 from bigtopic.schemes.interpolate_normalised import InterpolateNormalised
 from bigtopic.schemes.replace import Replace
+from bigtopic.state.new_model import new_model
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

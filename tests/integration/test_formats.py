@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bigtopic.corpus.store import open_corpus
-from bigtopic.runtime.ingest import ingest
+from bigtopic.ingestion.ingest import ingest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

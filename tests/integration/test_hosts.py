@@ -12,11 +12,12 @@ from dask.utils import key_split
 
 from bigtopic import methods as table
 from bigtopic.estimators.lda import LDA
-from bigtopic.runtime import cluster, executors
-from bigtopic.runtime.executors import choice, sending
-from bigtopic.runtime.new_model import new_model
-from bigtopic.runtime.stopping import Limits
-from bigtopic.runtime.train import train
+from bigtopic.learning import executors
+from bigtopic.learning.executors import choice, sending
+from bigtopic.learning.stopping import Limits
+from bigtopic.learning.train import train
+from bigtopic.parallel import cluster
+from bigtopic.state.new_model import new_model
 
 pytestmark = pytest.mark.distributed
 

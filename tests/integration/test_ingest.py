@@ -10,11 +10,11 @@ import pytest
 from scipy import sparse
 
 from bigtopic.corpus.memory import from_matrix
-from bigtopic.corpus.storage import Place
 from bigtopic.corpus.store import open_corpus
 from bigtopic.errors import CorpusDamaged, CorpusLocked, InputError, SettingError, VocabularyMismatch
-from bigtopic.runtime.ingest import append, compact, ingest
-from bigtopic.runtime.ingestion import job, names, parse, tally
+from bigtopic.ingestion import job, names, parse, tally
+from bigtopic.ingestion.ingest import append, compact, ingest
+from bigtopic.storage.place import Place
 
 TEXTS = [
     "the cat sat on the mat",
@@ -47,7 +47,7 @@ def small_parts(monkeypatch):
 
 @pytest.fixture
 def small_chunks(monkeypatch):
-    from bigtopic.corpus.readers import iterable
+    from bigtopic.corpus.readers.formats import iterable
 
     monkeypatch.setattr(iterable, "CHUNK_DOCS", 64)
 
@@ -229,7 +229,7 @@ def test_rows_run_on_over_files(tmp_path):
 @pytest.mark.parametrize("form", ["bag_of_words", "lda_c"])
 def test_many_files_are_read_at_a_time(form, tmp_path, monkeypatch, small_parts):
     """Rows are those of the files one after the other; the store is the same, to the bit, for any number of threads."""
-    monkeypatch.setattr("bigtopic.corpus.readers._pieces.CHUNK_BYTES", 300)
+    monkeypatch.setattr("bigtopic.corpus.readers.containers.pieces.CHUNK_BYTES", 300)
     rng = np.random.default_rng(0)
     files = []
     for i, n_docs in enumerate([40, 3, 0, 90, 25, 1, 60]):

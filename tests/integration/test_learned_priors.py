@@ -21,15 +21,15 @@ from bigtopic.datasets.synthetic import lda_corpus
 from bigtopic.errors import ModelError, SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
+from bigtopic.learning.executors.graphs import GraphExecutor
+from bigtopic.learning.stopping import Limits
+from bigtopic.learning.train import train
 from bigtopic.methods import Method, get
 from bigtopic.methods.learned_priors import learning
-from bigtopic.runtime import model_store
-from bigtopic.runtime.checkpoint import Checkpoint
-from bigtopic.runtime.executors.graphs import GraphExecutor
-from bigtopic.runtime.new_model import new_model
-from bigtopic.runtime.stopping import Limits
-from bigtopic.runtime.train import train
 from bigtopic.schemes.interpolate_normalised import InterpolateNormalised
+from bigtopic.state import model_store
+from bigtopic.state.checkpoint import Checkpoint
+from bigtopic.state.new_model import new_model
 
 sys.path.insert(0, str(Path(__file__).parent))
 

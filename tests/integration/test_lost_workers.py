@@ -8,12 +8,12 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from bigtopic.corpus.readers import iterable
-from bigtopic.corpus.transaction import Transaction
-from bigtopic.corpus.writer import PartWriter
-from bigtopic.runtime.ingest import compact, ingest
-from bigtopic.runtime.ingestion import job
-from bigtopic.runtime.ingestion.settings import Workers
+from bigtopic.corpus.readers.formats import iterable
+from bigtopic.corpus.stored.transaction import Transaction
+from bigtopic.corpus.stored.writer import PartWriter
+from bigtopic.ingestion import job
+from bigtopic.ingestion.ingest import compact, ingest
+from bigtopic.ingestion.settings import Workers
 
 
 @pytest.fixture

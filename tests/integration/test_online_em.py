@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 
 from bigtopic.estimators.lda import LDA
+from bigtopic.inference.infer import infer
+from bigtopic.learning.executors.graphs import GraphExecutor
+from bigtopic.learning.stopping import Limits
+from bigtopic.learning.train import train
 from bigtopic.methods import Method
 from bigtopic.models.base import ArraySpec, Model
 from bigtopic.models.lda import LDA as LDA_MODEL
-from bigtopic.runtime.executors.graphs import GraphExecutor
-from bigtopic.runtime.infer import infer
-from bigtopic.runtime.model_store import load, save
-from bigtopic.runtime.new_model import new_model
-from bigtopic.runtime.stopping import Limits
-from bigtopic.runtime.train import train
 from bigtopic.schemes.interpolate import Interpolate
 from bigtopic.schemes.langevin import Langevin
 from bigtopic.schemes.lazy_langevin import LazyLangevin
+from bigtopic.state.model_store import load, save
+from bigtopic.state.new_model import new_model
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

@@ -13,8 +13,8 @@ from bigtopic.errors import SettingError
 from bigtopic.estimators import topic_store
 from bigtopic.estimators.lda import LDA
 from bigtopic.evaluation import log_predictive, prevalence
-from bigtopic.runtime.ingest import append, ingest
-from bigtopic.runtime.ingestion import job
+from bigtopic.ingestion import job
+from bigtopic.ingestion.ingest import append, ingest
 
 N_DOCS, N_WORDS, N_TOPICS = 400, 30, 3
 
@@ -177,7 +177,7 @@ def test_topics_pass_through_scratch_in_bounded_pieces(corpus, model, tmp_path, 
         lambda batches: sizes.append(sum(b.n_docs for b in batches)) or joined(batches),
     )
     monkeypatch.setattr(topic_store, "BUCKET_DOCUMENTS", 50)
-    monkeypatch.setattr("bigtopic.runtime.slices.SLICE_ENTRIES", 200, raising=False)
+    monkeypatch.setattr("bigtopic.plan.slices.SLICE_ENTRIES", 200, raising=False)
     model.transform_to(corpus, tmp_path / "theta.zarr")
     assert sizes.count(50) >= N_DOCS // 50 and not (tmp_path / "theta.zarr" / "scratch").exists()
 
@@ -231,7 +231,7 @@ def test_views_are_lazy(corpus, monkeypatch):
     def read(*_):
         raise AssertionError("documents were read")
 
-    monkeypatch.setattr("bigtopic.corpus.stored.StoredPart.read", read)
+    monkeypatch.setattr("bigtopic.corpus.stored.stored_part.StoredPart.read", read)
     assert len(opened[:100]) == 100 and opened[3:90].rows().tolist() == list(range(3, 90))
     assert (
         len(pickle.dumps(opened)) < len(pickle.dumps(open_corpus(corpus.url))) + 500

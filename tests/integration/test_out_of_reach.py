@@ -21,10 +21,10 @@ from bigtopic.corpus.store import open_corpus
 from bigtopic.errors import ClusterError, InputError
 from bigtopic.estimators.lda import LDA
 from bigtopic.evaluation import coherence, log_predictive
-from bigtopic.runtime.executors import whole
-from bigtopic.runtime.ingest import append, compact, ingest
-from bigtopic.runtime.ingestion import job
-from bigtopic.runtime.ingestion.parse import parse_tasks
+from bigtopic.ingestion import job
+from bigtopic.ingestion.ingest import append, compact, ingest
+from bigtopic.ingestion.parse import parse_tasks
+from bigtopic.learning.executors import whole
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

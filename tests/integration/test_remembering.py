@@ -26,16 +26,17 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import ModelError, SettingError, StoreError
 from bigtopic.estimators.lda import LDA
-from bigtopic.runtime import model_store, row_arrays
-from bigtopic.runtime.axes import axes_of
-from bigtopic.runtime.document_state import DocumentState
-from bigtopic.runtime.executors.graphs import GraphExecutor
-from bigtopic.runtime.executors.threads import ThreadExecutor
-from bigtopic.runtime.executors.whole import WholeExecutor
-from bigtopic.runtime.model import TopicModel
-from bigtopic.runtime.new_model import new_model
-from bigtopic.runtime.stopping import Limits
-from bigtopic.runtime.train import train
+from bigtopic.learning.executors.graphs import GraphExecutor
+from bigtopic.learning.executors.threads import ThreadExecutor
+from bigtopic.learning.executors.whole import WholeExecutor
+from bigtopic.learning.stopping import Limits
+from bigtopic.learning.train import train
+from bigtopic.state import model_store
+from bigtopic.state.axes import axes_of
+from bigtopic.state.documents.document_state import DocumentState
+from bigtopic.state.model import TopicModel
+from bigtopic.state.new_model import new_model
+from bigtopic.storage import row_arrays
 from bigtopic.types import KernelResult
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -164,7 +165,7 @@ def test_ctrl_c_and_on(executor, step, new, documents):
     model = cut(new(), documents, step, executor=executor, n_passes=2)
     assert model.cursor.step == step
     np.testing.assert_array_equal(statistics(model), counted(model, documents))
-    learn(model, documents, 3 - model.cursor.epoch, executor)
+    learn(model, documents, 3 - model.cursor.pass_number, executor)
     check(model, documents)
     whole = learn(new(), documents, 3)
     np.testing.assert_array_equal(model.topic_words.raw, whole.topic_words.raw)
@@ -290,14 +291,14 @@ def test_whoever_goes_back_to_a_moment_has_the_bits_of_the_undisturbed_run(step,
         if event.kind == "round" and event.step == step:
             kept.update(params=model.params.copy(), cursor=model.cursor)
             model.document_state.sync()
-            model.document_state.kept = {model.cursor.epoch, model.cursor.epoch + 1}
+            model.document_state.kept = {model.cursor.pass_number, model.cursor.pass_number + 1}
 
     learn(model, documents, 4, callbacks=[keep])
     again = new()
     again.params, again.cursor = kept["params"], kept["cursor"]
     again.document_state = DocumentState(tmp_path / "state")
     assert again.cursor.step == step
-    learn(again, documents, 4 - again.cursor.epoch)
+    learn(again, documents, 4 - again.cursor.pass_number)
     check(again, documents)
     np.testing.assert_array_equal(again.topic_words.raw, model.topic_words.raw)
 
@@ -345,7 +346,7 @@ def test_a_disk_that_is_full_stops_the_run_before_the_params_move(executor, new,
         match=r"bigtopic-state-.*/(labels|\.checksums/c)/.* cannot be written: the disk is full; free",
     ):
         learn(model, documents, 9, executor)
-    assert model.cursor.epoch > 0
+    assert model.cursor.pass_number > 0
     np.testing.assert_array_equal(statistics(model), counted(model, documents))
     left[0] = 1 << 30
     check(learn(model, documents, 2, executor), documents)
@@ -397,24 +398,24 @@ def test_workers_remember_what_the_threads_do(executor, new, documents, three_wo
     three_workers.upload_file(toys.packed(tmp_path), load=False)
     there = lambda run: executor(run, three_workers)  # noqa: E731
     model = cut(new(), documents, 4, executor=there, n_passes=3)
-    learn(model, documents, 3 - model.cursor.epoch, there)
+    learn(model, documents, 3 - model.cursor.pass_number, there)
     check(model, documents)
     np.testing.assert_array_equal(model.topic_words.raw, learn(new(), documents, 3).topic_words.raw)
 
 
 @pytest.mark.distributed
 def test_state_of_a_round_that_died_with_its_workers_is_made_again(new, documents, three_workers, tmp_path):
-    """Between two turns all of them are killed; what the first turns left was on them."""
+    """Between two inner iterations all of them are killed; what the first inner iterations left was on them."""
     three_workers.upload_file(toys.packed(tmp_path), load=False)
     killed: list[int] = []
 
     class Deadly(GraphExecutor):
-        def map_reduce(self, rnd: Any, arrays: Any, turn: Any) -> Any:
-            if turn.number == 3 and not killed:
+        def map_reduce(self, rnd: Any, arrays: Any, iteration: Any) -> Any:
+            if iteration.number == 3 and not killed:
                 killed.extend(three_workers.run(os.getpid).values())
                 for pid in killed:
                     os.kill(pid, signal.SIGKILL)
-            return super().map_reduce(rnd, arrays, turn)
+            return super().map_reduce(rnd, arrays, iteration)
 
     model = learn(new(INNER), documents, 1, lambda run: Deadly(run, three_workers))
     assert len(killed) == 3

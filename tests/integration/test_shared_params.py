@@ -16,13 +16,14 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import ClusterError
 from bigtopic.estimators.lda import LDA
-from bigtopic.runtime import cluster, executors, sharing, workers
-from bigtopic.runtime.executors import whole
-from bigtopic.runtime.new_model import new_model
-from bigtopic.runtime.params import padded
-from bigtopic.runtime.shared_files import shares_files
-from bigtopic.runtime.stopping import Limits
-from bigtopic.runtime.train import train
+from bigtopic.learning import executors, sharing
+from bigtopic.learning.executors import whole
+from bigtopic.learning.stopping import Limits
+from bigtopic.learning.train import train
+from bigtopic.parallel import cluster, workers
+from bigtopic.parallel.shared_files import shares_files
+from bigtopic.state.new_model import new_model
+from bigtopic.state.params import padded
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

@@ -8,20 +8,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bigtopic.methods.iterations import UntilRest
 from scipy.special import psi
 
 from bigtopic.estimators.lda import LDA
 from bigtopic.evaluation import log_predictive
+from bigtopic.learning.executors.graphs import GraphExecutor
+from bigtopic.learning.rounds import iteration_of
+from bigtopic.learning.stopping import Limits
+from bigtopic.learning.train import train
 from bigtopic.methods import Method, get
-from bigtopic.methods.turns import UntilRest
-from bigtopic.runtime.executors.graphs import GraphExecutor
-from bigtopic.runtime.new_model import new_model
-from bigtopic.runtime.rounds import turn_of
-from bigtopic.runtime.stopping import Limits
-from bigtopic.runtime.train import train
 from bigtopic.schemes.add_to_prior import AddToPrior
 from bigtopic.schemes.interpolate import Interpolate
 from bigtopic.schemes.interpolate_raw import InterpolateRaw
+from bigtopic.state.new_model import new_model
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -153,10 +153,10 @@ def test_held_out_words_are_as_likely_as_by_online_vb(method, corpus):
 
 
 def test_svb_of_one_minibatch_is_batch_vb(corpus):
-    """The same passes, as turns of the only round: five updates from the prior and the same start."""
+    """The same passes, as inner iterations of the only round: five updates from the prior and the same start."""
     vb = replace(get("vb"), priors=SVB.priors, options=SVB.options)
-    turns = replace(SVB, kernel="vb", inner=5, inference=None)
-    batch, streaming = learn(vb, corpus, n_passes=5), learn(turns, corpus)
+    iterations = replace(SVB, kernel="vb", inner=5, inference=None)
+    batch, streaming = learn(vb, corpus, n_passes=5), learn(iterations, corpus)
     np.testing.assert_allclose(statistics(streaming), statistics(batch), rtol=1e-4, atol=1e-4)
 
 
@@ -236,10 +236,10 @@ def first_gamma(model, corpus, n_components, prior):
     """The start of every document, by the reference."""
     from reference import case
 
-    from bigtopic.runtime.cursor import Cursor
-    from bigtopic.runtime.rounds import Settings
+    from bigtopic.learning.rounds import Settings
+    from bigtopic.plan.cursor import Cursor
 
-    seed = turn_of(Cursor(), 1, Settings(model.method.schemes, model.seed, 1, 1)).seed
+    seed = iteration_of(Cursor(), 1, Settings(model.method.schemes, model.seed, 1, 1)).seed
     draw, gammas = case.reference("v_oem")["start"], []
     for block in corpus.blocks():
         for d in range(block.n_docs):
@@ -261,6 +261,6 @@ def test_statistics_of_v_oem_are_means_of_documents(corpus):
 
 
 def test_boosting_uses_topics_that_follow(corpus):
-    """The turns of a round do not repeat iterations under the same topics."""
+    """The inner iterations of a round do not repeat iterations under the same topics."""
     plain, boosted = (statistics(learn(method, corpus, batch_size=100)) for method in (V_OEM, BOOSTED))
     assert not np.allclose(plain, boosted, rtol=1e-2)

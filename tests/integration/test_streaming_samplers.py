@@ -14,13 +14,13 @@ import pytest
 from bigtopic.errors import InputError, SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.evaluation import log_predictive
+from bigtopic.learning.stopping import Limits
+from bigtopic.learning.train import train
 from bigtopic.methods import Method
-from bigtopic.runtime.new_model import new_model
-from bigtopic.runtime.slices import Plan
-from bigtopic.runtime.stopping import Limits
-from bigtopic.runtime.train import train
+from bigtopic.plan.slices import Plan
 from bigtopic.schemes.add import Add
 from bigtopic.schemes.decay_add import DecayAdd
+from bigtopic.state.new_model import new_model
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -96,8 +96,8 @@ def test_the_mass_is_what_decay_leaves_of_the_minibatches(kind, decay, corpus):
     tokens = np.asarray(corpus.to_scipy(order="stored").sum(axis=1)).ravel().astype(float)
     plan = Plan([part.n_docs for part in corpus.parts], corpus.nnz / corpus.n_docs, 70, 70, seed=3)
     mass = 0.0
-    for epoch in range(2):
-        for rnd in plan.rounds(epoch):
+    for pass_number in range(2):
+        for rnd in plan.rounds(pass_number):
             rows = np.concatenate([np.arange(ref.start, ref.stop) for ref in rnd.slices])
             mass = decay * (mass + tokens[rows].sum())
     assert model.topic_words.totals().sum() == pytest.approx(mass, rel=1e-12)

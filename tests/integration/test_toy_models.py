@@ -18,15 +18,15 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.estimators import streams
 from bigtopic.estimators.lda import LDA
+from bigtopic.inference.infer import infer
+from bigtopic.learning.stopping import Limits
+from bigtopic.learning.train import train
 from bigtopic.methods import Method
-from bigtopic.runtime import model_store
-from bigtopic.runtime.axes import axes_of
-from bigtopic.runtime.checkpoint import Checkpoint, CheckpointFolder
-from bigtopic.runtime.infer import infer
-from bigtopic.runtime.model import TopicModel
-from bigtopic.runtime.new_model import new_model
-from bigtopic.runtime.stopping import Limits
-from bigtopic.runtime.train import train
+from bigtopic.state import model_store
+from bigtopic.state.axes import axes_of
+from bigtopic.state.checkpoint import Checkpoint, CheckpointFolder
+from bigtopic.state.model import TopicModel
+from bigtopic.state.new_model import new_model
 from bigtopic.types import Block
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -99,7 +99,7 @@ def test_a_saved_model_goes_on_to_the_same_bits(method, documents, tmp_path):
 
 
 class Saving:
-    """Saves after every stretch."""
+    """Saves after every segment."""
 
     def __init__(self, folder: CheckpointFolder, counts: Any = None) -> None:
         self._folder, self.counts = folder, counts
@@ -119,15 +119,20 @@ def test_a_run_that_is_cut_in_mid_pass_goes_on_to_the_same_bits(method, document
             os.kill(os.getpid(), signal.SIGINT)
 
     sizes = {"batch_size": method.batch_size, "slice_size": method.slice_size, "n_threads": 1}
-    settings, identity, n_runs, epoch = Checkpoint(tmp_path / "run.ckpt", seconds=0), {"corpus": {}}, 0, 0
-    while epoch < method.max_iter:
+    settings, identity, n_runs, pass_number = (
+        Checkpoint(tmp_path / "run.ckpt", seconds=0),
+        {"corpus": {}},
+        0,
+        0,
+    )
+    while pass_number < method.max_iter:
         with CheckpointFolder(settings, identity, resume=True) as folder:
             model, extra = folder.newest(method) or (begin(method, documents), {})
             if n_runs == 0 and method.load_kernel().state == "run":
                 folder.attach(model)
-            limits = Limits(method.max_iter - model.cursor.epoch, callbacks=[stop])
+            limits = Limits(method.max_iter - model.cursor.pass_number, callbacks=[stop])
             train(model, documents, limits, saver=Saving(folder, extra.get("counts")), **sizes)
-        n_runs, epoch = n_runs + 1, model.cursor.epoch
+        n_runs, pass_number = n_runs + 1, model.cursor.pass_number
     assert bits(model) == bits(learn(method, documents)) and n_runs > 1
 
 

@@ -15,11 +15,11 @@ from bigtopic.corpus.memory import MemoryPart
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import SettingError
+from bigtopic.learning.stopping import Limits
+from bigtopic.learning.train import train
 from bigtopic.methods import Method
-from bigtopic.runtime.axes import axes_of
-from bigtopic.runtime.new_model import new_model
-from bigtopic.runtime.stopping import Limits
-from bigtopic.runtime.train import train
+from bigtopic.state.axes import axes_of
+from bigtopic.state.new_model import new_model
 from bigtopic.types import Block
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -104,7 +104,8 @@ def test_delayed_updates_and_document_state_are_refused_together(name, documents
 
 
 def test_inner_turns_see_provisional_params(documents, expected):
-    """Three turns in dense NumPy: each from the params at the start of the round, moved by the last turn's sums."""
+    """Three inner iterations in dense NumPy: each from the params at the start of the round, moved by the last inner
+    iteration's sums."""
     whole = Method(**{**vars(toys.METHODS["inner"]), "batch_size": None, "max_iter": 1})
     model = learn(whole, documents)
     start = new_model(whole, N_COMPONENTS, documents.vocabulary, n_tokens=documents.n_tokens, seed=3)
@@ -124,14 +125,18 @@ def test_inner_turns_see_provisional_params(documents, expected):
 
 
 def test_a_stopping_rule_decides_on_the_sums_of_a_turn(documents):
-    turns = []
+    iterations = []
 
-    def rule(turn, info):
-        turns.append(turn)
-        return not_at_rest(turn, info)
+    def rule(iteration, info):
+        iterations.append(iteration)
+        return not_at_rest(iteration, info)
 
     learn(Method(**{**vars(toys.METHODS["stopping"]), "inner": rule, "max_iter": 1}), documents)
-    per_round = [turn for turn, following in zip(turns, [*turns[1:], 1], strict=True) if following == 1]
+    per_round = [
+        iteration
+        for iteration, following in zip(iterations, [*iterations[1:], 1], strict=True)
+        if following == 1
+    ]
     assert len(per_round) == 2 and 1 < max(per_round) <= 9
 
 

@@ -12,7 +12,7 @@ from scipy.stats import beta, kstest
 
 from bigtopic import kernels
 from bigtopic.errors import InputError
-from bigtopic.kernels.cdf import draw_topics
+from bigtopic.kernels.sampling.cdf import draw_topics
 from bigtopic.types import Docs, KernelResult, View
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

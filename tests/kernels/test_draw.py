@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from bigtopic.kernels._draw import ENDS, find, scan
+from bigtopic.kernels.support.draw import ENDS, find, scan
 
 draw = runpy.run_path(str(Path(__file__).parents[1] / "reference" / "gibbs.py"))["_draw"]
 

@@ -10,7 +10,7 @@ import pytest
 from scipy.special import psi
 
 from bigtopic import kernels
-from bigtopic.kernels._expected_logs import expected_logs, expected_logs_of_labels
+from bigtopic.kernels.support.expected_logs import expected_logs, expected_logs_of_labels
 from bigtopic.types import Kernel, KernelResult
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

@@ -10,8 +10,8 @@ import pytest
 from numba import njit
 from scipy.stats import kstest, loggamma
 
-from bigtopic.kernels._gamma import log_gamma
-from bigtopic.kernels._random import bits
+from bigtopic.kernels.support.gamma import log_gamma
+from bigtopic.kernels.support.random import bits
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

@@ -22,14 +22,14 @@ N_WORDS, N_COMPONENTS = 30, 4
 ALPHA = np.array([0.3, 0.05, 1.2, 0.6])
 
 
-def turns(docs, topic_words, n, prior=ALPHA, seed=7, dtype=np.float64, **options):
-    """The results of n turns with the same topics."""
+def iterations(docs, topic_words, n, prior=ALPHA, seed=7, dtype=np.float64, **options):
+    """The results of n inner iterations with the same topics."""
     state, results = None, []
     hyper = case.hyper(KERNEL, np.broadcast_to(prior, topic_words.shape[1]), topic_words.shape[1], **options)
-    for turn in range(1, n + 1):
+    for iteration in range(1, n + 1):
         given = state and {name: array.copy() for name, array in state.items()}
         view = case.view(KERNEL, topic_words, dtype)
-        results.append(KERNEL.run(docs, view, hyper._replace(turn=turn), seed, given))
+        results.append(KERNEL.run(docs, view, hyper._replace(iteration=iteration), seed, given))
         assert state is None or all(np.array_equal(given[name], state[name]) for name in state)
         state = results[-1].state
     return results
@@ -42,9 +42,11 @@ def test_turns_with_the_same_topics_are_the_sweeps(start, n_components, unknown)
     docs = case.documents([7, 0, 3, 1, 12, 9, 5], N_WORDS, seed=5)
     topic_words = case.topics(N_WORDS, n_components, seed=6)
     topic_words[:unknown] = 0
-    for turn, result in enumerate(turns(docs, topic_words, 6, 0.2, burn_in=2, start=start), start=1):
-        if turn > 2:
-            options = {"burn_in": 2, "samples": turn - 2, "start": start, "statistic": "conditionals"}
+    for iteration, result in enumerate(
+        iterations(docs, topic_words, 6, 0.2, burn_in=2, start=start), start=1
+    ):
+        if iteration > 2:
+            options = {"burn_in": 2, "samples": iteration - 2, "start": start, "statistic": "conditionals"}
             expected = case.infer(AT_ONCE, docs, topic_words, 0.2, seed=7, **options)
             for name in ("doc_topics", "stats"):
                 found, wanted = getattr(result, name), getattr(expected, name)
@@ -58,7 +60,7 @@ def test_turns_with_the_same_topics_are_the_sweeps(start, n_components, unknown)
 
 def test_topics_are_of_the_labels_until_sweeps_are_kept():
     docs = case.documents([7, 0, 3], N_WORDS, seed=5)
-    (result,) = turns(docs, case.topics(N_WORDS, 4), 1, burn_in=1)
+    (result,) = iterations(docs, case.topics(N_WORDS, 4), 1, burn_in=1)
     tokens = np.repeat(np.repeat([0, 1, 2], np.diff(docs.indptr)), docs.counts.astype(int))
     for d in range(3):
         own = ALPHA + np.bincount(result.state["labels"][tokens == d], minlength=4)
@@ -70,8 +72,8 @@ def test_a_word_that_becomes_known_gets_a_label():
     topic_words = case.topics(N_WORDS, 4)
     unknown = topic_words.copy()
     unknown[docs.words[:3]] = 0
-    (first,) = turns(docs, unknown, 1)
-    hyper = case.hyper(KERNEL, ALPHA, 4)._replace(turn=2)
+    (first,) = iterations(docs, unknown, 1)
+    hyper = case.hyper(KERNEL, ALPHA, 4)._replace(iteration=2)
     second = KERNEL.run(docs, case.view(KERNEL, topic_words), hyper, 7, first.state)
     assert (first.state["labels"] < 0).sum() == first.info["dropped_tokens"] > 0
     assert (second.state["labels"] >= 0).all() and second.info["dropped_tokens"] == 0
@@ -89,7 +91,7 @@ def test_means_are_those_of_the_posterior(counts):
         n * n_distinct,
     )
     topic_words = case.topics(N_WORDS, N_COMPONENTS, seed=4)[:n_distinct]
-    *_, last = turns(docs, np.tile(topic_words, (n, 1)), 25, burn_in=20)
+    *_, last = iterations(docs, np.tile(topic_words, (n, 1)), 25, burn_in=20)
     values = last.stats["topic_words"][:, :N_COMPONENTS].reshape(n, n_distinct, N_COMPONENTS)
     exact, _ = case.reference("gibbs")["exact"](np.arange(n_distinct), counts, topic_words, ALPHA)
     error = values.std(axis=0) / np.sqrt(n)
@@ -99,10 +101,10 @@ def test_means_are_those_of_the_posterior(counts):
 def test_company_changes_no_bit():
     topic_words = case.topics(N_WORDS, N_COMPONENTS, seed=4)
     docs = case.documents([8, 0, 15, 1, 22, 15, 3, 9, 11], N_WORDS, seed=5)
-    whole = turns(docs, topic_words, 3, burn_in=1, dtype=np.float32)[-1]
+    whole = iterations(docs, topic_words, 3, burn_in=1, dtype=np.float32)[-1]
     for d in range(docs.n_docs):
         alone, ids = case.localised(docs, d, d + 1)
-        result = turns(alone, topic_words[ids], 3, burn_in=1, dtype=np.float32)[-1]
+        result = iterations(alone, topic_words[ids], 3, burn_in=1, dtype=np.float32)[-1]
         np.testing.assert_array_equal(result.doc_topics[0], whole.doc_topics[d])
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bigtopic import kernels
-from bigtopic.kernels.ilr import HALF
+from bigtopic.kernels.collapsed.ilr import HALF
 from bigtopic.types import Docs, Kernel, View
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

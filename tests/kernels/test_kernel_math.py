@@ -7,7 +7,7 @@ import pytest
 from numba import njit
 from scipy import special
 
-from bigtopic.kernels import _math
+from bigtopic.kernels.support import math as _math
 
 POSITIVE = np.geomspace(1e-3, 1e6, 5000)
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy import stats
 
-from bigtopic.kernels import _random
+from bigtopic.kernels.support import random as _random
 
 ROWS = np.arange(1000)
 

@@ -1,4 +1,4 @@
-"""SVB: turns that go on never lower the bound, and come to rest."""
+"""SVB: inner iterations that go on never lower the bound, and come to rest."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bigtopic.methods.iterations import UntilRest
 from scipy.special import gammaln, psi
 
 from bigtopic import kernels
 from bigtopic.errors import SettingError
-from bigtopic.methods.turns import UntilRest
 from bigtopic.types import View
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -28,8 +28,9 @@ def docs():
     return case.documents([8, 0, 15, 1, 22], N_WORDS, seed=3)
 
 
-def turns(docs, n_turns, **options):
-    """Variational Bayes of these documents as one minibatch: results of each turn, with the weights that it saw."""
+def iterations(docs, n_turns, **options):
+    """Variational Bayes of these documents as one minibatch: results of each inner iteration, with the weights that it
+    saw."""
     told = case.hyper(KERNEL, ALPHA, N_COMPONENTS, bound=True, **options)
     prior = 0.2 + 3 * case.topics(N_WORDS, N_COMPONENTS, seed=4)
     weights, state = prior, None
@@ -48,7 +49,7 @@ def topics_part(prior, weights):
 
 
 def test_the_first_turn_is_variational_bayes(docs):
-    _, weights, result = next(turns(docs, 1))
+    _, weights, result = next(iterations(docs, 1))
     rows = np.exp(psi(weights) - psi(weights.sum(axis=0)))
     plain = case.infer(kernels.load("vb"), docs, rows, ALPHA, bound=True)
     np.testing.assert_array_equal(result.stats["topic_words"], plain.stats["topic_words"])
@@ -58,8 +59,8 @@ def test_the_first_turn_is_variational_bayes(docs):
 
 @pytest.mark.parametrize("iterations", [1, 3])
 def test_the_bound_never_goes_down(docs, iterations):
-    """From turn to turn, with a few steps for the documents in each."""
-    found = turns(docs, 60, max_doc_update_iter=iterations, mean_change_tol=0.0)
+    """From inner iteration to inner iteration, with a few steps for the documents in each."""
+    found = iterations(docs, 60, max_doc_update_iter=iterations, mean_change_tol=0.0)
     bounds = np.array(
         [result.info["bound"] + topics_part(prior, weights) for prior, weights, result in found]
     )
@@ -68,7 +69,7 @@ def test_the_bound_never_goes_down(docs, iterations):
 
 
 def test_a_turn_tells_how_far_it_moved(docs):
-    results = [result for _, _, result in turns(docs, 80, mean_change_tol=1e-9)]
+    results = [result for _, _, result in iterations(docs, 80, mean_change_tol=1e-9)]
     moved = [result.info["moved"] for result in results]
     assert moved[0] == results[0].info["tokens"] == docs.counts.sum()
     distance = np.abs(results[3].state["gamma"] - results[2].state["gamma"]).sum()

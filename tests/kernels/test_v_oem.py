@@ -1,4 +1,4 @@
-"""V-OEM: turns that go on, a start that tells topics apart, and topics that are certain."""
+"""V-OEM: inner iterations that go on, a start that tells topics apart, and topics that are certain."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def topic_words():
     return case.topics(N_WORDS, N_COMPONENTS, seed=4)
 
 
-def turns(docs, topic_words, n_turns, n_iter):
-    """The result of the last of some turns over the same topics."""
+def iterations(docs, topic_words, n_turns, n_iter):
+    """The result of the last of some inner iterations over the same topics."""
     state = None
     told = case.hyper(KERNEL, ALPHA, N_COMPONENTS, n_iter=n_iter)
     for _ in range(n_turns):
@@ -42,14 +42,16 @@ def turns(docs, topic_words, n_turns, n_iter):
 
 @pytest.mark.parametrize(("n_turns", "n_iter"), [(20, 1), (4, 5), (2, 10)])
 def test_turns_go_on_with_the_responsibilities_of_the_turn_before(docs, topic_words, n_turns, n_iter):
-    """While topics stay, twenty turns of an iteration are one of twenty; gamma is remembered in single precision."""
-    once, many = turns(docs, topic_words, 1, 20), turns(docs, topic_words, n_turns, n_iter)
+    """While topics stay, twenty inner iterations of an iteration are one of twenty; gamma is remembered in single
+    precision."""
+    once, many = iterations(docs, topic_words, 1, 20), iterations(docs, topic_words, n_turns, n_iter)
     np.testing.assert_allclose(many.stats["topic_words"], once.stats["topic_words"], rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(many.doc_topics, once.doc_topics, rtol=1e-5)
 
 
 def test_topics_may_change_between_turns(docs, topic_words):
-    """Responsibilities of the second turn: its topics' words, and gamma as the topics of the first turn left it."""
+    """Responsibilities of the second inner iteration: its topics' words, and gamma as the topics of the first inner
+    iteration left it."""
     other, told = (
         case.topics(N_WORDS, N_COMPONENTS, seed=9),
         case.hyper(KERNEL, ALPHA, N_COMPONENTS, n_iter=1),
@@ -69,7 +71,7 @@ def test_topics_may_change_between_turns(docs, topic_words):
 
 
 def test_state_is_only_read(docs, topic_words):
-    result = turns(docs, topic_words, 1, 3)
+    result = iterations(docs, topic_words, 1, 3)
     before = result.state["gamma"].copy()
     told = case.hyper(KERNEL, ALPHA, N_COMPONENTS, n_iter=2)
     KERNEL.run(docs, case.view(KERNEL, topic_words), told, 7, result.state)
@@ -79,7 +81,7 @@ def test_state_is_only_read(docs, topic_words):
 def test_gamma_has_the_mass_of_prior_and_tokens(docs, topic_words):
     counts = np.array([own.sum() for own in np.split(docs.counts, docs.indptr[1:-1])])
     for n_turns in (1, 3):
-        gamma = turns(docs, topic_words, n_turns, 2).state["gamma"]
+        gamma = iterations(docs, topic_words, n_turns, 2).state["gamma"]
         np.testing.assert_allclose(gamma.sum(axis=1), ALPHA.sum() + counts, rtol=1e-6)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from bigtopic.kernels._vector import LANES, larger, largest, load, spread, store, total
+from bigtopic.kernels.support.vector import LANES, larger, largest, load, spread, store, total
 
 
 @njit

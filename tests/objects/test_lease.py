@@ -8,15 +8,15 @@ from threading import Barrier, Thread
 
 import pytest
 
-from bigtopic.corpus import lease, remote
-from bigtopic.corpus.lease import Lease
-from bigtopic.corpus.remote_hold import RemoteHold
-from bigtopic.corpus.schema import LOCK
-from bigtopic.corpus.storage import Place
 from bigtopic.corpus.store import open_corpus
-from bigtopic.corpus.transaction import Transaction
+from bigtopic.corpus.stored.transaction import Transaction
 from bigtopic.errors import CorpusLocked, SettingError
-from bigtopic.runtime.ingest import append, compact, ingest
+from bigtopic.ingestion.ingest import append, compact, ingest
+from bigtopic.storage import lease, remote
+from bigtopic.storage.lease import Lease
+from bigtopic.storage.names import LOCK
+from bigtopic.storage.place import Place
+from bigtopic.storage.remote_hold import RemoteHold
 
 OLD = ["a cat sat", "a dog ran", "the cat ran far"]
 
@@ -143,7 +143,7 @@ class Overtaken(RemoteHold):
 @pytest.mark.parametrize("unseen", [False, True])
 def test_who_was_overtaken_cannot_commit(bucket, monkeypatch, existing, unseen):
     """Not even when it did not see that its lock is another's: the manifest is replaced on a condition, too."""
-    from bigtopic.corpus import transaction
+    from bigtopic.corpus.stored.stored_part import transaction
 
     place = Place.of(bucket.url("store"), bucket.options)
     settings = {"storage_options": bucket.options, "n_threads": 1}
@@ -200,7 +200,7 @@ def test_scratch_of_a_killed_writer_is_removed_by_the_next(bucket, tmp_path, mon
     code = """
 import json, os, signal, sys, tempfile
 tempfile.tempdir = sys.argv[1]
-from bigtopic.runtime.ingest import ingest
+from bigtopic.ingestion.ingest import ingest
 def source():
     yield from ["a cat sat", "a dog ran"] * 5000
     os.kill(os.getpid(), signal.SIGKILL)
@@ -262,9 +262,9 @@ def test_what_is_appended_while_compact_waits_for_the_lock_is_not_lost(place, mo
 
 APPENDER = """
 import json, sys, time
-from bigtopic.corpus import lease
+from bigtopic.storage import lease
 from bigtopic.errors import CorpusLocked
-from bigtopic.runtime.ingest import append
+from bigtopic.ingestion.ingest import append
 lease.EXPIRES, lease.RENEWED = 3.0, 0.3
 url, options, mine = sys.argv[1], json.loads(sys.argv[2]), sys.argv[3]
 for i in range(int(sys.argv[4])):

@@ -8,7 +8,7 @@ import pytest
 from bigtopic.corpus.store import open_corpus
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
-from bigtopic.runtime.ingest import append, compact, ingest
+from bigtopic.ingestion.ingest import append, compact, ingest
 
 OLD = ["a cat sat", "a dog ran", "the cat ran far"]
 NEW = ["a bird sang", "the dog sang"]
@@ -88,7 +88,7 @@ def test_topics(bucket):
 
 
 def test_part_of_an_object(bucket):
-    from bigtopic.corpus.storage import Place
+    from bigtopic.storage.place import Place
 
     place = Place.of(bucket.url("folder/object"), bucket.options)
     place.write(b"0123456789")
@@ -108,7 +108,7 @@ def test_workers_share_scratch_in_the_store(bucket, one_worker):
 
 def test_what_others_wrote_is_seen(bucket):
     """fsspec keeps listings; what another process writes or removes must be seen all the same."""
-    from bigtopic.corpus.storage import Place
+    from bigtopic.storage.place import Place
 
     place = Place.of(bucket.url("folder"), bucket.options)
     bucket.put("folder/one", b"1")
@@ -173,7 +173,7 @@ def test_a_bucket_itself(bucket):
     assert bucket.list_keys() == []
     corpus = ingest(OLD, bucket.url() + "/", storage_options=bucket.options, n_threads=1)
     assert words(corpus) == split(*OLD)
-    from bigtopic.corpus.storage import Place
+    from bigtopic.storage.place import Place
 
     bucket.restore("", {})
     Place.of(bucket.url(), bucket.options).remove()

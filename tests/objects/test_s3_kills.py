@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bigtopic.corpus import lease
 from bigtopic.corpus.store import open_corpus
 from bigtopic.errors import CorpusVersionError, ModelError
 from bigtopic.estimators.persistence import load_model
-from bigtopic.runtime.ingest import append, ingest
+from bigtopic.ingestion.ingest import append, ingest
+from bigtopic.storage import lease
 
 SCRIPT = Path(__file__).with_name("victims.py")
 spec = importlib.util.spec_from_file_location("victims", SCRIPT)

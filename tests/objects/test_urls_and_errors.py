@@ -5,13 +5,13 @@ import zipfile
 
 import pytest
 
-from bigtopic.corpus.storage import Place
 from bigtopic.corpus.store import open_corpus
-from bigtopic.corpus.transaction import Transaction
+from bigtopic.corpus.stored.transaction import Transaction
 from bigtopic.errors import BigtopicError, CorpusExists, CorpusVersionError, SettingError, StoreError
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
-from bigtopic.runtime.ingest import append, ingest
+from bigtopic.ingestion.ingest import append, ingest
+from bigtopic.storage.place import Place
 
 TEXTS = ["a cat sat", "a dog ran"]
 

@@ -12,11 +12,11 @@ import traceback
 
 from s3fs import S3FileSystem
 
-from bigtopic.corpus import lease
-from bigtopic.corpus.schema import LOCK
 from bigtopic.corpus.store import open_corpus
 from bigtopic.estimators.lda import LDA
-from bigtopic.runtime.ingest import append, compact, ingest
+from bigtopic.ingestion.ingest import append, compact, ingest
+from bigtopic.storage import lease
+from bigtopic.storage.names import LOCK
 
 EXPIRES, RENEWED = 1.0, 0.2
 OLD = ["a cat sat", "a dog ran", "the cat ran far"]

@@ -8,9 +8,9 @@ from hashlib import sha256
 
 import numpy as np
 
-from bigtopic.runtime.cursor import Cursor, RoundReport
-from bigtopic.runtime.executors.protocol import Executor, Updates
-from bigtopic.runtime.params import Params
+from bigtopic.learning.executors.protocol import Executor, Updates
+from bigtopic.plan.cursor import Cursor, RoundReport
+from bigtopic.state.params import Params
 
 __all__ = ["Follower", "Truth", "bits"]
 
@@ -75,7 +75,7 @@ class Follower:
 
     @property
     def passes_left(self) -> int:
-        return self.n_passes - self.cursor.epoch
+        return self.n_passes - self.cursor.pass_number
 
     def advance(self, executor: Executor, max_rounds: int | None = None, most: int | None = None) -> int:
         progress = executor.advance(self.params, self.cursor, max_rounds, None, self.passes_left)

@@ -1,4 +1,5 @@
-"""One turn of the sampler is one sweep that is kept; and a round of boosted turns, in the plainest form."""
+"""One inner iteration of the sampler is one sweep that is kept; and a round of boosted inner iterations, in the
+plainest form."""
 
 import numpy as np
 from reference.gibbs import _draw, _uniform
@@ -8,7 +9,7 @@ __all__ = ["boosted", "infer"]
 
 
 def infer(words, counts, topic_words, prior, options, seed, row):
-    """Statistics and topics of a document after the first turn."""
+    """Statistics and topics of a document after the first inner iteration."""
     once = {**options, "samples": 1, "statistic": "conditionals"}
     return sweeps(words, counts, topic_words, prior, once, seed, row)
 

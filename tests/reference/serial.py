@@ -9,15 +9,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bigtopic.runtime.cursor import Cursor, RoundReport
-from bigtopic.runtime.estep import evaluate, gather
-from bigtopic.runtime.executors.protocol import Run
-from bigtopic.runtime.params import Params
-from bigtopic.runtime.reduce import add
-from bigtopic.runtime.remembering import Nothing
-from bigtopic.runtime.rounds import round_stats, step
-from bigtopic.runtime.slices import Round, SliceRef
-from bigtopic.runtime.work import Turn
+from bigtopic.learning.estep import evaluate, gather
+from bigtopic.learning.executors.protocol import Run
+from bigtopic.learning.reduce import add
+from bigtopic.learning.remembering import Nothing
+from bigtopic.learning.rounds import round_stats, step
+from bigtopic.learning.work import Iteration
+from bigtopic.plan.cursor import Cursor, RoundReport
+from bigtopic.plan.slices import Round, SliceRef
+from bigtopic.state.params import Params
 from bigtopic.types import Stats
 
 __all__ = ["learn", "total"]
@@ -28,20 +28,20 @@ SUBTREE, WINDOW = 16, 64
 def learn(run: Run, params: Params, n_passes: int) -> Iterator[tuple[Params, RoundReport]]:
     """The params after every round of some passes, and its report; `params` itself does not move."""
 
-    def map_reduce(rnd: Round, arrays: Mapping[str, Any], turn: Turn) -> Stats:
-        return total([infer(ref, arrays, turn) for ref in rnd.slices])
+    def map_reduce(rnd: Round, arrays: Mapping[str, Any], iteration: Iteration) -> Stats:
+        return total([infer(ref, arrays, iteration) for ref in rnd.slices])
 
-    def infer(ref: SliceRef, arrays: Mapping[str, Any], turn: Turn) -> Stats:
+    def infer(ref: SliceRef, arrays: Mapping[str, Any], iteration: Iteration) -> Stats:
         gathered = gather(run.parts[ref.part].read(ref.start, ref.stop), arrays, run.work)
-        return evaluate(ref, gathered, run.work, turn, remembered)
+        return evaluate(ref, gathered, run.work, iteration, remembered)
 
     remembered = Remembered(run.work.kernel.state)
     n_steps = 0
-    for epoch in range(n_passes):
-        for stretch in run.plan.stretches(epoch):
+    for pass_number in range(n_passes):
+        for segment in run.plan.segments(pass_number):
             versions = [params]
-            for number, rnd in enumerate(stretch):
-                here = Cursor(epoch, rnd.number, n_steps)
+            for number, rnd in enumerate(segment):
+                here = Cursor(pass_number, rnd.number, n_steps)
                 seen = versions[max(0, number - run.plan.delay)]
                 stats = round_stats(seen, rnd, here, run.settings, map_reduce)
                 params = versions[-1].copy()
@@ -52,21 +52,21 @@ def learn(run: Run, params: Params, n_passes: int) -> Iterator[tuple[Params, Rou
 
 
 class Remembered(Nothing):
-    """The state of all slices at all times: of each pass, or of each turn of a round."""
+    """The state of all slices at all times: of each pass, or of each inner iteration of a round."""
 
     def __init__(self, lives: str) -> None:
         self._lives = lives
         self._state: dict[tuple[Any, ...], Any] = {}
 
-    def read(self, ref: SliceRef, turn: Turn, kept: Any) -> Any:
-        return self._state.get((ref, *self._time(turn)))
+    def read(self, ref: SliceRef, iteration: Iteration, kept: Any) -> Any:
+        return self._state.get((ref, *self._time(iteration)))
 
-    def write(self, ref: SliceRef, turn: Turn, kept: Any, state: Any) -> None:
-        later = replace(turn, epoch=turn.epoch + 1, number=turn.number + 1)
+    def write(self, ref: SliceRef, iteration: Iteration, kept: Any, state: Any) -> None:
+        later = replace(iteration, pass_number=iteration.pass_number + 1, number=iteration.number + 1)
         self._state[(ref, *self._time(later))] = state
 
-    def _time(self, turn: Turn) -> tuple[int, ...]:
-        return (turn.epoch,) if self._lives == "run" else (turn.step, turn.number)
+    def _time(self, iteration: Iteration) -> tuple[int, ...]:
+        return (iteration.pass_number,) if self._lives == "run" else (iteration.step, iteration.number)
 
 
 def total(stats: Sequence[Stats]) -> Stats:

@@ -327,7 +327,7 @@ TRIPLES = [csv_triples, parquet_triples]  # a document without words has no row 
 
 def cut_small(monkeypatch):
     """Chunks of a few documents instead of millions of bytes."""
-    for name in ["_pieces", "_matrix", *FORMATS]:
+    for name in ["containers.pieces", "support.matrix", *(f"formats.{name}" for name in FORMATS)]:
         module = importlib.import_module(f"bigtopic.corpus.readers.{name}")
         for constant, value in (("CHUNK_BYTES", 200), ("CHUNK_DOCS", 7), ("_TRIPLES", 20)):
             if hasattr(module, constant):

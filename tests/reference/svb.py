@@ -1,4 +1,4 @@
-"""The first turn of SVB is variational Bayes of each document."""
+"""The first inner iteration of SVB is variational Bayes of each document."""
 
 from reference.vb import infer
 

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from reference.dense_array import info, random_array, random_stats
 
-from bigtopic.runtime.params import LazyArray, Overlay
+from bigtopic.state.params import LazyArray, Overlay
 
 SCHEME = schemes.load("replace_rows")()
 

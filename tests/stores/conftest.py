@@ -20,9 +20,9 @@ import pytest
 import zarr
 
 import bigtopic as bt
-from bigtopic.corpus.journal import journals
-from bigtopic.corpus.storage import Place
 from bigtopic.errors import CorpusVersionError, ModelError
+from bigtopic.storage.journal import journals
+from bigtopic.storage.place import Place
 
 OLD = ["a cat sat", "a dog ran", "the cat ran far"]
 NEW = ["a bird sang", "the dog sang"]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import bigtopic as bt
-from bigtopic.corpus.schema import JOURNAL, LOCK
 from bigtopic.errors import CorpusDamaged, CorpusExists, CorpusVersionError, StoreError
+from bigtopic.storage.names import JOURNAL, LOCK
 
 HERE = {"n_threads": 1, "progress": False}
 OLD, NEW = ["a cat sat", "a dog ran"], ["a bird sang"]

@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 
 import bigtopic as bt
-from bigtopic.corpus import lock
-from bigtopic.corpus.lock import WriterLock
-from bigtopic.corpus.schema import LOCK
-from bigtopic.corpus.storage import Place
 from bigtopic.errors import BigtopicError, CorpusLocked, StoreError
+from bigtopic.storage import lock
+from bigtopic.storage.lock import WriterLock
+from bigtopic.storage.names import LOCK
+from bigtopic.storage.place import Place
 
 HERE = {"n_threads": 1, "progress": False}
 OLD, NEW = ["a cat sat", "a dog ran"], ["a bird sang"]
@@ -40,8 +40,8 @@ def left_behind(store, **holder):
 
 HOLDER = """
 import sys, time
-from bigtopic.corpus.lock import WriterLock
-from bigtopic.corpus.storage import Place
+from bigtopic.storage.lock import WriterLock
+from bigtopic.storage.place import Place
 with WriterLock(Place.of(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)
@@ -95,8 +95,8 @@ def test_a_forked_child_does_not_hold_the_lock(store):
     """A child that outlives its killed parent must not lock the store; one that ends must not unlock it."""
     script = (
         "import os, sys, time\n"
-        "from bigtopic.corpus.lock import WriterLock\n"
-        "from bigtopic.corpus.storage import Place\n"
+        "from bigtopic.storage.lock import WriterLock\n"
+        "from bigtopic.storage.place import Place\n"
         "lock = WriterLock(Place.of(sys.argv[1]))\n"
         "lock.__enter__()\n"
         "child = os.fork()\n"

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import zarr
 
-from bigtopic.corpus import local
-from bigtopic.corpus.storage import Place, zarr_store
 from bigtopic.errors import StoreError
+from bigtopic.storage import local
+from bigtopic.storage.place import Place, zarr_store
 
 NOBODY = 65534
 

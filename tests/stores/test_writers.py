@@ -11,10 +11,10 @@ import time
 import pytest
 
 import bigtopic as bt
-from bigtopic.corpus import lock
-from bigtopic.corpus.lock import WriterLock
-from bigtopic.corpus.storage import Place
 from bigtopic.errors import CorpusLocked
+from bigtopic.storage import lock
+from bigtopic.storage.lock import WriterLock
+from bigtopic.storage.place import Place
 
 HERE = {"n_threads": 1, "progress": False}
 WRITERS = 6
@@ -70,7 +70,7 @@ def test_six_writers_after_a_killed_one(delay, folder, in_child, start):
 
 @pytest.mark.parametrize("n_turns", [100, pytest.param(5000, marks=pytest.mark.slow)])
 def test_six_processes_count_under_the_lock(n_turns, folder, in_child, start):
-    """Each adds to a number in a file, which loses turns as soon as two are inside at once."""
+    """Each adds to a number in a file, which loses inner iterations as soon as two are inside at once."""
     place, counter = Place.of(folder / "counted"), folder / "counter"
     counter.write_text("0")
 

@@ -2,7 +2,7 @@
 
 A format module for files has `match(file) -> float` (how sure it is, 0 to 1) and `open_reader(files, options)`; one
 for Python objects has `accepts(source) -> bool` and `open_reader(source, options)`. Its name is the format's. To add a
-format, add a module to this folder.
+format, add a module to `formats/`.
 """
 
 from __future__ import annotations
@@ -14,21 +14,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
-from bigtopic import discovery
-from bigtopic.corpus.readers._annotate import AnnotatedReader, Annotations
-from bigtopic.corpus.readers._files import File, expand, is_local_directory, walk
-from bigtopic.corpus.readers._foreign import refuse_foreign
-from bigtopic.corpus.readers._vocabulary import read_vocabulary
 from bigtopic.corpus.readers.base import Chunk, Options, RawBlock, Reader, Stream
-from bigtopic.corpus.text_settings import TextSettings
+from bigtopic.corpus.readers.containers.files import File, expand, is_local_directory, walk
+from bigtopic.corpus.readers.formats import FORMATS
+from bigtopic.corpus.readers.support.annotate import AnnotatedReader, Annotations
+from bigtopic.corpus.readers.support.foreign import refuse_foreign
+from bigtopic.corpus.readers.support.vocabulary import read_vocabulary
+from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.errors import InputError, SettingError
 
 __all__ = ["FORMATS", "Chunk", "Options", "RawBlock", "Reader", "Stream", "open_source"]
-
-FORMATS: dict[str, str] = {
-    name: f"{__name__}.{name}" for name in discovery.modules(__name__) if name != "base"
-}
-"""Format name -> module."""
 
 _SURE = 0.8  # less than that is only the file's name, or that it may be text
 

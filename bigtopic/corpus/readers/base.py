@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from bigtopic.corpus.raw import RawBlock
-from bigtopic.corpus.tokenizer import TextSettings
+from bigtopic.corpus.text.raw import RawBlock
+from bigtopic.corpus.text.tokenizer import TextSettings
 
 __all__ = ["CHUNK_BYTES", "CHUNK_DOCS", "DOCUMENT_BYTES", "Chunk", "Options", "RawBlock", "Reader", "Stream"]
 

@@ -12,9 +12,11 @@ from bigtopic.types import Kernel, KernelResult, Scratch
 def run(docs, view, hyper, seed, state):
     n = hyper.n_components
     weights = view.arrays["topic_words"][docs.words, :n] / view.totals["topic_words"][:n]
-    turn = (docs.words + np.repeat(docs.rows, np.diff(docs.indptr))) % n  # while there are no counts to go by
+    iteration = (
+        docs.words + np.repeat(docs.rows, np.diff(docs.indptr))
+    ) % n  # while there are no counts to go by
     known = view.arrays["topic_words"][docs.words, :n].max(axis=1) >= 1
-    topic = np.where(known, weights.argmax(axis=1), turn)
+    topic = np.where(known, weights.argmax(axis=1), iteration)
     stats = np.zeros_like(view.arrays["topic_words"])
     np.add.at(stats, (docs.words, topic), docs.counts)
     topics = np.zeros((docs.n_docs, n)) + hyper.doc_topic_prior

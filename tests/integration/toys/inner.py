@@ -11,7 +11,7 @@ from bigtopic.types import Kernel, KernelResult, Scratch, StateSpec
 
 
 def expect(docs, view, hyper, seed, state):
-    """One step of EM for the topics of each document, from where the last turn of this round left them."""
+    """One step of EM for the topics of each document, from where the last inner iteration of this round left them."""
     words = view.arrays[TOPIC_WORDS][docs.words, : hyper.n_components]
     entry = np.repeat(np.arange(docs.n_docs), np.diff(docs.indptr))
     start = np.full((docs.n_docs, hyper.n_components), 1 / hyper.n_components)
@@ -32,9 +32,10 @@ def scratch(size, options):
     return Scratch(transient=(4 + 8 + 4) * size.n_entries * size.n_components)
 
 
-def not_at_rest(turn, info):
-    """A stopping rule: until topics move by less than 2 (all documents of the minibatch), at most 9 turns."""
-    return turn < 9 and info["moved"] > 2
+def not_at_rest(iteration, info):
+    """A stopping rule: until topics move by less than 2 (all documents of the minibatch), at most 9 inner
+    iterations."""
+    return iteration < 9 and info["moved"] > 2
 
 
 REMEMBERED = {"topics": StateSpec("document", "float64", ("n_components",))}

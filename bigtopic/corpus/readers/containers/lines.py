@@ -1,0 +1,80 @@
+"""Files in which a line is a document: streams of them and decoded lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from bigtopic.corpus.readers.base import Chunk
+from bigtopic.corpus.readers.containers.files import File
+from bigtopic.corpus.readers.containers.pieces import chunk_bytes, first_line, pieces
+from bigtopic.corpus.text.text_settings import TextSettings
+from bigtopic.errors import InputError
+
+__all__ = ["LineStream", "decode", "lines_of"]
+
+
+@dataclass(frozen=True)
+class LineStream:
+    """Chunks of whole lines; `whole` counts the documents; if `skip` is given, blank lines and those that start with
+    one of its values are skipped. `independent`: other streams may be read meanwhile."""
+
+    file: File
+    whole: bool = False
+    skip: tuple[bytes, ...] | None = None
+    independent: bool = False
+
+    def chunks(self) -> Iterator[Chunk]:
+        for chunk in pieces(self.file, whole=self.whole):
+            if not self.whole:
+                yield chunk
+                continue
+            n_docs = sum(map(self._is_document, split_lines(chunk.data)))
+            yield replace(chunk, data=None if self.file.plain else chunk.data, n_docs=n_docs)
+
+    def _is_document(self, line: bytes) -> bool:
+        if self.skip is None:
+            return True
+        line = line.strip()
+        return bool(line) and not line.startswith(self.skip)
+
+
+def split_lines(data: bytes) -> list[bytes]:
+    """Lines of a chunk; the newline that ends the last one begins no further line."""
+    return (data[:-1] if data.endswith(b"\n") else data).split(b"\n")
+
+
+def decode(data: bytes, settings: TextSettings, place: str, line: int = 1) -> str:
+    """Text of some bytes.
+
+    Raises
+    ------
+    InputError
+        Naming file and line of bytes that are not text in this encoding.
+    """
+    try:
+        return data.decode(settings.encoding, settings.encoding_errors)
+    except UnicodeDecodeError as error:
+        if error.start == 0 and data.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise InputError(f"{place} looks like UTF-16; convert it to UTF-8 with iconv") from None
+        at = line + data[: error.start].count(b"\n")
+        raise InputError(
+            f"{place}, line {at}: byte 0x{data[error.start]:02x} is not {settings.encoding} text; name the encoding "
+            "(encoding='latin-1', say), or pass encoding_errors='replace' to accept damaged characters"
+        ) from None
+
+
+def lines_of(chunk: Chunk, file: File, settings: TextSettings) -> list[str]:
+    """Decoded lines of a chunk, without a byte-order mark and line ends."""
+    data = chunk_bytes(chunk, file)
+    if settings.encoding_errors == "strict":
+        try:
+            text = data.decode(settings.encoding)
+        except UnicodeDecodeError:
+            text = decode(data, settings, chunk.name, first_line(chunk, file))
+    else:
+        text = data.decode(settings.encoding, settings.encoding_errors)
+    if chunk.begins:
+        text = text.removeprefix("\ufeff")
+    lines = text.removesuffix("\n").split("\n")
+    return [line.removesuffix("\r") for line in lines] if "\r" in text else lines

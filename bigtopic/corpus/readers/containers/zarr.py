@@ -1,0 +1,200 @@
+"""Foreign Zarr stores, v2 and v3, checked before Zarr opens them: a file may name a codec that runs code, and Blosc
+trusts the length that a chunk claims.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+from bigtopic.corpus.readers.containers.frames import COMPRESSORS, check_frame
+from bigtopic.corpus.sparse import ALWAYS, check_claim
+from bigtopic.errors import InputError
+from bigtopic.storage.json_rules import (
+    FieldError,
+    Rule,
+    anything,
+    either,
+    listing,
+    one_of,
+    optional,
+    record,
+    text,
+    whole,
+)
+from bigtopic.storage.place import Place, zarr_store
+
+__all__ = ["open_checked"]
+
+_TYPES = ("bool", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)))
+_TYPES += ("float16", "float32", "float64", "string")
+_CODECS = ("bytes", "vlen-utf8", "blosc", "zstd", "gzip", "crc32c")
+_MOST_IN_CHUNK = 1 << 31
+_METADATA = ("zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata")
+_STREAMED = ("X", "X/data", "X/indices")  # read in runs of rows, never whole
+_DEPTH = 4
+
+_STRINGS = record({"id": one_of("vlen-utf8")})
+_V2 = record(
+    {
+        "zarr_format": whole(2, 2),
+        "shape": listing(whole()),
+        "chunks": listing(whole(1)),
+        "dtype": text(r"[<>|][biufSU][0-9]{1,4}|\|O", "a type of numbers or strings"),
+        "compressor": optional(record({"id": one_of(*COMPRESSORS)})),
+        "filters": optional(either(listing(one_of(), length=0), listing(_STRINGS, length=1))),
+        "order": one_of("C", "F"),
+    }
+)
+
+
+def _v3(codecs: Rule) -> Rule:
+    return record(
+        {
+            "zarr_format": whole(3, 3),
+            "shape": listing(whole()),
+            "data_type": one_of(*_TYPES),
+            "chunk_grid": record(
+                {"name": one_of("regular"), "configuration": record({"chunk_shape": listing(whole(1))})}
+            ),
+            "codecs": codecs,
+        },
+        {"storage_transformers": listing(one_of(), length=0)},
+    )
+
+
+# Of chunks inside a shard the lengths cannot be seen here, so Blosc is not allowed there.
+_INNER = listing(record({"name": one_of(*(name for name in _CODECS if name != "blosc"))}))
+_SHARD = record({"codecs": _INNER, "index_codecs": _INNER, "chunk_shape": listing(whole(1))})
+_V3 = _v3(
+    either(
+        listing(record({"name": one_of("sharding_indexed"), "configuration": _SHARD}), length=1),
+        listing(record({"name": one_of(*_CODECS)})),
+    )
+)
+
+
+def open_checked(place: Place, names: Sequence[str]) -> Any:
+    """The Zarr group at a place; of its members only those named may be read.
+
+    Raises
+    ------
+    InputError
+        Naming the array that has a codec, a type or a size that is not allowed.
+    """
+    import zarr
+
+    version = 3 if _json(place, "zarr.json") is not None else 2
+    compressed = {
+        path: codec
+        for name in names
+        for path, about in _arrays(place, name, version, _DEPTH)
+        if (codec := _check(place, path, about, version)) is not None
+    }
+    store = _checking_store(zarr_store(place, read_only=True), place.url, compressed)
+    return zarr.open_group(store, mode="r", zarr_format=version, use_consolidated=False)  # type: ignore[arg-type]
+
+
+def _arrays(place: Place, path: str, version: int, depth: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every array at or below a path, with its metadata."""
+    here = place / path
+    about = _json(here, "zarr.json" if version == 3 else ".zarray")
+    is_array = version == 2 or (about is not None and about.get("node_type") == "array")
+    attributes = (about or {}).get("attributes", {}) if version == 3 else _json(here, ".zattrs") or {}
+    _check_names(f"{place.url}/{path}", attributes)
+    if about is not None and is_array:
+        yield path, about
+    elif depth:
+        for name in here.names():
+            if name not in _METADATA:
+                yield from _arrays(place, f"{path}/{name}", version, depth - 1)
+
+
+def _json(place: Place, name: str) -> dict[str, Any] | None:
+    try:
+        found = json.loads((place / name).read())
+    except FileNotFoundError:
+        return None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{place.url}/{name} is not JSON ({error}); write the store again") from error
+    if not isinstance(found, dict):
+        raise InputError(f"{place.url}/{name} is not an object; write the store again")
+    return found
+
+
+def _check_names(what: str, attributes: Any) -> None:
+    """A table says which of its members are columns: those must be below it, where everything is checked."""
+    if not isinstance(attributes, dict):
+        raise InputError(f"{what}: its attributes are not an object; write the store again")
+    order = attributes.get("column-order", [])
+    named = [attributes.get("_index"), attributes.get("categories")]
+    for name in named + (order if isinstance(order, list) else []):
+        if isinstance(name, str) and (name.startswith("/") or ".." in name.split("/")):
+            raise InputError(
+                f"{what} names {name!a} as one of its columns, which is elsewhere; write it again"
+            )
+
+
+def _check(place: Place, path: str, about: dict[str, Any], version: int) -> str | None:
+    """Refuse an array that is not allowed; what its chunks are compressed by, if they are."""
+    what = f"{place.url}/{path}"
+    try:
+        anything(about.get("attributes"), f"{what}: attributes")
+        (_V3 if version == 3 else _V2)(about, what)
+        if version == 2:
+            strings = about["dtype"] == "|O"
+            if strings != bool(about["filters"]):
+                raise FieldError(f"{what}: objects need the filter vlen-utf8, and nothing else has filters")
+        codec = _compressor(about, version, what)
+    except FieldError as error:
+        raise InputError(f"{error}; write the store again with anndata") from error
+    chunk = about["chunks"] if version == 2 else about["chunk_grid"]["configuration"]["chunk_shape"]
+    if len(chunk) != len(about["shape"]) or math.prod(chunk) > _MOST_IN_CHUNK:
+        raise InputError(
+            f"{what}: chunks of shape {chunk} are too large for an array of shape {about['shape']}"
+        )
+    claimed = math.prod(about["shape"]) * _item_bytes(about, version)
+    if claimed > ALWAYS and path not in _STREAMED:
+        check_claim(claimed, (place / path).n_bytes(), what, "write the store again with anndata")
+    return codec
+
+
+def _compressor(about: dict[str, Any], version: int, what: str) -> str | None:
+    """One at most: bombs inside bombs have no bound."""
+    if version == 2:
+        return (about["compressor"] or {}).get("id")
+    found = [codec["name"] for codec in about["codecs"] if codec["name"] in COMPRESSORS]
+    if len(found) > 1:
+        raise FieldError(f"{what}: the codecs compress {len(found)} times")
+    return found[0] if found else None
+
+
+def _item_bytes(about: dict[str, Any], version: int) -> int:
+    name = about["dtype"] if version == 2 else about["data_type"]
+    if name in ("|O", "string"):
+        return 8
+    digits = int("".join(filter(str.isdigit, name)) or 8)
+    return digits * (4 if "U" in name else 1) if version == 2 else digits // 8
+
+
+def _checking_store(store: Any, url: str, compressed: Mapping[str, str]) -> Any:
+    from zarr.storage import WrapperStore
+
+    class CheckingStore(WrapperStore):
+        """Looks at every compressed chunk; `compressed` has the codec by the path of the array."""
+
+        async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
+            found = await super().get(key, prototype, byte_range)
+            name = PurePosixPath(key)
+            if found is not None and name.name not in _METADATA:
+                codec = next(
+                    (compressed[path] for path in map(str, name.parents) if path in compressed), None
+                )
+                if codec is not None:
+                    check_frame(found.to_bytes(), codec, f"{url}/{key}")
+            return found
+
+    return CheckingStore(store)

@@ -1,0 +1,325 @@
+"""CSV and TSV: a text column, or the three columns document, word, count (rows of a document together).
+
+The first row is the header when it names the text column or looks like names: short and distinct, none a number. As in
+pandas, a column without a name is called "Unnamed: 0" and the second "x" is "x.1". Without a header, columns are called
+"0", "1", ... Further columns are typed as pandas would type them; authors in one cell are separated by ";".
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.readers.base import Chunk, Options
+from bigtopic.corpus.readers.containers.files import SAMPLE_BYTES, File
+from bigtopic.corpus.readers.containers.lines import decode
+from bigtopic.corpus.readers.containers.pieces import chunk_bytes, first_line, line_start, pieces
+from bigtopic.corpus.readers.support.documents import DocumentReader, Documents
+from bigtopic.corpus.readers.support.records import BODIES
+from bigtopic.corpus.readers.support.tables import (
+    TableLayout,
+    Together,
+    table_documents,
+    table_layout,
+    triples_block,
+)
+from bigtopic.corpus.text.raw import RawBlock
+from bigtopic.errors import InputError
+
+__all__ = ["match", "open_reader"]
+
+# The limit of the standard library, 131072 characters in a cell, is shorter than books.
+csv.field_size_limit(2**31 - 1)
+
+
+def match(file: File) -> float:
+    """By name; plain text with commas in it is not a table."""
+    return 0.7 if file.name.lower().endswith((".csv", ".tsv", ".tab")) else 0.0
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """delimiter; quoted : cells may be in quotes; begin : bytes of the header, 0 for none"""
+
+    delimiter: str
+    quoted: bool
+    begin: int = 0
+
+    def rows(self, lines: io.StringIO, strict: bool = False) -> Any:
+        """Python's reader; strict, it raises csv.Error where a quote is not closed, or text follows a closed one."""
+        if self.quoted:
+            return csv.reader(lines, delimiter=self.delimiter, strict=strict)
+        return csv.reader(lines, delimiter=self.delimiter, quoting=csv.QUOTE_NONE)
+
+    def find_record(self, buffer: bytes, start: int) -> int:
+        """First record that begins after `start`, or -1; the buffer begins with a record."""
+        return self._next(buffer, start)[0]
+
+    def open_quote(self, buffer: bytes) -> int:
+        """The quote that opened the cell in which the buffer ends, or -1."""
+        return self._next(buffer, len(buffer))[1]
+
+    def _next(self, buffer: bytes, start: int) -> tuple[int, int]:
+        from bigtopic.corpus.text._kernels import next_record
+
+        return next_record(np.frombuffer(buffer, np.uint8), start, ord(self.delimiter))
+
+
+def open_reader(files: Sequence[File], options: Options) -> CsvReader:
+    opened = [_header(file, options) for file in files]
+    names = opened[0][1]
+    for file, (_, other, _) in zip(files, opened, strict=True):
+        if other != names:
+            raise InputError(
+                f"{file.path} has columns {', '.join(other)}; {files[0].path} has {', '.join(names)}"
+            )
+    layout = table_layout(names, options, files[0].path, opened[0][2])
+    dialects = tuple(dialect for dialect, _, _ in opened)
+    size = sum(file.size for file in files)
+    return CsvReader("csv", options, "text", size, files=tuple(files), dialects=dialects, layout=layout)
+
+
+def _header(file: File, options: Options) -> tuple[Dialect, list[str], int | None]:
+    """Dialect, names of the columns, and the column with the longest texts where there is no header."""
+    sample = file.sample
+    if len(sample) == SAMPLE_BYTES:
+        sample = sample[: sample.rfind(b"\n") + 1] or sample
+    text = _decoded(sample, options, file.path).removeprefix("\ufeff")
+    dialect = _dialect(file, text)
+    if len(file.sample) < SAMPLE_BYTES and (wrong := _wrong_quote(text, dialect)):
+        raise _misquoted(file.path, 1, text, *wrong)
+    rows = [row for row in dialect.rows(io.StringIO(text, newline="")) if row]
+    if not rows:
+        raise InputError(f"{file.path} has no rows; there is nothing to read")
+    if _is_header(rows[0], options):
+        begin = dialect.find_record(sample, 0) if dialect.quoted else line_start(sample, 0)
+        if begin < 0 and len(file.sample) == SAMPLE_BYTES:
+            raise InputError(
+                f"{file.path}, line 1: the row of names is longer than {SAMPLE_BYTES >> 10} KiB; correct it"
+            )
+        return (
+            replace(dialect, begin=begin if begin > 0 else len(sample)),
+            _names(rows[0]),
+            None,
+        )
+    lengths = [sum(len(row[i]) for row in rows if i < len(row)) for i in range(len(rows[0]))]
+    return dialect, [str(i) for i in range(len(rows[0]))], int(np.argmax(lengths))
+
+
+def _dialect(file: File, text: str) -> Dialect:
+    first = text.split("\n")[0]
+    delimiter = max("\t,;|", key=first.count)
+    if file.name.lower().endswith((".tsv", ".tab")):
+        delimiter = "\t"
+    elif first.count(delimiter) == 0:
+        delimiter = ","
+    # Tab-separated text has no quoting by its standard, but some programs quote as in CSV.
+    cells = (cell.strip() for line in text.split("\n")[:200] for cell in line.split(delimiter))
+    quoted = delimiter != "\t" or any(len(cell) > 1 and cell[0] == cell[-1] == '"' for cell in cells)
+    return Dialect(delimiter, quoted)
+
+
+def _is_header(row: list[str], options: Options) -> bool:
+    """Whether the cells are names: short, distinct and not numbers; or any that include that of the text column.
+
+    The first may be empty: pandas writes an index so.
+    """
+    names = [cell.strip() for cell in row]
+    if options.text_column in names or any(name.lower() in BODIES for name in names):
+        return True
+    named = names if names[0] or len(names) == 1 else names[1:]
+    short = all(0 < len(name) <= 64 and len(name.split()) <= 4 for name in named)
+    return short and len(set(names)) == len(names) and not any(n.replace(".", "", 1).isdigit() for n in named)
+
+
+def _names(row: list[str]) -> list[str]:
+    """Names of columns as pandas reads them, each of them once."""
+    names: list[str] = []
+    for i, cell in enumerate(row):
+        name = first = cell.strip() or f"Unnamed: {i}"
+        again = count(1)
+        while name in names:
+            name = f"{first}.{next(again)}"
+        names.append(name)
+    return names
+
+
+@dataclass(frozen=True)
+class CsvStream:
+    """Chunks of whole records, or of whole documents where each has many rows."""
+
+    file: File
+    dialect: Dialect
+    layout: TableLayout
+    options: Options
+
+    def chunks(self) -> Iterator[Chunk]:
+        triples = self.layout.triple is not None
+        find = (
+            self._find_document
+            if triples
+            else self.dialect.find_record
+            if self.dialect.quoted
+            else line_start
+        )
+        whole = self.options.whole or triples or self.dialect.quoted
+        together = Together()
+        opened = self.dialect.open_quote if self.dialect.quoted and not triples else None
+        for chunk in pieces(self.file, find, begin=self.dialect.begin, whole=whole, opened=opened):
+            n_docs = self._count(chunk, together) if self.options.whole or triples else None
+            yield replace(chunk, data=None if self.file.plain else chunk.data, n_docs=n_docs)
+
+    def _find_document(self, buffer: bytes, start: int) -> int:
+        assert self.layout.triple is not None
+        at, last = line_start(buffer, start), None
+        while at >= 0 and (end := line_start(buffer, at)) >= 0:
+            line = buffer[at:end].decode(self.options.text.encoding, "replace")
+            cells: list[str] = next(self.dialect.rows(io.StringIO(line, newline="")), [])
+            document = cells[self.layout.triple[0]] if len(cells) > self.layout.triple[0] else last
+            if last is not None and document != last:
+                return at
+            at, last = end, document
+        return -1
+
+    def _count(self, chunk: Chunk, together: Together) -> int:
+        """Documents of a chunk."""
+        first = chunk.first_line or 1
+        text = _decoded(chunk.data, self.options, chunk.name, first)
+        rows = self.dialect.rows(io.StringIO(text, newline=""))
+        if self.layout.triple is None:
+            return sum(map(bool, rows))
+        at = self.layout.triple[0]
+        # Rows without this cell are for the parser to complain about.
+        numbered = [(i, row[at]) for i, row in enumerate(rows) if len(row) > at]
+        return together.check(
+            [name for _, name in numbered], lambda i: f"{chunk.name}, line {first + numbered[i][0]}"
+        )
+
+
+@dataclass
+class CsvReader(DocumentReader):
+    files: tuple[File, ...] = field(default=())
+    dialects: tuple[Dialect, ...] = field(default=())
+    layout: TableLayout = field(default_factory=lambda: TableLayout(()))
+
+    def streams(self) -> list[CsvStream]:
+        return [
+            CsvStream(file, dialect, self.layout, self.options)
+            for file, dialect in zip(self.files, self.dialects, strict=True)
+        ]
+
+    def documents(self, chunk: Chunk) -> Documents:
+        columns, lines = self._table(chunk)
+        documents = table_documents(columns, self.layout, lambda i: f"{chunk.name}, line {lines[i]}")
+        return replace(documents, untyped=True)
+
+    def parse(self, chunk: Chunk) -> RawBlock:
+        if self.layout.triple is None:
+            return super().parse(chunk)
+        columns, lines = self._table(chunk)
+
+        def place(i: int) -> str:
+            return f"{chunk.name}, line {lines[i]}"
+
+        documents, words, counts = (columns[i] for i in self.layout.triple)
+        index: dict[str, int] = {}
+        ids = np.array([index.setdefault(word, len(index)) for word in words], np.int64)
+        values = np.array([_number(value, i, place) for i, value in enumerate(counts)], np.float64)
+        given = None if self.vocabulary is None else self._index
+        names = np.array(documents, object)
+        return triples_block(names, ids, list(index), values, place, self.options.weights, given)
+
+    def _table(self, chunk: Chunk) -> tuple[list[list[str]], list[int]]:
+        """The chunk's cells by column, and the line each row ends on."""
+        number = next(i for i, file in enumerate(self.files) if file.path == chunk.name)
+        file, width = self.files[number], len(self.layout.names)
+        begin = first_line(chunk, file)
+        text = _decoded(chunk_bytes(chunk, file), self.options, chunk.name, begin)
+        if chunk.begins:
+            text = text.removeprefix("\ufeff")
+        dialect = self.dialects[number]
+        try:
+            rows, lines = self._rows(chunk.name, text, dialect, begin, strict=True)
+        except csv.Error as error:
+            if wrong := _wrong_quote(text, dialect):
+                raise _misquoted(chunk.name, begin, text, *wrong) from error
+            rows, lines = self._rows(chunk.name, text, dialect, begin, strict=False)
+        return [list(cells) for cells in zip(*rows, strict=True)] or [[] for _ in range(width)], lines
+
+    def _rows(
+        self, name: str, text: str, dialect: Dialect, line: int, strict: bool
+    ) -> tuple[list[list[str]], list[int]]:
+        width, rows, lines = len(self.layout.names), [], []
+        reader, begin = dialect.rows(io.StringIO(text, newline=""), strict), line
+        for row in reader:
+            if row and len(row) != width:
+                raise InputError(
+                    f"{name}, line {line}: {len(row)} cells where there are {width} columns; put cells that "
+                    "hold the delimiter or a line end in quotes"
+                )
+            if row:
+                rows.append(row)
+                lines.append(line)
+            line = begin + reader.line_num
+        return rows, lines
+
+
+def _decoded(data: bytes, options: Options, name: str, line: int = 1) -> str:
+    text = decode(data, options.text, name, line)
+    if (at := text.find("\0")) >= 0:
+        raise InputError(
+            f"{name}, line {line + text.count(chr(10), 0, at)} holds a zero byte, which text does not; convert "
+            "a table in UTF-16 to UTF-8 with iconv"
+        )
+    return text
+
+
+_QUOTED = re.compile(r'"[^"]*+(?:""[^"]*+)*+"')
+
+
+def _wrong_quote(text: str, dialect: Dialect) -> tuple[int, int] | None:
+    """Where the first wrong quote opens a cell, and where it is closed, or -1.
+
+    It is closed nowhere; or in a later line, in the middle of a cell: then it was not closed, and met the quote that
+    opens another cell. Text that follows a quoted one in the same line is part of the cell, as in pandas.
+    """
+    if not dialect.quoted:
+        return None
+    ends = re.compile(f"[{re.escape(dialect.delimiter)}\r\n]")
+    at = 0
+    while at < len(text):
+        quoted = _QUOTED.match(text, at) if text[at] == '"' else None
+        if text[at] == '"' and quoted is None:
+            return at, -1
+        closed = quoted.end() if quoted else at
+        end = ends.search(text, closed)
+        stop = end.start() if end else len(text)
+        if quoted and stop > closed and "\n" in quoted[0]:
+            return at, closed - 1
+        at = stop + 1
+    return None
+
+
+def _misquoted(name: str, line: int, text: str, opened: int, closed: int) -> InputError:
+    def at(position: int) -> int:
+        return line + text.count("\n", 0, position)
+
+    what = "never closed" if closed < 0 else f"closed in line {at(closed)} in the middle of a cell"
+    return InputError(
+        f"{name}, line {at(opened)}: the quote that opens a cell is {what}; close it at the end of its cell, and write "
+        "quotes within quotes twice"
+    )
+
+
+def _number(value: str, i: int, place) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise InputError(f"{place(i)}: count {value[:60]!r} is not a number; correct it") from None

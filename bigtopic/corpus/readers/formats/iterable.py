@@ -1,0 +1,114 @@
+"""Python iterables of texts, token lists, counters, gensim's (id, count) pairs, or records (dicts with such a field).
+
+An iterable is read once, in order, and never held whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sized
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from typing import Any
+
+from bigtopic.corpus.readers.base import CHUNK_BYTES, CHUNK_DOCS, Chunk, Options
+from bigtopic.corpus.readers.support.documents import DocumentReader, Documents
+from bigtopic.corpus.readers.support.records import Layout, record_documents, record_layout
+from bigtopic.errors import InputError
+
+__all__ = ["accepts", "open_reader"]
+
+_PEEK = 1000
+
+
+def accepts(source: Any) -> bool:
+    return isinstance(source, Iterable) and not isinstance(source, (str, bytes, Mapping))
+
+
+def open_reader(source: Iterable[Any], options: Options) -> IterableReader:
+    if hasattr(source, "iterrows"):
+        raise InputError(
+            "the source is a table; give table.to_dict('records') for a document per row, or one column of texts, or "
+            "table.to_numpy() with vocabulary=table.columns where the columns are words"
+        )
+    items = iter(source)
+    first = [_listed(item) for item in islice(items, _PEEK)]
+    layout, kind = record_layout(first, options, "the iterable")
+    size = len(source) if isinstance(source, Sized) else None
+    again = source if items is not source else None  # an iterator can be read only once
+    stream = IterableStream(chain(first, items), again)
+    return IterableReader("iterable", options, kind, size, "docs", stream=stream, layout=layout)
+
+
+class IterableStream:
+    """Chunks of documents; the source is read again from its beginning when it can be."""
+
+    def __init__(self, items: Iterator[Any] | None, source: Iterable[Any] | None) -> None:
+        self._items, self._source = items, source
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether a second pass is possible."""
+        return self._source is not None
+
+    def chunks(self) -> Iterator[Chunk]:
+        items = self._items if self._source is None else iter(self._source)
+        self._items = None
+        if items is None:
+            raise InputError("the source is an iterator, which can be read only once; give a list, or files")
+        row = 0
+        while documents := _take(items):
+            n = len(documents)
+            yield Chunk("the iterable", n, row, row + n, documents, first_row=row, n_docs=n)
+            row += n
+
+
+def _take(items: Iterator[Any]) -> list[Any]:
+    """The next documents: at most `CHUNK_DOCS`, and no more once they hold about `CHUNK_BYTES`."""
+    documents: list[Any] = []
+    weight = 0
+    for item in islice(items, CHUNK_DOCS):
+        if type(item) is str:  # no more than need be for each of many texts
+            documents.append(item)
+            weight += len(item)
+        else:
+            documents.append(listed := _listed(item))
+            weight += _weight(listed)
+        if weight >= CHUNK_BYTES:
+            break
+    return documents
+
+
+def _weight(item: Any) -> int:
+    """Bytes, roughly: characters of a text, 8 for anything else that is counted."""
+    if isinstance(item, str):
+        return len(item)
+    if isinstance(item, Mapping):
+        return sum(
+            len(v) if isinstance(v, str) else 8 * len(v) if hasattr(v, "__len__") else 8
+            for v in item.values()
+        )
+    return 8 * len(item) if hasattr(item, "__len__") else 8
+
+
+@dataclass
+class IterableReader(DocumentReader):
+    stream: IterableStream | None = None
+    layout: Layout = field(default_factory=Layout)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "stream": None}
+
+    def streams(self) -> list[IterableStream]:
+        assert self.stream is not None
+        return [self.stream]
+
+    def documents(self, chunk: Chunk) -> Documents:
+        def place(i: int) -> str:
+            return f"document {(chunk.first_row or 0) + i} of the iterable"
+
+        return record_documents(chunk.data, self.layout, place)
+
+
+def _listed(item: Any) -> Any:
+    """A document that can only be read once, as a list."""
+    return list(item) if isinstance(item, Iterator) else item

@@ -1,0 +1,114 @@
+"""JSON Lines: an object per line with the document as text, tokens or counts, and perhaps an id, authors and
+further fields; or just a string, a list of tokens, or an object of counts per line. Blank lines are passed over.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bigtopic.corpus.readers.base import DOCUMENT_BYTES, Chunk, Options
+from bigtopic.corpus.readers.containers.files import SAMPLE_BYTES, File
+from bigtopic.corpus.readers.containers.lines import LineStream, lines_of, split_lines
+from bigtopic.corpus.readers.containers.pieces import first_line
+from bigtopic.corpus.readers.support.documents import DocumentReader, Documents
+from bigtopic.corpus.readers.support.records import Layout, is_record, record_documents, record_layout
+from bigtopic.errors import InputError
+
+__all__ = ["match", "open_reader"]
+
+_BLANK = " \t\n\r\v\f"  # what bytes.strip() takes away, so that streams count the same lines
+_SUFFIXES = (".jsonl", ".ndjson", ".json")
+_decode = (
+    json.JSONDecoder().raw_decode
+)  # faster than `json.loads`; white space around the value is not for it
+
+
+def match(file: File) -> float:
+    """The first line is a JSON object, or any JSON under a name that says so."""
+    first = next((line for line in _complete_lines(file) if line.strip()), b"")
+    named = file.name.endswith(_SUFFIXES)
+    if not (named or first.lstrip(b"\xef\xbb\xbf").startswith(b"{")):
+        return 0.0
+    try:
+        json.loads(first)
+    except (ValueError, RecursionError):
+        return 0.5 if named else 0.0
+    return 0.9
+
+
+def _complete_lines(file: File) -> list[bytes]:
+    """The lines at the beginning of a file; a first line of JSON that is longer than the sample is read whole."""
+    lines = split_lines(file.sample)
+    if len(file.sample) < SAMPLE_BYTES:
+        return lines
+    if len(lines) > 1 or not lines[0].lstrip(b"\xef\xbb\xbf").startswith((b"{", b"[", b'"')):
+        return lines[:-1] or lines
+    return [file.first(DOCUMENT_BYTES).partition(b"\n")[0]]
+
+
+def open_reader(files: Sequence[File], options: Options) -> JsonLinesReader:
+    first = files[0]
+    lines = [line for line in _complete_lines(first) if line.strip()]
+    if len(lines) > 1 and lines[0].strip() == b"[":
+        raise _array(first)
+    items = []
+    for line in lines[:1000]:
+        try:
+            items.append(
+                json.loads(line.decode(options.text.encoding, options.text.encoding_errors).lstrip("\ufeff"))
+            )
+        except (ValueError, RecursionError):  # parse() says where, or the sample ended inside a line
+            break
+    if items and isinstance(items[0], list) and items[0] and is_record(items[0][0]):
+        raise _array(first)
+    layout, kind = record_layout(items, options, first.path) if items else (Layout(), "text")
+    size = sum(file.size for file in files)
+    return JsonLinesReader("json_lines", options, kind, size, files=tuple(files), layout=layout)
+
+
+def _array(file: File) -> InputError:
+    return InputError(
+        f"{file.path} is one JSON array; write one document per line: jq -c '.[]' {file.name} > documents.jsonl, or in "
+        "pandas to_json(..., orient='records', lines=True)"
+    )
+
+
+@dataclass
+class JsonLinesReader(DocumentReader):
+    files: tuple[File, ...] = field(default=())
+    layout: Layout = field(default_factory=Layout)
+
+    def streams(self) -> list[LineStream]:
+        return [LineStream(file, self.options.whole, skip=()) for file in self.files]
+
+    def documents(self, chunk: Chunk) -> Documents:
+        file = next(file for file in self.files if file.path == chunk.name)
+        numbered = [
+            (i, line) for i, line in enumerate(lines_of(chunk, file, self.options.text)) if line.strip(_BLANK)
+        ]
+
+        def place(i: int) -> str:
+            return f"{chunk.name}, line {first_line(chunk, file) + numbered[i][0]}"
+
+        items = []
+        for i, (_, line) in enumerate(numbered):
+            try:
+                item, end = _decode(line)
+            except (ValueError, RecursionError):
+                end = -1
+            items.append(item if end == len(line) else _load(line, i, place))
+        return record_documents(items, self.layout, place)
+
+
+def _load(line: str, i: int, place: Any) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError as error:
+        raise InputError(f"{place(i)} is not JSON ({error}); every line must hold one JSON value") from None
+    except RecursionError:
+        raise InputError(
+            f"{place(i)} nests lists or objects too deeply to be read; a document has at most three levels"
+        ) from None

@@ -1,0 +1,121 @@
+"""Matrix Market: `%%MatrixMarket matrix coordinate integer|real|pattern general`, comments, a line
+"documents words entries", then lines "document word count", ids from 1.
+
+Written row by row (gensim, scipy from CSR) it is read in pieces. Written column by column, or dense, documents are
+scattered over the whole file, and it is read into memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import IO, Any
+
+from bigtopic.corpus.readers.base import Options
+from bigtopic.corpus.readers.containers.files import File
+from bigtopic.corpus.readers.containers.pieces import pieces
+from bigtopic.corpus.readers.support.claims import whole_number
+from bigtopic.corpus.readers.support.triples import TripleFile, TriplesReader, check_header
+from bigtopic.errors import InputError
+
+__all__ = ["match", "open_reader"]
+
+_IN_MEMORY = 1 << 31  # bytes of a decompressed file that is read into memory
+
+_HEADER = re.compile(
+    rb"%%MatrixMarket\s++matrix\s++(coordinate|array)\s++(\w++)\s++(\S++)[^\n]*+\n"
+    rb"(?:[ \t\r]*+(?:%[^\n]*+)?\n)*+[ \t]*(\d+)[ \t]+(\d+)(?:[ \t]+(\d+))?[ \t\r]*(?:\n|\Z)",
+    re.IGNORECASE,
+)
+
+
+def match(file: File) -> float:
+    if file.sample[:14].lower() == b"%%matrixmarket":
+        return 1.0
+    return 0.9 if file.name.lower().endswith(".mtx") else 0.0  # the header is wrong, and is said to be
+
+
+def open_reader(files: Sequence[File], options: Options) -> Any:
+    headers = [_read_header(file) for file in files]
+    check_header(headers, options.vocabulary)
+    if all(not header.dense and _ascending(header) for header in headers):
+        return TriplesReader("matrix_market", headers, options.vocabulary, options.weights)
+    if len(files) > 1:
+        raise InputError(
+            f"{files[0].path} and others are written column by column or dense; give one such file at a time"
+        )
+    return _in_memory(headers[0], options)
+
+
+def _read_header(file: File) -> TripleFile:
+    header = _HEADER.match(file.sample)
+    if header is None:
+        raise InputError(
+            f"{file.path}: the header is not that of a Matrix Market file ('%%MatrixMarket matrix coordinate integer "
+            "general', comments, then 'rows columns entries'); correct it"
+        )
+    layout, field, symmetry, *sizes = header.groups()
+    if field.lower() == b"complex" or symmetry.lower() != b"general":
+        raise InputError(
+            f"{file.path} holds a {symmetry.decode()} {field.decode()} matrix; documents x words must be general and "
+            "integer, real or pattern"
+        )
+    if layout.lower() == b"array":
+        n_docs, n_words = map(whole_number, sizes[:2])
+        return TripleFile(file, header.end(), n_docs, n_words, n_docs * n_words, dense=True)
+    if sizes[2] is None:
+        raise InputError(f"{file.path}: the line of sizes must be 'rows columns entries'; correct the header")
+    n_docs, n_words, n_entries = map(whole_number, sizes)
+    return TripleFile(file, header.end(), n_docs, n_words, n_entries, has_count=field.lower() != b"pattern")
+
+
+def _ascending(triples: TripleFile) -> bool:
+    """Whether the entries sampled come document by document."""
+    lines = triples.file.sample[triples.begin :].split(b"\n")
+    complete = lines[:-1] if len(lines) > 1 else lines
+    rows = [line.split()[0] for line in complete if line.strip()]
+    if not all(row.isdigit() for row in rows):
+        return True  # the parser says which line is wrong
+    numbers = list(map(whole_number, rows))
+    return numbers == sorted(numbers)
+
+
+def _in_memory(header: TripleFile, options: Options) -> Any:
+    from scipy.io import mmread
+    from scipy.sparse import csr_array
+
+    from bigtopic.corpus.readers.formats import matrix
+
+    file = header.file
+    _check_entries(header)
+    with file.open() as stream:
+        try:
+            read = mmread(_Forward(stream), spmatrix=True)
+        except (ValueError, OverflowError, MemoryError) as error:
+            raise InputError(f"{file.path}: {error}; the file was cut short or its header is wrong") from None
+    return matrix.open_reader(csr_array(read), options, name=file.path)
+
+
+class _Forward:
+    """A stream without a position: SciPy would go back in it after an error, and the process ends when it cannot."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self.read = stream.read
+
+
+def _check_entries(header: TripleFile) -> None:
+    """SciPy allocates what a header says: no more than what follows it can be."""
+    size = -header.begin
+    for chunk in pieces(header.file, whole=True):
+        size += len(chunk.data)
+        if size > _IN_MEMORY:
+            raise InputError(
+                f"{header.file.path} is not sorted by rows and is longer than {_IN_MEMORY >> 20} MiB, too long to be "
+                "read into memory; sort the lines below the header by their first number (sort -n -k1,1)"
+            )
+    shortest = 2 if header.dense else 4  # bytes: a digit for each number and what ends it
+    if header.n_entries > size // shortest + 1:
+        raise InputError(
+            f"{header.file.path}: the header says {header.n_entries} entries, more than fit in the {size} bytes that "
+            "follow it; the file was cut short or its header is wrong"
+        )

@@ -1,0 +1,1 @@
+"""What formats share: parsed entries, documents, columns, words."""

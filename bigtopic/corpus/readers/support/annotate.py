@@ -1,0 +1,187 @@
+"""Ids, authors and columns given beside a source, one value per document, attached to its documents.
+
+Values are taken as chunks pass by, so an iterator will do; chunks know their number of documents because streams
+were asked to count (`Options.whole`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from bigtopic.corpus.readers.base import Chunk
+from bigtopic.corpus.readers.containers.files import File, expand
+from bigtopic.corpus.readers.containers.lines import lines_of
+from bigtopic.corpus.readers.containers.pieces import pieces
+from bigtopic.corpus.readers.support.assemble import author_csr
+from bigtopic.corpus.readers.support.columns import column
+from bigtopic.corpus.text.raw import RawBlock
+from bigtopic.corpus.text.text_settings import TextSettings
+from bigtopic.errors import InputError
+
+__all__ = ["AnnotatedReader", "Annotations"]
+
+
+Name = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Annotations:
+    """The values given: ids, authors and columns, each an iterable with a value per document, or None.
+
+    ids : strings, or the path of a file with one per line
+    """
+
+    ids: Any = None
+    authors: Any = None
+    columns: Mapping[str, Any] | None = None
+
+    def __bool__(self) -> bool:
+        return self.ids is not None or self.authors is not None or bool(self.columns)
+
+    def named(self, options: Mapping[str, Any] | None) -> dict[Name, Iterable[Any]]:
+        """The iterables by the argument they came from: ("ids",), ("authors",) or ("columns", name)."""
+        ids = self.ids
+        if isinstance(ids, (str, Path)):
+            ids = _Lines(expand([ids], options)[0])
+        given: dict[Name, Any] = {("ids",): ids, ("authors",): self.authors}
+        given |= {("columns", name): values for name, values in (self.columns or {}).items()}
+        return {name: values for name, values in given.items() if values is not None}
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """The lines of a file, read as they are asked for, again each time."""
+
+    file: File
+
+    def __iter__(self) -> Iterator[str]:
+        for chunk in pieces(self.file):
+            yield from lines_of(chunk, self.file, TextSettings())
+
+
+@dataclass(frozen=True)
+class _Given:
+    """A chunk of the source and the values that belong to its documents."""
+
+    chunk: Chunk
+    values: dict[Name, list[Any]]
+
+    @property
+    def name(self) -> str:
+        return self.chunk.name
+
+    @property
+    def size(self) -> int:
+        return self.chunk.size
+
+
+def _shown(name: Name) -> str:
+    return name[0] if len(name) == 1 else f"{name[0]}[{name[1]!r}]"
+
+
+class _Values:
+    """The iterables, consumed in step with the streams, which must therefore be read in order."""
+
+    def __init__(self, named: dict[Name, Iterable[Any]]) -> None:
+        self._named = named
+        self._iterators: dict[Name, Iterator[Any]] = {}
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether a second pass is possible: iterators can be read only once."""
+        return not any(isinstance(values, Iterator) for values in self._named.values())
+
+    def restart(self) -> None:
+        self._iterators = {name: iter(values) for name, values in self._named.items()}
+
+    def take(self, n_docs: int, place: str) -> dict[Name, list[Any]]:
+        taken = {name: list(islice(values, n_docs)) for name, values in self._iterators.items()}
+        for name, values in taken.items():
+            if len(values) < n_docs:
+                raise InputError(
+                    f"{_shown(name)} ends before the documents do, in {place}; give one value per document"
+                )
+        return taken
+
+    def finish(self) -> None:
+        for name, values in self._iterators.items():
+            if next(values, self) is not self:
+                raise InputError(
+                    f"{_shown(name)} has more values than there are documents; give one value per document"
+                )
+
+
+@dataclass(frozen=True)
+class _AnnotatedStream:
+    stream: Any
+    values: _Values
+    first: bool
+    last: bool
+
+    @property
+    def repeatable(self) -> bool:
+        return self.values.repeatable and getattr(self.stream, "repeatable", True)
+
+    def chunks(self) -> Iterator[_Given]:
+        if self.first:
+            self.values.restart()
+        for chunk in self.stream.chunks():
+            assert chunk.n_docs is not None
+            yield _Given(chunk, self.values.take(chunk.n_docs, chunk.name))
+        if self.last:
+            self.values.finish()
+
+
+class AnnotatedReader:
+    """Another reader, with values attached to its documents; they replace those of the source."""
+
+    def __init__(self, reader: Any, named: dict[Name, Iterable[Any]]) -> None:
+        self.reader = reader
+        self._values: _Values | None = _Values(named)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"reader": self.reader, "_values": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("reader", "__setstate__"):
+            raise AttributeError(name)
+        return getattr(self.reader, name)
+
+    def streams(self) -> list[_AnnotatedStream]:
+        assert self._values is not None
+        streams = self.reader.streams()
+        last = len(streams) - 1
+        return [_AnnotatedStream(s, self._values, i == 0, i == last) for i, s in enumerate(streams)]
+
+    def with_collocations(self, pairs: Iterable[tuple[str, str]]) -> AnnotatedReader:
+        other = AnnotatedReader(self.reader.with_collocations(pairs), {})
+        other._values = self._values
+        return other
+
+    def collocation_counts(self, given: _Given) -> Any:
+        return self.reader.collocation_counts(given.chunk)
+
+    def half_characters(self, given: _Given) -> str:
+        """Where it is in the source; what was given beside it may hold it instead."""
+        where = getattr(self.reader, "half_characters", None)
+        return given.name if where is None else str(where(given.chunk))
+
+    def parse(self, given: _Given) -> RawBlock:
+        block = self.reader.parse(given.chunk)
+        columns = dict(block.columns)
+        for name, values in given.values.items():
+            if name == ("ids",):
+                block = replace(block, ids=[str(value) for value in values])
+            elif name == ("authors",):
+                indptr, names, authors = author_csr(values)
+                block = replace(block, author_indptr=indptr, author_names=names, authors=authors)
+            else:
+                columns[name[1]] = column(values, name[1], lambda i: f"document {i} of {given.name}")
+        return replace(block, columns=columns)

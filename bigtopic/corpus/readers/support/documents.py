@@ -1,0 +1,342 @@
+"""Documents that are Python objects (texts, token lists, counters) to a block; readers of such sources.
+
+The kind of a source is decided once, from its first documents, so that every block has the same form: "text",
+"tokens", "counts" ({word: n} or [(word, n), ...]) or "pairs" ({id: n} or [(id, n), ...], ids fixed by the source).
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from numbers import Integral, Number
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.columns import Cells
+from bigtopic.corpus.readers.base import Chunk, Options
+from bigtopic.corpus.readers.support.assemble import (
+    author_csr,
+    canonical,
+    check_counts,
+    count_remedy,
+    restrict,
+)
+from bigtopic.corpus.readers.support.claims import most_words
+from bigtopic.corpus.readers.support.columns import cells, column
+from bigtopic.corpus.stored.schema import MOST_WORDS
+from bigtopic.corpus.text.collocations import CollocationCounts
+from bigtopic.corpus.text.raw import RawBlock
+from bigtopic.corpus.text.tokenizer import Tokenizer
+from bigtopic.corpus.text.tokens import NotAWord
+from bigtopic.corpus.text.utf8 import Utf8Lines
+from bigtopic.errors import InputError
+
+__all__ = ["DocumentReader", "Documents", "kind_of"]
+
+_WANTED = {
+    "text": "a string",
+    "tokens": "a list of strings",
+    "counts": "a mapping of words to counts",
+    "pairs": "a list of (id, count) pairs",
+}
+
+
+@dataclass(frozen=True)
+class Documents:
+    """The documents of a chunk before they are counted.
+
+    bodies : texts, token lists, counters or pairs; None is an empty document. Or texts still to be decoded
+    place : names document i of this chunk, for messages
+    untyped : columns are cells of a table of text, whose type is still to be found
+    """
+
+    bodies: Sequence[Any]
+    place: Callable[[int], str]
+    ids: list[str] | None = None
+    authors: list[Any] | None = None
+    columns: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    untyped: bool = False
+
+    def typed_columns(self) -> dict[str, np.ndarray | Cells]:
+        """The columns as a block has them."""
+        if self.untyped:
+            return {name: cells(values) for name, values in self.columns.items()}
+        return {name: column(values, name, self.place) for name, values in self.columns.items()}
+
+    @property
+    def parts(self) -> list[Sequence[Any]]:
+        """Bodies, ids, authors and columns: what there is."""
+        parts = [self.bodies, self.ids, self.authors, *self.columns.values()]
+        return [part for part in parts if part is not None]
+
+
+def kind_of(body: Any) -> str | None:
+    """The kind of one document, None when it is empty, or "?"."""
+    if isinstance(body, str):
+        return "text"
+    if isinstance(body, Mapping):
+        if not body:
+            return None
+        return "pairs" if all(isinstance(word, Integral) for word in body) else "counts"
+    if isinstance(body, (list, tuple, np.ndarray, set, frozenset)):
+        if len(body) == 0:
+            return None
+        first = next(iter(body))
+        if isinstance(first, str):
+            return "tokens"
+        if isinstance(first, (list, tuple, np.ndarray)) and len(first) == 2:
+            return "counts" if isinstance(first[0], str) else "pairs"
+    return None if body is None else "?"
+
+
+@dataclass
+class DocumentReader:
+    """Base of the readers whose documents are texts, tokens or counters; a subclass turns a chunk into
+    `Documents`.
+
+    pairs : collocations to join, once known
+    """
+
+    name: str
+    options: Options
+    kind: str = "text"
+    size: int | None = None
+    unit: str = "B"
+    collocations: frozenset[tuple[str, str]] = frozenset()
+
+    @property
+    def vocabulary(self) -> list[str] | None:
+        return self.options.vocabulary
+
+    @property
+    def n_words(self) -> int | None:
+        return None if self.vocabulary is None else len(self.vocabulary)
+
+    def streams(self) -> list[Any]:
+        raise NotImplementedError
+
+    def documents(self, chunk: Chunk) -> Documents:
+        raise NotImplementedError
+
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
+        return Tokenizer(self.options.text, self.collocations)
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {word: i for i, word in enumerate(self.vocabulary or ())}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k not in ("_tokenizer", "_index")}
+
+    def with_collocations(self, pairs: Iterable[tuple[str, str]]) -> DocumentReader:
+        """This reader, joining these pairs of adjacent words."""
+        return replace(self, collocations=frozenset(pairs))
+
+    def collocation_counts(self, chunk: Chunk) -> CollocationCounts:
+        """Tokens and adjacent pairs of a chunk; nothing where documents have no order of words."""
+        documents = self.documents(chunk)
+        self._check_kind(documents)
+        if self.kind not in ("text", "tokens"):
+            return CollocationCounts()
+        with _words_only(documents):
+            if self.kind == "text":
+                return self._tokenizer.collocation_counts(_texts(documents.bodies))
+            return self._tokenizer.token_collocation_counts(body or () for body in documents.bodies)
+
+    def parse(self, chunk: Chunk) -> RawBlock:
+        documents = self.documents(chunk)
+        try:
+            return self._parsed(documents, chunk)
+        except RecursionError:
+            deep = (i for i in range(len(documents.bodies)) if any(_is_deep(p[i]) for p in documents.parts))
+            raise InputError(
+                f"{documents.place(next(deep, 0))} nests lists or objects too deeply to be read; a document has at "
+                "most three levels"
+            ) from None
+
+    def _parsed(self, documents: Documents, chunk: Chunk) -> RawBlock:
+        self._check_kind(documents)
+        block = self._counted(documents)
+        if self.vocabulary is not None and block.vocabulary is not None:
+            block = restrict(block, self._index)
+        authors = author_csr(documents.authors) if documents.authors is not None else (None, None, None)
+        return replace(
+            block,
+            ids=documents.ids,
+            columns=documents.typed_columns(),
+            author_indptr=authors[0],
+            author_names=authors[1],
+            authors=authors[2],
+            first_row=chunk.first_row,
+        )
+
+    def _check_kind(self, documents: Documents) -> None:
+        if isinstance(documents.bodies, Utf8Lines):
+            return
+        if self.kind == "text" and set(map(type, documents.bodies)) == {str}:
+            return
+        for i, body in enumerate(documents.bodies):
+            found = kind_of(body)
+            if found is not None and found != self.kind:
+                raise InputError(
+                    f"{documents.place(i)} is {_shown(body)}, but the documents before it are each "
+                    f"{_WANTED.get(self.kind, self.kind)}; all documents of a source must be of one kind"
+                )
+
+    def _counted(self, documents: Documents) -> RawBlock:
+        if self.kind in ("text", "tokens"):
+            with _words_only(documents):
+                if self.kind == "text":
+                    return self._tokenizer.counts(_texts(documents.bodies))
+                return self._tokenizer.token_counts(() if body is None else body for body in documents.bodies)
+        return _count_pairs(
+            documents, self.kind == "pairs", self.n_words, self._most_words, self.options.weights
+        )
+
+    @property
+    def _most_words(self) -> int:
+        """Ids that can be, where there is no vocabulary: of files, as many as they can hold."""
+        return most_words(self.size or 0) if self.unit == "B" else MOST_WORDS
+
+    def half_characters(self, chunk: Chunk) -> str:
+        """Where the first document is that holds a lone surrogate, in its text, id, authors or columns."""
+        documents = self.documents(chunk)
+        for i in range(len(documents.bodies)):
+            if any(_has_half(part[i]) for part in documents.parts):
+                return documents.place(i)
+        return chunk.name
+
+
+def _texts(bodies: Sequence[str | None]) -> Sequence[str]:
+    return bodies if isinstance(bodies, Utf8Lines) else [body or "" for body in bodies]
+
+
+@contextmanager
+def _words_only(documents: Documents) -> Iterator[None]:
+    """Say which document holds a token that is not a string."""
+    try:
+        yield
+    except NotAWord as error:
+        raise InputError(
+            f"{documents.place(error.document)}: token {error}; tokens, and what your tokenizer returns, must be "
+            "strings"
+        ) from None
+
+
+def _shown(body: Any) -> str:
+    text = reprlib.repr(body)  # of the beginning, however long or deep it is
+    return f"{type(body).__name__} {text if len(text) < 60 else text[:57] + '...'}"
+
+
+def _has_half(value: Any) -> bool:
+    if isinstance(value, str):
+        return any("\ud800" <= character <= "\udfff" for character in value)
+    if isinstance(value, Mapping):
+        return any(map(_has_half, value)) or any(map(_has_half, value.values()))
+    return isinstance(value, (list, tuple)) and any(map(_has_half, value))
+
+
+def _is_deep(value: Any) -> bool:
+    """Whether lists and mappings are in one another, a hundred deep."""
+    level = [value]
+    for _ in range(100):
+        level = [
+            item for value in level if isinstance(value, (list, tuple, Mapping)) for item in _items(value)
+        ]
+    return bool(level)
+
+
+def _items(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, Mapping) else value
+
+
+def _count_pairs(
+    documents: Documents, fixed: bool, n_words: int | None, most_words: int, weights: bool
+) -> RawBlock:
+    """Counters or pairs to CSR; words are numbered in the order they appear unless their ids are fixed."""
+    index: dict[Any, int] = {}
+    ids: list[int] = []
+    values: list[float] = []
+    indptr = np.zeros(len(documents.bodies) + 1, np.int64)
+    for i, body in enumerate(documents.bodies):
+        pairs = () if body is None else body.items() if isinstance(body, Mapping) else body
+        try:
+            for word, value in pairs:
+                ids.append(_id(word) if fixed else index.setdefault(_word(word), len(index)))
+                values.append(_value(value))
+        except (TypeError, ValueError, OverflowError):
+            raise InputError(
+                f"{documents.place(i)}: {_shown(body)} is not {_WANTED['pairs' if fixed else 'counts']}; correct it"
+            ) from None
+        indptr[i + 1] = len(ids)
+    words, counts = np.array(ids, np.int64), np.array(values, np.float64)
+    _check(
+        documents,
+        indptr,
+        words,
+        counts,
+        n_words if fixed else None,
+        most_words if fixed else MOST_WORDS,
+        weights,
+    )
+    counts = counts.astype(np.float32)
+    present = counts != 0
+    kept = np.concatenate([[0], np.cumsum(present)])[indptr]
+    arrays = canonical(kept, words[present].astype(np.int32), counts[present])
+    return RawBlock(*arrays, None if fixed else list(index), n_zeros=int(len(counts) - present.sum()))
+
+
+def _word(word: Any) -> str:
+    if not isinstance(word, str):
+        raise TypeError(word)
+    return word
+
+
+def _id(word: Any) -> int:
+    number = int(word)
+    if number != word:
+        raise ValueError(word)
+    return min(max(number, -1), 1 << 62)  # what is outside stays so, and fits int64
+
+
+def _value(value: Any) -> float:
+    if not isinstance(value, Number) or isinstance(value, complex):
+        raise TypeError(value)
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except OverflowError:
+        return float("inf")
+
+
+def _check(
+    documents: Documents,
+    indptr: np.ndarray,
+    words: np.ndarray,
+    counts: np.ndarray,
+    n_words: int | None,
+    most_words: int,
+    weights: bool,
+) -> None:
+    bad = (words < 0) | (words >= (most_words if n_words is None else n_words))
+    if bad.any():
+        at = int(np.argmax(bad))
+        allowed = (
+            f"0 .. {most_words - 1}"
+            if n_words is None
+            else f"0 .. {n_words - 1}, as many as the vocabulary has words"
+        )
+        problem = (
+            f"word id {words[at]} is outside {allowed}; ids count from 0: give the vocabulary they belong to"
+        )
+    elif found := check_counts(counts, weights):
+        at, kind = found
+        problem = f"count {counts[at]:g} is {kind}; {count_remedy(kind)}"
+    else:
+        return
+    document = int(np.searchsorted(indptr, at, side="right")) - 1
+    raise InputError(f"{documents.place(document)}: {problem}")

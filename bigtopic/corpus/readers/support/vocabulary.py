@@ -1,0 +1,101 @@
+"""A vocabulary in any of its usual forms, as a list of words by id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.readers.containers.files import File
+from bigtopic.errors import InputError, SettingError
+
+__all__ = ["read_vocabulary", "words_of_file"]
+
+_LIMIT = 1 << 28  # bytes: some 30 million words
+
+
+def read_vocabulary(vocabulary: Any, options: Mapping[str, Any] | None = None) -> list[str] | None:
+    """Words by id.
+
+    Parameters
+    ----------
+    vocabulary : None; a path or URL (a word per line, id = line); words; a mapping word -> id; an object with
+        `token2id` (gensim's Dictionary), `words`, or `vocabulary_`, `id2word` or `get_feature_names_out()` (a
+        fitted model, asked in this order: a topic model's features may be its topics)
+
+    Raises
+    ------
+    SettingError
+        When it is none of these, or ids are not 0 .. n - 1.
+    InputError
+        When the file cannot be read, is empty, or holds a word twice.
+    """
+    if vocabulary is None:
+        return None
+    if isinstance(vocabulary, (str, Path)):
+        return words_of_file(File(str(vocabulary), options))
+    return _unique(_words(vocabulary), "vocabulary")
+
+
+def _words(vocabulary: Any) -> list[str]:
+    # gensim's Dictionary is a mapping too, but of ids to words.
+    if isinstance(vocabulary, Mapping) and not hasattr(vocabulary, "token2id"):
+        return _from_mapping(vocabulary)
+    for name in ("token2id", "vocabulary_", "id2word", "get_feature_names_out", "words"):
+        value = getattr(vocabulary, name, None)
+        if value is not None:
+            return _words(value() if callable(value) else value)
+    if isinstance(vocabulary, Iterable):
+        words = list(vocabulary)
+        if all(isinstance(word, (str, np.str_)) for word in words):
+            return [str(word) for word in words]
+    raise SettingError(
+        f"vocabulary is a {type(vocabulary).__name__}; give a file with a word per line, a list of words, a mapping "
+        "of words to ids, a gensim Dictionary, or a fitted model"
+    )
+
+
+def _from_mapping(mapping: Mapping[str, int]) -> list[str]:
+    words: list[Any] = [None] * len(mapping)
+    for word, i in mapping.items():
+        if not 0 <= int(i) < len(words) or words[int(i)] is not None:
+            raise SettingError(
+                f"vocabulary maps {word!r} to {i}; ids must be 0 .. {len(words) - 1}, each used once "
+                "(gensim: call Dictionary.compactify())"
+            )
+        words[int(i)] = str(word)
+    return words
+
+
+def words_of_file(file: File) -> list[str]:
+    """A word per line; what follows a tab is not part of the word. A byte-order mark is passed over."""
+    if not file.exists():
+        raise InputError(
+            f"vocabulary file {file.path} does not exist or is not a file; check the path (a model: load it first)"
+        )
+    data = file.content(_LIMIT, "a vocabulary; name its words in a file of their own, one per line")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise InputError(
+            f"vocabulary file {file.path}, line {line}: not UTF-8; convert it with iconv"
+        ) from None
+    lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+    return _unique([line.split("\t")[0].strip() for line in lines], file.path)
+
+
+def _unique(words: list[str], name: str) -> list[str]:
+    if not any(words):
+        raise InputError(f"{name} holds no words; give one word per id")
+    if len(set(words)) != len(words):
+        seen: set[str] = set()
+        for i, word in enumerate(words):
+            if word in seen:
+                raise InputError(
+                    f"{name}: word {word!r} at position {i + 1} is a duplicate; words must be unique"
+                )
+            seen.add(word)
+    return words

@@ -1,0 +1,1 @@
+"""The corpus on disk: manifest, parts, writing in one commit, checking."""

@@ -1,0 +1,167 @@
+"""The manifest: what a corpus consists of. Nothing else in a store changes, and it changes in one write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from bigtopic.corpus.stored.manifest_rules import check_manifest
+from bigtopic.corpus.stored.schema import FORMAT, FORMAT_VERSION, MANIFEST
+from bigtopic.errors import CorpusDamaged, CorpusVersionError
+from bigtopic.storage.json_rules import FieldError, record, whole
+from bigtopic.storage.names import WRITER
+from bigtopic.storage.place import Place
+from bigtopic.storage.zarr_group import NotAGroup, group_attributes, replace_group
+
+__all__ = ["Manifest", "NameList", "PartRecord", "Unfinished", "read_manifest", "write_manifest"]
+
+
+@dataclass(frozen=True)
+class PartRecord:
+    """A committed part: its path below the root, figures, and the CRC-32 of the bytes of each array (hex)."""
+
+    path: str
+    n_docs: int
+    nnz: int
+    n_tokens: float
+    n_bytes: int
+    crc32: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class NameList:
+    """A stored list of words or authors."""
+
+    path: str
+    size: int
+    named: bool
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Everything about a corpus but its documents.
+
+    Attributes
+    ----------
+    generation : number of commits before this one
+    next_part : number of the next part; numbers are never used twice
+    n_rows : rows of the sources so far, dropped documents included; an append continues from here
+    seed, shuffled : of the order
+    vocabulary, authors : where the words and author names are
+    columns : {name: Zarr data type}
+    has_ids : whether the source named its documents
+    text, words : settings of the tokeniser, and limits on the vocabulary
+    """
+
+    generation: int
+    next_part: int
+    n_rows: int
+    seed: int
+    shuffled: bool
+    vocabulary: NameList
+    authors: NameList | None
+    columns: Mapping[str, str]
+    has_ids: bool
+    text: Mapping[str, Any] | None
+    words: Mapping[str, Any]
+    parts: tuple[PartRecord, ...] = field(default_factory=tuple)
+
+    def to_dict(self) -> dict[str, Any]:
+        figures = {
+            "n_docs": sum(part.n_docs for part in self.parts),
+            "n_words": self.vocabulary.size,
+            "nnz": sum(part.nnz for part in self.parts),
+            "n_tokens": sum(part.n_tokens for part in self.parts),
+        }
+        return {"format": FORMAT, "version": FORMAT_VERSION, **figures, **asdict(self)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any], where: str = "the manifest") -> Manifest:
+        """The manifest that `to_dict` gave.
+
+        Raises
+        ------
+        FieldError
+            Naming the field that is missing, or holds what it must not.
+        """
+        check_manifest(values, where)
+        known = {name: values[name] for name in cls.__dataclass_fields__}
+        known["vocabulary"] = _of(NameList, known["vocabulary"])
+        known["authors"] = None if known["authors"] is None else _of(NameList, known["authors"])
+        known["parts"] = tuple(_of(PartRecord, part) for part in known["parts"])
+        return cls(**known)
+
+
+Record = TypeVar("Record", PartRecord, NameList)
+
+
+def _of(kind: type[Record], values: Mapping[str, Any]) -> Record:
+    return kind(**{name: values[name] for name in kind.__dataclass_fields__})
+
+
+class Unfinished(CorpusVersionError):
+    """There is only what an ingest that has not ended, or was killed, has written."""
+
+
+def read_manifest(root: Place) -> Manifest:
+    """The manifest of the corpus at `root`.
+
+    Raises
+    ------
+    CorpusVersionError
+        When there is no corpus, or one of a newer format.
+    CorpusDamaged
+        When the manifest cannot be understood.
+    """
+    attributes = _attributes(root)
+    values = attributes.get(MANIFEST)
+    if not isinstance(values, dict) or values.get("format") != FORMAT:
+        found = ", ".join(map(ascii, sorted(attributes)))
+        raise CorpusVersionError(
+            f"{root.url} is a Zarr group but not a bigtopic corpus (it has {found}); give another path"
+        )
+    version = values.get("version")
+    if type(version) is int and version > FORMAT_VERSION:
+        raise CorpusVersionError(
+            f"{root.url} has format version {version}, but this version of bigtopic reads up to "
+            f"{FORMAT_VERSION}; upgrade bigtopic"
+        )
+    where = f"the manifest in {root.url}/zarr.json is incomplete or damaged:"
+    try:
+        record({"version": whole(1)})(values, where)
+        return Manifest.from_dict(values, where)
+    except FieldError as error:
+        raise CorpusDamaged(
+            f"{error}; restore the corpus from a copy, or remove the folder and ingest the source again"
+        ) from error
+
+
+def _attributes(root: Place) -> dict[str, Any]:
+    try:
+        attributes = group_attributes(root)
+    except NotAGroup as error:
+        raise CorpusDamaged(
+            f"{root.url}/zarr.json is not that of a corpus: {error}; restore it from a copy, or remove the folder and "
+            "ingest the source again"
+        ) from error
+    if attributes is None and root.local and Path(root.url).is_file():
+        raise CorpusVersionError(
+            f"{root.url} is a file, not a corpus; make a corpus of it with bigtopic.ingest"
+        )
+    if attributes is None:
+        raise CorpusVersionError(
+            f"there is no corpus at {root.url}; make one with bigtopic.ingest(source, {root.url!r})"
+        )
+    if not set(attributes) - {WRITER}:
+        raise Unfinished(
+            f"{root.url} is not a finished corpus: an ingest is at work or was killed; ingest into it again"
+        )
+    return attributes
+
+
+def write_manifest(root: Place, manifest: Manifest) -> None:
+    """Replace the manifest, in one write, and make it durable: this is the commit."""
+    replace_group(root, {MANIFEST: manifest.to_dict()})

@@ -1,0 +1,183 @@
+"""Writing a corpus, from the lock to the commit.
+
+    lock -> sweep what a killed writer left -> write parts and names, invisible -> fsync -> replace manifest -> sweep
+
+Whatever happens before the manifest is replaced, a reader sees the old corpus (or none); after it, the new one.
+`bigtopic.storage.hold` has the lock, and the list of what may be swept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from types import TracebackType
+
+from bigtopic.corpus.stored.manifest import Manifest, Unfinished, read_manifest, write_manifest
+from bigtopic.corpus.stored.schema import MANIFEST
+from bigtopic.storage.endings import settle
+from bigtopic.storage.hold import Hold
+from bigtopic.storage.journal import require_free
+from bigtopic.storage.names import FOLDERS
+from bigtopic.storage.place import Place
+from bigtopic.storage.remote_hold import RemoteHold
+from bigtopic.storage.zarr_group import replace_group
+
+__all__ = ["Transaction", "current_manifest"]
+
+_WHAT = "a bigtopic corpus"
+
+
+def current_manifest(root: Place) -> Manifest | None:
+    """The manifest at `root`, or None when there is nothing, or only what an unfinished ingest left.
+
+    Raises
+    ------
+    CorpusExists
+        When something else is there.
+    CorpusVersionError
+        When a corpus of a newer format is there, or another Zarr group.
+    CorpusDamaged
+        When the manifest cannot be understood.
+    """
+    manifest = _manifest(root)
+    if manifest is None and root.local:  # behind a URL, the hold looks at what is there
+        require_free(root, _WHAT)
+    return manifest
+
+
+def _manifest(root: Place) -> Manifest | None:
+    if "zarr.json" in root.names():
+        with suppress(Unfinished):
+            return read_manifest(root)
+    return None
+
+
+class Transaction:
+    """Context manager: holds the lock; whatever was not committed when it ends is removed.
+
+    Parameters
+    ----------
+    root : the store
+    scratch : the folder for temporary files, if that is not the store
+
+    Attributes
+    ----------
+    root : the store
+    old : its manifest, or None for a new store
+    scratch : a place for temporary files, removed at the end
+    drafts : a place for drafts of parts in a folder, on the same file system as the store; behind a URL the store
+        itself
+    """
+
+    def __init__(self, root: Place, scratch: Place | None = None) -> None:
+        self.root = root
+        self._remote = None if root.local else RemoteHold(root, _WHAT, _listed_at)
+        self._hold = self._remote or Hold(root, _WHAT, _listed_at)
+        self.scratch = (scratch or root) / f".scratch-{self._hold.token}"
+        self._scratch_outside = scratch is not None
+        self.drafts = root / f".scratch-{self._hold.token}" if root.local else root
+        if self._remote is not None and scratch is not None:
+            self._remote.scratch = self.scratch
+        self.old: Manifest | None = None
+
+    def __enter__(self) -> Transaction:
+        self._hold.__enter__()
+        try:
+            self.old = _manifest(self.root)
+            self._begin()
+        except BaseException as error:
+            self.__exit__(type(error), error, None)
+            raise
+        return self
+
+    def _begin(self) -> None:
+        """List what will be made, but for the parts, whose number is not known yet; make the scratch folder."""
+        names = [self.path(folder, self.generation) for folder in ("vocabulary", "authors")]
+        self.claim(["zarr.json", "zarr.json.partial", f".scratch-{self._hold.token}", *names])
+        for place in {self.scratch, self.drafts}:
+            if place.local:
+                place.make_folder()
+        if self.old is None and self.root.local:
+            replace_group(self.root, {})
+
+    @property
+    def generation(self) -> int:
+        """Number of this commit."""
+        return 0 if self.old is None else self.old.generation + 1
+
+    @property
+    def next_part(self) -> int:
+        """Number of the first part to be written: higher than that of any part, committed or not."""
+        there = [int(name[:8]) for name in (self.root / "parts").names() if name[:8].isdecimal()]
+        return max([0 if self.old is None else self.old.next_part, *(number + 1 for number in there)])
+
+    def path(self, folder: str, number: int) -> str:
+        """Where part or names `number` go, below the root; behind a URL, no other writer uses the name."""
+        return f"{folder}/{number:08d}" + ("" if self._remote is None else f"-{self._remote.token}")
+
+    def claim(self, paths: Iterable[str]) -> None:
+        """List paths below the root before anything is made there.
+
+        Raises
+        ------
+        CorpusExists
+            When something is there that is not of this store.
+        """
+        if not isinstance(self._hold, Hold):  # behind a URL, the names say whose they are
+            return
+        paths = list(paths)
+        folders = {path.rpartition("/")[0] for path in paths} - {""}
+        self._hold.claim([*(f"{folder}/zarr.json" for folder in sorted(folders)), *paths])
+
+    def install(self, draft: Place, path: str) -> None:
+        """Move what was written as `path` below a draft of the store to this path in the store, in one step."""
+        if draft.url == self.root.url:  # behind a URL
+            return
+        group = f"{path.rpartition('/')[0]}/zarr.json"
+        if not (self.root / group).exists():
+            (draft / group).move(self.root / group)
+        (draft / path).move(self.root / path)
+
+    def commit(self, manifest: Manifest) -> None:
+        """Make the new manifest the corpus. Its parts and names must be durable.
+
+        Raises
+        ------
+        CorpusLocked
+            When another writer took over a lock that this process did not renew in time.
+        """
+        if self._remote is not None:
+            old = set() if self.old is None else _listed(self.old)
+            self._remote.commit({MANIFEST: manifest.to_dict()}, old - _listed(manifest))
+            return
+        assert isinstance(self._hold, Hold)
+        if self.old is not None:
+            self._hold.replace(_listed(self.old) - _listed(manifest))
+        for path in [path for folder in FOLDERS for path in (f"{folder}/zarr.json", folder)]:
+            if (self.root / path).exists():
+                (self.root / path).sync(recursive=False)
+        self.root.sync(recursive=False)
+        write_manifest(self.root, manifest)
+        settle(self.root, self.root)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if self._scratch_outside:
+                self.scratch.remove()
+        finally:
+            self._hold.__exit__(kind, error, trace)
+
+
+def _listed_at(root: Place) -> set[str] | None:
+    """All paths of the corpus that is there."""
+    manifest = _manifest(root)
+    return None if manifest is None else _listed(manifest)
+
+
+def _listed(manifest: Manifest) -> set[str]:
+    paths = {part.path for part in manifest.parts} | {manifest.vocabulary.path}
+    if manifest.authors is not None:
+        paths.add(manifest.authors.path)
+    return {"zarr.json"} | paths | {f"{path.rpartition('/')[0]}/zarr.json" for path in paths}

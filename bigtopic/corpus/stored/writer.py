@@ -1,0 +1,206 @@
+"""Writing parts and names. Everything written here is invisible until a manifest that lists it is committed."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bigtopic import buffers
+from bigtopic.corpus.blocks import document_tokens
+from bigtopic.corpus.columns import array_name
+from bigtopic.corpus.stored.manifest import NameList, PartRecord
+from bigtopic.corpus.stored.schema import CHUNK, FILL, STRING_CHUNK
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.storage.chunks import chunk_codecs, write_chunk
+from bigtopic.storage.place import Place, zarr_store
+from bigtopic.types import Block
+
+__all__ = ["ArrayWriter", "PartWriter", "crc32_of", "write_names"]
+
+
+def crc32_of(values: np.ndarray, before: int = 0) -> int:
+    """CRC-32 of the little-endian bytes of numbers, or of the UTF-8 of strings, each ended by a zero byte."""
+    if values.dtype.kind == "O":
+        return zlib.crc32("".join(f"{text}\0" for text in values.tolist()).encode("utf-8", "replace"), before)
+    return zlib.crc32(np.ascontiguousarray(values, values.dtype.newbyteorder("<")).data, before)
+
+
+class ArrayWriter:
+    """Fills a new one-dimensional array of known size from front to back.
+
+    Numbers are compressed in the thread that adds them; strings go through Zarr.
+    """
+
+    def __init__(self, root: Place, group: Any, name: str, size: int, dtype: str) -> None:
+        self._text = dtype == "string"
+        chunk = max(1, min(STRING_CHUNK if self._text else CHUNK, size))
+        self._fill = FILL.get(name, "" if self._text else 0)
+        self._array = group.create_array(
+            name,
+            shape=(size,),
+            dtype=dtype,
+            chunks=(chunk,),
+            fill_value=self._fill,
+            compressors="auto" if self._text else chunk_codecs(),
+            attributes={
+                "encoding-type": "string-array" if self._text else "array",
+                "encoding-version": "0.2.0",
+            },
+            config={"write_empty_chunks": True},
+        )
+        self._place = root / self._array.path
+        self._size = size
+        self._waiting = np.empty(chunk, object) if self._text else buffers.empty(chunk, dtype)
+        self._n_waiting = self._n_written = 0
+        self._crc = 0
+
+    def add(self, values: np.ndarray) -> None:
+        """The next values."""
+        values = np.asarray(values).astype(self._waiting.dtype, copy=False)
+        self._crc = crc32_of(values, self._crc)
+        done = 0
+        while done < len(values):
+            some = values[done : done + len(self._waiting) - self._n_waiting]
+            self._waiting[self._n_waiting : self._n_waiting + len(some)] = some
+            self._n_waiting += len(some)
+            done += len(some)
+            if self._n_waiting == len(self._waiting):
+                self._write()
+
+    def _write(self) -> None:
+        if self._text:
+            stop = self._n_written + self._n_waiting
+            self._array[self._n_written : stop] = self._waiting[: self._n_waiting]
+        else:
+            self._waiting[self._n_waiting :] = self._fill
+            write_chunk(self._place, self._n_written // len(self._waiting), self._waiting)
+        self._n_written += self._n_waiting
+        self._n_waiting = 0
+
+    def close(self) -> str:
+        """Write what is left; returns the CRC-32 of all values, 8 hex digits."""
+        if self._n_waiting:
+            self._write()
+        assert self._n_written == self._size, (self._array.path, self._n_written, self._size)
+        return f"{self._crc:08x}"
+
+
+class PartWriter:
+    """Writes one part, document by document in stored order; the sizes are known before.
+
+    Parameters
+    ----------
+    root, path : of the corpus, and of the part below it
+    n_docs, nnz : sizes
+    n_words : size of the vocabulary
+    columns : {name: type} of further columns
+    has_ids : whether document ids follow
+    n_pairs : (document, author) pairs, or None without authors
+    """
+
+    def __init__(
+        self,
+        root: Place,
+        path: str,
+        n_docs: int,
+        nnz: int,
+        n_words: int,
+        columns: Mapping[str, str],
+        has_ids: bool,
+        n_pairs: int | None = None,
+    ) -> None:
+        import zarr
+
+        self._root, self._path = root, path
+        self._n_docs, self._nnz, self._n_tokens = n_docs, nnz, 0.0
+        self._entries = self._pairs = 0
+        self._columns = tuple(columns)
+        self._has_ids = has_ids
+        part = zarr.open_group(zarr_store(root), path=path, mode="a")
+        matrix = part.create_group("X", attributes=_CSR | {"shape": [n_docs, n_words]})
+        obs = part.create_group("obs", attributes=_frame_attributes(has_ids, self._columns))
+        self._arrays = {
+            "X/indptr": ArrayWriter(root, matrix, "indptr", n_docs + 1, "int64"),
+            "X/indices": ArrayWriter(root, matrix, "indices", nnz, "int32"),
+            "X/data": ArrayWriter(root, matrix, "data", nnz, "float32"),
+            "obs/source_row": ArrayWriter(root, obs, "source_row", n_docs, "int64"),
+            "obs/n_tokens": ArrayWriter(root, obs, "n_tokens", n_docs, "float64"),
+        }
+        if has_ids:
+            self._arrays["obs/document_id"] = ArrayWriter(root, obs, "document_id", n_docs, "string")
+        for name, dtype in columns.items():
+            array = array_name(name)
+            self._arrays[f"obs/{array}"] = ArrayWriter(root, obs, array, n_docs, dtype)
+        if n_pairs is not None:
+            authors = part.create_group("authors")
+            self._arrays["authors/indptr"] = ArrayWriter(root, authors, "indptr", n_docs + 1, "int64")
+            self._arrays["authors/indices"] = ArrayWriter(root, authors, "indices", n_pairs, "int32")
+        for name in ("X/indptr", "authors/indptr"):
+            if name in self._arrays:
+                self._arrays[name].add(np.zeros(1, np.int64))
+
+    def add(self, block: Block, ids: np.ndarray | None, columns: Mapping[str, np.ndarray]) -> None:
+        """The next documents."""
+        arrays = self._arrays
+        tokens = document_tokens(block)
+        arrays["X/indptr"].add(block.indptr[1:] + self._entries)
+        arrays["X/indices"].add(block.words)
+        arrays["X/data"].add(block.counts)
+        arrays["obs/source_row"].add(block.rows)
+        arrays["obs/n_tokens"].add(tokens)
+        if self._has_ids and ids is not None:
+            arrays["obs/document_id"].add(ids)
+        for name in self._columns:
+            arrays[f"obs/{array_name(name)}"].add(columns[name])
+        if block.author_indptr is not None and block.authors is not None:
+            arrays["authors/indptr"].add(block.author_indptr[1:] + self._pairs)
+            arrays["authors/indices"].add(block.authors)
+            self._pairs += len(block.authors)
+        self._entries += len(block.words)
+        self._n_tokens += float(tokens.sum())
+
+    def close(self) -> PartRecord:
+        """Write what is left and make it durable."""
+        crc = {name: array.close() for name, array in self._arrays.items()}
+        place = self._root / self._path
+        place.sync()
+        return PartRecord(self._path, self._n_docs, self._nnz, self._n_tokens, place.n_bytes(), crc)
+
+
+_CSR = {"encoding-type": "csr_matrix", "encoding-version": "0.1.0"}
+
+
+def _frame_attributes(has_ids: bool, columns: Sequence[str]) -> dict[str, Any]:
+    """AnnData's encoding of a table."""
+    order = [*(["source_row"] if has_ids else []), "n_tokens", *map(array_name, columns)]
+    index = "document_id" if has_ids else "source_row"
+    return {
+        "encoding-type": "dataframe",
+        "encoding-version": "0.2.0",
+        "_index": index,
+        "column-order": order,
+    }
+
+
+def write_names(root: Place, path: str, names: Vocabulary) -> NameList:
+    """Words or author names with their frequencies, below `path`; durable when this returns."""
+    import zarr
+
+    group = zarr.open_group(zarr_store(root), path=path, mode="a")
+    for name, dtype in (("words", "string"), ("document_frequency", "int64"), ("frequency", "float64")):
+        values = getattr(names, name)
+        if values is not None:
+            writer = ArrayWriter(root, group, name, names.size, dtype)
+            for piece in _pieces(values):
+                writer.add(piece)
+            writer.close()
+    (root / path).sync()
+    return NameList(path, names.size, names.named, names.fingerprint)
+
+
+def _pieces(values: np.ndarray) -> Iterator[np.ndarray]:
+    for start in range(0, len(values), STRING_CHUNK):
+        yield values[start : start + STRING_CHUNK]

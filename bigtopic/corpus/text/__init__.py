@@ -1,0 +1,1 @@
+"""Text into tokens: decoding, tokenising, stop words, collocations."""

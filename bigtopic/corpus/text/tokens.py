@@ -1,0 +1,199 @@
+"""A chunk's tokens as integers, and the stages of the tokeniser as array operations on them.
+
+Working on ids means that stop words, filters, collocations and n-grams look at each distinct word once, and at each
+token only inside NumPy.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Set
+from dataclasses import dataclass
+from itertools import compress
+from typing import Any
+
+import numpy as np
+
+from bigtopic.errors import SettingError
+
+__all__ = ["NotAWord", "TokenArrays", "count", "drop_words", "encode", "join_pairs", "map_words", "ngrams"]
+
+_COMPILED = 20_000  # tokens from which on compiled code is worth loading
+
+
+class NotAWord(Exception):
+    """A token that is not a string, and the number of its document."""
+
+    def __init__(self, token: Any, document: int) -> None:
+        super().__init__(f"{type(token).__name__} {token!r} is not a string")
+        self.document = document
+
+
+@dataclass(frozen=True)
+class TokenArrays:
+    """Tokens of some documents, in order.
+
+    words : the distinct words, each of which occurs
+    ids : int64 (n_tokens,), of the words
+    lengths : int64 (n_docs,), tokens per document
+    """
+
+    words: list[str]
+    ids: np.ndarray
+    lengths: np.ndarray
+
+    @property
+    def documents(self) -> np.ndarray:
+        """Document of each token: (n_tokens,)."""
+        return np.repeat(np.arange(len(self.lengths)), self.lengths)
+
+
+def encode(token_lists: Iterable[Iterable[str]]) -> TokenArrays:
+    """Number the words in the order they appear.
+
+    Raises
+    ------
+    NotAWord
+    """
+    index: defaultdict[str, int] = defaultdict()
+    index.default_factory = index.__len__
+    number = index.__getitem__
+    ids: list[int] = []
+    ends: list[int] = []
+    for tokens in token_lists:
+        ids.extend(map(number, tokens))
+        ends.append(len(ids))
+    if not all(isinstance(word, str) for word in index):
+        odd = next(word for word in index if not isinstance(word, str))
+        document = int(np.searchsorted(ends, ids.index(index[odd]), side="right"))
+        raise NotAWord(odd, document)
+    lengths = np.diff(np.array(ends, np.int64), prepend=0)
+    return TokenArrays(list(index), np.array(ids, np.int64), lengths)
+
+
+def _with_ids(tokens: TokenArrays, ids: np.ndarray, words: list[str]) -> TokenArrays:
+    """The tokens as `ids` of `words`; those below 0 are left out."""
+    kept = ids >= 0
+    n_kept = np.concatenate([[0], np.cumsum(kept)])
+    lengths = np.diff(n_kept[np.cumsum(tokens.lengths)], prepend=0)
+    return TokenArrays(words, ids[kept], lengths)
+
+
+def _with_words(tokens: TokenArrays, kept: np.ndarray) -> TokenArrays:
+    """The tokens whose word is `kept`, bool (n_words,)."""
+    new_ids = np.where(kept, np.cumsum(kept) - 1, -1)
+    return _with_ids(tokens, new_ids[tokens.ids], list(compress(tokens.words, kept)))
+
+
+def drop_words(tokens: TokenArrays, unwanted: Set[str]) -> TokenArrays:
+    """Equivalent to `[t for t in document if t not in unwanted]`."""
+    if unwanted.isdisjoint(tokens.words):
+        return tokens
+    return _with_words(tokens, np.array([word not in unwanted for word in tokens.words]))
+
+
+def map_words(tokens: TokenArrays, function: Callable[[str], str | None]) -> TokenArrays:
+    """Equivalent to `[m for t in document if (m := function(t))]`, with one call per distinct word."""
+    index: dict[str, int] = {}
+    mapped = np.empty(len(tokens.words), np.int64)
+    for i, word in enumerate(tokens.words):
+        new = function(word)
+        if new is not None and not isinstance(new, str):
+            raise SettingError(
+                f"token_filter returned {new!r} for {word!r}; it must return a string, or None to drop it"
+            )
+        mapped[i] = index.setdefault(new, len(index)) if new else -1
+    return _with_ids(tokens, mapped[tokens.ids], list(index))
+
+
+def join_pairs(tokens: TokenArrays, pairs: frozenset[tuple[str, str]]) -> TokenArrays:
+    """Adjacent tokens that are one of `pairs` become one token "a_b"; from the left, without overlap."""
+    index = {word: i for i, word in enumerate(tokens.words)}
+    known = sorted((index[a], index[b]) for a, b in pairs if a in index and b in index)
+    if not known or len(tokens.ids) < 2:
+        return tokens
+    n_words = len(tokens.words)
+    keys = np.array([a * n_words + b for a, b in known])
+    here = tokens.ids[:-1] * n_words + tokens.ids[1:]
+    found = np.searchsorted(keys, here)
+    found[found == len(keys)] = 0
+    hit = (keys[found] == here) & ~_last_of_document(tokens)[:-1]
+    # In a run of overlapping hits every second one is taken, beginning with the first.
+    position = np.arange(len(hit))
+    starts = hit & ~np.concatenate([[False], hit[:-1]])
+    run_start = np.maximum.accumulate(np.where(starts, position, 0))
+    hit &= (position - run_start) % 2 == 0
+
+    words, joined = list(tokens.words), np.empty(len(known), np.int64)
+    for i, (a, b) in enumerate(known):
+        word = f"{tokens.words[a]}_{tokens.words[b]}"
+        joined[i] = index.setdefault(word, len(words))
+        if joined[i] == len(words):
+            words.append(word)
+    ids = tokens.ids.copy()
+    ids[:-1][hit] = joined[found[hit]]
+    ids[1:][hit] = -1
+    joined_tokens = _with_ids(tokens, ids, words)
+    return _with_words(joined_tokens, np.bincount(joined_tokens.ids, minlength=len(words)) > 0)
+
+
+def _last_of_document(tokens: TokenArrays) -> np.ndarray:
+    last = np.zeros(len(tokens.ids), bool)
+    ends = np.cumsum(tokens.lengths)[tokens.lengths > 0]
+    last[ends - 1] = True
+    return last
+
+
+def ngrams(tokens: TokenArrays, shortest: int, longest: int) -> list[TokenArrays]:
+    """Runs of n tokens for each n, as tokens of their own, joined with a space."""
+    grams, out = tokens, [tokens] if shortest == 1 else []
+    starts = np.cumsum(tokens.lengths) - tokens.lengths
+    n_words = max(1, len(tokens.words))
+    for n in range(2, longest + 1):
+        # Runs of n - 1 tokens that are not the last of their document, each with the token that follows it.
+        place = np.arange(len(grams.ids)) - np.repeat(np.cumsum(grams.lengths) - grams.lengths, grams.lengths)
+        more = np.repeat(grams.lengths, grams.lengths) - place > 1
+        position = (np.repeat(starts, grams.lengths) + place)[more]
+        keys = grams.ids[more] * n_words + tokens.ids[position + n - 1]
+        unique, ids = np.unique(keys, return_inverse=True)
+        words = [f"{grams.words[k // n_words]} {tokens.words[k % n_words]}" for k in unique.tolist()]
+        grams = TokenArrays(words, ids, np.maximum(grams.lengths - 1, 0))
+        if n >= shortest:
+            out.append(grams)
+    return out
+
+
+def count(tokens: TokenArrays) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Bags of words as CSR: indptr int64, words int32 ascending per document, counts float32."""
+    return _count_sorting(tokens) if len(tokens.ids) < _COMPILED else _count_compiled(tokens)
+
+
+def _count_sorting(tokens: TokenArrays) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    n_words = max(1, len(tokens.words))
+    keys = tokens.documents * n_words + tokens.ids
+    keys.sort()
+    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    counts = np.diff(first, append=len(keys)).astype(np.float32)
+    documents, words = np.divmod(keys[first], n_words)
+    indptr = np.zeros(len(tokens.lengths) + 1, np.int64)
+    np.cumsum(np.bincount(documents, minlength=len(tokens.lengths)), out=indptr[1:])
+    return indptr, words.astype(np.int32), counts
+
+
+def _count_compiled(tokens: TokenArrays) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    from bigtopic.corpus.text._kernels import count_words
+
+    n_docs, n_tokens, n_words = len(tokens.lengths), len(tokens.ids), len(tokens.words)
+    indptr = np.zeros(n_docs + 1, np.int64)
+    words, counts = np.empty(n_tokens, np.int32), np.empty(n_tokens, np.float32)
+    count_words(
+        tokens.ids,
+        np.cumsum(tokens.lengths),
+        np.zeros(n_words, np.int64),
+        np.zeros(n_words // 64 + 1, np.uint64),
+        np.zeros(n_words // 4096 + 1, np.uint64),
+        indptr,
+        words,
+        counts,
+    )
+    return indptr, words[: indptr[-1]].copy(), counts[: indptr[-1]].copy()

@@ -1,0 +1,160 @@
+r"""Texts as UTF-8, and the compiled way from there to tokens: those of `re.findall(r"\b\w\w+\b", text.lower())`.
+
+What is a word character and what is its lower case are asked of Python itself, once, for a table of all characters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, cached_property
+from typing import overload
+
+import numpy as np
+
+from bigtopic.corpus.text.tokens import TokenArrays
+
+__all__ = ["Utf8Lines", "word_runs"]
+
+_AFTER_LINE, _AFTER_TEXT = b"\n", b"\xff"  # the latter is in no UTF-8
+_N_CODES = 0x110000
+_BY_PYTHON = "İΣ"  # in lower case two characters, or one that depends on those around it
+_ROOM = 8192  # distinct words, at first
+
+
+class Utf8Lines(Sequence[str]):
+    """Lines of UTF-8, decoded only on access.
+
+    Parameters
+    ----------
+    data : the bytes; they may turn out to be something else
+    decode : gives the lines as strings, or raises what is to be raised when the bytes are something else
+    """
+
+    def __init__(self, data: bytes, decode: Callable[[], list[str]]) -> None:
+        self.data = data if data.endswith(b"\n") else data + b"\n"
+        self._decode = decode
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return self._decode()
+
+    @cached_property
+    def _n_lines(self) -> int:
+        return self.data.count(b"\n")
+
+    def __len__(self) -> int:
+        return self._n_lines
+
+    @overload
+    def __getitem__(self, item: int) -> str: ...
+
+    @overload
+    def __getitem__(self, item: slice) -> list[str]: ...
+
+    def __getitem__(self, item: int | slice) -> str | list[str]:
+        return self._lines[item]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._lines)
+
+
+def word_runs(texts: Sequence[str], lowercase: bool) -> TokenArrays:
+    """Runs of two or more word characters."""
+    if not isinstance(texts, Utf8Lines):
+        return _numbered(*_folded(_joined(texts), _AFTER_TEXT, len(texts), lowercase))
+    try:
+        return _numbered(*_folded(texts.data, _AFTER_LINE, len(texts), lowercase))
+    except UnicodeDecodeError:
+        list(texts)  # raises what is to be raised
+        raise
+
+
+def _joined(texts: Sequence[str]) -> bytes:
+    """UTF-8, with a question mark for half a character: neither is a word character."""
+    try:
+        return _AFTER_TEXT.join([*map(str.encode, texts), b""])
+    except UnicodeEncodeError:
+        return _AFTER_TEXT.join([*(text.encode("utf-8", "replace") for text in texts), b""])
+
+
+def _folded(data: bytes, after: bytes, n_docs: int, lowercase: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Words as `fold_text` writes them, as uint64, and where documents end.
+
+    Raises
+    ------
+    UnicodeDecodeError
+    """
+    from bigtopic.corpus.text._kernels import fold_text
+
+    tables = _tables(lowercase, after)
+    folded = np.empty(len(data) * 3 // 16 + 4, np.uint64)
+    room = folded.view(np.uint8)
+    ends = np.empty(n_docs, np.int64)
+    text = np.frombuffer(data, np.uint8)
+    at, end, document = fold_text(text, 0, *tables, room, 0, ends, 0)
+    while at < len(data):
+        # Python alone can make this document lower-case.
+        begin, at = data.rfind(after, 0, at) + 1, data.index(after, at) + 1
+        lower = np.frombuffer(data[begin : at - 1].decode().lower().encode() + after, np.uint8)
+        end = ends[document - 1] if document else 0
+        done, end, document = fold_text(lower, 0, *tables, room, end, ends, document)
+        assert done == len(lower)
+        at, end, document = fold_text(text, at, *tables, room, end, ends, document)
+    return folded[: end // 8 + 3], ends
+
+
+def _numbered(folded: np.ndarray, ends: np.ndarray) -> TokenArrays:
+    """The tokens of what `_folded` gives; where there are more distinct words than room, in several calls."""
+    from bigtopic.corpus.text._kernels import number_words
+
+    ids = np.empty(8 * len(folded) // 3, np.int64)
+    n_tokens = np.empty(len(ends), np.int64)
+    done = np.zeros(5, np.int64)
+    tags, begins, words = (
+        np.empty(_ROOM, np.uint64),
+        np.empty(_ROOM, np.int64),
+        np.empty(3 * _ROOM, np.uint64),
+    )
+    while not number_words(
+        folded.view(np.uint8),
+        folded,
+        ends,
+        np.zeros(2 * len(tags), np.uint64),
+        tags,
+        begins,
+        words,
+        words.view(np.uint8),
+        ids,
+        n_tokens,
+        done,
+    ):
+        tags, begins, words = (np.concatenate([room, room]) for room in (tags, begins, words))
+    names = words[: done[4]].tobytes().decode().replace("\0", " ").split()
+    return TokenArrays(names, ids[: done[2]], np.diff(n_tokens, prepend=0))
+
+
+@cache
+def _tables(lowercase: bool, after: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The arguments `kinds`, `pages` and `shifts` of `fold_text`."""
+    codes = np.arange(_N_CODES, dtype=np.int32)
+    text = codes.tobytes().decode("utf-32-le", "surrogatepass")
+    if lowercase:
+        for character in _BY_PYTHON:
+            text = text.replace(character, " ")
+        text = text.lower()
+    becomes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.int32)
+    shifts = np.full(_N_CODES, -_N_CODES, np.int32)
+    for run in re.finditer(r"\w+", text):
+        here = slice(*run.span())
+        shifts[here] = becomes[here] - codes[here]
+    if lowercase:
+        shifts[[*map(ord, _BY_PYTHON)]] = _N_CODES
+    kinds = np.maximum(codes[:256] + shifts[:256], 0).astype(np.uint8)
+    kinds[128:], kinds[ord(after)] = 1, 2
+    # Most pages of 256 characters are all alike: no words, or words without capitals.
+    numbers: dict[bytes, int] = {}
+    pages = np.array(
+        [numbers.setdefault(page.tobytes(), len(numbers)) for page in shifts.reshape(-1, 256)], np.int16
+    )
+    return kinds, pages, np.frombuffer(b"".join(numbers), np.int32).reshape(-1, 256).copy()

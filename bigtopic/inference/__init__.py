@@ -1,0 +1,1 @@
+"""Topics of documents under a model that stays as it is."""

@@ -1,0 +1,331 @@
+"""Ingestion: any source to a corpus on disk, once.
+
+For its stages see `bigtopic.ingestion`. The result depends only on the source and the settings: threads,
+processes and clusters give the same corpus. Memory is bounded by
+
+    tasks in flight x (a chunk of about 8 MB and what is parsed from it, or the entries of a part: 64 MiB)
+    + the vocabulary (about 200 bytes a word; words past two million at a time are counted on disk)
+    + up to four files of counts that are read at a time x two chunks
+
+for a source of any size. Scratch space is about 8 bytes per entry (a word of a document), or 16 if the store is remote.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from bigtopic.corpus.filter import VocabularySettings
+from bigtopic.corpus.order import checked_seed
+from bigtopic.corpus.readers import open_source
+from bigtopic.corpus.store import Corpus, open_corpus
+from bigtopic.corpus.stored.manifest import Manifest, read_manifest
+from bigtopic.corpus.stored.stored_part import StoredPart
+from bigtopic.corpus.stored.transaction import Transaction, current_manifest
+from bigtopic.corpus.text.text_settings import TextSettings
+from bigtopic.errors import CorpusExists, CorpusLocked, SettingError
+from bigtopic.ingestion.collocate import with_collocations
+from bigtopic.ingestion.corpus_source import CorpusReader
+from bigtopic.ingestion.job import build
+from bigtopic.ingestion.settings import REMEDY, IngestSettings, Workers
+from bigtopic.ingestion.sort import Order
+from bigtopic.parallel.cluster import default_threads, resolve_client
+from bigtopic.parallel.shared_files import corpus_in_reach, require_shared
+from bigtopic.storage.place import Place
+
+__all__ = ["append", "compact", "ingest"]
+
+_TEXT = {field.name for field in fields(TextSettings)}
+
+
+def ingest(
+    source: Any,
+    store: str | Path,
+    *,
+    format: str | None = None,
+    vocabulary: Any = None,
+    ids: Iterable[str] | str | None = None,
+    authors: Iterable[Any] | None = None,
+    columns: Mapping[str, Iterable[Any]] | Iterable[str] | None = None,
+    text_column: str | int | None = None,
+    id_column: str | int | None = None,
+    author_column: str | int | None = None,
+    min_df: float = 1,
+    max_df: float = 1.0,
+    max_features: int | None = None,
+    min_doc_length: int = 0,
+    shuffle: bool = True,
+    seed: int = 0,
+    weights: bool = False,
+    overwrite: bool = False,
+    append: bool = False,
+    client: Any = None,
+    n_threads: int | None = None,
+    progress: bool | None = None,
+    scratch: str | Path | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    **text: Any,
+) -> Corpus:
+    """Read a source and store it as a corpus.
+
+    Parameters
+    ----------
+    source : path, URL or glob of files, a folder, a list of these; a scipy or NumPy matrix; an AnnData object; an
+        iterable of texts, token lists, counters, (id, count) pairs or records; or a `Corpus` (to store a view)
+    store : folder or fsspec URL of the new corpus
+    format : name of the source's format; None detects it from content and name
+    vocabulary : names of the word ids of a source of counts; for text, the only words to keep, with their ids. A file
+        (a word per line), list, mapping, gensim Dictionary or fitted model
+    ids : one per document, or a file with one per line
+    authors : one per document: a name, a list of names, or None
+    columns : {name: one value per document} to add, or the names of the source's columns to keep (default all)
+    text_column, id_column, author_column : fields of records and tables
+    min_df, max_df : drop words in fewer, or more, documents than this number (int) or share (float)
+    max_features : keep at most this many words, those with the most tokens
+    min_doc_length : drop documents with fewer tokens left; the default keeps empty documents
+    shuffle : store documents in the order of a hash of (seed, row), so that a run of them is a random minibatch;
+        False keeps the source's order, for streams
+    seed : seed of that order
+    weights : accept fractional counts
+    overwrite : replace the existing corpus once the new one is complete
+    append : add to the existing corpus; new words get new ids at the end
+    client : a Dask client, or a scheduler's address; None for the current one, if there is one; False for threads
+    n_threads : threads in this process; default all processors that it may use
+    progress : show a progress bar; None shows it in terminals and notebooks, after two seconds
+    scratch : folder for temporary files, visible to all workers; default inside the store
+    storage_options : passed to fsspec
+    **text : settings of the tokeniser, see `TextSettings`: token_pattern, lowercase, stop_words, ngram_range,
+        collocations, token_filter, tokenizer, encoding, encoding_errors
+
+    Returns
+    -------
+    Corpus
+        Open; identical for threads, processes and clusters.
+
+    Raises
+    ------
+    InputError
+        When the source is not valid; names the file and line, or the document. The store stays as it was.
+    CorpusExists
+        When the store exists and neither `overwrite` nor `append` is set.
+    CorpusLocked
+        When another process is writing to the store.
+    SettingError
+        When a setting is not allowed.
+
+    Examples
+    --------
+    >>> corpus = ingest(["a cat sat", "a dog ran", "a cat ran"], "memory://pets.zarr")
+    >>> corpus.n_docs, corpus.vocabulary[:2]
+    (3, ['cat', 'ran'])
+    """
+    _check_text(text)
+    if overwrite and append:
+        raise SettingError("overwrite=True and append=True are mutually exclusive; choose one")
+    seed = checked_seed(seed)
+    root = Place.of(store, storage_options)
+    known = _existing(root, overwrite, append)
+    limits = VocabularySettings(min_df, max_df, max_features)
+    tokeniser = _text_settings(text, min_doc_length, known)
+    workers = _workers(root, client, n_threads, progress)
+    if isinstance(source, Corpus):
+        reader: Any = CorpusReader(source)
+    else:
+        reader = open_source(
+            source,
+            format=format,
+            text=tokeniser,
+            vocabulary=vocabulary,
+            ids=ids,
+            authors=authors,
+            columns=columns,
+            text_column=text_column,
+            id_column=id_column,
+            author_column=author_column,
+            weights=weights,
+            storage_options=storage_options,
+        )
+    with (
+        Transaction(root, _scratch(root, workers, scratch)) as transaction,
+        corpus_in_reach(workers.client, source) if isinstance(source, Corpus) else nullcontext(),
+    ):
+        _require_shared(workers.client, transaction)
+        workers = replace(workers, files=(transaction.scratch, transaction.root / "zarr.json"))
+        known = transaction.old if append else None
+        _require_unchanged(source, root, transaction.old)
+        reader, pairs = with_collocations(reader, tokeniser, known, workers)
+        settings = IngestSettings(
+            limits,
+            tokeniser.min_doc_length,
+            Order(shuffle, seed) if known is None else Order(known.shuffled, known.seed),
+            _closed(source, known),
+            _text_record(source, reader, tokeniser, pairs, known),
+        )
+        transaction.commit(build(reader, transaction, settings, workers, known))
+    return open_corpus(store, storage_options)
+
+
+def append(corpus: Corpus | str | Path, source: Any, **settings: Any) -> Corpus:
+    """Add documents to a stored corpus; new words, and authors, get new ids at the end.
+
+    Parameters
+    ----------
+    corpus : a stored corpus, or its path or URL
+    source : see `ingest`
+    **settings : see `ingest`. The order and the tokeniser are those of the corpus; pass custom tokeniser functions
+        and patterns again
+
+    Returns
+    -------
+    Corpus
+        The extended corpus; `corpus` itself keeps its documents.
+
+    Raises
+    ------
+    CorpusLocked
+        When another process is writing to the corpus.
+    SettingError
+        When the corpus is not stored.
+    """
+    url, options = _stored_at(corpus, settings.pop("storage_options", None))
+    return ingest(source, url, append=True, storage_options=options, **settings)
+
+
+def compact(corpus: Corpus | str | Path, **settings: Any) -> Corpus:
+    """Rewrite a stored corpus: full-size parts, documents of all appends mixed, ids in descending order of frequency.
+
+    The old parts are removed once the new ones are committed, so running readers must open the corpus again.
+
+    Parameters
+    ----------
+    corpus : a stored corpus, or its path or URL
+    **settings : client, n_threads, progress and scratch, see `ingest`
+
+    Returns
+    -------
+    Corpus
+
+    Raises
+    ------
+    CorpusLocked
+        When another process is writing to the corpus, or has since `corpus` was opened.
+    """
+    url, options = _stored_at(corpus, settings.pop("storage_options", None))
+    manifest = read_manifest(Place.of(url, options))
+    return ingest(
+        open_corpus(url, options),
+        url,
+        overwrite=True,
+        shuffle=manifest.shuffled,
+        seed=manifest.seed,
+        storage_options=options,
+        **settings,
+    )
+
+
+def _require_unchanged(source: Any, root: Place, now: Manifest | None) -> None:
+    """Refuse to rewrite a corpus in place without documents that were appended since it was opened."""
+    if not isinstance(source, Corpus) or source.url != root.url or now is None:
+        return
+    parts = [part for part in source.parts if isinstance(part, StoredPart)]
+    if len(parts) == len(source.parts) and {p.record.path for p in parts} != {p.path for p in now.parts}:
+        raise CorpusLocked(
+            f"{root.url} was changed by another writer since it was opened; open it again and try again"
+        )
+
+
+def _stored_at(corpus: Any, options: Any) -> tuple[Any, Any]:
+    if not isinstance(corpus, Corpus):
+        return corpus, options
+    if corpus.url is None:
+        raise SettingError("the corpus is in memory; store it first with ingest(corpus, path)")
+    return corpus.url, options or corpus.storage_options
+
+
+def _check_text(text: Mapping[str, Any]) -> None:
+    unknown = sorted(set(text) - _TEXT)
+    if unknown:
+        raise TypeError(
+            f"ingest() got an unexpected keyword argument {unknown[0]!r}; settings of the tokeniser are "
+            f"{', '.join(sorted(_TEXT))}"
+        )
+
+
+def _existing(root: Place, overwrite: bool, append: bool) -> Manifest | None:
+    manifest = current_manifest(root)
+    if manifest is not None and not overwrite and not append:
+        raise CorpusExists(
+            f"there is a corpus at {root.url}; pass overwrite=True to replace it, append=True to add to it, or give "
+            "another path"
+        )
+    return manifest if append else None
+
+
+def _text_settings(text: Mapping[str, Any], min_doc_length: int, known: Manifest | None) -> TextSettings:
+    """The requested tokeniser; for an append, that of the corpus."""
+    given = TextSettings(**text, min_doc_length=min_doc_length)
+    if known is None or known.text is None:
+        return given
+    functions = {name: text[name] for name in ("token_filter", "tokenizer") if name in text}
+    settings = TextSettings.from_dict(known.text, **functions)
+    changed = [name for name in text if getattr(settings, name) != getattr(given, name)]
+    if min_doc_length not in (0, settings.min_doc_length):
+        changed.append("min_doc_length")
+    if changed:
+        raise SettingError(
+            f"an append uses the tokeniser settings of the corpus; leave out {', '.join(changed)}"
+        )
+    return settings
+
+
+def _closed(source: Any, known: Manifest | None) -> bool:
+    """Whether the vocabulary of the corpus to extend or rewrite is closed to new words."""
+    if known is None and isinstance(source, Corpus) and source.url is not None:
+        known = read_manifest(Place.of(source.url, source.storage_options))
+    return known is not None and bool(known.words.get("closed"))
+
+
+def _text_record(
+    source: Any, reader: Any, text: TextSettings, pairs: frozenset[tuple[str, str]], known: Manifest | None
+) -> Mapping[str, Any] | None:
+    """The tokeniser settings, for the manifest; None for sources of counts."""
+    if known is not None:
+        return known.text
+    if isinstance(source, Corpus):
+        return source.text_settings
+    if getattr(reader, "kind", None) != "text":
+        return None
+    return {**text.to_dict(), "collocation_pairs": sorted(map(list, pairs))}
+
+
+def _workers(root: Place, client: Any, n_threads: int | None, progress: bool | None) -> Workers:
+    if n_threads is not None and n_threads < 1:
+        raise SettingError(f"n_threads={n_threads}: must be positive")
+    shared = not root.url.startswith("memory://")  # other processes cannot write to this one's memory
+    return Workers(resolve_client(client) if shared else None, n_threads or default_threads(), progress)
+
+
+def _scratch(root: Place, workers: Workers, scratch: str | Path | None) -> Place | None:
+    """Where the scratch folder goes, private to this user: None is inside the store; for a remote store, a local folder
+    if that suffices. Either way the next writer sweeps it.
+    """
+    if scratch is not None:
+        return Place.of(scratch)
+    if root.local or workers.client is not None:
+        return None
+    return Place.of(tempfile.gettempdir())
+
+
+def _require_shared(client: Any, transaction: Transaction) -> None:
+    """Refuse workers that would write parts or scratch files where other processes cannot find them."""
+    if client is None:
+        return
+    root, scratch = transaction.root, transaction.scratch
+    for place in [scratch] if scratch.url.startswith(f"{root.url}/") else [scratch, root]:
+        if place.local:
+            Path(place.url).mkdir(parents=True, exist_ok=True)
+            require_shared(client, Path(place.url), REMEDY)

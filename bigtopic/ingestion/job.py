@@ -1,0 +1,203 @@
+"""The stages, one after the other: the common part of `ingest`, `append` and `compact`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.columns import kinds_of_types, united
+from bigtopic.corpus.order import key_bounds
+from bigtopic.corpus.stored.manifest import Manifest, NameList, PartRecord
+from bigtopic.corpus.stored.schema import PART_DOCUMENTS, PART_ENTRIES
+from bigtopic.corpus.stored.stored_part import stored_kinds
+from bigtopic.corpus.stored.transaction import Transaction
+from bigtopic.corpus.stored.writer import write_names
+from bigtopic.errors import InputError
+from bigtopic.ingestion.merge import MergePlan, MergeTask, merge_part
+from bigtopic.ingestion.names import Names
+from bigtopic.ingestion.parse import ParsedRun, parse_run, parse_tasks
+from bigtopic.ingestion.settings import IngestSettings, Workers
+from bigtopic.ingestion.sort import Order, SortedRun, SortPlan, sort_run
+from bigtopic.parallel.progress import Progress
+from bigtopic.storage.place import Place
+
+__all__ = ["build"]
+
+
+def build(
+    reader: Any,
+    transaction: Transaction,
+    settings: IngestSettings,
+    workers: Workers,
+    known: Manifest | None = None,
+) -> Manifest:
+    """Write the parts and names of a source into the store; the manifest returned is still to be committed.
+
+    `known` is the manifest of the corpus to extend, or None for a new corpus.
+
+    Raises
+    ------
+    InputError
+        When the source has no documents, or no word is left.
+    """
+    names = Names(reader, transaction, known, settings)
+    runs = sorted(_parsed(reader, transaction, names, workers), key=lambda run: run.stream)
+    n_rows = _place_runs(runs, 0 if known is None else known.n_rows)
+    if not runs or not sum(run.n_docs for run in runs):
+        raise InputError(
+            "the source holds no documents; check the path, or the iterable, which may be used up"
+        )
+    names.finish(sum(run.n_docs for run in runs))
+    bounds = _bounds(runs, names.n_entries, n_rows, settings.order)
+    plan = SortPlan(*names.spilled(), settings.order, bounds, settings.min_doc_length)
+    sorted_runs = list(_sorted(runs, plan, names, workers))
+    columns = _column_types(runs, known, transaction.root)
+    own = {name: columns[name] for name in columns if any(name in run.columns for run in runs)}
+    has_ids = any("ids" in run.header for run in runs)
+    merge_plan = MergePlan(
+        transaction.drafts, settings.order, names.vocabulary.size, names.n_authors, own, has_ids
+    )
+    first = transaction.next_part
+    paths = [transaction.path("parts", first + i) for i in range(len(bounds) + 1)]
+    transaction.claim(paths)
+    records = list(_merged(sorted_runs, paths, merge_plan, transaction, workers))
+    if not records:
+        least = f"every document has fewer than min_doc_length={settings.min_doc_length} tokens"
+        raise InputError(
+            f"{least}; lower it"
+            if known is None
+            else f"{least}, the setting of {transaction.root.url}; nothing to append"
+        )
+    vocabulary, authors = _write_names(transaction, names)
+    return Manifest(
+        generation=transaction.generation,
+        next_part=first + len(paths),
+        n_rows=n_rows,
+        seed=settings.order.seed,
+        shuffled=settings.order.shuffle,
+        vocabulary=vocabulary,
+        authors=authors,
+        columns=columns,
+        has_ids=has_ids or (known is not None and known.has_ids),
+        text=None if settings.text is None else {"known_share": names.known_share, **settings.text},
+        words={**settings.words.to_dict(), "closed": names.closed},
+        parts=(*(() if known is None else known.parts), *records),
+    )
+
+
+def _parsed(reader: Any, transaction: Transaction, names: Names, workers: Workers) -> Iterator[ParsedRun]:
+    """First stage; counts are added up, in the order chunks were read, while other chunks are parsed."""
+    function = partial(parse_run, reader=reader, scratch=transaction.scratch)
+    with (
+        Progress("reading", reader.size, reader.unit, workers.progress) as bar,
+        closing(workers.map(function, parse_tasks(reader, workers.n_threads))) as runs,
+    ):
+        for run in runs:
+            names.add(run)
+            bar.update(run.size)
+            yield run
+
+
+def _place_runs(runs: Sequence[ParsedRun], n_rows: int) -> int:
+    """Give each run the row of its first document in the whole source; returns the rows there are.
+
+    Documents that know their rows, those of another corpus, keep them, counted from `n_rows`.
+    """
+    stream, start, before = -1, n_rows, n_rows
+    for run in runs:
+        if run.last_row >= 0:
+            run.first = before
+            n_rows = max(n_rows, before + run.last_row + 1)
+            continue
+        if run.stream != stream:
+            stream, start = run.stream, n_rows
+        run.first = n_rows if run.first_row is None else start + run.first_row
+        n_rows = max(n_rows, run.first + run.n_docs)
+    return n_rows
+
+
+def _bounds(runs: Sequence[ParsedRun], n_entries: int, n_rows: int, order: Order) -> np.ndarray:
+    """First keys of all parts but the first: equal ranges of hashes, or ranges of rows with enough entries."""
+    n_docs = sum(run.n_docs for run in runs)
+    n_parts = max(1, -(-n_entries // PART_ENTRIES), -(-n_docs // PART_DOCUMENTS))
+    if order.shuffle:
+        return key_bounds(n_parts)
+    if any(run.last_row >= 0 for run in runs):
+        first = runs[0].first
+        return np.array([first + i * (n_rows - first) // n_parts for i in range(1, n_parts)], np.uint64)
+    bounds, entries, documents = [], 0, 0
+    for run in runs:
+        if entries and (entries + run.nnz > PART_ENTRIES or documents + run.n_docs > PART_DOCUMENTS):
+            bounds.append(run.first)
+            entries = documents = 0
+        entries += run.nnz
+        documents += run.n_docs
+    return np.array(bounds, np.uint64)
+
+
+def _sorted(runs: Sequence[ParsedRun], plan: SortPlan, names: Names, workers: Workers) -> Iterator[SortedRun]:
+    """Third stage."""
+    with (
+        Progress("sorting", sum(run.n_docs for run in runs), "docs", workers.progress) as bar,
+        closing(workers.map(partial(sort_run, plan=plan), runs)) as results,
+    ):
+        for run, result in zip(runs, results, strict=True):
+            # Now that it is read for good. Behind a URL all runs are removed at the end, many at a time
+            if run.place.local:
+                run.place.remove()
+            bar.update(run.n_docs)
+            if result.dropped is not None:
+                names.subtract(result.dropped)
+            yield replace(result, dropped=None)
+
+
+def _merged(
+    runs: Sequence[SortedRun],
+    paths: Sequence[str],
+    plan: MergePlan,
+    transaction: Transaction,
+    workers: Workers,
+) -> Iterator[PartRecord]:
+    """Fourth stage; the driver moves what was written into place."""
+    tasks = (MergeTask(number, path, runs) for number, path in enumerate(paths))
+    total = sum(int(run.documents[-1]) for run in runs)
+    with (
+        Progress("writing", total, "docs", workers.progress) as bar,
+        closing(workers.map(partial(merge_part, plan=plan), tasks)) as results,
+    ):
+        for merged in results:
+            if merged is not None:
+                transaction.install(merged.draft, merged.record.path)
+                bar.update(merged.record.n_docs)
+                yield merged.record
+
+
+def _write_names(transaction: Transaction, names: Names) -> tuple[NameList, NameList | None]:
+    """The vocabulary, with the frequencies of what was kept, and the authors."""
+    root, generation = transaction.root, transaction.generation
+    vocabulary = write_names(root, transaction.path("vocabulary", generation), names.vocabulary)
+    if names.author_vocabulary is None:
+        return vocabulary, None
+    return vocabulary, write_names(root, transaction.path("authors", generation), names.author_vocabulary)
+
+
+def _column_types(runs: Sequence[ParsedRun], known: Manifest | None, root: Place) -> dict[str, str]:
+    """One type for each column: what holds all its values, those of the corpus that is appended to included."""
+    added = [run.columns for run in runs if run.n_docs]
+    if known is None or not known.parts:
+        return united(added)
+    stored = kinds_of_types(known.columns)
+    types = united([stored, *added])
+    # Stored values alone can say whether float64 holds all integers, and whether there are any floats.
+    doubtful = [
+        name
+        for name, dtype in known.columns.items()
+        if types[name] == "float64"
+        and (dtype == "int64" or any("wide" in some.get(name, ()) for some in added))
+    ]
+    return united([{**stored, **stored_kinds(root, known, doubtful)}, *added])

@@ -1,0 +1,170 @@
+"""Fourth stage: the pieces of all sorted runs that belong to one part are merged and written.
+
+A worker that has lost its connection continues while another one repeats its task. So each attempt writes its own
+draft, and the part is the draft of the attempt that reported to the driver. Behind a URL nothing can be moved; there an
+object is replaced by the same bytes, in one step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+from uuid import uuid4
+
+import numpy as np
+
+from bigtopic.corpus.blocks import offsets
+from bigtopic.corpus.columns import absent, converted
+from bigtopic.corpus.stored.manifest import PartRecord
+from bigtopic.corpus.stored.stored_part import StoredPart
+from bigtopic.corpus.stored.verify import verify_part
+from bigtopic.corpus.stored.writer import PartWriter
+from bigtopic.corpus.vocabulary import word_array
+from bigtopic.ingestion.sort import Order, SortedRun, rearranged
+from bigtopic.ingestion.spill import Spilled
+from bigtopic.storage.place import Place
+from bigtopic.types import Block
+
+__all__ = ["MergePlan", "MergeTask", "Merged", "merge_part"]
+
+_BATCH = 1 << 20  # entries put in order at a time
+
+
+@dataclass(frozen=True)
+class MergePlan:
+    """The settings of merging, the same for all parts.
+
+    drafts : folder for drafts of parts, or the store itself behind a URL
+    """
+
+    drafts: Place
+    order: Order
+    n_words: int
+    n_authors: int
+    columns: Mapping[str, str]
+    has_ids: bool
+
+
+class MergeTask(NamedTuple):
+    """Part `number` of this ingest, to be written at `path`, from the runs."""
+
+    number: int
+    path: str
+    runs: Sequence[SortedRun]
+
+
+class Merged(NamedTuple):
+    """A written part: its record in the store, and the place below which it is now."""
+
+    record: PartRecord
+    draft: Place
+
+
+def merge_part(task: MergeTask, plan: MergePlan) -> Merged | None:
+    """Write a part, read it back and compare; None if the part has no documents."""
+    pieces = [piece for run in task.runs if (piece := _Piece.of(run, task.number)).n_docs]
+    if not pieces:
+        return None
+    block = _gathered(pieces)
+    order = np.argsort(plan.order.keys(block.rows), kind="stable")
+    ids = _ids(pieces)[order] if plan.has_ids else None
+    columns = {name: _column(pieces, name, dtype)[order] for name, dtype in plan.columns.items()}
+    draft = plan.drafts / f"part-{uuid4().hex[:12]}" if plan.drafts.local else plan.drafts
+    n_pairs = None if block.authors is None else len(block.authors)
+    writer = PartWriter(
+        draft,
+        task.path,
+        block.n_docs,
+        len(block.words),
+        plan.n_words,
+        plan.columns,
+        plan.has_ids,
+        n_pairs,
+    )
+    step = max(1, int(_BATCH * block.n_docs / max(1, len(block.words))))
+    for start in range(0, block.n_docs, step):
+        chosen = order[start : start + step]
+        stop = start + len(chosen)
+        writer.add(
+            rearranged(block, chosen),
+            None if ids is None else ids[start:stop],
+            {name: values[start:stop] for name, values in columns.items()},
+        )
+    record = writer.close()
+    verify_part(StoredPart(draft, record, plan.n_words, plan.n_authors, plan.columns, "verify"))
+    return Merged(record, draft)
+
+
+class _Piece(NamedTuple):
+    """A run's share of the part."""
+
+    run: SortedRun
+    documents: tuple[int, int]
+    entries: tuple[int, int]
+    pairs: tuple[int, int]
+
+    @classmethod
+    def of(cls, run: SortedRun, number: int) -> _Piece:
+        def share(cuts: np.ndarray | None) -> tuple[int, int]:
+            return (0, 0) if cuts is None else (int(cuts[number]), int(cuts[number + 1]))
+
+        return cls(run, share(run.documents), share(run.entries), share(run.pairs))
+
+    @property
+    def n_docs(self) -> int:
+        return self.documents[1] - self.documents[0]
+
+    def open(self) -> Spilled:
+        return Spilled(self.run.place, self.run.header)
+
+    def read(self, name: str) -> np.ndarray:
+        """A value per document."""
+        with self.open() as spilled:
+            return spilled.read(name, *self.documents)
+
+
+def _gathered(pieces: Sequence[_Piece]) -> Block:
+    """Documents of the pieces, one after the other, filled into arrays of the final size."""
+    n_docs, nnz, n_pairs = (
+        sum(b - a for a, b in spans) for spans in zip(*(p[1:] for p in pieces), strict=True)
+    )
+    lengths, rows = np.empty(n_docs, np.int64), np.empty(n_docs, np.int64)
+    words, counts = np.empty(nnz, np.int32), np.empty(nnz, np.float32)
+    n_authors, authors = np.zeros(n_docs, np.int64), np.empty(n_pairs, np.int32)
+    document = entry = pair = 0
+    for piece in pieces:
+        (first, last), (a, b), (c, d) = piece.documents, piece.entries, piece.pairs
+        here = slice(document, document + last - first)
+        with piece.open() as spilled:
+            spilled.fill("rows", first, rows[here])
+            spilled.fill("words", a, words[entry : entry + b - a])
+            spilled.fill("counts", a, counts[entry : entry + b - a])
+            lengths[here] = np.diff(spilled.read("indptr", first, last + 1))
+            if "authors" in spilled:
+                spilled.fill("authors", c, authors[pair : pair + d - c])
+                n_authors[here] = np.diff(spilled.read("author_indptr", first, last + 1))
+        document, entry, pair = here.stop, entry + b - a, pair + d - c
+    block = Block(offsets(lengths), words, counts, rows)
+    if any("authors" in piece.run.header for piece in pieces):
+        block = replace(block, author_indptr=offsets(n_authors), authors=authors)
+    return block
+
+
+def _ids(pieces: Sequence[_Piece]) -> np.ndarray:
+    """Document ids of the pieces; source rows where a run has none."""
+    found: list[str] = []
+    for piece in pieces:
+        found += map(str, piece.read("ids" if "ids" in piece.run.header else "rows").tolist())
+    return word_array(found)
+
+
+def _column(pieces: Sequence[_Piece], name: str, dtype: str) -> np.ndarray:
+    """A further column of the part; where a run lacks it, "" or NaN (the type is float64 then, or string)."""
+    found = []
+    for piece in pieces:
+        if f"column {name}" in piece.run.header:
+            found.append(converted(piece.read(f"column {name}"), dtype))
+        else:
+            found.append(absent(piece.n_docs, dtype))
+    return np.concatenate(found)

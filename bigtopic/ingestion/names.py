@@ -1,0 +1,234 @@
+"""The words and authors of an ingest: counted while runs come in, then given their final ids."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.filter import kept_words
+from bigtopic.corpus.stored.manifest import Manifest, NameList
+from bigtopic.corpus.stored.stored_part import stored_names
+from bigtopic.corpus.stored.transaction import Transaction
+from bigtopic.corpus.vocabulary import Vocabulary, word_array
+from bigtopic.errors import InputError, VocabularyMismatch
+from bigtopic.ingestion.parse import ParsedRun, WordCounts
+from bigtopic.ingestion.settings import IngestSettings
+from bigtopic.ingestion.spill import Header, spill
+from bigtopic.ingestion.tally import ColumnTally, WordTally, falling
+from bigtopic.storage.place import Place
+
+__all__ = ["Names"]
+
+_MATRICES = ("matrix", "anndata", "dask_array")  # readers whose columns keep their place
+_WORDS = (
+    "text",
+    "tokens",
+    "counts",
+)  # kinds of documents that hold words: a vocabulary given for them is a choice
+_ALL = 1 << 62
+
+
+class Names:
+    """Final names of words and authors.
+
+    An append keeps the ids of the corpus: new names come after the known ones.
+
+    Attributes
+    ----------
+    vocabulary, author_vocabulary : final names, after `finish`
+    n_entries : entries of the runs whose words are kept
+    closed : only the words that were given
+    known_share : share of the source's tokens whose word was kept
+    """
+
+    def __init__(
+        self, reader: Any, transaction: Transaction, known: Manifest | None, settings: IngestSettings
+    ) -> None:
+        self._reader, self._settings, self._scratch = reader, settings, transaction.scratch
+        self._known = None if known is None else stored_names(transaction.root, known.vocabulary)
+        self._known_authors = _authors(transaction.root, None if known is None else known.authors)
+        self._words: WordTally | None = None
+        self._columns: ColumnTally | None = None
+        self._authors = WordTally(self._scratch, _ALL)
+        self._any_authors = self._known_authors is not None
+        self._new_ids: np.ndarray | None = None
+        self.author_vocabulary: Vocabulary | None = None
+        self.n_entries = 0
+        self.closed = settings.closed
+        self.known_share = 1.0
+        self._n_tokens = 0.0
+
+    def add(self, run: ParsedRun) -> None:
+        """Add up the counts of a run and take them from it."""
+        assert run.words is not None
+        self._n_tokens += float(run.words.tokens.sum()) + run.n_unknown
+        if run.words.words.dtype == object:
+            self._words = self._words or WordTally(self._scratch)
+            self._words.add(run.words)
+        else:
+            self._columns = self._columns or ColumnTally(self._reader.n_words)
+            self._columns.add(run.words)
+        if run.authors is not None:
+            self._any_authors = True
+            self._authors.add(run.authors)
+        run.words = run.authors = None
+
+    def finish(self, n_docs: int) -> None:
+        """Decide on the final ids.
+
+        Raises
+        ------
+        InputError
+            When no word is left.
+        VocabularyMismatch
+            When columns without names are appended to words, or vice versa.
+        """
+        if self._words is not None:
+            self._finish_words(n_docs, self._words)
+        else:
+            self._finish_columns(n_docs, self._columns or ColumnTally(self._reader.n_words))
+        self._finish_authors()
+        if not self.vocabulary.size or (self._known is None and not self.n_entries):
+            raise InputError(
+                "no word is left; loosen min_df, max_df, stop words or the token pattern, or give a vocabulary "
+                "that fits the source"
+            )
+        if self._known is None:
+            self.known_share = float(self.vocabulary.counted[1].sum()) / self._n_tokens
+
+    # ------------------------------------------------------------------ words that are strings
+
+    def _finish_words(self, n_docs: int, tally: WordTally) -> None:
+        self._require_names(True)
+        found = tally.finish(n_docs, self._settings.words, self._known)
+        if self._known is not None:
+            self._extend_known(found)
+        else:
+            self._set(found.take(falling(found.words, found.tokens)))
+
+    def _extend_known(self, found: WordCounts) -> None:
+        """Known words first, with their counts so far; new ones after them, unless the vocabulary is closed."""
+        known = self._known
+        assert known is not None and known.words is not None
+        ids = known.index_of(found.words)
+        before = known.counted
+        df, tf = before[0].copy(), before[1].copy()
+        here = ids >= 0
+        df[ids[here]] += found.documents[here]
+        tf[ids[here]] += found.tokens[here]
+        new = found.take(np.flatnonzero(~here)[: 0 if self.closed else None])
+        new = new.take(falling(new.words, new.tokens))
+        words, tokens, documents = (
+            np.concatenate(pair) for pair in zip((known.words, tf, df), new, strict=True)
+        )
+        self._set(WordCounts(words, tokens, documents))
+        self.n_entries -= int(before[0].sum())
+
+    def _set(self, counts: WordCounts) -> None:
+        self.vocabulary = Vocabulary(counts.words, None, counts.documents.astype(np.int64), counts.tokens)
+        self.n_entries = int(counts.documents.sum())
+
+    # ------------------------------------------------------------------ ids fixed by the source
+
+    def _finish_columns(self, n_docs: int, tally: ColumnTally) -> None:
+        words = None if self._reader.vocabulary is None else word_array(self._reader.vocabulary)
+        if words is not None:
+            tally.add(WordCounts(np.array([len(words) - 1]), np.zeros(1), np.zeros(1, np.int64)))
+        n_columns = len(tally.tokens)
+        self._require_names(words is not None)
+        keep = np.ones(n_columns, bool)
+        if not self._settings.words.idle:
+            known = self._known_columns(words, n_columns)
+            keep = kept_words(tally.documents, tally.tokens, n_docs, self._settings.words, known)
+        source = Vocabulary(words, n_columns, tally.documents, tally.tokens)
+        if self._known is not None and words is not None:
+            present = np.flatnonzero(keep & (tally.documents > 0))
+            self._extend_known(WordCounts(words[present], tally.tokens[present], tally.documents[present]))
+            self._new_ids = source.mapping_to(self.vocabulary)
+            return
+        given = words is not None and getattr(self._reader, "kind", None) in _WORDS
+        self.closed = self.closed or (given and self._known is None)
+        stays = words is None or given or self._reader.name in _MATRICES
+        order = np.arange(n_columns) if stays else falling(words, tally.tokens)
+        order = order[keep[order]]
+        if self._known is not None:
+            self._widen_known(tally, keep)
+        elif len(order) < n_columns or words is not None:
+            self.vocabulary = source.taken(order)
+        else:
+            self.vocabulary = source
+        self.n_entries = int(tally.documents[order].sum())
+        self._new_ids = np.full(n_columns, -1, np.int32)
+        self._new_ids[order] = np.arange(len(order), dtype=np.int32)
+
+    def _known_columns(self, words: np.ndarray | None, n_columns: int) -> np.ndarray | None:
+        """Columns of the source that the corpus already has: they stay, regardless of the limits."""
+        if self._known is None:
+            return None
+        return np.arange(n_columns) < self._known.size if words is None else self._known.index_of(words) >= 0
+
+    def _widen_known(self, tally: ColumnTally, keep: np.ndarray) -> None:
+        """Columns without names keep their numbers; there may be more of them now."""
+        known = self._known
+        assert known is not None
+        size = max(known.size, len(tally.tokens))
+        df, tf = np.zeros(size, np.int64), np.zeros(size)
+        for documents, tokens in (known.counted, (tally.documents * keep, tally.tokens * keep)):
+            df[: len(documents)] += documents
+            tf[: len(tokens)] += tokens
+        self.vocabulary = Vocabulary(None, size, df, tf)
+
+    def _require_names(self, named: bool) -> None:
+        if self._known is not None and self._known.named != named:
+            have = "words" if self._known.named else "columns without names"
+            come = "words" if named else "columns without names"
+            raise VocabularyMismatch(
+                f"the corpus has {have}, but the source has {come}; give vocabulary= for the source"
+                if not named
+                else f"the corpus has {have}, but the source has {come}; append a source without a vocabulary"
+            )
+
+    # ------------------------------------------------------------------ authors
+
+    @property
+    def n_authors(self) -> int:
+        return 0 if self.author_vocabulary is None else self.author_vocabulary.size
+
+    def _finish_authors(self) -> None:
+        """In descending order of documents; ties in order of first appearance."""
+        if not self._any_authors:
+            return
+        found = self._authors.in_order()
+        names = found.words[np.argsort(-found.documents, kind="stable")]
+        if self._known_authors is None:
+            self.author_vocabulary = Vocabulary(names)
+        else:
+            new = names[self._known_authors.index_of(names) < 0]
+            self.author_vocabulary = self._known_authors.extended(new)
+
+    # ------------------------------------------------------------------ for the next stages
+
+    def spilled(self) -> tuple[Place, Header]:
+        """Final names in a scratch file, for the tasks that sort runs."""
+        arrays: dict[str, np.ndarray] = {}
+        if self._new_ids is not None:
+            arrays["new_ids"] = self._new_ids
+        elif self.vocabulary.words is not None:
+            arrays["words"] = self.vocabulary.words
+        if self.author_vocabulary is not None and self.author_vocabulary.words is not None:
+            arrays["authors"] = self.author_vocabulary.words
+        place = self._scratch / "names"
+        return place, spill(place, arrays)
+
+    def subtract(self, dropped: WordCounts) -> None:
+        """Counts, by final id, of documents that were dropped."""
+        df, tf = self.vocabulary.counted
+        df[dropped.words] -= dropped.documents
+        tf[dropped.words] -= dropped.tokens
+
+
+def _authors(root: Place, names: NameList | None) -> Vocabulary | None:
+    if names is None:
+        return None
+    return Vocabulary(stored_names(root, names).words)

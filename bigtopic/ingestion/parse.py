@@ -1,0 +1,183 @@
+"""First stage: a chunk of the source becomes a run, spilled as it is, and counts of its words come back."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import numpy as np
+
+from bigtopic import buffers
+from bigtopic.corpus.columns import Cells, array_name, kinds_of
+from bigtopic.corpus.readers.base import RawBlock
+from bigtopic.corpus.readers.support.columns import column
+from bigtopic.corpus.vocabulary import word_array
+from bigtopic.errors import InputError
+from bigtopic.ingestion.spill import Header, spill
+from bigtopic.storage.place import Place
+
+__all__ = ["ParseTask", "ParsedRun", "PlacedBlock", "WordCounts", "parse_run", "parse_tasks"]
+
+_OPEN = 4  # streams read at a time, however many threads: sums of weights depend on the order of chunks
+
+
+@dataclass(frozen=True)
+class PlacedBlock(RawBlock):
+    """Documents that know their source rows, int64 (n_docs,): those of another corpus."""
+
+    rows: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+
+
+class WordCounts(NamedTuple):
+    """Tokens and documents of some words, which are strings (object), or ids fixed by the source (integers)."""
+
+    words: np.ndarray
+    tokens: np.ndarray
+    documents: np.ndarray
+
+    def take(self, chosen: np.ndarray) -> WordCounts:
+        """Some of them: positions or a mask."""
+        return WordCounts(self.words[chosen], self.tokens[chosen], self.documents[chosen])
+
+
+class ParseTask(NamedTuple):
+    """A chunk, its number, and the number of the stream it comes from."""
+
+    number: int
+    stream: int
+    chunk: Any
+
+
+@dataclass
+class ParsedRun:
+    """A spilled chunk.
+
+    Attributes
+    ----------
+    place, header : of the spilled arrays
+    stream, first_row : where its first document is in the source, where known
+    size : of the chunk in the reader's unit
+    columns : {name: kinds of the values} of further columns, see `bigtopic.corpus.columns`
+    words, authors : counts, taken away once they are added up
+    last_row : highest source row, when the documents know their rows, else -1
+    first : row of the first document in the whole source, once known; what is added to rows that documents know
+    """
+
+    place: Place
+    header: Header
+    stream: int
+    first_row: int | None
+    size: float
+    n_docs: int
+    nnz: int
+    n_unknown: float
+    columns: dict[str, frozenset[str]]
+    words: WordCounts | None
+    authors: WordCounts | None
+    last_row: int = -1
+    first: int = 0
+
+
+def parse_tasks(reader: Any, n_threads: int = 1) -> Iterator[ParseTask]:
+    """All chunks, stream by stream; those of independent streams by turns, read in at most `n_threads` threads."""
+    streams = reader.streams()
+    independent = all(getattr(stream, "independent", False) for stream in streams)
+    chunks = _by_turns(streams, n_threads) if independent else _in_order(streams)
+    for number, (stream, chunk) in enumerate(chunks):
+        yield ParseTask(number, stream, chunk)
+
+
+def _in_order(streams: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    for number, stream in enumerate(streams):
+        for chunk in stream.chunks():
+            yield number, chunk
+
+
+def _by_turns(streams: Sequence[Any], n_threads: int) -> Iterator[tuple[int, Any]]:
+    """A chunk of each open stream in turn, and the next one meanwhile; where one ends, another is opened."""
+    unopened = enumerate(streams)
+    turns: deque[tuple[int, Iterator[Any], Future[Any]]] = deque()
+    with ThreadPoolExecutor(min(n_threads, _OPEN), thread_name_prefix="bigtopic-read") as pool:
+        while True:
+            for number, stream in islice(unopened, _OPEN - len(turns)):
+                chunks = stream.chunks()
+                turns.append((number, chunks, pool.submit(next, chunks, None)))
+            if not turns:
+                return
+            number, chunks, ahead = turns.popleft()
+            chunk = ahead.result()
+            if chunk is not None:
+                turns.append((number, chunks, pool.submit(next, chunks, None)))
+                yield number, chunk
+
+
+def parse_run(task: ParseTask, reader: Any, scratch: Place) -> ParsedRun:
+    """Parse a chunk and spill it. No other attempt at the same task writes to the same file."""
+    block = reader.parse(task.chunk)
+    # Cast to the types of the compiled code: a custom reader may return others.
+    words, counts = block.words.astype(np.int32, copy=False), block.counts.astype(np.float32, copy=False)
+    arrays = {"indptr": block.indptr.astype(np.int64, copy=False), "words": words, "counts": counts}
+    if isinstance(block, PlacedBlock):
+        arrays["rows"] = block.rows
+    if block.vocabulary is not None:
+        arrays["vocabulary"] = word_array(block.vocabulary)
+    if block.ids is not None:
+        arrays["ids"] = word_array(block.ids)
+    if block.author_indptr is not None:
+        arrays["author_indptr"], arrays["authors"] = block.author_indptr, block.authors
+        arrays["author_names"] = word_array(block.author_names or [])
+    columns = {name: _column(name, values, task) for name, values in block.columns.items()}
+    for name, values in columns.items():
+        arrays[f"column {name}"] = values.texts if isinstance(values, Cells) else values
+    place = scratch / f"run-{task.number:08d}-{uuid4().hex[:12]}"
+    try:
+        header = spill(place, arrays)
+    except UnicodeEncodeError as error:
+        where = getattr(reader, "half_characters", None)
+        place = task.chunk.name if where is None else where(task.chunk)
+        raise InputError(
+            f"{place}: {error.object[:60]!r} holds half a character (a lone surrogate); clean texts, ids and columns "
+            "with text.encode('utf-8', 'replace').decode()"
+        ) from None
+    return ParsedRun(
+        place,
+        header,
+        task.stream,
+        block.first_row,
+        task.chunk.size,
+        block.n_docs,
+        len(words),
+        block.n_unknown,
+        {name: kinds_of(values) for name, values in columns.items()},
+        _count(words, counts, block.vocabulary),
+        None if block.authors is None else _count(block.authors, None, block.author_names),
+        int(block.rows.max(initial=0)) if isinstance(block, PlacedBlock) else -1,
+    )
+
+
+def _column(name: str, values: np.ndarray | Cells, task: ParseTask) -> np.ndarray | Cells:
+    """The column in a type that can be stored, also from a custom reader; checks its name as well."""
+    array_name(name)
+    if isinstance(values, Cells):
+        return values
+    return column(values, name, lambda i: f"document {i} of {task.chunk.name}")
+
+
+def _count(words: np.ndarray, counts: np.ndarray | None, names: list[str] | None) -> WordCounts:
+    """Every entry counts one document: words are unique within a document."""
+    from bigtopic.ingestion._kernels import count_entries
+
+    n_words = int(words.max(initial=-1)) + 1 if names is None else len(names)
+    totals = buffers.zeros((n_words, 2), np.float64)
+    count_entries(words, np.ones(len(words), np.float32) if counts is None else counts, totals)
+    if names is None:
+        found = np.flatnonzero(totals[:, 0] > 0)
+        totals = totals[found]
+    else:
+        found, totals = word_array(names), totals.copy()
+    return WordCounts(found, totals[:, 1], totals[:, 0].astype(np.int64))

@@ -1,0 +1,59 @@
+"""The settings of an ingest, and where its tasks run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bigtopic.corpus.filter import VocabularySettings
+from bigtopic.ingestion.sort import Order
+from bigtopic.parallel.cluster import bounded_map
+from bigtopic.parallel.shared_files import files_in_reach, in_sight_of
+from bigtopic.storage.place import Place
+
+__all__ = ["REMEDY", "IngestSettings", "Workers"]
+
+REMEDY = (
+    "give store (and scratch) as a path or URL that every worker can write to, or pass client=False to run on "
+    "threads"
+)
+
+
+@dataclass(frozen=True)
+class IngestSettings:
+    """The settings of an ingest.
+
+    words : limits on the vocabulary
+    min_doc_length : tokens that a document must have left
+    order : order of the documents
+    closed : only the existing words (of the corpus to extend)
+    text : settings of the tokeniser for the manifest, or None
+    """
+
+    words: VocabularySettings
+    min_doc_length: int
+    order: Order
+    closed: bool
+    text: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Where tasks run.
+
+    progress : whether to show a bar; None shows it in terminals and notebooks
+    files : files that every worker must see, including those that join later
+    """
+
+    client: Any
+    n_threads: int
+    progress: bool | None
+    files: Sequence[Place] = ()
+
+    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Generator[Any, None, None]:
+        """Results in the order of the items, a bounded number in flight; close it to cancel the rest."""
+        if self.client is not None:
+            function = in_sight_of(self.files, function, REMEDY)
+        with files_in_reach(self.client):
+            yield from bounded_map(function, items, client=self.client, n_threads=self.n_threads)

@@ -1,0 +1,188 @@
+"""Third stage: a run gets final word ids and is sorted by the documents' keys, so that a part's share is one piece."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from uuid import uuid4
+
+import numpy as np
+
+from bigtopic import buffers
+from bigtopic.corpus.blocks import document_tokens, take_segments
+from bigtopic.corpus.order import document_keys
+from bigtopic.ingestion.parse import ParsedRun, WordCounts
+from bigtopic.ingestion.spill import Header, Span, Spilled, spill
+from bigtopic.storage.place import Place
+from bigtopic.types import Block
+
+__all__ = ["Order", "SortPlan", "SortedRun", "rearranged", "sort_run"]
+
+
+@dataclass(frozen=True)
+class Order:
+    """How documents are ordered: by a hash of seed and source row, or by source row."""
+
+    shuffle: bool
+    seed: int
+
+    def keys(self, rows: np.ndarray) -> np.ndarray:
+        """uint64 (n_docs,), ascending in stored order."""
+        return document_keys(self.seed, rows) if self.shuffle else rows.astype(np.uint64)
+
+
+@dataclass(frozen=True)
+class SortPlan:
+    """The settings of sorting, the same for all runs.
+
+    names : scratch file with "words" (final words by id) or "new_ids" (int32, by the source's id), and "authors"
+    bounds : uint64, first keys of all parts but the first
+    min_doc_length : drop documents with fewer tokens left
+    """
+
+    names: Place
+    header: Header
+    order: Order
+    bounds: np.ndarray
+    min_doc_length: int
+
+
+@dataclass(frozen=True)
+class SortedRun:
+    """A spilled run in stored order; piece p of each array goes to part p.
+
+    documents, entries, pairs : int64 (n_parts + 1,), where the pieces of documents, of entries and of (document,
+    author) pairs begin; dropped: counts of documents that were too short
+    """
+
+    place: Place
+    header: Header
+    documents: np.ndarray
+    entries: np.ndarray
+    pairs: np.ndarray | None
+    dropped: WordCounts | None
+
+
+def sort_run(run: ParsedRun, plan: SortPlan) -> SortedRun:
+    """Read a run, sort it, spill it sorted. The first copy stays: the task may have to be done again."""
+    with Spilled(run.place, run.header) as spilled:
+        block = _block(run, spilled, plan)
+        new_ids = _word_ids(spilled, plan)
+        keys = plan.order.keys(block.rows)
+        order = np.argsort(keys, kind="stable")
+        dropped = None
+        if plan.min_doc_length > 0:
+            short = _tokens_left(block, new_ids) < plan.min_doc_length
+            dropped = _counted(rearranged(block, np.flatnonzero(short), new_ids)) if short.any() else None
+            order = order[~short[order]]
+        block = _sorted_authors(rearranged(block, order, new_ids))
+        arrays = {"indptr": block.indptr, "words": block.words, "counts": block.counts, "rows": block.rows}
+        for name in run.header:
+            if name == "ids" or name.startswith("column "):
+                arrays[name] = spilled.read(name)[order]
+    if block.author_indptr is not None and block.authors is not None:
+        arrays["author_indptr"], arrays["authors"] = block.author_indptr, block.authors
+    cuts = np.searchsorted(keys[order], plan.bounds, side="left")
+    cuts = np.concatenate([[0], cuts, [block.n_docs]]).astype(np.int64)
+    place = run.place.beside(f"-sorted-{uuid4().hex[:12]}")
+    header = spill(place, arrays)
+    pairs = None if block.author_indptr is None else block.author_indptr[cuts]
+    return SortedRun(place, header, cuts, block.indptr[cuts], pairs, dropped)
+
+
+def rearranged(block: Block, positions: np.ndarray, new_ids: np.ndarray | None = None) -> Block:
+    """The documents at `positions`, in that order; with `new_ids`, words get these ids, ascending within documents,
+    and those that get -1 are dropped.
+    """
+    from bigtopic.ingestion._kernels import rearrange, sort_words
+
+    size = int((block.indptr[positions + 1] - block.indptr[positions]).sum())
+    indptr = np.empty(len(positions) + 1, np.int64)
+    words, counts = buffers.empty(size, np.int32), buffers.empty(size, np.float32)
+    ids = np.zeros(0, np.int32) if new_ids is None else new_ids
+    size = rearrange(
+        block.indptr,
+        block.words,
+        block.counts.view(np.uint32),
+        positions,
+        ids,
+        indptr,
+        words,
+        counts.view(np.uint32),
+    )
+    if new_ids is not None:
+        sort_words(indptr, words, counts.view(np.uint32))
+    author_indptr = authors = None
+    if block.author_indptr is not None and block.authors is not None:
+        author_indptr, pairs = take_segments(block.author_indptr, positions)
+        authors = block.authors[pairs]
+    return Block(indptr, words[:size], counts[:size], block.rows[positions], author_indptr, authors)
+
+
+def _block(run: ParsedRun, spilled: Spilled, plan: SortPlan) -> Block:
+    """The run with its own word ids, and the authors' final ones."""
+    rows = run.first + (spilled.read("rows") if "rows" in spilled else np.arange(run.n_docs))
+    author_indptr = authors = None
+    if "authors" in spilled:
+        author_indptr = spilled.read("author_indptr")
+        authors = _lookup(_index(plan, "authors"), spilled.read("author_names"))[spilled.read("authors")]
+    indptr, words, counts = (spilled.read(name) for name in ("indptr", "words", "counts"))
+    return Block(indptr, words, counts, rows, author_indptr, authors)
+
+
+def _word_ids(spilled: Spilled, plan: SortPlan) -> np.ndarray:
+    """The final id of each word of the run, or -1."""
+    if "vocabulary" in spilled:
+        return _lookup(_index(plan, "words"), spilled.read("vocabulary"))
+    return _new_ids_of(plan.names, plan.header["new_ids"])
+
+
+def _tokens_left(block: Block, new_ids: np.ndarray) -> np.ndarray:
+    """Tokens of each document whose words are kept."""
+    kept = np.where(new_ids[block.words] < 0, np.float32(0), block.counts)
+    return document_tokens(replace(block, counts=kept))
+
+
+def _counted(block: Block) -> WordCounts:
+    """Counts of the words of some documents, by final id."""
+    documents = np.bincount(block.words)
+    words = np.flatnonzero(documents)
+    return WordCounts(words, np.bincount(block.words, block.counts)[words], documents[words])
+
+
+def _sorted_authors(block: Block) -> Block:
+    """Authors of each document in ascending order of their final ids."""
+    if block.author_indptr is None or block.authors is None:
+        return block
+    return replace(block, authors=block.authors[_ascending(block.author_indptr, block.authors)])
+
+
+def _ascending(indptr: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    """The order that sorts each segment: one sort of (segment, id) packed into 64 bits."""
+    segments = np.repeat(np.arange(len(indptr) - 1, dtype=np.int64), np.diff(indptr))
+    packed = (segments << np.int64(32)) | ids
+    if (packed[1:] >= packed[:-1]).all():
+        return np.arange(len(ids))
+    return np.argsort(packed)
+
+
+def _lookup(index: dict[str, int], names: np.ndarray) -> np.ndarray:
+    get = index.get
+    return np.fromiter((get(name, -1) for name in names.tolist()), np.int32, len(names))
+
+
+# Names are read once per process and stage, whatever the number of runs.
+@lru_cache(maxsize=2)
+def _index_of(place: Place, span: Span, name: str) -> dict[str, int]:
+    with Spilled(place, {name: span}) as spilled:
+        return {word: number for number, word in enumerate(spilled.read(name).tolist())}
+
+
+@lru_cache(maxsize=1)
+def _new_ids_of(place: Place, span: Span) -> np.ndarray:
+    with Spilled(place, {"new_ids": span}) as spilled:
+        return spilled.read("new_ids")
+
+
+def _index(plan: SortPlan, name: str) -> dict[str, int]:
+    return _index_of(plan.names, plan.header[name], name)

@@ -1,0 +1,133 @@
+"""Second stage: counts of words, added up over runs, become a vocabulary with final ids.
+
+Ids are in descending order of token frequency, ties by word, so they depend only on the corpus. If the source fixed the
+ids of columns that have no names, or is a matrix, ids stay as they are.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+
+import numpy as np
+
+from bigtopic.corpus.filter import VocabularySettings, kept_words
+from bigtopic.corpus.vocabulary import Vocabulary, word_array
+from bigtopic.ingestion.parse import WordCounts
+from bigtopic.ingestion.spill import Header, Spilled, spill
+from bigtopic.storage.place import Place
+
+__all__ = ["ColumnTally", "WordTally", "falling"]
+
+WORD_LIMIT = 2_000_000  # distinct words counted in memory at a time
+_PIECE = 100_000  # words of a spilled list read at a time
+
+
+def falling(words: np.ndarray | None, tokens: np.ndarray) -> np.ndarray:
+    """Words in descending order of tokens, ties by word (by position when there are no words)."""
+    by_word = np.arange(len(tokens)) if words is None else np.argsort(words, kind="stable")
+    return by_word[np.argsort(-tokens[by_word], kind="stable")]
+
+
+class ColumnTally:
+    """Counts of ids fixed by the source."""
+
+    def __init__(self, n_words: int | None) -> None:
+        self.tokens = np.zeros(n_words or 0)
+        self.documents = np.zeros(n_words or 0, np.int64)
+
+    def add(self, counts: WordCounts) -> None:
+        ids = counts.words
+        missing = int(ids.max(initial=-1)) + 1 - len(self.tokens)
+        if missing > 0:
+            self.tokens = np.pad(self.tokens, (0, missing))
+            self.documents = np.pad(self.documents, (0, missing))
+        self.tokens[ids] += counts.tokens
+        self.documents[ids] += counts.documents
+
+
+class WordTally:
+    """Counts of strings. Past `limit` distinct words, sorted lists go to scratch and are merged at the end."""
+
+    def __init__(self, scratch: Place, limit: int = WORD_LIMIT) -> None:
+        self._scratch, self._limit = scratch, limit
+        self._index: dict[str, int] = {}
+        self._tokens, self._documents = np.zeros(1024), np.zeros(1024, np.int64)
+        self._lists: list[tuple[Place, Header]] = []
+
+    def add(self, counts: WordCounts) -> None:
+        index = self._index
+        words = counts.words.tolist()
+        ids = np.fromiter((index.setdefault(word, len(index)) for word in words), np.int64, len(words))
+        missing = len(index) - len(self._tokens)
+        if missing > 0:
+            self._tokens = np.pad(self._tokens, (0, missing + len(self._tokens)))
+            self._documents = np.pad(self._documents, (0, missing + len(self._documents)))
+        self._tokens[ids] += counts.tokens
+        self._documents[ids] += counts.documents
+        if len(index) > self._limit:
+            self._spill()
+
+    def in_order(self) -> WordCounts:
+        """Everything counted, by first appearance; only when nothing was spilled."""
+        assert not self._lists
+        words = word_array(self._index)
+        return WordCounts(words, self._tokens[: len(words)], self._documents[: len(words)])
+
+    def _sorted(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        words = word_array(self._index)
+        order = np.argsort(words, kind="stable")
+        return words[order], self._tokens[: len(words)][order], self._documents[: len(words)][order]
+
+    def _spill(self) -> None:
+        words, tokens, documents = self._sorted()
+        place = self._scratch / f"words-{len(self._lists):06d}"
+        header = spill(place, {"words": words, "tokens": tokens, "documents": documents})
+        self._lists.append((place, header))
+        self._index, self._tokens, self._documents = {}, np.zeros(1024), np.zeros(1024, np.int64)
+
+    def finish(
+        self, n_docs: int, settings: VocabularySettings, known: Vocabulary | None = None
+    ) -> WordCounts:
+        """Words that are known or pass the settings, sorted as strings."""
+
+        def passing(counts: WordCounts) -> WordCounts:
+            here = None if known is None else known.index_of(counts.words) >= 0
+            return counts.take(kept_words(counts.documents, counts.tokens, n_docs, settings, here))
+
+        if not self._lists:
+            return passing(WordCounts(*self._sorted()))
+        if self._index:
+            self._spill()
+        # A merge of the sorted lists; only words that can still be kept stay in memory.
+        kept = WordCounts(word_array([]), np.zeros(0), np.zeros(0, np.int64))
+        for piece in _pieces(heapq.merge(*(_rows(place, header) for place, header in self._lists))):
+            kept = passing(WordCounts(*(np.concatenate(pair) for pair in zip(kept, piece, strict=True))))
+        return kept
+
+
+def _rows(place: Place, header: Header) -> Iterator[tuple[str, float, int]]:
+    with Spilled(place, header) as spilled:
+        for start in range(0, header["words"].size, _PIECE):
+            stop = min(start + _PIECE, header["words"].size)
+            lists = [spilled.read(name, start, stop).tolist() for name in ("words", "tokens", "documents")]
+            yield from zip(*lists, strict=True)
+
+
+def _pieces(rows: Iterator[tuple[str, float, int]]) -> Iterator[WordCounts]:
+    """Equal words added up, a few at a time."""
+    words: list[str] = []
+    tokens: list[float] = []
+    documents: list[int] = []
+    for word, n_tokens, n_documents in rows:
+        if words and words[-1] == word:
+            tokens[-1] += n_tokens
+            documents[-1] += n_documents
+            continue
+        if len(words) >= _PIECE:
+            yield WordCounts(word_array(words), np.array(tokens), np.array(documents))
+            words, tokens, documents = [], [], []
+        words.append(word)
+        tokens.append(n_tokens)
+        documents.append(n_documents)
+    yield WordCounts(word_array(words), np.array(tokens), np.array(documents, np.int64))

@@ -1,0 +1,182 @@
+"""Collapsed variational Bayes (CVB) of second order, with responsibilities that are kept from pass to pass.
+
+For each distinct word v of a document d, with count c and responsibilities r (one vector for all c tokens), and with
+sums over the other tokens of expected counts m and of their variances s = sum r (1 - r):
+
+    a_k = (alpha_k + m_dk) (eta_v + m_kv) / (sum_v eta_v + m_k)
+          exp( - s_dk / 2 (alpha_k + m_dk)^2 - s_kv / 2 (eta_v + m_kv)^2 + s_k / 2 (sum_v eta_v + m_k)^2 )
+
+then r <- a / sum(a), and m and s follow. The exponent is kept between -30 and 30: it is far below where a count is
+small and uncertain. Without it this is the kernel `ilr`, which says in which order entries are visited, what slices see
+of each other, how documents begin, what is remembered and which least values keep rounding errors out. Statistics: by
+how much expected counts and their variances have changed.
+
+Cost: entries x topics, four divisions and an exponential each. Space: entries x topics numbers on disk, twice.
+
+Reference: Teh, Newman, Welling (2007), "A collapsed variational Bayesian inference algorithm for latent Dirichlet
+allocation", equation 18.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from bigtopic import buffers
+from bigtopic.kernels.support.collapsed import begin, stay
+from bigtopic.kernels.support.entry import OUTER, csr, frozen, padded_prior, put_shares
+from bigtopic.kernels.support.math import fast_exp
+from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
+
+__all__ = ["KERNEL", "run"]
+
+_FAST = {"reassoc", "arcp", "nsz"}  # not "contract": a lone token's share, taken out, must leave nothing
+_LEAST, _MOST = -30.0, 30.0  # of the exponent
+_FLOOR = 1e-10  # of a count: rounding may leave less than nothing
+
+
+@njit(**OUTER, fastmath=_FAST)
+def _sweep(
+    indptr, words, counts, rows, topic_words, variances, prior, n_components, least,
+    shares, totals, total_variances, mass, spread, old, fresh, change, change_of_variances, doc_topics,
+):  # fmt: skip
+    zero, one, half = mass.dtype.type(0), mass.dtype.type(1), mass.dtype.type(0.5)
+    lowest, highest, floor = mass.dtype.type(_LEAST), mass.dtype.type(_MOST), mass.dtype.type(_FLOOR)
+    moved = 0.0
+    for d in range(rows.shape[0]):
+        for k in range(n_components):
+            mass[k], spread[k] = zero, zero
+        for i in range(indptr[d], indptr[d + 1]):
+            row, known = shares[i], zero
+            for k in range(n_components):
+                known += row[k]
+            unit = one / known if known > 0 else zero
+            for k in range(n_components):
+                own = unit * row[k]
+                mass[k] += counts[i] * own
+                spread[k] += counts[i] * (own * (one - own))
+        for i in range(indptr[d], indptr[d + 1]):
+            # rows by themselves: loops over them need no look at their place in the whole
+            row, weights, grown = shares[i], topic_words[words[i]], change[words[i]]
+            doubts, grown_doubts = variances[words[i]], change_of_variances[words[i]]
+            known, whole = zero, zero
+            for k in range(n_components):
+                known += row[k]
+            unit = one / known if known > 0 else zero
+            for k in range(n_components):
+                own = unit * row[k]
+                doubt = own * (one - own)
+                by_doc = prior[k] + max(mass[k] - own, zero)
+                by_word = max(weights[k] + grown[k] - own, floor)
+                by_all = max(mass.dtype.type(totals[k] - own), by_word)
+                certain = max(by_doc, floor)
+                exponent = max(total_variances[k] - doubt, zero) / (by_all * by_all)
+                exponent -= max(spread[k] - doubt, zero) / (certain * certain)
+                exponent -= max(doubts[k] + grown_doubts[k] - doubt, zero) / (by_word * by_word)
+                power = mass.dtype.type(min(max(half * exponent, lowest), highest))
+                fresh[k] = by_doc * (by_word / by_all) * fast_exp(power)
+                old[k] = own
+                whole += fresh[k]
+            if not least < whole < np.inf:
+                whole = stay(old, known > 0, fresh, n_components)
+            unit, known = one / whole, zero
+            for k in range(n_components):
+                row[k] = fresh[k] * unit
+            for k in range(n_components):
+                known += row[k]
+            unit = one / known
+            for k in range(n_components):
+                new = unit * row[k]
+                fresh[k] = counts[i] * (new * (one - new) - old[k] * (one - old[k]))
+                old[k] = counts[i] * (new - old[k])
+                moved += abs(old[k])
+            for k in range(n_components):
+                mass[k] += old[k]
+                spread[k] += fresh[k]
+            for k in range(n_components):
+                grown[k] += old[k]
+                grown_doubts[k] += fresh[k]
+            for k in range(n_components):
+                totals[k] += old[k]
+                total_variances[k] += fresh[k]
+        if doc_topics.shape[0] > 0:
+            for k in range(n_components):
+                fresh[k] = prior[k] + max(mass[k], zero)
+            put_shares(fresh[:n_components], doc_topics[d])
+    return moved
+
+
+def run(
+    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
+) -> KernelResult:
+    """Update the responsibilities of these documents once; see the module.
+
+    Parameters
+    ----------
+    docs : the documents; authors are ignored, counts may be weights
+    view : as "counts", with their totals: "topic_words" (n_words, n_columns), prior included, and
+        "topic_word_variances" (n_words, n_columns); what `state` says is among them
+    hyper : no options
+    seed : with a document's source row, the key of its start
+    state : "shares" (n_entries, n_components), zeros of entries that are not counted yet; None for documents that are
+        new
+
+    Returns
+    -------
+    KernelResult
+        stats, by how much the arrays of the view have changed; doc_topics (n_docs, n_components) if wanted;
+        state["shares"]; info: "moved_tokens", the sum over entries of c sum_k |a_k - r_k|.
+    """
+    topic_words, n = view.arrays["topic_words"], hyper.n_components
+    dtype, n_columns = topic_words.dtype, topic_words.shape[1]
+    totals, total_variances = (view.totals[name].astype(np.float64) for name in KERNEL.views)
+    inputs = (*csr(docs, dtype), frozen(docs.rows, np.int64))
+    shares = buffers.empty((len(docs.words), n), np.float32)
+    shares[:] = 0 if state is None else state["shares"]
+    change, change_of_variances = (buffers.zeros(topic_words.shape, dtype) for _ in range(2))
+    if state is None:
+        begin(*inputs, int(seed), n, np.float32(1), shares, totals, change)  # what is certain has no variance
+    doc_topics = np.empty((docs.n_docs if hyper.doc_topics else 0, n), dtype)
+    moved = _sweep(
+        *inputs,
+        frozen(topic_words, dtype),
+        frozen(view.arrays["topic_word_variances"], dtype),
+        padded_prior(hyper.doc_topic_prior, n_columns, dtype),
+        n,
+        np.finfo(dtype).tiny,
+        shares,
+        totals,
+        total_variances,
+        np.empty(n, dtype),
+        np.empty(n, dtype),
+        np.empty(n, dtype),
+        np.empty(n, dtype),
+        change,
+        change_of_variances,
+        doc_topics,
+    )
+    stats = {"topic_words": change, "topic_word_variances": change_of_variances}
+    info = {"moved_tokens": float(moved)}
+    return KernelResult(stats, doc_topics if hyper.doc_topics else None, {"shares": shares}, info)
+
+
+def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
+    """A copy of the shares."""
+    return Scratch([size.n_entries * size.n_components * 4])
+
+
+KERNEL = Kernel(
+    name="cvb",
+    run=run,
+    views={"topic_words": "counts", "topic_word_variances": "counts"},
+    statistics={"topic_words": "word", "topic_word_variances": "word"},
+    scratch=_scratch,
+    interacts=True,
+    state="run",
+    remembers={"shares": StateSpec("entry", "float32", ("n_components",))},
+    dtype="float64",
+    paper="Teh, Newman, Welling 2007",
+)

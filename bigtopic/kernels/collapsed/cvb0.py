@@ -1,0 +1,244 @@
+"""Collapsed variational inference of order zero (CVB0), with the topics held fixed.
+
+For each distinct word v of a document, with count c and responsibilities r (one vector for all c tokens):
+
+    a_k  = (alpha_k + N_k - r_k) W_vk ;  a <- a / sum(a)
+    N_k += c (a_k - r_k) ;  r <- a
+
+N_k = sum_v c_v r_vk. Words are visited in storage order, each sees the newest N, and one token's own share r
+is excluded. The first sweep starts from N = 0 and adds the words one after another, so that there is nothing
+random. Statistics: S_vk = sum_d c r. Document topics: (alpha_k + N_k) / sum.
+
+How it is computed: a is kept as it is, with 1 / sum(a) beside it, so that a word's topics are passed over once: the
+pass that visits a word also adds the word before it to N. The sum and the division at the end of a word make the next
+word wait; documents are therefore visited in pairs, a word of each by turns, which changes neither's numbers.
+
+Cost: sweeps x distinct words x topics, a few multiply-adds each; no transcendental function.
+
+References: Asuncion, Welling, Smyth, Teh (2009), "On smoothing and inference for topic models", equation 7,
+on the side of the document; Foulds et al. (2013), "Stochastic collapsed variational Bayesian inference for
+LDA", for fixed expected counts on the side of the words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from bigtopic import buffers
+from bigtopic.kernels.support.entry import (
+    INNER,
+    OUTER,
+    csr,
+    doc_update_cost,
+    frozen,
+    padded_prior,
+    put_shares,
+    whole_number,
+)
+from bigtopic.kernels.support.memory import prefetch
+from bigtopic.kernels.support.vector import LANES, larger, load, spread, store, total
+from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
+
+__all__ = ["KERNEL", "run"]
+
+_PAIR = 2
+_AHEAD = 4  # words
+
+# In what follows i is a word's place in its document and j one of the two documents; `left` (2,) is how many words of
+# each a sweep visits, `factors` (2,) is c / sum(a) of the word visited last.
+
+
+@njit(**INNER)
+def _first_sweep(left, words, counts, topic_words, block, shares, inverses, mass, factors):
+    """Add the words one after another to the mass, and copy their rows to `block`."""
+    zero, one = mass.dtype.type(0), mass.dtype.type(1)
+    for i in range(max(left[0], left[1])):
+        for j in range(_PAIR):
+            if i >= left[j]:
+                continue
+            before, word, ahead = max(i - 1, 0), words[i, j], words[min(i + _AHEAD, left[j] - 1), j]
+            sums, factor = spread(zero), spread(factors[j])
+            for k in range(0, mass.shape[1], LANES):
+                prefetch(topic_words, ahead, k)
+                row = load(topic_words, (word, k))
+                own = load(mass, (j, k)) + factor * load(shares, (before, j, k))
+                share = own * row
+                sums = sums + share
+                store(block, (i, j, k), row)
+                store(mass, (j, k), own)
+                store(shares, (i, j, k), share)
+            weight = total(sums)
+            # a word that no topic knows has no share
+            inverses[i, j] = one / weight if weight > 0 else zero
+            factors[j] = counts[i, j] * inverses[i, j]
+
+
+@njit(**INNER)
+def _sweep(left, counts, block, shares, inverses, mass, factors):
+    """Visit each word once more. Rounding may leave a mass below its share: the difference counts as zero."""
+    zero, one = mass.dtype.type(0), mass.dtype.type(1)
+    for i in range(max(left[0], left[1])):
+        for j in range(_PAIR):
+            if i >= left[j]:
+                continue
+            before, none = i - 1 if i > 0 else left[j] - 1, spread(zero)
+            inverse, count = spread(inverses[i, j]), spread(counts[i, j])
+            sums, factor = none, spread(factors[j])
+            for k in range(0, mass.shape[1], LANES):
+                own = load(mass, (j, k)) + factor * load(shares, (before, j, k))
+                old = inverse * load(shares, (i, j, k))
+                share = larger(own - old, none) * load(block, (i, j, k))
+                sums = sums + share
+                store(mass, (j, k), own - count * old)
+                store(shares, (i, j, k), share)
+            weight = total(sums)
+            inverses[i, j] = one / weight if weight > 0 else zero
+            factors[j] = counts[i, j] * inverses[i, j]
+
+
+@njit(**INNER)
+def _change(j, last, n_components, shares, mass, factors, before):
+    """Bring the mass of a document up to its last word; how far it is from `before`, which becomes the mass."""
+    change, factor = 0.0, factors[j]
+    for k in range(n_components):
+        mass[j, k] += factor * shares[last, j, k]
+        change += abs(mass[j, k] - before[j, k])
+        before[j, k] = mass[j, k]
+    factors[j] = 0
+    return change
+
+
+@njit(**INNER)
+def _add(j, length, words, counts, shares, inverses, prior, mass, stats):
+    """Add a document's statistics; its mass is summed anew. Returns the tokens of words that no topic knows.
+
+    Anew, because the mass of a sweep is a sum of differences and has rounding errors of its largest value.
+    """
+    dropped = 0.0
+    for k in range(0, mass.shape[1], LANES):
+        store(mass, (j, k), load(prior, k))
+    for i in range(length):
+        word, ahead = words[i, j], words[min(i + _AHEAD, length - 1), j]
+        if inverses[i, j] == 0:
+            dropped += counts[i, j]
+        factor = spread(counts[i, j] * inverses[i, j])
+        for k in range(0, mass.shape[1], LANES):
+            prefetch(stats, ahead, k)
+            tokens = factor * load(shares, (i, j, k))
+            store(stats, (word, k), load(stats, (word, k)) + tokens)
+            store(mass, (j, k), load(mass, (j, k)) + tokens)
+    return dropped
+
+
+@njit(**OUTER)
+def _infer(
+    order, indptr, all_words, all_counts, topic_words, prior, max_sweeps, tolerance,
+    words, counts, block, shares, inverses, mass, before, lengths, left, factors, stats, doc_topics,
+):  # fmt: skip
+    n_docs, n_components = len(order), doc_topics.shape[1]  # no rows if the caller does not need them
+    limit = tolerance * n_components
+    sweeps, dropped = 0, 0.0
+    for first in range(0, n_docs, _PAIR):
+        for j in range(_PAIR):
+            lengths[j], factors[j] = 0, 0
+            if first + j < n_docs:
+                start = indptr[order[first + j]]
+                lengths[j] = indptr[order[first + j] + 1] - start
+                for i in range(lengths[j]):
+                    words[i, j], counts[i, j] = all_words[start + i], all_counts[start + i]
+            left[j] = lengths[j]
+            for k in range(0, prior.shape[0], LANES):
+                store(mass, (j, k), load(prior, k))
+                store(shares, (0, j, k), spread(prior.dtype.type(0)))
+        for sweep in range(max_sweeps):
+            if sweep == 0:
+                _first_sweep(left, words, counts, topic_words, block, shares, inverses, mass, factors)
+            else:
+                _sweep(left, counts, block, shares, inverses, mass, factors)
+            for j in range(_PAIR):
+                sweeps += left[j] > 0
+                if limit > 0 and left[j] > 0:
+                    change = _change(j, left[j] - 1, n_components, shares, mass, factors, before)
+                    if sweep > 0 and change < limit:
+                        left[j] = 0
+        for j in range(min(_PAIR, n_docs - first)):
+            dropped += _add(j, lengths[j], words, counts, shares, inverses, prior, mass, stats)
+            if doc_topics.shape[0] > 0:
+                put_shares(mass[j], doc_topics[order[first + j]])
+    return sweeps, dropped
+
+
+def run(
+    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
+) -> KernelResult:
+    """Infer the topics of these documents; see the module.
+
+    Parameters
+    ----------
+    docs : the documents; authors are ignored
+    view : "topic_words" as "mean", (n_words, n_columns), p(word | topic)
+    hyper : options `max_doc_update_iter` (sweeps, at least 1) and `mean_change_tol` (stop when a sweep moves
+        the expected counts of a document by less than this, mean over topics, in tokens; 0 does all sweeps)
+    seed, state : unused, the algorithm is deterministic and keeps nothing
+
+    Returns
+    -------
+    KernelResult
+        stats["topic_words"] (n_words, n_columns), expected counts; doc_topics (n_docs, n_components) if wanted;
+        info: "iterations" (sweeps, all documents), "dropped_tokens" (of words that no topic knows).
+
+    Raises
+    ------
+    SettingError
+        When `max_doc_update_iter` is not a whole number of at least 1.
+    """
+    topic_words = view.arrays["topic_words"]
+    assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
+    dtype, (n_words, n_columns) = topic_words.dtype, topic_words.shape
+    lengths = np.diff(docs.indptr)
+    room = int(lengths.max(initial=1))
+    stats = buffers.zeros((n_words, n_columns), dtype)
+    doc_topics = buffers.empty((docs.n_docs if hyper.doc_topics else 0, hyper.n_components), dtype)
+    sweeps, dropped = _infer(
+        np.argsort(lengths, kind="stable"),  # a pair ends together
+        *csr(docs, dtype),
+        frozen(topic_words, dtype),
+        padded_prior(hyper.doc_topic_prior, n_columns, dtype),
+        whole_number(hyper.options, "max_doc_update_iter", 1),
+        float(hyper.options["mean_change_tol"]),
+        buffers.empty((room, _PAIR), np.int32),
+        buffers.empty((room, _PAIR), dtype),
+        buffers.empty((room, _PAIR, n_columns), dtype),
+        buffers.empty((room, _PAIR, n_columns), dtype),
+        buffers.empty((room, _PAIR), dtype),
+        buffers.empty((_PAIR, n_columns), dtype),
+        buffers.empty((_PAIR, n_columns), dtype),
+        np.empty(_PAIR, np.int64),
+        np.empty(_PAIR, np.int64),
+        np.empty(_PAIR, dtype),
+        stats,
+        doc_topics,
+    )
+    info = {"iterations": float(sweeps), "dropped_tokens": dropped}
+    return KernelResult({"topic_words": stats}, doc_topics if hyper.doc_topics else None, None, info)
+
+
+def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
+    """Rows and shares of the words of two documents."""
+    return Scratch([size.longest * _PAIR * size.columns["topic_words"] * 4] * 2)
+
+
+KERNEL = Kernel(
+    name="cvb0",
+    run=run,
+    views={"topic_words": "mean"},
+    statistics={"topic_words": "word"},
+    options={"max_doc_update_iter": 5, "mean_change_tol": 0.0},
+    cost=doc_update_cost,
+    scratch=_scratch,
+    paper="Asuncion et al. 2009; Foulds et al. 2013",
+)

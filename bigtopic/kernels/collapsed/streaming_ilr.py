@@ -1,0 +1,90 @@
+"""Streaming ILR: iterative CVB0 of one minibatch, given what is left of all before it. The kernel `sgs` without chance.
+
+The weights G of the params are the past, with the prior; n are expected counts of this minibatch alone, from the
+responsibilities r of each distinct word of a document:
+
+    a_k = (alpha_k + n_dk - r_k) (G_kv + n_kv - r_k) / (G_k + n_k - r_k) ;  a <- a / sum(a)
+
+Documents begin as those of the kernel `ilr` do, and are swept until a sweep moves less than `mean_change_tol` of a
+token: the mean over tokens of sum_k |a_k - r_k|. Statistics: n; the responsibilities are forgotten. With the scheme
+`DecayAdd`, G is the decayed sum of the past. One minibatch of a whole corpus and a decay of 1 are the kernel `ilr`.
+
+A call is a minibatch, as for `sgs`.
+
+Cost: a sweep of `ilr` for each sweep. Space: entries x topics numbers, twice.
+
+Reference: Asuncion, Welling, Smyth, Teh (2009), "On smoothing and inference for topic models", equation 7, in the
+minibatches of Gao, Chen, Zhu (2016), "Streaming Gibbs sampling for LDA model".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bigtopic.kernels.collapsed import ilr
+from bigtopic.kernels.support.entry import whole_number
+from bigtopic.kernels.support.minibatch import counts_scratch, sweeps
+from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
+
+__all__ = ["KERNEL", "run"]
+
+
+def run(
+    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
+) -> KernelResult:
+    """Infer the responsibilities of these documents; see the module.
+
+    Parameters
+    ----------
+    docs : the documents; authors are ignored, counts may be weights
+    view : "topic_words" as "counts", (n_words, n_columns), prior included, with their totals
+    hyper : options `max_sweeps` (after the first, at least 0) and `mean_change_tol` (0 makes all of these)
+    seed : with a document's source row, the key of its start
+    state : unused
+
+    Returns
+    -------
+    KernelResult
+        stats["topic_words"] (n_words, n_columns), expected counts; doc_topics (n_docs, n_components) if wanted; info:
+        "iterations" (sweeps, all documents), "moved_tokens" (by the last sweep, as for `ilr`).
+
+    Raises
+    ------
+    SettingError
+        When `max_sweeps` is not a whole number of at least 0.
+    """
+    max_sweeps = whole_number(hyper.options, "max_sweeps", 0)
+    limit = float(hyper.options["mean_change_tol"]) * float(docs.counts.sum(dtype=np.float64))
+    for sweep, now in enumerate(sweeps(ilr.run, docs, view, hyper, seed)):
+        moved = now.result.info["moved_tokens"]
+        if sweep == max_sweeps or moved < limit:
+            break
+    info = {"iterations": float(docs.n_docs * (1 + sweep)), "moved_tokens": moved}
+    return KernelResult({"topic_words": now.counts}, now.result.doc_topics, None, info)
+
+
+def _cost(options: Mapping[str, Any]) -> float:
+    return 1.0 + whole_number(options, "max_sweeps", 0)
+
+
+def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
+    """The shares before and after a sweep, and the counts."""
+    shares = ilr.KERNEL.scratch(size, ilr.KERNEL.options).pooled
+    return Scratch([*shares, *shares, *counts_scratch(size)])
+
+
+KERNEL = Kernel(
+    name="streaming_ilr",
+    run=run,
+    views={"topic_words": "counts"},
+    statistics={"topic_words": "word"},
+    options={"max_sweeps": 100, "mean_change_tol": 1e-4},
+    cost=_cost,
+    scratch=_scratch,
+    interacts=True,
+    dtype="float64",
+    paper="Asuncion et al. 2009; Gao, Chen, Zhu 2016",
+)

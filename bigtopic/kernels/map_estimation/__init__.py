@@ -1,0 +1,1 @@
+"""Maximum a posteriori: a document has one best mixture of topics."""

@@ -1,0 +1,226 @@
+"""Conditional density filtering (CDF-LDA): one sweep over each document, against topics drawn anew for it.
+
+The counts N_kv of a topic, prior included, are those of all documents before this one:
+
+    Phi_k ~ Dirichlet(N_k)
+    z_i ~ p_k,  p_k prop. to  (alpha_k + n_k) Phi_kw              for each token i, of word w, of this document
+    N_kv += the labels of the document's tokens
+
+n_k are the labels of the document's other tokens, which begin in proportion to Phi_kw. The documents of a call follow
+each other in storage order, and `slice_size` should be the `batch_size`: those of other slices of the same minibatch
+are not among N. Statistics: the labels of each word.
+
+Only the document's own words are drawn, which is exact: g_v ~ Gamma(N_kv) for these, one Gamma for all others together,
+of shape N_k - sum_v N_kv, and Phi_kv is g_v divided by the sum of all of these. They are drawn as logarithms and a
+word's probabilities divided by their maximum, so that none is lost, however small the prior. The first document has
+topics drawn from the prior (in the paper, uniform ones).
+
+Cost: topics x distinct words draws of a gamma number for each document, and tokens x topics multiply-adds. The draws
+are nearly all of it.
+
+References: Gao, Chen, Zhu (2016), "Streaming Gibbs sampling for LDA model", algorithm 5; Guhaniyogi, Qamar, Dunson
+(2014), "Bayesian conditional density filtering".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from bigtopic import buffers
+from bigtopic.kernels.support.draw import ENDS, put
+from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen, padded_prior, put_shares
+from bigtopic.kernels.support.gamma import log_gamma
+from bigtopic.kernels.support.labels import TOGETHER, start_labels, sweep_labels
+from bigtopic.kernels.support.random import bits, key
+from bigtopic.kernels.support.tokens import whole_counts
+from bigtopic.kernels.support.vector import LANES, load, spread, store
+from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
+
+__all__ = ["KERNEL", "draw_topics", "run"]
+
+_LEAST_PRIOR = 1e-18  # keeps products with it normal numbers in float32
+_ONE = TOGETHER - 1  # the place of a document that is worked on alone
+
+
+@njit(**OUTER)
+def draw_topics(words, topic_words, labels, totals, draws_key, logs, largest, rest):
+    """logs[i, k] <- log Phi_k of the document's word i, minus infinity where its counts are 0.
+
+    Parameters
+    ----------
+    words : (n,), distinct
+    topic_words, labels : (n_words, n_columns), the counts are their sum
+    totals : float64 (n_columns,), sums of the counts over all words
+    draws_key : the number of word i in topic k has the key `bits(draws_key, i * n_components + k)`
+    logs : float64 (at least n, n_components)
+    largest, rest : float64 (n_components,), space to work in
+    """
+    n, n_components = words.shape[0], logs.shape[1]
+    for k in range(n_components):
+        rest[k] = totals[k]
+    for i in range(n):
+        for k in range(n_components):
+            shape = np.float64(topic_words[words[i], k]) + np.float64(labels[words[i], k])
+            logs[i, k] = log_gamma(shape, bits(draws_key, i * n_components + k))
+            rest[k] -= shape
+    for k in range(n_components):
+        others = log_gamma(rest[k], bits(draws_key, n * n_components + k))
+        largest[k] = others
+        for i in range(n):
+            largest[k] = max(largest[k], logs[i, k])
+        if largest[k] == -np.inf:
+            largest[k] = 0.0
+        whole = np.exp(others - largest[k])
+        for i in range(n):
+            whole += np.exp(logs[i, k] - largest[k])
+        for i in range(n):
+            logs[i, k] -= largest[k] + np.log(whole)
+
+
+@njit(**INNER)
+def _gather(words, counts, logs, n_columns, block, held, rows):
+    """Rows of the drawn topics, each with a maximum of 1, and the tokens of words that a topic knows; their number."""
+    n, n_components = 0, logs.shape[1]
+    for i in range(words.shape[0]):
+        best, place = logs[i].max(), i * n_columns
+        for k in range(n_columns):
+            put(block, place + k, np.exp(logs[i, k] - best) if k < n_components and best > -np.inf else 0)
+            put(held, place + k, 0)
+        for _ in range(counts[i] if best > -np.inf else 0):
+            put(rows, n * TOGETHER + _ONE, place)
+            n += 1
+    return n
+
+
+@njit(**INNER)
+def _add(words, held, prior, stats, totals, mean):
+    """Add a document's labels. `mean` (n_columns,) becomes alpha + their numbers."""
+    n_columns, none = mean.shape[0], spread(mean.dtype.type(0))
+    for k in range(0, n_columns, LANES):
+        store(mean, k, none)
+    for i in range(words.shape[0]):
+        for k in range(0, n_columns, LANES):
+            new = load(held, i * n_columns + k)
+            store(stats, (words[i], k), load(stats, (words[i], k)) + new)
+            store(mean, k, load(mean, k) + new)
+    for k in range(n_columns):
+        totals[k] += mean[k]
+        mean[k] += prior[k]
+
+
+@njit(**OUTER)
+def _infer(
+    indptr, words, counts, source_rows, topic_words, prior, seed, totals, logs, largest, rest, rows, labels,
+    block, held, mass, numbers, sums, ends, targets, lanes, row_keys, n_tokens, stats, doc_topics,
+):  # fmt: skip
+    n_columns, dropped, one = topic_words.shape[1], 0, mass.dtype.type(1)
+    for d in range(source_rows.shape[0]):
+        own = slice(indptr[d], indptr[d + 1])
+        row_keys[_ONE] = key(seed, source_rows[d])
+        draw_topics(words[own], topic_words, stats, totals, key(row_keys[_ONE], 0), logs, largest, rest)
+        n = _gather(words[own], counts[own], logs, n_columns, block, held, rows)
+        n_tokens[_ONE] = n
+        start_labels(
+            _ONE, n, logs.shape[1], n_columns, True, row_keys[_ONE], prior,
+            rows, labels, block, mass, numbers, sums, ends, targets,
+        )  # fmt: skip
+        sweep_labels(
+            n_tokens, 1, one, row_keys, n_columns, prior,
+            rows, labels, block, mass, numbers, held, sums, ends, targets, lanes,
+        )  # fmt: skip
+        mean = mass[_ONE * n_columns :]
+        _add(words[own], held, prior, stats, totals, mean)
+        dropped += counts[own].sum() - n
+        if doc_topics.shape[0] > 0:
+            put_shares(mean, doc_topics[d])
+    return dropped
+
+
+def run(
+    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
+) -> KernelResult:
+    """Label the tokens of these documents, one document after the other; see the module.
+
+    Parameters
+    ----------
+    docs : the documents, counts are whole numbers; authors are ignored
+    view : "topic_words" as "counts", (n_words, n_columns), prior included, with their totals
+    hyper : no options
+    seed : with a document's source row, the key of its draws
+    state : unused
+
+    Returns
+    -------
+    KernelResult
+        stats["topic_words"] (n_words, n_columns), the labels of each word; doc_topics (n_docs, n_components) if wanted;
+        info: "dropped_tokens" (of words that no topic knows).
+
+    Raises
+    ------
+    InputError
+        When a count is not a whole number.
+    """
+    topic_words, n = view.arrays["topic_words"], hyper.n_components
+    assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
+    dtype, n_columns = topic_words.dtype, topic_words.shape[1]
+    indptr, words, _ = csr(docs, dtype)
+    counts = whole_counts(docs)
+    lengths = np.diff(np.concatenate([[0], np.cumsum(counts)])[docs.indptr])
+    longest, most_tokens = int(np.diff(indptr).max(initial=1)), int(lengths.max(initial=1))
+    prior = padded_prior(np.maximum(hyper.doc_topic_prior, _LEAST_PRIOR), n_columns, dtype)
+    stats = buffers.zeros(topic_words.shape, dtype)
+    doc_topics = np.empty((docs.n_docs if hyper.doc_topics else 0, n), dtype)
+    dropped = _infer(
+        indptr,
+        words,
+        frozen(counts, np.int64),
+        frozen(docs.rows, np.int64),
+        frozen(topic_words, dtype),
+        frozen(np.tile(prior, TOGETHER), dtype),
+        int(seed),
+        view.totals["topic_words"].astype(np.float64),
+        buffers.empty((longest, n), np.float64),
+        np.empty(n),
+        np.empty(n),
+        buffers.empty(most_tokens * TOGETHER, np.int64),
+        buffers.empty(most_tokens * TOGETHER, np.int32),
+        *(buffers.empty(longest * n_columns, dtype) for _ in range(2)),
+        *(buffers.empty(n_columns * TOGETHER, dtype) for _ in range(3)),
+        np.zeros(ENDS * TOGETHER, dtype),
+        np.empty(TOGETHER, dtype),
+        np.empty(TOGETHER, np.int64),
+        np.zeros(TOGETHER, np.uint64),
+        np.zeros(TOGETHER, np.int64),
+        stats,
+        doc_topics,
+    )
+    info = {"dropped_tokens": float(dropped)}
+    return KernelResult({"topic_words": stats}, doc_topics if hyper.doc_topics else None, None, info)
+
+
+def _cost(options: Mapping[str, Any]) -> float:
+    """A gamma number costs as much as so many passes over an entry."""
+    return 100.0
+
+
+def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
+    """Of one document: the drawn topics, in logarithms and as they are, labels held, and places of tokens."""
+    n_entries, n_tokens = size.longest * size.columns["topic_words"], size.longest_tokens * TOGETHER
+    return Scratch([*[n_entries * 8] * 3, n_tokens * 8, n_tokens * 4])
+
+
+KERNEL = Kernel(
+    name="cdf",
+    run=run,
+    views={"topic_words": "counts"},
+    statistics={"topic_words": "word"},
+    cost=_cost,
+    scratch=_scratch,
+    interacts=True,
+    dtype="float64",
+    paper="Guhaniyogi et al. 2014; Gao, Chen, Zhu 2016",
+)

@@ -1,0 +1,260 @@
+"""Gibbs sampling of the topics of a document's tokens, one sweep for each inner iteration of a round.
+
+The sampler of `gibbs` with the statistic "conditionals", interrupted after every sweep: documents remember labels and
+sums for the round, and inner iteration t of a round is sweep t. A method with as many inner iterations as there are
+sweeps thus refreshes the topics between sweeps from what the sweeps so far say (boosting), where `gibbs` holds them
+fixed. Without that, the last inner iteration has the numbers of `gibbs`.
+
+Statistics of inner iteration t: for each token the mean of its p given all other labels over the sweeps from `burn_in`
++ 1 to t; nothing up to inner iteration `burn_in`, where a scheme that interpolates then keeps the topics as they are.
+Document topics: (alpha_k + N_k) / sum, with N_k the same mean, or the labels' number up to inner iteration `burn_in`.
+
+Outside learning there is one inner iteration: name `gibbs` for the inference of a method.
+
+Cost: as one sweep of `gibbs` each inner iteration.
+
+Reference: Dupuy and Bach (2017), "Online but accurate inference for latent variable models with local Gibbs sampling",
+there G-OEM++.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from bigtopic import buffers
+from bigtopic.errors import SettingError
+from bigtopic.kernels.sampling.gibbs import STARTS
+from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen, padded_prior, put_shares, whole_number
+from bigtopic.kernels.support.gibbs import (
+    LEAST_PRIOR,
+    count_tokens,
+    gather,
+    largest_sum,
+    refuse_fractions,
+    room,
+)
+from bigtopic.kernels.support.gibbs import scratch as scratch_of_sweeps
+from bigtopic.kernels.support.labels import TOGETHER, hold_conditionals, start_labels, sweep_labels
+from bigtopic.kernels.support.random import key, uniform
+from bigtopic.kernels.support.vector import LANES
+from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
+
+__all__ = ["KERNEL", "run"]
+
+_MOST_TOPICS = np.iinfo(np.int16).max
+
+
+@njit(**INNER)
+def _resume(j, first, words, counts, known, row_key, n_components, prior, remembered, labels, mass, numbers):
+    """Take up the labels of a document, and count all but the first token's. `first` is its first token of all."""
+    n_columns, n, token = prior.shape[0] // TOGETHER, 0, first
+    own = slice(j * n_columns, (j + 1) * n_columns)
+    numbers[own] = 0
+    for i in range(words.shape[0]):
+        for _ in range(np.intp(counts[i])):
+            if known[words[i]]:
+                label = np.intp(remembered[token])
+                if label < 0:  # no topic knew its word before
+                    label = min(np.intp(uniform(row_key, n) * n_components), n_components - 1)
+                labels[n * TOGETHER + j] = label
+                numbers[own][label] += n > 0
+                n += 1
+            token += 1
+    for k in range(n_columns):
+        mass[own][k] = prior[own][k] + numbers[own][k]
+
+
+@njit(**INNER)
+def _remember(j, first, words, counts, known, labels, remembered):
+    n, token = 0, first
+    for i in range(words.shape[0]):
+        for _ in range(np.intp(counts[i])):
+            remembered[token] = labels[n * TOGETHER + j] if known[words[i]] else -1
+            n += known[words[i]]
+            token += 1
+
+
+@njit(**INNER)
+def _add(place, first, words, n_columns, n_kept, held, summed, mean, stats):
+    """Add what was held to the document's sums, and its means to the statistics and to `mean`, which has alpha."""
+    for i in range(words.shape[0]):
+        for k in range(summed.shape[1]):
+            summed[first + i, k] += held[place + i * n_columns + k]
+            share = summed[first + i, k] / n_kept
+            stats[words[i], k] += share
+            mean[k] += share
+
+
+@njit(**OUTER)
+def _infer(
+    order, all_tokens, first_tokens, indptr, words, counts, source_rows, topic_words, known, prior, seed, sweep,
+    n_kept, fresh, by_words, n_components, rows, labels, block, held, mass, numbers, sums, ends, targets, lanes,
+    row_keys, n_tokens, remembered, summed, mean, stats, doc_topics,
+):  # fmt: skip
+    n_docs, n_columns, nothing = len(order), topic_words.shape[1], mass.dtype.type(0)
+    for end in range(n_docs, 0, -TOGETHER):
+        n_tokens[:], place = 0, 0
+        for j in range(max(0, TOGETHER - end), TOGETHER):
+            d = order[end - TOGETHER + j]
+            own, n = slice(indptr[d], indptr[d + 1]), all_tokens[d]
+            n_tokens[j], row_keys[j] = n, key(seed, source_rows[d])
+            gather(place, words[own], counts[own], topic_words, known, block, held, j, rows)
+            if fresh:
+                start_labels(
+                    j, n, n_components, n_columns, by_words, row_keys[j], prior,
+                    rows, labels, block, mass, numbers, sums, ends, targets,
+                )  # fmt: skip
+            else:
+                _resume(
+                    j, first_tokens[d], words[own], counts[own], known, row_keys[j], n_components, prior,
+                    remembered, labels, mass, numbers,
+                )  # fmt: skip
+            place += (own.stop - own.start) * n_columns
+        sweep_labels(
+            n_tokens, sweep, nothing, row_keys, n_columns, prior,
+            rows, labels, block, mass, numbers, held, sums, ends, targets, lanes,
+        )  # fmt: skip
+        if n_kept > 0:
+            hold_conditionals(n_tokens, n_columns, prior, rows, labels, block, mass, numbers, held, targets)
+        place = 0
+        for j in range(max(0, TOGETHER - end), TOGETHER):
+            d = order[end - TOGETHER + j]
+            own, n = slice(indptr[d], indptr[d + 1]), all_tokens[d]
+            _remember(j, first_tokens[d], words[own], counts[own], known, labels, remembered)
+            mean[:] = prior[: mean.shape[0]]
+            if n_kept > 0:
+                _add(place, own.start, words[own], n_columns, n_kept, held, summed, mean, stats)
+            else:
+                for i in range(n):
+                    mean[labels[i * TOGETHER + j]] += 1
+            if doc_topics.shape[0] > 0:
+                put_shares(mean, doc_topics[d])
+            place += (own.stop - own.start) * n_columns
+
+
+def run(
+    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
+) -> KernelResult:
+    """One sweep over these documents; see the module.
+
+    Parameters
+    ----------
+    docs : the documents, with whole counts; authors are ignored
+    view : "topic_words", (n_words, n_columns), weights of each word's topics, in any form
+    hyper : options `burn_in` (sweeps, at least 0) and `start` ("uniform" or "words"); `inner iteration` is the number
+        of the sweep
+    seed : with a document's source row, the key of its draws
+    state : "labels" int16 (n_tokens,), -1 where no topic knew the word, and "sums" float64 (n_entries, n_components) of
+        the conditionals of kept sweeps; None before the first sweep
+
+    Returns
+    -------
+    KernelResult
+        stats["topic_words"] (n_words, n_columns), expected counts; doc_topics (n_docs, n_components) if wanted; state;
+        info: "iterations" (sweeps, all documents), "dropped_tokens" (of words that no topic knows).
+
+    Raises
+    ------
+    SettingError
+        When an option is not what it may be, a count is not a whole number, or there are more topics than a label can
+        name.
+    """
+    burn_in = _checked(hyper)
+    refuse_fractions(docs)
+    topic_words = view.arrays["topic_words"]
+    assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
+    dtype, n_columns = topic_words.dtype, topic_words.shape[1]
+    indptr, words, counts = csr(docs, dtype)
+    rows_of_words, known = frozen(topic_words, dtype), np.empty(len(topic_words), np.bool_)
+    n_tokens = np.empty(docs.n_docs, np.int64)
+    count_tokens(indptr, words, counts, rows_of_words, known, n_tokens)
+    ends = np.concatenate([[0], np.cumsum(docs.counts, dtype=np.float64)]).astype(np.int64)
+    order = np.argsort(n_tokens, kind="stable")  # documents worked on together end together
+    n_words, most_tokens = largest_sum(np.diff(docs.indptr)[order]), int(n_tokens.max(initial=1))
+    prior = padded_prior(np.maximum(hyper.doc_topic_prior, LEAST_PRIOR), n_columns, dtype)
+    labels, summed = _state(int(ends[-1]), len(docs.words), hyper.n_components, state)
+    stats = buffers.zeros(topic_words.shape, dtype)
+    doc_topics = buffers.empty((docs.n_docs if hyper.doc_topics else 0, hyper.n_components), dtype)
+    _infer(
+        order,
+        n_tokens,
+        frozen(ends[docs.indptr], np.int64),
+        indptr,
+        words,
+        counts,
+        frozen(docs.rows, np.int64),
+        rows_of_words,
+        known,
+        frozen(np.tile(prior, TOGETHER), dtype),
+        int(seed),
+        hyper.iteration,
+        max(0, hyper.iteration - burn_in),
+        state is None,
+        hyper.options["start"] == "words",
+        hyper.n_components,
+        *room(n_words, most_tokens, n_columns, dtype),
+        labels,
+        summed,
+        np.empty(hyper.n_components),
+        stats,
+        doc_topics,
+    )
+    info = {
+        "iterations": float(np.count_nonzero(n_tokens)),
+        "dropped_tokens": float(docs.counts.sum(dtype=np.float64) - n_tokens.sum()),
+    }
+    remembered = {"labels": labels, "sums": summed}
+    return KernelResult({"topic_words": stats}, doc_topics if hyper.doc_topics else None, remembered, info)
+
+
+def _checked(hyper: Hyper) -> int:
+    """Sweeps before the first that is kept. Raises SettingError like `run`."""
+    if hyper.options["start"] not in STARTS:
+        raise SettingError(f"start={hyper.options['start']!r}: must be one of {', '.join(STARTS)}")
+    if hyper.n_components > _MOST_TOPICS:
+        raise SettingError(
+            f"n_components={hyper.n_components}: kernel 'gibbs_boosted' has at most {_MOST_TOPICS}"
+        )
+    return whole_number(hyper.options, "burn_in", 0)
+
+
+def _state(
+    n_tokens: int, n_entries: int, n_components: int, state: Mapping[str, np.ndarray] | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Labels and sums to change: copies of those remembered."""
+    labels = buffers.empty(n_tokens, np.int16)
+    summed = buffers.empty((n_entries, n_components), np.float64)
+    labels[:] = -1 if state is None else state["labels"]
+    summed[:] = 0 if state is None else state["sums"]
+    return labels, summed
+
+
+def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
+    """Of documents worked on together, and the labels and sums of all."""
+    pooled = scratch_of_sweeps(size, options).pooled
+    return Scratch([*pooled, size.n_tokens * 2, size.n_entries * size.n_components * 8])
+
+
+def _cost(options: Mapping[str, Any]) -> float:
+    return 3.0 if whole_number(options, "burn_in", 0) == 0 else 1.0
+
+
+KERNEL = Kernel(
+    name="gibbs_boosted",
+    run=run,
+    views={"topic_words": "mean"},
+    statistics={"topic_words": "word"},
+    options={"burn_in": 0, "start": "words"},
+    cost=_cost,
+    scratch=_scratch,
+    state="round",
+    remembers={
+        "labels": StateSpec("token", "int16", missing=-1),
+        "sums": StateSpec("entry", "float64", ("n_components",)),
+    },
+    paper="Dupuy and Bach 2017",
+)

@@ -1,0 +1,1 @@
+"""What kernels share: rows of topics, digamma, random numbers, draws, tokens, labels."""

@@ -1,0 +1,114 @@
+"""Tokens of a slice by word, and the topics that their labels give each document.
+
+A document's topics lie in blocks of LANES neighbouring ones. Those that it has had a label of are `n_held[d]` blocks of
+`held` from `begins[d]` on, numbers of labels; block i is that of the topics from `firsts[i]` on. In `places` is where a
+document has each block of all topics, or -1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from bigtopic.errors import InputError
+from bigtopic.kernels.support.entry import INNER, OUTER
+from bigtopic.kernels.support.vector import LANES, spread, store
+from bigtopic.types import Docs
+
+__all__ = ["LANE", "SHIFT", "hold_topics", "put_doc_topics", "sort_by_word", "whole_counts"]
+
+SHIFT, LANE = np.uint64(4), np.uint64(LANES - 1)  # topic k is in lane k & LANE of block k >> SHIFT
+
+
+@njit(**INNER)
+def sort_by_word(indptr, words, counts, starts, entries):
+    """Entries by word, those of word v from starts[v] to starts[v + 1], in the order of documents.
+
+    `starts` int64 (n_words + 1,); `entries` int64 (n_entries, 3): document, its first token of the word, and count.
+    """
+    starts[:] = 0
+    for i in range(words.shape[0]):
+        starts[words[i] + 1] += 1
+    for v in range(starts.shape[0] - 1):
+        starts[v + 1] += starts[v]
+    token = 0
+    for d in range(indptr.shape[0] - 1):
+        for i in range(indptr[d], indptr[d + 1]):
+            place = starts[words[i]]
+            entries[place, 0], entries[place, 1], entries[place, 2] = d, token, counts[i]
+            starts[words[i]] = place + 1
+            token += counts[i]
+    for v in range(starts.shape[0] - 1, 0, -1):
+        starts[v] = starts[v - 1]
+    starts[0] = 0
+
+
+@njit(**INNER)
+def hold_topics(
+    indptr, counts, labels, n_replicas, n_blocks, whole, held, firsts, begins, n_held, places, tokens
+):
+    """Fill what the module describes, and `tokens`, the first label of each document.
+
+    `labels` int16 (n_labels,), n_replicas for each token, -1 where there is none. `held` has room for twice the labels
+    of each document, because it may lose all and come to have others, or for all blocks; with `whole`, documents have
+    all blocks from the start.
+    """
+    token, begin = 0, 0
+    for d in range(indptr.shape[0] - 1):
+        n, length = 0, 0
+        for b in range(n_blocks):
+            places[d * n_blocks + b] = -1
+            if whole:
+                places[d * n_blocks + b], firsts[begin + b], n = b, b << SHIFT, b + 1
+                store(held, (begin + b) * LANES, spread(np.float32(0)))
+        for i in range(indptr[d], indptr[d + 1]):
+            length += counts[i] * n_replicas
+        for t in range(token, token + length):
+            if labels[t] >= 0:
+                b, lane = labels[t] >> SHIFT, labels[t] & LANE
+                place = places[d * n_blocks + b]
+                if place < 0:
+                    place, n = n, n + 1
+                    places[d * n_blocks + b], firsts[begin + place] = place, b << SHIFT
+                    store(held, (begin + place) * LANES, spread(np.float32(0)))
+                held[(begin + place) * LANES + lane] += 1
+        begins[d], n_held[d], tokens[d] = begin, n, token
+        token += length
+        begin += n_blocks if whole else min(2 * length, n_blocks)
+
+
+@njit(**OUTER)
+def put_doc_topics(prior, n_replicas, held, firsts, begins, n_held, doc_topics):
+    """The documents' topics: prior and labels, divided by their sum."""
+    n_components = doc_topics.shape[1]
+    for d in range(doc_topics.shape[0]):
+        whole = 0.0
+        for k in range(n_components):
+            doc_topics[d, k] = prior[k]
+            whole += prior[k]
+        for i in range(begins[d], begins[d] + n_held[d]):
+            for k in range(firsts[i], min(firsts[i] + LANES, n_components)):
+                tokens = held[i * LANES + k - firsts[i]] / n_replicas
+                doc_topics[d, k] += tokens
+                whole += tokens
+        for k in range(n_components):
+            doc_topics[d, k] /= whole
+
+
+def whole_counts(docs: Docs) -> np.ndarray:
+    """The counts as int64.
+
+    Raises
+    ------
+    InputError
+        When one is not a whole number: a weight has no tokens to label.
+    """
+    counts = docs.counts.astype(np.int64)
+    wrong = np.flatnonzero(counts != docs.counts)
+    if len(wrong):
+        row = docs.rows[np.searchsorted(docs.indptr, wrong[0], side="right") - 1]
+        raise InputError(
+            f"document {row} has a count of {docs.counts[wrong[0]]:g}, but labels are of whole tokens; choose a method "
+            "that takes weights, such as 'online-cvb0'"
+        )
+    return counts

@@ -1,0 +1,1 @@
+"""Variational Bayes: a document's topics have a Dirichlet distribution."""

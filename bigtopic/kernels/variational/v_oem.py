@@ -1,0 +1,168 @@
+"""Variational inference of online expectation-maximisation (V-OEM): fixed iterations from a random start.
+
+The topics' words W are a point estimate. From responsibilities r drawn for each distinct word from a Dirichlet
+distribution of ones, which tells topics apart even where W does not, and with counts c:
+
+    gamma_k = alpha_k + sum_v c_v r_vk
+    r_vk    = W_vk exp(psi(gamma_k)) / sum
+
+`n_iter` times. Statistics: S_vk = sum_d c r. An inner iteration of a round goes on with the r of the inner iteration
+before; so with
+`n_iter` 1 and 20 `inner` iterations of a method, W follows the statistics after every iteration of 20 (boosting,
+V-OEM++). Document topics: alpha_k + sum_v c_v r_vk, divided by the sum.
+
+What is remembered of a document is gamma alone, since r follows from it.
+
+Cost: (n_iter + 1) x (2 x distinct words x topics multiply-adds + topics x exp psi); the start, a logarithm for each
+distinct word and topic.
+
+References: Dupuy and Bach (2017), "Online but accurate inference for latent variable models with local Gibbs sampling";
+Sato, Kurihara, Nakagawa (2010), "Deterministic single-pass algorithm for LDA".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from bigtopic import buffers
+from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen, padded_prior, whole_number
+from bigtopic.kernels.support.logarithm import fast_log
+from bigtopic.kernels.support.math import exp_digamma
+from bigtopic.kernels.support.random import key, uniform
+from bigtopic.kernels.support.rows import GROUP, add_shares, gather_scaled, mixture_gradient, rows_scratch
+from bigtopic.kernels.support.vector import LANES
+from bigtopic.kernels.variational.vb import move
+from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
+
+__all__ = ["KERNEL", "run"]
+
+
+@njit(**INNER, fastmath={"reassoc", "contract"})
+def _start(row_key, tokens, length, prior, n_components, share, gamma):
+    """gamma <- prior + sum_v c_v r_v, r_v ~ Dirichlet(1, ..., 1): exponential numbers divided by their sum."""
+    least = gamma.dtype.type(1e-30)
+    for k in range(gamma.shape[0]):
+        gamma[k] = prior[k]
+    for i in range(length):
+        for k in range(n_components):
+            share[k] = uniform(row_key, i * n_components + k)
+        mass = share.dtype.type(0)
+        for k in range(n_components):
+            share[k] = max(-fast_log(share[k]), least)
+            mass += share[k]
+        factor = tokens[i] / mass
+        for k in range(n_components):
+            gamma[k] += factor * share[k]
+
+
+@njit(**OUTER)
+def _infer(
+    indptr, words, counts, source_rows, topic_words, prior, seed, goes_on, n_iter,
+    block, tokens, gamma, weights, gradient, stats, gammas,
+):  # fmt: skip
+    n_docs, n_components = gammas.shape
+    dropped = 0.0
+    for d in range(n_docs):
+        own = slice(indptr[d], indptr[d + 1])
+        n, _, lost = gather_scaled(words[own], counts[own], topic_words, block, tokens)
+        dropped += lost
+        if goes_on:
+            gamma[n_components:] = 1
+            for k in range(n_components):
+                gamma[k] = gammas[d, k]
+        else:
+            length = own.stop - own.start
+            _start(key(seed, source_rows[d]), tokens, length, prior, n_components, gradient, gamma)
+        for k in range(gamma.shape[0]):
+            weights[k] = exp_digamma(gamma[k])
+        for iteration in range(n_iter):
+            if iteration == n_iter - 1:
+                add_shares(words[own], tokens, block, weights, stats)
+            mixture_gradient(tokens, block, n, weights, gradient)
+            move(prior, gradient, gamma, weights)
+        for k in range(n_components):
+            gammas[d, k] = gamma[k]
+    return dropped
+
+
+def run(
+    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
+) -> KernelResult:
+    """Infer the topics of these documents; see the module.
+
+    Parameters
+    ----------
+    docs : the documents; authors are ignored
+    view : "topic_words", (n_words, n_columns), as "mean" or, where the topics are uncertain, as "expected_log"
+    hyper : option `n_iter` (iterations of an inner iteration, at least 1)
+    seed : of the random start
+    state : "gamma" (n_docs, n_components), where the inner iteration before ended; None for the start
+
+    Returns
+    -------
+    KernelResult
+        stats["topic_words"] (n_words, n_columns), expected counts; doc_topics (n_docs, n_components) if wanted; state;
+        info: "iterations" (all documents), "dropped_tokens" (of words that no topic knows).
+
+    Raises
+    ------
+    SettingError
+        When `n_iter` is not a whole number of at least 1.
+    """
+    n_iter = whole_number(hyper.options, "n_iter", 1)
+    topic_words = view.arrays["topic_words"]
+    assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
+    dtype, n_columns = topic_words.dtype, topic_words.shape[1]
+    n_rows = int(np.diff(docs.indptr).max(initial=0)) + GROUP
+    stats = buffers.zeros(topic_words.shape, dtype)
+    gammas = buffers.empty((docs.n_docs, hyper.n_components), dtype)
+    if state is not None:
+        gammas[:] = state["gamma"]
+    dropped = _infer(
+        *csr(docs, dtype),
+        frozen(docs.rows, np.int64),
+        frozen(topic_words, dtype),
+        # 1 in the padding, as in the kernel vb
+        padded_prior(hyper.doc_topic_prior, n_columns, dtype, fill=1.0),
+        int(seed),
+        state is not None,
+        n_iter,
+        buffers.empty((n_rows, n_columns), dtype),
+        np.empty(n_rows, dtype),
+        buffers.empty((n_columns,), dtype),
+        buffers.empty((n_columns,), dtype),
+        buffers.empty((n_columns,), dtype),
+        stats,
+        gammas,
+    )
+    doc_topics = gammas / gammas.sum(axis=1, keepdims=True) if hyper.doc_topics else None
+    info = {"iterations": float(docs.n_docs * n_iter), "dropped_tokens": dropped}
+    return KernelResult({"topic_words": stats}, doc_topics, {"gamma": gammas.astype(np.float32)}, info)
+
+
+def _cost(options: Mapping[str, Any]) -> float:
+    return float(whole_number(options, "n_iter", 1) + 1)
+
+
+def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
+    """Rows of the words of a document, and gamma of all documents."""
+    rows = rows_scratch(size, options).pooled
+    return Scratch([*rows, size.n_docs * size.n_components * 4])
+
+
+KERNEL = Kernel(
+    name="v_oem",
+    run=run,
+    views={"topic_words": "mean"},
+    statistics={"topic_words": "word"},
+    options={"n_iter": 20},
+    cost=_cost,
+    scratch=_scratch,
+    state="round",
+    remembers={"gamma": StateSpec("document", "float32", ("n_components",))},
+    paper="Dupuy and Bach 2017",
+)

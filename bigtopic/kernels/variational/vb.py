@@ -1,0 +1,281 @@
+"""Mean-field variational Bayes for the topics of a document, with the topics' words held fixed.
+
+q(theta) = Dirichlet(gamma). From gamma = 1, with e_k = exp(psi(gamma_k)):
+
+    Z_v     = sum_k e_k W_vk
+    gamma_k = alpha_k + e_k sum_v (c_v / Z_v) W_vk
+
+until a tolerance is met or an iteration limit. The tolerance is of what the option `stop` names: "gamma", its change
+in tokens (mean over topics); "theta", the change of theta = gamma / sum gamma (mean over topics); "bound", the gain of
+the document's bound relative to the bound, from the second iteration on. Neither exp(-psi(sum
+gamma)) nor a factor per word of W changes anything, so e leaves out the first, and each word's row is divided
+by its maximum, which keeps Z a normal number in float32. At any time sum gamma = sum alpha + sum c, exactly.
+Statistics: S_vk = sum_d (c_v / Z_v) e_k W_vk at the final gamma.
+
+Cost: iterations x (2 x distinct words x topics multiply-adds + topics x exp psi); "bound" adds half of that and two
+transcendental functions of each topic.
+
+References: Blei, Ng, Jordan (2003), "Latent Dirichlet allocation"; Hoffman, Blei, Wang, Paisley (2013),
+"Stochastic variational inference", figure 4. Rule "bound": Than and Doan (2017); "theta": Gao, Chen, Zhu (2016),
+"Streaming Gibbs sampling for LDA model".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from bigtopic import buffers
+from bigtopic.errors import SettingError
+from bigtopic.kernels.support.entry import (
+    INNER,
+    OUTER,
+    csr,
+    doc_update_cost,
+    frozen,
+    padded_prior,
+    whole_number,
+)
+from bigtopic.kernels.support.expected_logs import expected_logs
+from bigtopic.kernels.support.math import digamma, exp_digamma, lgamma
+from bigtopic.kernels.support.rows import GROUP, add_shares, gather_scaled, mixture_gradient, rows_scratch
+from bigtopic.kernels.support.vector import LANES, load, spread, total
+from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
+
+__all__ = ["KERNEL", "move", "posterior", "run"]
+
+STOPS = ("gamma", "bound", "theta")
+
+_FAST = {"reassoc", "contract", "arcp", "nsz"}
+_GAMMA, _BOUND, _THETA = range(len(STOPS))
+
+
+@njit(**INNER, fastmath=_FAST)
+def move(prior, gradient, gamma, weights):
+    """gamma <- prior + weights gradient, weights <- exp psi(gamma); the sum of how far gamma moved."""
+    change = gamma.dtype.type(0)
+    for k in range(gamma.shape[0] // LANES * LANES):
+        new = prior[k] + weights[k] * gradient[k]
+        change += abs(new - gamma[k])
+        gamma[k] = new
+        weights[k] = exp_digamma(new)
+    return change
+
+
+@njit(**INNER, fastmath=_FAST)
+def _bound_of(tokens, block, n, known, prior, gamma, weights, n_components):
+    """The bound of one document, but for the terms that gamma does not change."""
+    mass, words, topics = 0.0, 0.0, 0.0
+    for k in range(n_components):
+        mass += gamma[k]
+    psi_mass = digamma(mass)
+    for i in range(n):
+        z = spread(weights.dtype.type(0))
+        for k in range(0, block.shape[1], LANES):
+            z = z + load(weights, k) * load(block, (i, k))
+        words += tokens[i] * np.log(total(z))
+    for k in range(n_components):
+        own = np.float64(gamma[k])
+        topics += (prior[k] - own) * (digamma(own) - psi_mass) + lgamma(own)
+    return words - known * psi_mass + topics - lgamma(mass)
+
+
+@njit(**INNER)
+def _constant(prior, n_components):
+    """The terms of a document's bound that only the prior changes."""
+    prior_total, constant = 0.0, 0.0
+    for k in range(n_components):
+        prior_total += prior[k]
+        constant -= lgamma(np.float64(prior[k]))
+    return constant + lgamma(prior_total)
+
+
+@njit(**OUTER)
+def _infer(
+    indptr, words, counts, topic_words, levels, prior, warm, stop, max_iter, tolerance,
+    block, tokens, gamma, weights, gradient, stats, gammas,
+):  # fmt: skip
+    n_docs, n_components = gammas.shape
+    limit = tolerance * n_components
+    iterations, dropped, prior_total = 0, 0.0, 0.0
+    constant = _constant(prior, n_components) if stop == _BOUND else 0.0
+    for k in range(n_components):
+        prior_total += prior[k]
+    start = exp_digamma(gamma.dtype.type(1))
+    for d in range(n_docs):
+        own = slice(indptr[d], indptr[d + 1])
+        n, known, lost = gather_scaled(words[own], counts[own], topic_words, block, tokens)
+        dropped += lost
+        for k in range(prior.shape[0]):
+            gamma[k], weights[k] = 1, start
+        if (
+            stop == _THETA
+        ):  # even gammas have the same weights, whatever their sum: here that of all later ones
+            limit = tolerance * n_components * (prior_total + known)
+            for k in range(n_components):
+                gamma[k] = (prior_total + known) / n_components
+        for k in range(n_components if warm else 0):
+            gamma[k] = gammas[d, k]
+            weights[k] = exp_digamma(gamma[k])
+        fixed, value = constant, -np.inf
+        for i in range(own.start, own.stop if stop == _BOUND else own.start):
+            fixed += counts[i] * levels[words[i]]
+        for _ in range(max_iter):
+            iterations += 1
+            mixture_gradient(tokens, block, n, weights, gradient)
+            change = move(prior, gradient, gamma, weights)
+            if stop == _BOUND:
+                before = value
+                value = fixed + _bound_of(tokens, block, n, known, prior, gamma, weights, n_components)
+                if abs(value - before) < tolerance * abs(before):
+                    break
+            elif change < limit:
+                break
+        add_shares(words[own], tokens, block, weights, stats)
+        for k in range(n_components):
+            gammas[d, k] = gamma[k]
+    return iterations, dropped
+
+
+@njit(**OUTER, fastmath=_FAST)
+def _bound(indptr, words, counts, topic_words, prior, gammas):
+    """sum_v c_v log(sum_k exp(E log theta_k) W_vk) + E log p(theta) - E log q(theta), over all documents."""
+    n_components = gammas.shape[1]
+    weights = np.zeros(n_components)
+    prior_total, constant = 0.0, 0.0
+    for k in range(n_components):
+        prior_total += prior[k]
+        constant -= lgamma(prior[k])
+    bound = (constant + lgamma(prior_total)) * (indptr.shape[0] - 1)
+    for d in range(indptr.shape[0] - 1):
+        total = 0.0
+        for k in range(n_components):
+            total += gammas[d, k]
+        psi_total = digamma(total)
+        bound -= lgamma(total)
+        for k in range(n_components):
+            gamma = np.float64(gammas[d, k])
+            weights[k] = exp_digamma(gamma)
+            bound += (prior[k] - gamma) * (digamma(gamma) - psi_total) + lgamma(gamma)
+        for i in range(indptr[d], indptr[d + 1]):
+            row, z = topic_words[words[i]], 0.0
+            for k in range(n_components):
+                z += weights[k] * row[k]
+            if z > 0:
+                bound += counts[i] * (np.log(z) - psi_total)
+    return bound
+
+
+def run(
+    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
+) -> KernelResult:
+    """Infer the topics of these documents; see the module.
+
+    Parameters
+    ----------
+    docs : the documents; authors are ignored
+    view : "topic_words", (n_words, n_columns), as "expected_log" or, for point estimates of the topics, as "mean".
+        If its rows were divided by exp(m_v), arrays["topic_words:shift"] (n_words,) float64 holds m_v; only
+        the bound needs it.
+    hyper : options `max_doc_update_iter` (at least 1), `stop` (see the module), `mean_change_tol` (its tolerance, in
+        tokens for "gamma"; 0 does all iterations) and `bound` (whether to compute it)
+    seed, state : unused, the algorithm is deterministic and keeps nothing
+
+    Returns
+    -------
+    KernelResult
+        stats["topic_words"] (n_words, n_columns), expected counts, and stats["doc_topic_prior"] (1, n_columns), the sum
+        of E[log theta], if wanted; doc_topics (n_docs, n_components) if wanted; info: "iterations" (all documents),
+        "dropped_tokens" (of words that no topic knows), and, if asked for, "bound" in nats: the terms of the evidence
+        lower bound that belong to documents.
+
+    Raises
+    ------
+    SettingError
+        When `max_doc_update_iter` is not a whole number of at least 1, or there is no such `stop`.
+    """
+    gammas, result = posterior(docs, view, hyper)
+    doc_topics = gammas / gammas.sum(axis=1, keepdims=True) if hyper.doc_topics else None
+    return result._replace(doc_topics=doc_topics)
+
+
+def posterior(
+    docs: Docs, view: View, hyper: Hyper, start: np.ndarray | None = None
+) -> tuple[np.ndarray, KernelResult]:
+    """gamma of these documents, (n_docs, n_components), with the result of `run` but for the documents' topics.
+
+    `start` (n_docs, n_components) is the gamma to begin with, in place of 1.
+    """
+    stop = hyper.options["stop"]
+    if stop not in STOPS:
+        raise SettingError(f"stop={stop!r}: must be one of {', '.join(STOPS)}")
+    topic_words = view.arrays["topic_words"]
+    assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
+    dtype = topic_words.dtype
+    n_columns = topic_words.shape[1]
+    n_rows = int(np.diff(docs.indptr).max(initial=0)) + GROUP
+    inputs = (*csr(docs, dtype), frozen(topic_words, dtype))
+    stats = buffers.zeros(topic_words.shape, dtype)
+    gammas = buffers.empty((docs.n_docs, hyper.n_components), dtype)
+    if start is not None:
+        gammas[:] = start
+    iterations, dropped = _infer(
+        *inputs,
+        _levels(view) if stop == "bound" else np.empty(0),
+        # 1 in the padding: its gamma must be positive; its words are zero, so that nothing comes of it
+        padded_prior(hyper.doc_topic_prior, n_columns, dtype, fill=1.0),
+        start is not None,
+        STOPS.index(stop),
+        whole_number(hyper.options, "max_doc_update_iter", 1),
+        float(hyper.options["mean_change_tol"]),
+        buffers.empty((n_rows, n_columns), dtype),
+        np.empty(n_rows, dtype),
+        buffers.empty((n_columns,), dtype),
+        buffers.empty((n_columns,), dtype),
+        buffers.empty((n_columns,), dtype),
+        stats,
+        gammas,
+    )
+    found = {"topic_words": stats}
+    if "doc_topic_prior" in hyper.statistics:
+        found["doc_topic_prior"] = expected_logs(gammas, n_columns)
+    info = {"iterations": float(iterations), "dropped_tokens": dropped}
+    if hyper.options["bound"]:
+        info["bound"] = _bound(*inputs, frozen(hyper.doc_topic_prior, np.float64), gammas)
+        shift = view.arrays.get("topic_words:shift")
+        if shift is not None:
+            info["bound"] += float(np.dot(docs.counts, shift[docs.words]))
+    return gammas, KernelResult(found, None, None, info)
+
+
+def _levels(view: View) -> np.ndarray:
+    """What each word adds to the bound, in nats per token, for the factors that its row was divided by; 0 where no
+    topic knows it. Float64 (n_words,)."""
+    rows = view.arrays["topic_words"]
+    highest = rows.max(axis=1).astype(np.float64)
+    shift = view.arrays.get("topic_words:shift", 0.0)
+    return np.where(highest > 0, np.log(np.where(highest > 0, highest, 1.0)) + shift, 0.0)
+
+
+def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
+    """Rows of the words of a document, and gamma of all documents."""
+    rows = rows_scratch(size, options).pooled
+    return Scratch([*rows, size.n_docs * size.n_components * 4])
+
+
+KERNEL = Kernel(
+    name="vb",
+    run=run,
+    views={"topic_words": "expected_log"},
+    statistics={"topic_words": "word"},
+    offers={"doc_topic_prior": "none"},
+    posteriors=("topic_words",),
+    options={"max_doc_update_iter": 100, "mean_change_tol": 1e-3, "stop": "gamma", "bound": False},
+    cost=doc_update_cost,
+    scratch=_scratch,
+    bound=True,
+    paper="Blei, Ng, Jordan 2003; Hoffman et al. 2013",
+)

@@ -1,0 +1,1 @@
+"""Learning: rounds of E-steps and updates, on any executor, until a limit."""

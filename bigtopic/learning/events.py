@@ -1,0 +1,43 @@
+"""Events of a run: the same, in the same order, for every executor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+__all__ = ["Callback", "Event"]
+
+
+@dataclass(frozen=True)
+class Event:
+    """An event during learning.
+
+    Attributes
+    ----------
+    kind : "start", "round" (one update), "score" (held-out documents were scored), "pass" (one pass over the corpus
+        ended) or "end"
+    step : updates so far
+    pass_number : passes completed so far
+    seconds : wall-clock time since the start
+    n_docs, n_tokens : processed so far, over all passes
+    score : held-out log probability in nats per token, if it was just computed
+    bound : variational bound of the pass, in nats per token, if there is one
+    change : how far topics moved during the pass, mean total variation distance in 0 .. 1, if it was computed
+    reason : why the run ended: "max_iter", "max_time", "tol", "score" or "interrupt"
+    info : figures of the kernel, summed over the round
+    """
+
+    kind: str
+    step: int
+    pass_number: int
+    seconds: float
+    n_docs: int
+    n_tokens: float
+    score: float | None = None
+    bound: float | None = None
+    change: float | None = None
+    reason: str | None = None
+    info: Mapping[str, float] = field(default_factory=dict)
+
+
+Callback = Callable[[Event], object]

@@ -1,0 +1,32 @@
+"""Where rounds run: one executor per file of this folder.
+
+A file that defines `EXECUTOR`, an `executors.protocol.ExecutorSpec`, is an executor of the file's name. To add an
+executor, add a file. For what an executor must guarantee, see `executors.protocol.Executor`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bigtopic import discovery
+
+if TYPE_CHECKING:
+    from bigtopic.learning.executors.protocol import ExecutorSpec
+
+__all__ = ["load", "names"]
+
+
+def names() -> list[str]:
+    """Names of the available executors, in alphabetical order."""
+    return discovery.names(__name__, "EXECUTOR")
+
+
+def load(name: str) -> ExecutorSpec:
+    """The executor of this name.
+
+    Raises
+    ------
+    SettingError
+        When there is no such executor.
+    """
+    return discovery.load(__name__, name, "EXECUTOR", "executor")

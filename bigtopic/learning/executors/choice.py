@@ -1,0 +1,52 @@
+"""The default executor of a run."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from bigtopic.errors import BigtopicWarning
+from bigtopic.learning import sharing
+from bigtopic.learning.executors.protocol import Run
+from bigtopic.parallel import cluster
+from bigtopic.parallel.shared_files import shares_files
+from bigtopic.state.contract.kernel_results import check_cost
+
+__all__ = ["choose"]
+
+LONG_ROUND_SECONDS = 0.3
+LONG_PASS_SECONDS = 30.0
+NANOSECONDS_PER_ENTRY = 0.4  # a distinct word, a topic, an iteration; only decides where rounds run
+
+
+def choose(run: Run, client: Any) -> str:
+    """Name of the executor: threads without a client; with one, graphs for long rounds and whole for short ones."""
+    if client is None:
+        return "threads"
+    if _round_seconds(run) > LONG_ROUND_SECONDS:
+        return "graphs"
+    _warn_of_idle_workers(run, client)
+    return "whole"
+
+
+def _round_seconds(run: Run) -> float:
+    """A rough estimate of one core's time for one round."""
+    work, entries = run.work, run.plan.batch_size * run.plan.entries_per_doc
+    passes = check_cost(work.kernel, work.kernel.cost(work.hyper.options))
+    return entries * work.hyper.n_components * passes * NANOSECONDS_PER_ENTRY * 1e-9
+
+
+def _warn_of_idle_workers(run: Run, client: Any) -> None:
+    """Name the setting that would use the whole cluster, before a long pass runs on one of its workers."""
+    workers, busy = len(client.nthreads()), 1
+    if shares_files(client, sharing.places()):
+        workers, busy = cluster.threads_of(client), 1 + run.plan.delay
+    seconds = _round_seconds(run)
+    if workers > busy and seconds * run.plan.n_rounds > LONG_PASS_SECONDS:
+        warnings.warn(
+            f"minibatches of {run.plan.batch_size} documents take about {seconds * 1000:.0f} ms, too short to spread "
+            f"over {workers} workers, so they keep {busy} of them busy; choose a larger batch_size (about "
+            f"{int(run.plan.batch_size * workers / max(seconds, 1e-9)):,} documents keep all busy) or method='vb'",
+            BigtopicWarning,
+            stacklevel=2,
+        )

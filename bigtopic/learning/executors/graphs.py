@@ -1,0 +1,259 @@
+"""Long rounds as Dask graphs of E-step tasks and their reduction; the driver owns the params and does the step."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bigtopic.learning import sharing
+from bigtopic.learning.estep import estep_task
+from bigtopic.learning.executors.protocol import (
+    AbleWorkers,
+    Executor,
+    ExecutorSpec,
+    MemoryOfRun,
+    Run,
+    Updates,
+)
+from bigtopic.learning.executors.segments import Segment, by_segments, do_rounds
+from bigtopic.learning.executors.sending import Sender
+from bigtopic.learning.reduce import WINDOW, Tree, add
+from bigtopic.learning.remembering import InMemory, remembering
+from bigtopic.learning.work import Iteration
+from bigtopic.parallel.shared_files import shares_files
+from bigtopic.plan.cursor import Cursor
+from bigtopic.plan.reading import BlockReader
+from bigtopic.plan.slices import SUBTREE, Round, SliceRef
+from bigtopic.state.documents.state_files import State
+from bigtopic.state.params import LazyArray, Overlay, Params
+from bigtopic.types import Stats
+
+__all__ = ["EXECUTOR", "GraphExecutor", "remembering_graph", "round_graph"]
+
+Arrays = Mapping[str, LazyArray | Overlay]
+
+
+class GraphExecutor(Executor):
+    """Runs rounds on a Dask client, or under another Dask scheduler.
+
+    Parameters
+    ----------
+    run : see `protocol.Run`
+    client : a `dask.distributed.Client`, or None with `scheduler`
+    scheduler : name of a Dask scheduler ("threads", "sync", ...) to use instead of a client
+    """
+
+    def __init__(self, run: Run, client: Any = None, *, scheduler: str | None = None) -> None:
+        self._run = run
+        self._client = client
+        self._scheduler = scheduler
+        self._sender = Sender(run, client)
+        self._remembers_rounds = run.work.kernel.state == "round"
+        self._iterations: list[tuple[Arrays, Iteration]] = []  # of this round
+        self._states: dict[
+            int, list[Any]
+        ] = {}  # what the last inner iteration left, by the first slice of a window
+
+    def advance(
+        self,
+        params: Params,
+        cursor: Cursor,
+        max_rounds: int | None = None,
+        max_seconds: float | None = None,
+        n_passes: int = 1,
+    ) -> Updates:
+        """See `Executor.advance`."""
+        return by_segments(self._run, params, cursor, max_rounds, max_seconds, self._do)
+
+    def _do(self, segment: Segment) -> None:
+        do_rounds(segment, self._run.plan.delay, self.map_reduce)
+
+    def map_reduce(self, rnd: Round, arrays: Arrays, iteration: Iteration) -> Stats:
+        """The statistics of a round at these arrays: a graph per window of slices, two windows in flight."""
+        if iteration.number == 1 or not self._remembers_rounds:
+            self._iterations, self._states = [], {}
+        self._iterations.append((arrays, iteration))
+        left = self._iterations[-1:]
+
+        def attempt() -> Stats:
+            nonlocal left
+            iterations, left = (
+                left,
+                self._iterations,
+            )  # what is lost may be the state that earlier inner iterations left
+            return [self._iteration(rnd, *one) for one in iterations][-1]
+
+        return self._sender.repeated(attempt)
+
+    def _iteration(self, rnd: Round, arrays: Arrays, iteration: Iteration) -> Stats:
+        shared = self._sender.share(arrays)
+        try:
+            return self._reduce_windows(rnd, shared, iteration)
+        finally:
+            if isinstance(shared, sharing.MappedArrays):
+                shared.remove()
+
+    def _reduce_windows(self, rnd: Round, shared: Any, iteration: Iteration) -> Stats:
+        tree = Tree()
+        waiting: deque[Any] = deque()
+        size = SUBTREE * WINDOW
+        for first in range(0, len(rnd.slices), size):
+            window = rnd.slices[first : first + size]
+            before = self._states.get(first) if iteration.number > 1 else None
+            total, self._states[first] = self._window(window, shared, iteration, before)
+            if self._client is None:
+                tree.push_window(total)
+                continue
+            waiting.append(total)
+            if len(waiting) == 2:
+                tree.push_window(waiting.popleft().result())
+        while waiting:
+            tree.push_window(waiting.popleft().result())
+        result = tree.result()
+        assert result is not None
+        return result
+
+    def _window(
+        self, slices: Sequence[SliceRef], shared: Any, iteration: Iteration, before: list[Any] | None
+    ) -> tuple[Any, list[Any]]:
+        """The statistics of some slices, and what is remembered of them until the next inner iteration; futures on a
+        client."""
+        run, name = self._sender.run(), self._sender.key("window")[1]
+        states: list[Any] = []
+        if self._remembers_rounds:
+            graph, states = remembering_graph(run, slices, shared, iteration, before, name=name)
+        else:
+            graph = round_graph(run, slices, shared, iteration, name=name)
+        if self._client is None:
+            import dask
+
+            total, *kept = dask.compute(graph, *states, scheduler=self._scheduler)
+        else:
+            workers = self._sender.able()
+            total, *kept = self._client.compute(
+                [graph, *states], retries=2, workers=workers, allow_other_workers=workers is not None
+            )
+        return total, kept
+
+    def use_workers(self, able: AbleWorkers) -> None:
+        """See `Executor.use_workers`."""
+        self._sender.able = able
+
+    def close(self) -> None:
+        self._iterations, self._states = [], {}
+        self._sender.close()
+
+
+def round_graph(run: Any, slices: Sequence[SliceRef], shared: Any, iteration: Iteration, name: str) -> Any:
+    """The graph of a window of slices: one task per subtree, added from left to right.
+
+    Parameters
+    ----------
+    run : a `Run`, or a future of one
+    slices : at most `SUBTREE` x `WINDOW` consecutive slices of a round
+    shared : params as `sharing.publish` gives them, the arrays themselves, or a future of them
+    inner iteration : of the round
+    name : unique among the graphs of all clients, because Dask takes equal keys for the same task. Keys are
+        ("bt-estep", name, i) and ("bt-add", name, i)
+
+    Returns
+    -------
+    dask.delayed.Delayed
+        Of `Stats`.
+    """
+    from dask import delayed
+
+    estep = delayed(_subtree, pure=False)
+    return _sum(
+        [
+            estep(run, group, shared, iteration, dask_key_name=("bt-estep", name, i))
+            for i, group in enumerate(_groups(slices))
+        ],
+        name,
+    )
+
+
+def remembering_graph(
+    run: Any,
+    slices: Sequence[SliceRef],
+    shared: Any,
+    iteration: Iteration,
+    before: Sequence[Any] | None,
+    name: str,
+) -> tuple[Any, list[Any]]:
+    """Like `round_graph`, for a kernel that remembers documents from inner iteration to inner iteration.
+
+    Parameters
+    ----------
+    before : for each task the state left by the last inner iteration, or a future of it; None in the first inner
+        iteration
+
+    Returns
+    -------
+    dask.delayed.Delayed
+        Of `Stats`.
+    list of dask.delayed.Delayed
+        For each task the state left by this inner iteration.
+    """
+    from dask import delayed
+
+    estep, pick = delayed(_remembering_subtree, pure=False), delayed(_pick, pure=False)
+    both = [
+        estep(run, group, shared, iteration, before and before[i], dask_key_name=("bt-both", name, i))
+        for i, group in enumerate(_groups(slices))
+    ]
+    stats, states = (
+        [pick(one, which, dask_key_name=(prefix, name, i)) for i, one in enumerate(both)]
+        for which, prefix in enumerate(("bt-estep", "bt-state"))
+    )
+    return _sum(stats, name), states
+
+
+def _groups(slices: Sequence[SliceRef]) -> list[tuple[SliceRef, ...]]:
+    return [tuple(slices[first : first + SUBTREE]) for first in range(0, len(slices), SUBTREE)]
+
+
+def _sum(stats: Sequence[Any], name: str) -> Any:
+    """Added from left to right."""
+    from dask import delayed
+
+    merge = delayed(add, pure=False)
+    total = stats[0]
+    for i, one in enumerate(stats[1:], 1):
+        total = merge(total, one, dask_key_name=("bt-add", name, i))
+    return total
+
+
+def _subtree(run: Run, slices: Sequence[SliceRef], shared: Any, iteration: Iteration) -> Stats | None:
+    reader, remembered = BlockReader(run.parts, ahead=0), remembering(run.work)
+    try:
+        return estep_task(slices, reader.block, sharing.load_arrays(shared), run.work, iteration, remembered)
+    finally:
+        remembered.close()
+
+
+def _remembering_subtree(
+    run: Run,
+    slices: Sequence[SliceRef],
+    shared: Any,
+    iteration: Iteration,
+    before: dict[SliceRef, State] | None,
+) -> tuple[Stats | None, dict[SliceRef, State]]:
+    reader, remembered = BlockReader(run.parts, ahead=0), InMemory(before)
+    stats = estep_task(slices, reader.block, sharing.load_arrays(shared), run.work, iteration, remembered)
+    return stats, remembered.state
+
+
+def _pick(both: tuple[Any, Any], which: int) -> Any:
+    return both[which]
+
+
+def _worker_bytes(memory: MemoryOfRun, client: Any, n_threads: int) -> int:
+    """Tasks on all threads, and the params: the rows they read of mapped files, or a copy."""
+    return memory.of_tasks(n_threads, mapped=shares_files(client, sharing.places()))
+
+
+EXECUTOR = ExecutorSpec(
+    lambda run, client, n_threads: GraphExecutor(run, client), on_client=True, worker_bytes=_worker_bytes
+)

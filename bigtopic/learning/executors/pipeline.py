@@ -1,0 +1,176 @@
+"""Consecutive minibatches on threads: which thread gathers, runs a kernel or steps, and in which order.
+
+With delay d, a minibatch sees the updates of all before it but the last d (Langford, Smola, Zinkevich 2009, "Slow
+learners are fast"). What a minibatch sees depends only on its number, so any number of threads computes the same:
+
+* the tasks of round r gather when exactly the steps before r - d are done;
+* round r steps when its tasks are merged, in order, and round r + d has gathered.
+
+A task is a slice, or a whole round for an executor that runs rounds elsewhere: nothing else says what a round sees.
+With d = 0, threads share the slices of one round and meet at its end. With d = 1, one thread's kernel runs while
+another steps and gathers, and no thread waits as long as they take turns.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from typing import Any, Protocol
+
+from bigtopic.learning.reduce import Tree
+from bigtopic.types import Stats
+
+__all__ = ["Jobs", "Pipeline"]
+
+
+class Jobs(Protocol):
+    """The work for a task and for a round; `number` counts the rounds of the pipeline from 0."""
+
+    def prefetch(self, task: Any) -> None:
+        """The task will be gathered soon."""
+
+    def gather(self, number: int, task: Any) -> Any:
+        """Everything that reads the params: documents, and the rows that they need."""
+
+    def evaluate(self, number: int, task: Any, gathered: Any) -> Stats:
+        """Run the kernel; reads no params."""
+
+    def step(self, number: int, stats: Stats) -> None:
+        """Update the params."""
+
+
+class Pipeline:
+    """Some rounds; all earlier updates are done before the first, and all of these at the end.
+
+    Parameters
+    ----------
+    rounds : the tasks of each, in order
+    jobs : the work for tasks and rounds
+    delay : number of latest updates that a round may miss, at least 0
+    """
+
+    def __init__(self, rounds: Sequence[Sequence[Any]], jobs: Jobs, delay: int = 0) -> None:
+        self._jobs = jobs
+        self._delay = delay
+        self._items = [(number, task) for number, tasks in enumerate(rounds) for task in tasks]
+        self._n_rounds = len(rounds)
+        self._gathers_left = [len(tasks) for tasks in rounds]
+        self._merges_left = list(self._gathers_left)
+        # Shared state changes only while this is held, except `_merged`, `_merges_left` and `_tree`: they belong to the
+        # thread that set `_updating`. Others may read an old `_merged`; then they gather later, never too early.
+        self._changed = threading.Condition()
+        self._claimed = 0  # tasks that are being gathered, or have been
+        self._ready: deque[tuple[int, Any]] = deque()
+        self._done: dict[int, Stats] = {}
+        self._merged = 0
+        self._stepped = 0
+        self._updating = False
+        self._tree = Tree()
+        self._window = 0
+        self._failure: BaseException | None = None
+
+    def run(self, pool: Executor | None, n_threads: int) -> None:
+        """Do all rounds on this thread and `n_threads - 1` of the pool. Re-raises the exception of a job."""
+        self._window = n_threads + 2
+        n_helpers = min(n_threads, len(self._items)) - 1 if pool is not None else 0
+        helpers = [pool.submit(self._work) for _ in range(n_helpers)] if pool is not None else []
+        self._work()
+        for helper in helpers:
+            helper.result()
+        if self._failure is not None:
+            raise self._failure
+
+    def _work(self) -> None:
+        """Do what can be done next until nothing is left."""
+        try:
+            while True:
+                with self._changed:
+                    job = self._next()
+                    while job is None and not self._over():
+                        self._changed.wait()
+                        job = self._next()
+                if job is None:
+                    return
+                job()
+        except BaseException as failure:
+            with self._changed:
+                self._failure = self._failure or failure
+                self._changed.notify_all()
+
+    def _over(self) -> bool:
+        return self._stepped == self._n_rounds or self._failure is not None
+
+    def _next(self) -> Callable[[], None] | None:
+        """Claim the most urgent job; None when there is nothing to do now."""
+        if self._over():
+            return None
+        if not self._updating and (self._may_merge() or self._may_step()):
+            self._updating = True
+            return self._update
+        if self._ready:
+            item, gathered = self._ready.popleft()
+            return lambda: self._evaluate(item, gathered)
+        if self._may_gather():
+            item = self._claimed
+            self._claimed += 1
+            return lambda: self._gather(item)
+        return None
+
+    def _may_gather(self) -> bool:
+        if self._claimed == len(self._items):
+            return False
+        number, _ = self._items[self._claimed]
+        in_window = number > self._stepped or self._claimed - self._merged < self._window
+        return number - self._delay <= self._stepped and in_window
+
+    def _may_merge(self) -> bool:
+        return self._merges_left[self._stepped] > 0 and self._merged in self._done
+
+    def _may_step(self) -> bool:
+        last = min(self._stepped + self._delay, self._n_rounds - 1)
+        return self._merges_left[self._stepped] == 0 and not any(
+            self._gathers_left[self._stepped + 1 : last + 1]
+        )
+
+    def _gather(self, item: int) -> None:
+        number, task = self._items[item]
+        ahead = item + self._window
+        if ahead < len(self._items):
+            self._jobs.prefetch(self._items[ahead][1])
+        gathered = self._jobs.gather(number, task)
+        with self._changed:
+            self._gathers_left[number] -= 1
+            self._ready.append((item, gathered))
+            self._changed.notify_all()
+
+    def _evaluate(self, item: int, gathered: Any) -> None:
+        stats = self._jobs.evaluate(*self._items[item], gathered)
+        with self._changed:
+            self._done[item] = stats
+            self._changed.notify_all()
+
+    def _update(self) -> None:
+        """Merge and step as far as possible; one thread at a time."""
+        while True:
+            with self._changed:
+                if self._over() or not (self._may_merge() or self._may_step()):
+                    self._updating = False
+                    self._changed.notify_all()
+                    return
+                stats = self._done.pop(self._merged) if self._may_merge() else None
+            if stats is not None:
+                self._tree.push(stats)
+                self._merged += 1
+                self._merges_left[self._stepped] -= 1
+            else:
+                self._step()
+
+    def _step(self) -> None:
+        total, self._tree = self._tree.result(), Tree()
+        assert total is not None
+        self._jobs.step(self._stepped, total)
+        with self._changed:
+            self._stepped += 1
+            self._changed.notify_all()

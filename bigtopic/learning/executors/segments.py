@@ -1,0 +1,102 @@
+"""The loop over segments, for executors that have the params after each of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from bigtopic.learning.executors.pipeline import Pipeline
+from bigtopic.learning.executors.protocol import Run, Updates
+from bigtopic.learning.rounds import MapReduce, Settings, round_stats, step
+from bigtopic.plan.cursor import Cursor, RoundReport
+from bigtopic.plan.slices import Round
+from bigtopic.state.params import Params
+from bigtopic.types import Stats
+
+__all__ = ["Segment", "by_segments", "do_rounds"]
+
+Prefetching = Callable[[Iterator[list[Round]], int], Iterator[list[Round]]]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Rounds to do before the caller sees the params.
+
+    Attributes
+    ----------
+    params : updated by one step for each report
+    rounds, cursors : one cursor for each round
+    reports : those before a failure are there
+    """
+
+    params: Params
+    rounds: Sequence[Round]
+    cursors: Sequence[Cursor]
+    settings: Settings
+    reports: list[RoundReport] = field(default_factory=list)
+
+    def step(self, number: int, stats: Stats) -> None:
+        """Update the params by the statistics of the `number`-th round of the segment."""
+        self.reports.append(step(self.params, self.cursors[number], stats, self.settings))
+
+
+def by_segments(
+    run: Run,
+    params: Params,
+    cursor: Cursor,
+    max_rounds: int | None,
+    max_seconds: float | None,
+    do: Callable[[Segment], None],
+    prefetching: Prefetching | None = None,
+) -> Updates:
+    """What `Executor.advance` yields: `params` itself after each segment, updated in place by `do`.
+
+    `prefetching` is given the segments and their pass, and yields the same segments.
+    """
+    begun = time.perf_counter()
+    n_rounds = 0
+    segments = run.plan.segments(cursor.pass_number, cursor.round, cursor.ahead)
+    for rounds in prefetching(segments, cursor.pass_number) if prefetching else segments:
+        late = max_seconds is not None and time.perf_counter() - begun >= max_seconds
+        if late or (max_rounds is not None and n_rounds >= max_rounds):
+            return
+        cursors = [
+            Cursor(cursor.pass_number, rnd.number, cursor.step + number)
+            for number, rnd in enumerate(rounds, n_rounds)
+        ]
+        segment = Segment(params, rounds, cursors, run.settings)
+        try:
+            do(segment)
+        except BaseException:
+            if segment.reports:
+                yield params, segment.reports
+            raise
+        yield params, segment.reports
+        n_rounds += len(rounds)
+
+
+def do_rounds(segment: Segment, delay: int, map_reduce: MapReduce) -> None:
+    """Do the rounds of a segment one after the other, each mapped and reduced by `map_reduce`."""
+    Pipeline([[rnd] for rnd in segment.rounds], _RoundJobs(segment, map_reduce), delay).run(None, 1)
+
+
+@dataclass(frozen=True)
+class _RoundJobs:
+    """The jobs of a pipeline whose tasks are whole rounds: `map_reduce` reads the params, so all of it is gathering."""
+
+    segment: Segment
+    map_reduce: MapReduce
+
+    def prefetch(self, rnd: Round) -> None:
+        """Nothing to do: `map_reduce` reads the documents."""
+
+    def gather(self, number: int, rnd: Round) -> Stats:
+        segment = self.segment
+        return round_stats(segment.params, rnd, segment.cursors[number], segment.settings, self.map_reduce)
+
+    def evaluate(self, number: int, rnd: Round, stats: Stats) -> Stats:
+        return stats
+
+    def step(self, number: int, stats: Stats) -> None:
+        self.segment.step(number, stats)

@@ -1,0 +1,94 @@
+"""The run and the params on their way to the tasks of a Dask client: sent, or shared in files; again after a loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from bigtopic.learning import sharing
+from bigtopic.learning.executors.protocol import AbleWorkers, Run
+from bigtopic.parallel import cluster
+from bigtopic.parallel.environment import check_workers
+from bigtopic.parallel.shared_files import shares_files
+from bigtopic.state.params import LazyArray, Overlay
+
+__all__ = ["Sender"]
+
+Result = TypeVar("Result")
+
+
+class Sender:
+    """The inputs of the tasks of one run, and their keys.
+
+    Parameters
+    ----------
+    run : sent once, and again after a loss
+    client : a `dask.distributed.Client`, or None for another Dask scheduler, whose tasks get the things themselves
+
+    Attributes
+    ----------
+    able : says which workers can hold the tasks
+    """
+
+    def __init__(self, run: Run, client: Any) -> None:
+        self._run = run
+        self._client = client
+        self._run_future: Any = None
+        self._name = uuid4().hex
+        self._count = 0
+        self.able: AbleWorkers = _all
+        if client is not None:
+            check_workers(client)
+        self.shares_files = client is None or shares_files(client, sharing.places())
+
+    def run(self) -> Any:
+        """The run as tasks get it: a future on a client, so that it travels once."""
+        if self._client is None:
+            return self._run
+        if self._run_future is None:
+            self._run_future = cluster.send(self._client, self._run)
+        return self._run_future
+
+    def share(self, arrays: Mapping[str, LazyArray | Overlay]) -> Any:
+        """The arrays as tasks get them: in files, or sent from where these cannot be written, or found."""
+        if self.shares_files and (published := sharing.publish(arrays)) is not None:
+            return published
+        self.shares_files = False
+        return arrays if self._client is None else cluster.send(self._client, arrays)
+
+    def key(self, prefix: str) -> tuple[str, str]:
+        """A new key. There are few prefixes, because the scheduler remembers each; names are unique among clients."""
+        self._count += 1
+        return prefix, f"{self._name}-{self._count}"
+
+    def repeated(self, work: Callable[[], Result]) -> Result:
+        """The result of `work`, which is repeated when inputs of its tasks are lost with a worker.
+
+        Raises
+        ------
+        ClusterError
+            When that happens repeatedly, or the client is closed. Exceptions of tasks are raised unchanged.
+        """
+        with cluster.failures_told(self._client):
+            if self._client is not None:
+                check_workers(self._client)
+            return self._attempts(work)
+
+    def _attempts(self, work: Callable[[], Result]) -> Result:
+        for attempt in range(cluster.ATTEMPTS):
+            try:
+                return work()
+            except (cluster.LOST, sharing.AlreadyClaimed, sharing.OutOfSight) as error:
+                self._run_future = None
+                self.shares_files &= not isinstance(error, sharing.OutOfSight)
+                if attempt == cluster.ATTEMPTS - 1:
+                    raise
+        raise AssertionError
+
+    def close(self) -> None:
+        self._run_future = None
+
+
+def _all() -> None:
+    """No worker is preferred."""

@@ -1,0 +1,148 @@
+"""The in-process executor: threads call the task functions; numba releases the interpreter lock."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+
+from bigtopic.learning.estep import Gathered, evaluate, gather
+from bigtopic.learning.executors.pipeline import Pipeline
+from bigtopic.learning.executors.protocol import Executor, ExecutorSpec, Run, Updates
+from bigtopic.learning.executors.segments import Segment, by_segments, do_rounds
+from bigtopic.learning.remembering import Remembering, remembering
+from bigtopic.learning.rounds import iteration_of
+from bigtopic.learning.work import Iteration, Work
+from bigtopic.plan.cursor import Cursor
+from bigtopic.plan.reading import BlockReader
+from bigtopic.plan.slices import Plan, Round, SliceRef
+from bigtopic.state.params import LazyArray, Overlay, Params
+from bigtopic.types import Stats
+
+__all__ = ["EXECUTOR", "ThreadExecutor", "keeps_all"]
+
+CACHE_BYTES = 64 << 20  # a corpus this small is decoded once for all passes
+ENTRY_BYTES = 8  # a word id and a count
+READ_BLOCKS_AHEAD = 2  # of the next segment
+SLICES_AHEAD = 2  # of the next segment, besides one for each thread: the pipeline reads the later ones ahead
+
+
+class ThreadExecutor(Executor):
+    """Runs rounds on threads of this process.
+
+    Parameters
+    ----------
+    run : see `protocol.Run`
+    n_threads : at least 1; does not change the result
+    """
+
+    def __init__(self, run: Run, n_threads: int = 1) -> None:
+        self._run = run
+        self._n_threads = n_threads
+        self._reader = BlockReader(run.parts, keep_all=keeps_all(run.plan))
+        self._remembering = remembering(run.work)
+        helpers = n_threads - 1  # the caller's thread works too
+        self._pool = ThreadPoolExecutor(helpers, thread_name_prefix="bigtopic") if helpers else None
+
+    def advance(
+        self,
+        params: Params,
+        cursor: Cursor,
+        max_rounds: int | None = None,
+        max_seconds: float | None = None,
+        n_passes: int = 1,
+    ) -> Updates:
+        """See `Executor.advance`; ends with the pass."""
+        return by_segments(self._run, params, cursor, max_rounds, max_seconds, self._do, self._prefetching)
+
+    def read_ahead(self, cursor: Cursor) -> None:
+        """Begin to read what the round at the cursor needs."""
+        for rnd in islice(self._run.plan.rounds(cursor.pass_number, cursor.round, cursor.ahead), 1):
+            self._reader.prefetch(rnd.slices[0].read_block)
+
+    def _do(self, segment: Segment) -> None:
+        settings, delay = self._run.settings, self._run.plan.delay
+        if not settings.one_iteration:
+            do_rounds(segment, delay, self.map_reduce)
+            return
+        iterations = [iteration_of(cursor, 1, settings) for cursor in segment.cursors]
+        self._map(
+            [rnd.slices for rnd in segment.rounds], segment.params.arrays, iterations, segment.step, delay
+        )
+
+    def map_reduce(
+        self, rnd: Round, arrays: Mapping[str, LazyArray | Overlay], iteration: Iteration
+    ) -> Stats:
+        """The statistics of a round at these arrays."""
+        found: list[Stats] = []
+        self._map([rnd.slices], arrays, [iteration], lambda number, stats: found.append(stats))
+        return found[0]
+
+    def _map(
+        self,
+        rounds: Sequence[Sequence[SliceRef]],
+        arrays: Mapping[str, LazyArray | Overlay],
+        iterations: Sequence[Iteration],
+        step: Callable[[int, Stats], None],
+        delay: int = 0,
+    ) -> None:
+        jobs = _SliceJobs(self._reader, self._remembering, self._run.work, arrays, iterations, step)
+        Pipeline(rounds, jobs, delay).run(self._pool, self._n_threads)
+
+    def close(self) -> None:
+        # Slices first: one may be waiting for a read block that only the reader can deliver.
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+        self._reader.close()
+        self._remembering.close()
+
+    def _prefetching(self, segments: Iterator[list[Round]], pass_number: int) -> Iterator[list[Round]]:
+        """The same segments; meanwhile the first read blocks of the next one are read, and the state of its first
+        slices."""
+        queue: deque[list[Round]] = deque()
+        for segment in segments:
+            queue.append(segment)
+            read_blocks = dict.fromkeys(rnd.slices[0].read_block for rnd in segment)
+            for read_block in islice(read_blocks, READ_BLOCKS_AHEAD):
+                self._reader.prefetch(read_block)
+            for ref in islice((ref for rnd in segment for ref in rnd.slices), self._n_threads + SLICES_AHEAD):
+                self._remembering.prefetch(ref, pass_number)
+            if len(queue) > 1:
+                yield queue.popleft()
+        yield from queue
+
+
+def keeps_all(plan: Plan) -> bool:
+    """Whether all read blocks stay in memory from pass to pass, because the corpus is small."""
+    return plan.n_docs * plan.entries_per_doc * ENTRY_BYTES <= CACHE_BYTES
+
+
+@dataclass(frozen=True)
+class _SliceJobs:
+    """The jobs of a pipeline whose tasks are slices: the task functions, on one set of arrays."""
+
+    reader: BlockReader
+    remembering: Remembering
+    work: Work
+    arrays: Mapping[str, LazyArray | Overlay]
+    iterations: Sequence[Iteration]
+    move: Callable[[int, Stats], None]
+
+    def prefetch(self, ref: SliceRef) -> None:
+        self.reader.prefetch(ref.read_block)
+        self.remembering.prefetch(ref, self.iterations[0].pass_number)
+
+    def gather(self, number: int, ref: SliceRef) -> Gathered:
+        return gather(self.reader.block(ref), self.arrays, self.work)
+
+    def evaluate(self, number: int, ref: SliceRef, gathered: Gathered) -> Stats:
+        return evaluate(ref, gathered, self.work, self.iterations[number], self.remembering)
+
+    def step(self, number: int, stats: Stats) -> None:
+        self.remembering.flush()
+        self.move(number, stats)
+
+
+EXECUTOR = ExecutorSpec(lambda run, client, n_threads: ThreadExecutor(run, n_threads))

@@ -1,0 +1,191 @@
+"""Short rounds on a Dask client: many in one task on one worker, which has the threads of the machine and returns the
+params. A round trip to a cluster costs more than such a round."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from bigtopic.learning import sharing
+from bigtopic.learning.executors.protocol import (
+    AbleWorkers,
+    Executor,
+    ExecutorSpec,
+    MemoryOfRun,
+    Run,
+    Updates,
+)
+from bigtopic.learning.executors.sending import Sender
+from bigtopic.learning.executors.threads import ThreadExecutor
+from bigtopic.parallel import cluster
+from bigtopic.parallel.shared_files import shares_files
+from bigtopic.plan.cursor import Cursor, RoundReport
+from bigtopic.state.params import Params
+
+__all__ = ["EXECUTOR", "WholeExecutor"]
+
+CHUNK_SECONDS = 2.0
+SECOND_OF_PARAMS = 1 << 24  # bytes of params for a second of work: what travels twice must be worth the way
+
+
+class WholeExecutor(Executor):
+    """Runs rounds whole on one worker at a time; those of a task are yielded together, and may be of several passes.
+
+    Parameters
+    ----------
+    run : see `protocol.Run`
+    client : a `dask.distributed.Client`
+    """
+
+    def __init__(self, run: Run, client: Any) -> None:
+        self._n_rounds = run.plan.n_rounds
+        self._client = client
+        self._sender = Sender(run, client)
+        self._shared: tuple[Params, Any] | None = None  # the last params, and the same shared
+
+    def advance(
+        self,
+        params: Params,
+        cursor: Cursor,
+        max_rounds: int | None = None,
+        max_seconds: float | None = None,
+        n_passes: int = 1,
+    ) -> Updates:
+        """See `Executor.advance`."""
+        begun = time.perf_counter()
+        left = (n_passes - 1) * self._n_rounds + cursor.rounds_left(self._n_rounds)
+        left = left if max_rounds is None else min(left, max_rounds)
+        while left > 0:
+            seconds = max(CHUNK_SECONDS, params.nbytes / SECOND_OF_PARAMS)
+            if max_seconds is not None:
+                seconds = min(seconds, max_seconds - (time.perf_counter() - begun))
+                if seconds <= 0:
+                    return
+            params, reports = self._chunk(params, cursor, left, seconds)
+            if reports:
+                yield params, reports
+            left -= len(reports)
+            cursor = _at_next_round(cursor.after(reports), self._n_rounds)
+
+    def _chunk(
+        self, params: Params, cursor: Cursor, max_rounds: int, max_seconds: float
+    ) -> tuple[Params, list[RoundReport]]:
+        """Some rounds on one worker. Work lost with a worker is sent again; the driver's params stay unchanged."""
+
+        def attempt() -> tuple[Params, list[RoundReport]]:
+            try:
+                return self._attempt(params, cursor, max_rounds, max_seconds)
+            except (cluster.LOST, sharing.AlreadyClaimed, sharing.OutOfSight):
+                self._drop_shared()
+                raise
+
+        return self._sender.repeated(attempt)
+
+    def _attempt(
+        self, params: Params, cursor: Cursor, max_rounds: int, max_seconds: float
+    ) -> tuple[Params, list[RoundReport]]:
+        shared, workers = self._share(params), self._sender.able()
+        shares_files = self._sender.shares_files
+        # On one machine the other workers wait for the one that has the rounds, so it has their threads too
+        n_threads = cluster.threads_of(self._client) if shares_files else None
+        future = self._client.submit(
+            _run_rounds,
+            self._sender.run(),
+            shared,
+            cursor,
+            max_rounds,
+            max_seconds,
+            n_threads,
+            key=self._sender.key("bt-rounds"),
+            pure=False,
+            # Who claims arrays twice hides why the first time failed
+            retries=0 if shares_files else 2,
+            workers=workers,
+            allow_other_workers=workers is not None,
+        )
+        arrays, reports = future.result()
+        if not isinstance(arrays, sharing.MappedArrays):
+            self._drop_shared()
+            return Params(arrays), reports
+        params = Params(sharing.read_arrays(arrays, params.arrays))
+        self._shared = params, arrays
+        return params, reports
+
+    def _share(self, params: Params) -> Any:
+        """As `Sender.share`; these may be the params that a worker returned, and still be there."""
+        if self._shared is None or self._shared[0] is not params:
+            self._drop_shared()
+            self._shared = params, self._sender.share(params.arrays)
+        return self._shared[1]
+
+    def _drop_shared(self) -> None:
+        if self._shared is not None and isinstance(self._shared[1], sharing.MappedArrays):
+            self._shared[1].remove()
+        self._shared = None
+
+    def use_workers(self, able: AbleWorkers) -> None:
+        """See `Executor.use_workers`."""
+        self._sender.able = able
+
+    def close(self) -> None:
+        self._sender.close()
+        self._drop_shared()
+
+
+def _run_rounds(
+    run: Run,
+    shared: Any,
+    cursor: Cursor,
+    max_rounds: int,
+    max_seconds: float,
+    n_threads: int | None,
+) -> tuple[Any, list[RoundReport]]:
+    """The arrays after some rounds, in the files they came in or as they are, and the reports of the rounds."""
+    mapped = isinstance(shared, sharing.MappedArrays)
+    with ThreadExecutor(run, n_threads or cluster.threads_here()) as executor:
+        executor.read_ahead(cursor)
+        # an input of a task belongs to Dask
+        params = Params(sharing.claim_arrays(shared)) if mapped else Params(shared).copy()
+        reports = list(_over_passes(executor, run.plan.n_rounds, params, cursor, max_rounds, max_seconds))
+    return sharing.return_arrays(shared, params.arrays) if mapped else params.arrays, reports
+
+
+def _over_passes(
+    executor: ThreadExecutor,
+    n_rounds: int,
+    params: Params,
+    cursor: Cursor,
+    max_rounds: int,
+    max_seconds: float,
+) -> Iterator[RoundReport]:
+    """Rounds of this pass and the next ones, up to the limits."""
+    end = time.perf_counter() + max_seconds
+    done, before = 0, -1
+    while before < done < max_rounds:
+        before = done
+        for _, reports in executor.advance(params, cursor, max_rounds - done, end - time.perf_counter()):
+            yield from reports
+            done += len(reports)
+            cursor = cursor.after(reports)
+        cursor = _at_next_round(cursor, n_rounds)
+
+
+def _at_next_round(cursor: Cursor, n_rounds: int) -> Cursor:
+    """The same place: where a pass ends, the start of the next one."""
+    return cursor.next_pass() if cursor.round == n_rounds else cursor
+
+
+def _worker_bytes(memory: MemoryOfRun, client: Any, n_threads: int) -> int:
+    """The rounds, documents that are sent, and the params once more where a task's input must be copied."""
+    if shares_files(client, sharing.places()):
+        return memory.on_threads(cluster.threads_of(client), rough=True) + memory.of_documents()
+    return memory.on_threads(n_threads, rough=True) + memory.of_documents() + memory.of_params()
+
+
+EXECUTOR = ExecutorSpec(
+    lambda run, client, n_threads: WholeExecutor(run, client),
+    on_client=True,
+    worker_bytes=_worker_bytes,
+    one_worker=True,
+)

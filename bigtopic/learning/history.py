@@ -1,0 +1,101 @@
+"""The record of a run as it goes on: rows of the model's history, events for callbacks, the progress bar."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bigtopic.learning.events import Callback, Event
+from bigtopic.parallel.progress import Progress
+from bigtopic.plan.cursor import RoundReport
+from bigtopic.state.model import TopicModel
+
+__all__ = ["History"]
+
+
+class History:
+    """Counts what a run has done, and reports it.
+
+    Parameters
+    ----------
+    model : the one that learns; its history gets a row for each pass and score
+    callbacks : called with every event, in this order
+    bar : advances by tokens
+
+    Attributes
+    ----------
+    scores : held-out nats per token, the newest last
+    """
+
+    def __init__(self, model: TopicModel, callbacks: Sequence[Callback], bar: Progress) -> None:
+        self._model = model
+        self._callbacks = callbacks
+        self._bar = bar
+        self._begun = time.perf_counter()
+        self._n_docs = 0
+        self._n_tokens = 0.0
+        self.scores: list[float] = []
+
+    def resume(self, counts: Mapping[str, float]) -> None:
+        """Go on from where a run was saved, with the `counts` of that time."""
+        self._begun = time.perf_counter() - counts["seconds"]
+        self._n_docs, self._n_tokens = int(counts["n_docs"]), counts["n_tokens"]
+        self.scores = [row["score"] for row in self._model.history if "score" in row]
+
+    def counts(self) -> dict[str, float]:
+        """Seconds, documents and tokens so far, for `resume`."""
+        return {"seconds": self.seconds, "n_docs": self._n_docs, "n_tokens": self._n_tokens}
+
+    @property
+    def seconds(self) -> float:
+        """Since the run began."""
+        return time.perf_counter() - self._begun
+
+    @property
+    def scored_step(self) -> int:
+        """Number of updates at the last score; 0 if there is none."""
+        return max((row["step"] for row in self._model.history if "score" in row), default=0)
+
+    def begin(self) -> None:
+        self._tell("start")
+
+    def round_done(self, report: RoundReport) -> None:
+        self._n_docs += report.n_docs
+        self._n_tokens += report.n_tokens
+        self._bar.update(report.n_tokens, **({"score": f"{self.scores[-1]:.3f}"} if self.scores else {}))
+        self._tell("round", step=report.cursor.step + 1, info=dict(report.info))
+
+    def pass_done(self, bound: float | None, change: float | None) -> None:
+        """Record a pass; the model's cursor is already at the next one, so its number is that of the passes done."""
+        row = {"pass": self._model.cursor.pass_number, "bound": bound}
+        self._record(row if change is None else {**row, "change": change})
+        self._tell("pass", bound=bound, change=change)
+
+    def scored(self, score: float) -> None:
+        self.scores.append(score)
+        self._record({"pass": self._model.cursor.pass_number, "score": score})
+        self._tell("score", score=score)
+
+    def end(self, reason: str) -> None:
+        self._tell("end", reason=reason)
+
+    def _record(self, row: dict[str, Any]) -> None:
+        seconds = self.seconds
+        figures = {
+            "step": self._model.cursor.step,
+            "seconds": seconds,
+            "n_docs": self._n_docs,
+            "n_tokens": self._n_tokens,
+            "tokens_per_second": self._n_tokens / max(seconds, 1e-9),
+        }
+        self._model.history.append({**row, **figures})
+
+    def _tell(self, kind: str, step: int | None = None, **figures: Any) -> None:
+        if not self._callbacks:
+            return
+        cursor = self._model.cursor
+        step = cursor.step if step is None else step
+        event = Event(kind, step, cursor.pass_number, self.seconds, self._n_docs, self._n_tokens, **figures)
+        for callback in self._callbacks:
+            callback(event)

@@ -1,0 +1,121 @@
+"""Memory of a run, estimated before it starts."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from functools import cache, partial
+from typing import Any
+
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.errors import BigtopicWarning, SettingError
+from bigtopic.learning.executors.protocol import ExecutorSpec, Run
+from bigtopic.learning.memory.footprint import Footprint
+from bigtopic.parallel import cluster
+from bigtopic.state import machine_memory
+from bigtopic.state.params import Params
+
+__all__ = ["WorkerMemory", "check_memory", "estimate_bytes", "estimate_task_bytes"]
+
+_AMPLE = 2  # a machine with so many times the rough estimate needs no finer one
+
+
+def estimate_bytes(
+    run: Run, params: Params, axes: Mapping[str, Vocabulary], n_threads: int, *, compares: bool = False
+) -> int:
+    """Bytes of a run on threads of one process, its params included; see `footprint` for the equations.
+
+    Parameters
+    ----------
+    axes : axes of the model, with document frequencies
+    compares : whether the topics at the start of a pass are kept, to compare them with those at its end
+    """
+    return Footprint(run, params, axes).on_threads(n_threads, compares)
+
+
+def estimate_task_bytes(run: Run, params: Params, axes: Mapping[str, Vocabulary]) -> int:
+    """Bytes of one task of a graph on a worker, without the params; for the arguments see `estimate_bytes`."""
+    return Footprint(run, params, axes).of_task()
+
+
+def check_memory(
+    run: Run, params: Params, axes: Mapping[str, Vocabulary], n_threads: int, *, compares: bool = False
+) -> None:
+    """Refuse a run that cannot fit; the error names settings to change. For the arguments see `estimate_bytes`.
+
+    Raises
+    ------
+    SettingError
+        When the estimate is larger than the machine's memory.
+    """
+    footprint, have = Footprint(run, params, axes), machine_memory.total_bytes()
+    if have is None or _AMPLE * footprint.on_threads(n_threads, compares, rough=True) < have:
+        return  # nearly always, and quickly decided
+    machine_memory.refuse_beyond(
+        footprint.on_threads(n_threads, compares),
+        f"choose a smaller batch_size (now {run.plan.batch_size}), fewer topics (now {run.work.hyper.n_components}) "
+        f"or fewer threads (now {n_threads})",
+    )
+
+
+class WorkerMemory:
+    """Which workers of a Dask client can hold the tasks of a run, those that join later included.
+
+    Parameters
+    ----------
+    run, params, axes : as for `estimate_bytes`
+    spec : of the executor, with `worker_bytes`
+
+    Raises
+    ------
+    SettingError
+        When a worker that the executor would use cannot hold its tasks: any, or, of an executor that runs tasks on one
+        worker, all. The error names the worker and the settings that would make it fit.
+    """
+
+    def __init__(
+        self, run: Run, params: Params, axes: Mapping[str, Vocabulary], client: Any, spec: ExecutorSpec
+    ) -> None:
+        assert spec.worker_bytes is not None
+        self._plan, self._n_components = run.plan, run.work.hyper.n_components
+        self._bytes = partial(spec.worker_bytes, Footprint(run, params, axes), client)
+        self._client, self._uses_all = client, not spec.one_worker
+        self._limits: dict[str, tuple[int, int]] = {}
+        self._small: dict[str, str] = {}
+        self._look()
+        if self._small and (self._uses_all or len(self._small) == len(client.nthreads())):
+            raise SettingError(next(iter(self._small.values())))
+
+    def able(self) -> list[str] | None:
+        """Addresses of the workers that can hold the tasks; None if all can, or none of those that are left.
+
+        Warns, once, of a worker that has joined and cannot, where the executor uses all.
+        """
+        known = set(self._small)
+        self._look()
+        if self._uses_all and (new := self._small.keys() - known):
+            warnings.warn(self._small[min(new)], BigtopicWarning, stacklevel=2)
+        if not self._small:
+            return None
+        return [worker for worker in self._client.nthreads() if worker not in self._small] or None
+
+    def _look(self) -> None:
+        """Compare the workers with what they need, if there are others than before."""
+        limits = cluster.memory_limits(self._client)
+        if limits == self._limits:
+            return
+        self._limits, need = limits, cache(self._bytes)
+        self._small = {
+            worker: self._refusal(worker, n_threads, have, need(n_threads))
+            for worker, (n_threads, have) in sorted(limits.items(), key=lambda item: -item[1][1])
+            if need(n_threads) >= have
+        }
+
+    def _refusal(self, worker: str, n_threads: int, have: int, need: int) -> str:
+        other = "connect without this worker" if self._uses_all else "add a larger worker"
+        return (
+            f"worker {worker} has {have / 1e9:.2f} GB, and its tasks for this model need about {need / 1e9:.2f} GB; "
+            f"choose a smaller batch_size (now {self._plan.batch_size}) or slice_size (now {self._plan.slice_size}), "
+            f"fewer topics (now {self._n_components}), or workers with fewer threads (now {n_threads}) or a larger "
+            f"memory_limit; or {other}"
+        )

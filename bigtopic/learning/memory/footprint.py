@@ -1,0 +1,154 @@
+"""The memory of a run, from corpus, settings and params; T is the number of threads.
+
+    run      = params + lookups + read blocks + state + peak of a replay of its first rounds
+    params   = sum over arrays of rows x columns x itemsize + priors x 8
+    lookups  = T x words x 4
+    read blocks    = (entries + a chunk) x 8 + documents x 16 for each read block: all of a small corpus, else those
+    kept and the
+               next one; none where the corpus is in memory
+    state    = rows x bytes of a row: of two inner iterations of the minibatch ("round"), or of the slices that are read
+    ahead or
+               not written yet ("run")
+
+    worker   = documents + 2 x params, or the rows of them that a minibatch reads from files + T x (words x 4 + read
+    block +
+               peak of a replay of a task + stats(window)) + stats(window) + state, for tasks of a graph on a Dask
+               worker; its documents are those that are in memory and sent, not read from a store
+
+A replay (`replay`) allocates and frees these arrays in the order of the run, by the rules of `buffers`:
+
+    slice    = documents x 36 + entries x 8 + distinct words x 4
+    view     = rows(slice) x columns x itemsize, for each array the kernel reads
+    stats    = rows(slice) x (columns x itemsize + 4), for each array it returns; and their sums: pending subtrees, the
+               window and the round
+    scratch  = as the kernel declares
+    integers = rows(minibatch) x columns x 16, where a step rounds to integers
+    inner iteration     = rows(minibatch) x columns x 28 for each step over provisional params, of which 8 are kept for
+    the inner iteration;
+               rows(slice) x columns x 24 where a slice reads them
+    compared = the topics at the beginning and at the end of a pass, rows x columns x 4 each
+
+where rows(n) is that of `expected_rows`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.learning.executors.protocol import Run
+from bigtopic.learning.memory.replay import Ledger, Piece, Rounds, Sum
+from bigtopic.learning.memory.sizes import Sizes
+from bigtopic.learning.reduce import WINDOW
+from bigtopic.plan.slices import PROMPT_ROUNDS, SUBTREE
+from bigtopic.state.params import Params
+
+__all__ = ["Footprint"]
+
+_ROUNDS = 8  # replayed for each thread, until as many in a row raise the peak no more
+_ORDERS = 4  # orders of the threads that are tried; the largest peak counts
+
+
+class Footprint:
+    """Memory of a run; the arguments are those of `Sizes`."""
+
+    def __init__(self, run: Run, params: Params, axes: Mapping[str, Vocabulary]) -> None:
+        self._run = run
+        self._sizes = Sizes(run, params, axes)
+
+    def on_threads(self, n_threads: int, compares: bool = False, rough: bool = False) -> int:
+        """Bytes of the whole run on threads of one process; `rough` tries only one order of the threads."""
+        sizes, lookups = self._sizes, n_threads * self._run.work.n_words * 4
+        n_orders = _ORDERS if n_threads > 1 and not rough else 1
+        rounds = max(self._peak(n_threads, compares, seed) for seed in range(n_orders))
+        return int(sizes.params() + lookups + sizes.read_blocks() + sizes.state(n_threads) + rounds)
+
+    def _peak(self, n_threads: int, compares: bool, seed: int) -> int:
+        """Largest number of bytes resident at once in a replay."""
+        ledger = Ledger(n_threads)
+        before = [ledger.take(self._sizes.topics(), 0)] if compares else []
+        if self._run.plan.n_docs:
+            self._replay(self._rounds(ledger, n_threads, seed), n_threads)
+        ledger.free(*before, *[ledger.take(self._sizes.topics(), 0) for _ in before])
+        return ledger.peak
+
+    def of_params(self) -> int:
+        """Bytes of the params."""
+        return self._sizes.params()
+
+    def of_documents(self) -> int:
+        """Bytes of the documents that are sent to workers, since they are in memory and not in a store."""
+        return self._sizes.documents()
+
+    def of_task(self) -> int:
+        """Bytes of one task of the graphs executor (a subtree of slices, on one thread), without the params."""
+        return int(self._task() + self._sizes.state(1))
+
+    def of_tasks(self, n_threads: int, mapped: bool) -> int:
+        """Bytes of a worker that does tasks of the graphs executor, its params `mapped` or sent.
+
+        It has two versions of the params; each thread keeps the memory of a task and of a sum, and one sum travels.
+        """
+        sizes, slices = self._sizes, self._minibatch()
+        params = sizes.read(sum(slices)) if mapped else sizes.params()
+        total = sum(sizes.stats(sum(slices[: SUBTREE * WINDOW])))
+        shared = self.of_documents() + 2 * params + total
+        return int(shared + n_threads * (self._task() + total) + sizes.state(n_threads))
+
+    def _task(self) -> float:
+        """Bytes of a task without what is remembered of documents."""
+        ledger, slices = Ledger(1), self._minibatch()[:SUBTREE]
+        self._rounds(ledger, 1).round(slices)
+        return self._run.work.n_words * 4 + self._sizes.read_block(sum(slices)) + ledger.peak
+
+    def _rounds(self, ledger: Ledger, n_threads: int, seed: int = 0) -> Rounds:
+        sizes = self._sizes
+        most = [float(array.n_rows * sizes.row_bytes(name)) for name, array in sizes.returned.items()]
+        return Rounds(ledger, n_threads, cache(sizes.of_slice), cache(sizes.stats), most, random.Random(seed))
+
+    def _replay(self, rounds: Rounds, n_threads: int) -> None:
+        """Replay the first rounds: those without delay, then those with."""
+        plan = self._run.plan
+        total = self._run.settings.n_steps or plan.n_rounds
+        ledger, most = rounds.ledger, _ROUNDS * n_threads
+        prompt = min(total, PROMPT_ROUNDS if plan.delay else most)
+        for _ in _until_level(ledger, prompt):
+            ledger.free(*self._iterations(rounds, self._minibatch()).pieces)
+        waiting: Sum | None = None
+        for _ in _until_level(ledger, min(total - prompt, most) if plan.delay else 0):
+            waiting = rounds.delayed(plan.slice_size, waiting)
+
+    def _minibatch(self) -> list[int]:
+        """Documents in each slice of one of the first rounds."""
+        plan = self._run.plan
+        n_docs = -(-plan.n_docs // max(1, plan.n_rounds))
+        size = -(-n_docs // 2) if plan.delay else plan.slice_size
+        return [size] * (n_docs // size) + [n_docs % size] * (n_docs % size > 0)
+
+    def _iterations(self, rounds: Rounds, slices: list[int]) -> Sum:
+        """One round and its step. Of several inner iterations three are replayed: later ones need no more than the
+        third."""
+        take, free, n_docs = rounds.ledger.take, rounds.ledger.free, sum(slices)
+        stats = rounds.round(slices)
+        overlays: list[Piece] = []
+        for _ in range(0 if self._run.settings.one_iteration else 2):
+            moved = self._sizes.moved_entries(n_docs)
+            free(*[take(24 * n, None) for n in moved])
+            fresh = [take(8 * n, None) for n in moved]
+            free(*overlays, *stats.pieces)
+            overlays, stats = fresh, rounds.round(slices)
+        free(take(self._sizes.rounded(n_docs), None), *overlays)
+        return stats
+
+
+def _until_level(ledger: Ledger, most: int) -> Iterator[None]:
+    """So many rounds at most; fewer where the last `_ROUNDS` of them have not raised the peak."""
+    peak, level = -1, 0
+    for _ in range(most):
+        if level == _ROUNDS:
+            return
+        yield
+        level = level + 1 if ledger.peak == peak else 0
+        peak = ledger.peak

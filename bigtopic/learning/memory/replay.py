@@ -1,0 +1,236 @@
+"""A simulation of memory: allocates and frees the arrays of a run's rounds, as sizes, by the rules of `buffers`.
+
+Which thread finishes its slice next is not known in advance, so it is drawn at random. A thread's pool keeps what it
+allocated, so in a run of many rounds every thread comes to hold what any of them needs. A round of few slices needs,
+and begins, no more threads than slices.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from bigtopic import buffers
+from bigtopic.learning.reduce import WINDOW, Tree
+from bigtopic.plan.slices import SUBTREE
+from bigtopic.types import Scratch
+
+__all__ = ["Ledger", "Piece", "Rounds", "SliceSizes", "Sum"]
+
+WAITING = 2  # slices that may be finished but not merged yet, besides one for each thread
+# replayed slice by slice, and as many as keep all threads busy; the others as a whole, and windows
+_SUBTREES = 2
+_WINDOWS = 3  # replayed at most
+_HUGE = 1 << 22  # bytes from which on NumPy asks the system for huge pages
+_HUGE_PAGE = 1 << 21
+
+
+@dataclass(eq=False)
+class Piece:
+    """Memory for one array: `held` bytes allocated, of which `touched` are resident.
+
+    used : an array is in it; kept : the pool keeps it for another array afterwards
+    """
+
+    held: int
+    touched: int = 0
+    used: bool = True
+    kept: bool = True
+
+
+class Ledger:
+    """Counts resident bytes where each thread has a pool of memory.
+
+    Attributes
+    ----------
+    peak : the largest number of bytes resident at once
+    """
+
+    def __init__(self, n_threads: int) -> None:
+        self._pools: list[list[Piece]] = [[] for _ in range(n_threads)]
+        self._now = 0
+        self.peak = 0
+
+    def take(self, size: float, thread: int | None, touched: float | None = None) -> Piece:
+        """An array of `size` bytes, all or `touched` of them resident, from a thread's pool, or the system's (None)."""
+        piece = self._fresh(int(size)) if thread is None else self._from_pool(int(size), self._pools[thread])
+        more = max(0, _resident(int(size if touched is None else touched), piece.held) - piece.touched)
+        piece.touched += more
+        piece.used = True
+        self._now += more
+        self.peak = max(self.peak, self._now)
+        return piece
+
+    def free(self, *pieces: Piece) -> None:
+        """These arrays are no longer in use."""
+        for piece in pieces:
+            piece.used = False
+            if not piece.kept:
+                self._forget(piece)
+
+    def _fresh(self, size: int) -> Piece:
+        return Piece(size, kept=False)
+
+    def _from_pool(self, size: int, pool: list[Piece]) -> Piece:
+        if size < buffers.SMALL:
+            return self._fresh(size)
+        unused = [piece for piece in pool if not piece.used and buffers.fits(size, piece.held)]
+        if unused:
+            return min(unused, key=lambda piece: piece.held)
+        pool.insert(0, Piece(buffers.room(size)))
+        for piece in pool[buffers.KEPT :]:
+            piece.kept = False
+            if not piece.used:
+                self._forget(piece)
+        del pool[buffers.KEPT :]
+        return pool[0]
+
+    def _forget(self, piece: Piece) -> None:
+        self._now -= piece.touched
+        piece.touched = 0
+
+
+def _resident(touched: int, held: int) -> int:
+    """Bytes that are resident when the first `touched` ones of an array's memory are: with huge pages, half a page more
+    on average."""
+    return min(held, touched + _HUGE_PAGE // 2) if held >= _HUGE and touched else touched
+
+
+@dataclass(frozen=True)
+class SliceSizes:
+    """Arrays of one slice, bytes.
+
+    Attributes
+    ----------
+    gathered : documents and rows of the params; freed when the kernel has returned
+    passing : allocated from the system, and freed before the kernel runs
+    scratch : of the kernel
+    """
+
+    gathered: Sequence[float]
+    passing: float
+    scratch: Scratch
+
+
+@dataclass
+class Sum:
+    """Statistics of some documents, one piece for each array."""
+
+    n_docs: int
+    pieces: list[Piece]
+
+
+@dataclass
+class Rounds:
+    """Replays rounds on threads.
+
+    Attributes
+    ----------
+    ledger : counts the memory
+    n_threads : at least 1
+    of_slice : documents of a slice -> sizes of its arrays
+    stats : number of documents -> bytes of each array's statistics
+    most : bytes of each array's statistics where they cover all rows
+    rng : draws the thread that is next
+    """
+
+    ledger: Ledger
+    n_threads: int
+    of_slice: Callable[[int], SliceSizes]
+    stats: Callable[[int], list[float]]
+    most: list[float]
+    rng: random.Random
+    _thread: int = 0  # the one that merges now
+
+    def round(self, slices: Sequence[int]) -> Sum:
+        """The statistics of a round; `slices` has the number of documents of each slice."""
+        tree: Tree = Tree(self._add)
+        done: dict[int, Sum] = {}
+        busy: dict[int, tuple[int, int, list[Piece], list[Piece]]] = {}
+        merged = 0
+        first = SUBTREE * max(_SUBTREES, 1 + -(-self.n_threads // SUBTREE))
+        n_threads = min(self.n_threads, len(slices))
+        for item, n_docs in enumerate(slices[:first]):
+            while len(busy) == n_threads or (busy and item - merged >= n_threads + WAITING):
+                merged = self._finish(busy, done, tree, merged)
+            thread = self.rng.choice([t for t in range(n_threads) if t not in busy])
+            busy[thread] = item, n_docs, self._gather(thread, n_docs), self._scratch(thread, n_docs)
+        while busy:
+            merged = self._finish(busy, done, tree, merged)
+        self._push_rest(tree, slices[first:], first // SUBTREE)
+        return tree.result()
+
+    def delayed(self, n_docs: int, waiting: Sum | None) -> Sum:
+        """A round of one slice. The step of the round before waits until this one has gathered; with several threads,
+        another one takes it while the kernel runs."""
+        thread = self.rng.randrange(self.n_threads)
+        gathered = self._gather(thread, n_docs)
+        if waiting is not None and self.n_threads == 1:
+            self.ledger.free(*waiting.pieces)
+        scratch = self._scratch(thread, n_docs)
+        stats = self._returned(thread, n_docs, gathered, scratch)
+        if waiting is not None and self.n_threads > 1:
+            self.ledger.free(*waiting.pieces)
+        return stats
+
+    def _gather(self, thread: int, n_docs: int) -> list[Piece]:
+        sizes = self.of_slice(n_docs)
+        self.ledger.free(self.ledger.take(sizes.passing, None))
+        return [self.ledger.take(size, thread) for size in sizes.gathered]
+
+    def _scratch(self, thread: int, n_docs: int) -> list[Piece]:
+        scratch = self.of_slice(n_docs).scratch
+        return [
+            self.ledger.take(scratch.transient, None),
+            *(self.ledger.take(n, thread) for n in scratch.pooled),
+        ]
+
+    def _returned(self, thread: int, n_docs: int, gathered: list[Piece], scratch: list[Piece]) -> Sum:
+        """The statistics, allocated where the kernel allocates its own arrays; then what the slice needed is freed."""
+        transient, *pooled = scratch
+        self.ledger.free(transient)
+        pool = thread if pooled else None
+        stats = Sum(n_docs, [self.ledger.take(size, pool) for size in self.stats(n_docs)])
+        self.ledger.free(*gathered, *pooled)
+        return stats
+
+    def _finish(
+        self,
+        busy: dict[int, tuple[int, int, list[Piece], list[Piece]]],
+        done: dict[int, Sum],
+        tree: Tree,
+        merged: int,
+    ) -> int:
+        """One of the threads finishes its slice, and merges what can be merged."""
+        self._thread = self.rng.choice(sorted(busy))
+        item, n_docs, gathered, scratch = busy.pop(self._thread)
+        done[item] = self._returned(self._thread, n_docs, gathered, scratch)
+        while merged in done:
+            tree.push(done.pop(merged))
+            merged += 1
+        return merged
+
+    def _push_rest(self, tree: Tree, slices: Sequence[int], done: int) -> None:
+        """Complete subtrees of the first window, after those `done`, and a few later windows: all are of about the same
+        size."""
+        n_subtrees = -(-len(slices) // SUBTREE)
+        in_window = min(n_subtrees, WINDOW - done)
+        for push, number, size in (
+            (tree.push_subtree, in_window, SUBTREE),
+            (tree.push_window, min(_WINDOWS, -(-(n_subtrees - in_window) // WINDOW)), SUBTREE * WINDOW),
+        ):
+            for _ in range(number):
+                n_docs = sum(slices[:size])
+                self._thread = self.rng.randrange(self.n_threads)
+                push(Sum(n_docs, [self.ledger.take(one, self._thread) for one in self.stats(n_docs)]))
+
+    def _add(self, a: Sum, b: Sum) -> Sum:
+        """As `reduce.add`: memory for the rows of both, of which the rows of the union are touched."""
+        n_docs = a.n_docs + b.n_docs
+        both = zip(self.stats(a.n_docs), self.stats(b.n_docs), self.stats(n_docs), self.most, strict=True)
+        pieces = [
+            self.ledger.take(min(one + other, most), self._thread, union) for one, other, union, most in both
+        ]
+        self.ledger.free(*a.pieces, *b.pieces)
+        return Sum(n_docs, pieces)

@@ -1,0 +1,187 @@
+"""Sizes of a run's arrays: of a slice and its statistics, of documents as they are read, of their state.
+
+The equations are those of `footprint`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.memory import MemoryPart
+from bigtopic.corpus.part import PartView
+from bigtopic.corpus.stored.schema import CHUNK
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.learning import remembering
+from bigtopic.learning.executors import threads
+from bigtopic.learning.executors.protocol import Run
+from bigtopic.learning.memory.expected_rows import ExpectedRows
+from bigtopic.learning.memory.replay import SliceSizes
+from bigtopic.learning.rounds import moved_arrays
+from bigtopic.plan import reading
+from bigtopic.state.contract.kernel_results import check_scratch
+from bigtopic.state.documents.state_files import resolved, state_sizes
+from bigtopic.state.params import LazyArray, Params
+from bigtopic.types import CallSize
+
+__all__ = ["Sizes"]
+
+_SAMPLE = 1 << 13  # documents, the first ones, among which the longest are looked for
+_INDEX_BYTES = 16  # for each document of a read block
+_DOCUMENT_BYTES = 36  # for each document of a slice: index and source row, twice, and order
+
+
+class Sizes:
+    """Bytes of each array, or group of arrays, that a run has in memory.
+
+    Parameters
+    ----------
+    run, params : of the model
+    axes : what is on the axes of the params, with document frequencies
+    """
+
+    def __init__(self, run: Run, params: Params, axes: Mapping[str, Vocabulary]) -> None:
+        self._run = run
+        self._params = params
+        self._rows = ExpectedRows(axes, params.axis_sizes(), run.plan.n_docs, run.plan.entries_per_doc)
+
+    def params(self) -> int:
+        """The params, and their priors."""
+        return sum(array.nbytes + array.prior.nbytes for array in self._params.arrays.values())
+
+    def read(self, n_docs: int) -> float:
+        """The rows of the params that `n_docs` documents need."""
+        arrays = [self._params[name] for name in self._run.work.kernel.views]
+        return sum(self._rows(a.axis, n_docs) * a.n_columns * a.raw.itemsize for a in arrays)
+
+    def topics(self) -> int:
+        """The topics as `stopping.PassMeasure` keeps them."""
+        words = [a for a in self._params.arrays.values() if a.axis in ("word", "column")]
+        return sum(4 * array.n_rows * array.n_columns for array in words[:1])
+
+    def rounded(self, n_docs: int) -> float:
+        """Temporary arrays of a step that rounds what it adds to an array of integers."""
+        counts = [array for array in self.returned.values() if array.raw.dtype.kind == "i"]
+        return sum(16 * self._rows(array.axis, n_docs) * array.n_columns for array in counts)
+
+    @cached_property
+    def returned(self) -> dict[str, LazyArray]:
+        """The arrays that the kernel returns statistics for."""
+        return {name: self._params[name] for name in self._run.work.kernel.statistics}
+
+    def row_bytes(self, name: str) -> int:
+        """Bytes of a row of statistics, with its id."""
+        return self._params[name].n_columns * np.dtype(self._run.work.kernel.dtype).itemsize + 4
+
+    def stats(self, n_docs: int) -> list[float]:
+        """Bytes of each array's statistics of `n_docs` documents."""
+        return [self._rows(a.axis, n_docs) * self.row_bytes(name) for name, a in self.returned.items()]
+
+    def of_slice(self, n_docs: int) -> SliceSizes:
+        """A slice of `n_docs` documents, the rows that it needs, and the scratch memory of the kernel."""
+        kernel, size = self._run.work.kernel, self._call_size(n_docs)
+        entries = {name: size.rows[name] * size.columns[name] for name in kernel.views}
+        gathered = [n_docs * _DOCUMENT_BYTES, *[size.n_entries * 4] * 2, self._rows("word", n_docs) * 4]
+        for name, kind in kernel.views.items():
+            gathered.append(entries[name] * _view_itemsize(kind, self._params[name]))
+            if kind == "expected_log":
+                gathered.append(size.rows[name] * 8)
+        provisional = (
+            0 if self._run.settings.one_iteration else sum(entries[n] for n in entries if n in self._moved)
+        )
+        scratch = check_scratch(kernel, kernel.scratch(size, self._run.work.hyper.options))
+        return SliceSizes(gathered, 24 * provisional, scratch)
+
+    def _call_size(self, n_docs: int) -> CallSize:
+        longest, longest_tokens = self._longest
+        arrays = {name: self._params[name] for name in self._run.work.kernel.views}
+        return CallSize(
+            n_docs,
+            int(n_docs * self._run.plan.entries_per_doc),
+            longest,
+            {name: int(self._rows(array.axis, n_docs)) for name, array in arrays.items()},
+            {name: array.n_columns for name, array in arrays.items()},
+            self._run.work.hyper.n_components,
+            int(n_docs * self._tokens_per_doc),
+            longest_tokens,
+        )
+
+    @cached_property
+    def _longest(self) -> tuple[int, int]:
+        """The most distinct words, and the most tokens, of a document of a sample."""
+        part = self._run.parts[0]
+        n_docs = min(part.n_docs, _SAMPLE)
+        return int(part.entries(0, n_docs).max(initial=1)), int(part.tokens(0, n_docs).max(initial=1))
+
+    @property
+    def _moved(self) -> list[str]:
+        return moved_arrays(self._run.settings.schemes)
+
+    def moved_entries(self, n_docs: int) -> list[float]:
+        """Entries of the rows that a step moves, for each array that it moves."""
+        arrays = [self._params[name] for name in self._moved]
+        return [self._rows(array.axis, n_docs) * array.n_columns for array in arrays]
+
+    def read_blocks(self) -> float:
+        """The read blocks that are in use, kept, or read ahead."""
+        plan = self._run.plan
+        n_read_blocks = plan.n_docs if threads.keeps_all(plan) else reading.KEPT + 1
+        read_block_docs = max(1, min(plan.n_docs, plan.read_block_docs))
+        return min(n_read_blocks, -(-plan.n_docs // read_block_docs)) * self.read_block(read_block_docs)
+
+    def documents(self) -> int:
+        """The documents in memory, of which a worker has a copy; views of them are sent with all."""
+        bases = [part.base if isinstance(part, PartView) else part for part in self._run.parts]
+        return sum(
+            part.n_bytes for part in {id(base): base for base in bases}.values() if _is_in_memory(part)
+        )
+
+    def read_block(self, n_docs: int) -> float:
+        """A read block of `n_docs` documents; chunks are decoded whole."""
+        if all(_is_in_memory(part) for part in self._run.parts):
+            return 0.0
+        entries = n_docs * self._run.plan.entries_per_doc + CHUNK
+        return entries * threads.ENTRY_BYTES + n_docs * _INDEX_BYTES
+
+    def state(self, n_threads: int) -> float:
+        """The document state that is in memory at once."""
+        plan, kernel = self._run.plan, self._run.work.kernel
+        if kernel.state == "round":
+            return 2 * plan.batch_size * self._state_bytes
+        n_slices = n_threads + threads.SLICES_AHEAD + remembering.MOST_WAITING
+        return min(n_slices * plan.slice_size, plan.n_docs) * self._state_bytes
+
+    @property
+    def _state_bytes(self) -> float:
+        """Bytes of the state of one document."""
+        hyper, entries = self._run.work.hyper, self._run.plan.entries_per_doc
+        specs = resolved(self._run.work.kernel.remembers, state_sizes(hyper))
+        rows = {"entry": entries, "token": self._tokens_per_doc, "document": 1.0}
+        return sum(
+            np.dtype(spec.dtype).itemsize * prod(int(n) for n in spec.shape) * rows[spec.rows]
+            for spec in specs.values()
+        )
+
+    @property
+    def _tokens_per_doc(self) -> float:
+        settings = self._run.settings
+        return settings.total_tokens / max(1.0, settings.total_docs)
+
+
+def _view_itemsize(kind: str, array: LazyArray) -> int:
+    if kind == "counts":
+        return 8 if array.raw.dtype.kind == "i" else array.raw.itemsize
+    if kind == "mean" and array.normalised_over == "components":
+        return array.raw.itemsize
+    return 4
+
+
+def _is_in_memory(part: Any) -> bool:
+    """Whether the part is in memory, so that reading it takes none."""
+    if isinstance(part, PartView):
+        return isinstance(part.documents, range) and part.word_map is None and _is_in_memory(part.base)
+    return isinstance(part, MemoryPart)

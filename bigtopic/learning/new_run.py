@@ -1,0 +1,94 @@
+"""A run, made from a model, a corpus and settings: which documents each round has, and what every task is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bigtopic.errors import SettingError
+from bigtopic.learning.executors.protocol import Run
+from bigtopic.learning.rounds import Settings
+from bigtopic.learning.work import Work
+from bigtopic.methods import Method
+from bigtopic.parallel.shared_files import require_shared
+from bigtopic.plan.cursor import Cursor
+from bigtopic.plan.slices import Plan
+from bigtopic.state.documents.document_state import DocumentState
+from bigtopic.state.documents.state_files import REMEDY, resolved, state_sizes
+from bigtopic.state.model import TopicModel
+from bigtopic.types import Kernel
+
+__all__ = ["make_run", "with_document_state"]
+
+
+def make_run(
+    model: TopicModel,
+    corpus: Any,
+    *,
+    batch_size: int | None,
+    slice_size: int | None,
+    order: str,
+    total_docs: float | None = None,
+    max_iter: int | None = None,
+) -> Run:
+    """What stays the same during a run over this corpus; of `max_iter` more passes, where that is known.
+
+    Raises
+    ------
+    SettingError
+        When the method delays updates, and its kernel keeps document state.
+    """
+    kernel = model.method.load_kernel()
+    _check_delay(model.method, kernel)
+    parts = corpus.parts
+    entries = corpus.nnz / max(1, corpus.n_docs)
+    plan = Plan(
+        [part.n_docs for part in parts],
+        entries,
+        batch_size,
+        slice_size,
+        delay=model.method.delay if model.method.inner == 1 else 0,
+        shuffled=order != "stored",
+        seed=model.seed,
+    )
+    work = Work(kernel, model.hyper(), len(corpus.vocabulary), corpus.n_authors, model.id_maps(corpus))
+    share = (total_docs or corpus.n_docs) / max(1, corpus.n_docs)
+    settings = Settings(
+        model.method.schemes,
+        model.seed,
+        corpus.n_docs * share,
+        corpus.n_tokens * share,
+        model.method.inner,
+        None if max_iter is None else _n_steps(model.cursor, plan.n_rounds, max_iter),
+        model.method.prior_schemes,
+    )
+    return Run(parts, plan, work, settings)
+
+
+def _n_steps(cursor: Cursor, n_rounds: int, max_iter: int) -> int:
+    """Updates that a run has had after so many passes, this one included."""
+    return cursor.step + (max_iter - 1) * n_rounds + cursor.rounds_left(n_rounds)
+
+
+def _check_delay(method: Method, kernel: Kernel) -> None:
+    if method.delay > 0 and kernel.state != "none":
+        raise SettingError(
+            f"method {method.name!r} has delay={method.delay}, but its kernel {kernel.name!r} keeps document state "
+            f"(state={kernel.state!r}): a delayed minibatch would see params that do not hold what the documents "
+            "before it remember; use dataclasses.replace(method, delay=0)"
+        )
+
+
+def with_document_state(run: Run, model: TopicModel, corpus: Any, client: Any = None) -> Run:
+    """The run with the files of the documents' state, where the kernel has one that lives as long as the run."""
+    kernel = run.work.kernel
+    if kernel.state != "run":
+        return run
+    model.document_state = (model.document_state or DocumentState()).to_write(model.cursor)
+    arrays = resolved(kernel.remembers, state_sizes(run.work.hyper))
+    model.cursor = model.document_state.begin(corpus.parts, corpus.vocabulary, run.plan, arrays, model.cursor)
+    files = model.document_state.files
+    if client is not None:
+        require_shared(client, Path(files.place.url), REMEDY)
+    return replace(run, work=replace(run.work, state=files))

@@ -1,0 +1,169 @@
+"""Document state as executors read and write it: in files for a run, in memory for a round.
+
+Files are read a little ahead of the work, with the documents, and written behind it, by separate threads. The params
+move by a round only after its state is written (`flush`), so the state of all that they count can always be found.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Protocol
+
+import numpy as np
+
+from bigtopic.learning.work import Iteration, Work
+from bigtopic.plan.slices import SliceRef
+from bigtopic.state.documents.state_files import State, StateFiles
+
+__all__ = ["InFiles", "InMemory", "Kept", "Nothing", "Remembering", "remembering"]
+
+N_THREADS = 2
+MOST_WAITING = 8  # slices whose state is not written yet
+
+
+# Which entries of a slice the kernel sees, those whose word the params know: {"entry": bool (n_entries,)}, and "token",
+# bool (n_tokens,), where tokens are remembered. None where it sees all.
+Kept = Mapping[str, np.ndarray] | None
+
+
+class Remembering(Protocol):
+    """The state of slices. Thread-safe."""
+
+    def prefetch(self, ref: SliceRef, pass_number: int) -> None:
+        """The slice will be read soon, in this pass."""
+
+    def read(self, ref: SliceRef, iteration: Iteration, kept: Kept) -> State | None:
+        """The state of a slice at the beginning of an inner iteration; None where it has none yet."""
+
+    def write(self, ref: SliceRef, iteration: Iteration, kept: Kept, state: State) -> None:
+        """Keep the state of a slice at the end of an inner iteration."""
+
+    def flush(self) -> None:
+        """Wait until everything is written. Raises what a failed write raised."""
+
+    def close(self) -> None:
+        """Stop the threads, if there are any."""
+
+
+class Nothing:
+    """For kernels that remember nothing."""
+
+    def prefetch(self, ref: SliceRef, pass_number: int) -> None:
+        pass
+
+    def read(self, ref: SliceRef, iteration: Iteration, kept: Kept) -> State | None:
+        return None
+
+    def write(self, ref: SliceRef, iteration: Iteration, kept: Kept, state: State) -> None:
+        raise AssertionError("the kernel declares no state")
+
+    def flush(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class InMemory(Nothing):
+    """State from inner iteration to inner iteration of a round; the next round forgets it.
+
+    Parameters
+    ----------
+    state : by slice, as the last inner iteration left it; not changed
+
+    Attributes
+    ----------
+    state : the same; after `flush`, as this inner iteration left it
+    """
+
+    def __init__(self, state: dict[SliceRef, State] | None = None) -> None:
+        self.state = state or {}
+        self._written: dict[SliceRef, State] = {}
+
+    def read(self, ref: SliceRef, iteration: Iteration, kept: Kept) -> State | None:
+        return None if iteration.number == 1 else self.state[ref]
+
+    def write(self, ref: SliceRef, iteration: Iteration, kept: Kept, state: State) -> None:
+        self._written[ref] = state
+
+    def flush(self) -> None:
+        self.state, self._written = self._written, {}
+
+
+class InFiles:
+    """State from pass to pass.
+
+    Parameters
+    ----------
+    files : where it is kept
+    """
+
+    def __init__(self, files: StateFiles) -> None:
+        self._files = files
+        self._pool = ThreadPoolExecutor(N_THREADS, thread_name_prefix="bigtopic-state")
+        self._coming: dict[tuple[SliceRef, int], Future[State | None]] = {}
+        self._writes: deque[Future[None]] = deque()
+        self._lock = threading.Lock()
+
+    def prefetch(self, ref: SliceRef, pass_number: int) -> None:
+        with self._lock:
+            if (ref, pass_number) not in self._coming:
+                future = self._pool.submit(self._files.read, ref.part, ref.start, ref.stop, pass_number)
+                self._coming[ref, pass_number] = future
+
+    def read(self, ref: SliceRef, iteration: Iteration, kept: Kept) -> State | None:
+        with self._lock:
+            future = self._coming.pop((ref, iteration.pass_number), None)
+        if future is not None:
+            state = future.result()
+        else:
+            state = self._files.read(ref.part, ref.start, ref.stop, iteration.pass_number)
+        return state if state is None or kept is None else self._seen(state, kept)
+
+    def write(self, ref: SliceRef, iteration: Iteration, kept: Kept, state: State) -> None:
+        future = self._pool.submit(self._write, ref, iteration.pass_number + 1, kept, state)
+        with self._lock:
+            self._writes.append(future)
+            oldest = self._writes.popleft() if len(self._writes) > MOST_WAITING else None
+        if oldest is not None:
+            oldest.result()
+
+    def _write(self, ref: SliceRef, n_passes: int, kept: Kept, state: State) -> None:
+        if kept is not None:
+            state = self._with_unseen(state, kept)
+        self._files.write(ref.part, ref.start, ref.stop, n_passes, state)
+
+    def _seen(self, state: State, kept: Mapping[str, np.ndarray]) -> State:
+        seen = dict(state)
+        for name, spec in self._files.arrays.items():
+            if spec.rows in kept:
+                seen[name] = state[name][kept[spec.rows]]
+        return seen
+
+    def _with_unseen(self, state: State, kept: Mapping[str, np.ndarray]) -> State:
+        whole = dict(state)
+        for name, spec in self._files.arrays.items():
+            if spec.rows in kept:
+                known = kept[spec.rows]
+                whole[name] = np.full((len(known), *state[name].shape[1:]), spec.missing, spec.dtype)
+                whole[name][known] = state[name]
+        return whole
+
+    def flush(self) -> None:
+        with self._lock:
+            writes, self._writes = self._writes, deque()
+        for future in writes:
+            future.result()
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def remembering(work: Work) -> Remembering:
+    """Where the kernel of a run keeps its state."""
+    if work.state is not None:
+        return InFiles(work.state)
+    return InMemory() if work.kernel.state == "round" else Nothing()

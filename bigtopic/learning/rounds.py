@@ -1,0 +1,139 @@
+"""A round: map over slices, reduce, and one step of every scheme; several times over provisional params if the method
+has inner iterations. Independent of the method and of where the map runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from bigtopic.errors import ModelError
+from bigtopic.learning.work import Iteration
+from bigtopic.models.base import DOC_TOPIC_PRIOR
+from bigtopic.plan.cursor import Cursor, RoundReport
+from bigtopic.plan.slices import Round
+from bigtopic.schemes import companion_names
+from bigtopic.state.contract.scheme_steps import check_moved
+from bigtopic.state.params import LazyArray, Overlay, Params
+from bigtopic.types import RoundInfo, Scheme, Stats
+
+__all__ = ["MapReduce", "Settings", "iteration_of", "moved_arrays", "round_stats", "step"]
+
+MapReduce = Callable[[Round, Mapping[str, LazyArray | Overlay], Iteration], Stats]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a round needs to know about the method and the corpus.
+
+    Attributes
+    ----------
+    schemes : {array name: its scheme}
+    prior_schemes : {array name: the scheme that learns its prior}
+    seed : seed of the run
+    total_docs, total_tokens : of the corpus, or the declared size of a stream
+    inner : inner iterations per round, or a rule `(inner iteration from 1, info of the inner iteration's statistics) ->
+        continue?`
+    n_steps : total number of updates of the run; None if unknown
+    """
+
+    schemes: Mapping[str, Scheme]
+    seed: int
+    total_docs: float
+    total_tokens: float
+    inner: int | Callable[[int, Mapping[str, float]], bool] = 1
+    n_steps: int | None = None
+    prior_schemes: Mapping[str, Scheme] = field(default_factory=dict)
+
+    @property
+    def one_iteration(self) -> bool:
+        """Whether a round is one inner iteration, with nothing provisional."""
+        return self.inner == 1
+
+
+def step(params: Params, cursor: Cursor, stats: Stats, settings: Settings) -> RoundReport:
+    """Update the params by the statistics of one round."""
+    _step(params.arrays, stats, cursor.step + 1, settings)
+    return RoundReport(cursor, stats.n_docs, stats.n_tokens, stats.info)
+
+
+def round_stats(
+    params: Params, rnd: Round, cursor: Cursor, settings: Settings, map_reduce: MapReduce
+) -> Stats:
+    """The statistics of a round, which are those of its last inner iteration. Does not change the params."""
+    arrays: Mapping[str, LazyArray | Overlay] = params.arrays
+    iteration = 0
+    while True:
+        iteration += 1
+        stats = map_reduce(rnd, arrays, iteration_of(cursor, iteration, settings))
+        if not _again(settings.inner, iteration, stats.info):
+            return stats
+        provisional = params.overlay(moved_arrays(settings.schemes))
+        _step(provisional, stats, cursor.step + 1, settings)
+        arrays = provisional
+
+
+def _again(
+    inner: int | Callable[[int, Mapping[str, float]], bool], iteration: int, info: Mapping[str, float]
+) -> bool:
+    return bool(inner(iteration, info)) if callable(inner) else iteration < inner
+
+
+def _step(arrays: Mapping[str, LazyArray | Overlay], stats: Stats, step: int, settings: Settings) -> None:
+    info = RoundInfo(
+        step,
+        stats.n_docs,
+        stats.n_tokens,
+        settings.total_docs,
+        settings.total_tokens,
+        settings.seed,
+        settings.n_steps,
+        arrays,
+        stats,
+    )
+    for name, scheme in settings.schemes.items():
+        paths = companion_names(name, scheme)
+        companions = _Companions({key: arrays[path] for key, path in paths.items()})
+        _move(name, scheme, arrays, companions, info)
+    for name, scheme in settings.prior_schemes.items():
+        _move(name, scheme, arrays, _Companions(), info)
+
+
+def _move(
+    name: str,
+    scheme: Scheme,
+    arrays: Mapping[str, LazyArray | Overlay],
+    companions: _Companions,
+    info: RoundInfo,
+) -> None:
+    """One step of a scheme; checks what it did."""
+    assert info.stats is not None
+    try:
+        scheme.step(arrays[name], info.stats.arrays[name], info._replace(companions=companions))
+        check_moved({name: arrays[name], **companions}, arrays.get(DOC_TOPIC_PRIOR))
+    except ModelError as error:
+        where = f"scheme {type(scheme).__name__} of array {name!r}, at update {info.step}"
+        raise ModelError(f"{where}: {error}") from error
+
+
+class _Companions(dict[str, LazyArray | Overlay]):
+    """The companions of an array, by the names that its scheme declares."""
+
+    def __missing__(self, name: str) -> LazyArray | Overlay:
+        raise ModelError(
+            f"it asks for the companion {name!r}; in companions it declares: {', '.join(self) or 'none'}"
+        )
+
+
+def moved_arrays(schemes: Mapping[str, Scheme]) -> list[str]:
+    """The arrays that a step updates: those that have a scheme, and their companions."""
+    return [
+        path for name, scheme in schemes.items() for path in (name, *companion_names(name, scheme).values())
+    ]
+
+
+def iteration_of(cursor: Cursor, iteration: int, settings: Settings) -> Iteration:
+    """Seed, step, number and pass of a round's inner iteration."""
+    # One stream of randomness per pass; inner iterations of a round share it, so that provisional params are the only
+    # change.
+    seed = (settings.seed * 1_000_003 + cursor.pass_number * 8_191 + 1) % (1 << 62)
+    return Iteration(seed, cursor.step + 1, iteration, cursor.pass_number)

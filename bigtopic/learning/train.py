@@ -1,0 +1,262 @@
+"""The training loop: passes of rounds, whatever the method and the executor. `stopping` says when it ends, `history`
+records what was done."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Protocol
+
+from bigtopic import buffers
+from bigtopic.errors import ModelError
+from bigtopic.learning import executors
+from bigtopic.learning.executors.choice import choose
+from bigtopic.learning.executors.protocol import Executor, Run
+from bigtopic.learning.history import History
+from bigtopic.learning.memory.estimate import WorkerMemory, check_memory
+from bigtopic.learning.new_run import make_run, with_document_state
+from bigtopic.learning.stopping import Limits, PassMeasure, interruptible
+from bigtopic.parallel import cluster
+from bigtopic.parallel.progress import Progress
+from bigtopic.parallel.shared_files import corpus_in_reach
+from bigtopic.plan.cursor import Cursor, RoundReport
+from bigtopic.state.model import TopicModel
+
+__all__ = ["Saver", "train"]
+
+
+def train(
+    model: TopicModel,
+    corpus: Any,
+    limits: Limits,
+    *,
+    batch_size: int | None = None,
+    slice_size: int | None = None,
+    order: str = "shuffled",
+    total_docs: float | None = None,
+    client: Any = None,
+    n_threads: int | None = None,
+    executor: Callable[[Run], Executor] | None = None,
+    saver: Saver | None = None,
+) -> None:
+    """Learn from a corpus; `model` moves in place and is valid after every round, Ctrl-C included.
+
+    Parameters
+    ----------
+    batch_size, slice_size : documents of an update and of a kernel call; None for the whole corpus and a default
+    order : "shuffled" or "stored"
+    total_docs : the declared size of a stream; None for the corpus'
+    client : Dask client; None for threads
+    n_threads : of the in-process executor
+    executor : makes the executor instead
+    saver : saves the run as it goes on, and knows whether it goes on with one that was saved
+    """
+    with ExitStack() as stack:
+        stack.enter_context(corpus_in_reach(client, corpus))
+        run = make_run(
+            model,
+            corpus,
+            batch_size=batch_size,
+            slice_size=slice_size,
+            order=order,
+            total_docs=total_docs,
+            max_iter=limits.max_iter if total_docs is None else None,
+        )
+        if saver is not None and saver.counts is not None:
+            _check_cursor(model.cursor, run.plan.n_rounds)  # before the state of documents is touched
+        n_threads = n_threads or cluster.default_threads()
+        working = n_threads if client is None else 1
+        check_memory(run, model.params, model.axes, working, compares=limits.tol > 0)
+        run = with_document_state(run, model, corpus, client)
+        if executor is not None:
+            engine = executor(run)
+        else:
+            spec = executors.load(choose(run, client))
+            memory = None
+            if client is not None and spec.worker_bytes is not None:
+                memory = WorkerMemory(run, model.params, model.axes, client, spec)
+            engine = spec.make(run, client, n_threads)
+            if memory is not None:
+                engine.use_workers(memory.able)
+        stack.enter_context(engine)
+        stop = stack.enter_context(interruptible())
+        total = corpus.n_tokens * limits.max_iter
+        bar = stack.enter_context(Progress("learning", total, " tokens", limits.progress))
+        stack.callback(buffers.clear)
+        history = History(model, limits.callbacks, bar)
+        _Loop(model, run, engine, limits, history, stop, saver).passes()
+
+
+class Saver(Protocol):
+    """Saves a run as it goes on.
+
+    counts : what `History.counts` said when the run that goes on was saved, None for a new one
+    """
+
+    counts: Mapping[str, float] | None
+
+    def due(self, step: int) -> bool:
+        """Whether it is time to save."""
+
+    def save(self, model: TopicModel, counts: Mapping[str, float]) -> None:
+        """Save the model as it is."""
+
+
+@dataclass
+class _Loop:
+    model: TopicModel
+    run: Run
+    engine: Executor
+    limits: Limits
+    history: History
+    stop: threading.Event
+    saver: Saver | None = None
+    _owes_score: bool = False
+
+    def __post_init__(self) -> None:
+        self.measure = PassMeasure(self.model, self.limits.tol, self._has_bound)
+        if self.saver is not None and self.saver.counts is not None:
+            self.history.resume(self.saver.counts)
+            self.measure.resume()
+            self._owes_score = self._cut_before_a_score()
+
+    def passes(self) -> None:
+        self.history.begin()
+        reason = self._ended_before()
+        end = self.model.cursor.pass_number + self.limits.max_iter
+        while reason is None and self.model.cursor.pass_number < end:
+            reason = self._one_pass(end)
+            self._save()
+        if self.saver is not None and not self._half_measured:
+            self.saver.save(self.model, self.history.counts())
+        self.history.end(reason or "max_iter")
+
+    def _ended_before(self) -> str | None:
+        """Why the run that goes on was at its end when it was saved, if it was."""
+        if self.saver is None or self.saver.counts is None:
+            return None
+        if self.history.scores and self.limits.out_of_patience(self.history.scores):
+            return "score"
+        if self.model.cursor.inside_pass or not self.measure.had_converged:
+            return None
+        if self._owes_score and self._score():
+            return "score"
+        return "tol"
+
+    def _save(self, due: int | None = None) -> None:
+        """Save the run if it is time; not where a score is due, nor in a pass that is compared with its beginning, nor
+        inside a segment, where a failure may leave it."""
+        cursor = self.model.cursor
+        if self.saver is None or self._half_measured or (due is not None and cursor.step >= due):
+            return
+        if self.run.plan.may_cut(cursor.pass_number, cursor.round) and self.saver.due(cursor.step):
+            self.saver.save(self.model, self.history.counts())
+
+    @property
+    def _half_measured(self) -> bool:
+        """Whether the model stands in a pass, or at its end, of which another process could not measure the rest."""
+        cursor, n_rounds = self.model.cursor, self.run.plan.n_rounds
+        return cursor.inside_pass and (self.measure.looks_back or cursor.round == n_rounds)
+
+    def _one_pass(self, end: int) -> str | None:
+        """The rounds that are left of a pass, and perhaps of some more; the reason to end the run, if there is one."""
+        self.measure.begin()
+        reason = self._rounds(1 if self._looks_at_passes else end - self.model.cursor.pass_number)
+        if self.model.cursor.round < self.run.plan.n_rounds:
+            return reason
+        converged = self._end_pass()
+        if reason is None and self.limits.score and self._score():
+            reason = "score"
+        return reason or ("tol" if converged else None)
+
+    @property
+    def _looks_at_passes(self) -> bool:
+        """Whether anything looks at the params at the end of a pass."""
+        limits = self.limits
+        return bool(limits.callbacks or limits.score or limits.tol > 0 or self._has_bound)
+
+    @property
+    def _has_bound(self) -> bool:
+        kernel, options = self.run.work.kernel, self.run.work.hyper.options
+        return kernel.bound and bool(options.get("bound")) and self.run.plan.n_rounds == 1
+
+    def _cut_before_a_score(self) -> bool:
+        """Whether the run was saved, after Ctrl-C or at its time limit, when a score was due."""
+        step = self.model.cursor.step
+        due = self.limits.next_score(self.history.scored_step)
+        if not self.model.cursor.inside_pass and self.limits.score is not None:
+            due = self.history.scored_step + 1  # at the end of every pass
+        return due is not None and step >= due
+
+    def _rounds(self, n_passes: int) -> str | None:
+        if self._owes_score:
+            self._owes_score = False
+            if self._score():
+                return "score"
+        due = self.limits.next_score(self.model.cursor.step)
+        while self.model.cursor.round < self.run.plan.n_rounds:
+            n = None if due is None else due - self.model.cursor.step
+            for params, reports in self.engine.advance(
+                self.model.params, self.model.cursor, n, self._seconds_left(), n_passes
+            ):
+                self.model.params = params
+                self._take(reports)
+                self._save(due)
+                if self.stop.is_set():
+                    return "interrupt"
+            left = self._seconds_left()
+            if left is not None and left <= 0:
+                return "max_time"
+            if due is not None and self.model.cursor.step >= due:
+                due = self.limits.next_score(self.model.cursor.step)
+                if self.model.cursor.round < self.run.plan.n_rounds and self._score():
+                    return "score"
+                self._save(due)
+        return None
+
+    def _take(self, reports: list[RoundReport]) -> None:
+        """Rounds were done, perhaps of several passes."""
+        for pass_number, group in groupby(reports, key=lambda report: report.cursor.pass_number):
+            if pass_number > self.model.cursor.pass_number:
+                self._end_pass()
+                self.measure.begin()
+            of_pass = list(group)
+            self.model.cursor = self.model.cursor.after(of_pass)
+            for report in of_pass:
+                self._done(report)
+
+    def _done(self, report: RoundReport) -> None:
+        self.measure.add(report)
+        self.history.round_done(report)
+
+    def _end_pass(self) -> bool:
+        """Whether the run has converged."""
+        self.model.cursor = self.model.cursor.next_pass()
+        if self.run.work.state is not None:
+            assert self.model.document_state is not None
+            self.model.document_state.end_pass(self.model.cursor.pass_number)
+        bound, change = self.measure.bound(), self.measure.change()
+        self.history.pass_done(bound, change)
+        return self.measure.converged(change)
+
+    def _score(self) -> bool:
+        """Score the held-out documents; whether patience is over."""
+        assert self.limits.score is not None
+        self.history.scored(self.limits.score(self.model))
+        return self.limits.out_of_patience(self.history.scores)
+
+    def _seconds_left(self) -> float | None:
+        return self.limits.seconds_left(self.history.seconds)
+
+
+def _check_cursor(cursor: Cursor, n_rounds: int) -> None:
+    if not cursor.fits(n_rounds):
+        raise ModelError(
+            f"the run was saved in pass {cursor.pass_number}, round {cursor.round}, after {cursor.step} updates, but "
+            f"passes "
+            f"over this corpus have {n_rounds} rounds: the description of the model was changed or is damaged; remove "
+            "the version that it was saved in, to go on from the one before it, or begin another run in another folder"
+        )

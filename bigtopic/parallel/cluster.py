@@ -1,0 +1,298 @@
+"""Where work runs: threads of this process, or a Dask client. The only module that imports `dask.distributed`."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from functools import partial
+from itertools import count
+from typing import Any
+from uuid import uuid4
+
+from bigtopic.errors import BigtopicError, ClusterError, SettingError
+from bigtopic.parallel import workers
+from bigtopic.parallel.environment import check_workers
+
+__all__ = [
+    "ATTEMPTS",
+    "LOST",
+    "bounded_map",
+    "default_threads",
+    "failures_told",
+    "memory_limits",
+    "resolve_client",
+    "send",
+    "threads_here",
+    "threads_of",
+]
+
+ATTEMPTS = 3
+GIVE_UP_SECONDS = 60
+HELD_SECONDS = 1.0
+LOST = CancelledError  # what a result raises when the data it needed died with a worker
+_clients: dict[str, Any] = {}
+
+
+def default_threads() -> int:
+    """Processors this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every platform
+        return os.cpu_count() or 1
+
+
+def resolve_client(client: Any = None) -> Any:
+    """The client to use: the one given, `Client.current()` when there is one, else None (threads in process).
+
+    `client=False` means threads even when a client is around. A string is a scheduler's address.
+
+    Raises
+    ------
+    SettingError
+        When it is something else, closed, or a client of an event loop, which would have to be awaited.
+    ClusterError
+        When no scheduler answers at the address.
+    """
+    import sys
+
+    if client is False:
+        return None
+    if client is None:
+        # Nobody made a client if the package was never imported; importing it costs half a second.
+        if "distributed" not in sys.modules:
+            return None
+        from dask.distributed import Client
+
+        try:
+            client = Client.current()
+        except ValueError:
+            return None
+    return _connected(client) if isinstance(client, str) else _checked(client)
+
+
+def _checked(client: Any) -> Any:
+    if not hasattr(client, "scatter"):
+        raise SettingError(
+            f"client={client!r}: must be a Dask client, a scheduler's address, None for the current client, or False "
+            "for threads"
+        )
+    if client.asynchronous:
+        raise SettingError(
+            f"client={client!r} is asynchronous: every call of it would have to be awaited; give "
+            "Client(..., asynchronous=False), the address of its scheduler, or client=False to run on threads"
+        )
+    if client.status in ("closing", "closed"):
+        raise SettingError(
+            f"client={client!r} is closed: make a new one, or pass client=False to run on threads"
+        )
+    return client
+
+
+def _connected(address: str) -> Any:
+    """One client for each address, for this process' life; it does not become the current one."""
+    from dask.distributed import Client
+
+    if ":" not in address:
+        raise SettingError(
+            f"client={address!r}: must be a Dask client or a scheduler's address, as tcp://host:8786"
+        )
+    known = _clients.get(address)
+    if known is None or known.status != "running":
+        try:
+            known = _clients[address] = Client(address, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise ClusterError(
+                f"client={address!r}: no Dask scheduler answers there ({error}); check the address, or pass "
+                "client=False to run on threads"
+            ) from error
+    return known
+
+
+@contextmanager
+def failures_told(client: Any) -> Iterator[None]:
+    """Say what became of the cluster when work on it fails for that reason; None for no cluster.
+
+    Raises
+    ------
+    ClusterError
+        When the client is closed or has lost its scheduler, or workers die repeatedly.
+    """
+    if client is None:
+        yield
+        return
+    from dask.distributed import KilledWorker
+
+    try:
+        yield
+    except BigtopicError:
+        raise
+    except Exception as error:
+        if client.status != "running":
+            raise ClusterError(
+                f"the Dask client {client!r} was closed, or lost its scheduler, before the work was done; connect "
+                "again, or pass client=False to run on threads"
+            ) from error
+        if isinstance(error, (LOST, KilledWorker)):
+            raise ClusterError(
+                f"workers die repeatedly in the middle of tasks ({error or 'what they held is lost'}); see their "
+                "logs, they may have too little memory"
+            ) from error
+        raise
+
+
+def bounded_map(
+    function: Callable[..., Any],
+    items: Iterable[Any],
+    *,
+    shared: tuple[Any, ...] = (),
+    client: Any = None,
+    n_threads: int = 1,
+    window: int | None = None,
+) -> Iterator[Any]:
+    """Results of `function(*shared, item)` in the order of the items, at most `window` in flight or waiting.
+
+    `items` is consumed no further ahead than the window, which bounds memory. The window defaults to twice the
+    workers' threads. What is shared travels to a cluster once, and again when it was lost with a worker.
+    """
+    task = partial(function, *shared)
+    if client is not None:
+        with failures_told(client):
+            yield from _ClientMap(function, shared, client).results(items, window or 2 * threads_of(client))
+    elif n_threads <= 1:
+        yield from map(task, items)
+    else:
+        yield from _map_on_threads(task, items, n_threads, window or 2 * n_threads)
+
+
+def _map_on_threads(
+    function: Callable[[Any], Any], items: Iterable[Any], n_threads: int, window: int
+) -> Iterator[Any]:
+    waiting: deque[Any] = deque()
+    with ThreadPoolExecutor(n_threads, thread_name_prefix="bigtopic") as pool:
+        try:
+            for item in items:
+                waiting.append(pool.submit(function, item))
+                if len(waiting) >= window:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+class _ClientMap:
+    """The map on a Dask client: items in flight with their futures, oldest first."""
+
+    def __init__(self, function: Callable[..., Any], shared: tuple[Any, ...], client: Any) -> None:
+        check_workers(client)
+        self._function, self._shared, self._client = function, shared, client
+        self._name = uuid4().hex
+        self._numbers = count()
+        self._sent = self._send()
+        self._waiting: deque[tuple[Any, Any]] = deque()
+
+    def results(self, items: Iterable[Any], window: int) -> Iterator[Any]:
+        try:
+            for item in items:
+                self._waiting.append((item, self._submit(item)))
+                if len(self._waiting) >= window:
+                    yield self._oldest()
+            while self._waiting:
+                yield self._oldest()
+        finally:
+            if self._waiting and self._client.status == "running":  # else there is nobody to tell
+                self._give_up([future for _, future in self._waiting])
+
+    def _give_up(self, futures: list[Any]) -> None:
+        """Dask ends no task that has begun, and what a task writes must not come after what the caller does next."""
+        from dask.distributed import wait
+
+        with suppress(TimeoutError), self._client.as_current():
+            wait(futures, timeout=GIVE_UP_SECONDS)
+        for future in futures:
+            future.cancel()
+
+    def _send(self) -> tuple[Any, ...]:
+        return tuple(send(self._client, value) for value in self._shared)
+
+    def _submit(self, item: Any) -> Any:
+        check_workers(self._client)
+        # one key prefix per package, or the scheduler's memory grows
+        key = ("bt-map", self._name, next(self._numbers))
+        return self._client.submit(self._function, *self._sent, item, key=key, pure=False, retries=2)
+
+    def _oldest(self) -> Any:
+        for attempt in range(ATTEMPTS):
+            try:
+                result = self._waiting[0][1].result()
+                self._waiting.popleft()
+                return result
+            except LOST:
+                if attempt == ATTEMPTS - 1:
+                    raise
+                self._begin_again()
+        raise AssertionError
+
+    def _begin_again(self) -> None:
+        self._sent = self._send()
+        self._waiting = deque((item, self._submit(item)) for item, _ in self._waiting)
+
+
+def send(client: Any, data: Any) -> Any:
+    """A future of `data` on some worker. One that just died may still be on the scheduler's list: then again.
+
+    Raises
+    ------
+    ClusterError
+        When no worker comes.
+    """
+    failure: OSError | None = None
+    for seconds in (0.0, 0.1, 0.5, 2.0):
+        time.sleep(seconds)
+        # Clusters that adapt start workers for tasks, not for data, and send home those that have no task
+        task = None if client.nthreads() and failure is None else _held(client)
+        # Of a bare dict, Dask would take the keys for names of data, and the same names mean the same data
+        key = ("bt-sent", uuid4().hex)
+        try:
+            return client.scatter({key: data}, hash=False, timeout=workers.NO_WORKERS_SECONDS / 4)[key]
+        except OSError as error:
+            failure = error
+        finally:
+            del task
+    assert failure is not None
+    raise workers.no_workers(client) if isinstance(failure, TimeoutError) else failure
+
+
+def _held(client: Any) -> Any:
+    """The future of a task that a worker is busy with until data has reached it."""
+    return client.submit(time.sleep, HELD_SECONDS, key=("bt-hello", uuid4().hex), pure=False)
+
+
+def threads_here() -> int:
+    """Threads of the Dask worker this runs on; processors of the machine when this is not a worker."""
+    try:
+        from dask.distributed import get_worker
+
+        return int(get_worker().state.nthreads)
+    except (ImportError, ValueError):
+        return default_threads()
+
+
+def threads_of(client: Any) -> int:
+    """Threads that the workers of a cluster have together."""
+    return max(1, sum(client.nthreads().values()))
+
+
+def memory_limits(client: Any) -> dict[str, tuple[int, int]]:
+    """{address: (threads, bytes)} of the workers whose memory is limited."""
+    known = client.scheduler_info(n_workers=-1)["workers"]
+    return {
+        address: (worker["nthreads"], worker["memory_limit"])
+        for address, worker in known.items()
+        if worker["memory_limit"]
+    }

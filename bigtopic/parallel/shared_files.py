@@ -1,0 +1,162 @@
+"""Which files of this process the workers of a Dask client can use. An address does not tell: containers share one and
+not their files, hosts share a folder. So each worker is asked to look for a file that was just made for it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+from weakref import WeakKeyDictionary
+
+from bigtopic.corpus.readers.containers.files import Unreadable
+from bigtopic.errors import ClusterError, CorpusDamaged
+from bigtopic.parallel import workers
+from bigtopic.storage.place import Place
+
+__all__ = ["corpus_in_reach", "files_in_reach", "in_sight_of", "require_shared", "shares_files"]
+
+_MANIFEST = "zarr.json"
+
+# What the workers of a client answered: by what they were asked about, and by address.
+_usable_folders: WeakKeyDictionary[Any, dict[Any, Mapping[str, bool]]] = WeakKeyDictionary()
+_readable_stores: WeakKeyDictionary[Any, dict[str, Mapping[str, str]]] = WeakKeyDictionary()
+
+
+def shares_files(client: Any, folders: Sequence[Path]) -> bool:
+    """Whether every worker can use files that only this user may read in these folders.
+
+    Workers are asked once. One that joins later is not known here until this is called again, so a task must be ready
+    not to find its file.
+    """
+    known = _usable_folders.setdefault(client, {})
+    name = tuple(map(str, folders))
+    try:
+        known[name] = _look(client, folders, 0o600, known.get(name, {}))
+    except OSError:  # this process itself cannot write there
+        return False
+    return bool(known[name]) and all(known[name].values())
+
+
+def require_shared(client: Any, folder: Path, remedy: str) -> None:
+    """Refuse workers that do not see what is written into a folder.
+
+    Raises
+    ------
+    ClusterError
+        Names the first of them, the folder, and the remedy.
+    """
+    for worker, usable in _look(client, [folder], 0o666, {}).items():
+        if not usable:
+            raise ClusterError(
+                f"worker {worker} does not see the files of {folder}, or may not write there; {remedy}"
+            )
+
+
+def in_sight_of(places: Sequence[Place], task: Callable[[Any], Any], remedy: str) -> Callable[[Any], Any]:
+    """A task that does its work only where these local files and folders are: a worker may have joined since
+    `require_shared`, and would write where no other process finds it.
+
+    Raises
+    ------
+    ClusterError
+        From the task; names the file and the remedy.
+    """
+    return partial(_do_in_sight, [place.url for place in places if place.local], remedy, task)
+
+
+def _do_in_sight(paths: Sequence[str], remedy: str, task: Callable[[Any], Any], item: Any) -> Any:
+    for path in paths:
+        if not Path(path).exists():
+            raise ClusterError(f"a worker that joined later does not see {path}; {remedy}")
+    return task(item)
+
+
+def _look(client: Any, folders: Sequence[Path], mode: int, known: Mapping[str, bool]) -> Mapping[str, bool]:
+    with ExitStack() as stack:
+        tokens = [stack.enter_context(_token(folder, mode)) for folder in folders]
+        return workers.ask(client, _usable, tokens, known=known)
+
+
+@contextmanager
+def _token(folder: Path, mode: int) -> Iterator[str]:
+    """A new file whose name cannot be guessed; a transaction sweeps the name, should this process be killed here."""
+    token = folder / f".scratch-{uuid4().hex}"
+    os.close(os.open(token, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
+    try:
+        yield str(token)
+    finally:
+        token.unlink()
+
+
+def _usable(tokens: Sequence[str]) -> bool:
+    """Whether these files can be read here, and others be written beside them."""
+    return all(os.access(token, os.R_OK) and os.access(Path(token).parent, os.W_OK) for token in tokens)
+
+
+@contextmanager
+def corpus_in_reach(client: Any, corpus: Any) -> Iterator[None]:
+    """Refuse workers that cannot open a stored corpus: first, and when something in it was not found, because workers
+    may have joined meanwhile.
+
+    Raises
+    ------
+    ClusterError
+        Names the first of them, the corpus, and what it met.
+    """
+    if client is None or corpus.url is None:
+        yield
+        return
+    _require_readable(client, corpus)
+    try:
+        yield
+    except (CorpusDamaged, OSError):
+        _require_readable(client, corpus)
+        raise
+
+
+def _require_readable(client: Any, corpus: Any) -> None:
+    known = _readable_stores.setdefault(client, {})
+    place = Place.of(corpus.url, corpus.storage_options)
+    problems = workers.ask(client, _problem, place, known=known.get(place.url, {}))
+    known[place.url] = {worker: problem for worker, problem in problems.items() if not problem}
+    for worker, problem in problems.items():
+        if problem:
+            raise ClusterError(
+                f"worker {worker} cannot open the corpus at {place.url} ({problem}); put it where every worker can "
+                "read it under this path or URL, or pass client=False to run on threads"
+            )
+
+
+def _problem(store: Place) -> str:
+    """What opening a store meets here, or ""."""
+    try:
+        (store / _MANIFEST).read()
+    except Exception as error:  # whatever a file system raises is the answer
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+@contextmanager
+def files_in_reach(client: Any) -> Iterator[None]:
+    """Say what is needed when tasks on workers cannot read a file that this process can read.
+
+    Raises
+    ------
+    ClusterError
+        Names the file.
+    """
+    try:
+        yield
+    except (Unreadable, FileNotFoundError, PermissionError) as error:
+        path = error.filename
+        if client is None or not path or not os.access(path, os.R_OK):
+            raise
+        raise ClusterError(
+            f"{path} can be read here, but not by every worker of the cluster ({error}); put it where all of them find "
+            "it under the same path or URL, or pass client=False to run on threads"
+        ) from error

@@ -1,0 +1,1 @@
+"""Which documents each task reads, in which order, and where a run stands."""

@@ -1,0 +1,74 @@
+"""The position of a run, and the report of a round that moves it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+__all__ = ["Cursor", "RoundReport"]
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """The position of a run.
+
+    Attributes
+    ----------
+    pass_number : the pass, from 0
+    round : first round of the pass that is not done
+    step : updates so far, over all passes
+    ahead : later rounds of the pass that are already done, in increasing order: an executor that is not synchronous may
+        finish them before an earlier one
+    """
+
+    pass_number: int = 0
+    round: int = 0
+    step: int = 0
+    ahead: tuple[int, ...] = ()
+
+    @property
+    def inside_pass(self) -> bool:
+        """Whether the pass has begun."""
+        return self.round > 0 or bool(self.ahead)
+
+    def rounds_left(self, n_rounds: int) -> int:
+        """Rounds that are left of a pass of `n_rounds`."""
+        return n_rounds - self.round - len(self.ahead)
+
+    def after(self, reports: Iterable[RoundReport]) -> Cursor:
+        """The position after these rounds, all that were done since; a complete pass stays at its end."""
+        cursor = self
+        for report in reports:
+            cursor = cursor._after(report.cursor)
+        return cursor
+
+    def _after(self, done: Cursor) -> Cursor:
+        first, ahead = (self.round, {*self.ahead}) if done.pass_number == self.pass_number else (0, set())
+        ahead.add(done.round)
+        while first in ahead:
+            ahead.remove(first)
+            first += 1
+        return Cursor(done.pass_number, first, done.step + 1, tuple(sorted(ahead)))
+
+    def fits(self, n_rounds: int) -> bool:
+        """Whether a run of passes of `n_rounds` each, none of them cut short, can stand here."""
+        done = self.round + len(self.ahead)
+        inside = self.round <= n_rounds and all(self.round < number < n_rounds for number in self.ahead)
+        return inside and self.step == self.pass_number * n_rounds + done
+
+    def next_pass(self) -> Cursor:
+        """The start of the next pass."""
+        return Cursor(self.pass_number + 1, 0, self.step)
+
+
+@dataclass(frozen=True)
+class RoundReport:
+    """One round that was done.
+
+    cursor : its pass and number, and the updates before its own
+    """
+
+    cursor: Cursor
+    n_docs: int
+    n_tokens: float
+    info: Mapping[str, float] = field(default_factory=dict)

@@ -1,0 +1,255 @@
+"""Slices: the documents of one kernel call; and how corpus and settings determine passes, minibatches and slices.
+
+A *minibatch* is the documents of one update; a *slice* the documents of one kernel call; a *read block* is what is read
+from the store at once (several slices, about a million entries). All three are ranges of positions, fixed by the corpus
+and the settings alone, never by the executor. A pass permutes read blocks, and minibatches inside a read block. A
+*segment* is some consecutive rounds after which all updates are in: where delayed updates end, and where a run can be
+cut.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from bigtopic import buffers
+from bigtopic.corpus.order import mix
+from bigtopic.plan import _kernels
+from bigtopic.types import Block, Docs
+
+__all__ = ["SUBTREE", "Plan", "Round", "SliceRef", "lookup_table", "make_docs"]
+
+SLICE_ENTRIES = 1 << 16
+SUBTREE = (
+    16  # slices of a complete subtree of the merge tree; also of a read block, when minibatches are larger
+)
+READ_BLOCK_ENTRIES = SLICE_ENTRIES * SUBTREE
+SEGMENT = 32  # rounds of a segment with delayed updates
+# The first updates of a run change much: no round begins without them, and the slices of a round share the threads.
+PROMPT_ROUNDS = 8
+NO_MAP = np.zeros(0, np.int32)
+
+_scratch = threading.local()
+
+
+@dataclass(frozen=True)
+class SliceRef:
+    """Documents start:stop of a part, and the read block they are read with."""
+
+    part: int
+    start: int
+    stop: int
+    read_block_start: int
+    read_block_stop: int
+
+    @property
+    def read_block(self) -> tuple[int, int, int]:
+        return self.part, self.read_block_start, self.read_block_stop
+
+
+@dataclass(frozen=True)
+class Round:
+    """One minibatch: its number inside the pass and its slices in order."""
+
+    number: int
+    slices: tuple[SliceRef, ...]
+    n_docs: int
+
+
+class Plan:
+    """The rounds of every pass over a corpus.
+
+    Parameters
+    ----------
+    part_docs : documents in each part
+    entries_per_doc : mean number of distinct words of a document; sizes the read blocks
+    batch_size : largest number of documents per update; None for all. A pass is divided evenly, because an update of
+        few documents has the same weight as one of many, and a short last one would undo what was learnt
+    slice_size : documents per kernel call; None for half a minibatch (with a delay, all of it), at most about
+        65 000 entries
+    delay : number of latest updates that a minibatch may miss; taken as 0 when a minibatch has several slices, which
+        keep the threads busy anyway
+    shuffled : permute read blocks and minibatches in each pass; otherwise follow the stored order
+    seed : seed of the permutation
+
+    Attributes
+    ----------
+    settings : the arguments, as JSON values: `Plan(**plan.settings)` is the same plan
+    read_block_docs : approximate number of documents of a read block
+    """
+
+    def __init__(
+        self,
+        part_docs: Sequence[int],
+        entries_per_doc: float,
+        batch_size: int | None,
+        slice_size: int | None,
+        *,
+        delay: int = 0,
+        shuffled: bool = True,
+        seed: int = 0,
+    ) -> None:
+        self.settings = {
+            "part_docs": [int(n) for n in part_docs],
+            "entries_per_doc": float(entries_per_doc),
+            "batch_size": None if batch_size is None else int(batch_size),
+            "slice_size": None if slice_size is None else int(slice_size),
+            "delay": delay,
+            "shuffled": shuffled,
+            "seed": seed,
+        }
+        self.offsets = np.concatenate([[0], np.cumsum(np.asarray(part_docs, np.int64))])
+        self.n_docs = int(self.offsets[-1])
+        self.entries_per_doc = entries_per_doc
+        self.batch_size = min(batch_size or self.n_docs, max(self.n_docs, 1))
+        slice_docs = max(64, int(SLICE_ENTRIES / max(entries_per_doc, 1.0)))
+        self._half = -(-self.batch_size // 2)
+        self.slice_size = slice_size or min(slice_docs, max(1, self.batch_size if delay else self._half))
+        self.delay = delay if self.slice_size >= self.batch_size else 0
+        self.shuffled = shuffled
+        self.seed = seed
+        # A read block holds whole minibatches, or, of a minibatch larger than a read block, one subtree of slices.
+        self.read_block_docs = max(1, int(READ_BLOCK_ENTRIES / max(entries_per_doc, 1.0)))
+        self.batches_per_read_block = max(1, self.read_block_docs // self.batch_size)
+
+    @property
+    def n_rounds(self) -> int:
+        """Rounds of one pass."""
+        return -(-self.n_docs // self.batch_size)
+
+    def rounds(self, pass_number: int, start: int = 0, done: Collection[int] = ()) -> Iterator[Round]:
+        """The rounds of pass `pass` (0, 1, ...), from the `start`-th on, except those whose numbers are `done`."""
+        for number, minibatch in enumerate(self._order(pass_number)[start:], start):
+            if number in done:
+                continue
+            size = self._half if self.delay and _prompt(pass_number, number) else self.slice_size
+            yield Round(number, tuple(self._slices(int(minibatch), size)), self._size(int(minibatch)))
+
+    def segments(self, pass_number: int, start: int = 0, done: Collection[int] = ()) -> Iterator[list[Round]]:
+        """The same rounds, in segments."""
+        rounds = self.rounds(pass_number, start, done)
+        for _, segment in groupby(rounds, lambda rnd: self._segment(pass_number, rnd.number)):
+            yield list(segment)
+
+    def may_cut(self, pass_number: int, number: int) -> bool:
+        """Whether all updates of earlier rounds are done when this round starts; the number may be `n_rounds`."""
+        inside = 0 < number < self.n_rounds
+        return not inside or self._segment(pass_number, number - 1) != self._segment(pass_number, number)
+
+    def _segment(self, pass_number: int, number: int) -> tuple[int, int]:
+        """A name for the segment that a round belongs to."""
+        alone = self.delay == 0 or _prompt(pass_number, number)
+        return number // SEGMENT, number if alone else -1
+
+    def _start(self, minibatch: int) -> int:
+        """The first position of a minibatch; sizes differ by one document at most."""
+        return min(minibatch, self.n_rounds) * self.n_docs // max(1, self.n_rounds)
+
+    def _size(self, minibatch: int) -> int:
+        return self._start(minibatch + 1) - self._start(minibatch)
+
+    def _order(self, pass_number: int) -> np.ndarray:
+        minibatches = np.arange(self.n_rounds)
+        if not self.shuffled or self.n_rounds < 2:
+            return minibatches
+        read_block = minibatches // self.batches_per_read_block
+        read_block_key = _mix(read_block.astype(np.uint64), self.seed, 2 * pass_number)
+        own_key = _mix(minibatches.astype(np.uint64), self.seed, 2 * pass_number + 1)
+        return np.lexsort((own_key, read_block, read_block_key))
+
+    def _slices(self, minibatch: int, slice_size: int) -> Iterator[SliceRef]:
+        first, last = self._start(minibatch), self._start(minibatch + 1)
+        large = self.batch_size > self.slice_size * SUBTREE
+        subtree = self.slice_size * SUBTREE
+        read_block = minibatch // self.batches_per_read_block
+        position = first
+        while position < last:
+            part = int(np.searchsorted(self.offsets, position, side="right")) - 1
+            begin, end = int(self.offsets[part]), int(self.offsets[part + 1])
+            if large:
+                read_block_first = first + (position - first) // subtree * subtree
+                read_block_last = min(read_block_first + subtree, last, end)
+            else:
+                read_block_first = self._start(read_block * self.batches_per_read_block)
+                read_block_last = min(self._start((read_block + 1) * self.batches_per_read_block), end)
+            next_cut = first + ((position - first) // slice_size + 1) * slice_size
+            stop = min(next_cut, read_block_last, last)
+            yield SliceRef(
+                part,
+                position - begin,
+                stop - begin,
+                max(read_block_first, begin) - begin,
+                read_block_last - begin,
+            )
+            position = stop
+
+
+def _prompt(pass_number: int, number: int) -> bool:
+    return pass_number == 0 and number < PROMPT_ROUNDS
+
+
+def _mix(values: np.ndarray, seed: int, stream: int) -> np.ndarray:
+    """64 well-mixed bits per value (two rounds of `mix`), for permutations that no library version can change."""
+    mask = (1 << 64) - 1
+    start = np.uint64((seed * 0x9E3779B97F4A7C15 + stream * 0xD1342543DE82EF95 + 0x2545F4914F6CDD1D) & mask)
+    return mix(mix(values * np.uint64(0x9E3779B97F4A7C15) + start))
+
+
+def lookup_table(size: int) -> np.ndarray:
+    """This thread's table of -1, at least `size` long; callers that write to it restore the -1."""
+    table: Any = getattr(_scratch, "table", None)
+    if table is None or len(table) < size:
+        table = np.full(size, -1, np.int32)
+        _scratch.table = table
+    return table
+
+
+def make_docs(
+    block: Block,
+    n_words: int,
+    id_map: np.ndarray | None = None,
+    n_authors: int = 0,
+    author_map: np.ndarray | None = None,
+) -> tuple[Docs, dict[str, np.ndarray | None]]:
+    """Documents with ids local to the slice, and for each axis on which documents have ids, the ids they stand for.
+
+    Parameters
+    ----------
+    block : documents with corpus ids
+    n_words, n_authors : sizes of the corpus' axes; there may be more authors
+    id_map, author_map : int32, corpus id to the params' id, -1 for words and authors that the params do not know;
+        they are dropped
+    """
+    indptr, words, counts, ids = _compact(block.indptr, block.words, block.counts, n_words, id_map)
+    axes: dict[str, np.ndarray | None] = {"word": ids, "column": ids, "row": block.rows.astype(np.int32)}
+    if block.author_indptr is None or block.authors is None:
+        return Docs(indptr, words, counts, block.rows, len(ids)), axes
+    ones = np.ones(len(block.authors), np.float32)
+    n_authors = max(n_authors, int(block.authors.max(initial=-1)) + 1)
+    author_indptr, authors, _, author_ids = _compact(
+        block.author_indptr, block.authors, ones, n_authors, author_map
+    )
+    axes["author"] = author_ids
+    docs = Docs(indptr, words, counts, block.rows, len(ids), author_indptr, authors, len(author_ids))
+    return docs, axes
+
+
+def _compact(
+    indptr: np.ndarray, ids: np.ndarray, counts: np.ndarray, size: int, id_map: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    nnz = len(ids)
+    out_indptr = np.empty(len(indptr), np.int64)
+    out_ids = buffers.empty(nnz, np.int32)
+    out_counts = buffers.empty(nnz, np.float32)
+    distinct = buffers.empty(min(nnz, max(size, 1)), np.int32)
+    table = lookup_table(size)
+    mapping = NO_MAP if id_map is None else id_map
+    n_ids, kept = _kernels.compact(
+        indptr, ids, counts, mapping, table, out_indptr, out_ids, out_counts, distinct
+    )
+    return out_indptr, out_ids[:kept], out_counts[:kept], distinct[:n_ids].copy()

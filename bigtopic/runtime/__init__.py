@@ -1,1 +1,0 @@
-"""The only package that schedules: params, slices and the merge tree, executors, train, infer, ingest, checkpoint."""

@@ -1,0 +1,1 @@
+"""What a run remembers: params, models, checkpoints; and how they are saved."""

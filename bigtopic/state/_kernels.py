@@ -1,0 +1,154 @@
+"""Compiled loops over the params: gather of views, scatter of statistics, the topics' part of the bound.
+
+Memory-bound loops over rows of `n_columns` values (components padded to a multiple of 16); none of them costs more
+than the rows it is given.
+"""
+
+import numpy as np
+from numba import njit
+
+from bigtopic.kernels.support.math import digamma, exp_digamma, lgamma
+from bigtopic.kernels.support.memory import prefetch
+
+__all__ = [
+    "axis_bound",
+    "clear_columns",
+    "column_sums",
+    "expected_log_rows",
+    "fold_scale",
+    "gather_linear",
+    "gather_with_priors",
+    "scatter_add",
+]
+
+FLOOR = 1e-12
+LINE = 16  # float32 numbers of a cache line
+AHEAD = 6  # rows
+TINY_WEIGHT = np.float32(0.25)
+TINIEST_WEIGHT = np.float32(1e-30)
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def gather_linear(raw, factor, offset, floor, ids, out):
+    """out[i, k] = max(raw[ids[i], k] * factor[k] + offset[k], floor[k]), in the precision of `out`."""
+    n_columns = out.shape[1] // 16 * 16
+    last = len(ids) - 1
+    for i in range(len(ids)):
+        for k in range(0, n_columns, LINE):
+            prefetch(raw, ids[min(i + AHEAD, last)], k)
+        source, target = raw[ids[i]], out[i]
+        for k in range(n_columns):
+            target[k] = max(source[k] * factor[k] + offset[k], floor[k])
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def gather_with_priors(raw, factor, prior, prior_factor, floor, n_components, ids, out):
+    """The same where each row has a prior of its own, (n_rows, 1 or n_components): offset = prior * prior_factor."""
+    for i in range(len(ids)):
+        row = ids[i]
+        for k in range(out.shape[1]):
+            offset = prior[row, min(k, prior.shape[1] - 1)] * prior_factor[k] if k < n_components else 0.0
+            out[i, k] = max(raw[row, k] * factor[k] + offset, floor[k])
+
+
+@njit(nogil=True, cache=True, fastmath=True, error_model="numpy")
+def expected_log_rows(rows, log_total, inverse, n_components, shift):
+    """rows[i, k] <- exp(psi(rows[i, k]) - log_total[k] - shift[i]); shift[i] is the row's largest exponent.
+
+    Without logarithms, and not below 4e-30, where the row's largest weight is not tiny. `inverse` is
+    exp(-(log_total - its minimum)), zero in the padding, where rows are zero.
+    """
+    n_columns = rows.shape[1] // 16 * 16
+    base = log_total.min()
+    for i in range(len(rows)):
+        row = rows[i]
+        most = row[0]
+        for k in range(n_columns):
+            most = max(most, row[k])
+        if most < TINY_WEIGHT:
+            shift[i] = _expected_log_in_logs(row, log_total, n_components)
+            continue
+        top = rows.dtype.type(0)
+        for k in range(n_columns):
+            value = exp_digamma(max(row[k], TINIEST_WEIGHT)) * inverse[k]
+            top = max(top, value)
+            row[k] = value
+        shift[i] = np.log(top) - base
+        share = rows.dtype.type(1) / top
+        for k in range(n_columns):
+            row[k] *= share
+
+
+@njit(nogil=True, cache=True)
+def _expected_log_in_logs(row, log_total, n_components):
+    exponents = np.empty(n_components)
+    for k in range(n_components):
+        exponents[k] = digamma(np.float64(row[k])) - log_total[k]
+    top = exponents.max()
+    for k in range(n_components):
+        row[k] = np.exp(exponents[k] - top)
+    return top
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def scatter_add(raw, ids, values, factor, sums):
+    """raw[ids[i], k] += values[i, k] * factor[k]; sums[k] = sum_i values[i, k]. ids are distinct.
+
+    Sums are in single precision over sixteen rows and in double precision over those.
+    """
+    n_columns = values.shape[1] // 16 * 16
+    last = len(ids) - 1
+    part = np.empty(values.shape[1], values.dtype)
+    for first in range(0, len(ids), 16):
+        part[:] = 0
+        for i in range(first, min(first + 16, len(ids))):
+            for k in range(0, n_columns, LINE):
+                prefetch(raw, ids[min(i + AHEAD, last)], k)
+            target, source = raw[ids[i]], values[i]
+            for k in range(n_columns):
+                target[k] += source[k] * factor[k]
+                part[k] += source[k]
+        for k in range(n_columns):
+            sums[k] += part[k]
+
+
+@njit(nogil=True, cache=True)
+def fold_scale(raw, scale, start, stop, sums):
+    """raw[start:stop] *= scale, adding the new values up by column in float64."""
+    for i in range(start, stop):
+        row = raw[i]
+        for k in range(raw.shape[1]):
+            row[k] *= scale[k]
+            sums[k] += row[k]
+
+
+@njit(nogil=True, cache=True)
+def clear_columns(raw, clear):
+    """raw[:, k] = 0 where clear[k]."""
+    for i in range(raw.shape[0]):
+        for k in range(raw.shape[1]):
+            if clear[k]:
+                raw[i, k] = 0.0
+
+
+@njit(nogil=True, cache=True)
+def column_sums(values, sums):
+    """sums[k] += sum_i values[i, k], in float64."""
+    for i in range(values.shape[0]):
+        for k in range(values.shape[1]):
+            sums[k] += values[i, k]
+
+
+@njit(nogil=True, cache=True)
+def axis_bound(raw, scale, prior, log_total, start, stop, n_components):
+    """sum over rows start:stop of (eta - w) E[log beta] + lgamma(w) - lgamma(eta): the topics' part of the bound."""
+    total = 0.0
+    for i in range(start, stop):
+        p = i if prior.shape[0] > 1 else 0
+        for k in range(n_components):
+            eta = prior[p, k if prior.shape[1] > 1 else 0]
+            weight = raw[i, k] * scale[k] + eta
+            total += (eta - weight) * (digamma(weight) - log_total[k]) + lgamma(weight)
+            if eta > 0:
+                total -= lgamma(eta)
+    return total

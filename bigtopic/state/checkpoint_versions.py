@@ -1,0 +1,105 @@
+"""The versions of a run in a checkpoint: which there are, and the newest one that is intact."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from bigtopic.errors import BigtopicWarning, CorpusExists, ModelError
+from bigtopic.methods import Method
+from bigtopic.state import model_store
+from bigtopic.state.model import TopicModel
+from bigtopic.storage.place import Place
+from bigtopic.storage.remote_hold import root_attributes
+
+__all__ = ["FORMAT", "STEP", "load_newest", "load_version", "name_of", "newest_intact", "versions"]
+
+FORMAT = "bigtopic-checkpoint"
+STEP = re.compile(r"step-\d{12}")
+
+Loaded = TypeVar("Loaded")
+
+
+def name_of(model: TopicModel) -> str:
+    """The name of the version that a model is saved in."""
+    return f"step-{model.cursor.step:012d}"
+
+
+def versions(place: Place) -> list[str]:
+    """Names of the versions that were completed, the oldest first. They may be damaged by now."""
+    names = [name for name in place.names() if STEP.fullmatch(name)]
+    return sorted(name for name in names if (place / name / "zarr.json").exists())
+
+
+def newest_intact(place: Place, load: Callable[[Place], Loaded]) -> Loaded | None:
+    """The newest version in a checkpoint that loads; None where there is no version yet. Warns of damaged ones.
+
+    Parameters
+    ----------
+    load : reads a version; raises ModelError when it is damaged
+
+    Raises
+    ------
+    ModelError
+        When all versions are damaged: what is wrong with the newest.
+    """
+    damaged: list[ModelError] = []
+    for version in reversed(versions(place)):
+        try:
+            found = load(place / version)
+        except ModelError as error:
+            if version not in versions(place):  # a run that goes on has removed it, and has newer ones
+                return newest_intact(place, load)
+            damaged.append(error)
+            continue
+        for failure in damaged:
+            what = str(failure).partition("; ")[0]  # what to do about it is of no use here
+            warnings.warn(
+                f"{what}; going on from the version before it, {version}", BigtopicWarning, stacklevel=4
+            )
+        return found
+    if damaged:
+        raise damaged[0]
+    return None
+
+
+def load_version(version: Place, method: Method | None) -> tuple[TopicModel, dict[str, Any]]:
+    """The model of a version, and what was saved with it.
+
+    Raises
+    ------
+    ModelError
+        When it is damaged, or is a model after another number of updates than its name says.
+    """
+    model, extra = model_store.load(version.url, method)
+    if not version.url.endswith(name_of(model)):
+        raise ModelError(f"{version.url} holds a model after {model.cursor.step} updates")
+    return model, extra
+
+
+def load_newest(
+    url: Any, method: Method | None = None, storage_options: Mapping[str, Any] | None = None
+) -> tuple[TopicModel, dict[str, Any], Any]:
+    """The model at a path or URL, or the newest intact version of a checkpoint; what was saved with it; where it is.
+
+    Raises
+    ------
+    ModelError
+        As `model_store.load` does; and when the run has not been saved yet.
+    """
+    place = Place.of(url)
+    if not _is_checkpoint(place):
+        return *model_store.load(url, method, storage_options), url
+    found = newest_intact(place, lambda version: (*load_version(version, method), version.url))
+    if found is None:
+        raise ModelError(f"{place.url} is a checkpoint of a run that has not been saved yet")
+    return found
+
+
+def _is_checkpoint(place: Place) -> bool:
+    with suppress(CorpusExists):
+        return place.local and FORMAT in (root_attributes(place, "a bigtopic checkpoint") or {})
+    return False

@@ -1,0 +1,195 @@
+"""Checks of what a method, its model, its kernels and its schemes declare, before anything is computed.
+
+What they allow can be saved and loaded: names and settings follow the rules of `model_rules`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import NoneType
+from typing import Any
+
+import numpy as np
+
+from bigtopic.errors import SettingError
+from bigtopic.methods import Method
+from bigtopic.models.base import ArraySpec, Model
+from bigtopic.state.contract.array_declarations import array_specs, check_model, check_scheme
+from bigtopic.state.contract.declaration_rules import (
+    check_arguments,
+    check_kinds,
+    check_storable,
+    choose,
+    is_number,
+    is_whole,
+)
+from bigtopic.state.contract.kernel_declarations import check_kernel, check_lengths
+from bigtopic.state.model_rules import METHOD_NAME, SETTINGS, plain
+from bigtopic.types import Kernel
+
+__all__ = ["check_method", "check_options"]
+
+_DISTRIBUTIONS = ("gamma", "uniform")
+_OF_METHOD = {
+    "kernel": ((str, Kernel), "the name of a kernel, or a Kernel"),
+    "inference": ((str, Kernel, NoneType), "the name of a kernel, a Kernel, or None"),
+    "schemes": (Mapping, "{array name: scheme}"),
+    "prior_schemes": (Mapping, "{array name: scheme}"),
+    "model": (Model, "a Model"),
+    "priors": (Mapping, "{name of a prior: number or function}"),
+    "init": (Mapping, "{array name: (distribution, share)}"),
+    "options": (Mapping, "{name: value}"),
+    "summary": (str, "text"),
+    "paper": (str, "text"),
+}
+_WHOLE = {
+    "batch_size": 1,
+    "least_rounds": 1,
+    "slice_size": 1,
+    "delay": 0,
+    "inner": 1,
+    "max_iter": 1,
+    "enough_rounds": 1,
+}
+_OPTIONAL = ("batch_size", "slice_size", "enough_rounds")
+_KINDS = {float: (float, int), int: (int,), bool: (bool,), str: (str,)}  # of options, by their defaults
+
+
+def check_method(method: Method) -> None:
+    """Check what a method declares, and that the arrays, priors and options that it names exist.
+
+    Raises
+    ------
+    SettingError
+        When a value is of the wrong type or not allowed, a name is unknown, or statistics have no scheme; names the
+        method, kernel, scheme or array, the value found, and the allowed values.
+    """
+    if not isinstance(method, Method):
+        raise SettingError(f"method={method!r} must be a bigtopic.Method")
+    check_storable("a method's name", method.name, METHOD_NAME)
+    where = f"method {method.name!r}"
+    check_kinds(where, method, _OF_METHOD)
+    _check_numbers(where, method)
+    check_model(method.model)
+    for name, scheme in method.schemes.items():
+        check_scheme(f"{where}: schemes[{name!r}]", name, scheme, method.model)
+    arrays = array_specs(method)
+    kernel, inference = method.load_kernel(), method.load_inference()
+    for each in {id(k): k for k in (kernel, inference)}.values():
+        check_kernel(each, arrays, method.model.components)
+    _check_schemes(where, method, kernel)
+    _check_prior_schemes(where, method, kernel, arrays)
+    _check_starts(where, method, arrays)
+    _check_names(where, method, {**kernel.options, **inference.options})
+    check_options(method, method.kernel_options({}))
+
+
+def _check_numbers(where: str, method: Method) -> None:
+    for name, least in _WHOLE.items():
+        value = getattr(method, name)
+        optional = name in _OPTIONAL and value is None
+        rule = name == "inner" and callable(value)
+        if not (optional or rule or (is_whole(value) and value >= least)):
+            raise SettingError(f"{where}: {name}={value!r} must be a whole number from {least}")
+    if callable(method.inner):
+        check_arguments(f"{where}: inner", method.inner, "iteration", "info")
+    for name, prior in method.priors.items():
+        if callable(prior):
+            check_arguments(f"{where}: priors[{name!r}]", prior, "n_components")
+    if not (is_number(method.tol) and 0 <= method.tol < np.inf):
+        raise SettingError(f"{where}: tol={method.tol!r} must be a number from 0")
+
+
+def _check_schemes(where: str, method: Method, kernel: Kernel) -> None:
+    if not kernel.statistics:
+        raise SettingError(
+            f"{where}: kernel {kernel.name!r} returns no statistics, so there is nothing to learn"
+        )
+    for name in method.schemes:
+        if name not in kernel.statistics:
+            raise SettingError(
+                f"{where}: schemes[{name!r}]: kernel {kernel.name!r} has no such statistics; "
+                f"{choose({**kernel.statistics, **kernel.offers})}"
+            )
+    idle = [name for name in kernel.statistics if name not in method.schemes]
+    if idle:
+        raise SettingError(
+            f"{where}: kernel {kernel.name!r} returns statistics of {', '.join(idle)}, which no scheme moves; give "
+            "each a scheme"
+        )
+
+
+def _check_prior_schemes(where: str, method: Method, kernel: Kernel, arrays: Mapping[str, ArraySpec]) -> None:
+    fit = [
+        name
+        for name in kernel.posteriors
+        if name in method.schemes and arrays[name].prior and arrays[name].normalised_over == "axis"
+    ]
+    for name, scheme in method.prior_schemes.items():
+        here = f"{where}: prior_schemes[{name!r}]"
+        if name not in fit:
+            raise SettingError(
+                f"{here}: the prior of this array cannot be learned with kernel {kernel.name!r}; {choose(fit)}"
+            )
+        check_scheme(here, name, scheme, method.model)
+
+
+def _check_starts(where: str, method: Method, arrays: Mapping[str, ArraySpec]) -> None:
+    for name in method.init:
+        if name not in method.model.arrays:
+            raise SettingError(
+                f"{where}: init[{name!r}]: there is no such array; {choose(method.model.arrays)}"
+            )
+    for name, spec in arrays.items():
+        of_array = f"{where}: init[{name!r}]" if name in method.init else f"array {name!r}: start"
+        if spec.start is not None:
+            _check_start(f"{of_array}={spec.start!r}", spec.start)
+            if np.dtype(spec.dtype).kind == "i" and spec.start[1] != 0:
+                raise SettingError(
+                    f"array {name!r} of {spec.dtype} has start={spec.start!r}, but integers begin as zeros; give "
+                    f"init={{{name!r}: None}} to the method"
+                )
+
+
+def _check_start(where: str, start: Any) -> None:
+    if not isinstance(start, tuple | list) or len(start) != 2:
+        raise SettingError(f"{where} must be (distribution, share), or None for zeros")
+    distribution, share = start
+    if distribution not in _DISTRIBUTIONS:
+        raise SettingError(f"{where} has the distribution {distribution!r}; {choose(_DISTRIBUTIONS)}")
+    if share is not None and not (is_number(share) and 0 <= share < np.inf):
+        raise SettingError(
+            f"{where} has the share {share!r}; give a number from 0, or None for entries as drawn"
+        )
+
+
+def _check_names(where: str, method: Method, options: Mapping[str, Any]) -> None:
+    priors = {spec.prior: None for spec in method.model.arrays.values() if spec.prior}
+    for what, names, known in (("priors", method.priors, priors), ("options", method.options, options)):
+        for name in names:
+            if name not in known:
+                raise SettingError(f"{where}: {what} has the name {name!r}; {choose(known)}")
+
+
+def check_options(method: Method, options: Mapping[str, Any]) -> None:
+    """Check the options of a method's kernels: each of the kind of its default, and lengths from 1.
+
+    Parameters
+    ----------
+    options : all of them, see `Method.kernel_options`
+
+    Raises
+    ------
+    SettingError
+        Like `check_method`.
+    """
+    where, kernel, inference = f"method {method.name!r}", method.load_kernel(), method.load_inference()
+    check_storable(f"{where}: options", options, SETTINGS)
+    for name, default in plain({**inference.options, **kernel.options}).items():
+        value = plain(options[name])
+        if type(value) not in _KINDS.get(type(default), (type(value),)):
+            raise SettingError(
+                f"{where}: option {name} is {value!r:.60}, but must be like its default, {default!r}"
+            )
+    for each in (kernel, inference):
+        check_lengths(each, options, method.model.components)

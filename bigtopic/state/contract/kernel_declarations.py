@@ -1,0 +1,152 @@
+"""What a kernel may declare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from types import NoneType
+from typing import Any
+
+import numpy as np
+
+from bigtopic.errors import SettingError
+from bigtopic.models.base import ArraySpec
+from bigtopic.state.contract.declaration_rules import (
+    check_arguments,
+    check_dtype,
+    check_kinds,
+    check_storable,
+    choose,
+    is_number,
+    is_whole,
+)
+from bigtopic.state.model_rules import METHOD_NAME, NAME, SETTINGS
+from bigtopic.storage.row_arrays import DTYPES
+from bigtopic.types import Kernel, StateSpec
+
+__all__ = ["check_kernel", "check_lengths", "check_slice_size"]
+
+_FORMS = ("mean", "expected_log", "counts")
+_LIVES = ("none", "round", "run")
+_ROWS = ("entry", "token", "document")
+_OF_KERNEL = {
+    "run": (Callable, "a function (docs, view, hyper, seed, state) -> KernelResult"),
+    "views": (Mapping, "{array name: form}"),
+    "statistics": (Mapping, "{array name: axis}"),
+    "offers": (Mapping, "{array name: axis}"),
+    "posteriors": (tuple, "a tuple of names of arrays"),
+    "options": (Mapping, "{name: default}"),
+    "cost": (Callable, "a function of the options"),
+    "scratch": (Callable, "a function of a CallSize and the options"),
+    "components": ((str, NoneType), "the name of a component count, or None"),
+    "interacts": (bool, "True or False"),
+    "state": (str, choose(_LIVES)),
+    "remembers": (Mapping, "{array name: StateSpec}"),
+    "bound": (bool, "True or False"),
+    "paper": (str, "text"),
+}
+_ARGUMENTS = {
+    "run": ("docs", "view", "hyper", "seed", "state"),
+    "cost": ("options",),
+    "scratch": ("size", "options"),
+}
+
+
+def check_kernel(kernel: Kernel, arrays: Mapping[str, ArraySpec], counts: Iterable[str]) -> None:
+    """Check what a kernel declares.
+
+    Parameters
+    ----------
+    arrays : arrays of the model and companions of the schemes, as they will be made
+    counts : names of the component counts
+
+    Raises
+    ------
+    SettingError
+        Like `declarations.check_method`.
+    """
+    where = f"kernel {kernel.name!r}"
+    check_storable("a kernel's name", kernel.name, METHOD_NAME)
+    check_kinds(where, kernel, _OF_KERNEL)
+    for name, arguments in _ARGUMENTS.items():
+        check_arguments(f"{where}: {name}", getattr(kernel, name), *arguments)
+    _check_arrays(where, kernel, arrays)
+    if kernel.components not in (*counts, None):
+        raise SettingError(f"{where}: components={kernel.components!r}; {choose((*counts, None))}")
+    check_dtype(f"{where}, of its statistics,", kernel.dtype)
+    check_storable(f"{where}: options", kernel.options, SETTINGS)
+    if kernel.state not in _LIVES:
+        raise SettingError(f"{where}: state={kernel.state!r}; {choose(_LIVES)}")
+    if (kernel.state == "none") == bool(kernel.remembers):
+        raise SettingError(
+            f"{where}: state={kernel.state!r} and remembers={dict(kernel.remembers)!r}; give both, or neither"
+        )
+    for name, spec in kernel.remembers.items():
+        check_storable(f"{where}: a name in remembers", name, NAME)
+        _check_state(f"{where}: remembers[{name!r}]", spec, (*counts, *kernel.options))
+
+
+def _check_arrays(where: str, kernel: Kernel, arrays: Mapping[str, ArraySpec]) -> None:
+    for what, names in (("views", kernel.views), ("statistics", kernel.statistics)):
+        for name in names:
+            if name not in arrays:
+                raise SettingError(f"{where}: {what} names the array {name!r}; {choose(arrays)}")
+    for name, form in kernel.views.items():
+        if form not in _FORMS:
+            raise SettingError(f"{where}: views[{name!r}]={form!r}; {choose(_FORMS)}")
+    for name, axis in kernel.statistics.items():
+        if axis != arrays[name].rows:
+            raise SettingError(
+                f"{where}: statistics[{name!r}]={axis!r}, but the rows of this array are on axis "
+                f"{arrays[name].rows!r}; give that"
+            )
+
+
+def _check_state(where: str, spec: Any, sizes: Iterable[str]) -> None:
+    if not isinstance(spec, StateSpec):
+        raise SettingError(f"{where} is {spec!r}, but must be a StateSpec")
+    if spec.rows not in _ROWS:
+        raise SettingError(f"{where} has rows={spec.rows!r}; {choose(_ROWS)}")
+    sizes = ("n_components", *sizes)
+    if not isinstance(spec.shape, tuple):
+        raise SettingError(
+            f"{where} has shape={spec.shape!r}, but must have a tuple, such as ('n_components',)"
+        )
+    size: Any
+    for size in spec.shape:
+        if size not in sizes and not (is_whole(size) and size >= 1):
+            raise SettingError(f"{where} has {size!r} in its shape; {choose((*sizes, 'a number from 1'))}")
+    if spec.dtype not in DTYPES:
+        raise SettingError(f"{where} has dtype={spec.dtype!r}; {choose(DTYPES)}")
+    if not _holds(spec.dtype, spec.missing):
+        raise SettingError(f"{where} has missing={spec.missing!r}, which {spec.dtype} cannot hold")
+
+
+def _holds(dtype: str, value: Any) -> bool:
+    """Whether a number is finite and one of the dtype, to within rounding."""
+    if not (is_number(value) or isinstance(value, bool)) or not np.isfinite(value):
+        return False
+    limits = {"i": np.iinfo, "u": np.iinfo, "f": np.finfo}.get(np.dtype(dtype).kind)
+    if limits is None:
+        return value in (0, 1)
+    whole = np.dtype(dtype).kind == "f" or value == int(value)
+    return bool(whole and limits(dtype).min <= value <= limits(dtype).max)
+
+
+def check_lengths(kernel: Kernel, options: Mapping[str, Any], counts: Iterable[str]) -> None:
+    """Check the options that are lengths of document state. Raises SettingError like `check_kernel`."""
+    for spec in kernel.remembers.values():
+        for name in {size for size in spec.shape if isinstance(size, str)}.intersection(options) - {*counts}:
+            if not (is_whole(options[name]) and options[name] >= 1):
+                raise SettingError(
+                    f"option {name} is {options[name]!r}, but kernel {kernel.name!r} remembers as many numbers: "
+                    "give a whole number from 1"
+                )
+
+
+def check_slice_size(kernel: Kernel, slice_size: int | None) -> None:
+    """Check that the slice size is given if the result depends on it. Raises SettingError like `check_kernel`."""
+    if kernel.interacts and slice_size is None:
+        raise SettingError(
+            f"kernel {kernel.name!r} has interacts=True: the documents of a call influence each other, so their number "
+            "is a setting of the method; give it a slice_size"
+        )

@@ -1,0 +1,207 @@
+"""Checks of what a scheme does with an array: the rows that it asks for, what it adds, and what comes of it.
+
+They cost the rows' ids and the columns, never the axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from bigtopic.errors import ModelError
+from bigtopic.state.contract.kernel_results import check_values
+from bigtopic.types import AxisStats
+
+__all__ = [
+    "LARGEST_PRIOR",
+    "SMALLEST_PRIOR",
+    "Change",
+    "check_moved",
+    "check_rows",
+    "checked",
+    "checked_prior",
+]
+
+# Kernels compute in float32: a smaller prior is 0 there, and sums of larger ones over words or topics are infinite.
+SMALLEST_PRIOR, LARGEST_PRIOR = 1e-30, 1e24
+_ROUNDING = 1e-3  # of sums in float32, as a share
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+class Change(NamedTuple):
+    """The arguments of `types.MutableArray.add`, checked: weight and decay are float64 (n_columns,)."""
+
+    values: np.ndarray
+    weight: np.ndarray
+    decay: np.ndarray
+    row_weight: np.ndarray | None
+    row_decay: np.ndarray | None
+
+
+class _Array(Protocol):
+    @property
+    def n_rows(self) -> int: ...
+
+    @property
+    def n_columns(self) -> int: ...
+
+    @property
+    def dtype(self) -> np.dtype: ...
+
+    @property
+    def normalised_over(self) -> str | None: ...
+
+    def totals(self) -> np.ndarray: ...
+
+    def first_row(self) -> np.ndarray: ...
+
+
+def check_rows(ids: Any, n_rows: int) -> None:
+    """Check that an array has the rows that a scheme asks for.
+
+    Raises
+    ------
+    ModelError
+        Like all checks of this module: names what was given and what is required.
+    """
+    if ids is None:
+        return
+    if not isinstance(ids, np.ndarray) or ids.ndim != 1:
+        raise ModelError(
+            f"it asks for rows {ids!r:.60}, but must give an array (n_ids,), or None for all rows"
+        )
+    if len(ids) and (ids.dtype.kind not in "iu" or ids.min() < 0 or ids.max() >= n_rows):
+        raise ModelError(
+            f"it asks for rows {ids.min()} to {ids.max()} ({ids.dtype}), but the array has rows 0 to {n_rows - 1}"
+        )
+
+
+def checked(
+    array: _Array, stats: Any, weight: Any, decay: Any, row_weight: Any = None, row_decay: Any = None
+) -> Change:
+    """The arguments of `types.MutableArray.add`. Raises ModelError like `check_rows`."""
+    if not isinstance(stats, AxisStats):
+        raise ModelError(f"it adds {type(stats).__name__}, but must add an AxisStats of ids and values")
+    check_rows(stats.ids, array.n_rows)
+    n_ids = array.n_rows if stats.ids is None else len(stats.ids)
+    check_values(
+        "it adds values", stats.values, (n_ids, array.n_columns), "a row for each id, and the array's columns"
+    )
+    change = Change(
+        stats.values,
+        _factors("weight", weight, array.n_columns),
+        _factors("decay", decay, array.n_columns),
+        _row_factors("row_weight", row_weight, n_ids),
+        _row_factors("row_decay", row_decay, n_ids),
+    )
+    if array.normalised_over is not None:
+        _check_not_below_zero("decay", change.decay)
+        _check_not_below_zero("row_decay", change.row_decay)
+    if array.dtype.kind == "i":
+        _check_kept_or_cleared("decay", change.decay)
+        _check_kept_or_cleared("row_decay", change.row_decay)
+    return change
+
+
+def _check_not_below_zero(name: str, decay: np.ndarray | None) -> None:
+    if decay is not None and decay.min(initial=0) < 0:
+        raise ModelError(
+            f"it gives {name} {decay.min():g} to an array of distributions, but must give numbers from 0"
+        )
+
+
+def _check_kept_or_cleared(name: str, decay: np.ndarray | None) -> None:
+    between = np.zeros(0) if decay is None else decay[(decay != 0) & (decay != 1)]
+    if len(between):
+        raise ModelError(
+            f"it gives {name} {between[0]:g} to an array of integers, which are kept (1) or cleared (0); "
+            "give a float dtype to the array"
+        )
+
+
+def _factors(name: str, given: Any, n_columns: int) -> np.ndarray:
+    """A number, or one for each column, float64 (n_columns,)."""
+    try:
+        factors = np.broadcast_to(np.asarray(given, np.float64), (n_columns,))
+    except (TypeError, ValueError):
+        shape = f"of shape {given.shape}" if isinstance(given, np.ndarray) else f"{given!r:.60}"
+        raise ModelError(
+            f"it gives {name} {shape}, but must give a number, or an array ({n_columns},): the array's columns, "
+            "padding included"
+        ) from None
+    _check_finite(name, factors)
+    return factors
+
+
+def _row_factors(name: str, given: Any, n_ids: int) -> np.ndarray | None:
+    if given is None:
+        return None
+    if not isinstance(given, np.ndarray) or given.shape != (n_ids,) or given.dtype.kind not in "fiub":
+        shape = f"of shape {given.shape}" if isinstance(given, np.ndarray) else f"as {type(given).__name__}"
+        raise ModelError(
+            f"it gives {name} {shape}, but must give an array of numbers ({n_ids},): one for each id"
+        )
+    _check_finite(name, given)
+    return given
+
+
+def _check_finite(name: str, factors: np.ndarray) -> None:
+    if not (np.abs(factors) <= _LARGEST).all():
+        raise ModelError(
+            f"it gives {name} with numbers that are not finite, or too large for float32; the array has not moved. "
+            "Look for a division by 0 or an overflow in its step"
+        )
+
+
+def checked_prior(prior: Any, n_rows: int, n_components: int) -> np.ndarray:
+    """A prior, float64 (1 or n_rows, 1 or n_components). Raises ModelError like `check_rows`."""
+    try:
+        table = np.array(prior, np.float64)
+    except (TypeError, ValueError):
+        table = np.zeros(0)
+    if table.ndim != 2 or table.shape[0] not in (1, n_rows) or table.shape[1] not in (1, n_components):
+        found = prior.shape if isinstance(prior, np.ndarray) else f"{prior!r:.60}"
+        raise ModelError(
+            f"it gives the prior {found}, but must give an array (1 or {n_rows}, 1 or {n_components}): rows by "
+            "components, no padding"
+        )
+    if not (table.min() >= 0 and table.max() <= LARGEST_PRIOR):
+        raise ModelError(
+            f"it gives a prior from {table.min():g} to {table.max():g}, but must give one from 0 to {LARGEST_PRIOR:g}"
+        )
+    return table
+
+
+def check_moved(arrays: Mapping[str, _Array], doc_topic_prior: _Array | None = None) -> None:
+    """Check arrays after a step: their sums, and the prior of documents' topics. Raises ModelError like `check_rows`.
+
+    Parameters
+    ----------
+    arrays : those that the scheme moves
+    doc_topic_prior : the array of that name, which any scheme may reach
+    """
+    for name, array in arrays.items():
+        _check_sums(name, array)
+    if doc_topic_prior is not None:
+        prior = doc_topic_prior.first_row()
+        if not (prior.min() >= SMALLEST_PRIOR and prior.max() <= LARGEST_PRIOR):
+            raise ModelError(
+                f"after it, the prior of documents' topics is {prior}, but must be from {SMALLEST_PRIOR:g} to "
+                f"{LARGEST_PRIOR:g}; fit the model again, with smaller steps or a bound on them"
+            )
+
+
+def _check_sums(name: str, array: _Array) -> None:
+    sums, dtype = array.totals(), np.dtype(np.float64) if array.dtype.kind == "i" else array.dtype
+    if not (np.abs(sums) <= np.finfo(dtype).max).all():
+        raise ModelError(
+            f"after it, {name!r} has numbers that are not finite; fit the model again. Look for a division by 0, a "
+            "logarithm of 0 or an overflow in what it adds"
+        )
+    if array.normalised_over is not None and sums.min() < -_ROUNDING * np.abs(sums).sum():
+        raise ModelError(
+            f"after it, {name!r} has sums below 0 ({sums.min():g}), which distributions cannot have; fit the model "
+            "again, and take away no more than was added"
+        )

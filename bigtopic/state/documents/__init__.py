@@ -1,0 +1,1 @@
+"""State of documents: labels, responsibilities, in files that belong to a model."""

@@ -1,0 +1,293 @@
+"""What a model remembers of the documents it learns from (labels, responsibilities), from pass to pass.
+
+It belongs to one model, and to the corpus that the model saw last, whose parts are recognised by their content. A
+kernel that subtracts what it added in the last pass must find it again, or documents would be counted twice; so
+learning from documents whose state is lost is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence, Set
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.errors import ModelError, SettingError
+from bigtopic.plan.cursor import Cursor
+from bigtopic.plan.slices import Plan
+from bigtopic.state.documents import state_manifest, state_spans
+from bigtopic.state.documents.state_files import State, StateFiles, StatePart
+from bigtopic.state.documents.state_folder import (
+    copy_state,
+    given_folder,
+    refuse_full,
+    remove_passes,
+    temporary_folder,
+)
+from bigtopic.state.documents.state_manifest import About
+from bigtopic.storage.place import Place
+from bigtopic.storage.row_arrays import RowArray
+from bigtopic.types import StateSpec
+
+__all__ = ["DocumentState"]
+
+_LOST = (
+    "the model has counted these documents, but what it remembers of them (such as labels) is not with it: that stays "
+    "with the model that was fitted, or in the folder of its checkpoint, from which fit(..., resume=True) continues; "
+    "go on with that model, or fit a new one"
+)
+
+
+class DocumentState:
+    """The state of a model's documents, in a folder.
+
+    A copy of a model has a copy of the folder (`copy.deepcopy`), or none (`pickle`), and a folder that is lent is
+    copied before anything is written: no model changes or removes the folder of another one, or of a checkpoint.
+
+    Parameters
+    ----------
+    place : a folder that keeps it, new or made by another run of the same model; None for a temporary one, which is
+        removed with this object
+
+    Attributes
+    ----------
+    kept : passes whose state is kept although later ones are complete, because a run may be resumed from there
+    most_kept : number of passes that may be kept so
+
+    Raises
+    ------
+    CorpusExists
+        When there is something else in the folder.
+    ModelError
+        When the folder is damaged.
+    SettingError
+        When the place is a URL.
+    """
+
+    def __init__(self, place: Any = None) -> None:
+        self._place = None if place is None else given_folder(place)
+        self._about = About()
+        self.kept: Set[int] = frozenset()
+        self.most_kept = 0
+        self._still_lent: Callable[[], bool] | None = None
+        if self._place is not None:
+            self._about = state_manifest.read(self._place) or self._about
+
+    @property
+    def files(self) -> StateFiles:
+        """The files, as tasks need them."""
+        assert self._place is not None, "there is nothing before a run has begun"
+        return StateFiles(self._place, self._about.parts, self._about.arrays)
+
+    def begin(
+        self,
+        parts: Sequence[Any],
+        vocabulary: Vocabulary,
+        plan: Plan,
+        arrays: Mapping[str, StateSpec],
+        cursor: Cursor,
+    ) -> Cursor:
+        """Make ready for a run over a corpus; returns the cursor at which it begins.
+
+        That is the cursor given, or, where another plan or another corpus cuts the pass short, the start of the next
+        pass: no document is seen twice in one pass.
+
+        Parameters
+        ----------
+        parts, vocabulary : of the corpus
+        plan : of the run
+        arrays : with shapes of numbers
+
+        Raises
+        ------
+        ModelError
+            When the model has counted documents whose state is lost.
+        SettingError
+            When the disk is too small for it, or tokens are to be remembered of documents whose counts are weights.
+        """
+        keys = _keys(parts)
+        known = self._known(vocabulary, cursor)
+        if cursor.inside_pass and not (keys == list(known) and plan.settings == self._about.plan):
+            self.leave_pass(cursor)
+            cursor = cursor.next_pass()
+        tokens = [name for name, spec in arrays.items() if spec.rows == "token"]
+        found = [
+            known.get(key)
+            or StatePart(
+                key, part.n_docs, part.nnz, cursor.pass_number, _n_tokens(part, tokens) if tokens else 0
+            )
+            for key, part in zip(keys, parts, strict=True)
+        ]
+        self._make_folder()
+        files = StateFiles(self._folder, tuple(found), dict(arrays))
+        self._refuse_lost(files, bool(known.keys() & set(keys)), cursor)
+        refuse_full(files, self._passes(cursor), self.most_kept + 2)
+        self._keep_only(known.keys() & set(keys), cursor)
+        for number, part in enumerate(parts):
+            if keys[number] not in known:
+                for kind in files.kinds():
+                    _write_offsets(files.offsets(number, kind), part, kind)
+        self._about = About(files.parts, files.arrays, plan.settings, vocabulary.size, vocabulary.fingerprint)
+        state_manifest.write(self._folder, self._about)
+        return cursor
+
+    def end_pass(self, n_passes: int) -> None:
+        """After `n_passes` complete passes: remove the state of earlier ones that is not `kept`."""
+        remove_passes(self._folder, lambda number: number < n_passes and number not in self.kept)
+
+    def leave_pass(self, cursor: Cursor) -> None:
+        """End the pass at the cursor early: documents that it did not reach keep the state that they had."""
+        if self._place is not None and self._about.plan:
+            state_spans.complete(self.files, Plan(**self._about.plan), cursor)
+
+    def read(self, part: int, start: int, stop: int, cursor: Cursor) -> State:
+        """What is remembered of documents start:stop of a part of the corpus, in stored order.
+
+        Parameters
+        ----------
+        cursor : of the model; in the middle of a pass, some documents still have the state of the pass before
+
+        Returns
+        -------
+        {array name: (n_entries, ...), (n_tokens, ...) or (n_docs, ...)}; in the order of the part's documents
+
+        Raises
+        ------
+        ModelError
+            When there is none: before the first run, and in a pickled or saved model.
+        """
+        if self._source is None or not self._about.plan:
+            raise ModelError(_LOST)
+        return state_spans.read(self.files, Plan(**self._about.plan), cursor, part, start, stop)
+
+    def lend(self, still: Callable[[], bool]) -> None:
+        """The folder is its owner's from now on: it is read here, and no longer written.
+
+        Parameters
+        ----------
+        still : whether the folder still is what was lent
+        """
+        self.kept, self.most_kept, self._still_lent = frozenset(), 0, still
+
+    def to_write(self, cursor: Cursor) -> DocumentState:
+        """This object, or, in place of a folder that is lent, a copy of what a run at the cursor reads."""
+        if self._still_lent is None:
+            return self
+        passes = self._passes(cursor)
+        return self._copied(lambda number: number in passes)
+
+    def sync(self) -> None:
+        """Flush to the disk what was written."""
+        self._folder.sync()
+
+    @property
+    def _folder(self) -> Place:
+        assert self._place is not None
+        return self._place
+
+    @property
+    def _source(self) -> Place | None:
+        """The folder to read, if it is there; one that was lent may be gone, or be that of another run."""
+        return self._place if self._still_lent is None or self._still_lent() else None
+
+    def _known(self, vocabulary: Vocabulary, cursor: Cursor) -> dict[str, StatePart]:
+        """Parts that the model has counted and would recognise."""
+        if not self._about.knows(vocabulary) or cursor == Cursor():
+            return {}
+        return {part.key: part for part in self._about.parts}
+
+    def _make_folder(self) -> None:
+        """Make the folder, and say in it at once what it is."""
+        if self._place is None:
+            self._place = temporary_folder(self)
+        if not (self._place / "zarr.json").exists():
+            state_manifest.write(self._place, About())
+
+    def _keep_only(self, keys: Set[str], cursor: Cursor) -> None:
+        """Remove what this run does not read: other passes, and parts of other corpora."""
+        passes = self._passes(cursor)
+        remove_passes(self._folder, lambda number: number not in passes)
+        for key in {part.key for part in self._about.parts} - keys:
+            for folder in ("parts", *(f"pass-{number}" for number in passes)):
+                (self._folder / f"{folder}/{key}").remove()
+
+    def _passes(self, cursor: Cursor) -> set[int]:
+        """Passes whose state a run at the cursor reads, or to which a run may go back."""
+        kept = {number for number in self.kept if number < cursor.pass_number}
+        return kept | {cursor.pass_number, cursor.pass_number + cursor.inside_pass}
+
+    def _refuse_lost(self, files: StateFiles, counted: bool, cursor: Cursor) -> None:
+        """Refuse documents that the model has counted, when their state is not here or is something else."""
+        other = counted and self._about.arrays != files.arrays
+        old = [n for n, part in enumerate(files.parts) if part.first_pass < cursor.pass_number]
+        lost = not all(files.has(number, cursor.pass_number) for number in old)
+        written = any(files.has(number, cursor.pass_number + 1) for number in range(len(files.parts)))
+        if other or lost or (cursor.inside_pass and not written):
+            raise ModelError(_LOST)
+
+    def _copied(self, chosen: Callable[[int], bool]) -> DocumentState:
+        """The same in a folder of its own, with the passes that are chosen."""
+        other = type(self)()
+        other._about = self._about
+        source = self._source
+        if source is not None:
+            other._place = temporary_folder(other)
+            copy_state(source, other._place, chosen)
+        return other
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> DocumentState:
+        return self._copied(lambda number: True)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Which documents were counted, without their state: the files stay with this object."""
+        return {**vars(type(self)()), "_about": self._about}
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """Which documents were counted, as JSON can hold it; see `without_files`."""
+        return state_manifest.as_json(self._about)
+
+    @classmethod
+    def without_files(cls, description: Any) -> DocumentState:
+        """State without its files, as in a pickle, from the description in a file.
+
+        Raises
+        ------
+        FieldError
+            When it is not one.
+        """
+        state = cls()
+        state._about = state_manifest.parsed(description, "the state of documents:")
+        return state
+
+
+def _n_tokens(part: Any, names: Sequence[str]) -> int:
+    """Number of tokens of a part, for the arrays of these names."""
+    tokens = part.tokens(0, part.n_docs)
+    if (tokens != np.rint(tokens)).any():
+        raise SettingError(
+            f"the method remembers {', '.join(map(repr, names))} of each token, so counts must be whole numbers, but "
+            f"{part.name} has weights; choose a method that takes weights, such as 'online-cvb0'"
+        )
+    return int(tokens.sum())
+
+
+def _write_offsets(offsets: RowArray, part: Any, kind: str) -> None:
+    """Where the entries, or the tokens, of each document begin."""
+    offsets.create()
+    lengths = (part.entries if kind == "entry" else part.tokens)(0, part.n_docs)
+    offsets.write(0, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
+
+
+def _keys(parts: Sequence[Any]) -> list[str]:
+    """Hashes of the content of parts; equal ones are numbered."""
+    seen: Counter[str] = Counter()
+    keys = []
+    for part in parts:
+        digest = hashlib.blake2b(part.fingerprint.encode(), digest_size=12).hexdigest()
+        keys.append(f"{digest}-{seen[digest]}")
+        seen[digest] += 1
+    return keys

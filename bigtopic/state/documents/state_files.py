@@ -1,0 +1,231 @@
+"""The files of document state, and how tasks read and write them: Zarr arrays, one for each part and pass.
+
+```
+<folder>/
+  zarr.json                       attributes["bigtopic-documents"]: the parts in order, what is remembered, the plan
+  parts/<key>/offsets             int64 (n_docs + 1,): entries offsets[d] : offsets[d + 1] are those of document d
+  parts/<key>/token_offsets       the same of tokens, where something is remembered of them
+  pass-<n>/<key>/<array>          the state when n passes were complete, a row per entry, token or document
+  pass-<n>/<key>/.checksums       of what was written together, a row per document (`state_checksums`)
+```
+
+A key is a hash of the part's content. Pass n is read and pass n + 1 written, never in place, so that a task that runs
+twice writes the same bytes twice. State is addressed by documents of a part: slices of any size find it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bigtopic.errors import ClusterError, CorpusDamaged
+from bigtopic.state.contract.kernel_results import check_state, check_state_names
+from bigtopic.state.documents.state_checksums import Checksums, WrittenSpan, checksum
+from bigtopic.storage.place import Place
+from bigtopic.storage.row_arrays import RowArray
+from bigtopic.storage.zarr_group import ROOT, group_json
+from bigtopic.types import Hyper, StateSpec
+
+__all__ = ["REMEDY", "State", "StateFiles", "StatePart", "resolved", "state_sizes"]
+
+REMEDY = (
+    "this method keeps labels of documents in files of the driver's machine: use workers on this machine, or "
+    "client=False to run on threads"
+)
+_RESTORE = (
+    "the model counts what it remembers of documents (such as labels) and cannot go on without it: restore this file "
+    "from a copy, or fit the model again"
+)
+
+_MANY = {"entry": "entries", "token": "tokens"}
+
+State = Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class StatePart:
+    """Some documents whose state is kept.
+
+    Attributes
+    ----------
+    key : a hash of the content, the same for the same documents in the same order
+    n_docs, n_entries : number of documents, and of their distinct words, summed over the documents
+    first_pass : number of complete passes of the model when it first saw them
+    n_tokens : sum of the counts; 0 where nothing is remembered of tokens
+    """
+
+    key: str
+    n_docs: int
+    n_entries: int
+    first_pass: int
+    n_tokens: int = 0
+
+    def n_rows(self, kind: str) -> int:
+        """Rows of an array that has one for each "entry", "token" or "document"."""
+        return {"entry": self.n_entries, "token": self.n_tokens, "document": self.n_docs}[kind]
+
+
+@dataclass(frozen=True)
+class StateFiles:
+    """The files of the state of a corpus' documents; small and picklable.
+
+    Parameters
+    ----------
+    place : a folder of this machine, or one that all workers see under this path
+    parts : in the order of the corpus
+    arrays : {name: its `StateSpec`, with a shape of numbers}
+    """
+
+    place: Place
+    parts: tuple[StatePart, ...] = ()
+    arrays: Mapping[str, StateSpec] = field(default_factory=dict, hash=False)
+
+    def read(self, part: int, start: int, stop: int, n_passes: int) -> State | None:
+        """The state of documents start:stop of a part after `n_passes` passes; None where the model had not seen them.
+
+        Raises
+        ------
+        ClusterError
+            When this process does not see the folder.
+        CorpusDamaged
+            When a file is missing or cut short, or does not hold what was written.
+        """
+        if n_passes <= self.parts[part].first_pass:
+            self._require()
+            return None
+        try:
+            return self._checked(part, start, stop, n_passes)
+        except CorpusDamaged:
+            self._require()
+            raise
+
+    def _checked(self, part: int, start: int, stop: int, n_passes: int) -> State:
+        """The same; what was written together is read whole, because its checksum is that of the whole."""
+        spans = self._checksums(part, n_passes).spans(start, stop)
+        first = min([start, *(span.start for span in spans)])
+        begins = self._begins(part, first, max([stop, *(span.stop for span in spans)]))
+        found = {}
+        for number, (name, spec) in enumerate(self.arrays.items()):
+            begin, array = begins[spec.rows], self._array(part, n_passes, name)
+            rows = array.read(int(begin[0]), int(begin[-1]))
+            begin = begin - begin[0]
+            for span in spans:
+                of_span = rows[begin[span.start - first] : begin[span.stop - first]]
+                if checksum(of_span) != span.sums[number]:
+                    raise CorpusDamaged(
+                        f"{array.place.url} does not hold what was written of documents {span.start} to {span.stop}; "
+                        f"{_RESTORE}"
+                    )
+            found[name] = rows[begin[start - first] : begin[stop - first]]
+        return found
+
+    def write(self, part: int, start: int, stop: int, n_passes: int, state: State) -> None:
+        """Keep the state of documents start:stop of a part.
+
+        Raises
+        ------
+        ClusterError, CorpusDamaged
+            As `read` does.
+        ModelError
+            When the kernel returned other arrays than it declares.
+        StoreError
+            When the disk is full, or the system refuses a file for another reason.
+        """
+        check_state_names(state, self.arrays)
+        if not self.has(part, n_passes):
+            self._require()
+            self._create(part, n_passes)
+        begins = self._begins(part, start, stop)
+        for name, spec in self.arrays.items():
+            first, last = int(begins[spec.rows][0]), int(begins[spec.rows][-1])
+            check_state(name, state[name], spec, last - first)
+            self._array(part, n_passes, name).write(first, state[name])
+        sums = tuple(checksum(state[name]) for name in self.arrays)
+        self._checksums(part, n_passes).write(WrittenSpan(start, stop, sums))
+
+    def missing(self, part: int, start: int, stop: int) -> State:
+        """The state of documents that no kernel has seen."""
+        begins = self._begins(part, start, stop)
+        n_rows = {kind: int(begin[-1] - begin[0]) for kind, begin in begins.items()}
+        return {
+            name: np.full((n_rows[spec.rows], *_numbers(spec)), spec.missing, spec.dtype)
+            for name, spec in self.arrays.items()
+        }
+
+    def has(self, part: int, n_passes: int) -> bool:
+        """Whether there is state of a part after `n_passes` passes."""
+        return Path((self._of_pass(part, n_passes) / "zarr.json").url).exists()
+
+    def offsets(self, part: int, kind: str = "entry") -> RowArray:
+        """Where the entries, or the tokens, of each document begin."""
+        about, name = self.parts[part], {"entry": "offsets", "token": "token_offsets"}[kind]
+        return RowArray(self.place / f"parts/{about.key}/{name}", about.n_docs + 1, "int64", remedy=_RESTORE)
+
+    def kinds(self) -> set[str]:
+        """What the rows of the arrays stand for, where documents have several: entries, tokens."""
+        return {spec.rows for spec in self.arrays.values()} - {"document"}
+
+    def pass_bytes(self, part: int) -> int:
+        """Bytes on disk of the arrays of a part for one pass, and of their checksums."""
+        arrays = sum(self._array(part, 0, name).nbytes for name in self.arrays)
+        return arrays + self._checksums(part, 0).records.nbytes
+
+    def _array(self, part: int, n_passes: int, name: str) -> RowArray:
+        spec, about = self.arrays[name], self.parts[part]
+        place = self._of_pass(part, n_passes) / name
+        return RowArray(place, about.n_rows(spec.rows), spec.dtype, _numbers(spec), spec.missing, _RESTORE)
+
+    def _of_pass(self, part: int, n_passes: int) -> Place:
+        return self.place / f"pass-{n_passes}/{self.parts[part].key}"
+
+    def _checksums(self, part: int, n_passes: int) -> Checksums:
+        place = self._of_pass(part, n_passes) / ".checksums"
+        return Checksums(place, self.parts[part].n_docs, len(self.arrays), _RESTORE)
+
+    def _begins(self, part: int, start: int, stop: int) -> dict[str, np.ndarray]:
+        """Where the rows of these documents, and of the one after them, begin in arrays of each kind."""
+        begins = {"document": np.arange(start, stop + 1)}
+        for kind in self.kinds():
+            offsets = self.offsets(part, kind)
+            found = begins[kind] = offsets.read(start, stop + 1)
+            if not 0 <= found[0] <= found[-1] <= self.parts[part].n_rows(kind):
+                raise CorpusDamaged(f"{offsets.place.url} does not say where {_MANY[kind]} begin; {_RESTORE}")
+        return begins
+
+    def _create(self, part: int, n_passes: int) -> None:
+        """Make the arrays of a part; its group comes last, because that says that the arrays are there."""
+        for name in self.arrays:
+            self._array(part, n_passes, name).create()
+        self._checksums(part, n_passes).records.create()
+        (self._of_pass(part, n_passes) / ROOT).write(group_json())
+
+    def _require(self) -> None:
+        """Refuse a process that does not see the folder, such as a worker that joined in the middle of a run."""
+        if not Path(self.place.url).is_dir():
+            raise ClusterError(f"a worker does not see the files of {self.place.url}; {REMEDY}")
+
+
+def state_sizes(hyper: Hyper) -> dict[str, Any]:
+    """What the names in the shapes of document state stand for."""
+    return {**hyper.options, **hyper.components, "n_components": hyper.n_components}
+
+
+def resolved(arrays: Mapping[str, StateSpec], sizes: Mapping[str, Any]) -> dict[str, StateSpec]:
+    """The same arrays, with the names in their shapes replaced by `sizes`."""
+    return {
+        name: StateSpec(
+            spec.rows,
+            spec.dtype,
+            tuple(sizes[n] if isinstance(n, str) else n for n in spec.shape),
+            spec.missing,
+        )
+        for name, spec in arrays.items()
+    }
+
+
+def _numbers(spec: StateSpec) -> tuple[int, ...]:
+    return tuple(int(n) for n in spec.shape)

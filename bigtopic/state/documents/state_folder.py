@@ -1,0 +1,108 @@
+"""The folder of document state: a temporary one or one that was given, its passes, its copies, its size.
+
+`state_files` says what is in it. A temporary folder goes with its owner.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Set
+from pathlib import Path
+from typing import Any
+
+from bigtopic.errors import SettingError
+from bigtopic.state.documents.state_files import StateFiles
+from bigtopic.storage.local import told
+from bigtopic.storage.place import Place
+from bigtopic.storage.private_folders import new_folder, remove_folder
+
+__all__ = ["copy_state", "given_folder", "refuse_full", "remove_passes", "temporary_folder"]
+
+PREFIX = "bigtopic-state-"
+_PASS = re.compile(r"pass-(\d+)")
+
+
+def given_folder(place: Any) -> Place:
+    """The folder that a user means.
+
+    Raises
+    ------
+    SettingError
+        When it is a URL.
+    """
+    found = Place.of(place)
+    if not found.local:
+        raise SettingError(
+            f"{found.url}: state of documents is kept in a folder; give the path of one that all workers see"
+        )
+    return found
+
+
+def temporary_folder(owner: Any) -> Place:
+    """A new folder, removed when its owner is."""
+    folder = new_folder(Path(tempfile.gettempdir()), PREFIX)
+    weakref.finalize(owner, _remove, folder, os.getpid())
+    return Place(folder)
+
+
+def _remove(folder: str, process: int) -> None:
+    """Remove a temporary folder; a fork of the process that made it only looks at it."""
+    if os.getpid() == process:
+        remove_folder(folder)
+
+
+def copy_state(source: Place, target: Place, chosen: Callable[[int], bool]) -> None:
+    """Copy the state of the passes that are chosen from one folder to another, where it can be written."""
+    with told("written", target.url):
+        for name in source.names():
+            number = _PASS.fullmatch(name)
+            if name == "parts" or (number and chosen(int(number[1]))):
+                _copy_files(Path(source.url, name), Path(target.url, name))
+
+
+def _copy_files(source: Path, target: Path) -> None:
+    """Without their permissions: the source may be read-only."""
+    for file in source.rglob("*"):
+        if file.is_file():
+            copy = target / file.relative_to(source)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, copy)
+
+
+def remove_passes(folder: Place, chosen: Callable[[int], bool]) -> None:
+    """Remove the state of the passes that are chosen."""
+    for name in folder.names():
+        number = _PASS.fullmatch(name)
+        if number and chosen(int(number[1])):
+            (folder / name).remove()
+
+
+def refuse_full(files: StateFiles, there: Set[int], n_passes: int) -> None:
+    """Refuse a run whose state does not fit on the disk.
+
+    Parameters
+    ----------
+    there : passes whose state stays, as far as it is there
+    n_passes : passes whose state there may be at once
+
+    Raises
+    ------
+    SettingError
+        With the bytes that are needed and free, and what to do.
+    """
+    need = sum(
+        files.pass_bytes(part) * max(0, n_passes - sum(files.has(part, number) for number in there))
+        for part in range(len(files.parts))
+    )
+    folder = files.place.url
+    free = shutil.disk_usage(folder).free
+    if need > free:
+        raise SettingError(
+            f"what this method remembers of documents needs {need:,} bytes for up to {n_passes} passes, and {folder} "
+            f"has {free:,} free; free space, take a folder on a larger disk (that of checkpoint=, and without it the "
+            "environment variable TMPDIR), or keep fewer versions with Checkpoint(keep=)"
+        )

@@ -1,0 +1,58 @@
+"""Document state in the middle of a pass: documents that it has reached have new state, the others their old one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from bigtopic.plan.cursor import Cursor
+from bigtopic.plan.slices import Plan, SliceRef
+from bigtopic.state.documents.state_files import State, StateFiles
+
+__all__ = ["complete", "read"]
+
+
+def read(files: StateFiles, plan: Plan, cursor: Cursor, part: int, start: int, stop: int) -> State:
+    """The state of documents start:stop of a part at a cursor of the plan."""
+    pieces = [files.missing(part, start, start)] + [
+        _known(files, part, *span) for span in _spans(start, stop, _left(plan, cursor).get(part, ()), cursor)
+    ]
+    return {name: np.concatenate([piece[name] for piece in pieces]) for name in files.arrays}
+
+
+def complete(files: StateFiles, plan: Plan, cursor: Cursor) -> None:
+    """Give the documents that the pass did not reach the state that they had before it."""
+    left = _left(plan, cursor)
+    for part in range(len(files.parts)):
+        for ref in left.get(part, ()):
+            state = _known(files, part, ref.start, ref.stop, cursor.pass_number)
+            files.write(part, ref.start, ref.stop, cursor.pass_number + 1, state)
+
+
+def _known(files: StateFiles, part: int, start: int, stop: int, n_passes: int) -> State:
+    return files.read(part, start, stop, n_passes) or files.missing(part, start, stop)
+
+
+def _left(plan: Plan, cursor: Cursor) -> dict[int, list[SliceRef]]:
+    """Slices that the pass has not reached, by part, in the order of the documents."""
+    left: dict[int, list[SliceRef]] = {}
+    if cursor.inside_pass:
+        for rnd in plan.rounds(cursor.pass_number, cursor.round, cursor.ahead):
+            for ref in rnd.slices:
+                left.setdefault(ref.part, []).append(ref)
+    return {part: sorted(refs, key=lambda ref: ref.start) for part, refs in left.items()}
+
+
+def _spans(start: int, stop: int, left: Sequence[SliceRef], cursor: Cursor) -> Iterator[tuple[int, int, int]]:
+    """Documents start:stop in runs whose state was written at the same pass: (start, stop, pass)."""
+    newest = cursor.pass_number + 1 if cursor.inside_pass else cursor.pass_number
+    for ref in left:
+        a, b = max(start, ref.start), min(stop, ref.stop)
+        if a < b:
+            if start < a:
+                yield start, a, newest
+            yield a, b, cursor.pass_number
+            start = b
+    if start < stop:
+        yield start, stop, newest

@@ -1,0 +1,56 @@
+"""The memory of this machine or container, and what it cannot hold."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from bigtopic.errors import SettingError
+from bigtopic.state.params import padded
+
+__all__ = ["check_params", "refuse_beyond", "total_bytes"]
+
+# Control groups, version 2 and 1.
+CONTAINER_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+
+
+def check_params(n_rows: int, n_components: int, itemsize: int = 4) -> None:
+    """Refuse params that cannot fit, before creating them.
+
+    Raises
+    ------
+    SettingError
+        When one array of (n_rows, n_components) is larger than the machine's memory.
+    """
+    refuse_beyond(
+        n_rows * padded(n_components) * itemsize,
+        f"choose fewer topics (now {n_components}) or a smaller vocabulary (now {n_rows} words; see min_df and "
+        "max_features of ingest, and Corpus.filter_vocabulary)",
+    )
+
+
+def refuse_beyond(need: int, remedy: str) -> None:
+    """Refuse what needs more bytes than the machine has. Raises SettingError, which ends with the remedy."""
+    have = total_bytes()
+    if have is not None and need >= have:
+        raise SettingError(
+            f"this model needs about {need / 1e9:.1f} GB, but the machine has {have / 1e9:.1f} GB; {remedy}"
+        )
+
+
+def total_bytes() -> int | None:
+    """Memory of the machine, or of the container; None if the system does not report it."""
+    try:
+        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError, AttributeError):
+        return None
+    return min([total, *_container_limits()])
+
+
+def _container_limits() -> Iterator[int]:
+    for path in CONTAINER_LIMITS:
+        try:
+            yield int(path.read_text())
+        except (OSError, ValueError):  # not there, or "max"
+            continue

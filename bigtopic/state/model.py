@@ -1,0 +1,164 @@
+"""A model, during and after learning: params, the contents of their axes, method, and the position of the run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.errors import ModelError
+from bigtopic.methods import Method
+from bigtopic.models.base import DOC_TOPIC_PRIOR
+from bigtopic.plan.cursor import Cursor
+from bigtopic.state.axes import mapping
+from bigtopic.state.documents.document_state import DocumentState
+from bigtopic.state.documents.state_files import State
+from bigtopic.state.params import LazyArray, Params
+from bigtopic.state.views import mean_rows
+from bigtopic.types import Hyper
+
+__all__ = ["ModelTopics", "TopicModel"]
+
+
+@dataclass
+class TopicModel:
+    """The complete state of a model.
+
+    Attributes
+    ----------
+    method : the method, with its schedule as set
+    params : the global arrays
+    axes : contents of each axis on which documents have ids, see `state.axes`; always has "word"
+    components : {name: number} of each component count
+    options : all options of the kernel
+    seed : seed of all randomness
+    cursor : pass and round of the run
+    text : tokeniser settings of the training corpus, or None
+    history : one dict per pass or score
+    document_state : what the kernel remembers about the documents it saw, or None
+    """
+
+    method: Method
+    params: Params
+    axes: dict[str, Vocabulary]
+    components: dict[str, int]
+    options: dict[str, Any]
+    seed: int = 0
+    cursor: Cursor = field(default_factory=Cursor)
+    text: dict[str, Any] | None = None
+    history: list[dict[str, Any]] = field(default_factory=list)
+    document_state: DocumentState | None = None
+
+    @property
+    def n_components(self) -> int:
+        """In the literature K; the first of several component counts."""
+        return self.components[self.method.model.components[0]]
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words of the word axis."""
+        return self.axes["word"]
+
+    @property
+    def doc_topic_prior(self) -> np.ndarray:
+        """The current prior, float64 (n_components,); 1 / n_components in a model without one."""
+        n = self.n_components
+        array = self.params.arrays.get(DOC_TOPIC_PRIOR)
+        return np.full(n, 1 / n) if array is None else array.first_row()
+
+    @property
+    def known_share(self) -> float:
+        """Share of the tokens of the training texts whose word passed limits such as min_df."""
+        return float((self.text or {}).get("known_share", 1.0)) or 1.0
+
+    @property
+    def topic_words(self) -> LazyArray:
+        """The array of the topics' weights over the words.
+
+        Raises
+        ------
+        ModelError
+            When the model has none.
+        """
+        for name, spec in self.method.model.arrays.items():
+            if spec.rows in ("word", "column") and spec.normalised_over == "axis":
+                return self.params[name]
+        raise ModelError(f"model {self.method.model.name!r} has no distributions over words")
+
+    def hyper(self, **options: Any) -> Hyper:
+        """The hyper-parameters of the kernel during learning, without those in the params."""
+        return Hyper(
+            np.zeros(0),
+            self.n_components,
+            {**self.options, **options},
+            components=self.components,
+            doc_topics=False,
+            statistics=tuple(self.method.load_kernel().statistics),
+        )
+
+    def inference_hyper(self) -> Hyper:
+        """The same for the inference kernel: its options, with the model's values for those they share."""
+        kernel = self.method.load_inference()
+        known = {name: value for name, value in self.options.items() if name in kernel.options}
+        options = {**kernel.options, **known, **({"bound": False} if kernel.bound else {})}
+        return self.hyper()._replace(options=options, doc_topics=True, statistics=())
+
+    def id_maps(self, corpus: Any) -> dict[str, np.ndarray | None]:
+        """For each axis the model's id of each id of a corpus, -1 unknown; None where they agree."""
+        maps = {"word": self.word_map(corpus.vocabulary)}
+        if "author" in self.axes and corpus.author_vocabulary is not None:
+            maps["author"] = mapping(corpus.author_vocabulary, self.axes["author"], "authors")
+        return maps
+
+    def word_map(self, vocabulary: Vocabulary) -> np.ndarray | None:
+        """Ids of the model for those of another vocabulary (-1 unknown); None when they agree.
+
+        Raises
+        ------
+        VocabularyMismatch
+            When words have no names and the widths differ.
+        """
+        return mapping(vocabulary, self.vocabulary)
+
+    def remembered(self, part: int, start: int, stop: int) -> State:
+        """What the kernel remembers about documents start:stop of a part of its last training corpus.
+
+        Returns
+        -------
+        {array name: (n_entries, ...), (n_tokens, ...) or (n_docs, ...)}; in stored order. Entries and tokens that the
+        kernel has not seen have the value that it declares for them
+
+        Raises
+        ------
+        ModelError
+            When the kernel remembers nothing, or its document state is not with this model: see `DocumentState`.
+        """
+        if self.document_state is None:
+            raise ModelError(f"method {self.method.name!r} remembers nothing about documents")
+        return self.document_state.read(part, start, stop, self.cursor)
+
+    def topic_source(self) -> ModelTopics:
+        return ModelTopics(self)
+
+
+class ModelTopics:
+    """The topics as probabilities, by rows: the interface of a model for evaluation."""
+
+    def __init__(self, model: TopicModel) -> None:
+        self._model = model
+        self.n_components = model.n_components
+        self.doc_topic_prior = model.doc_topic_prior
+        self.vocabulary = model.vocabulary
+        self.known_share = model.known_share
+        self.n_words = len(model.vocabulary)
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Weight of each topic, prior included, in tokens for most methods: float64 (n_components,)."""
+        return self._model.topic_words.weight_totals()
+
+    def gather(self, ids: np.ndarray | None) -> np.ndarray:
+        """p(word | topic) of these words, float32 (n_ids, n_components); sums to 1 over all words."""
+        return mean_rows(self._model.topic_words, ids)[:, : self.n_components]

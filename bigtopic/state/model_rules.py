@@ -1,0 +1,163 @@
+"""What each field of a stored model may hold. The file may come from anywhere; its figures go to compiled loops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.stored.manifest_rules import TEXT
+from bigtopic.corpus.stored.schema import MOST_WORDS
+from bigtopic.storage.json_rules import (
+    FieldError,
+    Rule,
+    anything,
+    either,
+    flag,
+    listing,
+    mapping,
+    number,
+    one_of,
+    optional,
+    record,
+    text,
+    whole,
+)
+
+__all__ = ["ARRAY_NAME", "METHOD_NAME", "NAME", "SETTINGS", "SIZE", "check_description", "plain", "upgraded"]
+
+NAME = text(r"[A-Za-z_][A-Za-z0-9_]{0,99}", "a name of letters, digits and underscores")
+# Beside the arrays of a model lie what is on its axes, and how often.
+ARRAY_NAME = text(
+    r"(?!(words|axes|document_frequency|frequency)$)[A-Za-z_][A-Za-z0-9_]{0,99}",
+    "a name of letters, digits and underscores, and not words, axes, document_frequency or frequency",
+)
+METHOD_NAME = text(r"(?s).{1,200}", "a name of at most 200 characters")
+_LONGEST_TEXT = 4096  # of a setting, which may be a path; messages quote settings
+_LARGEST_WHOLE = 1 << 1023  # of a setting: every one is a float, too
+
+
+def _scalar(value: Any, where: str) -> None:
+    if value is not None and type(value) not in (bool, int, float, str):
+        raise FieldError(f"{where} is {ascii(value)[:60]}, but must be a number, text, true, false or null")
+    if type(value) is int and abs(value) >= _LARGEST_WHOLE:
+        raise FieldError(f"{where} has {value.bit_length()} bits, but may have 1023")
+    if type(value) is str and len(value) > _LONGEST_TEXT:
+        raise FieldError(f"{where} has {len(value)} characters, but may have {_LONGEST_TEXT}")
+
+
+def _figure(value: Any, where: str) -> None:
+    """Any number, NaN too: a score may be one."""
+    if type(value) not in (int, float):
+        raise FieldError(f"{where} is {ascii(value)[:60]}, but must be a number")
+
+
+SETTINGS = mapping(NAME, _scalar)  # of a scheme, or options of a kernel
+_STORED_ARRAY_NAME = text(
+    r"[A-Za-z_][A-Za-z0-9_]{0,99}(\.[A-Za-z_][A-Za-z0-9_]{0,99})?", "a name, or two with a dot between"
+)
+SIZE = whole(1, 1 << 24)
+_FINGERPRINT = text(r"[0-9a-f]{32}", "32 hexadecimal digits")
+_ARRAY = record(
+    {"axis": NAME, "n_components": SIZE, "normalised_over": optional(one_of("axis", "components"))}
+)
+_AXIS = record({"named": flag, "size": whole(0, MOST_WORDS), "fingerprint": _FINGERPRINT, "counted": flag})
+_STEP = whole(0, 1 << 53)
+_ROW = record(
+    {"step": _STEP},
+    {
+        "pass": _STEP,
+        "bound": optional(_figure),
+        "change": optional(_figure),
+        **dict.fromkeys(("score", "seconds", "n_docs", "n_tokens", "tokens_per_second"), _figure),
+    },
+)
+_RULES: Rule = record(
+    {
+        "state": text(r"state-[0-9a-f]{1,32}", "'state-' and hexadecimal digits"),
+        "method": METHOD_NAME,
+        "schemes": mapping(NAME, SETTINGS),
+        "options": SETTINGS,
+        "seed": whole(0, (1 << 64) - 1),
+        "cursor": record({"epoch": _STEP, "round": _STEP, "step": _STEP}, {"ahead": listing(_STEP)}),
+        "text": optional(TEXT),
+        "history": listing(_ROW),
+        "arrays": mapping(_STORED_ARRAY_NAME, _ARRAY),
+        "components": mapping(NAME, SIZE),
+        "named": flag,
+        "n_words": whole(1, MOST_WORDS),
+        "fingerprint": _FINGERPRINT,
+        "axes": mapping(NAME, _AXIS),
+        "extra": record(
+            {},
+            {
+                "estimator": text(),
+                "params": mapping(NAME, either(mapping(text(), _scalar), _scalar)),
+                "n_docs_seen": number(),
+                "n_iter": _STEP,
+                "counts": record({"seconds": number(), "n_docs": whole(), "n_tokens": number()}),
+            },
+        ),
+    },
+    {"counted": flag, "documents": optional(record({})), "prior_schemes": mapping(NAME, SETTINGS)},
+)
+
+
+def check_description(values: Mapping[str, Any], where: str) -> None:
+    """Every field by itself, then what they say together.
+
+    Raises
+    ------
+    FieldError
+        Naming the field.
+    """
+    _RULES(values, where)
+    for name in ("text", "history", "extra"):
+        anything(values[name], f"{where} {name}")
+    if not values["components"]:
+        raise FieldError(f"{where} components is empty")
+    _check_cursor(values["cursor"], f"{where} cursor")
+
+
+def _check_cursor(cursor: Mapping[str, Any], where: str) -> None:
+    """Whatever the corpus, every pass that is over has had an update, and every round that is done is one."""
+    ahead = cursor.get("ahead", [])
+    if len(set(ahead)) < len(ahead) or not all(number > cursor["round"] for number in ahead):
+        raise FieldError(
+            f"{where}.ahead is {ascii(ahead)[:60]}, but must be different rounds after the first one left"
+        )
+    least = cursor["epoch"] + cursor["round"] + len(ahead)
+    if cursor["step"] < least or (least == 0 and cursor["step"] > 0):
+        raise FieldError(
+            f"{where}.step is {cursor['step']}, which cannot be in pass {cursor['pass_number']} with "
+            f"{cursor['round'] + len(ahead)} rounds done"
+        )
+
+
+def upgraded(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The description as version 2 has it. In version 1 the number of topics is that of the only array, and the prior
+    of documents' topics has no statistics.
+
+    Raises
+    ------
+    FieldError
+        When it is neither.
+    """
+    if values.get("version") != 1:
+        return dict(values)
+    arrays = values.get("arrays")
+    if not isinstance(arrays, dict) or len(arrays) != 1:
+        raise FieldError("its description: arrays must be one array of topics' weights over words")
+    (about,) = arrays.values()
+    record({"n_components": SIZE})(about, "its description: arrays")
+    return {**values, "components": {"topic": about["n_components"]}, "axes": {}}
+
+
+def plain(value: Any) -> Any:
+    """The same with Python's own containers and numbers, as JSON can hold them, in place of others."""
+    if isinstance(value, Mapping):
+        return {name: plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,225 @@
+"""Reading a stored model into memory; checks the shape, dtype and range of every array."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bigtopic import errors
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.methods import Method, get, names
+from bigtopic.methods.learned_priors import learning
+from bigtopic.models.base import DOC_TOPIC_PRIOR, ArraySpec
+from bigtopic.models.lda import TOPIC_WORDS
+from bigtopic.plan.cursor import Cursor
+from bigtopic.schemes import settings
+from bigtopic.state.contract.array_declarations import array_specs
+from bigtopic.state.contract.declarations import check_options
+from bigtopic.state.contract.scheme_steps import LARGEST_PRIOR, SMALLEST_PRIOR
+from bigtopic.state.documents.document_state import DocumentState
+from bigtopic.state.machine_memory import check_params
+from bigtopic.state.model import TopicModel
+from bigtopic.state.params import SMALLEST_SCALE, LazyArray, Params, padded
+from bigtopic.storage.chunks import ChunkedArray
+from bigtopic.storage.json_rules import FieldError
+from bigtopic.storage.place import Place
+from bigtopic.types import Scheme
+
+__all__ = ["COUNTS", "rebuild"]
+
+COUNTS = {"document_frequency": "int64", "frequency": "float64"}  # of the words in what was learnt from
+
+
+def rebuild(state: Place, description: dict[str, Any], method: Method | None) -> TopicModel:
+    """The model whose arrays are below `state`.
+
+    Parameters
+    ----------
+    description : checked by `model_rules.check_description`
+
+    Raises
+    ------
+    CorpusDamaged, FieldError, ModelError, SettingError, ValueError, TypeError
+        When an array is missing, damaged, or does not belong to the description.
+    """
+    learnt = _method(description, method)
+    axes = {"word": _names(state, {**description, "size": description["n_words"]})}
+    for name, about in description["axes"].items():
+        axes[name] = _names(state / "axes" / name, about)
+    if any(spec.rows == "column" for spec in learnt.model.arrays.values()):
+        axes["column"] = axes["word"]
+    documents = description.get("documents")
+    return TopicModel(
+        learnt,
+        Params(_arrays(state, description, learnt, axes)),
+        axes,
+        _components(description, learnt),
+        _options(description, learnt),
+        description["seed"],
+        _cursor(description["cursor"]),
+        description["text"],
+        description["history"],
+        DocumentState.without_files(documents) if documents else None,
+    )
+
+
+def _cursor(about: Mapping[str, Any]) -> Cursor:
+    return Cursor(about["epoch"], about["round"], about["step"], tuple(sorted(about.get("ahead", ()))))
+
+
+def _names(place: Place, about: Mapping[str, Any]) -> Vocabulary:
+    """What is on an axis. Without frequencies in models written before these were kept."""
+    names, words, size = COUNTS if about.get("counted") else {}, None, about["size"]
+    if about["named"]:
+        values = _read(place / "words", None, ("uint8",))
+        words = [json.loads(line) for line in values.tobytes().decode().split("\n")] if size else []
+        if len(words) != size or not all(type(word) is str for word in words):
+            raise FieldError(f"{place.url}/words does not hold {size} words")
+    counts = {name: _read(place / name, (size,), (dtype,)) for name, dtype in names.items()}
+    found = Vocabulary(words, size, **counts)
+    if found.fingerprint != about["fingerprint"]:
+        raise FieldError("the stored words do not match their fingerprint")
+    return found
+
+
+def _components(description: dict[str, Any], method: Method) -> dict[str, int]:
+    found = description["components"]
+    if set(found) != set(method.model.components):
+        raise FieldError(
+            f"components are {sorted(found)}, but method {method.name!r} has {method.model.components}"
+        )
+    return {name: found[name] for name in method.model.components}
+
+
+def _arrays(
+    state: Place, description: dict[str, Any], method: Method, axes: Mapping[str, Vocabulary]
+) -> dict[str, LazyArray]:
+    """Every array of the method's model, and the companions that its schemes ask for."""
+    components = _components(description, method)
+    sizes = {"none": 1, **components, **{name: max(1, len(names)) for name, names in axes.items()}}
+    expected = array_specs(method)
+    found = {name: (a["axis"], a["normalised_over"]) for name, a in description["arrays"].items()}
+    wanted = {name: (spec.rows, spec.normalised_over) for name, spec in expected.items()}
+    old_prior = description["version"] == 1 and expected.get(DOC_TOPIC_PRIOR)
+    if found != {
+        name: about for name, about in wanted.items() if not (old_prior and name == DOC_TOPIC_PRIOR)
+    }:
+        raise FieldError(f"the arrays are {found}, but method {method.name!r} has {wanted}")
+    arrays = {}
+    for name, spec in expected.items():
+        n_columns = spec.columns if isinstance(spec.columns, int) else components[spec.columns]
+        if old_prior and name == DOC_TOPIC_PRIOR:
+            values = _read(state / name, (n_columns,), ("float64",), SMALLEST_PRIOR, LARGEST_PRIOR)
+            arrays[name] = LazyArray.zeros(1, n_columns, axis="none", dtype=spec.dtype, normalised_over=None)
+            arrays[name].set_prior(values[None])
+        else:
+            if description["arrays"][name]["n_components"] != n_columns:
+                raise FieldError(f"array {name} does not have {n_columns} columns")
+            arrays[name] = _lazy_array(state / name, spec, sizes.get(spec.rows), n_columns)
+    return arrays
+
+
+def _lazy_array(place: Place, spec: ArraySpec, n_rows: int | None, n_components: int) -> LazyArray:
+    """An array of the params; `n_rows` is None where the axis is the model's own."""
+    n_columns = padded(n_components)
+    check_params(n_rows or 1, n_components)
+    # What is not a set of distributions may be below zero: changes of a prior, a momentum.
+    least = 0.0 if spec.normalised_over else -sys.float_info.max
+    types = ("float32", "float64") if spec.dtype.startswith("float") else (spec.dtype,)
+    raw = _read(place / "raw", (n_rows, n_columns), types, least)
+    scale = _read(place / "scale", (n_columns,), ("float64",), SMALLEST_SCALE)
+    if raw.dtype.kind == "f" and float(np.abs(raw).max(initial=0)) * scale.max() > np.finfo(raw.dtype).max:
+        raise FieldError(f"{place.url} holds values whose products with their scale are not finite")
+    array = LazyArray(
+        raw,
+        scale,
+        _read(place / "prior", ({1, len(raw)}, {1, n_components}), ("float64",), 0.0, LARGEST_PRIOR),
+        n_components,
+        spec.rows,
+        spec.normalised_over,
+        _read(place / "sums", (n_columns,), ("float64",), least),
+    )
+    weights = array.gather(None)[:, :n_components] if spec.prior == DOC_TOPIC_PRIOR else np.ones(1)
+    if not SMALLEST_PRIOR <= weights.min() <= weights.max() <= LARGEST_PRIOR:
+        raise FieldError(f"{place.url} holds values outside {SMALLEST_PRIOR:g} .. {LARGEST_PRIOR:g}")
+    return array
+
+
+def _read(
+    place: Place,
+    shape: tuple[Any, ...] | None,
+    types: tuple[str, ...],
+    least: float = 0.0,
+    most: float = sys.float_info.max,
+) -> np.ndarray:
+    """An array of the state; `shape` has a length, a set of lengths, or None for any, per dimension; None is a vector.
+
+    Raises
+    ------
+    CorpusDamaged
+        When it is missing or damaged.
+    FieldError
+        When its shape, its type or its values are not what they must be.
+    """
+    array = ChunkedArray(place, place.url, "restore the model from a copy, or learn it again")
+    allowed = (None,) if shape is None else shape
+    fits = len(allowed) == len(array.shape) and all(
+        length is None or found == length or (isinstance(length, set) and found in length)
+        for found, length in zip(array.shape, allowed, strict=True)
+    )
+    if not fits or array.dtype.name not in types:
+        raise FieldError(
+            f"{place.url} has shape {array.shape} and type {array.dtype}, but must have shape {allowed} and type "
+            + " or ".join(types)
+        )
+    values = array[:].reshape(array.shape)
+    if values.size and not least <= float(values.min()) <= float(values.max()) <= most:
+        raise FieldError(f"{place.url} holds values outside {least:g} .. {most:g}, or has missing chunks")
+    return values
+
+
+def _options(description: dict[str, Any], method: Method) -> dict[str, Any]:
+    """The options of the kernels."""
+    options = method.kernel_options(description["options"])
+    check_options(method, options)
+    return options
+
+
+def _method(description: dict[str, Any], given: Method | None) -> Method:
+    """The method by name, with the settings of its schemes, and those that learn priors."""
+    name = description["method"]
+    if given is not None and given.name != name:
+        raise errors.ModelError(f"the model was learnt with method {name!r}, not with {given.name!r}")
+    if given is None and name not in names():
+        raise errors.ModelError(
+            f"the model was learnt with the custom method {name!r}; pass it: load_model(url, method=...)"
+        )
+    schemes, prior_schemes = description["schemes"], description.get("prior_schemes", {})
+    method = get(given or name)
+    missing = {name: schemes[name] for name in schemes if name not in method.schemes}
+    unlearned = {name: prior_schemes[name] for name in prior_schemes if name not in method.prior_schemes}
+    method = learning(
+        method,
+        missing.get(DOC_TOPIC_PRIOR, {}).get("shape"),
+        unlearned.get(TOPIC_WORDS, {}).get("shape"),
+    )
+    return replace(
+        method,
+        schemes=_as_saved(method.schemes, schemes),
+        prior_schemes=_as_saved(method.prior_schemes, prior_schemes),
+    )
+
+
+def _as_saved(schemes: Mapping[str, Scheme], saved: Mapping[str, Mapping[str, Any]]) -> dict[str, Scheme]:
+    """Schemes with the settings that they were saved with."""
+    found = {}
+    for name, scheme in schemes.items():
+        known = settings(scheme)
+        own = {k: v for k, v in saved.get(name, {}).items() if k in known}
+        found[name] = replace(scheme, **own)  # type: ignore[type-var]
+    return found

@@ -1,0 +1,256 @@
+"""Models on disk: Zarr arrays and JSON, nothing pickled, written so that a killed process leaves the old or the new.
+
+```
+model.zarr/                 zarr.json: attributes["bigtopic-model"] is the description, replaced in one write, last
+  state-<id>/               words, document_frequency, frequency; the same below axes/<axis> for further axes; and for
+                            each array of the params raw, scale, prior, sums
+```
+The raw statistics are kept with their scale, so a model that is loaded goes on to the same bits.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from bigtopic import errors
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.methods import Method
+from bigtopic.plan.cursor import Cursor
+from bigtopic.schemes import settings
+from bigtopic.state.contract.declarations import check_method
+from bigtopic.state.model import TopicModel
+from bigtopic.state.model_rules import check_description, plain, upgraded
+from bigtopic.state.model_state import COUNTS, rebuild
+from bigtopic.storage.endings import settle
+from bigtopic.storage.hold import Hold
+from bigtopic.storage.journal import is_listed
+from bigtopic.storage.names import WRITER
+from bigtopic.storage.place import Place, zarr_store
+from bigtopic.storage.remote_hold import RemoteHold, root_attributes
+from bigtopic.storage.zarr_group import replace_group
+
+__all__ = ["describe", "load", "save"]
+
+_WHAT = "a bigtopic model"
+FORMAT = "bigtopic-model"
+VERSION = 2
+CHUNK_BYTES = 1 << 24
+
+
+def save(
+    model: TopicModel,
+    url: Any,
+    extra: dict[str, Any] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> None:
+    """Write a model, replacing the one that is there.
+
+    Parameters
+    ----------
+    extra : JSON for whoever saves, given back by `load`
+    storage_options : for fsspec
+
+    Raises
+    ------
+    CorpusExists
+        When something that is not a model is at `url`; it is untouched.
+    CorpusLocked
+        When another process saves a model there at this moment.
+    StoreError
+        When the system refuses a write; the model that was there is as it was.
+    """
+    place = Place.of(url, storage_options)
+    if not place.local:
+        return _save_remote(model, place, extra)
+    with Hold(place, _WHAT, _listed) as hold:
+        state = f"state-{hold.token}"
+        hold.claim(["zarr.json", "zarr.json.partial", state])
+        _write_arrays(place, state, model)
+        (place / state).sync()
+        hold.replace(set(_listed(place) or ()) - {"zarr.json"})
+        replace_group(place, {FORMAT: _describe(model, state, extra)})
+        settle(place, place)
+
+
+def _save_remote(model: TopicModel, place: Place, extra: dict[str, Any] | None) -> None:
+    with RemoteHold(place, _WHAT, _listed_remote) as hold:
+        state = f"state-{hold.token}"
+        _write_arrays(place, state, model)
+        hold.commit({FORMAT: _describe(model, state, extra)}, _listed_remote(place) or ())
+
+
+def _listed_remote(place: Place) -> set[str] | None:
+    """The same as `_listed` behind a URL.
+
+    Raises
+    ------
+    CorpusExists
+        When there is the root of another store.
+    """
+    listed = _listed(place)
+    if listed is None and set(root_attributes(place, _WHAT) or ()) - {WRITER}:
+        raise errors.CorpusExists(f"{place.url} exists and is not {_WHAT}; choose another path")
+    return listed
+
+
+def load(
+    url: Any, method: Method | None = None, storage_options: Mapping[str, Any] | None = None
+) -> tuple[TopicModel, dict[str, Any]]:
+    """The model at `url`, and the `extra` it was saved with.
+
+    Parameters
+    ----------
+    method : the one it was learnt with, if that is not in the table
+    storage_options : for fsspec
+
+    Raises
+    ------
+    ModelError
+        When there is no model, or it is of a newer format, or an array is missing or damaged.
+    SettingError
+        When the method that is given declares what is not allowed.
+    """
+    if method is not None:
+        check_method(method)
+    place = Place.of(url, storage_options)
+    description = _description(place)
+    if description is None:
+        raise errors.ModelError(
+            f"there is no bigtopic model at {place.url}; check the path, or train one with bigtopic.LDA and save it"
+        )
+    _check_version(description, place)
+    try:
+        description = upgraded(description)
+        check_description(description, "its description:")
+        return rebuild(place / description["state"], description, method), description["extra"]
+    except errors.ModelError as error:
+        raise errors.ModelError(f"{place.url}: {error}") from error
+    except (errors.CorpusDamaged, errors.SettingError, ValueError, TypeError, RecursionError) as error:
+        raise errors.ModelError(f"the model at {place.url} is damaged: {error}") from error
+
+
+def describe(url: Any) -> Any:
+    """The description of the model at a path or URL, unchecked; None where there is no complete model."""
+    return _description(Place.of(url))
+
+
+def _check_version(description: Any, place: Place) -> None:
+    version = description.get("version") if isinstance(description, dict) else None
+    if type(version) is not int or version < 1:
+        raise errors.ModelError(f"the model at {place.url} is damaged: its description has no version")
+    if version > VERSION:
+        raise errors.ModelError(
+            f"the model at {place.url} has format version {version}, this version of bigtopic reads up to {VERSION}; "
+            "upgrade bigtopic"
+        )
+
+
+def _listed(place: Place) -> set[str] | None:
+    """The paths of the model that is there, whatever its description says of others; None when there is none."""
+    description = _description(place)
+    if description is None:
+        return None
+    state = description.get("state") if isinstance(description, dict) else None
+    if isinstance(state, str) and state.startswith("state-") and is_listed(state):
+        return {"zarr.json", state}
+    return {"zarr.json"}
+
+
+def _description(place: Place) -> Any:
+    """What stands for the description of a model, unchecked; None when there is nothing."""
+    with suppress(errors.CorpusExists):
+        return (root_attributes(place, _WHAT) or {}).get(FORMAT)
+    return None
+
+
+def _describe(model: TopicModel, state: str, extra: dict[str, Any] | None) -> dict[str, Any]:
+    arrays = {
+        name: {"axis": a.axis, "n_components": a.n_components, "normalised_over": a.normalised_over}
+        for name, a in model.params.arrays.items()
+    }
+    description = {
+        "version": VERSION,
+        "state": state,
+        "method": model.method.name,
+        "schemes": {name: settings(scheme) for name, scheme in model.method.schemes.items()},
+        "prior_schemes": {name: settings(scheme) for name, scheme in model.method.prior_schemes.items()},
+        "options": model.options,
+        "seed": model.seed,
+        "cursor": _describe_cursor(model.cursor),
+        "text": model.text,
+        "history": model.history,
+        "arrays": arrays,
+        "components": model.components,
+        **_describe_names(model.vocabulary, "n_words"),
+        "axes": {name: _describe_names(names, "size") for name, names in _further(model).items()},
+        "documents": None if model.document_state is None else model.document_state.description,
+        "extra": extra or {},
+    }
+    return plain(description)
+
+
+def _further(model: TopicModel) -> dict[str, Vocabulary]:
+    """What is on the axes beside that of the words; columns are words, too."""
+    return {name: names for name, names in model.axes.items() if name not in ("word", "column")}
+
+
+def _describe_cursor(cursor: Cursor) -> dict[str, Any]:
+    return {
+        "epoch": cursor.pass_number,
+        "round": cursor.round,
+        "step": cursor.step,
+        "ahead": list(cursor.ahead),
+    }
+
+
+def _describe_names(names: Vocabulary, size: str) -> dict[str, Any]:
+    return {
+        "named": names.named,
+        size: len(names),
+        "fingerprint": names.fingerprint,
+        "counted": names.frequency is not None,
+    }
+
+
+def _write_arrays(place: Place, state: str, model: TopicModel) -> None:
+    import zarr
+
+    group = zarr.open_group(zarr_store(place / state), mode="a", use_consolidated=False)
+    _put_names(group, model.vocabulary)
+    for axis, names in _further(model).items():
+        _put_names(group.require_group(f"axes/{axis}"), names)
+    for name, array in model.params.arrays.items():
+        own = group.create_group(name)
+        for part in ("raw", "scale", "prior", "sums"):
+            _put(own, part, getattr(array, part))
+
+
+def _put_names(group: Any, names: Vocabulary) -> None:
+    if names.named:
+        assert names.words is not None
+        data = "\n".join(json.dumps(word) for word in names.words.tolist()).encode()
+        _put(group, "words", np.frombuffer(data, np.uint8))
+    for name in COUNTS if names.frequency is not None else ():
+        _put(group, name, getattr(names, name))
+
+
+def _put(group: Any, name: str, values: np.ndarray) -> None:
+    from zarr.codecs import BloscCodec, Crc32cCodec
+
+    row_bytes = max(1, values.dtype.itemsize * int(np.prod(values.shape[1:], dtype=np.int64)))
+    rows = max(1, min(max(1, len(values)), CHUNK_BYTES // row_bytes))
+    array = group.create_array(
+        name,
+        shape=values.shape,
+        dtype=values.dtype,
+        chunks=(rows, *values.shape[1:]),
+        compressors=[BloscCodec(cname="zstd", clevel=3, shuffle="shuffle"), Crc32cCodec()],
+        fill_value=np.nan if values.dtype.kind == "f" else 0,
+        config={"write_empty_chunks": True},
+    )
+    array[...] = values

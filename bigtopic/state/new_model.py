@@ -1,0 +1,172 @@
+"""A model before it learns: the arrays its method needs, each with its prior and initial statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.errors import SettingError
+from bigtopic.methods import Method
+from bigtopic.models.base import DOC_TOPIC_PRIOR, ArraySpec
+from bigtopic.state.axes import axis_sizes
+from bigtopic.state.contract.array_declarations import array_specs
+from bigtopic.state.contract.declarations import check_method, check_options
+from bigtopic.state.contract.scheme_steps import LARGEST_PRIOR, SMALLEST_PRIOR
+from bigtopic.state.machine_memory import check_params
+from bigtopic.state.model import TopicModel
+from bigtopic.state.params import LazyArray, Params
+
+__all__ = ["new_model"]
+
+DRAWN_BYTES = 1 << 22  # of random numbers at once
+
+
+def new_model(
+    method: Method,
+    n_components: int | Mapping[str, int],
+    axes: Vocabulary | Mapping[str, Vocabulary],
+    *,
+    n_tokens: float,
+    priors: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    sizes: Mapping[str, int] | None = None,
+    text: dict[str, Any] | None = None,
+) -> TopicModel:
+    """A model with its priors, and initial statistics as the method draws them.
+
+    Parameters
+    ----------
+    n_components : number of topics, or a number for each component count of the model
+    axes : what is on each axis, see `state.axes`; a vocabulary alone is that of the words
+    n_tokens : of the corpus, for methods whose initial statistics are scaled to a share of it
+    priors : {name of a prior: number or array}, None or nothing for the method's. Of an array that is normalised over
+        its axis (n_rows,) or (n_components, n_rows), of others (n_components,) or (n_rows, n_components)
+    options : of the kernel; those not given are the method's
+    seed : of all randomness of the model
+    sizes : rows of axes that neither corpus nor components determine
+    text : the tokenizer's settings of the corpus, or None
+
+    Raises
+    ------
+    SettingError
+        When the method declares an array, axis or option that does not exist, a number is outside what is allowed, or a
+        prior belongs to no array.
+    """
+    model = method.model
+    check_method(method)
+    specs = array_specs(method)
+    options = method.kernel_options(options or {})
+    check_options(method, options)
+    components = _components(model.components, n_components)
+    axes = {"word": axes} if isinstance(axes, Vocabulary) else dict(axes)
+    n_rows = axis_sizes(model, axes, components, sizes)
+    _check_priors(method, priors or {})
+    arrays: dict[str, LazyArray] = {}
+    for number, (name, spec) in enumerate(specs.items()):
+        array = arrays[name] = _array(spec, n_rows[spec.rows], components)
+        array.set_prior(_prior(method, spec, (priors or {}).get(spec.prior or ""), array))
+        if spec.start is not None:
+            distribution, share = spec.start
+            _draw(array, distribution, None if share is None else share * n_tokens, seed, number)
+    return TopicModel(method, Params(arrays), axes, components, options, seed, text=text)
+
+
+def _components(names: tuple[str, ...], given: Any) -> dict[str, int]:
+    numbers = dict(given) if isinstance(given, Mapping) else {names[0]: given}
+    if set(numbers) != set(names):
+        raise SettingError(f"n_components={given!r}: give a number for each of {', '.join(names)}")
+    for name in names:
+        value = numbers[name]
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+            shown = "n_components" if name == names[0] else name
+            raise SettingError(f"{shown}={value!r}: the number of topics must be a whole number, 1 or more")
+    return {name: int(numbers[name]) for name in names}
+
+
+def _array(spec: ArraySpec, n_rows: int, components: Mapping[str, int]) -> LazyArray:
+    n_columns = spec.columns if isinstance(spec.columns, int) else components[spec.columns]
+    check_params(n_rows, n_columns, np.dtype(spec.dtype).itemsize)
+    return LazyArray.zeros(
+        n_rows, n_columns, axis=spec.rows, dtype=spec.dtype, normalised_over=spec.normalised_over
+    )
+
+
+def _check_priors(method: Method, priors: Mapping[str, Any]) -> None:
+    known = {spec.prior for spec in method.model.arrays.values() if spec.prior}
+    for name, value in priors.items():
+        if value is not None and name not in known:
+            raise SettingError(
+                f"{name} was given, but no array of model {method.model.name!r} has it; its priors are: "
+                + (", ".join(sorted(known)) or "none")
+            )
+
+
+def _prior(method: Method, spec: ArraySpec, given: Any, array: LazyArray) -> np.ndarray:
+    """The prior of an array as a table, float64 (1 or n_rows, 1 or n_components)."""
+    if spec.prior is None:
+        return np.zeros((1, 1))
+    name, n_rows, n_columns = spec.prior, array.n_rows, array.n_components
+    value = method.prior(name, n_columns) if given is None else given
+    prior = _numbers(name, value)
+    by_axis = spec.normalised_over == "axis"
+    allowed = [(n_rows,), (n_columns, n_rows)] if by_axis else [(n_columns,), (n_rows, n_columns)]
+    if prior.shape not in ((), *(allowed if n_rows > 1 or by_axis else allowed[:1])):
+        raise SettingError(
+            f"{name} has shape {prior.shape}: give a number, {_shapes(spec, n_rows, n_columns)}"
+        )
+    # Some methods have none of topics' words: theirs alone is 0.
+    may_be_none = given is None and name != DOC_TOPIC_PRIOR
+    if not np.all(_allowed(prior) | ((prior == 0) & may_be_none)):
+        raise SettingError(
+            f"{name}={_short(value)}: must be positive, from {SMALLEST_PRIOR:g} to {LARGEST_PRIOR:g}"
+        )
+    if prior.ndim < 2:
+        return prior.reshape((-1, 1) if by_axis else (1, -1))
+    return np.ascontiguousarray(prior.T) if by_axis else prior
+
+
+def _shapes(spec: ArraySpec, n_rows: int, n_columns: int) -> str:
+    if spec.normalised_over == "axis":
+        return f"one per {spec.rows} ({n_rows},), or one per topic and {spec.rows} ({n_columns}, {n_rows})"
+    of_rows = f", or one per {spec.rows} and topic ({n_rows}, {n_columns})" if n_rows > 1 else ""
+    return f"or one per topic, ({n_columns},){of_rows}"
+
+
+def _allowed(prior: np.ndarray) -> np.ndarray:
+    return (prior >= SMALLEST_PRIOR) & (prior <= LARGEST_PRIOR)
+
+
+def _numbers(name: str, value: Any) -> np.ndarray:
+    try:
+        return np.asarray(value, np.float64)
+    except (TypeError, ValueError):
+        raise SettingError(f"{name}={value!r}: must be a number or an array of numbers") from None
+
+
+def _short(value: Any) -> str:
+    return repr(value) if np.ndim(value) == 0 else f"array from {np.min(value)} to {np.max(value)}"
+
+
+def _draw(array: LazyArray, distribution: str, total: float | None, seed: int, number: int) -> None:
+    """Random statistics that tell the topics apart; scaled to a total when one is given."""
+    n = array.n_components
+    n_rows = max(1, DRAWN_BYTES // (8 * n))
+    for block, (start, stop) in enumerate(array.blocks()):
+        generator = np.random.Generator(np.random.Philox(key=[seed % (1 << 64), number << 32 | block]))
+        for first in range(start, stop, n_rows):
+            last = min(first + n_rows, stop)
+            array.raw[first:last, :n] = _drawn(generator, distribution, (last - first, n))
+    if total is not None:
+        array.raw *= array.raw.dtype.type(total / max(float(array.raw.sum(dtype=np.float64)), 1e-300))
+    array.fold()
+
+
+def _drawn(generator: np.random.Generator, distribution: str, size: tuple[int, int]) -> np.ndarray:
+    """The next numbers, see `Method.init`; those of two calls are those of one."""
+    if distribution == "gamma":
+        return generator.gamma(100.0, 0.01, size)
+    return generator.random(size, np.float32) + np.float32(1e-10)

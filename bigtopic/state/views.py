@@ -1,0 +1,91 @@
+"""How a kernel reads the params: rows of weights as means, as exp of expected logs, or as counts.
+
+None costs more than the rows asked for.
+
+* mean: weights / totals, the posterior mean of a topic's word probabilities, at least 1e-12.
+* expected_log: exp(psi(w_k) - psi(total_k)) times a factor per row that makes the row's largest entry 1.
+  Responsibilities do not depend on the factor; its logarithm is "<name>:shift", for kernels that compute a bound.
+* counts: the weights themselves.
+
+For an array whose rows sum to one over the components (an author's topics) the total is the row's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from bigtopic.state import _kernels
+from bigtopic.state.params import LazyArray, Overlay
+from bigtopic.types import View
+
+__all__ = ["mean_rows", "take_view"]
+
+
+def take_view(
+    arrays: Mapping[str, LazyArray | Overlay], kinds: Mapping[str, str], ids: Mapping[str, np.ndarray | None]
+) -> View:
+    """The rows `ids[axis]` of every array that a kernel reads, in the form it declared.
+
+    Parameters
+    ----------
+    arrays : params by name
+    kinds : {array name: "mean", "expected_log" or "counts"}
+    ids : {axis: int32 ids}; all rows of the other axes
+    """
+    rows: dict[str, np.ndarray] = {}
+    totals: dict[str, np.ndarray] = {}
+    for name, kind in kinds.items():
+        array, wanted = arrays[name], ids.get(arrays[name].axis)
+        if isinstance(array, Overlay):
+            array, wanted = array.local(wanted), None
+        total = np.zeros(array.n_columns)
+        total[: array.n_components] = array.weight_totals()
+        totals[name] = total
+        rows.update(READERS[kind](name, array, array.rows_of(wanted)))
+    return View(rows, totals)
+
+
+def mean_rows(array: LazyArray, ids: np.ndarray | None) -> np.ndarray:
+    """Probabilities of these rows, (n_ids, n_columns), zero in the padding."""
+    return _mean("rows", array, array.rows_of(ids))["rows"]
+
+
+def _mean(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, np.ndarray]:
+    if array.normalised_over == "components":
+        weights = array.gather(ids)
+        return {name: weights / weights.sum(axis=1, keepdims=True)}
+    inverse = np.zeros(array.n_columns)
+    inverse[: array.n_components] = 1.0 / np.maximum(array.weight_totals(), 1e-30)
+    return {name: array.gather_scaled(ids, inverse, _kernels.FLOOR, np.float32)}
+
+
+def _expected_log(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, np.ndarray]:
+    from scipy.special import psi
+
+    n = array.n_components
+    out = array.gather_scaled(ids, np.ones(array.n_columns), 0.0, np.float32)
+    shift = np.empty(len(ids))
+    if array.normalised_over == "components":
+        weights = out[:, :n].astype(np.float64)
+        expected = psi(weights) - psi(weights.sum(axis=1, keepdims=True))
+        shift[:] = expected.max(axis=1, initial=-np.inf)
+        out[:, :n] = np.exp(expected - shift[:, None])
+    else:
+        log_total = psi(array.weight_totals())
+        inverse = np.zeros(array.n_columns, np.float32)
+        inverse[:n] = np.exp(log_total.min() - log_total)
+        _kernels.expected_log_rows(out, log_total, inverse, n, shift)
+    return {name: out, f"{name}:shift": shift}
+
+
+def _counts(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, np.ndarray]:
+    return {name: array.gather(ids)}
+
+
+READERS: Mapping[str, Callable[[str, LazyArray, np.ndarray], dict[str, np.ndarray]]] = {
+    "mean": _mean,
+    "expected_log": _expected_log,
+    "counts": _counts,
+}

@@ -1,0 +1,52 @@
+"""Which executor a run gets when nobody names one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bigtopic import methods as table
+from bigtopic.learning import executors
+from bigtopic.learning.executors import choice
+from bigtopic.learning.executors.protocol import Run
+from bigtopic.learning.new_run import make_run
+from bigtopic.state.new_model import new_model
+
+
+class Client:
+    """Of one worker, with one thread."""
+
+    def nthreads(self) -> dict[str, int]:
+        return {"worker": 1}
+
+
+@pytest.fixture
+def run(corpus, monkeypatch) -> Run:
+    monkeypatch.setattr(choice, "shares_files", lambda *_: True)
+    model = new_model(table.get("online-vb"), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    return make_run(model, corpus, batch_size=100, slice_size=None, order="shuffled")
+
+
+def costing(run: Run, cost: Any) -> Run:
+    return replace(run, work=replace(run.work, kernel=replace(run.work.kernel, cost=cost)))
+
+
+def test_without_a_client_there_are_threads(run):
+    assert choice.choose(run, None) == "threads"
+
+
+def test_a_client_runs_short_rounds_whole_and_long_ones_as_graphs(run):
+    """The kernel says what its options cost, and the options are those of the run."""
+    assert choice.choose(run, Client()) == "whole"
+    assert choice.choose(costing(run, lambda options: 1e6), Client()) == "graphs"
+    assert choice.choose(costing(run, lambda options: options["max_doc_update_iter"]), Client()) == "whole"
+
+
+def test_what_is_chosen_is_there(run):
+    names = {
+        choice.choose(costing(run, lambda _, c=c: c), client) for c in (1, 1e6) for client in (None, Client())
+    }
+    assert names == {"threads", "whole", "graphs"} <= set(executors.names())
+    assert {name for name in names if executors.load(name).on_client} == {"whole", "graphs"}

@@ -1,0 +1,174 @@
+"""What cannot fit is refused before it begins, by the limit of the machine or of its container; the estimate is what a
+run really takes."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from peaks import matrix, peak
+
+from bigtopic import methods
+from bigtopic.corpus.memory import from_matrix
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.errors import SettingError
+from bigtopic.estimators.lda import LDA
+from bigtopic.kernels import load
+from bigtopic.learning.memory.expected_rows import ExpectedRows
+from bigtopic.learning.memory.footprint import Footprint
+from bigtopic.learning.new_run import make_run
+from bigtopic.state import machine_memory
+from bigtopic.state.new_model import new_model
+from bigtopic.types import Scratch
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))
+
+import toys
+
+COUNTS = np.ones((200, 40))
+SHORT = {"n_words": 100_000, "n_docs": 40_000, "length": 20}
+LONG = {"n_words": 3_000, "n_docs": 800, "length": 1500}
+LARGE = {"n_words": 400_000, "n_docs": 100_000, "length": 30}
+# For kernels in NumPy: each entry costs K numbers
+MIDDLE = {"n_words": 20_000, "n_docs": 2_000, "length": 40}
+
+
+def fit(**settings):
+    return LDA(**{"n_components": 4, "max_iter": 1, "client": False, "n_threads": 1, **settings}).fit(COUNTS)
+
+
+def check(**case):
+    """The estimate is within 20 % of the measured peak; where threads take turns by chance, of the largest of a few."""
+    found = peak(**case)
+    for _ in range(2 * (case["n_threads"] > 1)):
+        if found["estimated"] >= 1.2 * found["measured"]:
+            found = max(found, peak(**case), key=lambda one: one["measured"])
+    assert 0.8 < found["estimated"] / found["measured"] < 1.2, found
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+def test_params_that_cannot_fit_name_what_to_change():
+    with pytest.raises(SettingError, match=r"fewer topics .now 4000000000.*min_df"):
+        fit(n_components=4_000_000_000)
+
+
+def test_the_limit_of_a_container_counts(tmp_path, monkeypatch):
+    limit = tmp_path / "memory.max"
+    monkeypatch.setattr(machine_memory, "CONTAINER_LIMITS", (tmp_path / "missing", limit))
+    limit.write_text("max\n")
+    fit()
+    limit.write_text("20000\n")
+    with pytest.raises(SettingError, match=r"batch_size .now 64.*fewer threads .now 1"):
+        fit()
+
+
+# ---------------------------------------------------------------- rows
+
+
+def test_expected_rows_are_the_distinct_words_of_minibatches():
+    corpus = from_matrix(matrix(5_000, 4_000, 30.0))
+    rows = ExpectedRows({"word": corpus.vocabulary}, {"word": 5_000}, 4_000, corpus.nnz / 4_000)
+    for n_docs in (40, 400, 2_000):
+        blocks = [corpus.parts[0].read(start, start + n_docs) for start in range(0, 4_000, n_docs)]
+        found = np.mean([len(np.unique(block.words)) for block in blocks])
+        assert rows("word", n_docs) == pytest.approx(found, rel=0.02)
+    assert rows("word", 4_000) == len(np.unique(corpus.parts[0].block.words))
+
+
+def test_without_frequencies_entries_are_a_bound():
+    rows = ExpectedRows({"word": Vocabulary(size=1_000)}, {"word": 1_000, "none": 1, "row": 70}, 200, 12.0)
+    assert [rows("word", 10), rows("word", 200)] == [120, 1_000]
+    assert [rows("none", 10), rows("row", 10), rows("row", 100)] == [1, 10, 70]
+
+
+def test_a_kernel_is_told_the_longest_documents():
+    """One has the most distinct words, another the most tokens."""
+    sizes, counts = [], np.full((30, 40), 5)
+    counts[np.arange(30) != 7, 10:] = 0
+    counts[20] *= 50
+    kernel = replace(load("vb"), scratch=lambda size, options: sizes.append(size) or Scratch())
+    own = replace(methods.get("vb"), kernel=kernel, name="own")
+    LDA(2, method=own, max_iter=1, client=False, n_threads=1).fit(counts)
+    assert {(size.longest, size.longest_tokens) for size in sizes} == {(40, 2500)}
+
+
+# ---------------------------------------------------------------- workers
+
+
+def test_documents_in_memory_travel_to_the_worker():
+    documents = from_matrix(np.ones((20_000, 40)))
+    view = documents[:15_000]
+    for corpus in (documents, view):
+        model = new_model(methods.get("online-vb"), {"topic": 2}, {"word": corpus.vocabulary}, n_tokens=1e6)
+        plan = {"batch_size": 100, "slice_size": None, "max_iter": 1, "order": "shuffled"}
+        estimate = Footprint(make_run(model, corpus, **plan), model.params, model.axes)
+        assert estimate.of_documents() == documents.n_bytes > estimate.of_task()
+        assert estimate.of_tasks(1, mapped=True) > documents.n_bytes
+
+
+# ---------------------------------------------------------------- the estimate and the peak
+
+
+def test_short_documents_in_delayed_minibatches_on_two_threads():
+    check(method="online-cvb0", n_components=200, n_threads=2, corpus=SHORT, batch_size=2000)
+
+
+def test_more_threads_than_slices():
+    check(method="online-vb", n_components=100, n_threads=8, corpus=SHORT, batch_size=2000, max_iter=3)
+
+
+def test_a_batch_whose_topics_are_compared():
+    check(method="vb", n_components=500, n_threads=1, corpus=LONG, tol=1e-4)
+
+
+def test_documents_on_disk():
+    check(method="streaming-ope", n_components=100, n_threads=1, corpus=SHORT, batch_size=5000, stored=True)
+
+
+def test_a_task_of_a_graph():
+    check(method="online-vb", n_components=200, n_threads=1, corpus=SHORT, task=True, stored=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stored", [False, True], ids=["in memory", "stored"])
+@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("batched", [False, True], ids=["batch", "minibatches"])
+@pytest.mark.parametrize("n_components", [10, 500])
+@pytest.mark.parametrize("method", methods.names())
+def test_every_method(method, n_components, batched, n_threads, stored):
+    for corpus, batch_size in ((LARGE if n_components == 10 else SHORT, 2000), (LONG, 200)):
+        if n_components == 10 and corpus is LONG:
+            continue  # a few megabytes say nothing
+        check(
+            method=method,
+            n_components=n_components,
+            n_threads=n_threads,
+            corpus=corpus,
+            batch_size=batch_size if batched else None,
+            stored=stored,
+        )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("max_iter", [1, 30])
+@pytest.mark.parametrize(
+    "settings", [{}, {"batch_size": 8000, "slice_size": 1000}], ids=["batch", "minibatches"]
+)
+@pytest.mark.parametrize("n_threads", [4, 8])
+def test_many_threads_that_come_to_hold_what_any_of_them_needs(n_threads, settings, max_iter):
+    check(
+        method="online-vb", n_components=100, n_threads=n_threads, corpus=SHORT, max_iter=max_iter, **settings
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("batch_size", [500, None])
+@pytest.mark.parametrize("toy", toys.METHODS)
+def test_every_toy(toy, batch_size, n_threads):
+    check(method=f"toys:{toy}", n_components=500, n_threads=n_threads, corpus=MIDDLE, batch_size=batch_size)

@@ -1,0 +1,95 @@
+"""Minibatches on threads see exactly the updates that their number allows, whatever the threads do."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bigtopic.learning.executors.pipeline import Pipeline
+from bigtopic.plan.slices import SliceRef
+from bigtopic.types import AxisStats, Stats
+
+
+def slices_of(sizes: list[int]) -> list[list[SliceRef]]:
+    return [[SliceRef(n, i, i + 1, 0, size) for i in range(size)] for n, size in enumerate(sizes)]
+
+
+class Told:
+    """Jobs that note what they see; each takes a random time."""
+
+    def __init__(self, seed: int, fails: tuple[str, int] | None = None) -> None:
+        self.seen: dict[tuple[int, int], int] = {}
+        self.steps: list[tuple[int, list[float]]] = []
+        self.running, self.most = 0, 0
+        self._random, self._lock, self._fails = random.Random(seed), threading.Lock(), fails
+
+    def _pause(self, job: str, number: int) -> None:
+        if self._fails == (job, number):
+            raise ValueError(f"{job} {number}")
+        with self._lock:
+            seconds = self._random.random() * 1e-3
+        time.sleep(seconds)
+
+    def prefetch(self, ref: SliceRef) -> None:
+        pass
+
+    def gather(self, number: int, ref: SliceRef) -> Any:
+        before = len(self.steps)
+        self._pause("gather", number)
+        assert len(self.steps) == before, "a step while rows are read"
+        self.seen[number, ref.start] = before
+        with self._lock:
+            self.running += 1
+            self.most = max(self.most, self.running)
+        return number, ref.start
+
+    def evaluate(self, number: int, ref: SliceRef, gathered: Any) -> Stats:
+        assert gathered == (number, ref.start)
+        self._pause("evaluate", number)
+        with self._lock:
+            self.running -= 1
+        ids = np.array([ref.start], np.int32)
+        return Stats({"a": AxisStats(ids, np.full((1, 1), number + 0.5))}, 1, 1.0)
+
+    def step(self, number: int, stats: Stats) -> None:
+        self._pause("step", number)
+        axis = stats.arrays["a"]
+        assert axis.ids is not None
+        self.steps.append((number, axis.ids.tolist()))
+
+
+def run(sizes: list[int], delay: int, n_threads: int, jobs: Told) -> None:
+    with ThreadPoolExecutor(max(1, n_threads - 1)) as pool:
+        Pipeline(slices_of(sizes), jobs, delay).run(pool if n_threads > 1 else None, n_threads)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+@pytest.mark.parametrize("delay", [0, 1, 3])
+@pytest.mark.parametrize("sizes", [[1], [1] * 12, [2] * 6, [1, 3, 1, 1, 2, 20, 1]], ids=str)
+def test_what_a_round_sees_is_told_by_its_number(sizes, delay, n_threads):
+    jobs = Told(seed=n_threads)
+    run(sizes, delay, n_threads, jobs)
+    expected = {(n, i): max(0, n - delay) for n, size in enumerate(sizes) for i in range(size)}
+    assert jobs.seen == expected
+    assert jobs.steps == [(n, list(range(size))) for n, size in enumerate(sizes)]
+
+
+def test_few_slices_of_a_large_round_are_held_at_once():
+    jobs = Told(seed=0)
+    run([200], 0, 2, jobs)
+    assert jobs.most <= 4
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("job", ["gather", "evaluate", "step"])
+def test_a_failure_is_raised_and_nobody_waits(job, n_threads):
+    jobs = Told(seed=0, fails=(job, 3))
+    with pytest.raises(ValueError, match=f"{job} 3"):
+        run([1] * 10, 1, n_threads, jobs)
+    assert len(jobs.steps) <= 3

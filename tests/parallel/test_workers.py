@@ -1,0 +1,98 @@
+"""Workers that do not answer hold up nobody; what becomes of a cluster is told in words."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import dask
+import pytest
+
+from bigtopic.errors import ClusterError, SettingError
+from bigtopic.estimators.lda import LDA
+from bigtopic.learning.executors import choice, whole
+from bigtopic.parallel import cluster, environment, workers
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import hosts
+
+pytestmark = pytest.mark.distributed
+
+
+@pytest.fixture
+def stopped(monkeypatch):
+    """Client of two workers of which one is stopped, with a connection to it that is open."""
+    with hosts.scheduler() as client, hosts.worker(client), hosts.worker(client) as process:
+        assert len(workers.ask(client, os.getpid)) == 2
+        monkeypatch.setattr(workers, "ANSWER_SECONDS", 1.0)
+        os.kill(process.pid, signal.SIGSTOP)
+        yield client, process
+
+
+def test_a_worker_that_does_not_answer_is_left_out(stopped):
+    client, process = stopped
+    answers = workers.ask(client, os.getpid)
+    assert len(answers) == 1 and process.pid not in answers.values()
+    os.kill(process.pid, signal.SIGCONT)
+    assert process.pid in workers.ask(client, os.getpid, known=answers).values()
+
+
+def test_a_run_does_not_wait_for_it_again_and_again(stopped, monkeypatch):
+    client, _ = stopped
+    monkeypatch.setattr(environment, "SECONDS", 0.0)
+    environment.check_workers(client)
+    monkeypatch.setattr(type(client), "run", None)
+    environment.check_workers(client)
+
+
+@pytest.fixture
+def closing():
+    """A client of its own, of one worker, and what it is closed by."""
+    from dask.distributed import Client
+
+    with hosts.scheduler() as first, hosts.worker(first), ExitStack() as stack:
+        yield stack.enter_context(Client(first.scheduler.address, set_as_default=False))
+
+
+@pytest.mark.parametrize("long_round_seconds", [60.0, -1.0], ids=["whole", "graph"])
+def test_a_client_that_is_closed_in_the_middle_of_a_fit(long_round_seconds, corpus, closing, monkeypatch):
+    monkeypatch.setattr(whole, "CHUNK_SECONDS", 0.01)
+    monkeypatch.setattr(choice, "LONG_ROUND_SECONDS", long_round_seconds)
+
+    def close(event):
+        if event.kind == "round" and event.step == 2:
+            closing.close()
+
+    model = LDA(4, method="vb", max_iter=50, client=closing, callbacks=[close])
+    with pytest.raises(ClusterError, match="was closed"):
+        model.fit(corpus)
+    with pytest.raises(SettingError, match="is closed"):
+        model.fit(corpus)
+
+
+def test_a_client_that_is_closed_in_the_middle_of_a_map(closing):
+    def items():
+        yield from range(5)
+        closing.close()
+        yield 5
+
+    with pytest.raises(ClusterError, match="was closed"):
+        list(cluster.bounded_map(abs, items(), client=closing))
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "tcp:127.0.0.1:port"])
+def test_an_address_where_nobody_answers(address):
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "1s"}),
+        pytest.raises(ClusterError, match="no Dask scheduler answers"),
+    ):
+        cluster.resolve_client(address)
+
+
+def test_tasks_that_kill_their_workers(three_workers):
+    with pytest.raises(ClusterError, match="workers die repeatedly"):
+        list(cluster.bounded_map(os._exit, [1], client=three_workers))

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bigtopic.corpus.blocks import offsets, take_segments
+from bigtopic.corpus.spill import Header, Spilled, spill
 from bigtopic.estimators.sparsity import sparse_topics
 from bigtopic.inference.infer import Inferred
-from bigtopic.ingestion.spill import Header, Spilled, spill
 from bigtopic.storage.place import Place
 
 __all__ = ["Batch", "in_source_order", "labelled"]

@@ -16,13 +16,13 @@ import numpy as np
 
 from bigtopic.corpus.blocks import offsets
 from bigtopic.corpus.columns import absent, converted
+from bigtopic.corpus.spill import Spilled
 from bigtopic.corpus.stored.manifest import PartRecord
 from bigtopic.corpus.stored.stored_part import StoredPart
 from bigtopic.corpus.stored.verify import verify_part
 from bigtopic.corpus.stored.writer import PartWriter
 from bigtopic.corpus.vocabulary import word_array
 from bigtopic.ingestion.sort import Order, SortedRun, rearranged
-from bigtopic.ingestion.spill import Spilled
 from bigtopic.storage.place import Place
 from bigtopic.types import Block
 

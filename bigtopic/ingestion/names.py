@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.filter import kept_words
+from bigtopic.corpus.spill import Header, spill
 from bigtopic.corpus.stored.manifest import Manifest, NameList
 from bigtopic.corpus.stored.stored_part import stored_names
 from bigtopic.corpus.stored.transaction import Transaction
@@ -14,7 +15,6 @@ from bigtopic.corpus.vocabulary import Vocabulary, word_array
 from bigtopic.errors import InputError, VocabularyMismatch
 from bigtopic.ingestion.parse import ParsedRun, WordCounts
 from bigtopic.ingestion.settings import IngestSettings
-from bigtopic.ingestion.spill import Header, spill
 from bigtopic.ingestion.tally import ColumnTally, WordTally, falling
 from bigtopic.storage.place import Place
 

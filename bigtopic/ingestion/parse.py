@@ -16,9 +16,9 @@ from bigtopic import buffers
 from bigtopic.corpus.columns import Cells, array_name, kinds_of
 from bigtopic.corpus.readers.base import RawBlock
 from bigtopic.corpus.readers.support.columns import column
+from bigtopic.corpus.spill import Header, spill
 from bigtopic.corpus.vocabulary import word_array
 from bigtopic.errors import InputError
-from bigtopic.ingestion.spill import Header, spill
 from bigtopic.storage.place import Place
 
 __all__ = ["ParseTask", "ParsedRun", "PlacedBlock", "WordCounts", "parse_run", "parse_tasks"]

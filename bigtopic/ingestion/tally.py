@@ -12,9 +12,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from bigtopic.corpus.filter import VocabularySettings, kept_words
+from bigtopic.corpus.spill import Header, Spilled, spill
 from bigtopic.corpus.vocabulary import Vocabulary, word_array
 from bigtopic.ingestion.parse import WordCounts
-from bigtopic.ingestion.spill import Header, Spilled, spill
 from bigtopic.storage.place import Place
 
 __all__ = ["ColumnTally", "WordTally", "falling"]

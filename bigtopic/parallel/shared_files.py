@@ -13,8 +13,7 @@ from typing import Any
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
-from bigtopic.corpus.readers.containers.files import Unreadable
-from bigtopic.errors import ClusterError, CorpusDamaged
+from bigtopic.errors import ClusterError, CorpusDamaged, InputError
 from bigtopic.parallel import workers
 from bigtopic.storage.place import Place
 
@@ -152,8 +151,8 @@ def files_in_reach(client: Any) -> Iterator[None]:
     """
     try:
         yield
-    except (Unreadable, FileNotFoundError, PermissionError) as error:
-        path = error.filename
+    except (InputError, FileNotFoundError, PermissionError) as error:
+        path = getattr(error, "filename", None)
         if client is None or not path or not os.access(path, os.R_OK):
             raise
         raise ClusterError(

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bigtopic.methods.iterations import UntilRest
 from scipy.special import psi
 
 from bigtopic.estimators.lda import LDA
@@ -18,6 +17,7 @@ from bigtopic.learning.rounds import iteration_of
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import Method, get
+from bigtopic.methods.until_rest import UntilRest
 from bigtopic.schemes.add_to_prior import AddToPrior
 from bigtopic.schemes.interpolate import Interpolate
 from bigtopic.schemes.interpolate_raw import InterpolateRaw

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bigtopic.methods.iterations import UntilRest
 from scipy.special import gammaln, psi
 
 from bigtopic import kernels
 from bigtopic.errors import SettingError
+from bigtopic.methods.until_rest import UntilRest
 from bigtopic.types import View
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

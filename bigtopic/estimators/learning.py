@@ -1,0 +1,245 @@
+"""Learning of topics from documents: `fit`, `partial_fit` and what they need, for every model of topics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from bigtopic.errors import SettingError
+from bigtopic.estimators import checkpoints, saving, starts, streams
+from bigtopic.estimators.inference import TopicInference
+from bigtopic.estimators.inputs import as_corpus
+from bigtopic.learning.events import Callback
+from bigtopic.learning.stopping import Limits
+from bigtopic.learning.train import Saver, train
+from bigtopic.methods import Method, get
+from bigtopic.methods.learned_priors import learning
+from bigtopic.state.axes import axes_of
+from bigtopic.state.checkpoint import CheckpointFolder
+from bigtopic.state.contract.declarations import check_method
+from bigtopic.state.contract.kernel_declarations import check_slice_size
+from bigtopic.state.model import TopicModel
+from bigtopic.state.new_model import new_model
+
+__all__ = ["TopicLearning"]
+
+
+class TopicLearning(TopicInference):
+    """Estimators that learn; their parameters are those of `LDA`."""
+
+    n_components: int
+    method: str | Method | None
+    doc_topic_prior: float | np.ndarray | None
+    topic_word_prior: float | np.ndarray | None
+    learn_doc_topic_prior: str | None
+    learn_topic_word_prior: str | None
+    batch_size: int | None
+    max_iter: int | None
+    max_time: float | None
+    learning_decay: float | None
+    learning_offset: float | None
+    options: Mapping[str, Any] | None
+    total_samples: float | None
+    init: Any
+    random_state: int | None
+    order: str
+    validation: Any
+    evaluate_every: int | None
+    patience: int | None
+    callbacks: Sequence[Callback]
+    progress: bool | None
+
+    def fit(self, X: Any, y: Any = None, *, checkpoint: Any = None, resume: bool = False) -> Self:
+        """Learn topics from a corpus, its path, a matrix (n_docs, n_words), or texts.
+
+        Parameters
+        ----------
+        checkpoint : folder in which to save the run, every ten minutes and at its end; or a `Checkpoint`, which sets
+            how often
+        resume : continue the run from its last checkpoint in that folder; if there is none, start one. With the same
+            corpus and settings, the result is bit-identical to that of an uninterrupted run
+
+        Raises
+        ------
+        SettingError
+            When a parameter has a value that is not allowed.
+        InputError
+            When the corpus has no documents or no words.
+        CorpusExists
+            When `checkpoint` already holds a run and `resume` is false, or holds something else.
+        ModelError
+            When `checkpoint` holds a run with another corpus or other settings; names the differences.
+        """
+        self._check()
+        if resume and checkpoint is None:
+            raise SettingError("resume=True needs checkpoint=: the folder in which the run was saved")
+        seed = self._seed()
+        corpus = as_corpus(X, shuffle=self.order != "stored", seed=seed)
+        corpus, held_out = starts.held_out(self.validation, corpus, seed)
+        if checkpoint is None:
+            self._model = self._begun(corpus, seed)
+            self._learn(corpus, self._passes(corpus), held_out)
+        else:
+            with checkpoints.folder(checkpoint, self, corpus, held_out, resume) as saved:
+                self._fit_saved(corpus, held_out, saved, seed)
+        self.n_iter_ = self._fitted().cursor.pass_number
+        return self
+
+    def _begun(self, corpus: Any, seed: int) -> TopicModel:
+        """A model that is ready to learn from this corpus."""
+        model = self._new_model(corpus, seed)
+        if self.init is not None:
+            starts.begin_with(model, self.init, corpus.n_tokens)
+        self.n_docs_seen_ = corpus.n_docs
+        return model
+
+    def _fit_saved(self, corpus: Any, held_out: Any, saved: CheckpointFolder, seed: int) -> None:
+        found = checkpoints.newest(saved, self, *self._method_and_options(), seed)
+        if found is None:
+            self._model, counts = self._begun(corpus, seed), None
+            if self._model.method.load_kernel().state == "run":
+                saved.attach(self._model)
+        else:
+            self._model, counts = found[0], found[1].get("counts", checkpoints.NOTHING)
+            self.n_docs_seen_ = corpus.n_docs
+        left = self._passes(corpus) - self._model.cursor.pass_number
+        if left > 0:
+            self._learn(corpus, left, held_out, saver=checkpoints.SavedFit(self, saved, counts))
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Continue learning: one pass over the documents, in their order. New words are added at the end.
+
+        Texts are tokenised like those of the first call. `total_samples` gives the size of the stream; without it, the
+        size is the number of documents seen so far or, at the start of a stream, enough to outweigh the topic-word
+        prior, at most 4000.
+        """
+        self._check()
+        corpus = as_corpus(X, shuffle=False, text=None if self._model is None else self._model.text)
+        if self._model is None:
+            model = self._new_model(corpus, self._seed())
+            self.n_docs_seen_, self.n_iter_ = corpus.n_docs, 0
+            total = streams.n_documents(model, corpus, self.total_samples, self.n_docs_seen_)
+            streams.scale(model, total / corpus.n_docs)
+            if self.init is not None:
+                starts.begin_with(model, self.init, corpus.n_tokens * total / corpus.n_docs)
+            self._model = model
+        else:
+            model = self._model
+            streams.end_pass(model)
+            streams.grow(model, axes_of(model.method.model, corpus, self._client(), self.n_threads))
+            self.n_docs_seen_ += corpus.n_docs
+            streams.warn_of_small_calls(model.method, self.n_iter_ + 1, self.n_docs_seen_)
+            total = streams.n_documents(model, corpus, self.total_samples, self.n_docs_seen_)
+        self._learn(corpus, 1, None, order="stored", total=total)
+        self.n_iter_ += 1
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+        """`fit(X).transform(X)`."""
+        return self.fit(X).transform(X)
+
+    def _learn(
+        self,
+        corpus: Any,
+        max_iter: int,
+        held_out: Any,
+        order: str | None = None,
+        total: float | None = None,
+        saver: Saver | None = None,
+    ) -> None:
+        limits = Limits(
+            max_iter,
+            self.max_time,
+            self._or_method("tol"),
+            None
+            if held_out is None
+            else lambda model: _score(model, held_out, self._client(), self.n_threads),
+            self.evaluate_every,
+            self.patience,
+            tuple(self.callbacks),
+            self.progress,
+        )
+        train(
+            self._fitted(),
+            corpus,
+            limits,
+            batch_size=self._batch_size(corpus.n_docs if total is None else int(total)),
+            slice_size=self._or_method("slice_size"),
+            order=order or self.order,
+            total_docs=total,
+            client=self._client(),
+            n_threads=self.n_threads,
+            saver=saver,
+        )
+
+    def _new_model(self, corpus: Any, seed: int) -> TopicModel:
+        starts.check_corpus(corpus)
+        method, options = self._method_and_options()
+        return new_model(
+            method,
+            self.n_components,
+            axes_of(method.model, corpus, self._client(), self.n_threads),
+            n_tokens=corpus.n_tokens,
+            priors={"doc_topic_prior": self.doc_topic_prior, "topic_word_prior": self.topic_word_prior},
+            options=options,
+            seed=seed,
+            text=None if corpus.text_settings is None else dict(corpus.text_settings),
+        )
+
+    def _method_and_options(self) -> tuple[Method, dict[str, Any]]:
+        method = get(self.method).with_schedule(self.learning_decay, self.learning_offset)
+        method = learning(method, self.learn_doc_topic_prior, self.learn_topic_word_prior)
+        options = dict(self.options or {})
+        for name in ("max_doc_update_iter", "mean_change_tol"):
+            if getattr(self, name) is not None:
+                options[name] = getattr(self, name)
+        if (
+            self._or_method("tol") > 0
+            and method.load_kernel().bound
+            and self._or_method("batch_size") is None
+        ):
+            options.setdefault("bound", True)
+        return method, options
+
+    def save(self, url: Any, storage_options: Mapping[str, Any] | None = None) -> None:
+        """Write the model to a path or URL, as Zarr and JSON. An existing model is replaced in one write.
+
+        `storage_options` are passed to fsspec when `url` is a URL.
+        """
+        saving.save_model(self, url, storage_options)
+
+    def _or_method(self, name: str) -> Any:
+        value = getattr(self, name)
+        return getattr(get(self.method), name) if value is None else value
+
+    def _batch_size(self, n_docs: int) -> int | None:
+        return self.batch_size or get(self.method).batch_size_for(n_docs)
+
+    def _passes(self, corpus: Any) -> int:
+        return self.max_iter or get(self.method).max_iter_for(corpus.n_docs, self._batch_size(corpus.n_docs))
+
+    def _seed(self) -> int:
+        if self.random_state is None:
+            return int(np.random.SeedSequence().entropy % (1 << 62))  # type: ignore[operator]
+        if isinstance(self.random_state, bool) or not isinstance(self.random_state, int | np.integer):
+            raise SettingError(f"random_state={self.random_state!r}: must be a whole number or None")
+        return int(self.random_state) % (1 << 62)
+
+    def _check(self) -> None:
+        method = get(self.method)
+        check_method(method)
+        if len(method.model.components) != 1:
+            raise SettingError(
+                f"method {method.name!r}: model {method.model.name!r} counts {', '.join(method.model.components)}, but "
+                f"{type(self).__name__} fits models with one component count; see 'Add a model' in the documentation"
+            )
+        starts.check_settings(self)
+        check_slice_size(method.load_kernel(), self._or_method("slice_size"))
+
+
+def _score(model: TopicModel, held_out: Any, client: Any, n_threads: int | None) -> float:
+    from bigtopic.evaluation import log_predictive
+
+    return log_predictive(model, held_out, client=client or False, n_threads=n_threads).value

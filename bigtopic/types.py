@@ -252,8 +252,6 @@ class Kernel:
     run: KernelRun
     views: Mapping[str, str]
     statistics: Mapping[str, str]
-    offers: Mapping[str, str] = field(default_factory=dict)
-    posteriors: Collection[str] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     cost: Callable[[Mapping[str, Any]], float] = _one_pass
     scratch: Callable[[CallSize, Mapping[str, Any]], Scratch] = _no_scratch
@@ -264,6 +262,8 @@ class Kernel:
     bound: bool = False
     dtype: str = "float32"
     paper: str = ""
+    offers: Mapping[str, str] = field(default_factory=dict)
+    posteriors: Collection[str] = ()
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ def fold_in(
 
 def topic_rows(source: TopicSource, ids: np.ndarray) -> np.ndarray:
     """p(word | topic) of these words, no smaller than 1e-10, with columns of zeros as `padded` says."""
-    from bigtopic.state.params import padded
+    from bigtopic.state.lazy_array import padded
 
     rows = np.zeros((len(ids), padded(source.n_components)), np.float32)
     rows[:, : source.n_components] = np.maximum(source.gather(ids), FLOOR)

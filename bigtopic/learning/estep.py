@@ -16,7 +16,8 @@ from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.plan.slices import SliceRef, make_docs
 from bigtopic.state.contract.kernel_results import check_result, check_state, check_state_names
 from bigtopic.state.documents.state_files import State, resolved, state_sizes
-from bigtopic.state.params import LazyArray, Overlay
+from bigtopic.state.lazy_array import LazyArray
+from bigtopic.state.overlay import Overlay
 from bigtopic.state.views import take_view
 from bigtopic.types import AxisStats, Block, Docs, Hyper, Kernel, Stats, View
 
@@ -145,4 +146,5 @@ def estep_task(
             remembering.prefetch(following, iteration.pass_number)
         tree.push(evaluate(ref, gather(read(ref), arrays, work), work, iteration, remembering))
     remembering.flush()
-    return tree.result()
+    total: Stats | None = tree.result()
+    return total

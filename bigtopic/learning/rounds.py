@@ -13,7 +13,9 @@ from bigtopic.plan.cursor import Cursor, RoundReport
 from bigtopic.plan.slices import Round
 from bigtopic.schemes import companion_names
 from bigtopic.state.contract.scheme_steps import check_moved
-from bigtopic.state.params import LazyArray, Overlay, Params
+from bigtopic.state.lazy_array import LazyArray
+from bigtopic.state.overlay import Overlay
+from bigtopic.state.params import Params
 from bigtopic.types import RoundInfo, Scheme, Stats
 
 __all__ = ["MapReduce", "Settings", "iteration_of", "moved_arrays", "round_stats", "step"]

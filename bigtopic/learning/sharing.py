@@ -21,7 +21,8 @@ import numpy as np
 
 from bigtopic import buffers
 from bigtopic.errors import ClusterError
-from bigtopic.state.params import LazyArray, Overlay
+from bigtopic.state.lazy_array import LazyArray
+from bigtopic.state.overlay import Overlay
 from bigtopic.storage.private_folders import new_folder, remove_folder
 
 __all__ = [
@@ -113,7 +114,8 @@ def _headers(arrays: Arrays) -> dict[str, LazyArray | Overlay]:
 def load_arrays(shared: Any) -> Arrays:
     """The arrays of a version, mapped; or the arrays themselves if they were sent."""
     if not isinstance(shared, MappedArrays):
-        return shared
+        sent: Arrays = shared
+        return sent
     arrays = _mapped.get(shared.folder)
     if arrays is None:  # two threads may both map it: the same pages
         with _in_sight(shared):

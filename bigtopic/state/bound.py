@@ -12,7 +12,8 @@ import numpy as np
 from scipy.special import gammaln, psi
 
 from bigtopic.state import _kernels
-from bigtopic.state.params import LazyArray, Params
+from bigtopic.state.lazy_array import LazyArray
+from bigtopic.state.params import Params
 
 __all__ = ["global_part"]
 

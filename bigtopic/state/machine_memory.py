@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bigtopic.errors import SettingError
-from bigtopic.state.params import padded
+from bigtopic.state.lazy_array import padded
 
 __all__ = ["check_params", "refuse_beyond", "total_bytes"]
 

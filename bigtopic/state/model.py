@@ -15,7 +15,8 @@ from bigtopic.plan.cursor import Cursor
 from bigtopic.state.axes import mapping
 from bigtopic.state.documents.document_state import DocumentState
 from bigtopic.state.documents.state_files import State
-from bigtopic.state.params import LazyArray, Params
+from bigtopic.state.lazy_array import LazyArray
+from bigtopic.state.params import Params
 from bigtopic.state.views import mean_rows
 from bigtopic.types import Hyper
 

@@ -22,9 +22,10 @@ from bigtopic.state.contract.array_declarations import array_specs
 from bigtopic.state.contract.declarations import check_options
 from bigtopic.state.contract.scheme_steps import LARGEST_PRIOR, SMALLEST_PRIOR
 from bigtopic.state.documents.document_state import DocumentState
+from bigtopic.state.lazy_array import SMALLEST_SCALE, LazyArray, padded
 from bigtopic.state.machine_memory import check_params
 from bigtopic.state.model import TopicModel
-from bigtopic.state.params import SMALLEST_SCALE, LazyArray, Params, padded
+from bigtopic.state.params import Params
 from bigtopic.storage.chunks import ChunkedArray
 from bigtopic.storage.json_rules import FieldError
 from bigtopic.storage.place import Place

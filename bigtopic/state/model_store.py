@@ -191,7 +191,8 @@ def _describe(model: TopicModel, state: str, extra: dict[str, Any] | None) -> di
         "documents": None if model.document_state is None else model.document_state.description,
         "extra": extra or {},
     }
-    return plain(description)
+    written: dict[str, Any] = plain(description)
+    return written
 
 
 def _further(model: TopicModel) -> dict[str, Vocabulary]:

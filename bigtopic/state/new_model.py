@@ -15,9 +15,10 @@ from bigtopic.state.axes import axis_sizes
 from bigtopic.state.contract.array_declarations import array_specs
 from bigtopic.state.contract.declarations import check_method, check_options
 from bigtopic.state.contract.scheme_steps import LARGEST_PRIOR, SMALLEST_PRIOR
+from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.machine_memory import check_params
 from bigtopic.state.model import TopicModel
-from bigtopic.state.params import LazyArray, Params
+from bigtopic.state.params import Params
 
 __all__ = ["new_model"]
 

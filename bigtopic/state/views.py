@@ -17,7 +17,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from bigtopic.state import _kernels
-from bigtopic.state.params import LazyArray, Overlay
+from bigtopic.state.lazy_array import LazyArray
+from bigtopic.state.overlay import Overlay
 from bigtopic.types import View
 
 __all__ = ["mean_rows", "take_view"]

@@ -15,8 +15,8 @@ from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import Method, get
 from bigtopic.plan.slices import Plan
+from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.new_model import new_model
-from bigtopic.state.params import LazyArray
 from bigtopic.types import AxisStats, RoundInfo, Scheme
 
 METHODS = [get(row["method"]) for row in table()]

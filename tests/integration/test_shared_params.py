@@ -22,8 +22,8 @@ from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.parallel import cluster, workers
 from bigtopic.parallel.shared_files import shares_files
+from bigtopic.state.lazy_array import padded
 from bigtopic.state.new_model import new_model
-from bigtopic.state.params import padded
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

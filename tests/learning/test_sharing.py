@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from bigtopic.learning import sharing
-from bigtopic.state.params import LazyArray, Params
+from bigtopic.state.lazy_array import LazyArray
+from bigtopic.state.params import Params
 from bigtopic.state.views import take_view
 from bigtopic.storage import private_folders
 from bigtopic.types import AxisStats
@@ -91,7 +92,7 @@ def test_returned_arrays_can_be_claimed_again_and_only_once():
 LEFT_BEHIND = """
 import os, signal
 from bigtopic.learning import sharing
-from bigtopic.state.params import LazyArray
+from bigtopic.state.lazy_array import LazyArray
 print(sharing.publish({"a": LazyArray.zeros(12, 3, axis="word")}).folder, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -12,7 +12,7 @@ from scipy.special import polygamma
 from bigtopic.errors import SettingError
 from bigtopic.schemes.dirichlet import LEAST, MOST, gradient, log_likelihood, newton_step
 from bigtopic.schemes.newton import Newton
-from bigtopic.state.params import LazyArray
+from bigtopic.state.lazy_array import LazyArray
 from bigtopic.types import AxisStats
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

@@ -10,7 +10,7 @@ import pytest
 
 from bigtopic import schemes
 from bigtopic.errors import SettingError
-from bigtopic.state.params import LazyArray
+from bigtopic.state.lazy_array import LazyArray
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

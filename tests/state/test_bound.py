@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy.special import gammaln, psi
 
-from bigtopic.state import params as params_module
+from bigtopic.state import lazy_array
 from bigtopic.state.bound import global_part
-from bigtopic.state.params import LazyArray, Params
+from bigtopic.state.lazy_array import LazyArray
+from bigtopic.state.params import Params
 from bigtopic.types import AxisStats
 
 N_ROWS, N_COMPONENTS = 11, 4
@@ -37,7 +38,7 @@ def some_array(normalised_over: str | None, table: np.ndarray, seed: int = 0) ->
 @pytest.mark.parametrize("shape", [(1, 1), (N_ROWS, 1), (1, N_COMPONENTS), (N_ROWS, N_COMPONENTS)])
 @pytest.mark.parametrize("normalised_over", ["axis", "components"])
 def test_topics_and_authors(normalised_over, shape, monkeypatch):
-    monkeypatch.setattr(params_module, "FOLD_ROWS", 4)  # several blocks of rows
+    monkeypatch.setattr(lazy_array, "FOLD_ROWS", 4)  # several blocks of rows
     table = np.random.default_rng(1).random(shape) + 0.05
     array = some_array(normalised_over, table)
     weights = array.gather(None)[:, :N_COMPONENTS]

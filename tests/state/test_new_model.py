@@ -11,8 +11,8 @@ import pytest
 from bigtopic import methods as table
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.state import new_model as module
+from bigtopic.state.lazy_array import FOLD_ROWS
 from bigtopic.state.new_model import new_model
-from bigtopic.state.params import FOLD_ROWS
 
 
 def begun(distribution, share, n_words, n_components):

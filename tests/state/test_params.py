@@ -12,8 +12,10 @@ from bigtopic.schemes.add import Add
 from bigtopic.schemes.interpolate import Interpolate
 from bigtopic.schemes.interpolate_normalised import InterpolateNormalised
 from bigtopic.schemes.replace import Replace
-from bigtopic.state import params as params_module
-from bigtopic.state.params import LazyArray, Overlay, Params, padded
+from bigtopic.state import lazy_array
+from bigtopic.state.lazy_array import LazyArray, padded
+from bigtopic.state.overlay import Overlay
+from bigtopic.state.params import Params
 from bigtopic.types import AxisStats, RoundInfo
 
 N_ROWS, N_COMPONENTS = 23, 5
@@ -121,7 +123,7 @@ def test_totals_survive_the_fold_that_a_tiny_scale_forces():
     array.add(AxisStats(None, values))
     for _ in range(12):  # the scale passes SMALLEST_SCALE
         array.add(AxisStats(None, values), weight=1.0, decay=0.01)
-    assert array.scale.min() > params_module.SMALLEST_SCALE
+    assert array.scale.min() > lazy_array.SMALLEST_SCALE
     np.testing.assert_allclose(array.totals(), array.gather(None).sum(axis=0), rtol=1e-12)
     np.testing.assert_allclose(array.gather(None)[0, 0], 1 / 0.99, rtol=1e-9)
 
@@ -133,7 +135,7 @@ def test_repeated_ids_are_not_needed_but_missing_rows_keep_their_value():
 
 
 def test_fold_works_in_blocks(monkeypatch):
-    monkeypatch.setattr(params_module, "FOLD_ROWS", 4)
+    monkeypatch.setattr(lazy_array, "FOLD_ROWS", 4)
     array = LazyArray.zeros(10, 3, axis="word")
     assert list(array.blocks()) == [(0, 4), (4, 8), (8, 10)]
     values = np.arange(160, dtype=np.float32).reshape(10, 16)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import psi
 
-from bigtopic.state.params import LazyArray, Overlay
+from bigtopic.state.lazy_array import LazyArray
+from bigtopic.state.overlay import Overlay
 from bigtopic.state.views import mean_rows, take_view
 from bigtopic.types import AxisStats
 

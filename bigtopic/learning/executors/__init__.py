@@ -29,4 +29,5 @@ def load(name: str) -> ExecutorSpec:
     SettingError
         When there is no such executor.
     """
-    return discovery.load(__name__, name, "EXECUTOR", "executor")
+    spec: ExecutorSpec = discovery.load(__name__, name, "EXECUTOR", "executor")
+    return spec

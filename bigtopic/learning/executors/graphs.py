@@ -26,7 +26,9 @@ from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
 from bigtopic.plan.slices import SUBTREE, Round, SliceRef
 from bigtopic.state.documents.state_files import State
-from bigtopic.state.params import LazyArray, Overlay, Params
+from bigtopic.state.lazy_array import LazyArray
+from bigtopic.state.overlay import Overlay
+from bigtopic.state.params import Params
 from bigtopic.types import Stats
 
 __all__ = ["EXECUTOR", "GraphExecutor", "remembering_graph", "round_graph"]
@@ -110,7 +112,7 @@ class GraphExecutor(Executor):
                 tree.push_window(waiting.popleft().result())
         while waiting:
             tree.push_window(waiting.popleft().result())
-        result = tree.result()
+        result: Stats | None = tree.result()
         assert result is not None
         return result
 
@@ -128,7 +130,8 @@ class GraphExecutor(Executor):
         if self._client is None:
             import dask
 
-            total, *kept = dask.compute(graph, *states, scheduler=self._scheduler)
+            compute: Any = dask.compute
+            total, *kept = compute(graph, *states, scheduler=self._scheduler)
         else:
             workers = self._sender.able()
             total, *kept = self._client.compute(

@@ -11,7 +11,8 @@ from bigtopic.learning.executors.protocol import AbleWorkers, Run
 from bigtopic.parallel import cluster
 from bigtopic.parallel.environment import check_workers
 from bigtopic.parallel.shared_files import shares_files
-from bigtopic.state.params import LazyArray, Overlay
+from bigtopic.state.lazy_array import LazyArray
+from bigtopic.state.overlay import Overlay
 
 __all__ = ["Sender"]
 

@@ -18,7 +18,9 @@ from bigtopic.learning.work import Iteration, Work
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
 from bigtopic.plan.slices import Plan, Round, SliceRef
-from bigtopic.state.params import LazyArray, Overlay, Params
+from bigtopic.state.lazy_array import LazyArray
+from bigtopic.state.overlay import Overlay
+from bigtopic.state.params import Params
 from bigtopic.types import Stats
 
 __all__ = ["EXECUTOR", "ThreadExecutor", "keeps_all"]

@@ -159,7 +159,8 @@ class Rounds:
         while busy:
             merged = self._finish(busy, done, tree, merged)
         self._push_rest(tree, slices[first:], first // SUBTREE)
-        return tree.result()
+        total: Sum = tree.result()
+        return total
 
     def delayed(self, n_docs: int, waiting: Sum | None) -> Sum:
         """A round of one slice. The step of the round before waits until this one has gathered; with several threads,

@@ -25,7 +25,8 @@ from bigtopic.learning.rounds import moved_arrays
 from bigtopic.plan import reading
 from bigtopic.state.contract.kernel_results import check_scratch
 from bigtopic.state.documents.state_files import resolved, state_sizes
-from bigtopic.state.params import LazyArray, Params
+from bigtopic.state.lazy_array import LazyArray
+from bigtopic.state.params import Params
 from bigtopic.types import CallSize
 
 __all__ = ["Sizes"]

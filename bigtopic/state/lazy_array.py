@@ -1,0 +1,253 @@
+"""A global array, lazily scaled, that a scheme updates and a task reads by rows.
+
+`weights = prior + scale[k] * raw[row, k]`. `raw` holds only statistics, `scale` and the column totals are float64, and
+the prior is added when rows are read. So an update that decays everything and adds a few rows costs only those rows,
+and a new word is a row of zeros. Interpolating statistics equals interpolating the variational parameters as long as
+the prior is constant (Hoffman et al. 2010, eq. 3 with lambda = eta + statistics).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from bigtopic import buffers
+from bigtopic.state import _kernels
+from bigtopic.state.contract.scheme_steps import check_rows, checked, checked_prior
+from bigtopic.types import AxisStats
+
+__all__ = ["FOLD_ROWS", "SMALLEST_SCALE", "LazyArray", "padded", "prior_table"]
+
+FOLD_ROWS = 1 << 16
+SMALLEST_SCALE = 1e-18
+
+
+def padded(n_components: int) -> int:
+    """Columns of an array: a multiple of 16, one cache line of float32, so that inner loops have no tail."""
+    return -(-n_components // 16) * 16
+
+
+@dataclass
+class LazyArray:
+    """One array of the params (a `types.MutableArray`).
+
+    Attributes
+    ----------
+    raw : (n_rows, n_columns) float32 or float64, statistics before scaling; padding columns stay zero
+    scale : float64 (n_columns,)
+    prior : float64 (1 or n_rows, 1 or n_components)
+    n_components : K without padding
+    axis : of the rows, see `models.base.ArraySpec`
+    normalised_over : "axis", "components" or None
+    sums : float64 (n_columns,), column sums of the scaled statistics
+    prior_totals : float64 (n_components,), column sums of the prior over the whole axis, also in rows cut from it
+    prior_mean : of the prior, over rows and columns
+    prior_version : how often the prior was replaced
+    """
+
+    raw: np.ndarray
+    scale: np.ndarray
+    prior: np.ndarray
+    n_components: int
+    axis: str
+    normalised_over: str | None = "axis"
+    sums: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    prior_totals: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    prior_mean: float = 0.0
+    prior_version: int = 0
+
+    def __post_init__(self) -> None:
+        if len(self.prior_totals) == 0:
+            self._sum_prior()
+        if len(self.sums) == 0:
+            self.sums = np.zeros(self.raw.shape[1])
+            _kernels.column_sums(self.raw, self.sums)
+            self.sums *= self.scale
+
+    @classmethod
+    def zeros(
+        cls,
+        n_rows: int,
+        n_components: int,
+        *,
+        axis: str,
+        prior: float | np.ndarray = 0.0,
+        dtype: str = "float32",
+        normalised_over: str | None = "axis",
+    ) -> LazyArray:
+        """Statistics of nothing. The prior is a number, (n_rows,), or (n_components, n_rows) as scikit-learn has it."""
+        n_columns = padded(n_components)
+        return cls(
+            np.zeros((n_rows, n_columns), dtype),
+            np.ones(n_columns),
+            prior_table(prior, n_rows, n_components),
+            n_components,
+            axis,
+            normalised_over,
+            np.zeros(n_columns),
+        )
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.raw.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.raw.shape[1])
+
+    @property
+    def nbytes(self) -> int:
+        return self.raw.nbytes
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.raw.dtype
+
+    def copy(self) -> LazyArray:
+        return replace(self, raw=self.raw.copy(), scale=self.scale.copy(), sums=self.sums.copy())
+
+    def totals(self) -> np.ndarray:
+        """Column sums of the statistics, prior excluded: float64 (n_columns,)."""
+        return self.sums.copy()
+
+    def weight_totals(self) -> np.ndarray:
+        """Column sums of the weights, prior included: float64 (n_components,)."""
+        totals: np.ndarray = self.sums[: self.n_components] + self.prior_totals
+        return totals
+
+    def set_prior(self, prior: np.ndarray) -> None:
+        """Replace the prior; float64 (1 or n_rows, 1 or n_components)."""
+        self.prior = checked_prior(prior, self.n_rows, self.n_components)
+        self._sum_prior()
+        self.prior_version += 1
+
+    def _sum_prior(self) -> None:
+        repeats = self.n_rows if self.prior.shape[0] == 1 else 1
+        self.prior_totals = np.broadcast_to(self.prior.sum(axis=0) * repeats, (self.n_components,)).copy()
+        self.prior_mean = float(self.prior_totals.mean() / max(self.n_rows, 1))
+
+    def gather(self, ids: np.ndarray | None) -> np.ndarray:
+        """Weights of these rows (all rows for None), of integers in float64, zero in the padding."""
+        check_rows(ids, self.n_rows)
+        dtype = np.dtype(np.float64) if self._counts else self.raw.dtype
+        return self.gather_scaled(ids, np.ones(self.n_columns), float(np.finfo(dtype).min), dtype)
+
+    @property
+    def _counts(self) -> bool:
+        """Whether the statistics are integers."""
+        return self.raw.dtype.kind == "i"
+
+    def first_row(self) -> np.ndarray:
+        """Weights of the first row, without padding: float64 (n_components,)."""
+        n = self.n_components
+        weights: np.ndarray = self.prior[0] + self.raw[0, :n] * self.scale[:n]
+        return weights
+
+    def gather_scaled(
+        self, ids: np.ndarray | None, factor: np.ndarray, floor: float, dtype: np.dtype | type
+    ) -> np.ndarray:
+        """Weights of these rows times `factor` (n_columns,), at least `floor`; zero in the padding."""
+        ids = self.rows_of(ids)
+        n = self.n_components
+        out = buffers.empty((len(ids), self.n_columns), dtype)
+        floors = np.zeros(self.n_columns, dtype)
+        floors[:n] = floor
+        by_column = (self.scale * factor).astype(dtype)
+        if self.prior.shape[0] > 1:
+            _kernels.gather_with_priors(self.raw, by_column, self.prior, factor, floors, n, ids, out)
+            return out
+        offset = np.zeros(self.n_columns, dtype)
+        offset[:n] = self.prior[0] * factor[:n]
+        _kernels.gather_linear(self.raw, by_column, offset, floors, ids, out)
+        return out
+
+    def add(
+        self,
+        stats: AxisStats,
+        weight: float | np.ndarray = 1.0,
+        decay: float | np.ndarray = 1.0,
+        row_weight: np.ndarray | None = None,
+        row_decay: np.ndarray | None = None,
+    ) -> None:
+        """statistics <- decay * statistics + weight * stats, with factors for its rows (see `types.MutableArray`)."""
+        values, weight, decay, row_weight, row_decay = checked(
+            self, stats, weight, decay, row_weight, row_decay
+        )
+        ids = self.rows_of(stats.ids)
+        self._decay(decay)
+        if row_decay is not None:
+            self._decay_rows(ids, row_decay[:, None])
+        values = values if row_weight is None else values * row_weight[:, None]
+        if self._counts:
+            product = values * weight
+            values, weight = np.rint(product, out=product).astype(self.raw.dtype), np.ones(self.n_columns)
+            del product
+        added = np.zeros(self.n_columns)
+        values = np.ascontiguousarray(values)
+        _kernels.scatter_add(self.raw, ids, values, (weight / self.scale).astype(self.raw.dtype), added)
+        self.sums = self.sums + weight * added
+
+    def _decay_rows(self, ids: np.ndarray, decay: np.ndarray) -> None:
+        rows = self.raw[ids].astype(np.float64)
+        self.raw[ids] = rows * decay
+        self.sums = self.sums - self.scale * ((1.0 - decay) * rows).sum(axis=0)
+
+    def _decay(self, decay: np.ndarray) -> None:
+        if np.all(decay == 1.0):
+            return
+        cleared = decay == 0.0
+        if cleared.all():
+            self.raw[:] = 0.0
+        elif cleared.any():
+            _kernels.clear_columns(self.raw, cleared)
+        self.sums = self.sums * decay
+        self.scale = np.where(cleared, 1.0, self.scale * decay)
+        if self.scale.min() < SMALLEST_SCALE:
+            self.fold()
+
+    def fold(self) -> None:
+        """Apply the scale to every row, in blocks, and add the totals up anew (which also ends their drift)."""
+        sums = np.zeros(self.n_columns)
+        for start, stop in self.blocks():
+            _kernels.fold_scale(self.raw, self.scale, start, stop, sums)
+        self.sums = sums
+        self.scale = np.ones(self.n_columns)
+
+    def blocks(self) -> Iterator[tuple[int, int]]:
+        """Row ranges of at most `FOLD_ROWS`."""
+        for start in range(0, self.n_rows, FOLD_ROWS):
+            yield start, min(start + FOLD_ROWS, self.n_rows)
+
+    def grow(self, n_rows: int) -> None:
+        """Append rows without statistics; a prior per row is continued with its mean."""
+        extra = n_rows - self.n_rows
+        if extra <= 0:
+            return
+        self.raw = np.concatenate([self.raw, np.zeros((extra, self.n_columns), self.raw.dtype)])
+        if self.prior.shape[0] > 1:
+            mean = self.prior.mean(axis=0, keepdims=True)
+            self.prior = np.concatenate([self.prior, np.repeat(mean, extra, axis=0)])
+        self._sum_prior()
+
+    def local(self, ids: np.ndarray) -> LazyArray:
+        """These rows as an array of their own whose totals are still those of the whole axis."""
+        prior = self.prior if self.prior.shape[0] == 1 else self.prior[ids]
+        return replace(self, raw=self.raw[ids], prior=prior, scale=self.scale.copy(), sums=self.sums.copy())
+
+    def rows_of(self, ids: np.ndarray | None) -> np.ndarray:
+        """The ids, or all of them for None."""
+        return np.arange(self.n_rows, dtype=np.int32) if ids is None else ids
+
+
+def prior_table(prior: float | np.ndarray, n_rows: int, n_components: int) -> np.ndarray:
+    """A prior as (1 or n_rows, 1 or n_components): number, (n_rows,) or (n_components, n_rows)."""
+    table = np.asarray(prior, np.float64)
+    if table.ndim == 0:
+        return table.reshape(1, 1)
+    if table.ndim == 1:
+        assert len(table) == n_rows
+        return np.ascontiguousarray(table.reshape(-1, 1))
+    assert table.shape == (n_components, n_rows)
+    return np.ascontiguousarray(table.T)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
+from typing import Any
 
 from bigtopic.errors import SettingError
 from bigtopic.methods.method import Method
@@ -33,11 +34,11 @@ def learning(
     """
     if doc_topic_prior is not None:
         _check(method, "doc_topic_prior", DOC_TOPIC_PRIOR, _statistics)
-        scheme = Newton(doc_topic_prior, **_schedule(method))
+        scheme = Newton(shape=doc_topic_prior, **_schedule(method))
         method = replace(method, schemes={**method.schemes, DOC_TOPIC_PRIOR: scheme})
     if topic_word_prior is not None:
         _check(method, "topic_word_prior", TOPIC_WORDS, _posteriors)
-        own = OwnPrior(topic_word_prior, **_schedule(method))
+        own = OwnPrior(shape=topic_word_prior, **_schedule(method))
         method = replace(method, prior_schemes={**method.prior_schemes, TOPIC_WORDS: own})
     return method
 
@@ -51,10 +52,10 @@ def _posteriors(method: Method) -> Collection[str]:
     return method.load_kernel().posteriors
 
 
-def _schedule(method: Method) -> dict[str, float]:
+def _schedule(method: Method) -> dict[str, Any]:
     """The step size of the topics, if they have one."""
     scheme = method.schemes.get(TOPIC_WORDS)
-    names = ("learning_decay", "learning_offset")
+    names = ("learning_decay", "learning_offset", "learning_scale", "hold")
     return {name: getattr(scheme, name) for name in names if hasattr(scheme, name)}
 
 

@@ -20,13 +20,15 @@ a Dirichlet distribution".
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from bigtopic.errors import SettingError
-from bigtopic.schemes.schedule import robbins_monro
+from bigtopic.schemes.schedule import LearningRate
 from bigtopic.types import RoundInfo
 
-__all__ = ["LEAST", "MOST", "SHAPES", "check_shape", "gradient", "log_likelihood", "newton_step", "rate"]
+__all__ = ["LEAST", "MOST", "SHAPES", "LearnedPrior", "gradient", "log_likelihood", "newton_step"]
 
 SHAPES = ("symmetric", "asymmetric")
 LEAST, MOST = 1e-4, 1e4
@@ -73,20 +75,30 @@ def _way(prior: np.ndarray, mean_logs: np.ndarray, repeats: int) -> np.ndarray:
     return np.where(free, -(g - b) / q, 0.0)
 
 
-def rate(info: RoundInfo, learning_decay: float, learning_offset: float) -> float:
-    """The share of a step that an update takes: all of it where the minibatch is the whole corpus."""
-    if info.n_docs >= info.total_docs:
-        return 1.0
-    return robbins_monro(info.step, learning_decay, learning_offset)
+@dataclass(frozen=True)
+class LearnedPrior(LearningRate):
+    """Settings of the schemes that learn a prior.
 
-
-def check_shape(shape: str) -> None:
-    """Check the shape of a learned prior.
+    Parameters
+    ----------
+    shape : "symmetric" for one number, "asymmetric" for one per topic or row
+    learning_decay, learning_offset, learning_scale, hold : the step size, see `schedule.LearningRate`; not used where
+        the minibatch is the whole corpus, which takes full steps
 
     Raises
     ------
     SettingError
-        When it is neither "symmetric" nor "asymmetric".
+        When a parameter is outside its range.
     """
-    if shape not in SHAPES:
-        raise SettingError(f"shape={shape!r}: must be one of {', '.join(SHAPES)}")
+
+    learning_offset: float = 1.0
+    shape: str = "symmetric"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.shape not in SHAPES:
+            raise SettingError(f"shape={self.shape!r}: must be one of {', '.join(SHAPES)}")
+
+    def share(self, info: RoundInfo) -> float:
+        """The share of a step that an update takes."""
+        return 1.0 if info.n_docs >= info.total_docs else self.schedule()(info.step, info.n_steps)

@@ -15,42 +15,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bigtopic.schemes.dirichlet import check_shape, newton_step, rate
-from bigtopic.schemes.schedule import check
+from bigtopic.schemes.dirichlet import LearnedPrior, newton_step
 from bigtopic.types import AxisStats, MutableArray, RoundInfo
 
 __all__ = ["SCHEME", "Newton"]
 
 
 @dataclass(frozen=True)
-class Newton:
-    """One step of Newton's method; each row of the array is a prior of its own.
-
-    Parameters
-    ----------
-    shape : "symmetric" for one number, "asymmetric" for one per topic
-    learning_decay, learning_offset : of the step size (offset + t) ** -decay, in the literature kappa and tau; not
-        used where the minibatch is the whole corpus, which takes full steps
-
-    Raises
-    ------
-    SettingError
-        When a parameter is outside its range.
-    """
+class Newton(LearnedPrior):
+    """One step of Newton's method; each row of the array is a prior of its own. For the settings see `LearnedPrior`."""
 
     shape: str = "asymmetric"
-    learning_decay: float = 0.7
-    learning_offset: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_shape(self.shape)
-        check(self.learning_decay, self.learning_offset)
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
         """Costs the rows of `stats`. A minibatch without documents changes nothing."""
         if info.n_docs == 0:
             return
-        n, share = array.n_components, rate(info, self.learning_decay, self.learning_offset)
+        n, share = array.n_components, self.share(info)
         change = np.zeros(stats.values.shape)
         rows = array.gather(stats.ids)[:, :n].astype(np.float64)
         for row, logs, way in zip(rows, stats.values[:, :n] / info.n_docs, change[:, :n], strict=True):

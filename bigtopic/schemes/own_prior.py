@@ -21,8 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bigtopic.schemes.dirichlet import check_shape, newton_step, rate
-from bigtopic.schemes.schedule import check
+from bigtopic.schemes.dirichlet import LearnedPrior, newton_step
 from bigtopic.types import AxisStats, MutableArray, RoundInfo
 
 __all__ = ["SCHEME", "OwnPrior"]
@@ -31,27 +30,8 @@ _ROWS = 4096  # at once
 
 
 @dataclass(frozen=True)
-class OwnPrior:
-    """One step of Newton's method, after the step of the array itself.
-
-    Parameters
-    ----------
-    shape : "symmetric" for one number, "asymmetric" for one per row of the axis
-    learning_decay, learning_offset : of the step size, as in `Newton`
-
-    Raises
-    ------
-    SettingError
-        When a parameter is outside its range.
-    """
-
-    shape: str = "symmetric"
-    learning_decay: float = 0.7
-    learning_offset: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_shape(self.shape)
-        check(self.learning_decay, self.learning_offset)
+class OwnPrior(LearnedPrior):
+    """One step of Newton's method, after the step of the array itself. For the settings see `LearnedPrior`."""
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
         """Costs at most `_ROWS` rows; asymmetric, the axis once a pass. Nothing without documents."""
@@ -63,7 +43,7 @@ class OwnPrior:
         logs = [_mean_logs(array, ids) for ids in _sample(array, stats, info)]
         prior, mean_log = array.prior.mean().reshape(1), np.concatenate(logs).mean(keepdims=True)
         moved = newton_step(prior, mean_log, repeats=array.n_rows)
-        share = rate(info, self.learning_decay, self.learning_offset)
+        share = self.share(info)
         array.set_prior((prior + share * (moved - prior)).reshape(1, 1))
 
     def _move_each(self, array: MutableArray, info: RoundInfo) -> None:

@@ -119,7 +119,7 @@ def test_a_minibatch_takes_a_share_of_the_step_and_the_whole_corpus_all_of_it(n_
 def test_a_symmetric_prior_stays_symmetric():
     own, logs = array(np.full(4, 0.4)), mean_logs()
     for step in range(1, 40):
-        Newton("symmetric").step(own, statistics(logs, 1000), info(step, 1000))
+        Newton(shape="symmetric").step(own, statistics(logs, 1000), info(step, 1000))
     found = own.first_row()
     assert np.ptp(found) == 0
     assert gradient(found, np.full(4, logs.mean()))[0] == pytest.approx(0, abs=1e-9)
@@ -127,4 +127,4 @@ def test_a_symmetric_prior_stays_symmetric():
 
 def test_another_shape_is_refused():
     with pytest.raises(SettingError, match=r"shape='round'.*symmetric, asymmetric"):
-        Newton("round")
+        Newton(shape="round")

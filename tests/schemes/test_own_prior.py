@@ -37,10 +37,10 @@ def test_one_number_for_each_row(rows_at_once, monkeypatch):
     monkeypatch.setattr(own_prior, "_ROWS", rows_at_once)
     array = random_array()
     logs = expected_logs(array).mean(axis=1)
-    OwnPrior("asymmetric").step(array, random_stats(), info(n_docs=1000))
+    OwnPrior(shape="asymmetric").step(array, random_stats(), info(n_docs=1000))
     np.testing.assert_allclose(array.prior[:, 0], newton_step(np.full(N_ROWS, 0.05), logs), rtol=1e-10)
     before = array.prior.copy()
-    OwnPrior("asymmetric").step(array, random_stats(), info(n_docs=1000))
+    OwnPrior(shape="asymmetric").step(array, random_stats(), info(n_docs=1000))
     assert (array.prior != before).any()  # from a prior of each row
 
 
@@ -48,7 +48,7 @@ def test_an_asymmetric_prior_moves_once_a_pass():
     array = random_array()
     for step in range(1, 26):
         before = array.prior
-        OwnPrior("asymmetric").step(array, random_stats(), info(step, n_docs=100))
+        OwnPrior(shape="asymmetric").step(array, random_stats(), info(step, n_docs=100))
         assert (array.prior is before) == (step % 10 != 0)
 
 

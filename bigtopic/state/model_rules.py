@@ -130,7 +130,7 @@ def _check_cursor(cursor: Mapping[str, Any], where: str) -> None:
     least = cursor["epoch"] + cursor["round"] + len(ahead)
     if cursor["step"] < least or (least == 0 and cursor["step"] > 0):
         raise FieldError(
-            f"{where}.step is {cursor['step']}, which cannot be in pass {cursor['pass_number']} with "
+            f"{where}.step is {cursor['step']}, which cannot be in pass {cursor['epoch']} with "
             f"{cursor['round'] + len(ahead)} rounds done"
         )
 

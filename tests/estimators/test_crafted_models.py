@@ -99,7 +99,7 @@ def test_every_field_of_the_description(saved):
         (("cursor",), {"epoch": 0, "round": 0, "step": 5}, "cursor.step is 5, which cannot be in pass 0"),
         (("cursor",), {"epoch": 0, "round": 3, "step": 5, "ahead": [2]}, r"cursor.ahead is \[2\]"),
         (("cursor",), {"epoch": 0, "round": 3, "step": 5, "ahead": [5, 5]}, r"cursor.ahead is \[5, 5\]"),
-        (("cursor",), {"epoch": "1", "round": 0, "step": 0}, "cursor.pass_number is '1'"),
+        (("cursor",), {"epoch": "1", "round": 0, "step": 0}, "cursor.epoch is '1'"),
         (("schemes", "topic_words", "learning_decay"), "fast", "learning_decay='fast'"),
         (("schemes", "topic_words", "learning_offset"), 1e308, "learning_offset"),
         (("options", "max_doc_update_iter"), "5", "option max_doc_update_iter is '5'"),

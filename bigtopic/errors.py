@@ -16,6 +16,7 @@ __all__ = [
     "MissingExtra",
     "ModelError",
     "NotFitted",
+    "RenamedWarning",
     "SettingError",
     "StoreError",
     "VocabularyMismatch",
@@ -100,6 +101,10 @@ class BigtopicWarning(UserWarning):
 
     def __str__(self) -> str:
         return printable(super().__str__())
+
+
+class RenamedWarning(BigtopicWarning, FutureWarning):
+    """An argument or attribute was used under its old name; names the new one."""
 
 
 def require(module: str, extra: str) -> Any:

@@ -23,7 +23,7 @@ def main(packages: list[str]) -> None:
         corpus = bt.ingest(
             bt.datasets.docstrings(packages), Path(folder) / "corpus.zarr", stop_words="english", min_df=3
         )
-        train, test = corpus.split(test_size=0.2, seed=0)
+        train, test = corpus.split(test_size=0.2, random_state=0)
         print(f"{len(train):,} documents to learn from, {len(test):,} held out, {corpus.n_words:,} words\n")
         default = bt.evaluate.log_predictive(bt.LDA(N_TOPICS, random_state=0).fit(train), test)
 

@@ -24,13 +24,13 @@ import hosts
 @pytest.fixture(scope="session")
 def synthetic() -> SyntheticCorpus:
     """300 documents of 4 known topics over 80 words."""
-    return lda_corpus(300, 80, 4, mean_length=60.0, seed=1)
+    return lda_corpus(300, 80, 4, mean_length=60.0, random_state=1)
 
 
 @pytest.fixture(scope="session")
 def corpus(synthetic: SyntheticCorpus) -> Corpus:
     """The same documents as a corpus in memory, in hashed order, its words named w0, w1, ..."""
-    return from_matrix(synthetic.counts, [f"w{i}" for i in range(80)], seed=0)
+    return from_matrix(synthetic.counts, [f"w{i}" for i in range(80)], random_state=0)
 
 
 @pytest.fixture(scope="session")

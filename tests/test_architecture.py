@@ -19,7 +19,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 LAYERS = [
     {"printable"},
     {"types", "arrays", "errors", "buffers", "_kernels"},
-    {"discovery"},
+    {"discovery", "renamed"},
     {"storage", "models", "kernels", "schemes"},
     {"corpus", "methods", "optimize"},
     {"parallel", "datasets"},

@@ -23,7 +23,7 @@ _SETTINGS: dict[str, Any] = {
     "token_pattern": r"(?u)\b[^\W\d_]{3,}\b",  # names_with_underscores are code, not prose
     "min_df": 5,
     "max_df": 0.1,
-    "seed": 0,
+    "random_state": 0,
 }
 
 

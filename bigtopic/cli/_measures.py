@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -52,7 +52,7 @@ def options_of(members: Iterable[Any]) -> list[click.Parameter]:
     for member in members:
         for name, setting in member.settings.items():
             settings.setdefault(name, []).append(setting)
-    return [_option(name, same) for name, same in settings.items()]
+    return [_option(name, same, settings.keys()) for name, same in settings.items()]
 
 
 def given(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,11 +69,12 @@ def _is_given(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
 
 
-def _option(name: str, settings: Sequence[Any]) -> click.Option:
-    """The option of a setting that one or several measures have."""
+def _option(name: str, settings: Sequence[Any], taken: Collection[str]) -> click.Option:
+    """The option of a setting that one or several measures have; its old name is a second spelling, unless taken."""
     setting, defaults = settings[0], list(dict.fromkeys(str(setting.default) for setting in settings))
+    old = sorted({setting.formerly for setting in settings} - {"", *taken})
     return click.Option(
-        [f"--{name.replace('_', '-')}", name],
+        [*(f"--{spelling.replace('_', '-')}" for spelling in (name, *old)), name],
         type=click.Choice(setting.choices) if setting.choices else type(setting.default),
         default=setting.default,
         show_default=True if len(defaults) == 1 else " or ".join(defaults),

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-__all__ = ["Duration", "connected", "duration", "parallel", "seed"]
+__all__ = ["Duration", "connected", "duration", "parallel", "random_state"]
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _PIECE = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
@@ -69,11 +69,11 @@ def parallel(function: _Decorated) -> _Decorated:
     return function
 
 
-def seed(function: _Decorated) -> _Decorated:
-    """--seed."""
-    return click.option("--seed", type=int, default=0, show_default=True, help="Seed of all randomness.")(
-        function
-    )
+def random_state(function: _Decorated) -> _Decorated:
+    """--random-state."""
+    return click.option(
+        "--random-state", "--seed", type=int, default=0, show_default=True, help="Seed of all randomness."
+    )(function)
 
 
 @contextmanager

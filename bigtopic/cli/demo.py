@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from bigtopic.cli._options import seed
+from bigtopic.cli._options import random_state
 
 _TEST_SHARE = 0.1
 
@@ -38,8 +38,10 @@ _TEST_SHARE = 0.1
 @click.option(
     "--threads", "n_threads", type=click.IntRange(1), help="Number of threads; default all processors."
 )
-@seed
-def command(n_components: int, max_iter: int, folder: Path | None, n_threads: int | None, seed: int) -> None:
+@random_state
+def command(
+    n_components: int, max_iter: int, folder: Path | None, n_threads: int | None, random_state: int
+) -> None:
     """Learn topics from the documentation of Python and of the packages installed here.
 
     Nothing is downloaded, imported or run: source files are read as text. The corpus is kept, so later runs are
@@ -57,12 +59,17 @@ def command(n_components: int, max_iter: int, folder: Path | None, n_threads: in
     begun = time.perf_counter()
     folder = demo_folder() if folder is None else folder.expanduser()
     corpus = kept_corpus(folder, _show.line, n_threads)
-    train, test = corpus.split(test_size=_TEST_SHARE, seed=seed)
+    train, test = corpus.split(test_size=_TEST_SHARE, random_state=random_state)
     click.echo(
         f"Learning {n_components} topics from {len(train):,} documents, {train.n_tokens:,.0f} words ...\n"
     )
     model = LDA(
-        n_components, max_iter=max_iter, validation=test, random_state=seed, client=False, n_threads=n_threads
+        n_components,
+        max_iter=max_iter,
+        validation=test,
+        random_state=random_state,
+        client=False,
+        n_threads=n_threads,
     )
     model.fit(train)
     summary = summarise(model, train, test=test, client=False, n_threads=n_threads)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from bigtopic.cli._options import connected, parallel, seed
+from bigtopic.cli._options import connected, parallel, random_state
 
 
 def _number_or_share(context: click.Context, parameter: click.Parameter, value: str) -> float:
@@ -103,7 +103,7 @@ class _WithFormats(click.Command):
 @click.option("--keep-order", is_flag=True, help="Keep the documents in the order of the source.")
 @click.option("--append", is_flag=True, help="Add to CORPUS.")
 @click.option("--overwrite", is_flag=True, help="Replace CORPUS if it exists.")
-@seed
+@random_state
 @parallel
 def command(
     sources: tuple[str, ...],

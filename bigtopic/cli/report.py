@@ -15,7 +15,13 @@ from bigtopic.cli._options import connected, parallel
 @click.option("--test", help="Corpus that the model was not trained on, for the held-out score.")
 @click.option("--title", help="Title of the page; default the name of the model.")
 @click.option(
-    "--words", "n_words", type=click.IntRange(1), default=12, show_default=True, help="Words per topic."
+    "--n-top",
+    "--words",
+    "n_words",
+    type=click.IntRange(1),
+    default=12,
+    show_default=True,
+    help="Words per topic.",
 )
 @parallel
 def command(

@@ -15,7 +15,13 @@ from bigtopic.cli._options import connected, parallel
     "--corpus", help="Corpus for shares, coherence and leading authors; costs one or two passes over it."
 )
 @click.option(
-    "--words", "n_words", type=click.IntRange(1), default=15, show_default=True, help="Words per topic."
+    "--n-top",
+    "--words",
+    "n_words",
+    type=click.IntRange(1),
+    default=15,
+    show_default=True,
+    help="Words per topic.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for other programs.")
 @parallel

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from bigtopic.cli._options import connected, duration, parallel, seed
+from bigtopic.cli._options import connected, duration, parallel, random_state
 
 _SHAPE = click.Choice(["symmetric", "asymmetric"])
 
@@ -47,7 +47,7 @@ _SHAPE = click.Choice(["symmetric", "asymmetric"])
 )
 @click.option("--resume", is_flag=True, help="Continue the run in --checkpoint, if there is one.")
 @click.option("--overwrite", is_flag=True, help="Replace MODEL if it exists.")
-@seed
+@random_state
 @parallel
 def command(
     corpus: str,
@@ -56,7 +56,7 @@ def command(
     checkpoint_every: float,
     resume: bool,
     overwrite: bool,
-    seed: int,
+    random_state: int,
     scheduler: str | None,
     n_threads: int | None,
     **settings: Any,
@@ -95,7 +95,7 @@ def command(
         )
     documents = open_corpus(corpus)
     with connected(scheduler) as client:
-        estimator = LDA(random_state=seed, client=client, n_threads=n_threads, **settings)
+        estimator = LDA(random_state=random_state, client=client, n_threads=n_threads, **settings)
         estimator.fit(documents, checkpoint=saved, resume=resume)
     estimator.set_params(client=None, validation=None)
     estimator.save(model)

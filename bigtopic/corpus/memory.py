@@ -17,6 +17,7 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.stored.schema import PART_DOCUMENTS, PART_ENTRIES
 from bigtopic.corpus.vocabulary import Vocabulary, word_array
 from bigtopic.errors import InputError, VocabularyMismatch
+from bigtopic.renamed import renamed
 from bigtopic.types import Block
 
 __all__ = ["MemoryPart", "from_matrix"]
@@ -76,11 +77,12 @@ class MemoryPart:
         return {name: self.extra[name][start:stop] for name in names}
 
 
+@renamed(seed="random_state")
 def from_matrix(
     X: Any,
     vocabulary: Iterable[str] | Vocabulary | None = None,
     shuffle: bool = True,
-    seed: int = 0,
+    random_state: int = 0,
     ids: Iterable[str] | None = None,
 ) -> Corpus:
     """Make a corpus in memory from a document-by-word matrix; columns keep their order.
@@ -90,9 +92,9 @@ def from_matrix(
     X : scipy sparse matrix or array, or anything that NumPy converts to two dimensions, (n_docs, n_words),
         counts >= 0. Fractional values are accepted as weights.
     vocabulary : the words of the columns, (n_words,); None leaves columns without names
-    shuffle : store documents in the order of a hash of (seed, row), so that every run of them is a random
+    shuffle : store documents in the order of a hash of (random_state, row), so that every run of them is a random
         minibatch; False keeps the order of the rows
-    seed : seed of the order
+    random_state : seed of the order
     ids : document ids (n_docs,)
 
     Raises
@@ -112,7 +114,7 @@ def from_matrix(
     if document_ids is not None and len(document_ids) != block.n_docs:
         raise InputError(f"ids has {len(document_ids)} entries, but the matrix has {block.n_docs} rows")
     if shuffle:
-        order = np.argsort(document_keys(checked_seed(seed), block.rows))
+        order = np.argsort(document_keys(checked_seed(random_state), block.rows))
         block = take(block, order)
         document_ids = None if document_ids is None else document_ids[order]
     counted = Vocabulary(

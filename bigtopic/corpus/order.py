@@ -35,7 +35,7 @@ def mix(values: np.ndarray) -> np.ndarray:
 
 
 def checked_seed(seed: Any) -> int:
-    """The seed of an order as a Python integer.
+    """The seed of an order, an argument `random_state`, as a Python integer.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def checked_seed(seed: Any) -> int:
         When it is not a whole number.
     """
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
-        raise SettingError(f"seed={seed!r}: give a whole number")
+        raise SettingError(f"random_state={seed!r}: give a whole number")
     return int(seed)
 
 

@@ -13,6 +13,7 @@ from bigtopic.corpus import export, split, views
 from bigtopic.corpus.documents import DocumentsInParts
 from bigtopic.corpus.filter import VocabularySettings
 from bigtopic.errors import SettingError
+from bigtopic.renamed import renamed
 
 __all__ = ["Corpus", "open_corpus"]
 
@@ -61,13 +62,15 @@ class Corpus(DocumentsInParts):
         """The documents in source order; about 2^23 entries are in memory at a time."""
         return views.documents(self)
 
-    def split(self, test_size: float = 0.1, seed: int = 0) -> tuple[Corpus, Corpus]:
+    @renamed(seed="random_state")
+    def split(self, test_size: float = 0.1, random_state: int = 0) -> tuple[Corpus, Corpus]:
         """Split into train and test documents, as views.
 
         Parameters
         ----------
         test_size : a share (float between 0 and 1) or a number of documents (int)
-        seed : together with the source rows, determines the choice; how the corpus is stored has no influence
+        random_state : seed that, together with the source rows, determines the choice; how the corpus is stored has no
+            influence
 
         Raises
         ------
@@ -75,7 +78,7 @@ class Corpus(DocumentsInParts):
             When one side is empty.
         """
         n_test = split.n_test_documents(test_size, self.n_docs)
-        train, test = split.train_test(self.parts, n_test, seed)
+        train, test = split.train_test(self.parts, n_test, random_state)
         return self._view(train), self._view(test)
 
     def select(self, rows: Any = None, **columns: Any) -> Corpus:

@@ -10,7 +10,7 @@ unevenly divided among the topics as frequent ones, so that they keep their freq
 
 The topics of a document's tokens come from the Polya urn that integrates theta out; theta is then drawn from
 its posterior given them. The joint distribution is the same, and a token costs one urn draw and one look-up in
-an alias table, whatever the number of topics. Random numbers are keyed by (seed, document): a document does not
+an alias table, whatever the number of topics. Random numbers are keyed by (random_state, document): a document does not
 depend on which others are drawn, or by whom.
 
 References
@@ -33,6 +33,7 @@ from scipy.sparse import csr_array
 
 from bigtopic.corpus.order import checked_seed, document_keys, mix
 from bigtopic.errors import SettingError
+from bigtopic.renamed import renamed, renamed_attribute
 
 __all__ = ["KnownLDA", "SyntheticCorpus", "lda_corpus", "write_bag_of_words"]
 
@@ -56,6 +57,7 @@ class SyntheticCorpus(NamedTuple):
     doc_topics: np.ndarray
 
 
+@renamed(seed="random_state")
 @dataclass(frozen=True)
 class KnownLDA:
     """A model whose topics are known. Its `components_` and `doc_topic_prior_` let measures treat it as fitted.
@@ -69,12 +71,13 @@ class KnownLDA:
     topic_word_prior : Gamma shape of a topic's words, the symmetric Dirichlet parameter when the exponent is 0;
         the smaller, the fewer words a topic has. In the literature eta
     zipf_exponent : how steeply word frequencies fall with the word's id; about 1 for text, 0 for none
-    seed : of topics and documents
+    random_state : seed of topics and documents
 
     Raises
     ------
     SettingError
-        When a size, length or prior is not positive, another setting is negative, or the seed is not a whole number.
+        When a size, length or prior is not positive, another setting is negative, or `random_state` is not a whole
+        number.
 
     Examples
     --------
@@ -90,11 +93,13 @@ class KnownLDA:
     doc_topic_prior: float = 0.1
     topic_word_prior: float = 0.05
     zipf_exponent: float = 0.0
-    seed: int = 0
+    random_state: int = 0
+
+    seed = renamed_attribute("seed", "random_state")
 
     def __post_init__(self) -> None:
         settings = asdict(self)
-        checked_seed(settings.pop("seed"))
+        checked_seed(settings.pop("random_state"))
         for name, value in settings.items():
             if not (0 < value < np.inf or (value == 0 and name in _NOT_NEGATIVE)):
                 least = "0 or more" if name in _NOT_NEGATIVE else "greater than 0"
@@ -152,6 +157,7 @@ class KnownLDA:
         )
 
 
+@renamed(seed="random_state")
 def lda_corpus(n_docs: int, n_words: int, n_components: int, **settings: Any) -> SyntheticCorpus:
     """A corpus drawn from LDA, in memory, with its true topics.
 
@@ -260,7 +266,7 @@ def _tables(model: KnownLDA) -> _Tables:
 
 def _topic(model: KnownLDA, k: int) -> np.ndarray:
     """p(word | topic k), float64 (n_words,). In logarithms: a small shape gives weights below the least float."""
-    rng = np.random.default_rng([model.seed % (1 << 64), k])
+    rng = np.random.default_rng([model.random_state % (1 << 64), k])
     log_weights = np.log(rng.standard_gamma(model.topic_word_prior + 1, model.n_words))
     log_weights -= rng.standard_exponential(model.n_words) / model.topic_word_prior
     log_weights -= model.zipf_exponent * np.log(np.arange(model.n_words) + _HEAD)
@@ -295,7 +301,7 @@ def _draw(model: KnownLDA, first: int, n_docs: int) -> _Drawn:
     from bigtopic.datasets._kernels import draw_documents
 
     tables = _tables(model)
-    keys = document_keys(model.seed + _STREAM, np.arange(first, first + n_docs))
+    keys = document_keys(model.random_state + _STREAM, np.arange(first, first + n_docs))
     lengths = 1 + np.searchsorted(tables.lengths, _uniform(keys, np.zeros(1, np.uint64)))
     starts = np.concatenate([[0], np.cumsum(lengths)])
     topics, words = np.empty((2, starts[-1]), np.int32)

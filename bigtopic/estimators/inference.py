@@ -18,6 +18,7 @@ from bigtopic.inference.infer import Inferred, infer, unknown_share
 from bigtopic.parallel import cluster
 from bigtopic.parallel.progress import Progress
 from bigtopic.plan.counting import counted_vocabulary
+from bigtopic.renamed import renamed
 
 __all__ = ["TopicInference"]
 
@@ -102,8 +103,9 @@ class TopicInference(FittedTopics):
             storage_options=storage_options,
         )
 
+    @renamed(n="n_documents")
     def representative_documents(
-        self, X: Any, n: int = 3, min_tokens: float = 10
+        self, X: Any, n_documents: int = 3, min_tokens: float = 10
     ) -> list[list[tuple[str, float]]]:
         """For each topic, the documents in which its share is largest: [(document id, share), ...].
 
@@ -112,7 +114,7 @@ class TopicInference(FittedTopics):
         from bigtopic.evaluation.largest import Largest
 
         corpus = self._known_corpus(X)
-        best = Largest(self._fitted().n_components, n)
+        best = Largest(self._fitted().n_components, n_documents)
         for piece in self._infer(corpus, "inferring"):
             long_enough = piece.n_tokens >= min_tokens
             best.add(piece.rows[long_enough], piece.doc_topics[long_enough])

@@ -36,9 +36,11 @@ def as_corpus(data: Any, *, shuffle: bool, seed: int = 0, text: Any = None) -> C
     if isinstance(data, str | PathLike):
         return open_corpus(data)
     if hasattr(data, "columns") and hasattr(data, "to_numpy"):
-        return from_matrix(_numbers(data), [str(name) for name in data.columns], shuffle=shuffle, seed=seed)
+        return from_matrix(
+            _numbers(data), [str(name) for name in data.columns], shuffle=shuffle, random_state=seed
+        )
     if hasattr(data, "shape") and len(data.shape) == 2:
-        return from_matrix(data, shuffle=shuffle, seed=seed)
+        return from_matrix(data, shuffle=shuffle, random_state=seed)
     if isinstance(data, Iterable):
         return _from_texts(list(data), shuffle, seed, text)
     raise SettingError(
@@ -72,7 +74,7 @@ def _from_texts(texts: list[Any], shuffle: bool, seed: int, text: Any) -> Corpus
     words = raw.vocabulary or []
     matrix = csr_matrix((raw.counts, raw.words, raw.indptr), shape=(len(texts), max(1, len(words))))
     vocabulary = Vocabulary(words or ["\N{EMPTY SET}"])
-    corpus = from_matrix(matrix, vocabulary, shuffle=shuffle, seed=seed)
+    corpus = from_matrix(matrix, vocabulary, shuffle=shuffle, random_state=seed)
     return replace(corpus, text_settings=text or tokenizer.settings.to_dict())
 
 

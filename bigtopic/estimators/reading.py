@@ -10,6 +10,7 @@ import numpy as np
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import NotFitted, SettingError, require
 from bigtopic.estimators.base import Estimator
+from bigtopic.renamed import also_named, renamed
 from bigtopic.state.model import ModelTopics, TopicModel
 from bigtopic.state.views import mean_rows
 
@@ -33,17 +34,19 @@ class FittedTopics(Estimator):
 
     _model: TopicModel | None = None
 
-    def topics(self, n: int = 10) -> list[list[tuple[str, float]]]:
+    @renamed(n="n_top")
+    def topics(self, n_top: int = 10) -> list[list[tuple[str, float]]]:
         """The most probable words of each topic: [[(word, probability), ...], ...]."""
         from bigtopic.evaluation.source import top_words
 
-        ids, probabilities = top_words(self.topic_source(), min(n, len(self.vocabulary_)))
+        ids, probabilities = top_words(self.topic_source(), min(n_top, len(self.vocabulary_)))
         return [
             [(self.vocabulary_[int(i)], float(p)) for i, p in zip(row, values, strict=True)]
             for row, values in zip(ids, probabilities, strict=True)
         ]
 
-    def topics_frame(self, n: int = 10) -> Any:
+    @renamed(n="n_top")
+    def topics_frame(self, n_top: int = 10) -> Any:
         """The most probable words of each topic, as a pandas DataFrame with columns topic, rank, word, probability.
 
         Raises
@@ -52,19 +55,24 @@ class FittedTopics(Estimator):
             When pandas is not installed.
         """
         rows = [
-            (k, rank, w, p) for k, topic in enumerate(self.topics(n)) for rank, (w, p) in enumerate(topic)
+            (k, rank, w, p) for k, topic in enumerate(self.topics(n_top)) for rank, (w, p) in enumerate(topic)
         ]
         return require("pandas", "pandas").DataFrame(rows, columns=["topic", "rank", "word", "probability"])
 
-    def show_topic(self, topic: int, topn: int = 10) -> list[tuple[str, float]]:
-        """The most probable words of one topic: [(word, probability), ...]."""
+    @also_named(topn="n_top")
+    def show_topic(self, topic: int, n_top: int = 10) -> list[tuple[str, float]]:
+        """The most probable words of one topic: [(word, probability), ...].
+
+        `n_top` may also be given as `topn`, as in gensim.
+        """
         if not 0 <= topic < self._fitted().n_components:
             raise SettingError(f"topic={topic}: must be in 0 .. {self._fitted().n_components - 1}")
-        return self.topics(topn)[topic]
+        return self.topics(n_top)[topic]
 
-    def show_topics(self, topn: int = 10) -> list[tuple[int, str]]:
+    @renamed(topn="n_top")
+    def show_topics(self, n_top: int = 10) -> list[tuple[int, str]]:
         """The topics as text: [(topic, "word word ..."), ...]."""
-        return [(k, " ".join(word for word, _ in topic)) for k, topic in enumerate(self.topics(topn))]
+        return [(k, " ".join(word for word, _ in topic)) for k, topic in enumerate(self.topics(n_top))]
 
     def get_topics(self) -> np.ndarray:
         """Topic-word probabilities, float32 (n_components, n_words); rows sum to 1."""

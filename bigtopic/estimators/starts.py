@@ -110,7 +110,7 @@ def held_out(validation: Any, corpus: Corpus, seed: int) -> tuple[Corpus, Corpus
     if validation is None:
         return corpus, None
     if isinstance(validation, int | float) and not isinstance(validation, bool):
-        return corpus.split(test_size=validation, seed=seed)
+        return corpus.split(test_size=validation, random_state=seed)
     from bigtopic.estimators.inputs import as_corpus
 
     return corpus, as_corpus(validation, shuffle=False, text=corpus.text_settings)

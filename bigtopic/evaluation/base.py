@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from bigtopic.errors import SettingError
+from bigtopic.renamed import current_names
 
 if TYPE_CHECKING:
     from bigtopic.evaluation.subject import Documents, Subject
 
-__all__ = ["Measure", "Result", "Score", "Setting", "completed"]
+__all__ = ["Measure", "Result", "Score", "Setting", "completed", "renamed_settings"]
 
 
 class Result:
@@ -80,16 +81,18 @@ _KINDS: dict[type, tuple[type, str]] = {
 
 
 class Setting(NamedTuple):
-    """A setting of a measure.
+    """A setting of a measure or a plot.
 
     default : default value; its type is the setting's type
     meaning : one line, for the help of the command line
     choices : allowed values; empty for any
+    formerly : its old name, which works for one more version; empty for none
     """
 
     default: Any
     meaning: str
     choices: Sequence[str] = ()
+    formerly: str = ""
 
     def check(self, name: str, value: Any) -> None:
         """Check a value for this setting, whose name begins the error.
@@ -106,6 +109,13 @@ class Setting(NamedTuple):
             fits = fits and value in self.choices
         if not fits:
             raise SettingError(f"{name}: must be {wanted}, found {value!r}")
+
+
+def renamed_settings(settings: Mapping[str, Setting], given: Mapping[str, Any]) -> dict[str, Any]:
+    """What is given, under the settings' current names; an old name that another setting has now is that setting's."""
+    old = {setting.formerly: name for name, setting in settings.items() if setting.formerly}
+    old = {former: name for former, name in old.items() if former not in settings}
+    return current_names(given, old, stacklevel=4)
 
 
 def completed(settings: Mapping[str, Setting], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from bigtopic.evaluation.measuring import result_of
 from bigtopic.evaluation.source import top_words
 from bigtopic.evaluation.streaming import documents_of
 from bigtopic.evaluation.subject import Documents, Subject
+from bigtopic.renamed import renamed, renamed_attribute
 
 __all__ = ["Coherence", "coherence", "of_pairs"]
 
@@ -36,17 +37,19 @@ class Coherence(Result):
     value : mean over topics
     per_topic : float64 (n_components,); nan for a topic without a pair that could be scored
     omitted : share of the pairs left out because a word is in no document of the corpus
-    measure, topn, n_docs : name of the measure, top words per topic, documents of the corpus
+    measure, n_top, n_docs : name of the measure, top words per topic, documents of the corpus
     """
 
     value: float
     per_topic: np.ndarray = field(repr=False)
     omitted: float
     measure: str
-    topn: int
+    n_top: int
     n_docs: int
 
-    reported: ClassVar[tuple[str, ...]] = ("value", "per_topic", "omitted", "topn")
+    reported: ClassVar[tuple[str, ...]] = ("value", "per_topic", "omitted", "n_top")
+
+    topn = renamed_attribute("topn", "n_top")
 
     def text(self) -> str:
         omitted = f", {self.omitted:.1%} of the pairs left out" if self.omitted else ""
@@ -54,16 +57,17 @@ class Coherence(Result):
 
     def __repr__(self) -> str:
         return (
-            f"Coherence({self.value:.4f} {self.measure}, mean of {len(self.per_topic)} topics, top {self.topn} words, "
+            f"Coherence({self.value:.4f} {self.measure}, mean of {len(self.per_topic)} topics, top {self.n_top} words, "
             f"{self.n_docs:,} documents, {self.omitted:.1%} of pairs left out)"
         )
 
 
+@renamed(topn="n_top")
 def coherence(
     model: Any,
     corpus: Corpus,
     measure: str = "npmi",
-    topn: int = 10,
+    n_top: int = 10,
     client: Any = None,
     n_threads: int | None = None,
     *,
@@ -76,7 +80,7 @@ def coherence(
     model : see `topics_of`, or a list of topics, each a list of words, best first
     corpus : the reference documents, or the path of their corpus; a word counts once per document
     measure : "npmi", "umass", or another of `of_pairs`
-    topn : top words of each topic, at least 2
+    n_top : top words of each topic, at least 2
     client, n_threads : see `log_predictive`
     vocabulary : see `topics_of`
 
@@ -87,7 +91,7 @@ def coherence(
     Raises
     ------
     SettingError
-        When `measure` or `topn` is not allowed, or topics given as lists have fewer than `topn` words.
+        When `measure` or `n_top` is not allowed, or topics given as lists have fewer than `n_top` words.
     VocabularyMismatch
         When no top word is in the corpus.
     """
@@ -97,7 +101,7 @@ def coherence(
     if measure not in kinds:
         raise SettingError(f"measure: must be one of {', '.join(map(repr, kinds))}, found {measure!r}")
     subject = Subject(model, documents_of(corpus), vocabulary)
-    return result_of(kinds[measure], subject, {"topn": topn}, client, n_threads)
+    return result_of(kinds[measure], subject, {"n_top": n_top}, client, n_threads)
 
 
 PairScore = Callable[[np.ndarray, np.ndarray, np.ndarray, int], np.ndarray]
@@ -116,15 +120,15 @@ def of_pairs(name: str, score: PairScore, *, mean: bool = True, **card: Any) -> 
     card : title, meaning and so on, see `Measure`
     """
     finish = partial(_finish, name, score, mean)
-    settings = {"topn": Setting(10, "Top words per topic, for coherence.")}
+    settings = {"n_top": Setting(10, "Top words per topic, for coherence.", formerly="topn")}
     return Measure(name, _prepare, _of_block, operator.add, finish, settings=settings, **card)
 
 
 class _State(NamedTuple):
     """Where the words of the corpus are among the top words of topics.
 
-    first, places : word w of the corpus is a top word at places[first[w] : first[w + 1]], topic * topn + position
-    shape : (n_components, topn)
+    first, places : word w of the corpus is a top word at places[first[w] : first[w + 1]], topic * n_top + position
+    shape : (n_components, n_top)
     n_docs : documents of the corpus
     """
 
@@ -135,10 +139,10 @@ class _State(NamedTuple):
 
 
 def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _State:
-    topn, corpus = settings["topn"], subject.corpus
-    if topn < 2:
-        raise SettingError(f"topn: a pair needs at least 2 words, found {topn!r}")
-    ids = _top_ids(subject, topn)
+    n_top, corpus = settings["n_top"], subject.corpus
+    if n_top < 2:
+        raise SettingError(f"n_top: a pair needs at least 2 words, found {n_top!r}")
+    ids = _top_ids(subject, n_top)
     if (ids < 0).all():
         raise VocabularyMismatch(
             "none of the topics' top words is in the corpus; measure on the corpus that the topics come from"
@@ -149,23 +153,23 @@ def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _State:
     return _State(first.astype(np.int64), places.astype(np.int64), ids.shape, corpus.n_docs)
 
 
-def _top_ids(subject: Subject, topn: int) -> np.ndarray:
-    """Corpus ids of the top words, int64 (n_components, topn); -1 for words the corpus does not have."""
+def _top_ids(subject: Subject, n_top: int) -> np.ndarray:
+    """Corpus ids of the top words, int64 (n_components, n_top); -1 for words the corpus does not have."""
     topics, vocabulary = subject.model, subject.corpus.vocabulary
     if isinstance(topics, list | tuple):
-        short = [number for number, words in enumerate(topics) if len(words) < topn]
+        short = [number for number, words in enumerate(topics) if len(words) < n_top]
         if short or not topics:
-            raise SettingError(f"topn={topn}: topics {short or 'given'} have fewer words")
-        return np.stack([vocabulary.index_of(words[:topn]) for words in topics]).astype(np.int64)
+            raise SettingError(f"n_top={n_top}: topics {short or 'given'} have fewer words")
+        return np.stack([vocabulary.index_of(words[:n_top]) for words in topics]).astype(np.int64)
     source = subject.source
-    if topn > source.n_words:
-        raise SettingError(f"topn={topn}: the model has only {source.n_words} words")
-    ids, _ = top_words(source, topn)
+    if n_top > source.n_words:
+        raise SettingError(f"n_top={n_top}: the model has only {source.n_words} words")
+    ids, _ = top_words(source, n_top)
     return source.vocabulary.mapping_to(vocabulary).astype(np.int64)[ids]
 
 
 def _of_block(state: _State, documents: Documents) -> np.ndarray:
-    """Documents of the block that hold pairs of top words, int64 (n_components, topn, topn). See `count_pairs`."""
+    """Documents of the block that hold pairs of top words, int64 (n_components, n_top, n_top). See `count_pairs`."""
     from bigtopic.evaluation._kernels import count_pairs
     from bigtopic.kernels.support.entry import frozen
 
@@ -177,8 +181,8 @@ def _of_block(state: _State, documents: Documents) -> np.ndarray:
 
 
 def _finish(name: str, score: PairScore, mean: bool, state: _State, counts: np.ndarray) -> Coherence:
-    n_components, topn = state.shape
-    i, j = np.triu_indices(topn, k=1)
+    n_components, n_top = state.shape
+    i, j = np.triu_indices(n_top, k=1)
     documents = np.diagonal(counts, axis1=1, axis2=2).astype(np.float64)
     higher, lower, both = documents[:, i], documents[:, j], counts[:, i, j].astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -189,4 +193,4 @@ def _finish(name: str, score: PairScore, mean: bool, state: _State, counts: np.n
     per_topic = np.full(n_components, np.nan)
     np.divide(total, n_judged if mean else 1, out=per_topic, where=n_judged > 0)
     value = float(np.nanmean(per_topic)) if judged.any() else float("nan")
-    return Coherence(value, per_topic, float(1 - judged.mean()), name, topn, state.n_docs)
+    return Coherence(value, per_topic, float(1 - judged.mean()), name, n_top, state.n_docs)

@@ -40,7 +40,7 @@ class Completion:
     split: str
     ratio: float
     repeats: int
-    seed: int
+    random_state: int
 
     def __call__(self, block: Block) -> Scores:
         step = max(1, _SLICE_ENTRIES * block.n_docs // max(1, len(block.words)))
@@ -71,7 +71,7 @@ class Completion:
             raise InputError("the corpus has fractional counts, which are not tokens; use split='type'")
         divide = _kernels.observed_tokens if self.split == "token" else _kernels.observed_types
         observed = np.empty(len(docs.counts), np.float32)
-        seed = self.seed * 1_000_003 + repeat
+        seed = self.random_state * 1_000_003 + repeat
         divide(docs.indptr, docs.counts, docs.rows, seed, self.ratio, observed)
         return observed
 

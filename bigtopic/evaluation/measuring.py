@@ -11,13 +11,13 @@ from typing import Any
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError
 from bigtopic.evaluation import measures as folder
-from bigtopic.evaluation.base import Measure, Result
+from bigtopic.evaluation.base import Measure, Result, renamed_settings
 from bigtopic.evaluation.streaming import documents_of, over_blocks
 from bigtopic.evaluation.subject import Documents, Inference, Subject
 from bigtopic.printable import printable
 from bigtopic.types import Block
 
-__all__ = ["Evaluation", "check_names", "free_label", "measure", "result_of", "results_of"]
+__all__ = ["Evaluation", "checked_names", "free_label", "measure", "result_of", "results_of"]
 
 
 class Evaluation(Mapping[str, Result]):
@@ -111,31 +111,33 @@ def measure(
     --------
     >>> import numpy as np
     >>> from bigtopic import from_matrix
-    >>> measure(np.eye(2), from_matrix([[2, 2], [3, 1]]), ["npmi", "umass"], topn=2)
+    >>> measure(np.eye(2), from_matrix([[2, 2], [3, 1]]), ["npmi", "umass"], n_top=2)
     NPMI   0.0000, mean of 2 topics
     UMass  0.4055, mean of 2 topics
     """
     asked = folder.chosen(measures)
-    check_names(asked, settings)
+    settings = checked_names(asked, settings)
     documents = None if corpus is None else documents_of(corpus)
     train = None if train is None else documents_of(train, "train")
     subject = Subject(model, documents, vocabulary, doc_topic_prior, train)
     return Evaluation(list(zip(asked, results_of(asked, subject, settings, client, n_threads), strict=True)))
 
 
-def check_names(measures: Iterable[Measure], settings: Mapping[str, Any]) -> None:
-    """Check that each setting is one of at least one measure.
+def checked_names(measures: Iterable[Measure], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings under their current names; each is one of at least one measure.
 
     Raises
     ------
     SettingError
         When none of the measures has it.
     """
-    known = {name for measure in measures for name in measure.settings}
-    if foreign := sorted(settings.keys() - known):
+    known = {name: setting for measure in measures for name, setting in measure.settings.items()}
+    current = renamed_settings(known, settings)
+    if foreign := sorted(current.keys() - known.keys()):
         raise SettingError(
             f"{foreign[0]}: is not a setting of these measures; theirs are: {', '.join(sorted(known)) or 'none'}"
         )
+    return current
 
 
 def result_of(

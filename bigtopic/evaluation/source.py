@@ -12,6 +12,7 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
 from bigtopic.evaluation.largest import Largest
+from bigtopic.renamed import renamed
 
 __all__ = ["FLOOR", "TopicSource", "top_words", "topics_of"]
 
@@ -151,22 +152,25 @@ def _prior(prior: Any, n_components: int) -> np.ndarray:
     return np.broadcast_to(values, (n_components,)).copy()
 
 
-def top_words(source: TopicSource, n: int = 10) -> tuple[np.ndarray, np.ndarray]:
+@renamed(n="n_top")
+def top_words(source: TopicSource, n_top: int = 10) -> tuple[np.ndarray, np.ndarray]:
     """The most probable words of each topic; ties are in the order of the ids.
 
     Returns
     -------
-    ids : int64 (n_components, n)
-    probabilities : float32 (n_components, n), in descending order
+    ids : int64 (n_components, n_top)
+    probabilities : float32 (n_components, n_top), in descending order
 
     Raises
     ------
     SettingError
-        When `n` is not between 1 and the size of the vocabulary.
+        When `n_top` is not between 1 and the size of the vocabulary.
     """
-    if not 1 <= n <= source.n_words:
-        raise SettingError(f"n: must be between 1 and the vocabulary's {source.n_words} words, found {n}")
-    found = Largest(source.n_components, n)
+    if not 1 <= n_top <= source.n_words:
+        raise SettingError(
+            f"n_top: must be between 1 and the vocabulary's {source.n_words} words, found {n_top}"
+        )
+    found = Largest(source.n_components, n_top)
     for start in range(0, source.n_words, _ROWS):
         rows = np.arange(start, min(start + _ROWS, source.n_words))
         found.add(rows, source.gather(rows.astype(np.int32)))

@@ -35,6 +35,7 @@ from bigtopic.ingestion.settings import REMEDY, IngestSettings, Workers
 from bigtopic.ingestion.sort import Order
 from bigtopic.parallel.cluster import default_threads, resolve_client
 from bigtopic.parallel.shared_files import corpus_in_reach, require_shared
+from bigtopic.renamed import renamed
 from bigtopic.storage.place import Place
 
 __all__ = ["append", "compact", "ingest"]
@@ -42,6 +43,7 @@ __all__ = ["append", "compact", "ingest"]
 _TEXT = {field.name for field in fields(TextSettings)}
 
 
+@renamed(seed="random_state")
 def ingest(
     source: Any,
     store: str | Path,
@@ -59,7 +61,7 @@ def ingest(
     max_features: int | None = None,
     min_doc_length: int = 0,
     shuffle: bool = True,
-    seed: int = 0,
+    random_state: int = 0,
     weights: bool = False,
     overwrite: bool = False,
     append: bool = False,
@@ -87,9 +89,9 @@ def ingest(
     min_df, max_df : drop words in fewer, or more, documents than this number (int) or share (float)
     max_features : keep at most this many words, those with the most tokens
     min_doc_length : drop documents with fewer tokens left; the default keeps empty documents
-    shuffle : store documents in the order of a hash of (seed, row), so that a run of them is a random minibatch;
-        False keeps the source's order, for streams
-    seed : seed of that order
+    shuffle : store documents in the order of a hash of (random_state, row), so that a run of them is a random
+        minibatch; False keeps the source's order, for streams
+    random_state : seed of that order
     weights : accept fractional counts
     overwrite : replace the existing corpus once the new one is complete
     append : add to the existing corpus; new words get new ids at the end
@@ -126,7 +128,7 @@ def ingest(
     _check_text(text)
     if overwrite and append:
         raise SettingError("overwrite=True and append=True are mutually exclusive; choose one")
-    seed = checked_seed(seed)
+    seed = checked_seed(random_state)
     root = Place.of(store, storage_options)
     known = _existing(root, overwrite, append)
     limits = VocabularySettings(min_df, max_df, max_features)
@@ -169,6 +171,7 @@ def ingest(
     return open_corpus(store, storage_options)
 
 
+@renamed(seed="random_state")
 def append(corpus: Corpus | str | Path, source: Any, **settings: Any) -> Corpus:
     """Add documents to a stored corpus; new words, and authors, get new ids at the end.
 
@@ -221,7 +224,7 @@ def compact(corpus: Corpus | str | Path, **settings: Any) -> Corpus:
         url,
         overwrite=True,
         shuffle=manifest.shuffled,
-        seed=manifest.seed,
+        random_state=manifest.seed,
         storage_options=options,
         **settings,
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bigtopic import discovery
 from bigtopic.errors import SettingError
-from bigtopic.evaluation.base import Setting, completed
+from bigtopic.evaluation.base import Setting, completed, renamed_settings
 
 if TYPE_CHECKING:
     from bigtopic.evaluation.measuring import Evaluation
@@ -57,6 +57,7 @@ class Plot:
         SettingError
             When the plot has no such setting, or a value is not allowed.
         """
+        given = renamed_settings(self.settings, given)
         if foreign := sorted(given.keys() - self.settings.keys()):
             known = ", ".join(sorted(self.settings)) or "none"
             raise SettingError(

@@ -53,7 +53,7 @@ def leading_words(source: TopicSource, n: int) -> tuple[list[list[str]], np.ndar
         When `n` is not positive.
     """
     if n < 1:
-        raise SettingError(f"n_words: must be at least 1, found {n}")
+        raise SettingError(f"n_top: must be at least 1, found {n}")
     ids, probabilities = top_words(source, min(n, source.n_words))
     return [[label(source.vocabulary[int(i)]) for i in own] for own in ids], probabilities
 

@@ -18,7 +18,7 @@ _LONGEST = 44  # characters of the words of a topic
 
 def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -> None:
     share = results["prevalence"].share
-    words, _ = leading_words(subject.source, settings["n_words"])
+    words, _ = leading_words(subject.source, settings["n_top"])
     topics = largest(share, settings["n_topics"])
     resize(figure, 7.5, 1.1 + 0.24 * len(topics))
     axes, rows = figure.subplots(), np.arange(len(topics))
@@ -49,6 +49,6 @@ PLOT = Plot(
     measures=["prevalence"],
     settings={
         "n_topics": Setting(30, "Number of topics to show, largest first."),
-        "n_words": Setting(4, "Words per topic."),
+        "n_top": Setting(4, "Words per topic.", formerly="n_words"),
     },
 )

@@ -20,7 +20,7 @@ _COLUMNS = 4
 
 
 def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -> None:
-    words, probabilities = leading_words(subject.source, settings["n_words"])
+    words, probabilities = leading_words(subject.source, settings["n_top"])
     share = results["prevalence"].share if "prevalence" in results else None
     sizes = _weights(subject.source) if share is None else share
     topics = largest(np.zeros(len(words)) if sizes is None else sizes, settings["n_topics"])
@@ -80,6 +80,6 @@ PLOT = Plot(
     measures=["prevalence"],
     settings={
         "n_topics": Setting(20, "Number of topics to show, largest first."),
-        "n_words": Setting(10, "Words per topic."),
+        "n_top": Setting(10, "Words per topic.", formerly="n_words"),
     },
 )

@@ -13,7 +13,7 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError
 from bigtopic.evaluation import Coherence, LogPredictive, Measure, Prevalence, Result
 from bigtopic.evaluation import measures as folder
-from bigtopic.evaluation.measuring import Evaluation, check_names, results_of
+from bigtopic.evaluation.measuring import Evaluation, checked_names, results_of
 from bigtopic.evaluation.source import TopicSource, top_words, topics_of
 from bigtopic.evaluation.streaming import documents_of
 from bigtopic.evaluation.subject import Subject
@@ -114,10 +114,11 @@ def summarise(
     test : documents that the model was not trained on, for measures such as the held-out score; None to leave them out
     measures : a name or several, or `bigtopic.evaluate.Measure` objects; None for the default measures that the
         documents allow
-    n_words : words per topic, at most the vocabulary's
+    n_words : words to show per topic, at most the vocabulary's; `n_top` is a setting of the measures
     n_documents : documents to name per topic
     client, n_threads : see `bigtopic.evaluation.log_predictive`
-    settings : settings of the measures; each takes those it has. The default of `topn` is at most the vocabulary's size
+    settings : settings of the measures; each takes those it has, such as `n_top`, the words that coherence compares,
+        whose default is at most the vocabulary's size
 
     Raises
     ------
@@ -132,8 +133,7 @@ def summarise(
     words = _words(source, min(n_words, source.n_words))
     history = tuple(getattr(model, "history_", ()))
     asked = _asked(measures, source)
-    check_names(asked, settings)
-    settings = {"n_top": n_documents, **settings}
+    settings = {"n_documents": n_documents, **checked_names(asked, settings)}
     corpus, test = (None if given is None else documents_of(given) for given in (corpus, test))
     shares = folder.load("prevalence")
     found = _found([*asked, shares], source, corpus, test, settings, client, n_threads)
@@ -166,15 +166,15 @@ def _asked(names: str | Measure | Iterable[str | Measure] | None, source: TopicS
     found = [_for_words(source.n_words, one) for one in folder.chosen(names)]
     if names is not None:
         return found
-    return [one for one in found if source.n_words > 1 or "topn" not in one.settings]
+    return [one for one in found if source.n_words > 1 or "n_top" not in one.settings]
 
 
 def _for_words(n_words: int, measure: Measure) -> Measure:
-    """The measure with a default `topn`, if it has that setting, that is not larger than the vocabulary."""
-    topn = measure.settings.get("topn")
-    if topn is None or topn.default <= n_words:
+    """The measure with a default `n_top`, if it has that setting, that is not larger than the vocabulary."""
+    n_top = measure.settings.get("n_top")
+    if n_top is None or n_top.default <= n_words:
         return measure
-    return replace(measure, settings={**measure.settings, "topn": topn._replace(default=n_words)})
+    return replace(measure, settings={**measure.settings, "n_top": n_top._replace(default=n_words)})
 
 
 def _found(

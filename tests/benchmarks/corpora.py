@@ -31,7 +31,7 @@ def load(name: str, data: Path | None, folder: Path) -> Corpus:
 
 def split(name: str, corpus: Corpus, seed: int) -> tuple[Corpus, Corpus]:
     """Documents to learn from, and those held out: the numbers of `HELD_OUT`."""
-    return corpus.split(test_size=HELD_OUT[name], seed=seed)
+    return corpus.split(test_size=HELD_OUT[name], random_state=seed)
 
 
 def _ap(source: Path, store: Path) -> None:

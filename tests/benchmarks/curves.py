@@ -67,7 +67,12 @@ class Heat:
 
         prior, words = self.task.doc_topic_prior, self.train.vocabulary
         return log_predictive(
-            topics, self.test, seed=self.task.seed, train=self.train, vocabulary=words, doc_topic_prior=prior
+            topics,
+            self.test,
+            random_state=self.task.seed,
+            train=self.train,
+            vocabulary=words,
+            doc_topic_prior=prior,
         )
 
     def npmi(self, topics: Any) -> float:

@@ -56,7 +56,9 @@ def compare(name: str, data: Path, folder: Path, n_components: int, n_seeds: int
                 begun = time.perf_counter()
                 model.fit(train)
                 seconds[delay].append(time.perf_counter() - begun)
-                result = log_predictive(model, test, seed=seed, train=train, vocabulary=train.vocabulary)
+                result = log_predictive(
+                    model, test, random_state=seed, train=train, vocabulary=train.vocabulary
+                )
                 scores[delay].append(result.value)
         cells = [
             f"delay {delay}: {np.mean(scores[delay]):.4f} in {np.median(seconds[delay]):.3f} s"

@@ -59,7 +59,7 @@ def compare(name: str, corpus: Any, documents: str, n_components: int, seed: int
     train = train if documents == "all" else train[: int(documents)]
     scores = {}
     for system, fit in SYSTEMS.items():
-        result = log_predictive(fit(train, n_components, seed), test, seed=seed, vocabulary=train)
+        result = log_predictive(fit(train, n_components, seed), test, random_state=seed, vocabulary=train)
         scores[system] = result.value
     assert result.unigram is not None
     return {**scores, "unigram": result.unigram}

@@ -42,7 +42,7 @@ MEASURE = Measure(
     combine=combine,
     finish=finish,
     doc_topics=True,
-    settings={"factor": Setting(1.0, "What the length is multiplied with."), "topn": Setting(7, "Not used.")},
+    settings={"factor": Setting(1.0, "What the length is multiplied with."), "n_top": Setting(7, "Not used.")},
     default=True,
     title="longest <document>",
     unit="tokens",
@@ -110,12 +110,26 @@ def test_a_report_has_the_measures_asked_for(model, corpus, tmp_path):
 
 
 def test_a_setting_of_another_measure_is_refused(model, corpus):
-    shown = run("evaluate", model, corpus, "--measure", "npmi", "--n-top", 5, code=2).output
-    assert "Error: --n-top: is not a setting of these measures; theirs are: topn" in shown
+    shown = run("evaluate", model, corpus, "--measure", "npmi", "--n-documents", 5, code=2).output
+    assert "Error: --n-documents: is not a setting of these measures; theirs are: n_top" in shown
+
+
+def test_old_names_of_settings_are_second_spellings(model, corpus):
+    asked = ("evaluate", model, corpus, "--measure", "npmi", "--measure", "log-predictive", "--json")
+    new = run(*asked, "--n-top", 3, "--random-state", 5).output
+    assert new == run(*asked, "--topn", 3, "--seed", 5).output != run(*asked).output
+
+
+@pytest.mark.filterwarnings("default")
+def test_an_old_name_that_another_setting_has_now_warns(model, corpus):
+    asked = ("evaluate", model, corpus, "--measure", "prevalence", "--json")
+    shown = run(*asked, "--n-top", 2)  # words where npmi is asked for, else documents as before
+    assert shown.stdout == run(*asked, "--n-documents", 2).output
+    assert "argument 'n_top' is now 'n_documents'" in shown.stderr
 
 
 def test_prevalence_names_documents(model, corpus):
-    asked = ("--measure", "prevalence", "--n-top", 5)
+    asked = ("--measure", "prevalence", "--n-documents", 5)
     first, *topics = run("evaluate", model, corpus, *asked).output.splitlines()
     assert "topics in use" in first and len(topics) == 2
     found = json.loads(run("evaluate", model, corpus, *asked, "--json").output)["prevalence"]

@@ -1,5 +1,7 @@
 """`bigtopic plot`: pictures of a model, by name."""
 
+import re
+
 import pytest
 
 from bigtopic import plots
@@ -12,7 +14,7 @@ def test_the_help_lists_every_plot_and_its_settings():
     for plot in map(plots.load, plots.names()):
         assert f" {plot.name} {plot.summary}" in shown
         for name in plot.settings:
-            assert f" --{name.replace('_', '-')} " in shown
+            assert re.search(rf" --{name.replace('_', '-')}[, ]", shown)
     assert "prevalence share of each topic in a corpus, largest first; needs CORPUS" in shown
     assert "[default: (30 or 20)]" in shown
 
@@ -27,10 +29,11 @@ def test_every_plot_is_drawn(name, ending, model, corpus, tmp_path):
 
 def test_settings_are_those_of_the_plot(model, corpus, tmp_path):
     path = tmp_path / "topics.svg"
-    run("plot", "topics", model, "--n-words", 1, "--n-topics", 1, "--out", path)
+    run("plot", "topics", model, "--n-top", 1, "--n-topics", 1, "--out", path)
     assert "The 1 largest of 2 topics" in path.read_text()
-    shown = run("plot", "history", model, "--n-words", 1, "--out", path, code=2).output
-    assert "Error: --n-words: is not a setting of plot 'history'; its settings are: against" in shown
+    run("plot", "topics", model, "--n-words", 1, "--out", tmp_path / "same.svg")
+    shown = run("plot", "history", model, "--n-top", 1, "--out", path, code=2).output
+    assert "Error: --n-top: is not a setting of plot 'history'; its settings are: against" in shown
 
 
 @pytest.mark.parametrize(
@@ -44,7 +47,7 @@ def test_settings_are_those_of_the_plot(model, corpus, tmp_path):
         (["topics", "MODEL", "--out", "a.jpg"], "--out: must end in one of .pdf, .png, .svg"),
         (["topics", "MODEL"], "Missing option '--out'"),
         (["topics", "nothing.zarr", "--out", "a.svg"], "nothing.zarr"),
-        (["topics", "MODEL", "--n-words", "0", "--out", "a.svg"], "--n-words: must be at least 1, found 0"),
+        (["topics", "MODEL", "--n-top", "0", "--out", "a.svg"], "--n-top: must be at least 1, found 0"),
     ],
 )
 def test_mistakes_are_one_clear_message(arguments, message, model, tmp_path, monkeypatch):

@@ -51,7 +51,9 @@ def test_info_of_a_model(model):
 
 
 def test_topics_are_the_subjects(model, corpus):
-    topics = json.loads(run("topics", model, "--corpus", corpus, "--words", 8, "--json").output)
+    printed = run("topics", model, "--corpus", corpus, "--n-top", 8, "--json").output
+    assert printed == run("topics", model, "--corpus", corpus, "--words", 8, "--json").output
+    topics = json.loads(printed)
     found = {frozenset(word["word"] for word in topic["words"]) for topic in topics}
     assert found == {frozenset(words) for words in SUBJECTS.values()}
     for topic in topics:

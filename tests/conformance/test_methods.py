@@ -86,7 +86,7 @@ def test_it_learns(method, corpus):
     """Held-out words are far likelier than under the words' frequencies alone, by many standard errors."""
     from bigtopic.evaluation import log_predictive
 
-    held_in, held_out = corpus.split(100, seed=1)
+    held_in, held_out = corpus.split(100, random_state=1)
     result = log_predictive(
         LDA(4, method=method, max_iter=8, batch_size=40, client=False).fit(held_in), held_out
     )

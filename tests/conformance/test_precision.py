@@ -29,7 +29,7 @@ def in_double(method):
 def test_single_precision_costs_less_than_a_thousandth_of_a_nat(name, corpus):
     if table.get(name).load_kernel().dtype == "float64":
         pytest.skip("counts in double precision anyway")
-    train, test = corpus.split(test_size=0.25, seed=0)
+    train, test = corpus.split(test_size=0.25, random_state=0)
     settings = {"max_iter": 3, "client": False, "n_threads": 1, "random_state": 0}
     single = LDA(4, method=name, **settings).fit(train)
     double = LDA(4, method=in_double(table.get(name)), **settings).fit(train)

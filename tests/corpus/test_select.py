@@ -88,7 +88,7 @@ def rows(corpus, **wanted):
 )
 def test_what_matches(corpus, wanted, expected):
     assert rows(corpus, **wanted) == expected
-    train, test = corpus.split(0.4, seed=1)
+    train, test = corpus.split(0.4, random_state=1)
     if not any(callable(value) for value in wanted.values()):  # a function sees the documents of the view
         assert sorted(rows(train, **wanted) + rows(test, **wanted)) == expected
 

@@ -95,7 +95,7 @@ def test_documents(corpus, matrix):
 
 @pytest.mark.parametrize("test_size", [0.25, 60, 1])
 def test_split_is_a_partition(corpus, test_size):
-    train, test = corpus.split(test_size, seed=4)
+    train, test = corpus.split(test_size, random_state=4)
     n_test = round(test_size * N_DOCS) if test_size < 1 else test_size
     assert (len(train), len(test)) == (N_DOCS - n_test, n_test)
     assert sorted([*train.rows(), *test.rows()]) == list(range(N_DOCS))
@@ -104,9 +104,9 @@ def test_split_is_a_partition(corpus, test_size):
 
 
 def test_split_depends_on_seed_and_rows_only(corpus, matrix):
-    rows = [corpus.split(60, seed=seed)[1].rows().tolist() for seed in (0, 1, 0)]
+    rows = [corpus.split(60, random_state=seed)[1].rows().tolist() for seed in (0, 1, 0)]
     assert rows[0] == rows[2] != rows[1]
-    unshuffled = from_matrix(matrix, shuffle=False).split(60, seed=0)[1]
+    unshuffled = from_matrix(matrix, shuffle=False).split(60, random_state=0)[1]
     assert sorted(unshuffled.rows()) == sorted(rows[0])
     positions = np.flatnonzero(np.isin(stored_rows(corpus), rows[0]))
     assert positions.max() > 300  # not the head of the stored order, though the seeds are equal
@@ -119,8 +119,8 @@ def test_split_must_leave_documents_on_both_sides(corpus, wrong):
 
 
 def test_views_of_views(corpus, matrix):
-    train, _ = corpus.split(0.3, seed=1)
-    again, held_out = train.split(0.3, seed=1)
+    train, _ = corpus.split(0.3, random_state=1)
+    again, held_out = train.split(0.3, random_state=1)
     piece = held_out[10:60]
     assert len(again) + len(held_out) == len(train)
     assert (dense(piece, "source") == matrix.toarray()[np.sort(piece.rows())]).all()
@@ -208,7 +208,7 @@ def test_fingerprints(corpus, matrix):
     assert corpus.fingerprint == corpus[:].fingerprint
     views = [corpus, corpus[1:], corpus[:-1], corpus.split(5)[0], corpus.filter_vocabulary(drop=["w1"])]
     assert len({view.fingerprint for view in views}) == len(views)
-    assert corpus.split(50, seed=3)[0].fingerprint == corpus.split(50, seed=3)[0].fingerprint
+    assert corpus.split(50, random_state=3)[0].fingerprint == corpus.split(50, random_state=3)[0].fingerprint
 
 
 def test_anndata_round_trip(corpus, tmp_path):

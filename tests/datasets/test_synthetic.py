@@ -18,7 +18,7 @@ from bigtopic.ingestion.ingest import ingest
 from bigtopic.kernels.support import random as _random
 
 ZIPF = KnownLDA(2000, 20, mean_length=60, length_spread=0.6, doc_topic_prior=0.05, topic_word_prior=0.02,
-                zipf_exponent=1.0, seed=3)  # fmt: skip
+                zipf_exponent=1.0, random_state=3)  # fmt: skip
 
 
 def within(values: np.ndarray, expected: float, n_errors: float = 5.0) -> bool:
@@ -27,7 +27,7 @@ def within(values: np.ndarray, expected: float, n_errors: float = 5.0) -> bool:
 
 
 def test_the_same_seed_gives_the_same_corpus_and_another_seed_another():
-    first, again, other = (lda_corpus(50, 40, 3, seed=seed) for seed in (1, 1, 2))
+    first, again, other = (lda_corpus(50, 40, 3, random_state=seed) for seed in (1, 1, 2))
     assert (first.counts != again.counts).nnz == 0
     np.testing.assert_array_equal(first.doc_topics, again.doc_topics)
     assert (first.counts != other.counts).nnz > 0
@@ -49,7 +49,9 @@ def test_entries_are_distinct_words_in_order_and_their_counts_are_the_tokens():
 
 @pytest.mark.parametrize("prior", [0.05, 2.0])
 def test_word_frequencies_match_the_mixture_within_their_standard_error(prior):
-    corpus = lda_corpus(20_000, 12, 3, mean_length=20, doc_topic_prior=prior, topic_word_prior=1.0, seed=3)
+    corpus = lda_corpus(
+        20_000, 12, 3, mean_length=20, doc_topic_prior=prior, topic_word_prior=1.0, random_state=3
+    )
     # Given theta and the length, a document's counts are multinomial with mean length * theta . topics
     lengths = corpus.counts.sum(axis=1)
     expected = (lengths[:, None] * corpus.doc_topics).T @ corpus.counts.toarray()
@@ -135,7 +137,7 @@ def test_the_truth_is_far_above_the_unigram():
 
 def test_the_file_holds_the_same_documents(tmp_path, monkeypatch):
     monkeypatch.setattr(synthetic, "_CHUNK_TOKENS", 20_000)
-    model = KnownLDA(30, 4, mean_length=15, doc_topic_prior=0.3, topic_word_prior=0.1, seed=4)
+    model = KnownLDA(30, 4, mean_length=15, doc_topic_prior=0.3, topic_word_prior=0.1, random_state=4)
     counts = model.documents(5000).counts
     n_written = write_bag_of_words(tmp_path / "docword.txt", model, 5000)
     lines = (tmp_path / "docword.txt").read_text().splitlines()
@@ -163,8 +165,8 @@ def test_settings_that_are_not_positive_are_refused_by_name(setting, value):
 def test_other_settings_are_checked():
     with pytest.raises(SettingError, match="zipf_exponent: must be 0 or more"):
         KnownLDA(5, 2, zipf_exponent=-1.0)
-    with pytest.raises(SettingError, match="seed"):
-        KnownLDA(5, 2, seed=0.5)
+    with pytest.raises(SettingError, match="random_state"):
+        KnownLDA(5, 2, random_state=0.5)
     with pytest.raises(SettingError, match="n_docs"):
         lda_corpus(0, 5, 2)
     with pytest.raises(SettingError, match="first"):

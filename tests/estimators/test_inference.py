@@ -137,12 +137,14 @@ def test_tokens_the_model_does_not_know_do_not_make_a_document_long(model, corpu
     counts = np.zeros((41, 81))
     counts[:40, :80] = corpus.to_scipy().toarray()[:40] * 10
     counts[40, 0], counts[40, 80] = 1, 2000
-    found = model.representative_documents(from_matrix(counts, [*WORDS, "other"]), n=41, min_tokens=2)
+    found = model.representative_documents(
+        from_matrix(counts, [*WORDS, "other"]), n_documents=41, min_tokens=2
+    )
     assert "40" not in {identity for topic in found for identity, _ in topic}
 
 
 def test_representative_documents_take_the_largest_share(model, corpus, synthetic):
-    found = model.representative_documents(corpus, n=3, min_tokens=20)
+    found = model.representative_documents(corpus, n_documents=3, min_tokens=20)
     topics = model.transform(synthetic.counts)
     lengths = np.asarray(synthetic.counts.sum(axis=1)).ravel()
     for k, documents in enumerate(found):

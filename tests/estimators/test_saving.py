@@ -87,7 +87,7 @@ def test_columns_without_names_and_words_of_every_script(corpus, tmp_path):
 
 
 def test_a_loaded_model_knows_the_frequencies_of_what_it_learnt_from(corpus, tmp_path):
-    train, test = corpus.split(0.3, seed=1)
+    train, test = corpus.split(0.3, random_state=1)
     model = fitted(train)
     model.save(tmp_path / "m.zarr")
     loaded = load_model(tmp_path / "m.zarr")
@@ -115,7 +115,7 @@ def test_a_model_saved_without_frequencies_is_read(corpus, saved):
 
 def test_a_model_outlives_its_corpus(corpus, tmp_path):
     stored = ingest(corpus.to_scipy(), tmp_path / "corpus.zarr", progress=False)
-    train, test = stored.split(0.3, seed=1)
+    train, test = stored.split(0.3, random_state=1)
     models = [fitted(stored), fitted(train)]
     expected = [
         log_predictive(m, test, train=t).unigram for m, t in zip(models, (stored, train), strict=True)

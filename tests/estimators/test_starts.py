@@ -141,7 +141,7 @@ def documentation(tmp_path_factory):
     ]
     place = tmp_path_factory.mktemp("documentation") / "corpus.zarr"
     stored = ingest(docstrings(packages), place, stop_words="english", min_df=2, progress=False)
-    return stored.split(0.2, seed=0)
+    return stored.split(0.2, random_state=0)
 
 
 @pytest.mark.parametrize("declared", [True, False])
@@ -297,7 +297,7 @@ def test_held_out_documents_are_scored_and_not_learnt_from(corpus):
     model = LDA(3, batch_size=50, max_iter=3, validation=0.2, **QUIET).fit(corpus)
     scores = [row["score"] for row in model.history_ if "score" in row]
     assert len(scores) == 3 and model.n_docs_seen_ == 240
-    train, test = corpus.split(0.2, seed=0)
+    train, test = corpus.split(0.2, random_state=0)
     alone = LDA(3, batch_size=50, max_iter=3, **QUIET).fit(train)
     np.testing.assert_array_equal(alone.components_, model.components_)
     assert scores[-1] == alone.score(test)

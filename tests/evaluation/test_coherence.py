@@ -8,7 +8,7 @@ from bigtopic.datasets import lda_corpus
 from bigtopic.errors import SettingError, VocabularyMismatch
 from bigtopic.evaluation import coherence, top_words, topics_of
 
-TRUTH = lda_corpus(400, 60, 5, mean_length=12, topic_word_prior=0.1, seed=2)
+TRUTH = lda_corpus(400, 60, 5, mean_length=12, topic_word_prior=0.1, random_state=2)
 CORPUS = from_matrix(TRUTH.counts)
 
 
@@ -43,7 +43,7 @@ def brute_force(ids, counts, measure):
 @pytest.mark.parametrize("measure", ["npmi", "umass"])
 def test_equals_brute_force(measure, monkeypatch):
     monkeypatch.setattr("bigtopic.evaluation.streaming._ENTRIES", 500)  # several blocks
-    result = coherence(TRUTH.components, CORPUS, measure, topn=8)
+    result = coherence(TRUTH.components, CORPUS, measure, n_top=8)
     ids, _ = top_words(topics_of(TRUTH.components), 8)
     np.testing.assert_allclose(result.per_topic, brute_force(ids, TRUTH.counts, measure))
     assert result.value == pytest.approx(result.per_topic.mean())
@@ -56,17 +56,17 @@ def test_npmi_at_its_ends_and_its_limits():
     corpus = from_matrix(counts, list("abcde"))
 
     def npmi(*words):
-        return coherence([words], corpus, topn=2).value
+        return coherence([words], corpus, n_top=2).value
 
     assert npmi("a", "b") == pytest.approx(1.0)
     assert npmi("a", "c") == -1.0
     assert npmi("a", "e") == pytest.approx(0.0)
-    assert coherence([["e", "e"]], corpus, topn=2).value == 0.0  # both in every document
+    assert coherence([["e", "e"]], corpus, n_top=2).value == 0.0  # both in every document
 
 
 def test_pairs_with_a_word_of_no_document_are_left_out_and_reported():
     corpus = from_matrix([[1, 1, 0], [0, 1, 0]], ["a", "b", "never"])
-    result = coherence([["a", "b", "never"], ["never", "elsewhere", "a"]], corpus, topn=3)
+    result = coherence([["a", "b", "never"], ["never", "elsewhere", "a"]], corpus, n_top=3)
     assert result.omitted == pytest.approx(5 / 6)
     assert np.isnan(result.per_topic[1])
     assert result.value == result.per_topic[0]
@@ -86,9 +86,9 @@ def test_a_view_is_counted_as_it_is():
 def test_settings_are_checked():
     with pytest.raises(SettingError, match="measure"):
         coherence(TRUTH.components, CORPUS, "c_v")
-    with pytest.raises(SettingError, match="topn"):
-        coherence(TRUTH.components, CORPUS, topn=1)
-    with pytest.raises(SettingError, match="topn=61: the model has only"):
-        coherence(TRUTH.components, CORPUS, topn=61)
+    with pytest.raises(SettingError, match="n_top"):
+        coherence(TRUTH.components, CORPUS, n_top=1)
+    with pytest.raises(SettingError, match="n_top=61: the model has only"):
+        coherence(TRUTH.components, CORPUS, n_top=61)
     with pytest.raises(VocabularyMismatch, match="none of the topics"):
-        coherence([["x", "y"]], from_matrix([[1, 1]], ["a", "b"]), topn=2)
+        coherence([["x", "y"]], from_matrix([[1, 1]], ["a", "b"]), n_top=2)

@@ -13,7 +13,7 @@ TOPICS = np.array([[5.0, 1, 1, 1, 1], [1, 1, 1, 1, 5]])
 MEASURES = {
     log_predictive: lambda result: result.value,
     prevalence: lambda result: result.share.tolist(),
-    lambda model, corpus: coherence(model, corpus, topn=3): lambda result: result.value,
+    lambda model, corpus: coherence(model, corpus, n_top=3): lambda result: result.value,
 }
 
 

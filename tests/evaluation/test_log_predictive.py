@@ -14,7 +14,7 @@ from bigtopic.estimators.lda import LDA
 from bigtopic.evaluation import log_predictive, topics_of
 from bigtopic.evaluation.completion import Completion
 
-TRUTH = lda_corpus(300, 80, 4, mean_length=30, topic_word_prior=0.2, seed=5)
+TRUTH = lda_corpus(300, 80, 4, mean_length=30, topic_word_prior=0.2, random_state=5)
 CORPUS = from_matrix(TRUTH.counts)
 
 
@@ -127,7 +127,7 @@ def test_chunks_threads_and_storage_order_do_not_matter(monkeypatch):
 
 
 def test_seeds_differ_and_repeats_pool():
-    first, second = (log_predictive(TRUTH.components, CORPUS, seed=seed) for seed in (0, 1))
+    first, second = (log_predictive(TRUTH.components, CORPUS, random_state=seed) for seed in (0, 1))
     assert first.value != second.value
     pooled = log_predictive(TRUTH.components, CORPUS, repeats=4)
     assert pooled.n_tokens == 4 * first.n_tokens
@@ -163,7 +163,7 @@ def test_words_are_matched_by_name_and_the_unknown_are_reported():
 
 
 def test_the_unigram_learns_from_the_documents_asked_for():
-    train, test = CORPUS.split(100, seed=1)
+    train, test = CORPUS.split(100, random_state=1)
     one_word = from_matrix(np.eye(80)[[3, 3]] * 1000)
     assert log_predictive(TRUTH.components, test, train=one_word).unigram < -7
     assert log_predictive(TRUTH.components, test, train=train).unigram > -5

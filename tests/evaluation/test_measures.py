@@ -25,7 +25,7 @@ from bigtopic.evaluation import (
 )
 from bigtopic.evaluation.base import Result
 
-TRUTH = lda_corpus(400, 60, 5, mean_length=12, topic_word_prior=0.1, seed=2)
+TRUTH = lda_corpus(400, 60, 5, mean_length=12, topic_word_prior=0.1, random_state=2)
 CORPUS = from_matrix(TRUTH.counts)
 EVERY = measures.names()
 
@@ -48,7 +48,7 @@ def entropy(name="doc-entropy", **card):
     )
 
 
-def distinct(topn=3):
+def distinct(n_top=3):
     """Share of distinct words among the top words: looks at topics only."""
     return Measure(
         "distinct",
@@ -56,7 +56,7 @@ def distinct(topn=3):
         of_block=None,
         combine=None,
         finish=lambda topics, _: Score(
-            len(np.unique(np.argsort(-topics, axis=0)[:topn])) / topics.shape[1] / topn
+            len(np.unique(np.argsort(-topics, axis=0)[:n_top])) / topics.shape[1] / n_top
         ),
     )
 
@@ -90,7 +90,7 @@ def test_results_are_numbers_lines_and_json(name):
 
 def test_one_pass_gives_the_bits_of_each_measure_alone(monkeypatch):
     monkeypatch.setattr("bigtopic.evaluation.streaming._ENTRIES", 700)
-    together = measure(TRUTH.components, CORPUS, EVERY, n_threads=2, repeats=2, topn=7, n_top=4)
+    together = measure(TRUTH.components, CORPUS, EVERY, n_threads=2, repeats=2, n_top=7, n_documents=4)
     alone = {
         "log-predictive": log_predictive(TRUTH.components, CORPUS, repeats=2),
         "npmi": coherence(TRUTH.components, CORPUS, "npmi", 7),
@@ -155,7 +155,7 @@ def test_names_and_settings_are_checked():
     assert list(measure(TRUTH.components, CORPUS)) == ["log-predictive", "npmi"]
     with pytest.raises(SettingError, match=r"there is no measure 'pmi'; there are: .*npmi"):
         measure(TRUTH.components, CORPUS, ["pmi"])
-    with pytest.raises(SettingError, match="ratio: is not a setting of these measures; theirs are: topn"):
+    with pytest.raises(SettingError, match="ratio: is not a setting of these measures; theirs are: n_top"):
         measure(TRUTH.components, CORPUS, ["npmi"], ratio=0.5)
     colour = entropy(settings={"colour": Setting("red", "Of nothing.", ("red", "blue"))})
     with pytest.raises(SettingError, match=r"^colour: must be one of 'red', 'blue', found 'green'"):
@@ -165,16 +165,16 @@ def test_names_and_settings_are_checked():
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"topn": "5"}, "topn: must be a whole number, found '5'"),
-        ({"topn": 5.0}, "topn: must be a whole number, found 5.0"),
-        ({"topn": True}, "topn: must be a whole number, found True"),
+        ({"n_top": "5"}, "n_top: must be a whole number, found '5'"),
+        ({"n_top": 5.0}, "n_top: must be a whole number, found 5.0"),
+        ({"n_top": True}, "n_top: must be a whole number, found True"),
         ({"repeats": 1.5}, "repeats: must be a whole number, found 1.5"),
-        ({"seed": 0.5}, "seed: must be a whole number, found 0.5"),
+        ({"random_state": 0.5}, "random_state: must be a whole number, found 0.5"),
         ({"ratio": "half"}, "ratio: must be a number, found 'half'"),
         ({"ratio": True}, "ratio: must be a number, found True"),
         ({"split": np.array(["token", "type"])}, "split: must be one of 'token', 'type', found array"),
-        ({"n_top": -1}, "n_top: must be a whole number of at least 0, found -1"),
-        ({"n_top": None}, "n_top: must be a whole number, found None"),
+        ({"n_documents": -1}, "n_documents: must be a whole number of at least 0, found -1"),
+        ({"n_documents": None}, "n_documents: must be a whole number, found None"),
         ({"note": 3}, "note: must be text, found 3"),
         ({"exact": 1}, "exact: must be True or False, found 1"),
     ],
@@ -206,8 +206,8 @@ PLAIN = {
         ({"of_block": 3}, "measure 'plain': of_block must be a function or None, found 3"),
         ({"start": 0.0}, "measure 'plain': start must be a function or None, found 0.0"),
         ({"combine": None}, "measure 'plain': of_block and combine go together; give both, or neither"),
-        ({"settings": ["topn"]}, r"measure 'plain': settings must be \{name: Setting\}, found \['topn'\]"),
-        ({"settings": {"topn": 10}}, r"measure 'plain': settings\['topn'\] must be a Setting, found 10"),
+        ({"settings": ["n_top"]}, r"measure 'plain': settings must be \{name: Setting\}, found \['n_top'\]"),
+        ({"settings": {"n_top": 10}}, r"measure 'plain': settings\['n_top'\] must be a Setting, found 10"),
         (
             {"settings": {"kind": Setting("a", "Of nothing.", ("b", "c"))}},
             r"measure 'plain': settings\['kind'\]: must be one of 'b', 'c', found 'a'",
@@ -247,8 +247,8 @@ def test_two_measures_of_one_name_are_refused():
 
 
 def test_numbers_of_numpy_are_numbers():
-    settings = {"topn": np.int32(5), "repeats": np.int64(2), "n_top": np.uint8(0)}
-    plain = {"topn": 5, "repeats": 2, "n_top": 0}
+    settings = {"n_top": np.int32(5), "repeats": np.int64(2), "n_documents": np.uint8(0)}
+    plain = {"n_top": 5, "repeats": 2, "n_documents": 0}
     found = measure(TRUTH.components, CORPUS, EVERY, **settings).to_dict()
     assert found == measure(TRUTH.components, CORPUS, EVERY, **plain).to_dict()
 

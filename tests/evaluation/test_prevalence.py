@@ -10,7 +10,7 @@ from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.datasets import lda_corpus
 from bigtopic.evaluation import prevalence
 
-TRUTH = lda_corpus(500, 200, 4, mean_length=150, topic_word_prior=0.05, seed=7)
+TRUTH = lda_corpus(500, 200, 4, mean_length=150, topic_word_prior=0.05, random_state=7)
 CORPUS = from_matrix(TRUTH.counts)
 
 
@@ -47,9 +47,9 @@ def test_authors_share_the_tokens_of_their_documents():
 
 
 def test_blocks_do_not_matter_and_the_top_documents_are_about_the_topic(monkeypatch):
-    expected = prevalence(TRUTH.components, CORPUS, n_top=4)
+    expected = prevalence(TRUTH.components, CORPUS, n_documents=4)
     monkeypatch.setattr("bigtopic.evaluation.streaming._ENTRIES", 700)
-    again = prevalence(TRUTH.components, CORPUS, n_top=4)
+    again = prevalence(TRUTH.components, CORPUS, n_documents=4)
     np.testing.assert_allclose(again.share, expected.share, rtol=1e-5)
     np.testing.assert_array_equal(again.rows, expected.rows)
     assert (np.diff(expected.weights, axis=1) <= 0).all()
@@ -58,14 +58,14 @@ def test_blocks_do_not_matter_and_the_top_documents_are_about_the_topic(monkeypa
 
 
 def test_the_table_has_a_line_for_each_topic_with_its_documents():
-    found = prevalence(TRUTH.components, CORPUS, n_top=2)
+    found = prevalence(TRUTH.components, CORPUS, n_documents=2)
     order = np.argsort(-found.share)
     assert list(found.details()) == [f"topic {topic}" for topic in order]
     for topic, text in zip(order, found.details().values(), strict=True):
         first, second = found.rows[topic]
         assert text.startswith(f"{found.share[topic]:.1%} of the tokens; documents in rows {first} (")
         assert f", {second} ({found.weights[topic, 1]:.0%})" in text
-    without = prevalence(TRUTH.components, CORPUS, n_top=0).details()
+    without = prevalence(TRUTH.components, CORPUS, n_documents=0).details()
     assert without[f"topic {order[0]}"] == f"{found.share[order[0]]:.1%} of the tokens"
 
 

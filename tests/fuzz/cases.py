@@ -42,7 +42,7 @@ _SOURCE_NAMES = (
 )
 _OBJECT_NAMES = (
     *_SOURCE_NAMES, "the iterable", "the matrix", "the array", "the source", "vocabulary", "authors", "columns",
-    "min_df", "max_df", "max_features", "min_doc_length", "seed", "stop_words", "ngram_range", "token_pattern",
+    "min_df", "max_df", "max_features", "min_doc_length", "random_state", "stop_words", "ngram_range", "token_pattern",
     "encoding", "collocations",
 )  # fmt: skip
 """What an error about an argument, not about a file, may name."""

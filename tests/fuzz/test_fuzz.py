@@ -88,7 +88,7 @@ _SETTINGS = st.fixed_dictionaries(
         "max_df": st.integers(-2, 5) | st.floats(),
         "max_features": st.none() | st.integers(-2, 2**70),
         "min_doc_length": st.integers(-2, 2**70) | st.floats(),
-        "seed": st.integers(-(2**70), 2**70),
+        "random_state": st.integers(-(2**70), 2**70),
         "shuffle": st.booleans(),
         "weights": st.booleans(),
         "lowercase": st.booleans(),

@@ -138,7 +138,7 @@ def test_counts_are_those_of_what_is_remembered(method, corpus):
 
 def test_it_learns(method, corpus):
     """Held-out words are far likelier than under the words' frequencies alone, by many standard errors."""
-    held_in, held_out = corpus.split(100, seed=1)
+    held_in, held_out = corpus.split(100, random_state=1)
     model = LDA(N_COMPONENTS, method=method, max_iter=30, batch_size=40, client=False, random_state=0).fit(
         held_in
     )

@@ -102,7 +102,7 @@ def test_task_keys_stay_in_one_group_per_kind(in_parts):
 def test_document_order_changes_nothing_but_rounding_in_a_batch_method(synthetic):
     """Batch learning sees all documents at once: another order of them gives the same topics."""
     stored = from_matrix(synthetic.counts, shuffle=False)
-    shuffled = from_matrix(synthetic.counts, shuffle=True, seed=9)
+    shuffled = from_matrix(synthetic.counts, shuffle=True, random_state=9)
     one, other = (learn("vb", docs, n_passes=3).topic_words.gather(None) for docs in (stored, shuffled))
     np.testing.assert_allclose(one, other, rtol=2e-3, atol=2e-3)
 

@@ -31,7 +31,7 @@ def test_the_default_is_as_good_as_variational_bayes(documentation, n_components
     """
     differences = []
     for seed in range(6):
-        train, test = documentation.split(0.2, seed=seed)
+        train, test = documentation.split(0.2, random_state=seed)
         default, vb = (
             LDA(n_components, method=method, random_state=seed, client=False, n_threads=1).fit(train[:200])
             for method in (None, "vb")

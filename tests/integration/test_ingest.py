@@ -195,10 +195,10 @@ def test_same_corpus_whatever_the_threads(tmp_path, small_parts, small_chunks):
 
 def test_parts_are_runs_of_one_order(tmp_path, small_parts, small_chunks):
     texts = random_texts(1500)
-    corpus = ingest(texts, tmp_path / "c.zarr", seed=3, n_threads=2)
+    corpus = ingest(texts, tmp_path / "c.zarr", random_state=3, n_threads=2)
     stored = corpus.rows(order="stored").tolist()
-    assert stored == from_matrix(np.ones((1500, 1)), seed=3).rows(order="stored").tolist()
-    other = ingest(texts, tmp_path / "d.zarr", seed=4, n_threads=2)
+    assert stored == from_matrix(np.ones((1500, 1)), random_state=3).rows(order="stored").tolist()
+    other = ingest(texts, tmp_path / "d.zarr", random_state=4, n_threads=2)
     assert other.rows(order="stored").tolist() != stored and counted(other) == counted(corpus)
 
 
@@ -356,10 +356,10 @@ def test_limits_of_an_append_are_for_its_new_words(tmp_path, monkeypatch, limits
 
 def test_compact_is_as_if_ingested_at_once(tmp_path, small_parts, small_chunks):
     first, second = random_texts(900, seed=1), random_texts(700, seed=2, n_words=400)
-    ingest(first, tmp_path / "c.zarr", n_threads=2, seed=5)
+    ingest(first, tmp_path / "c.zarr", n_threads=2, random_state=5)
     append(tmp_path / "c.zarr", second, n_threads=2)
     compacted = compact(tmp_path / "c.zarr", n_threads=2)
-    together = ingest(first + second, tmp_path / "all.zarr", n_threads=2, seed=5)
+    together = ingest(first + second, tmp_path / "all.zarr", n_threads=2, random_state=5)
     assert compacted.fingerprint == together.fingerprint and len(compacted.parts) > 3
     assert compacted.text_settings == together.text_settings
     assert len(list((tmp_path / "c.zarr" / "parts").glob("0*"))) == len(compacted.parts)
@@ -454,8 +454,8 @@ def test_wrong_settings(tmp_path):
         ingest(TEXTS, tmp_path / "c.zarr", n_threads=0)
     with pytest.raises(SettingError, match="min_df"):
         ingest(TEXTS, tmp_path / "c.zarr", min_df=-1)
-    with pytest.raises(SettingError, match="seed=None"):
-        ingest(TEXTS, tmp_path / "c.zarr", seed=None)
+    with pytest.raises(SettingError, match="random_state=None"):
+        ingest(TEXTS, tmp_path / "c.zarr", random_state=None)
     with pytest.raises(SettingError, match="min_doc_length"):
         ingest(TEXTS, tmp_path / "c.zarr", min_doc_length=1.5)
     assert list(tmp_path.iterdir()) == []
@@ -472,12 +472,15 @@ def test_half_a_character_is_not_stored(tmp_path):
 
 
 def test_settings_may_be_numpy_numbers(tmp_path):
-    plain = {"min_df": 1, "max_df": 0.9, "max_features": 6, "min_doc_length": 1, "seed": 3}
+    plain = {"min_df": 1, "max_df": 0.9, "max_features": 6, "min_doc_length": 1, "random_state": 3}
     numpy = {name: np.asarray(value)[()] for name, value in plain.items()}
     one = ingest(TEXTS, tmp_path / "one.zarr", n_threads=1, **plain)
     two = ingest(TEXTS, tmp_path / "two.zarr", n_threads=1, **numpy)
     assert one.fingerprint == two.fingerprint
-    assert one.split(2, seed=np.int64(5))[1].fingerprint == two.split(np.int64(2), seed=5)[1].fingerprint
+    assert (
+        one.split(2, random_state=np.int64(5))[1].fingerprint
+        == two.split(np.int64(2), random_state=5)[1].fingerprint
+    )
 
 
 def test_two_writers_in_one_process(tmp_path):

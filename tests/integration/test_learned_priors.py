@@ -100,7 +100,9 @@ def test_the_prior_of_documents_is_found_again(name, shape, start, drawn):
 
 @pytest.fixture(scope="module")
 def drawn() -> Any:
-    return from_matrix(lda_corpus(1500, 200, 4, mean_length=100.0, doc_topic_prior=0.3, seed=1).counts)
+    return from_matrix(
+        lda_corpus(1500, 200, 4, mean_length=100.0, doc_topic_prior=0.3, random_state=1).counts
+    )
 
 
 def test_the_bound_of_batch_vb_does_not_fall(corpus):

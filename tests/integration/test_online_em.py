@@ -115,7 +115,7 @@ def test_workers_change_no_bit(method, corpus, three_workers):
 
 
 def test_single_precision_costs_little(method, corpus):
-    train_docs, test_docs = corpus.split(test_size=0.25, seed=0)
+    train_docs, test_docs = corpus.split(test_size=0.25, random_state=0)
     settings = {"max_iter": 3, "client": False, "n_threads": 1, "random_state": 0}
     single = LDA(4, method=method, **settings).fit(train_docs)
     double = LDA(4, method=precision.in_double(method), **settings).fit(train_docs)

@@ -65,7 +65,7 @@ def model(counts):
 
 
 def views(corpus):
-    train, test = corpus.split(0.3, seed=2)
+    train, test = corpus.split(0.3, random_state=2)
     yield from (corpus, train, test, corpus[50:350], test[10:60], corpus.select(section=["s0", "s2"]))
     yield from (corpus.run(30, 200, order="stored"), train.select(rows=range(100, 300)), corpus[7:7])
 
@@ -192,7 +192,7 @@ def test_scores_of_documents_are_in_the_order_of_the_source(corpus, counts, mode
 
 def test_representative_documents_are_named_rightly(corpus, counts, model):
     theta = model.transform(counts)
-    for topic, documents in enumerate(model.representative_documents(corpus, n=4)):
+    for topic, documents in enumerate(model.representative_documents(corpus, n_documents=4)):
         for name, share in documents:
             assert share == pytest.approx(theta[IDS.index(name), topic], rel=1e-6)
     found = prevalence(model, corpus, 4, client=False)

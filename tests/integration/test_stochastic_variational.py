@@ -130,7 +130,7 @@ def test_executors_change_no_bit(executor, method, corpus):
 
 
 def test_single_precision_costs_little(method, corpus):
-    train_docs, test_docs = corpus.split(test_size=0.25, seed=0)
+    train_docs, test_docs = corpus.split(test_size=0.25, random_state=0)
     settings = {"max_iter": 3, "batch_size": 40, "client": False, "n_threads": 1, "random_state": 0}
     single = LDA(4, method=method, **settings).fit(train_docs)
     double = LDA(4, method=precision.in_double(method), **settings).fit(train_docs)
@@ -139,7 +139,7 @@ def test_single_precision_costs_little(method, corpus):
 
 def test_held_out_words_are_as_likely_as_by_online_vb(method, corpus):
     """Better than their frequencies, and not far from stochastic variational inference with the same passes."""
-    held_in, held_out = corpus.split(100, seed=1)
+    held_in, held_out = corpus.split(100, random_state=1)
     settings = {"max_iter": 8, "batch_size": 40, "client": False, "random_state": 0}
     own, known = (
         log_predictive(LDA(4, method=m, **settings).fit(held_in), held_out)

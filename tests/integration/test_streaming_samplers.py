@@ -123,7 +123,7 @@ def test_streaming_ilr_of_one_minibatch_is_ilr(corpus, tmp_path, monkeypatch):
 def test_one_pass_comes_near_collapsed_gibbs_sampling(kind, corpus, tmp_path, monkeypatch):
     """Nine tenths of what fifty passes gain on the words' frequencies; the best of three seeds, as optima are local."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    held_in, held_out = corpus.split(100, seed=1)
+    held_in, held_out = corpus.split(100, random_state=1)
     settings = {"client": False, "n_threads": 1}
 
     def gain(own: Method, **sizes: int) -> float:

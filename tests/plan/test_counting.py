@@ -18,7 +18,7 @@ def test_equals_recounting(corpus, tmp_path, monkeypatch, where, n_threads):
         corpus = ingest(corpus.to_scipy(), tmp_path / "corpus.zarr", progress=False)
     if where == "filtered":
         corpus = corpus.filter_vocabulary(min_df=150)
-    view, _ = corpus.split(0.4, seed=2)
+    view, _ = corpus.split(0.4, random_state=2)
     found, expected = counting.counted_vocabulary(view, None, n_threads), view.recounted().vocabulary
     assert found == expected and 0 < found.frequency.sum() < corpus.n_tokens
     np.testing.assert_array_equal(found.frequency, expected.frequency)

@@ -17,7 +17,7 @@ from bigtopic.evaluation import prevalence
 
 NASTY = ["$x^{$", "\x1b[31mred", "a\u202eb", "<b>&amp;", "%d{}", r"\frac{1}{2}", "word" * 30, "line\nline"]
 WORDS = NASTY + [f"word{i}" for i in range(52)]
-CORPUS = from_matrix(lda_corpus(300, 60, 5, mean_length=30, seed=3).counts, WORDS)
+CORPUS = from_matrix(lda_corpus(300, 60, 5, mean_length=30, random_state=3).counts, WORDS)
 
 
 def learnt(n_components):
@@ -58,10 +58,10 @@ def test_it_is_drawn_and_written_the_same_each_time(name, ending, few, tmp_path)
     assert written[0] == written[1]
 
 
-@pytest.mark.parametrize("name", [name for name in plots.names() if "n_words" in plots.load(name).settings])
+@pytest.mark.parametrize("name", [name for name in plots.names() if "n_top" in plots.load(name).settings])
 def test_words_are_drawn_as_they_are(name, tmp_path):
     corpus = from_matrix(np.eye(8, dtype=int) * 3, NASTY)
-    figure = plots.draw(name, np.eye(8) + 1e-6, corpus, vocabulary=corpus, n_words=1)
+    figure = plots.draw(name, np.eye(8) + 1e-6, corpus, vocabulary=corpus, n_top=1)
     shown = "\n".join(ElementTree.parse(plots.save(figure, tmp_path / "a.svg")).getroot().itertext())
     assert not {"\x1b", "\u202e"} & set(shown)
     for word in ("$x^{$", r"\x1b[31mred", r"a\u202eb", "<b>&amp;", "%d{}", r"\frac{1}{2}", r"line\nline"):
@@ -84,15 +84,15 @@ def test_a_notebook_shows_it_without_pyplot(few):
     assert few.plot("topics")._repr_png_().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("name", [name for name in plots.names() if "n_words" in plots.load(name).settings])
-@pytest.mark.parametrize("given", [{}, {"n_topics": 3, "n_words": 60}, {"n_topics": 50, "n_words": 1}])
+@pytest.mark.parametrize("name", [name for name in plots.names() if "n_top" in plots.load(name).settings])
+@pytest.mark.parametrize("given", [{}, {"n_topics": 3, "n_top": 60}, {"n_topics": 50, "n_top": 1}])
 def test_many_words_or_topics_fit(name, given, many):
     many.plot(name, CORPUS, **given).draw_without_rendering()  # warns of what does not fit
 
 
 def test_prevalence_shows_the_shares_of_the_largest_topics(model):
     share = prevalence(model, CORPUS).share
-    figure = model.plot("prevalence", CORPUS, n_topics=5, n_words=2)
+    figure = model.plot("prevalence", CORPUS, n_topics=5, n_top=2)
     (axes,) = figure.axes
     lengths = [bar.get_width() for bar in axes.patches]
     assert lengths == sorted(share, reverse=True)[:5]
@@ -104,7 +104,7 @@ def test_prevalence_shows_the_shares_of_the_largest_topics(model):
 
 @pytest.mark.parametrize("with_corpus", [False, True])
 def test_topics_shows_the_words_of_the_largest_topics(model, with_corpus):
-    figure = model.plot("topics", CORPUS if with_corpus else None, n_topics=6, n_words=3)
+    figure = model.plot("topics", CORPUS if with_corpus else None, n_topics=6, n_top=3)
     sizes = prevalence(model, CORPUS).share if with_corpus else model.components_.sum(axis=1)
     topics = [int(axes.get_title(loc="left").split()[1].rstrip(",")) for axes in figure.axes]
     assert len(topics) == min(6, len(sizes))
@@ -117,7 +117,7 @@ def test_topics_shows_the_words_of_the_largest_topics(model, with_corpus):
 
 
 def test_topics_of_an_array_are_in_its_order():
-    figure = plots.draw("topics", np.eye(30) + 0.1, n_topics=4, n_words=99)
+    figure = plots.draw("topics", np.eye(30) + 0.1, n_topics=4, n_top=99)
     assert [axes.get_title(loc="left") for axes in figure.axes] == [f"topic {k}" for k in range(4)]
     assert figure.get_suptitle() == "The first 4 of 30 topics; with a corpus, the largest"
     assert len(figure.axes[0].texts) == 30
@@ -169,12 +169,12 @@ def test_clocks_that_begin_again_are_refused(few):
         ("history", {}, "needs the history of a model of this package. These need nothing else: topics$"),
         (
             "topics",
-            {"topn": 3},
-            "^topn: is not a setting of plot 'topics'; its settings are: n_topics, n_words",
+            {"unknown": 3},
+            "^unknown: is not a setting of plot 'topics'; its settings are: n_top, n_topics",
         ),
         ("topics", {"n_topics": 0}, "^n_topics: must be at least 1, found 0"),
-        ("topics", {"n_words": 0}, "^n_words: must be at least 1, found 0"),
-        ("topics", {"n_words": "2"}, "^n_words: must be a whole number, found '2'"),
+        ("topics", {"n_top": 0}, "^n_top: must be at least 1, found 0"),
+        ("topics", {"n_top": "2"}, "^n_top: must be a whole number, found '2'"),
         ("history", {"against": "x"}, "^against: must be one of 'updates', 'seconds', 'tokens', found 'x'"),
     ],
 )

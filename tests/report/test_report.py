@@ -14,7 +14,7 @@ from bigtopic.errors import SettingError, StoreError
 from bigtopic.evaluation import Measure, Score, Setting, coherence, prevalence
 from bigtopic.report import Summary, Topic, html_page, summarise, text_table, write_html
 
-TRUTH = lda_corpus(200, 50, 4, mean_length=40, seed=1)
+TRUTH = lda_corpus(200, 50, 4, mean_length=40, random_state=1)
 WORDS = [f"word{i}" for i in range(50)]
 
 
@@ -73,15 +73,15 @@ def test_a_measure_asked_for_needs_its_documents():
     assert text_table(found, 120).splitlines()[0].split()[:4] == ["topic", "share", "UMass", "NPMI"]
 
 
-def distinct(topn, title="distinct"):
+def distinct(n_top, title="distinct"):
     """Number of top words of all topics: looks at topics only."""
     return Measure(
         "distinct",
-        prepare=lambda subject, settings: settings["topn"] * subject.source.n_components,
+        prepare=lambda subject, settings: settings["n_top"] * subject.source.n_components,
         of_block=None,
         combine=None,
         finish=lambda number, _: Score(float(number)),
-        settings={"topn": Setting(topn, "Words of a topic.")},
+        settings={"n_top": Setting(n_top, "Words of a topic.")},
         title=title,
     )
 
@@ -89,12 +89,12 @@ def distinct(topn, title="distinct"):
 def test_each_measure_has_its_own_settings():
     corpus = authored()
     found = summarise(TRUTH.components, corpus, vocabulary=WORDS, measures=["npmi", distinct(25)]).results
-    assert found["distinct"].value == 4 * 25 and found["npmi"].topn == 10
+    assert found["distinct"].value == 4 * 25 and found["npmi"].n_top == 10
     assert summarise(TRUTH.components, measures=distinct(70)).results["distinct"].value == 4 * 50
-    summary = summarise(TRUTH.components, corpus, vocabulary=WORDS, measures="npmi", topn=5)
-    scores = coherence(TRUTH.components, corpus, topn=5, vocabulary=WORDS).per_topic
+    summary = summarise(TRUTH.components, corpus, vocabulary=WORDS, measures="npmi", n_top=5)
+    scores = coherence(TRUTH.components, corpus, n_top=5, vocabulary=WORDS).per_topic
     assert [topic.npmi for topic in summary.topics] == [scores[topic.number] for topic in summary.topics]
-    with pytest.raises(SettingError, match=r"^ratio: is not a setting of these measures; theirs are: topn"):
+    with pytest.raises(SettingError, match=r"^ratio: is not a setting of these measures; theirs are: n_top"):
         summarise(TRUTH.components, corpus, vocabulary=WORDS, measures="npmi", ratio=0.3)
 
 

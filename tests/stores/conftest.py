@@ -100,7 +100,9 @@ def name(request: pytest.FixtureRequest) -> str:
 def actions() -> dict[str, Action]:
     """Every action that writes to a folder of the user's."""
     here: dict[str, Any] = {"n_threads": 1, "progress": False}
-    corpora = [bt.from_matrix(np.random.default_rng(seed).poisson(1.0, (30, 12)), seed=0) for seed in (0, 1)]
+    corpora = [
+        bt.from_matrix(np.random.default_rng(seed).poisson(1.0, (30, 12)), random_state=0) for seed in (0, 1)
+    ]
     fitted = [bt.LDA(3, random_state=seed, max_iter=2, n_threads=1).fit(corpora[0]) for seed in (0, 1)]
 
     def old(path: Path) -> None:

@@ -11,7 +11,7 @@ import bigtopic as bt
 def run(path, n_threads):
     """Two passes of three updates; a version after each."""
     counts = np.random.default_rng(0).poisson(0.5, (60, 40)) + np.eye(60, 40, dtype=int)
-    corpus = bt.from_matrix(counts, seed=0)
+    corpus = bt.from_matrix(counts, random_state=0)
     settings = {"method": "streaming-vb", "batch_size": 20, "max_iter": 2, "client": False, "progress": False}
     checkpoint = None if path is None else bt.Checkpoint(path, rounds=1)
     model = bt.LDA(3, n_threads=n_threads, **settings)

@@ -4,8 +4,8 @@
     value = sum_d log p_d / number of held-out tokens                                    nats per token
 
 The fold-in is the same for every model: mean-field variational Bayes with the topics fixed at their posterior mean, 50
-iterations from gamma = 1, so scores compare topics, not inference. It is deterministic. (seed, repeat, source row)
-determines which tokens are observed: neither chunks nor workers change it.
+iterations from gamma = 1, so scores compare topics, not inference. It is deterministic. (random_state, repeat, source
+row) determines which tokens are observed: neither chunks nor workers change it.
 
 Never compare a value of the token split with one of the type split: when types are divided, a held-out word is never
 observed in its document.
@@ -35,6 +35,7 @@ from bigtopic.evaluation.source import TopicSource
 from bigtopic.evaluation.streaming import documents_of
 from bigtopic.evaluation.subject import Documents, Subject
 from bigtopic.evaluation.unigram import unigram
+from bigtopic.renamed import renamed
 
 __all__ = ["MEASURE", "LogPredictive", "log_predictive"]
 
@@ -111,13 +112,14 @@ class LogPredictive(Result):
         )
 
 
+@renamed(seed="random_state")
 def log_predictive(
     model: Any,
     corpus: Corpus,
     split: str = "token",
     ratio: float = 0.5,
     repeats: int = 1,
-    seed: int = 0,
+    random_state: int = 0,
     client: Any = None,
     n_threads: int | None = None,
     *,
@@ -134,7 +136,7 @@ def log_predictive(
     split : "token" divides a document's tokens, "type" its distinct words
     ratio : observed share of a document, between 0 and 1
     repeats : number of random splits of each document, pooled
-    seed : seed of the splits
+    random_state : seed of the splits
     client : a Dask client or its address; None for the current one, if there is one; False for threads
     n_threads : threads in this process; None for all processors
     train : documents that give the unigram baseline its frequencies, or the path of their corpus; None for those the
@@ -162,7 +164,7 @@ def log_predictive(
     """
     train = None if train is None else documents_of(train, "train")
     subject = Subject(model, documents_of(corpus), vocabulary, doc_topic_prior, train)
-    settings = {"split": split, "ratio": ratio, "repeats": repeats, "seed": seed}
+    settings = {"split": split, "ratio": ratio, "repeats": repeats, "random_state": random_state}
     return result_of(MEASURE, subject, settings, client, n_threads)
 
 
@@ -253,7 +255,7 @@ MEASURE = Measure(
         "split": Setting("token", "Divide a document's tokens, or its distinct words.", ("token", "type")),
         "ratio": Setting(0.5, "Observed share of a document."),
         "repeats": Setting(1, "Random splits of each document."),
-        "seed": Setting(0, "Seed of the random splits."),
+        "random_state": Setting(0, "Seed of the random splits.", formerly="seed"),
     },
     held_out=True,
     default=True,

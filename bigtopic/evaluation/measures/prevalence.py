@@ -19,6 +19,7 @@ from bigtopic.evaluation.base import Measure, Result, Setting
 from bigtopic.evaluation.measuring import result_of
 from bigtopic.evaluation.streaming import documents_of
 from bigtopic.evaluation.subject import Documents, Subject
+from bigtopic.renamed import renamed
 from bigtopic.types import Block
 
 __all__ = ["MEASURE", "Prevalence", "prevalence"]
@@ -35,9 +36,9 @@ class Prevalence(Result):
     share : float64 (n_components,), sums to 1
     author_tokens : float32 (n_authors, n_components), expected tokens; None without authors, or when authors x topics
         would be more than 50 million cells
-    rows : int64 (n_components, n_top), source rows of the documents with the largest weights of each topic, in
+    rows : int64 (n_components, n_documents), source rows of the documents with the largest weights of each topic, in
         descending order
-    weights : float32 (n_components, n_top), those weights
+    weights : float32 (n_components, n_documents), those weights
     """
 
     share: np.ndarray
@@ -84,19 +85,20 @@ class _Total(NamedTuple):
     tokens: np.ndarray
     authors: np.ndarray | None  # expected tokens (n_authors, n_components)
     best: tuple[np.ndarray, np.ndarray]
-    n_top: int
+    n_documents: int
 
 
 class _State(NamedTuple):
     n_components: int
     n_authors: int  # 0: they are not counted
-    n_top: int
+    n_documents: int
 
 
+@renamed(n_top="n_documents")
 def prevalence(
     model: Any,
     corpus: Corpus,
-    n_top: int = 3,
+    n_documents: int = 3,
     client: Any = None,
     n_threads: int | None = None,
     *,
@@ -108,30 +110,30 @@ def prevalence(
     ----------
     model : see `topics_of`, to which `vocabulary` is passed
     corpus : any documents, or the path of their corpus; words are matched by name
-    n_top : documents to name for each topic, at least 0
+    n_documents : documents to name for each topic, at least 0
     client, n_threads : see `log_predictive`
 
     Raises
     ------
     SettingError
-        When `n_top` is not allowed.
+        When `n_documents` is not allowed.
     """
     subject = Subject(model, documents_of(corpus), vocabulary)
-    return result_of(MEASURE, subject, {"n_top": n_top}, client, n_threads)
+    return result_of(MEASURE, subject, {"n_documents": n_documents}, client, n_threads)
 
 
 def _prepare(subject: Subject, settings: Mapping[str, Any]) -> _State:
-    n_top = settings["n_top"]
-    if n_top < 0:
-        raise SettingError(f"n_top: must be a whole number of at least 0, found {n_top!r}")
+    n_documents = settings["n_documents"]
+    if n_documents < 0:
+        raise SettingError(f"n_documents: must be a whole number of at least 0, found {n_documents!r}")
     n_components, n_authors = subject.source.n_components, subject.corpus.n_authors
-    return _State(n_components, n_authors if n_authors * n_components <= _AUTHOR_CELLS else 0, n_top)
+    return _State(n_components, n_authors if n_authors * n_components <= _AUTHOR_CELLS else 0, n_documents)
 
 
 def _start(state: _State) -> _Total:
     authors = np.zeros((state.n_authors, state.n_components), np.float32) if state.n_authors else None
     nothing = np.zeros((state.n_components, 0), np.int64), np.zeros((state.n_components, 0), np.float32)
-    return _Total(np.zeros(state.n_components), authors, nothing, state.n_top)
+    return _Total(np.zeros(state.n_components), authors, nothing, state.n_documents)
 
 
 def _of_block(state: _State, documents: Documents) -> _Piece:
@@ -139,7 +141,9 @@ def _of_block(state: _State, documents: Documents) -> _Piece:
     weighted = theta * documents.tokens[:, None].astype(np.float32)
     authors = _by_author(documents.block, weighted) if state.n_authors else None
     rows = np.broadcast_to(documents.docs.rows, (theta.shape[1], len(theta)))
-    return _Piece(weighted.sum(axis=0, dtype=np.float64), authors, _largest([(rows, theta.T)], state.n_top))
+    return _Piece(
+        weighted.sum(axis=0, dtype=np.float64), authors, _largest([(rows, theta.T)], state.n_documents)
+    )
 
 
 def _combine(total: _Total, piece: _Piece) -> _Total:
@@ -147,7 +151,7 @@ def _combine(total: _Total, piece: _Piece) -> _Total:
     if total.authors is not None and piece.authors is not None:
         ids, values = piece.authors
         total.authors[ids] += values
-    return total._replace(best=_largest([total.best, piece.best], total.n_top))
+    return total._replace(best=_largest([total.best, piece.best], total.n_documents))
 
 
 def _finish(state: _State, total: _Total) -> Prevalence:
@@ -165,10 +169,12 @@ def _by_author(block: Block, weighted: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return ids, values
 
 
-def _largest(found: Iterable[tuple[np.ndarray, np.ndarray]], n_top: int) -> tuple[np.ndarray, np.ndarray]:
+def _largest(
+    found: Iterable[tuple[np.ndarray, np.ndarray]], n_documents: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Rows and weights of the largest weights of each topic; independent of the division into blocks."""
     rows, weights = (np.hstack(arrays) for arrays in zip(*found, strict=True))
-    order = np.lexsort((rows, -weights), axis=1)[:, :n_top]
+    order = np.lexsort((rows, -weights), axis=1)[:, :n_documents]
     return np.take_along_axis(rows, order, 1), np.take_along_axis(weights, order, 1)
 
 
@@ -180,7 +186,7 @@ MEASURE = Measure(
     combine=_combine,
     finish=_finish,
     doc_topics=True,
-    settings={"n_top": Setting(3, "Documents to name for each topic.")},
+    settings={"n_documents": Setting(3, "Documents to name for each topic.", formerly="n_top")},
     title="topics in use",
     meaning="effective number of topics in the documents: exp of the entropy of their shares",
 )

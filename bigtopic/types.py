@@ -123,9 +123,8 @@ class Hyper(NamedTuple):
     priors : {array name: float}, scalar prior of each array, for kernels that need it (mean of a vector prior)
     axis_sizes : {axis: size}, for kernels that need V or the number of authors
     components : {name: number}, every component count of the model
-    step, inner iteration : the update that the statistics are for, from 1, and the inner iteration of its round, from
-        1;
-        0 and 1 outside learning. The inner iterations of a round share a seed
+    step, iteration : the update that the statistics are for, and the inner iteration of its round, both from 1; 0 and 1
+        outside learning. The inner iterations of a round share a seed
     doc_topics : whether the caller needs `doc_topics`
     statistics : the arrays whose statistics the caller needs; those that a kernel only offers are returned if named
     """
@@ -148,7 +147,7 @@ class KernelResult(NamedTuple):
     stats : {array name: (n_local, n_columns)} aligned with the view's rows
     doc_topics : (n_docs, n_components), rows sum to 1; may be None if the caller does not need them
     state : {name: array} to keep for these documents, as the kernel declares, or None
-    info : {name: float}, additive over slices: "bound" (nats), "iterations" (inner iterations, all documents), ...
+    info : {name: float}, additive over slices: "bound" (nats), "iterations" (of all documents together), ...
     """
 
     stats: Mapping[str, np.ndarray]

@@ -14,6 +14,7 @@ from bigtopic import plots
 from bigtopic.datasets import KnownLDA, lda_corpus
 from bigtopic.errors import BigtopicWarning, RenamedWarning
 from bigtopic.evaluation import Setting, coherence, log_predictive, measure, prevalence, top_words, topics_of
+from bigtopic.learning.events import Event
 from bigtopic.renamed import also_named, renamed, renamed_attribute
 from bigtopic.report import summarise
 
@@ -150,6 +151,11 @@ def test_attributes_have_their_new_names():
         assert coherence(TOPICS, CORPUS, n_top=4).topn == 4
     with pytest.warns(RenamedWarning, match="attribute 'seed' is now 'random_state'"):
         assert KnownLDA(5, 2, random_state=3).seed == 3
+
+
+def test_events_count_passes():
+    with pytest.warns(RenamedWarning, match="attribute 'epoch' is now 'pass_number'"):
+        assert Event("pass", 8, 2, 1.0, 40, 500.0).epoch == 2
 
 
 def test_estimators_are_cloned_as_before(model):

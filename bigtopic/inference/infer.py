@@ -65,37 +65,37 @@ def infer(
         [p.n_docs for p in corpus.parts], corpus.nnz / max(1, corpus.n_docs), None, None, shuffled=False
     )
     slices = next(plan.rounds(0)).slices if plan.n_docs else ()
-    groups = [slices[i : i + SUBTREE] for i in range(0, len(slices), SUBTREE)]
-    if client is None and len(groups) < 4 * (n_threads or 2):
-        groups = [(ref,) for ref in slices]  # a small corpus still keeps every thread busy
+    tasks = [slices[i : i + SUBTREE] for i in range(0, len(slices), SUBTREE)]
+    if client is None and len(tasks) < 4 * (n_threads or 2):
+        tasks = [(ref,) for ref in slices]  # a small corpus still keeps every thread busy
     over = partial(
         cluster.bounded_map, _infer_task, client=client, n_threads=n_threads or cluster.default_threads()
     )
     with corpus_in_reach(client, corpus):
-        yield from _with_arrays(over, groups, _Context(corpus.parts, work), model.params.arrays, client)
+        yield from _with_arrays(over, tasks, _Context(corpus.parts, work), model.params.arrays, client)
 
 
 def _with_arrays(
     over: Callable[..., Iterator[Inferred]],
-    groups: Sequence[tuple[SliceRef, ...]],
+    tasks: Sequence[tuple[SliceRef, ...]],
     context: _Context,
     arrays: Any,
     client: Any,
 ) -> Iterator[Inferred]:
-    """The results for the groups; arrays reach workers in files, and are sent from where one does not find them."""
+    """The results of the tasks; arrays reach workers in files, and are sent from where one does not find them."""
     n_done, published = 0, None
     if client is not None and shares_files(client, sharing.places()):
         published = sharing.publish(arrays)
     if published is not None:
         try:
-            for piece in over(groups, shared=(context, published)):
+            for piece in over(tasks, shared=(context, published)):
                 n_done += 1
                 yield piece
         except sharing.OutOfSight:
             pass
         finally:
             published.remove()
-    yield from over(groups[n_done:], shared=(context, arrays))
+    yield from over(tasks[n_done:], shared=(context, arrays))
 
 
 def _infer_task(context: _Context, shared: Any, slices: tuple[SliceRef, ...]) -> Inferred:
@@ -103,8 +103,7 @@ def _infer_task(context: _Context, shared: Any, slices: tuple[SliceRef, ...]) ->
     reader = BlockReader(context.parts, ahead=0)
     rows, topics, tokens = [], [], []
     for ref in slices:
-        # Read blocks may be larger than what is asked for here; read exactly the slice's own range when it stands
-        # alone.
+        # A read block may be larger than what is asked for here: a slice that stands alone reads its own range only.
         own = ref if len(slices) > 1 else SliceRef(ref.part, ref.start, ref.stop, ref.start, ref.stop)
         block = reader.block(own)
         rows.append(block.rows)

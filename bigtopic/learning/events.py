@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from bigtopic.renamed import renamed_attribute
+
 __all__ = ["Callback", "Event"]
 
 
@@ -38,6 +40,8 @@ class Event:
     change: float | None = None
     reason: str | None = None
     info: Mapping[str, float] = field(default_factory=dict)
+
+    epoch = renamed_attribute("epoch", "pass_number")
 
 
 Callback = Callable[[Event], object]

@@ -68,7 +68,7 @@ class Nothing:
 
 
 class InMemory(Nothing):
-    """State from inner iteration to inner iteration of a round; the next round forgets it.
+    """State from one inner iteration of a round to the next; the next round forgets it.
 
     Parameters
     ----------

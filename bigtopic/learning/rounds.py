@@ -33,8 +33,7 @@ class Settings:
     prior_schemes : {array name: the scheme that learns its prior}
     seed : seed of the run
     total_docs, total_tokens : of the corpus, or the declared size of a stream
-    inner : inner iterations per round, or a rule `(inner iteration from 1, info of the inner iteration's statistics) ->
-        continue?`
+    inner : inner iterations per round, or a rule `(inner iteration from 1, info of its statistics) -> continue?`
     n_steps : total number of updates of the run; None if unknown
     """
 
@@ -135,7 +134,6 @@ def moved_arrays(schemes: Mapping[str, Scheme]) -> list[str]:
 
 def iteration_of(cursor: Cursor, iteration: int, settings: Settings) -> Iteration:
     """Seed, step, number and pass of a round's inner iteration."""
-    # One stream of randomness per pass; inner iterations of a round share it, so that provisional params are the only
-    # change.
+    # One stream of randomness per pass: between the inner iterations of a round only the provisional params change.
     seed = (settings.seed * 1_000_003 + cursor.pass_number * 8_191 + 1) % (1 << 62)
     return Iteration(seed, cursor.step + 1, iteration, cursor.pass_number)

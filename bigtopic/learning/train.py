@@ -219,11 +219,11 @@ class _Loop:
 
     def _take(self, reports: list[RoundReport]) -> None:
         """Rounds were done, perhaps of several passes."""
-        for pass_number, group in groupby(reports, key=lambda report: report.cursor.pass_number):
+        for pass_number, reported in groupby(reports, key=lambda report: report.cursor.pass_number):
             if pass_number > self.model.cursor.pass_number:
                 self._end_pass()
                 self.measure.begin()
-            of_pass = list(group)
+            of_pass = list(reported)
             self.model.cursor = self.model.cursor.after(of_pass)
             for report in of_pass:
                 self._done(report)
@@ -256,7 +256,7 @@ def _check_cursor(cursor: Cursor, n_rounds: int) -> None:
     if not cursor.fits(n_rounds):
         raise ModelError(
             f"the run was saved in pass {cursor.pass_number}, round {cursor.round}, after {cursor.step} updates, but "
-            f"passes "
-            f"over this corpus have {n_rounds} rounds: the description of the model was changed or is damaged; remove "
-            "the version that it was saved in, to go on from the one before it, or begin another run in another folder"
+            f"passes over this corpus have {n_rounds} rounds: the description of the model was changed or is damaged; "
+            "remove the version that it was saved in, to go on from the one before it, or begin another run in another "
+            "folder"
         )

@@ -38,7 +38,7 @@ class Method:
     slice_size : documents per kernel call; None lets the plan choose. A hyper-parameter when documents interact
     delay : number of latest updates that a minibatch may miss: 1 lets its E-step overlap with that of the minibatch
         before it; for minibatches too short to be shared among threads
-    inner : inner iterations per round: a number, or a rule `(iteration from 1, info) -> continue?`
+    inner : inner iterations per round: a number, or a rule `(inner iteration from 1, info) -> continue?`
     max_iter : passes over the corpus
     enough_rounds : stop before `max_iter` passes once they have made this many updates; None always makes all passes
     tol : stop when a pass changes less than this (see `LDA`); 0 never

@@ -2,9 +2,10 @@
 
 A *minibatch* is the documents of one update; a *slice* the documents of one kernel call; a *read block* is what is read
 from the store at once (several slices, about a million entries). All three are ranges of positions, fixed by the corpus
-and the settings alone, never by the executor. A pass permutes read blocks, and minibatches inside a read block. A
-*segment* is some consecutive rounds after which all updates are in: where delayed updates end, and where a run can be
-cut.
+and the settings alone, never by the executor. A pass permutes read blocks, and minibatches inside a read block.
+
+A *segment* is some consecutive rounds after which all updates are in: where delayed updates end, and where a run can
+be cut.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ __all__ = ["SUBTREE", "Plan", "Round", "SliceRef", "lookup_table", "make_docs"]
 
 SLICE_ENTRIES = 1 << 16
 SUBTREE = (
-    16  # slices of a complete subtree of the merge tree; also of a read block, when minibatches are larger
+    16  # slices of a complete subtree of the merge tree, and of a read block of a minibatch that is larger
 )
 READ_BLOCK_ENTRIES = SLICE_ENTRIES * SUBTREE
 SEGMENT = 32  # rounds of a segment with delayed updates
@@ -123,7 +124,7 @@ class Plan:
         return -(-self.n_docs // self.batch_size)
 
     def rounds(self, pass_number: int, start: int = 0, done: Collection[int] = ()) -> Iterator[Round]:
-        """The rounds of pass `pass` (0, 1, ...), from the `start`-th on, except those whose numbers are `done`."""
+        """The rounds of a pass, numbered from 0, from the `start`-th on, except those whose numbers are `done`."""
         for number, minibatch in enumerate(self._order(pass_number)[start:], start):
             if number in done:
                 continue

@@ -27,7 +27,7 @@ REMEDY = "restore the corpus from a copy, or ingest the source again"
 
 # Zstandard's first level in large blocks: a tenth of the time of level 5 in Blosc's own blocks, for 0-8 % more bytes.
 _SETTINGS: dict[str, Any] = {"cname": "zstd", "clevel": 1, "blocksize": 1 << 19}
-_REUSED = 1 << 23  # bytes of an array whose memory is used again: a unit, not a whole part
+_REUSED = 1 << 23  # bytes of an array whose memory is used again: a read block, not a whole part
 _BLOSC_HEADER = 16  # bytes
 _COUNTED = 64  # chunks of a run above which they are counted before memory is taken for them
 _KEPT = 4  # decoded chunks kept, so that short runs one after the other do not decode a chunk each

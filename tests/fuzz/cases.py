@@ -298,7 +298,7 @@ _register()
 
 
 @cache
-def _iterations() -> list[str]:
+def _cycle() -> list[str]:
     """Each format once a round, the stores and crafted arrays more often, the slow bomb every fourth round."""
     often = {"corpus_read": 6, "corpus_write": 5, "model": 5, "topics": 2, "h5ad_arrays": 3, "npz_arrays": 2,
              "parquet_tables": 2, "matrix": 2, "documents": 3}  # fmt: skip
@@ -308,7 +308,7 @@ def _iterations() -> list[str]:
 
 def format_of(number: int) -> str:
     """Formats take turns, so that any run of numbers has them all."""
-    return _iterations()[number % len(_iterations())]
+    return _cycle()[number % len(_cycle())]
 
 
 def prepare(number: int, bases: Bases, folder: Path) -> tuple[str, Run]:

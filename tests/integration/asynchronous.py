@@ -20,7 +20,7 @@ from bigtopic.state.params import Params
 
 
 class Asynchronous(Executor):
-    """Any of those in flight may come back first: a seed says which. Rounds of one turn only."""
+    """Any of those in flight may come back first: a seed says which. Rounds of one inner iteration only."""
 
     def __init__(self, run: Run, in_flight: int, seed: int = 0) -> None:
         self._run, self._in_flight, self._random = run, in_flight, random.Random(seed)

@@ -208,10 +208,10 @@ def test_scvb0_with_full_steps_is_em_with_priors_larger_by_one(corpus):
 # ---------------------------------------------------------------- online expectation-maximisation
 
 
-def test_boosted_turns_refresh_topics_from_means_of_documents(corpus):
+def test_boosted_inner_iterations_refresh_topics_from_means_of_documents(corpus):
     """V-OEM++ in dense NumPy: each iteration under the old statistics moved by the mean of those of the last one."""
-    n_turns, n_components = 4, 3
-    method = replace(BOOSTED, inner=n_turns, batch_size=100)
+    n_inner, n_components = 4, 3
+    method = replace(BOOSTED, inner=n_inner, batch_size=100)
     model = new_model(method, n_components, corpus.vocabulary, n_tokens=corpus.n_tokens, seed=3)
     array, rng = model.topic_words, np.random.default_rng(0)
     array.raw[:, :n_components] = rng.gamma(1.0, size=(len(corpus.vocabulary), n_components))
@@ -222,7 +222,7 @@ def test_boosted_turns_refresh_topics_from_means_of_documents(corpus):
     start = first_gamma(model, corpus, n_components, prior)
     counts = corpus.to_scipy(order="stored").toarray().astype(float)
     gamma, moved = start, before
-    for _ in range(n_turns):
+    for _ in range(n_inner):
         topics = moved / moved.sum(axis=0)
         weights = np.exp(psi(gamma) - psi(gamma.sum(axis=1, keepdims=True)))
         ratios = counts / (weights @ topics.T)

@@ -103,7 +103,7 @@ def test_delayed_updates_and_document_state_are_refused_together(name, documents
         learn(method, documents)
 
 
-def test_inner_turns_see_provisional_params(documents, expected):
+def test_inner_iterations_see_provisional_params(documents, expected):
     """Three inner iterations in dense NumPy: each from the params at the start of the round, moved by the last inner
     iteration's sums."""
     whole = Method(**{**vars(toys.METHODS["inner"]), "batch_size": None, "max_iter": 1})
@@ -124,7 +124,7 @@ def test_inner_turns_see_provisional_params(documents, expected):
     np.testing.assert_allclose(learnt, statistics, rtol=2e-5, atol=2e-5)
 
 
-def test_a_stopping_rule_decides_on_the_sums_of_a_turn(documents):
+def test_a_stopping_rule_decides_on_the_sums_of_an_inner_iteration(documents):
     iterations = []
 
     def rule(iteration, info):

@@ -1,4 +1,4 @@
-"""Gibbs sampling by turns: against the sampler that makes all sweeps at once, and against the exact posterior."""
+"""Boosted Gibbs sampling: against the sampler that makes all sweeps at once, and against the exact posterior."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def iterations(docs, topic_words, n, prior=ALPHA, seed=7, dtype=np.float64, **op
 @pytest.mark.parametrize("start", ["uniform", "words"])
 @pytest.mark.parametrize("n_components", [1, 4, 37])
 @pytest.mark.parametrize("unknown", [0, 6])
-def test_turns_with_the_same_topics_are_the_sweeps(start, n_components, unknown):
+def test_inner_iterations_with_the_same_topics_are_the_sweeps(start, n_components, unknown):
     docs = case.documents([7, 0, 3, 1, 12, 9, 5], N_WORDS, seed=5)
     topic_words = case.topics(N_WORDS, n_components, seed=6)
     topic_words[:unknown] = 0

@@ -28,13 +28,13 @@ def docs():
     return case.documents([8, 0, 15, 1, 22], N_WORDS, seed=3)
 
 
-def iterations(docs, n_turns, **options):
+def iterations(docs, n_inner, **options):
     """Variational Bayes of these documents as one minibatch: results of each inner iteration, with the weights that it
     saw."""
     told = case.hyper(KERNEL, ALPHA, N_COMPONENTS, bound=True, **options)
     prior = 0.2 + 3 * case.topics(N_WORDS, N_COMPONENTS, seed=4)
     weights, state = prior, None
-    for _ in range(n_turns):
+    for _ in range(n_inner):
         rows = case.padded(np.exp(psi(weights) - psi(weights.sum(axis=0))), np.float64)
         result = KERNEL.run(docs, View({"topic_words": rows}, {}), told, 0, state)
         yield prior, weights, result
@@ -48,7 +48,7 @@ def topics_part(prior, weights):
     return value + (gammaln(prior.sum(axis=0)) - gammaln(weights.sum(axis=0))).sum()
 
 
-def test_the_first_turn_is_variational_bayes(docs):
+def test_the_first_inner_iteration_is_variational_bayes(docs):
     _, weights, result = next(iterations(docs, 1))
     rows = np.exp(psi(weights) - psi(weights.sum(axis=0)))
     plain = case.infer(kernels.load("vb"), docs, rows, ALPHA, bound=True)
@@ -57,10 +57,10 @@ def test_the_first_turn_is_variational_bayes(docs):
     assert result.info["bound"] == plain.info["bound"]
 
 
-@pytest.mark.parametrize("iterations", [1, 3])
-def test_the_bound_never_goes_down(docs, iterations):
-    """From inner iteration to inner iteration, with a few steps for the documents in each."""
-    found = iterations(docs, 60, max_doc_update_iter=iterations, mean_change_tol=0.0)
+@pytest.mark.parametrize("n_iter", [1, 3])
+def test_the_bound_never_goes_down(docs, n_iter):
+    """From one inner iteration to the next, with a few steps for the documents in each."""
+    found = iterations(docs, 60, max_doc_update_iter=n_iter, mean_change_tol=0.0)
     bounds = np.array(
         [result.info["bound"] + topics_part(prior, weights) for prior, weights, result in found]
     )
@@ -68,7 +68,7 @@ def test_the_bound_never_goes_down(docs, iterations):
     assert bounds[-1] > bounds[0] + 1
 
 
-def test_a_turn_tells_how_far_it_moved(docs):
+def test_an_inner_iteration_tells_how_far_it_moved(docs):
     results = [result for _, _, result in iterations(docs, 80, mean_change_tol=1e-9)]
     moved = [result.info["moved"] for result in results]
     assert moved[0] == results[0].info["tokens"] == docs.counts.sum()
@@ -77,7 +77,7 @@ def test_a_turn_tells_how_far_it_moved(docs):
     assert moved[-1] < 1e-3 * moved[1]
 
 
-def test_turns_end_at_rest():
+def test_inner_iterations_end_at_rest():
     rule = UntilRest(most=5, tol=0.1)
     assert rule(1, {"moved": 50.0, "tokens": 50.0}) and rule(4, {"moved": 5.1, "tokens": 50.0})
     assert not rule(2, {"moved": 4.9, "tokens": 50.0}) and not rule(5, {"moved": 50.0, "tokens": 50.0})

@@ -30,26 +30,25 @@ def topic_words():
     return case.topics(N_WORDS, N_COMPONENTS, seed=4)
 
 
-def iterations(docs, topic_words, n_turns, n_iter):
+def iterations(docs, topic_words, n_inner, n_iter):
     """The result of the last of some inner iterations over the same topics."""
     state = None
     told = case.hyper(KERNEL, ALPHA, N_COMPONENTS, n_iter=n_iter)
-    for _ in range(n_turns):
+    for _ in range(n_inner):
         result = KERNEL.run(docs, case.view(KERNEL, topic_words), told, 7, state)
         state = result.state
     return result
 
 
-@pytest.mark.parametrize(("n_turns", "n_iter"), [(20, 1), (4, 5), (2, 10)])
-def test_turns_go_on_with_the_responsibilities_of_the_turn_before(docs, topic_words, n_turns, n_iter):
-    """While topics stay, twenty inner iterations of an iteration are one of twenty; gamma is remembered in single
-    precision."""
-    once, many = iterations(docs, topic_words, 1, 20), iterations(docs, topic_words, n_turns, n_iter)
+@pytest.mark.parametrize(("n_inner", "n_iter"), [(20, 1), (4, 5), (2, 10)])
+def test_inner_iterations_go_on_with_the_previous_responsibilities(docs, topic_words, n_inner, n_iter):
+    """While topics stay, twenty inner iterations of one update are one of twenty; gamma is remembered in float32."""
+    once, many = iterations(docs, topic_words, 1, 20), iterations(docs, topic_words, n_inner, n_iter)
     np.testing.assert_allclose(many.stats["topic_words"], once.stats["topic_words"], rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(many.doc_topics, once.doc_topics, rtol=1e-5)
 
 
-def test_topics_may_change_between_turns(docs, topic_words):
+def test_topics_may_change_between_inner_iterations(docs, topic_words):
     """Responsibilities of the second inner iteration: its topics' words, and gamma as the topics of the first inner
     iteration left it."""
     other, told = (
@@ -80,8 +79,8 @@ def test_state_is_only_read(docs, topic_words):
 
 def test_gamma_has_the_mass_of_prior_and_tokens(docs, topic_words):
     counts = np.array([own.sum() for own in np.split(docs.counts, docs.indptr[1:-1])])
-    for n_turns in (1, 3):
-        gamma = iterations(docs, topic_words, n_turns, 2).state["gamma"]
+    for n_inner in (1, 3):
+        gamma = iterations(docs, topic_words, n_inner, 2).state["gamma"]
         np.testing.assert_allclose(gamma.sum(axis=1), ALPHA.sum() + counts, rtol=1e-6)
 
 

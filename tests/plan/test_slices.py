@@ -55,7 +55,7 @@ def test_read_blocks_do_not_overlap_and_stay_small(parts, batch_size, entries):
     assert all(stop - start <= limit for _, start, stop in read_blocks)
 
 
-def test_epochs_differ_and_a_resumed_pass_is_the_rest_of_it():
+def test_passes_differ_and_a_resumed_pass_is_the_rest_of_it():
     plan = Plan([1000], 50.0, 10, None, seed=1)
     first, second = positions(plan, 0), positions(plan, 1)
     assert first != second and sorted(first) == sorted(second)
@@ -97,14 +97,14 @@ def test_the_stored_order_is_kept():
     assert positions(plan, 0) == positions(plan, 5) == list(range(420))
 
 
-def test_slices_of_a_minibatch_are_the_same_in_every_epoch():
+def test_slices_of_a_minibatch_are_the_same_in_every_pass():
     plan = Plan([300, 200, 501], 3000.0, 40, 7)
     passes = [{rnd.number: rnd.slices for rnd in plan.rounds(pass_number)} for pass_number in (0, 1)]
     by_documents = [{s[0].part * 10_000 + s[0].start: s for s in rounds.values()} for rounds in passes]
     assert by_documents[0] == by_documents[1]
 
 
-def test_an_epoch_keeps_the_minibatches_of_a_read_block_together():
+def test_a_pass_keeps_the_minibatches_of_a_read_block_together():
     plan = Plan([100_000], 100.0, 500, None, seed=5)
     read_blocks = [rnd.slices[0].read_block for rnd in plan.rounds(0)]
     changes = sum(a != b for a, b in itertools.pairwise(read_blocks))

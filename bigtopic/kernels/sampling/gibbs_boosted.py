@@ -5,13 +5,14 @@ sums for the round, and inner iteration t of a round is sweep t. A method with a
 sweeps thus refreshes the topics between sweeps from what the sweeps so far say (boosting), where `gibbs` holds them
 fixed. Without that, the last inner iteration has the numbers of `gibbs`.
 
-Statistics of inner iteration t: for each token the mean of its p given all other labels over the sweeps from `burn_in`
-+ 1 to t; nothing up to inner iteration `burn_in`, where a scheme that interpolates then keeps the topics as they are.
-Document topics: (alpha_k + N_k) / sum, with N_k the same mean, or the labels' number up to inner iteration `burn_in`.
+Statistics of inner iteration t: for each token the mean of its p given all other labels over the sweeps from
+`burn_in` + 1 to t; nothing up to inner iteration `burn_in`, where a scheme that interpolates then keeps the topics as
+they are. Document topics: (alpha_k + N_k) / sum, with N_k the same mean, or the labels' number up to inner iteration
+`burn_in`.
 
 Outside learning there is one inner iteration: name `gibbs` for the inference of a method.
 
-Cost: as one sweep of `gibbs` each inner iteration.
+Cost of an inner iteration: that of one sweep of `gibbs`.
 
 Reference: Dupuy and Bach (2017), "Online but accurate inference for latent variable models with local Gibbs sampling",
 there G-OEM++.
@@ -145,8 +146,8 @@ def run(
     ----------
     docs : the documents, with whole counts; authors are ignored
     view : "topic_words", (n_words, n_columns), weights of each word's topics, in any form
-    hyper : options `burn_in` (sweeps, at least 0) and `start` ("uniform" or "words"); `inner iteration` is the number
-        of the sweep
+    hyper : options `burn_in` (sweeps, at least 0) and `start` ("uniform" or "words"); `iteration` is the number of
+        the sweep
     seed : with a document's source row, the key of its draws
     state : "labels" int16 (n_tokens,), -1 where no topic knew the word, and "sums" float64 (n_entries, n_components) of
         the conditionals of kept sweeps; None before the first sweep

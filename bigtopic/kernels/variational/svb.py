@@ -1,13 +1,12 @@
 """Variational Bayes of a minibatch that is repeated until it is at rest: streaming variational Bayes (SVB).
 
-The kernel `vb`, where each document begins with the gamma that the inner iteration before in the round left it. With
-the scheme
-`AddToPrior` and `inner` iterations, a round is batch variational Bayes of the minibatch with the weights before it as
-the prior; since both documents and topics go on from where they are, the bound never decreases from inner iteration to
-inner iteration.
+The kernel `vb`, where each document begins with the gamma that the previous inner iteration of the round left it. With
+the scheme `AddToPrior` and several inner iterations, a round is batch variational Bayes of the minibatch with the
+weights before it as the prior; since both documents and topics go on from where they are, no inner iteration decreases
+the bound.
 
-`moved` tells how far it is from rest: sum_dk |gamma_dk - that of the inner iteration before|, in tokens; all of them in
-the first inner iteration. `UntilRest` of `bigtopic.methods.inner iterations` is a rule for it.
+`moved` tells how far it is from rest: sum_dk |gamma_dk - that of the previous inner iteration|, in tokens; all of them
+in the first inner iteration. `UntilRest` of `bigtopic.methods.until_rest` is a rule for it.
 
 Cost: that of `vb`, less in later inner iterations.
 
@@ -35,7 +34,7 @@ def run(
     Parameters
     ----------
     docs, view, hyper, seed : as in the kernel `vb`
-    state : "gamma" (n_docs, n_components), where the inner iteration before ended; None for the first inner iteration
+    state : "gamma" (n_docs, n_components), where the previous inner iteration ended; None for the first inner iteration
 
     Returns
     -------

@@ -6,9 +6,8 @@ distribution of ones, which tells topics apart even where W does not, and with c
     gamma_k = alpha_k + sum_v c_v r_vk
     r_vk    = W_vk exp(psi(gamma_k)) / sum
 
-`n_iter` times. Statistics: S_vk = sum_d c r. An inner iteration of a round goes on with the r of the inner iteration
-before; so with
-`n_iter` 1 and 20 `inner` iterations of a method, W follows the statistics after every iteration of 20 (boosting,
+`n_iter` times. Statistics: S_vk = sum_d c r. An inner iteration goes on with the r of the previous one; so with
+`n_iter` 1 and 20 inner iterations of a method, W follows the statistics after every iteration of 20 (boosting,
 V-OEM++). Document topics: alpha_k + sum_v c_v r_vk, divided by the sum.
 
 What is remembered of a document is gamma alone, since r follows from it.
@@ -98,9 +97,9 @@ def run(
     ----------
     docs : the documents; authors are ignored
     view : "topic_words", (n_words, n_columns), as "mean" or, where the topics are uncertain, as "expected_log"
-    hyper : option `n_iter` (iterations of an inner iteration, at least 1)
+    hyper : option `n_iter` (updates of r in an inner iteration, at least 1)
     seed : of the random start
-    state : "gamma" (n_docs, n_components), where the inner iteration before ended; None for the start
+    state : "gamma" (n_docs, n_components), where the previous inner iteration ended; None for the start
 
     Returns
     -------

@@ -53,9 +53,8 @@ class GraphExecutor(Executor):
         self._sender = Sender(run, client)
         self._remembers_rounds = run.work.kernel.state == "round"
         self._iterations: list[tuple[Arrays, Iteration]] = []  # of this round
-        self._states: dict[
-            int, list[Any]
-        ] = {}  # what the last inner iteration left, by the first slice of a window
+        # What the last inner iteration left, by the first slice of a window.
+        self._states: dict[int, list[Any]] = {}
 
     def advance(
         self,
@@ -76,14 +75,13 @@ class GraphExecutor(Executor):
         if iteration.number == 1 or not self._remembers_rounds:
             self._iterations, self._states = [], {}
         self._iterations.append((arrays, iteration))
-        left = self._iterations[-1:]
+        left = self._iterations[
+            -1:
+        ]  # at a repetition all: what is lost may be the state that earlier ones left
 
         def attempt() -> Stats:
             nonlocal left
-            iterations, left = (
-                left,
-                self._iterations,
-            )  # what is lost may be the state that earlier inner iterations left
+            iterations, left = left, self._iterations
             return [self._iteration(rnd, *one) for one in iterations][-1]
 
         return self._sender.repeated(attempt)
@@ -119,8 +117,7 @@ class GraphExecutor(Executor):
     def _window(
         self, slices: Sequence[SliceRef], shared: Any, iteration: Iteration, before: list[Any] | None
     ) -> tuple[Any, list[Any]]:
-        """The statistics of some slices, and what is remembered of them until the next inner iteration; futures on a
-        client."""
+        """The statistics of some slices, and what the next inner iteration remembers of them; futures on a client."""
         run, name = self._sender.run(), self._sender.key("window")[1]
         states: list[Any] = []
         if self._remembers_rounds:
@@ -156,7 +153,7 @@ def round_graph(run: Any, slices: Sequence[SliceRef], shared: Any, iteration: It
     run : a `Run`, or a future of one
     slices : at most `SUBTREE` x `WINDOW` consecutive slices of a round
     shared : params as `sharing.publish` gives them, the arrays themselves, or a future of them
-    inner iteration : of the round
+    iteration : the inner iteration of the round
     name : unique among the graphs of all clients, because Dask takes equal keys for the same task. Keys are
         ("bt-estep", name, i) and ("bt-add", name, i)
 
@@ -170,8 +167,8 @@ def round_graph(run: Any, slices: Sequence[SliceRef], shared: Any, iteration: It
     estep = delayed(_subtree, pure=False)
     return _sum(
         [
-            estep(run, group, shared, iteration, dask_key_name=("bt-estep", name, i))
-            for i, group in enumerate(_groups(slices))
+            estep(run, task, shared, iteration, dask_key_name=("bt-estep", name, i))
+            for i, task in enumerate(_tasks(slices))
         ],
         name,
     )
@@ -185,12 +182,11 @@ def remembering_graph(
     before: Sequence[Any] | None,
     name: str,
 ) -> tuple[Any, list[Any]]:
-    """Like `round_graph`, for a kernel that remembers documents from inner iteration to inner iteration.
+    """Like `round_graph`, for a kernel that remembers documents from one inner iteration to the next.
 
     Parameters
     ----------
-    before : for each task the state left by the last inner iteration, or a future of it; None in the first inner
-        iteration
+    before : for each task the state that the last inner iteration left, or a future of it; None in the first one
 
     Returns
     -------
@@ -203,8 +199,8 @@ def remembering_graph(
 
     estep, pick = delayed(_remembering_subtree, pure=False), delayed(_pick, pure=False)
     both = [
-        estep(run, group, shared, iteration, before and before[i], dask_key_name=("bt-both", name, i))
-        for i, group in enumerate(_groups(slices))
+        estep(run, task, shared, iteration, before and before[i], dask_key_name=("bt-both", name, i))
+        for i, task in enumerate(_tasks(slices))
     ]
     stats, states = (
         [pick(one, which, dask_key_name=(prefix, name, i)) for i, one in enumerate(both)]
@@ -213,7 +209,7 @@ def remembering_graph(
     return _sum(stats, name), states
 
 
-def _groups(slices: Sequence[SliceRef]) -> list[tuple[SliceRef, ...]]:
+def _tasks(slices: Sequence[SliceRef]) -> list[tuple[SliceRef, ...]]:
     return [tuple(slices[first : first + SUBTREE]) for first in range(0, len(slices), SUBTREE)]
 
 

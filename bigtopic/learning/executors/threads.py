@@ -101,8 +101,7 @@ class ThreadExecutor(Executor):
         self._remembering.close()
 
     def _prefetching(self, segments: Iterator[list[Round]], pass_number: int) -> Iterator[list[Round]]:
-        """The same segments; meanwhile the first read blocks of the next one are read, and the state of its first
-        slices."""
+        """The same segments; meanwhile the next one's first read blocks and state are read."""
         queue: deque[list[Round]] = deque()
         for segment in segments:
             queue.append(segment)

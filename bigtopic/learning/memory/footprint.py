@@ -1,19 +1,16 @@
 """The memory of a run, from corpus, settings and params; T is the number of threads.
 
-    run      = params + lookups + read blocks + state + peak of a replay of its first rounds
+    run      = params + lookups + reading + state + peak of a replay of its first rounds
     params   = sum over arrays of rows x columns x itemsize + priors x 8
     lookups  = T x words x 4
-    read blocks    = (entries + a chunk) x 8 + documents x 16 for each read block: all of a small corpus, else those
-    kept and the
-               next one; none where the corpus is in memory
-    state    = rows x bytes of a row: of two inner iterations of the minibatch ("round"), or of the slices that are read
-    ahead or
-               not written yet ("run")
+    reading  = (entries + a chunk) x 8 + documents x 16 for each read block: all of a small corpus, else those kept and
+               the next one; none where the corpus is in memory
+    state    = rows x bytes of a row: of two inner iterations of the minibatch ("round"), or of the slices that are
+               read ahead or not written yet ("run")
 
-    worker   = documents + 2 x params, or the rows of them that a minibatch reads from files + T x (words x 4 + read
-    block +
-               peak of a replay of a task + stats(window)) + stats(window) + state, for tasks of a graph on a Dask
-               worker; its documents are those that are in memory and sent, not read from a store
+    worker   = documents + 2 x params, or the rows of them that a minibatch reads from files + T x (words x 4 + a read
+               block + peak of a replay of a task + stats(window)) + stats(window) + state, for tasks of a graph on a
+               Dask worker; its documents are those that are in memory and sent, not read from a store
 
 A replay (`replay`) allocates and frees these arrays in the order of the run, by the rules of `buffers`:
 
@@ -23,9 +20,8 @@ A replay (`replay`) allocates and frees these arrays in the order of the run, by
                window and the round
     scratch  = as the kernel declares
     integers = rows(minibatch) x columns x 16, where a step rounds to integers
-    inner iteration     = rows(minibatch) x columns x 28 for each step over provisional params, of which 8 are kept for
-    the inner iteration;
-               rows(slice) x columns x 24 where a slice reads them
+    inner    = rows(minibatch) x columns x 28 for each step over provisional params, of which 8 are kept for the inner
+               iteration; rows(slice) x columns x 24 where a slice reads them
     compared = the topics at the beginning and at the end of a pass, rows x columns x 4 each
 
 where rows(n) is that of `expected_rows`.
@@ -128,8 +124,7 @@ class Footprint:
         return [size] * (n_docs // size) + [n_docs % size] * (n_docs % size > 0)
 
     def _iterations(self, rounds: Rounds, slices: list[int]) -> Sum:
-        """One round and its step. Of several inner iterations three are replayed: later ones need no more than the
-        third."""
+        """One round and its step; of its inner iterations at most three, since later ones need no more memory."""
         take, free, n_docs = rounds.ledger.take, rounds.ledger.free, sum(slices)
         stats = rounds.round(slices)
         overlays: list[Piece] = []

@@ -18,7 +18,7 @@ _S27, _S30, _S31 = np.uint64(27), np.uint64(30), np.uint64(31)
 _S11, _ONE = np.uint64(11), np.uint64(1)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False, inline="always")
 def mix(word):
     """The finaliser of splitmix64: uint64 -> uint64, a bijection."""
     word = (word ^ (word >> _S30)) * _FIRST
@@ -26,13 +26,13 @@ def mix(word):
     return word ^ (word >> _S31)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def bits(key, draw):
     """64 random bits: the draw-th of this key."""
     return mix(key + (np.uint64(draw) + _ONE) * GOLDEN)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def uniform(key, draw):
     """A number strictly between 0 and 1."""
     return (float(bits(key, draw) >> _S11) + 0.5) * 2.0**-53

@@ -21,7 +21,7 @@ def bag_of_words_lines(counts: csr_array, first: int) -> bytes:
     return text[:n_bytes].tobytes()
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def _format_lines(indptr, words, counts, first, text):
     at = 0
     for document in range(len(indptr) - 1):
@@ -32,7 +32,7 @@ def _format_lines(indptr, words, counts, first, text):
     return at
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def _format_number(number, text, at, separator):
     """Digits of `number`, then `separator`; the position after them."""
     n_digits = 1
@@ -47,7 +47,7 @@ def _format_number(number, text, at, separator):
     return at + n_digits + 1
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def fill_alias_table(probabilities, table):
     """Vose's alias table of float64 (n_words,): uint32 (n_words, 2).
 
@@ -76,7 +76,7 @@ def fill_alias_table(probabilities, table):
             n_small += 1
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def draw_documents(keys, starts, tables, prior, topics, words, counts, indptr):
     """Tokens by the Polya urn, then entries: words of a document in order, equal ones added.
 
@@ -119,7 +119,7 @@ def draw_documents(keys, starts, tables, prior, topics, words, counts, indptr):
         indptr[d + 1] = n_entries
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def _sort(values, start, stop):
     """Shell's sort of `values[start:stop]`."""
     for gap in (301, 57, 10, 1):

@@ -10,7 +10,7 @@ from bigtopic.kernels.support.random import key, uniform
 __all__ = ["count_pairs", "held_out_log", "observed_tokens", "observed_types"]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def observed_tokens(indptr, counts, rows, seed, ratio, observed):
     """observed[j] <- how many of the tokens of entry j are observed: a uniformly random subset of a document's tokens.
 
@@ -35,7 +35,7 @@ def observed_tokens(indptr, counts, rows, seed, ratio, observed):
                 draw += 1
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def observed_types(indptr, counts, rows, seed, ratio, observed):
     """The same by distinct words: observed[j] <- counts[j] for the words observed, else 0."""
     for d in range(len(rows)):
@@ -50,7 +50,7 @@ def observed_types(indptr, counts, rows, seed, ratio, observed):
                 wanted -= 1
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def held_out_log(indptr, words, held_out, doc_topics, topic_words, out):
     """out[d] += sum_j held_out[j] log sum_k doc_topics[d, k] topic_words[words[j], k], in float64."""
     for d in range(len(indptr) - 1):
@@ -62,7 +62,7 @@ def held_out_log(indptr, words, held_out, doc_topics, topic_words, out):
                 out[d] += held_out[j] * np.log(probability)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def count_pairs(indptr, words, first, places, counts):
     """counts[t, i, j] += 1 for each document that holds both the i-th and the j-th top word of topic t (i <= j).
 

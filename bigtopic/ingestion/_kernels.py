@@ -11,7 +11,7 @@ _SHORT = 20  # entries; longer documents are sorted digit by digit
 _U = np.uint64
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def count_entries(words, counts, totals):
     """Add documents and tokens of every word to `totals` (n_words, 2); every entry counts one document."""
     for entry in range(len(words)):
@@ -19,7 +19,7 @@ def count_entries(words, counts, totals):
         totals[words[entry], 1] += counts[entry]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def rearrange(indptr, words, counts, positions, new_ids, new_indptr, new_words, new_counts):
     """The documents at `positions`, in that order, as a new CSR; returns its entries.
 
@@ -42,7 +42,7 @@ def rearrange(indptr, words, counts, positions, new_ids, new_indptr, new_words, 
     return n_new
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def sort_words(indptr, words, counts):
     """Sort the words of each document, in place; they are unique. `counts` go with them, seen as uint32."""
     longest = 0
@@ -69,7 +69,7 @@ def sort_words(indptr, words, counts):
             words[place], counts[place] = word, count
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def _by_digits(words, counts, first, stop, keys, begins):
     """Six bits of the word at a time, from the lowest: keys (2, n) are word and count, begins (64,) where digits go."""
     n = stop - first

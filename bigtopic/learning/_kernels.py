@@ -5,7 +5,7 @@ from numba import njit
 __all__ = ["merge_rows", "topic_change"]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def merge_rows(ids_a, a, ids_b, b, lookup, out_ids, out):
     """Add two sets of rows; the result has the rows of a, then those only in b. Returns the number of rows."""
     n_columns = a.shape[1]
@@ -34,7 +34,7 @@ def merge_rows(ids_a, a, ids_b, b, lookup, out_ids, out):
     return n
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def topic_change(before, now, change):
     """change[k] += sum_i |before[i, k] - now[i, k]|: distance of probability rows, by topic."""
     for i in range(before.shape[0]):

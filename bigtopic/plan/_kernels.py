@@ -5,7 +5,7 @@ from numba import njit
 __all__ = ["compact", "count_ids"]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def compact(indptr, words, counts, id_map, lookup, out_indptr, out_words, out_counts, out_ids):
     """Rename ids to 0 .. n-1 in order of first appearance; ids that `id_map` sends to -1 are dropped.
 
@@ -37,7 +37,7 @@ def compact(indptr, words, counts, id_map, lookup, out_indptr, out_words, out_co
     return n_ids, kept
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def count_ids(ids, weights, lookup, distinct, times, sums):
     """Distinct ids in order of first appearance, how often each occurs, and the sum of its weights; how many there are.
 

@@ -28,7 +28,7 @@ TINY_WEIGHT = np.float32(0.25)
 TINIEST_WEIGHT = np.float32(1e-30)
 
 
-@njit(nogil=True, cache=True, fastmath=True)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
 def gather_linear(raw, factor, offset, floor, ids, out):
     """out[i, k] = max(raw[ids[i], k] * factor[k] + offset[k], floor[k]), in the precision of `out`."""
     n_columns = out.shape[1] // 16 * 16
@@ -41,7 +41,7 @@ def gather_linear(raw, factor, offset, floor, ids, out):
             target[k] = max(source[k] * factor[k] + offset[k], floor[k])
 
 
-@njit(nogil=True, cache=True, fastmath=True)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
 def gather_with_priors(raw, factor, prior, prior_factor, floor, n_components, ids, out):
     """The same where each row has a prior of its own, (n_rows, 1 or n_components): offset = prior * prior_factor."""
     for i in range(len(ids)):
@@ -51,7 +51,7 @@ def gather_with_priors(raw, factor, prior, prior_factor, floor, n_components, id
             out[i, k] = max(raw[row, k] * factor[k] + offset, floor[k])
 
 
-@njit(nogil=True, cache=True, fastmath=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
 def expected_log_rows(rows, log_total, inverse, n_components, shift):
     """rows[i, k] <- exp(psi(rows[i, k]) - log_total[k] - shift[i]); shift[i] is the row's largest exponent.
 
@@ -79,7 +79,7 @@ def expected_log_rows(rows, log_total, inverse, n_components, shift):
             row[k] *= share
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def _expected_log_in_logs(row, log_total, n_components):
     exponents = np.empty(n_components)
     for k in range(n_components):
@@ -90,7 +90,7 @@ def _expected_log_in_logs(row, log_total, n_components):
     return top
 
 
-@njit(nogil=True, cache=True, fastmath=True)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
 def scatter_add(raw, ids, values, factor, sums):
     """raw[ids[i], k] += values[i, k] * factor[k]; sums[k] = sum_i values[i, k]. ids are distinct.
 
@@ -112,7 +112,7 @@ def scatter_add(raw, ids, values, factor, sums):
             sums[k] += part[k]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def fold_scale(raw, scale, start, stop, sums):
     """raw[start:stop] *= scale, adding the new values up by column in float64."""
     for i in range(start, stop):
@@ -122,7 +122,7 @@ def fold_scale(raw, scale, start, stop, sums):
             sums[k] += row[k]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def clear_columns(raw, clear):
     """raw[:, k] = 0 where clear[k]."""
     for i in range(raw.shape[0]):
@@ -131,7 +131,7 @@ def clear_columns(raw, clear):
                 raw[i, k] = 0.0
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def column_sums(values, sums):
     """sums[k] += sum_i values[i, k], in float64."""
     for i in range(values.shape[0]):
@@ -139,7 +139,7 @@ def column_sums(values, sums):
             sums[k] += values[i, k]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def axis_bound(raw, scale, prior, log_total, start, stop, n_components):
     """sum over rows start:stop of (eta - w) E[log beta] + lgamma(w) - lgamma(eta): the topics' part of the bound."""
     total = 0.0

@@ -20,7 +20,7 @@ _POSITIONS[(_DE_BRUIJN << np.arange(64, dtype=np.uint64)) >> np.uint64(58)] = np
 _MIX_LOW, _MIX_HIGH = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def fold_text(text, at, kinds, pages, shifts, folded, end, ends, document):
     """Write the words of documents, lower-cased, with one zero after each.
 
@@ -98,7 +98,7 @@ def fold_text(text, at, kinds, pages, shifts, folded, end, ends, document):
     return at, end, document
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def number_words(folded, eights, ends, slots, tags, begins, words, word_bytes, ids, n_tokens, done):
     """Number the words of two or more characters in the order they appear, as far as there is room for new ones.
 
@@ -201,7 +201,7 @@ def number_words(folded, eights, ends, slots, tags, begins, words, word_bytes, i
     return room
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def count_words(ids, n_tokens, totals, bits, groups, indptr, words, counts):
     """Count the words of documents: CSR with words ascending per document.
 
@@ -242,7 +242,7 @@ def count_words(ids, n_tokens, totals, bits, groups, indptr, words, counts):
         indptr[document + 1] = n_entries
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def next_record(buffer, start, delimiter):
     """Records of CSV as Python's `csv` reads them: a quote opens a cell only where the cell begins.
 

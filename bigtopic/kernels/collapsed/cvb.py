@@ -38,7 +38,7 @@ _LEAST, _MOST = -30.0, 30.0  # of the exponent
 _FLOOR = 1e-10  # of a count: rounding may leave less than nothing
 
 
-@njit(**OUTER, fastmath=_FAST)
+@njit(**OUTER | {"fastmath": _FAST})
 def _sweep(
     indptr, words, counts, rows, topic_words, variances, prior, n_components, least,
     shares, totals, total_variances, mass, spread, old, fresh, change, change_of_variances, doc_topics,

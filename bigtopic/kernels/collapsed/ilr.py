@@ -45,7 +45,7 @@ _FLOOR = 1e-10  # of a word's count: what rounding leaves of it is less
 _LEVELS = 65535.0
 
 
-@njit(**OUTER, fastmath=_FAST)
+@njit(**OUTER | {"fastmath": _FAST})
 def _sweep(
     indptr, words, counts, rows, topic_words, prior, n_components, seed, new, scale, half, least,
     shares, totals, mass, old, fresh, change, doc_topics,

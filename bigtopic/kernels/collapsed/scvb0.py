@@ -49,7 +49,7 @@ _LEAST = 1e-30  # below it, a number counts as 0: single precision has its logar
 # words and their tokens, `keep` and `gains` (2,) are q and (1 - q) n / sum of the word visited last.
 
 
-@njit(**INNER, fastmath={"contract"})
+@njit(**INNER | {"fastmath": {"contract"}})
 def _steps(seen, counts, length, decay, offset, rests):
     """rests[i] <- q of each word; `seen` tokens were visited before. Returns the tokens visited afterwards."""
     zero, one, least = counts.dtype.type(0), counts.dtype.type(1), counts.dtype.type(_LEAST)

@@ -73,7 +73,7 @@ def _gather(words, counts, topic_words, floor, block, tokens, sums):
     return padded
 
 
-@njit(**INNER, fastmath=_FAST)
+@njit(**INNER | {"fastmath": _FAST})
 def _log_likelihoods(tokens, block, n, n_components, out):
     """out_k <- sum_v c_v log W_vk."""
     out[:n_components] = 0

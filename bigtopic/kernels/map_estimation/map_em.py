@@ -51,7 +51,7 @@ __all__ = ["KERNEL", "run"]
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 
-@njit(**INNER, fastmath=_FAST)
+@njit(**INNER | {"fastmath": _FAST})
 def _move(pseudo_counts, floor, gradient, mass):
     """mass <- mass gradient + pseudo_counts, at least `floor`; the sum of how far it moved."""
     change = mass.dtype.type(0)

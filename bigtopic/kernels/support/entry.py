@@ -23,9 +23,22 @@ __all__ = [
     "whole_number",
 ]
 
-# for functions that Python calls, and for those that only compiled functions call: unused entry points are not compiled
-OUTER: Any = {"cache": True, "error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
-INNER: Any = {"cache": True, "error_model": "numpy", "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
+# For functions that Python calls, and for those that only compiled functions call: unused entry points are not
+# compiled. A function that does not set `error_model` and `fastmath` has those of whichever caller was compiled first.
+OUTER: Any = {
+    "cache": True,
+    "error_model": "numpy",
+    "fastmath": False,
+    "nogil": True,
+    "no_cfunc_wrapper": True,
+}
+INNER: Any = {
+    "cache": True,
+    "error_model": "numpy",
+    "fastmath": False,
+    "no_cfunc_wrapper": True,
+    "no_cpython_wrapper": True,
+}
 
 
 def doc_update_cost(options: Mapping[str, Any]) -> float:

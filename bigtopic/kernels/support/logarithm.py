@@ -30,7 +30,7 @@ def _log32(x):
     return np.float32(exponent) * _LN2_32 + s * (_L1 + z * (_L3 + z * (_L5 + z * (_L7 + z * _L9))))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def _log64(x):
     return math.log(x)
 

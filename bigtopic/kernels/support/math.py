@@ -56,7 +56,7 @@ def _exp32(x):
     return p * np.int32((np.int32(n) + np.int32(127)) << np.int32(23)).view(np.float32)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def _exp64(x):
     x = min(max(x, -708.0), 709.0)
     n = np.floor(x * _LOG2E + 0.5)
@@ -78,7 +78,7 @@ def _exp_digamma32(x):
     return ((x + _HALF32) + t * p) * _exp32(max(-_ONE32 / x, _FADE32))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def _eight_reciprocals(x):
     """Equivalent to `sum(1 / (x + i) for i in range(8))`."""
     u = x * (x + 7.0)
@@ -86,7 +86,7 @@ def _eight_reciprocals(x):
     return (2.0 * x + 7.0) * ((2.0 * u + 6.0) * b + (2.0 * u + 22.0) * a) / (a * b)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def _exp_digamma64(x):
     y = x + 7.5
     inverse = 1.0 / y
@@ -97,7 +97,7 @@ def _exp_digamma64(x):
     return (y + inverse * (1.0 / 24.0 + z * p)) * _exp64(-_eight_reciprocals(x))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def digamma(x):
     """Derivative of log Gamma at x > 0, float64; relative error below 1e-12 away from its root."""
     y = x + 7.5
@@ -108,7 +108,7 @@ def digamma(x):
     return math.log(y) + z * (1.0 / 24.0 + z * p) - _eight_reciprocals(x)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def lgamma(x):
     """log Gamma(x) for x > 0, float64, by Stirling's series at x + 8."""
     u = x * (x + 7.0)

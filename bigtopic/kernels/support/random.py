@@ -14,13 +14,13 @@ from bigtopic._kernels import GOLDEN, bits, mix, uniform
 __all__ = ["bits", "fill_uniform", "key", "uniform"]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def key(seed, row):
     """The key (uint64) of one row, for integers `seed` and `row`."""
     return mix(mix(np.uint64(seed) + GOLDEN) + (np.uint64(row) + np.uint64(1)) * GOLDEN)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def fill_uniform(out, seed, rows, low, high):
     """`out[i, j]` <- Uniform(low, high), keyed by (seed, rows[i], j). `rows` int64 (n,), `out` (n, m)."""
     for i in range(out.shape[0]):

@@ -40,7 +40,7 @@ from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch,
 __all__ = ["KERNEL", "run"]
 
 
-@njit(**INNER, fastmath={"reassoc", "contract"})
+@njit(**INNER | {"fastmath": {"reassoc", "contract"}})
 def _start(row_key, tokens, length, prior, n_components, share, gamma):
     """gamma <- prior + sum_v c_v r_v, r_v ~ Dirichlet(1, ..., 1): exponential numbers divided by their sum."""
     least = gamma.dtype.type(1e-30)

@@ -53,7 +53,7 @@ _FAST = {"reassoc", "contract", "arcp", "nsz"}
 _GAMMA, _BOUND, _THETA = range(len(STOPS))
 
 
-@njit(**INNER, fastmath=_FAST)
+@njit(**INNER | {"fastmath": _FAST})
 def move(prior, gradient, gamma, weights):
     """gamma <- prior + weights gradient, weights <- exp psi(gamma); the sum of how far gamma moved."""
     change = gamma.dtype.type(0)
@@ -65,7 +65,7 @@ def move(prior, gradient, gamma, weights):
     return change
 
 
-@njit(**INNER, fastmath=_FAST)
+@njit(**INNER | {"fastmath": _FAST})
 def _bound_of(tokens, block, n, known, prior, gamma, weights, n_components):
     """The bound of one document, but for the terms that gamma does not change."""
     mass, words, topics = 0.0, 0.0, 0.0
@@ -140,7 +140,7 @@ def _infer(
     return iterations, dropped
 
 
-@njit(**OUTER, fastmath=_FAST)
+@njit(**OUTER | {"fastmath": _FAST})
 def _bound(indptr, words, counts, topic_words, prior, gammas):
     """sum_v c_v log(sum_k exp(E log theta_k) W_vk) + E log p(theta) - E log q(theta), over all documents."""
     n_components = gammas.shape[1]

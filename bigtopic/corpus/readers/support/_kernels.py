@@ -21,7 +21,7 @@ _U = np.uint64
 _TENS = np.array([float(f"1e{power}") for power in range(23)])  # exact
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def _eight(buffer, at):
     """Bytes `at` to `at + 7`, the first one lowest; the compiler makes one load of it. They must be there."""
     eight = _U(0)
@@ -30,7 +30,7 @@ def _eight(buffer, at):
     return eight
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def _digits(eight):
     """How many of the eight bytes are digits before the first that is none."""
     values = eight ^ _U(0x3030303030303030)
@@ -41,7 +41,7 @@ def _digits(eight):
     return np.int64(((first >> _U(7)) * _U(0x0001020304050607)) >> _U(56))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def _value(eight, n_digits):
     """The number that the first 1 to 8 bytes spell: neighbouring digits, then pairs, then fours are joined at once."""
     value = (eight ^ _U(0x3030303030303030)) << _U(64 - 8 * n_digits)
@@ -50,7 +50,7 @@ def _value(eight, n_digits):
     return np.int64((value * _U(10000) + (value >> _U(32))) & _U(0xFFFFFFFF))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def _id(buffer, at):
     """(value, end); end == at where there is none."""
     if at + 8 <= len(buffer):
@@ -61,7 +61,7 @@ def _id(buffer, at):
     return _integer(buffer, at)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def _skip_space(buffer, at):
     n = len(buffer)
     while at < n and (buffer[at] == 32 or buffer[at] == 9 or buffer[at] == 13 or buffer[at] == 44):
@@ -69,7 +69,7 @@ def _skip_space(buffer, at):
     return at
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def _integer(buffer, at):
     """(value, end); end == at where there is none. Saturates far above any id."""
     n = len(buffer)
@@ -81,7 +81,7 @@ def _integer(buffer, at):
     return value, at
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def _number(buffer, at):
     """(value, end): digits with optional sign, fraction and exponent; end == at where there is none."""
     n = len(buffer)
@@ -122,7 +122,7 @@ def _number(buffer, at):
     return -value if negative else value, at
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def _count(buffer, at):
     """Equivalent to `_number`; sooner where nothing but digits comes before the next white space."""
     value, end = _id(buffer, at)
@@ -131,19 +131,19 @@ def _count(buffer, at):
     return _number(buffer, at)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def _ends_line(buffer, at):
     return at >= len(buffer) or buffer[at] == 10
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def _line_end(buffer, at):
     while not _ends_line(buffer, at):
         at += 1
     return at
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def _check_count(value, weights):
     # `not >=` also catches NaN.
     if not value >= 0.0 or value > 3.0e38:
@@ -153,7 +153,7 @@ def _check_count(value, weights):
     return OK
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def count_lines(buffer):
     """Lines that hold anything but white space."""
     n = len(buffer)
@@ -175,7 +175,7 @@ def count_lines(buffer):
     return lines + anything
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def next_document(buffer, start):
     """Position of the first line after `start` whose first number differs from the line's before; -1 for none.
 
@@ -197,7 +197,7 @@ def next_document(buffer, start):
     return -1
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def parse_triples(buffer, first_row, n_docs, n_words, has_count, weights, indptr, words, counts):
     """Lines "document word count", ids from 1, documents ascending.
 
@@ -290,7 +290,7 @@ def parse_triples(buffer, first_row, n_docs, n_words, has_count, weights, indptr
     return OK, n, nnz, zeros, order
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def parse_pairs(buffer, base, n_words, check_head, weights, indptr, words, counts, heads):
     """Lines "head id:count id:count ... [# comment]"; pairs whose id is not a number ("qid:3") are passed over.
 
@@ -369,7 +369,7 @@ def parse_pairs(buffer, base, n_words, check_head, weights, indptr, words, count
     return OK, n, docs, nnz, zeros, order
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def scan_pairs(buffer):
     """(smallest id, largest id, its position) of lines "head id:count ..."; the largest is -1 without pairs."""
     n = len(buffer)

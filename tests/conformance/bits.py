@@ -1,0 +1,68 @@
+"""Prints a hash of what kernels and learning compute; a test runs it with caches in different states.
+
+python tests/conformance/bits.py kernel/ilr method/online-vb ...      # in this order
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from bigtopic import kernels
+from bigtopic.corpus.memory import from_matrix
+from bigtopic.datasets.synthetic import lda_corpus
+from bigtopic.learning.stopping import Limits
+from bigtopic.learning.train import train
+from bigtopic.methods import get
+from bigtopic.state.bound import global_part
+from bigtopic.state.new_model import new_model
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from reference import case
+
+LENGTHS = [9, 0, 1, 17, 4, 25, 33, 2, 40]
+N_WORDS, N_COMPONENTS = 60, 20  # more than one vector of topics
+
+
+def hashed(*arrays: object) -> str:
+    found = hashlib.blake2b(digest_size=8)
+    for array in arrays:
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()
+
+
+def kernel_bits(name: str, dtype: type) -> str:
+    """Of everything that a kernel returns."""
+    kernel = kernels.load(name)
+    docs, topics = case.documents(LENGTHS, N_WORDS, seed=1), case.topics(N_WORDS, N_COMPONENTS, seed=2)
+    alpha = case.accepted(kernel, np.linspace(0.02, 1.3, N_COMPONENTS))
+    options = {"bound": True} if "bound" in kernel.options else {}
+    found = case.infer(kernel, docs, topics, alpha, dtype=dtype, **options)
+    return hashed(
+        found.doc_topics, *found.stats.values(), *(found.state or {}).values(), *found.info.values()
+    )
+
+
+def method_bits(name: str) -> str:
+    """Of a model and its bound."""
+    corpus = from_matrix(lda_corpus(60, N_WORDS, 4, mean_length=30.0, seed=1).counts, seed=0)
+    model = new_model(get(name), N_COMPONENTS, corpus.vocabulary, n_tokens=corpus.n_tokens, seed=0)
+    train(model, corpus, Limits(2), n_threads=1)
+    return hashed(*(array.gather(None) for array in model.params.arrays.values()), global_part(model.params))
+
+
+def main() -> None:
+    for step in sys.argv[1:]:
+        kind, name = step.split("/")
+        if kind == "kernel":
+            print(step, *(kernel_bits(name, dtype) for dtype in (np.float32, np.float64)))
+        else:
+            print(step, method_bits(name))
+
+
+if __name__ == "__main__":
+    main()

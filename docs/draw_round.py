@@ -142,7 +142,7 @@ def svg() -> str:
         f'<defs><marker id="head" viewBox="0 0 8 8" refX="4" refY="4" markerWidth="7" markerHeight="7" '
         f'orient="auto"><path d="M0 0 L8 4 L0 8 z" fill="{LINE}"/></marker></defs>'
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>'
-        f'<text x="{LEFT}" y="26" class="title">The Dask graph of a round (or of a window of 64 tasks of it)</text>'
+        f'<text x="{LEFT}" y="26" class="title">The Dask graph of a round (or of a bundle of 64 tasks of it)</text>'
     )
     return "\n".join([head, *tasks_drawn(), *driver_drawn(), *tree_drawn(), "</svg>", ""])
 

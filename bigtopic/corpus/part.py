@@ -15,7 +15,7 @@ from bigtopic.types import Block
 
 __all__ = ["Part", "PartView", "Selection", "WordMap"]
 
-WINDOW = 1 << 20  # entries decoded at a time for a scattered selection
+ENTRIES_AT_ONCE = 1 << 20  # entries decoded at a time for a scattered selection
 Selection = range | np.ndarray
 
 
@@ -160,9 +160,9 @@ class PartView:
         if not len(chosen):
             return self.base.read(0, 0)
         pieces = []
-        for group in _windows(self.base, chosen):
-            first = int(group[0])
-            pieces.append(take(self.base.read(first, int(group[-1]) + 1), group - first))
+        for near in _together(self.base, chosen):
+            first = int(near[0])
+            pieces.append(take(self.base.read(first, int(near[-1]) + 1), near - first))
         return concatenate(pieces)
 
     def rows(self, start: int, stop: int) -> np.ndarray:
@@ -202,10 +202,12 @@ class PartView:
         return read(first, int(chosen[-1]) + 1)[chosen - first]
 
 
-def _windows(part: Part, chosen: np.ndarray) -> list[np.ndarray]:
-    """The positions in groups whose hull holds about `WINDOW` entries, so that scattered ones are read in bounded
-    memory and no chunk is decoded more than twice."""
+def _together(part: Part, chosen: np.ndarray) -> list[np.ndarray]:
+    """The positions that are read together: from first to last of them are about `ENTRIES_AT_ONCE` entries.
+
+    So scattered ones are read in bounded memory, and no chunk is decoded more than twice.
+    """
     first, last = int(chosen[0]), int(chosen[-1])
     ends = np.cumsum(part.entries(first, last + 1))
-    window = ends[chosen - first] // WINDOW
-    return np.split(chosen, np.flatnonzero(np.diff(window)) + 1)
+    number = ends[chosen - first] // ENTRIES_AT_ONCE
+    return np.split(chosen, np.flatnonzero(np.diff(number)) + 1)

@@ -1,8 +1,8 @@
 """Adding statistics along a fixed tree, so that no executor can change a sum.
 
 Slices are numbered 0, 1, ... inside a round. Sixteen consecutive slices form a complete binary subtree; 64 subtrees
-are added from left to right and make a window; windows are added from left to right. A task may merge a complete
-subtree, or a graph a complete window, and hand over the result: the sums are the same to the last bit. Adding from left
+are added from left to right and make a bundle; bundles are added from left to right. A task may merge a complete
+subtree, or a graph a complete bundle, and hand over the result: the sums are the same to the last bit. Adding from left
 to right bounds the memory: two running sums and at most four pending ones.
 """
 
@@ -18,9 +18,9 @@ from bigtopic.learning import _kernels
 from bigtopic.plan.slices import SUBTREE, lookup_table
 from bigtopic.types import AxisStats, Stats
 
-__all__ = ["WINDOW", "Tree", "add"]
+__all__ = ["BUNDLE", "Tree", "add"]
 
-WINDOW = 64
+BUNDLE = 64
 
 
 def add(a: Stats, b: Stats) -> Stats:
@@ -59,7 +59,7 @@ class Tree:
     def __init__(self, plus: Callable[[Any, Any], Any] = add) -> None:
         self._plus = plus
         self._pending: list[tuple[int, Any]] = []
-        self._window: Any = None
+        self._bundle: Any = None
         self._subtrees = 0
         self._total: Any = None
 
@@ -75,15 +75,15 @@ class Tree:
 
     def push_subtree(self, stats: Any) -> None:
         """Add the sum of the next `SUBTREE` slices, or of what is left of the round."""
-        self._window = self._more(self._window, stats)
+        self._bundle = self._more(self._bundle, stats)
         self._subtrees += 1
-        if self._subtrees == WINDOW:
-            self.push_window(self._window)
+        if self._subtrees == BUNDLE:
+            self.push_bundle(self._bundle)
 
-    def push_window(self, stats: Any) -> None:
-        """Add the sum of the next `WINDOW` subtrees, or of what is left of the round."""
+    def push_bundle(self, stats: Any) -> None:
+        """Add the sum of the next `BUNDLE` subtrees, or of what is left of the round."""
         self._total = self._more(self._total, stats)
-        self._window, self._subtrees = None, 0
+        self._bundle, self._subtrees = None, 0
 
     def result(self) -> Any:
         """The sum of everything pushed; None when that is nothing."""
@@ -92,9 +92,9 @@ class Tree:
             rest = stats if rest is None else self._plus(stats, rest)
         self._pending = []
         if rest is not None:
-            self._window = self._more(self._window, rest)
-        if self._window is not None:
-            self.push_window(self._window)
+            self._bundle = self._more(self._bundle, rest)
+        if self._bundle is not None:
+            self.push_bundle(self._bundle)
         return self._total
 
     def _more(self, total: Any, stats: Any) -> Any:

@@ -151,32 +151,34 @@ def bounded_map(
     shared: tuple[Any, ...] = (),
     client: Any = None,
     n_threads: int = 1,
-    window: int | None = None,
+    n_in_flight: int | None = None,
 ) -> Iterator[Any]:
-    """Results of `function(*shared, item)` in the order of the items, at most `window` in flight or waiting.
+    """Results of `function(*shared, item)` in the order of the items, at most `n_in_flight` being computed or waiting.
 
-    `items` is consumed no further ahead than the window, which bounds memory. The window defaults to twice the
-    workers' threads. What is shared travels to a cluster once, and again when it was lost with a worker.
+    `items` is consumed no further ahead than that, which bounds memory. The default is twice the workers' threads. What
+    is shared travels to a cluster once, and again when it was lost with a worker.
     """
     task = partial(function, *shared)
     if client is not None:
         with failures_told(client):
-            yield from _ClientMap(function, shared, client).results(items, window or 2 * threads_of(client))
+            yield from _ClientMap(function, shared, client).results(
+                items, n_in_flight or 2 * threads_of(client)
+            )
     elif n_threads <= 1:
         yield from map(task, items)
     else:
-        yield from _map_on_threads(task, items, n_threads, window or 2 * n_threads)
+        yield from _map_on_threads(task, items, n_threads, n_in_flight or 2 * n_threads)
 
 
 def _map_on_threads(
-    function: Callable[[Any], Any], items: Iterable[Any], n_threads: int, window: int
+    function: Callable[[Any], Any], items: Iterable[Any], n_threads: int, n_in_flight: int
 ) -> Iterator[Any]:
     waiting: deque[Any] = deque()
     with ThreadPoolExecutor(n_threads, thread_name_prefix="bigtopic") as pool:
         try:
             for item in items:
                 waiting.append(pool.submit(function, item))
-                if len(waiting) >= window:
+                if len(waiting) >= n_in_flight:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
@@ -196,11 +198,11 @@ class _ClientMap:
         self._sent = self._send()
         self._waiting: deque[tuple[Any, Any]] = deque()
 
-    def results(self, items: Iterable[Any], window: int) -> Iterator[Any]:
+    def results(self, items: Iterable[Any], n_in_flight: int) -> Iterator[Any]:
         try:
             for item in items:
                 self._waiting.append((item, self._submit(item)))
-                if len(self._waiting) >= window:
+                if len(self._waiting) >= n_in_flight:
                     yield self._oldest()
             while self._waiting:
                 yield self._oldest()

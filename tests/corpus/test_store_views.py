@@ -149,8 +149,8 @@ def test_select_columns(corpus):
     ]
 
 
-def test_scattered_selections_are_read_in_windows(corpus, matrix, monkeypatch):
-    monkeypatch.setattr(part_module, "WINDOW", 300)
+def test_scattered_selections_are_read_in_bounded_memory(corpus, matrix, monkeypatch):
+    monkeypatch.setattr(part_module, "ENTRIES_AT_ONCE", 300)
     _, test = corpus.split(40)
     assert (dense(test, "source") == matrix.toarray()[np.sort(test.rows())]).all()
 

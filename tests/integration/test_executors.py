@@ -66,10 +66,10 @@ def in_parts(corpus) -> Corpus:
     return Corpus(parts, corpus.vocabulary)
 
 
-def test_a_graph_of_several_windows(in_parts, monkeypatch):
-    """Two windows are in flight, the driver adds them; here a window is two subtrees of 16 slices."""
-    monkeypatch.setattr(graphs, "WINDOW", 2)
-    monkeypatch.setattr(reduce, "WINDOW", 2)
+def test_a_graph_of_several_bundles(in_parts, monkeypatch):
+    """Two bundles are in flight, the driver adds them; here a bundle is two subtrees of 16 slices."""
+    monkeypatch.setattr(graphs, "BUNDLE", 2)
+    monkeypatch.setattr(reduce, "BUNDLE", 2)
     by_threads = learn("vb", in_parts, n_passes=1)
     method = table.get("vb")
     seen = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bigtopic.learning.reduce import WINDOW, Tree, add
+from bigtopic.learning.reduce import BUNDLE, Tree, add
 from bigtopic.plan.slices import SUBTREE
 from bigtopic.types import AxisStats, Stats
 
@@ -73,7 +73,7 @@ def sequential(stats: list[Stats]) -> Stats:
 
 
 @pytest.mark.parametrize(
-    "n_slices", [1, 2, 3, 15, 16, 17, 40, 100, SUBTREE * WINDOW, SUBTREE * WINDOW * 2 + 37]
+    "n_slices", [1, 2, 3, 15, 16, 17, 40, 100, SUBTREE * BUNDLE, SUBTREE * BUNDLE * 2 + 37]
 )
 def test_any_mixture_of_levels_gives_the_same_bits(n_slices):
     rng = np.random.default_rng(n_slices)
@@ -100,17 +100,17 @@ def subtree(stats: list[Stats]) -> Stats:
 
 
 @pytest.mark.parametrize(
-    "n_slices", [5, 16, 50, SUBTREE * WINDOW - 1, SUBTREE * WINDOW + 1, 2 * SUBTREE * WINDOW]
+    "n_slices", [5, 16, 50, SUBTREE * BUNDLE - 1, SUBTREE * BUNDLE + 1, 2 * SUBTREE * BUNDLE]
 )
-def test_windows_of_subtrees_give_the_same_bits(n_slices):
-    """What a graph does: subtrees added from left to right in a task each, windows added by the driver."""
+def test_bundles_of_subtrees_give_the_same_bits(n_slices):
+    """What a graph does: subtrees added from left to right in a task each, bundles added by the driver."""
     rng = np.random.default_rng(n_slices)
     stats = [some_stats(rng) for _ in range(n_slices)]
     driver = Tree()
-    for first in range(0, n_slices, SUBTREE * WINDOW):
-        window, total = stats[first : first + SUBTREE * WINDOW], None
-        for start in range(0, len(window), SUBTREE):
-            part = sequential(window[start : start + SUBTREE])
+    for first in range(0, n_slices, SUBTREE * BUNDLE):
+        bundle, total = stats[first : first + SUBTREE * BUNDLE], None
+        for start in range(0, len(bundle), SUBTREE):
+            part = sequential(bundle[start : start + SUBTREE])
             total = part if total is None else add(total, part)
-        driver.push_window(total)
+        driver.push_bundle(total)
     assert bits(driver.result()) == bits(sequential(stats))

@@ -35,7 +35,7 @@ def test_items_are_taken_no_further_ahead_than_the_window(n_threads):
             taken[0] += 1
             yield i
 
-    for _ in cluster.bounded_map(lambda item: item, items(), n_threads=n_threads, window=4):
+    for _ in cluster.bounded_map(lambda item: item, items(), n_threads=n_threads, n_in_flight=4):
         done[0] += 1
         assert taken[0] - done[0] <= 4
     assert done[0] == 50
@@ -50,7 +50,7 @@ def test_a_failure_is_raised_in_its_turn_and_ends_the_work():
             raise ValueError("five")
         return item
 
-    results = cluster.bounded_map(work, range(1000), n_threads=2, window=4)
+    results = cluster.bounded_map(work, range(1000), n_threads=2, n_in_flight=4)
     assert [next(results) for _ in range(5)] == [0, 1, 2, 3, 4]
     with pytest.raises(ValueError, match="five"):
         next(results)
@@ -115,7 +115,7 @@ def test_what_is_no_client_is_refused(one_worker):
 
 @pytest.mark.distributed
 def test_a_map_on_a_client_is_a_map(three_workers):
-    assert list(cluster.bounded_map(np.sqrt, range(9), client=three_workers, window=3)) == [
+    assert list(cluster.bounded_map(np.sqrt, range(9), client=three_workers, n_in_flight=3)) == [
         i**0.5 for i in range(9)
     ]
     with pytest.raises(TypeError):
@@ -124,7 +124,7 @@ def test_a_map_on_a_client_is_a_map(three_workers):
 
 @pytest.mark.distributed
 def test_what_is_shared_is_sent_again_when_it_died_with_its_worker(three_workers):
-    results = cluster.bounded_map(operator.add, range(30), shared=(100,), client=three_workers, window=5)
+    results = cluster.bounded_map(operator.add, range(30), shared=(100,), client=three_workers, n_in_flight=5)
     found = [next(results)]
     for pid in three_workers.run(os.getpid).values():
         os.kill(pid, signal.SIGKILL)

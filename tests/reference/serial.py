@@ -22,7 +22,7 @@ from bigtopic.types import Stats
 
 __all__ = ["learn", "total"]
 
-SUBTREE, WINDOW = 16, 64
+SUBTREE, BUNDLE = 16, 64
 
 
 def learn(run: Run, params: Params, n_passes: int) -> Iterator[tuple[Params, RoundReport]]:
@@ -70,10 +70,10 @@ class Remembered(Nothing):
 
 
 def total(stats: Sequence[Stats]) -> Stats:
-    """The sum of a round's slices along the tree: sixteen to a subtree, 64 of these to a window, then on from left."""
+    """The sum of a round's slices along the tree: sixteen to a subtree, 64 of these to a bundle, then on from left."""
     subtrees = [_halved(stats[i : i + SUBTREE]) for i in range(0, len(stats), SUBTREE)]
-    windows = [_from_left(subtrees[i : i + WINDOW]) for i in range(0, len(subtrees), WINDOW)]
-    return _from_left(windows)
+    bundles = [_from_left(subtrees[i : i + BUNDLE]) for i in range(0, len(subtrees), BUNDLE)]
+    return _from_left(bundles)
 
 
 def _halved(stats: Sequence[Stats]) -> Stats:

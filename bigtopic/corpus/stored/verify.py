@@ -10,7 +10,7 @@ import numpy as np
 
 from bigtopic.corpus.blocks import document_tokens
 from bigtopic.corpus.documents import DocumentsInParts
-from bigtopic.corpus.part import WINDOW, PartView
+from bigtopic.corpus.part import ENTRIES_AT_ONCE, PartView
 from bigtopic.corpus.stored.schema import CHUNK
 from bigtopic.corpus.stored.stored_part import StoredPart, read_any
 from bigtopic.corpus.stored.writer import crc32_of
@@ -71,7 +71,7 @@ def verify_part(part: StoredPart) -> int:
 
 def _verify_documents(part: StoredPart) -> None:
     """Check that word ids ascend within each document, and its counts add up to its tokens."""
-    step = max(1, WINDOW * part.n_docs // max(part.nnz, 1))
+    step = max(1, ENTRIES_AT_ONCE * part.n_docs // max(part.nnz, 1))
     for start in range(0, part.n_docs, step):
         block = part.read(start, start + step)
         falls = block.words[1:] <= block.words[:-1]

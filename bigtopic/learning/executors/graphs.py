@@ -18,7 +18,7 @@ from bigtopic.learning.executors.protocol import (
 )
 from bigtopic.learning.executors.segments import Segment, by_segments, do_rounds
 from bigtopic.learning.executors.sending import Sender
-from bigtopic.learning.reduce import WINDOW, Tree, add
+from bigtopic.learning.reduce import BUNDLE, Tree, add
 from bigtopic.learning.remembering import InMemory, remembering
 from bigtopic.learning.work import Iteration
 from bigtopic.parallel.shared_files import shares_files
@@ -53,7 +53,7 @@ class GraphExecutor(Executor):
         self._sender = Sender(run, client)
         self._remembers_rounds = run.work.kernel.state == "round"
         self._iterations: list[tuple[Arrays, Iteration]] = []  # of this round
-        # What the last inner iteration left, by the first slice of a window.
+        # What the last inner iteration left, by the first slice of a bundle.
         self._states: dict[int, list[Any]] = {}
 
     def advance(
@@ -71,7 +71,7 @@ class GraphExecutor(Executor):
         do_rounds(segment, self._run.plan.delay, self.map_reduce)
 
     def map_reduce(self, rnd: Round, arrays: Arrays, iteration: Iteration) -> Stats:
-        """The statistics of a round at these arrays: a graph per window of slices, two windows in flight."""
+        """The statistics of a round at these arrays: a graph per bundle of slices, two bundles in flight."""
         if iteration.number == 1 or not self._remembers_rounds:
             self._iterations, self._states = [], {}
         self._iterations.append((arrays, iteration))
@@ -89,36 +89,36 @@ class GraphExecutor(Executor):
     def _iteration(self, rnd: Round, arrays: Arrays, iteration: Iteration) -> Stats:
         shared = self._sender.share(arrays)
         try:
-            return self._reduce_windows(rnd, shared, iteration)
+            return self._reduce_bundles(rnd, shared, iteration)
         finally:
             if isinstance(shared, sharing.MappedArrays):
                 shared.remove()
 
-    def _reduce_windows(self, rnd: Round, shared: Any, iteration: Iteration) -> Stats:
+    def _reduce_bundles(self, rnd: Round, shared: Any, iteration: Iteration) -> Stats:
         tree = Tree()
         waiting: deque[Any] = deque()
-        size = SUBTREE * WINDOW
+        size = SUBTREE * BUNDLE
         for first in range(0, len(rnd.slices), size):
-            window = rnd.slices[first : first + size]
+            bundle = rnd.slices[first : first + size]
             before = self._states.get(first) if iteration.number > 1 else None
-            total, self._states[first] = self._window(window, shared, iteration, before)
+            total, self._states[first] = self._bundle(bundle, shared, iteration, before)
             if self._client is None:
-                tree.push_window(total)
+                tree.push_bundle(total)
                 continue
             waiting.append(total)
             if len(waiting) == 2:
-                tree.push_window(waiting.popleft().result())
+                tree.push_bundle(waiting.popleft().result())
         while waiting:
-            tree.push_window(waiting.popleft().result())
+            tree.push_bundle(waiting.popleft().result())
         result: Stats | None = tree.result()
         assert result is not None
         return result
 
-    def _window(
+    def _bundle(
         self, slices: Sequence[SliceRef], shared: Any, iteration: Iteration, before: list[Any] | None
     ) -> tuple[Any, list[Any]]:
         """The statistics of some slices, and what the next inner iteration remembers of them; futures on a client."""
-        run, name = self._sender.run(), self._sender.key("window")[1]
+        run, name = self._sender.run(), self._sender.key("bundle")[1]
         states: list[Any] = []
         if self._remembers_rounds:
             graph, states = remembering_graph(run, slices, shared, iteration, before, name=name)
@@ -146,12 +146,12 @@ class GraphExecutor(Executor):
 
 
 def round_graph(run: Any, slices: Sequence[SliceRef], shared: Any, iteration: Iteration, name: str) -> Any:
-    """The graph of a window of slices: one task per subtree, added from left to right.
+    """The graph of a bundle of slices: one task per subtree, added from left to right.
 
     Parameters
     ----------
     run : a `Run`, or a future of one
-    slices : at most `SUBTREE` x `WINDOW` consecutive slices of a round
+    slices : at most `SUBTREE` x `BUNDLE` consecutive slices of a round
     shared : params as `sharing.publish` gives them, the arrays themselves, or a future of them
     iteration : the inner iteration of the round
     name : unique among the graphs of all clients, because Dask takes equal keys for the same task. Keys are

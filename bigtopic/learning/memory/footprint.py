@@ -9,7 +9,7 @@
                read ahead or not written yet ("run")
 
     worker   = documents + 2 x params, or the rows of them that a minibatch reads from files + T x (words x 4 + a read
-               block + peak of a replay of a task + stats(window)) + stats(window) + state, for tasks of a graph on a
+               block + peak of a replay of a task + stats(bundle)) + stats(bundle) + state, for tasks of a graph on a
                Dask worker; its documents are those that are in memory and sent, not read from a store
 
 A replay (`replay`) allocates and frees these arrays in the order of the run, by the rules of `buffers`:
@@ -17,7 +17,7 @@ A replay (`replay`) allocates and frees these arrays in the order of the run, by
     slice    = documents x 36 + entries x 8 + distinct words x 4
     view     = rows(slice) x columns x itemsize, for each array the kernel reads
     stats    = rows(slice) x (columns x itemsize + 4), for each array it returns; and their sums: pending subtrees, the
-               window and the round
+               bundle and the round
     scratch  = as the kernel declares
     integers = rows(minibatch) x columns x 16, where a step rounds to integers
     inner    = rows(minibatch) x columns x 28 for each step over provisional params, of which 8 are kept for the inner
@@ -37,7 +37,7 @@ from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.memory.replay import Ledger, Piece, Rounds, Sum
 from bigtopic.learning.memory.sizes import Sizes
-from bigtopic.learning.reduce import WINDOW
+from bigtopic.learning.reduce import BUNDLE
 from bigtopic.plan.slices import PROMPT_ROUNDS, SUBTREE
 from bigtopic.state.params import Params
 
@@ -89,7 +89,7 @@ class Footprint:
         """
         sizes, slices = self._sizes, self._minibatch()
         params = sizes.read(sum(slices)) if mapped else sizes.params()
-        total = sum(sizes.stats(sum(slices[: SUBTREE * WINDOW])))
+        total = sum(sizes.stats(sum(slices[: SUBTREE * BUNDLE])))
         shared = self.of_documents() + 2 * params + total
         return int(shared + n_threads * (self._task() + total) + sizes.state(n_threads))
 

@@ -12,16 +12,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bigtopic import buffers
-from bigtopic.learning.reduce import WINDOW, Tree
+from bigtopic.learning.reduce import BUNDLE, Tree
 from bigtopic.plan.slices import SUBTREE
 from bigtopic.types import Scratch
 
 __all__ = ["Ledger", "Piece", "Rounds", "SliceSizes", "Sum"]
 
 WAITING = 2  # slices that may be finished but not merged yet, besides one for each thread
-# replayed slice by slice, and as many as keep all threads busy; the others as a whole, and windows
+# replayed slice by slice, and as many as keep all threads busy; the others as a whole, and bundles
 _SUBTREES = 2
-_WINDOWS = 3  # replayed at most
+_BUNDLES = 3  # replayed at most
 _HUGE = 1 << 22  # bytes from which on NumPy asks the system for huge pages
 _HUGE_PAGE = 1 << 21
 
@@ -213,13 +213,13 @@ class Rounds:
         return merged
 
     def _push_rest(self, tree: Tree, slices: Sequence[int], done: int) -> None:
-        """Complete subtrees of the first window, after those `done`, and a few later windows: all are of about the same
+        """Complete subtrees of the first bundle, after those `done`, and a few later bundles: all are of about the same
         size."""
         n_subtrees = -(-len(slices) // SUBTREE)
-        in_window = min(n_subtrees, WINDOW - done)
+        in_bundle = min(n_subtrees, BUNDLE - done)
         for push, number, size in (
-            (tree.push_subtree, in_window, SUBTREE),
-            (tree.push_window, min(_WINDOWS, -(-(n_subtrees - in_window) // WINDOW)), SUBTREE * WINDOW),
+            (tree.push_subtree, in_bundle, SUBTREE),
+            (tree.push_bundle, min(_BUNDLES, -(-(n_subtrees - in_bundle) // BUNDLE)), SUBTREE * BUNDLE),
         ):
             for _ in range(number):
                 n_docs = sum(slices[:size])

@@ -41,6 +41,9 @@ _OF_METHOD = {
     "options": (Mapping, "{name: value}"),
     "summary": (str, "text"),
     "paper": (str, "text"),
+    "complexity": (str, "text"),
+    "use": (str, "text"),
+    "aliases": (tuple, 'a tuple of texts, such as ("ope:Online-VB",)'),
 }
 _WHOLE = {
     "batch_size": 1,

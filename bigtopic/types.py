@@ -245,6 +245,8 @@ class Kernel:
     bound : whether info["bound"] is a variational bound when options["bound"] is true
     dtype : NumPy's name for the dtype of the statistics; to estimate a run's memory
     paper : source of the equations
+    changes : arrays whose statistics are changes of counts, since documents are remembered from pass to pass; only
+        schemes that declare `takes_changes` may move them
     """
 
     name: str
@@ -263,6 +265,7 @@ class Kernel:
     paper: str = ""
     offers: Mapping[str, str] = field(default_factory=dict)
     posteriors: Collection[str] = ()
+    changes: Collection[str] = ()
 
 
 @dataclass(frozen=True)
@@ -369,7 +372,9 @@ class Scheme(Protocol):
 
     A class attribute `dtype` requests an array of another dtype than the model's. A class attribute `companions`,
     {name: `arrays.ArraySpec`}, requests further arrays with the same rows: they hold what a scheme remembers
-    about rows (such as how often each was updated), so it is saved, shared and grown with the params.
+    about rows (such as how often each was updated), so it is saved, shared and grown with the params. A class
+    attribute `takes_changes`, if true, says that statistics may be changes of counts; `own_prior`, if true, that the
+    prior of the array is a setting of the scheme, so that the array must have none.
     """
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:

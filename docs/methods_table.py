@@ -6,6 +6,7 @@ python docs/methods_table.py
 from __future__ import annotations
 
 import re
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -13,26 +14,44 @@ import bigtopic as bt
 
 ROOT = Path(__file__).parents[1]
 PAGES = (ROOT / "README.md", ROOT / "docs" / "learning.md")
-MARKS = re.compile(r"(<!-- (methods|settings) -->\n).*?(\n<!-- /\2 -->)", re.DOTALL)
+MARKS = re.compile(r"(<!-- (few|methods|settings) -->\n).*?(\n<!-- /\2 -->)", re.DOTALL)
+FEW = ("online-cvb0", "vb", "online-vb", "online-ope", "cgs", "sgs", "lds")
 TABLES = {
+    "few": {"method": "method", "summary": "what it does", "use": "when to use it"},
     "methods": {
         "method": "method",
         "kernel": "kernel",
+        "summary": "what it does",
+        "use": "when to use it",
+        "complexity": "cost of a document",
+    },
+    "settings": {
+        "method": "method",
         "scheme": "scheme",
+        "settings": "its settings",
         "batch_size": "documents per update",
         "max_iter": "passes",
-        "summary": "what it does",
+        "paper": "paper",
+        "aliases": "names in papers",
     },
-    "settings": {"method": "method", "settings": "settings of its scheme", "paper": "paper"},
 }
 
 
 def table(name: str) -> str:
-    """`bigtopic.methods()` in Markdown: what there is ("methods"), or the schemes' settings and papers ("settings")."""
-    titles = TABLES[name]
-    rows = [[_cell(column, row) for column in titles] for row in bt.methods()]
+    """`bigtopic.methods()` in Markdown: the few of the README, or by family what there is, or all settings."""
+    rows = bt.methods()
+    if name == "few":
+        return _lines(TABLES[name], [row for few in FEW for row in rows if row["method"] == few])
+    families = groupby(rows, key=lambda row: row["family"])
+    return "\n\n".join(
+        f"**{family.capitalize()}**\n\n{_lines(TABLES[name], list(own))}" for family, own in families
+    )
+
+
+def _lines(titles: dict[str, str], rows: list[dict[str, Any]]) -> str:
+    cells = [[_cell(column, row) for column in titles] for row in rows]
     return "\n".join(
-        "| " + " | ".join(line) + " |" for line in [titles.values(), ["---"] * len(titles), *rows]
+        "| " + " | ".join(line) + " |" for line in [titles.values(), ["---"] * len(titles), *cells]
     )
 
 

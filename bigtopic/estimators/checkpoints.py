@@ -25,7 +25,7 @@ __all__ = ["NOTHING", "SavedFit", "folder", "newest"]
 NOTHING = {"seconds": 0.0, "n_docs": 0, "n_tokens": 0.0}  # counts of a version that has none
 
 _FREE = {"client", "n_threads", "progress", "callbacks", "max_time"}  # do not change what is learnt
-_WORDS = {"summary", "paper"}  # about a method
+_WORDS = {"summary", "paper", "complexity", "use", "aliases"}  # about a method
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 

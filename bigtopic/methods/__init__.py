@@ -6,13 +6,11 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from bigtopic.errors import SettingError
+from bigtopic.methods.lookup import find
 from bigtopic.methods.method import Method
-from bigtopic.methods.table import DEFAULT, TABLE
+from bigtopic.methods.table import DEFAULT, FAMILIES, TABLE
 
 __all__ = ["DEFAULT", "Method", "MethodTable", "get", "methods", "names"]
-
-_BY_NAME = {method.name: method for method in TABLE}
 
 
 def names() -> list[str]:
@@ -21,30 +19,25 @@ def names() -> list[str]:
 
 
 def get(method: str | Method | None) -> Method:
-    """A method by name; None gives the default, and a `Method` is returned as it is.
+    """A method by its name or one that a paper uses; None gives the default, a `Method` is returned as it is.
 
     Raises
     ------
     SettingError
-        When there is no such method.
+        When there is no such method, or several are meant.
     """
     if isinstance(method, Method):
         return method
-    name = DEFAULT if method is None else method
-    if not isinstance(name, str) or name not in _BY_NAME:
-        raise SettingError(
-            f"method={name!r} is not known; choose one of: {', '.join(sorted(_BY_NAME))}; or pass a bigtopic.Method"
-        )
-    return _BY_NAME[name]
+    return find(DEFAULT if method is None else method)
 
 
 class MethodTable(list[dict[str, Any]]):
-    """The methods as a list of rows, displayed as a table."""
+    """The methods as a list of rows, displayed as a table; text has only the columns that fit a wide terminal."""
 
     def __repr__(self) -> str:
-        rows = [[str(row[c]) for c in _COLUMNS] for row in self]
-        widths = [max(len(c), *(len(row[i]) for row in rows)) for i, c in enumerate(_COLUMNS)]
-        lines = [_COLUMNS, ["-" * w for w in widths], *rows]
+        rows = [[str(row[c]) for c in _OF_TEXT] for row in self]
+        widths = [max(len(c), *(len(row[i]) for row in rows)) for i, c in enumerate(_OF_TEXT)]
+        lines = [_OF_TEXT, ["-" * w for w in widths], *rows]
         return "\n".join(
             "  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)) for line in lines
         )
@@ -59,23 +52,31 @@ class MethodTable(list[dict[str, Any]]):
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-_COLUMNS = ["method", "kernel", "scheme", "batch_size", "max_iter", "summary", "paper"]
+_OF_TEXT = ["method", "summary", "complexity", "use"]
+_COLUMNS = [
+    "family", "method", "kernel", "scheme", "batch_size", "max_iter",
+    "summary", "complexity", "use", "paper", "aliases",
+]  # fmt: skip
 
 
 def methods() -> MethodTable:
-    """All learning methods: kernel, scheme, defaults and paper."""
-    return MethodTable(_row(method) for method in TABLE)
+    """All learning methods by family: kernel, scheme, defaults, cost, use, paper, and names that papers use."""
+    return MethodTable(_row(family, method) for family, rows in FAMILIES.items() for method in rows)
 
 
-def _row(method: Method) -> dict[str, Any]:
+def _row(family: str, method: Method) -> dict[str, Any]:
     return {
+        "family": family.replace("_", " "),
         "method": method.name,
         "kernel": method.kernel if isinstance(method.kernel, str) else method.kernel.name,
         "scheme": ", ".join(str(scheme) for scheme in method.schemes.values()),
         "batch_size": method.batch_size or "all",
         "max_iter": method.max_iter,
         "summary": method.summary,
+        "complexity": method.complexity,
+        "use": method.use,
         "paper": method.paper,
+        "aliases": ", ".join(method.aliases),
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from bigtopic.models.lda import LDA
 from bigtopic.schemes import settings
 from bigtopic.types import Kernel, Scheme
 
-__all__ = ["SMALLEST_BATCH", "Method"]
+__all__ = ["SMALLEST_BATCH", "Method", "Prior"]
 
 SMALLEST_BATCH = 64
 PROVED_DECAY = 0.5  # of a step size; above it, stochastic approximation converges (Robbins and Monro 1951)
@@ -48,6 +48,10 @@ class Method:
         tokens that they are scaled to. None instead of the pair for zeros, the only choice for integers
     options : settings of the kernel or the inference kernel that differ from their defaults
     summary, paper : shown in the table of methods
+    complexity : of a document: multiply-adds per distinct word or token, and what is kept of it; K topics, I iterations
+        and S sweeps over a document
+    use : when to use it, in one line
+    aliases : names that papers use, each with its paper: "ope:Online-VB"
     """
 
     name: str
@@ -67,6 +71,9 @@ class Method:
     options: Mapping[str, Any] = field(default_factory=dict)
     summary: str = ""
     paper: str = ""
+    complexity: str = ""
+    use: str = ""
+    aliases: Collection[str] = ()
     inference: str | Kernel | None = None
     prior_schemes: Mapping[str, Scheme] = field(default_factory=dict)
 

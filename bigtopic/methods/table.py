@@ -6,7 +6,7 @@ from bigtopic import discovery
 from bigtopic.methods import families
 from bigtopic.methods.method import Method
 
-__all__ = ["DEFAULT", "TABLE"]
+__all__ = ["DEFAULT", "FAMILIES", "TABLE"]
 
 DEFAULT = "online-cvb0"
 
@@ -16,4 +16,5 @@ def _rows(family: str) -> tuple[Method, ...]:
     return rows
 
 
-TABLE = tuple(method for family in discovery.modules(families.__name__) for method in _rows(family))
+FAMILIES = {family: _rows(family) for family in discovery.modules(families.__name__)}
+TABLE = tuple(method for rows in FAMILIES.values() for method in rows)

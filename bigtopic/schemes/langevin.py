@@ -55,6 +55,7 @@ class LangevinStep:
     learning_offset: float = 1000.0
 
     dtype: ClassVar[str] = "float64"
+    own_prior: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.learning_decay is None:

@@ -43,6 +43,20 @@ def draw_race(name: str, ours: Sequence[Curve], theirs: Sequence[dict[str, Curve
     return save(figure, name)
 
 
+def draw_methods(name: str, points: Sequence[tuple[str, str, float, float]], unigram: float) -> str:
+    """Score against seconds of (method, settings, seconds, score), those of "paper" hollow; the path of the picture."""
+    figure, axes = canvas(figsize=(8, 6))
+    for method, settings, seconds, score in points:
+        filled = "none" if settings == "paper" else OURS
+        axes.plot(seconds, score, "o", color=OURS, markerfacecolor=filled, markersize=5)
+        label(axes, method, seconds, score, "0.3", fontsize=7)
+    axes.axhline(unigram, color="0.5", linewidth=1, linestyle=":")
+    axes.set(xscale="log", xlabel="seconds of training", ylabel="held-out score, nats per token")
+    axes.margins(x=0.15)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    return save(figure, name)
+
+
 def median(curves: Sequence[Curve]) -> tuple[np.ndarray, np.ndarray]:
     """Medians over seeds of seconds and scores, at the efforts that all have."""
     common = sorted(set.intersection(*(set(curve.efforts) for curve in curves)))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +12,10 @@ import pytest
 from bigtopic import methods as table
 from bigtopic.estimators.lda import LDA
 from bigtopic.types import View
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from conformance.test_methods import CHEAPER
 
 NATS = 1e-3  # per token: what single precision may cost
 
@@ -31,6 +37,7 @@ def test_single_precision_costs_less_than_a_thousandth_of_a_nat(name, corpus):
         pytest.skip("counts in double precision anyway")
     train, test = corpus.split(test_size=0.25, random_state=0)
     settings = {"max_iter": 3, "client": False, "n_threads": 1, "random_state": 0}
+    settings |= CHEAPER.get(name, {})
     single = LDA(4, method=name, **settings).fit(train)
     double = LDA(4, method=in_double(table.get(name)), **settings).fit(train)
     assert not np.array_equal(single.components_, double.components_)

@@ -25,7 +25,10 @@ def finite(model):
 @pytest.mark.parametrize("method", names())
 @pytest.mark.parametrize("alpha", [SMALLEST_PRIOR, LARGEST_PRIOR, [SMALLEST_PRIOR, 1.0, LARGEST_PRIOR]])
 def test_priors_at_the_ends(method, alpha):
-    for eta in (SMALLEST_PRIOR, LARGEST_PRIOR, np.geomspace(SMALLEST_PRIOR, LARGEST_PRIOR, 40)):
+    """As far as the method has the prior: plsa has a maximum from 1, and the prior of lds is one of its scheme."""
+    ends = (SMALLEST_PRIOR, LARGEST_PRIOR, np.geomspace(SMALLEST_PRIOR, LARGEST_PRIOR, 40))
+    alpha = np.maximum(alpha, 1.0) if method == "plsa" else alpha
+    for eta in (None,) if method == "lds" else ends:
         model = bt.LDA(3, method=method, doc_topic_prior=alpha, topic_word_prior=eta, **HERE)
         finite(model.fit(COUNTS))
 

@@ -248,9 +248,9 @@ def test_a_method_that_cannot_names_those_that_can(prior, corpus):
     can = {"doc_topic_prior": "offers", "topic_word_prior": "posteriors"}[prior]
     for name in kernels.names():
         kernel = kernels.load(name)
-        if getattr(kernel, can) or not kernel.views.keys() <= get("online-ope").model.arrays.keys():
+        if getattr(kernel, can) or not kernel.views.keys() <= get("streaming-ope").model.arrays.keys():
             continue
-        method = replace(get("online-ope"), name="own", kernel=name, options={}, slice_size=10)
+        method = replace(get("streaming-ope"), name="own", kernel=name, options={}, slice_size=10)
         with pytest.raises(
             SettingError, match=rf"learn_{prior}: method 'own'.*'{name}'.*\bvb, online-vb.*cgs"
         ):

@@ -1,5 +1,5 @@
-"""Methods of the kernels that know the documents of one minibatch at a time, with the papers' settings: what every
-method promises, and what ties them to the kernels that remember documents."""
+"""Methods of the kernels that know the documents of one minibatch at a time: what ties them to the kernels that
+remember documents."""
 
 from __future__ import annotations
 
@@ -16,54 +16,23 @@ from bigtopic.estimators.lda import LDA
 from bigtopic.evaluation import log_predictive
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
-from bigtopic.methods import Method
+from bigtopic.methods import Method, get
 from bigtopic.plan.slices import Plan
 from bigtopic.schemes.add import Add
 from bigtopic.schemes.decay_add import DecayAdd
 from bigtopic.state.new_model import new_model
 
 sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from collapsed import CGS, ILR
-from conformance import test_methods as promises
 
 TOPIC_WORDS = "topic_words"
-# A minibatch is one slice; nothing is counted before it.
-SETTINGS = {
-    "batch_size": 3200,
-    "slice_size": 3200,
-    "priors": {"doc_topic_prior": 0.1, "topic_word_prior": 0.03},
-    "init": {TOPIC_WORDS: ("uniform", 0.0)},
-    "inference": "cvb0",
-}
-
-SGS = Method("sgs", "sgs", {TOPIC_WORDS: DecayAdd(0.7)}, **SETTINGS)
-STREAMING_ILR = Method("streaming-ilr", "streaming_ilr", {TOPIC_WORDS: DecayAdd(0.7)}, **SETTINGS)
-CDF = Method("cdf", "cdf", {TOPIC_WORDS: Add()}, **SETTINGS)
-METHODS = {method.name: method for method in (SGS, STREAMING_ILR, CDF)}
+SGS, STREAMING_ILR, CDF = (get(name) for name in ("sgs", "streaming-ilr", "cdf"))
 
 
-@pytest.fixture(params=METHODS.values(), ids=METHODS)
+@pytest.fixture(params=[SGS, STREAMING_ILR, CDF], ids=lambda method: method.name)
 def method(request) -> Method:
     return request.param
-
-
-@pytest.mark.parametrize(
-    "promise",
-    [
-        promises.test_topics_are_finite_positive_distributions,
-        promises.test_it_learns,
-        promises.test_the_seed_decides,
-        promises.test_one_topic_has_a_closed_form,
-        promises.test_a_tiny_corpus_is_no_special_case,
-    ],
-    ids=lambda promise: promise.__name__,
-)
-def test_promises_of_methods(promise, method, corpus):
-    """But for those of slices, whose size is a setting here, and of permuted topics, which begin at random."""
-    known = {"method": method, "corpus": corpus}
-    promise(**{name: known[name] for name in promise.__code__.co_varnames[: promise.__code__.co_argcount]})
 
 
 @pytest.mark.parametrize("slice_size", [11, 70])

@@ -38,7 +38,7 @@ def expected_tokens(docs, doc_topics, alpha=ALPHA):
 
 
 @pytest.mark.parametrize("burn_in", [0, 1, 40])
-@pytest.mark.parametrize(("decay", "offset"), [(0.9, 10.0), (0.6, 0.0), (0.0, 3.0)])
+@pytest.mark.parametrize(("decay", "offset"), [(0.9, 10.0), (0.6, 0.0), (1e-300, 3.0)])
 def test_it_takes_the_steps_of_single_tokens(docs, topic_words, burn_in, decay, offset):
     options = {"burn_in": burn_in, "doc_learning_decay": decay, "doc_learning_offset": offset}
     result = case.infer(KERNEL, docs, topic_words, ALPHA, **options)
@@ -112,6 +112,7 @@ def test_a_document_of_unknown_words_is_empty(docs, topic_words):
     ("option", "value"),
     [
         ("doc_learning_decay", -0.1),
+        ("doc_learning_decay", 0.0),
         ("doc_learning_decay", 1.1),
         ("doc_learning_decay", float("nan")),
         ("doc_learning_offset", -1.0),

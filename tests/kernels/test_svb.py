@@ -57,10 +57,10 @@ def test_the_first_inner_iteration_is_variational_bayes(docs):
     assert result.info["bound"] == plain.info["bound"]
 
 
-@pytest.mark.parametrize("n_iter", [1, 3])
-def test_the_bound_never_goes_down(docs, n_iter):
-    """From one inner iteration to the next, with a few steps for the documents in each."""
-    found = iterations(docs, 60, max_doc_update_iter=n_iter, mean_change_tol=0.0)
+@pytest.mark.parametrize("n_steps", [1, 3])
+def test_the_bound_never_goes_down(docs, n_steps):
+    """From inner iteration to inner iteration, with a few steps for the documents in each."""
+    found = iterations(docs, 60, max_doc_update_iter=n_steps, mean_change_tol=0.0)
     bounds = np.array(
         [result.info["bound"] + topics_part(prior, weights) for prior, weights, result in found]
     )

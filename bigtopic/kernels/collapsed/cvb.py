@@ -178,5 +178,6 @@ KERNEL = Kernel(
     state="run",
     remembers={"shares": StateSpec("entry", "float32", ("n_components",))},
     dtype="float64",
+    changes=("topic_words", "topic_word_variances"),
     paper="Teh, Newman, Welling 2007",
 )

@@ -189,6 +189,7 @@ KERNEL = Kernel(
     state="run",
     remembers={"shares": StateSpec("entry", "float32", ("n_components",))},
     dtype="float64",
+    changes=("topic_words",),
     paper="Asuncion et al. 2009",
 )
 

@@ -195,8 +195,10 @@ def run(
 def _step_size(options: Mapping[str, Any]) -> tuple[float, float]:
     """Decay and offset of the documents' step size, checked."""
     decay, offset = options["doc_learning_decay"], options["doc_learning_offset"]
-    if not 0 <= decay <= 1:
-        raise SettingError(f"doc_learning_decay={decay!r}: must be between 0 and 1 (above 0.5 to converge)")
+    if not 0 < decay <= 1:
+        raise SettingError(
+            f"doc_learning_decay={decay!r}: must be above 0 and at most 1 (above 0.5 to converge)"
+        )
     if not 0 <= offset < np.inf:
         raise SettingError(f"doc_learning_offset={offset!r}: must be a number of tokens, at least 0")
     return float(decay), float(offset)

@@ -287,5 +287,6 @@ KERNEL = Kernel(
     state="run",
     remembers={"labels": StateSpec("token", "int16", ("replicas",), missing=-1)},
     dtype="float64",
+    changes=("topic_words",),
     paper="Griffiths and Steyvers 2004; Newman et al. 2009",
 )

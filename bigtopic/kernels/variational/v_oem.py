@@ -58,6 +58,20 @@ def _start(row_key, tokens, length, prior, n_components, share, gamma):
             gamma[k] += factor * share[k]
 
 
+@njit(**INNER)
+def _raise(weights):
+    """weights <- at least 1e-35 of the largest: a word's tokens / x times any of them then stays a number.
+
+    Topics that changed between inner iterations may leave a word to a topic that its document has not.
+    """
+    most = weights[0]
+    for k in range(weights.shape[0]):
+        most = max(most, weights[k])
+    least = most * weights.dtype.type(1e-35)
+    for k in range(weights.shape[0]):
+        weights[k] = max(weights[k], least)
+
+
 @njit(**OUTER)
 def _infer(
     indptr, words, counts, source_rows, topic_words, prior, seed, goes_on, n_iter,
@@ -80,6 +94,7 @@ def _infer(
             weights[k] = exp_digamma(gamma[k])
         for iteration in range(n_iter):
             if iteration == n_iter - 1:
+                _raise(weights)
                 add_shares(words[own], tokens, block, weights, stats)
             mixture_gradient(tokens, block, n, weights, gradient)
             move(prior, gradient, gamma, weights)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic import schemes
 from bigtopic.errors import SettingError
 from bigtopic.methods import Method
 from bigtopic.models.base import ArraySpec, Model
@@ -25,7 +26,7 @@ from bigtopic.state.contract.declaration_rules import (
 )
 from bigtopic.state.contract.kernel_declarations import check_kernel, check_lengths
 from bigtopic.state.model_rules import METHOD_NAME, SETTINGS, plain
-from bigtopic.types import Kernel
+from bigtopic.types import Kernel, Scheme
 
 __all__ = ["check_method", "check_options"]
 
@@ -41,6 +42,9 @@ _OF_METHOD = {
     "options": (Mapping, "{name: value}"),
     "summary": (str, "text"),
     "paper": (str, "text"),
+    "complexity": (str, "text"),
+    "use": (str, "text"),
+    "aliases": (tuple, 'a tuple of texts, such as ("ope:Online-VB",)'),
 }
 _WHOLE = {
     "batch_size": 1,
@@ -116,6 +120,24 @@ def _check_schemes(where: str, method: Method, kernel: Kernel) -> None:
         raise SettingError(
             f"{where}: kernel {kernel.name!r} returns statistics of {', '.join(idle)}, which no scheme moves; give "
             "each a scheme"
+        )
+    for name, scheme in method.schemes.items():
+        _check_fit(f"{where}: schemes[{name!r}]={scheme!r}", name, scheme, method.model, kernel)
+
+
+def _check_fit(where: str, name: str, scheme: Scheme, model: Model, kernel: Kernel) -> None:
+    """Check that the scheme makes sense of these statistics, and of this array."""
+    if name in kernel.changes and not getattr(scheme, "takes_changes", False):
+        fit = [each for each in schemes.names() if getattr(schemes.load(each), "takes_changes", False)]
+        raise SettingError(
+            f"{where}: kernel {kernel.name!r} returns changes of counts, and this scheme would take them for the "
+            f"counts; {choose(fit)}"
+        )
+    prior = model.arrays[name].prior
+    if prior is not None and getattr(scheme, "own_prior", False):
+        raise SettingError(
+            f"{where}: it has the prior of {name!r} as a setting, but the array adds its own, {prior}; give a model "
+            "whose array has prior=None, as in bigtopic.models.lda_samples"
         )
 
 

@@ -34,6 +34,7 @@ _OF_KERNEL = {
     "statistics": (Mapping, "{array name: axis}"),
     "offers": (Mapping, "{array name: axis}"),
     "posteriors": (tuple, "a tuple of names of arrays"),
+    "changes": (tuple, "a tuple of names of arrays"),
     "options": (Mapping, "{name: default}"),
     "cost": (Callable, "a function of the options"),
     "scratch": (Callable, "a function of a CallSize and the options"),

@@ -1,0 +1,127 @@
+"""Collapsed variational inference: responsibilities, with the topics of documents summed out."""
+
+from __future__ import annotations
+
+from bigtopic.methods.method import Method
+from bigtopic.models.lda import TOPIC_WORDS
+from bigtopic.models.lda_with_variances import LDA_WITH_VARIANCES, TOPIC_WORD_VARIANCES
+from bigtopic.schemes.add import Add
+from bigtopic.schemes.decay_add import DecayAdd
+from bigtopic.schemes.interpolate import Interpolate
+
+__all__ = ["METHODS"]
+
+# Every token is counted when its document is first seen.
+_NOTHING = {TOPIC_WORDS: ("uniform", 0.0)}
+_WHOLE = {TOPIC_WORDS: ("uniform", 1.0)}
+_HALVES = {"doc_topic_prior": 0.5, "topic_word_prior": 0.5}
+_BATCH, _SLICE, _STREAM = 20_000, 10_000, 3200
+_STORED = "K numbers per distinct word on disk, twice"
+
+
+def _few_tokens(n_components: int) -> float:
+    """In the literature alpha. Summed over topics: one pseudo-token for few topics, five for many."""
+    return max(1 / n_components, min(0.1, 5 / n_components))
+
+
+def _by_root(n_components: int) -> float:
+    """In the literature eta. Smaller for more topics, because each then has fewer words."""
+    least: float = 0.35 / n_components**0.5
+    return max(1 / n_components, least)
+
+
+_FITTED = {"doc_topic_prior": _few_tokens, "topic_word_prior": _by_root}
+
+METHODS = (
+    Method(
+        "online-cvb0",
+        "cvb0",
+        {TOPIC_WORDS: Interpolate(learning_decay=0.7, learning_offset=1.0, scale="tokens")},
+        batch_size=500,
+        delay=1,
+        least_rounds=20,
+        max_iter=5,
+        enough_rounds=300,
+        priors=_FITTED,
+        init=_WHOLE,
+        summary="zero-order collapsed variational inference with topics fixed per minibatch; the default",
+        complexity="K I per distinct word; nothing kept of a document",
+        use="first choice for most corpora",
+        paper="documents of Asuncion et al. 2009, update of Foulds et al. 2013; Than & Doan's Online-CVB0 is scvb0",
+    ),
+    Method(
+        "scvb0",
+        "scvb0",
+        {TOPIC_WORDS: Interpolate(learning_decay=0.9, learning_offset=1.0, scale="tokens")},
+        batch_size=5000,
+        init=_WHOLE,
+        summary="stochastic collapsed variational inference: running estimates, no token excluded",
+        complexity="K (burn-in + 1) per distinct word; nothing kept of a document",
+        use="to compare with the paper",
+        paper="Foulds et al. 2013; settings of Than & Doan, Guaranteed inference in topic models",
+        aliases=("foulds:SCVB0", "ope:Online-CVB0"),
+    ),
+    Method(
+        "cvb0",
+        "ilr",
+        {TOPIC_WORDS: Add()},
+        batch_size=_BATCH,
+        slice_size=_SLICE,
+        max_iter=100,
+        priors=_FITTED,
+        init=_NOTHING,
+        inference="cvb0",
+        summary="batch zero-order collapsed variational inference, with the priors of online-cvb0",
+        complexity=f"K per distinct word and pass; {_STORED}",
+        use="short documents and small corpora, where responsibilities fit on the disk",
+        paper="Asuncion et al. 2009",
+        aliases=("asuncion:CVB0",),
+    ),
+    Method(
+        "ilr",
+        "ilr",
+        {TOPIC_WORDS: Add()},
+        batch_size=_BATCH,
+        slice_size=_SLICE,
+        max_iter=100,
+        priors=_HALVES,
+        init=_NOTHING,
+        inference="cvb0",
+        summary="infinite latent state replication: the algorithm of cvb0, with its paper's priors",
+        complexity=f"K per distinct word and pass; {_STORED}",
+        use="to compare with the paper",
+        paper="Rugeles et al., infinite latent state replication; Asuncion et al. 2009",
+        aliases=("ilr:ILR",),
+    ),
+    Method(
+        "cvb",
+        "cvb",
+        {TOPIC_WORDS: Add(), TOPIC_WORD_VARIANCES: Add()},
+        LDA_WITH_VARIANCES,
+        batch_size=_BATCH,
+        slice_size=_SLICE,
+        max_iter=100,
+        priors=_HALVES,
+        init=_NOTHING,
+        inference="cvb0",
+        summary="collapsed variational Bayes of second order",
+        complexity=f"K exponentials per distinct word and pass; {_STORED}",
+        use="to compare with cvb0: what the variances of counts change",
+        paper="Teh, Newman, Welling 2007",
+        aliases=("teh:CVB",),
+    ),
+    Method(
+        "streaming-ilr",
+        "streaming_ilr",
+        {TOPIC_WORDS: DecayAdd(0.7)},
+        batch_size=_STREAM,
+        slice_size=_STREAM,
+        priors={"doc_topic_prior": 0.1, "topic_word_prior": 0.03},
+        init=_NOTHING,
+        inference="cvb0",
+        summary="sgs without chance: ilr of one minibatch, given what is left of all before it",
+        complexity="K S per distinct word; K numbers per distinct word of the minibatch",
+        use="streams that drift, when results must not depend on draws",
+        paper="Asuncion et al. 2009, in the minibatches of Gao, Chen, Zhu 2016",
+    ),
+)

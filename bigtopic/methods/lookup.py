@@ -1,0 +1,53 @@
+"""Methods by name: their own names, and those that papers use.
+
+Papers give one name to different methods, and one method different names. A paper's name is therefore kept with its
+paper, as "ope:Online-VB", and may be given without it, in capitals or not, where only one method is meant.
+"""
+
+from __future__ import annotations
+
+from bigtopic.errors import SettingError
+from bigtopic.methods.method import Method
+from bigtopic.methods.table import TABLE
+
+__all__ = ["find"]
+
+_BY_NAME = {method.name: method for method in TABLE}
+
+
+def find(name: object) -> Method:
+    """The method that a name means.
+
+    Raises
+    ------
+    SettingError
+        When no method has the name, or several do; lists the names to choose from.
+    """
+    if not isinstance(name, str):
+        raise _unknown(name)
+    if name in _BY_NAME:
+        return _BY_NAME[name]
+    meant = {form: method for method in TABLE for form in _forms(method) if _means(name, form)}
+    if len({method.name for method in meant.values()}) > 1:
+        forms = [form if form == method.name else f"{form} ({method.name})" for form, method in meant.items()]
+        raise SettingError(f"method={name!r} is ambiguous; choose one of: {', '.join(forms)}")
+    for method in meant.values():
+        return method
+    raise _unknown(name)
+
+
+def _forms(method: Method) -> tuple[str, ...]:
+    return (method.name, *method.aliases)
+
+
+def _means(name: str, form: str) -> bool:
+    """Whether a name is this one, with its paper or without it."""
+    return name.lower() in (form.lower(), form.rpartition(":")[2].lower())
+
+
+def _unknown(name: object) -> SettingError:
+    aliases = sorted(a for method in TABLE for a in method.aliases if a.split(":")[1].lower() not in _BY_NAME)
+    return SettingError(
+        f"method={name!r} is not known; choose one of: {', '.join(sorted(_BY_NAME))}; or a paper's name: "
+        f"{', '.join(aliases)}; or pass a bigtopic.Method"
+    )

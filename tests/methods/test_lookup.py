@@ -1,0 +1,81 @@
+"""Methods are found by their names and by those of papers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bigtopic import methods as table
+from bigtopic.errors import SettingError
+from bigtopic.estimators.lda import LDA
+from bigtopic.methods import get
+
+X = np.kron(np.eye(2, dtype=int), np.full((20, 5), 3))
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        ("OLDA", "online-vb"),
+        ("olda", "online-vb"),
+        ("g-oem:OLDA", "online-vb"),
+        ("SVI", "online-vb"),
+        ("Online-VB", "online-vb"),
+        ("ope:Online-CVB0", "scvb0"),
+        ("ope:Streaming-VB", "streaming-vb"),
+        ("sgs:Streaming-VB", "svb"),
+        ("VarGibbs", "online-cgs"),
+        ("G-OEM++", "g-oem++"),
+        ("SGRLD", "lds"),
+    ],
+)
+def test_names_of_papers(name, method):
+    assert get(name) is get(method)
+
+
+def test_names_of_methods_are_never_ambiguous():
+    for row in table():
+        assert get(row["method"]).name == row["method"]
+
+
+def test_an_alias_with_its_paper_means_one_method():
+    forms = [alias.lower() for row in table() for alias in get(row["method"]).aliases]
+    assert len(set(forms)) == len(forms)
+    assert all(get(form).name not in forms and form.count(":") == 1 for form in forms)
+
+
+@pytest.mark.parametrize(
+    ("name", "forms"),
+    [
+        ("Online-CVB0", r"online-cvb0, ope:Online-CVB0 \(scvb0\)"),
+        ("Streaming-VB", r"streaming-vb, ope:Streaming-VB \(streaming-vb\), sgs:Streaming-VB \(svb\)"),
+    ],
+)
+def test_a_name_of_two_methods_is_an_error_with_their_papers(name, forms):
+    with pytest.raises(SettingError, match=rf"method='{name}' is ambiguous; choose one of: {forms}$"):
+        get(name)
+
+
+@pytest.mark.parametrize("name", ["online_vb", "ope:", ":", "", "ope:OLDA", "sgs:Online-VB", 3])
+def test_an_unknown_name_lists_names(name):
+    with pytest.raises(
+        SettingError, match=r"is not known; choose one of: cdf, .*vb; or a paper's name: .*OLDA"
+    ):
+        get(name)
+
+
+def test_an_estimator_takes_a_paper_s_name_and_the_model_has_the_method(tmp_path):
+    settings = {"client": False, "random_state": 0}
+    model = LDA(2, method="OLDA", **settings).fit(X)
+    np.testing.assert_array_equal(
+        model.components_, LDA(2, method="online-vb", **settings).fit(X).components_
+    )
+    assert model._model.method is get("online-vb") and model.get_params()["method"] == "OLDA"
+
+
+def test_the_table_tells_cost_use_and_other_names():
+    text, html = repr(table()), table()._repr_html_()
+    for row in table():
+        assert row["complexity"] and row["use"] and row["family"], row["method"]
+        assert row["complexity"] in text and row["use"] in text
+    assert "g-oem:OLDA" in html

@@ -1,0 +1,61 @@
+"""A scheme that would make nonsense of a kernel's statistics is refused before a document is read, and those named
+that fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from bigtopic import kernels, schemes
+from bigtopic.errors import SettingError
+from bigtopic.estimators.lda import LDA
+from bigtopic.methods import get
+from bigtopic.schemes.add import Add
+from bigtopic.schemes.lazy_langevin import LazyLangevin
+
+X = np.kron(np.eye(2, dtype=int), np.full((20, 5), 3))
+OF_TOTALS = sorted({*schemes.names()} - {"add", "newton", "own_prior"})
+
+
+def fit(method):
+    return LDA(2, method=method, client=False, n_threads=1, max_iter=1, random_state=0).fit(X)
+
+
+def refused(method, says):
+    with pytest.raises(SettingError, match=says):
+        LDA(2, method=method, client=False).fit(object())
+
+
+@pytest.mark.parametrize("scheme", OF_TOTALS)
+@pytest.mark.parametrize("name", ["cgs", "ilr", "cvb"])
+def test_changes_of_counts_are_added_and_nothing_else(name, scheme):
+    method = get(name)
+    own = replace(method, schemes={**method.schemes, "topic_words": schemes.load(scheme)()})
+    refused(own, rf"method '{name}'.*kernel '{name}' returns changes.*choose one of: add$")
+
+
+def test_kernels_that_remember_documents_return_changes():
+    remembering = [name for name in kernels.names() if kernels.load(name).state == "run"]
+    assert remembering == [name for name in kernels.names() if kernels.load(name).changes]
+    assert [name for name in schemes.names() if hasattr(schemes.load(name), "takes_changes")] == ["add"]
+
+
+@dataclass(frozen=True)
+class Twice(Add):
+    """A scheme by a user, in two steps."""
+
+    takes_changes: ClassVar[bool] = True
+
+
+def test_a_custom_scheme_may_take_changes():
+    own = replace(get("cgs"), schemes={"topic_words": Twice()})
+    np.testing.assert_array_equal(fit(own).components_, fit(get("cgs")).components_)
+
+
+@pytest.mark.parametrize("scheme", [get("lds").schemes["topic_words"], LazyLangevin()])
+def test_samples_have_their_prior_in_the_scheme(scheme):
+    own = replace(get("online-cgs"), schemes={"topic_words": scheme}, init={})
+    refused(own, r"has the prior of 'topic_words' as a setting.*prior=None, as in .*lda_samples")

@@ -29,7 +29,8 @@ from asynchronous import Asynchronous
 
 Make = Callable[[Run], Executor] | None
 ADDS = table.get("streaming-ope")  # a minibatch that is done twice, or never, changes the mass of the topics
-PROMPT = [replace(method, delay=0) for method in map(table.get, table.names())]
+# inner iterations wait for each other, so nothing of them is asynchronous
+PROMPT = [replace(method, delay=0) for method in map(table.get, table.names()) if method.inner == 1]
 
 
 def new(method: Method, corpus: Corpus) -> TopicModel:

@@ -100,11 +100,8 @@ def load(name: str | Plot) -> Plot:
     Raises
     ------
     SettingError
-        When there is no such plot.
+        When there is no such plot, or its file does not define it.
     """
     if isinstance(name, Plot):
         return name
-    module = str(name).replace("-", "_")
-    if module not in discovery.modules(_PACKAGE):
-        raise SettingError(f"there is no plot {name!r}; there are: {', '.join(names())}")
-    return discovery.load(_PACKAGE, module, "PLOT", "plot")
+    return discovery.load(_PACKAGE, str(name), "PLOT", "plot", hyphens=True)

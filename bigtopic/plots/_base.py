@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bigtopic import discovery
 from bigtopic.errors import SettingError
-from bigtopic.evaluation.base import Setting, completed, renamed_settings
+from bigtopic.evaluation.base import Setting, completed, for_words, renamed_settings
 
 if TYPE_CHECKING:
     from bigtopic.evaluation.measuring import Evaluation
@@ -49,8 +49,8 @@ class Plot:
     def __post_init__(self) -> None:
         assert set(self.needs) <= _NEEDS.keys(), f"{self.name}: a plot may need {', '.join(_NEEDS)}"
 
-    def complete(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The plot's settings: those given, and defaults for the others.
+    def complete(self, given: Mapping[str, Any], subject: Subject) -> dict[str, Any]:
+        """The plot's settings: those given, and defaults for the others; a default `n_top` is at most all words.
 
         Raises
         ------
@@ -63,7 +63,7 @@ class Plot:
             raise SettingError(
                 f"{foreign[0]}: is not a setting of plot {self.name!r}; its settings are: {known}"
             )
-        return completed(self.settings, given)
+        return completed(for_words(self.settings, subject, given), given)
 
     def missing(self, subject: Subject) -> list[str]:
         """Those of `needs` that there are not."""

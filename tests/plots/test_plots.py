@@ -14,7 +14,7 @@ from bigtopic.corpus.memory import from_matrix
 from bigtopic.datasets import lda_corpus
 from bigtopic.errors import BigtopicWarning, MissingExtra, NotFitted, SettingError, StoreError
 from bigtopic.estimators.lda import LDA
-from bigtopic.evaluation import prevalence
+from bigtopic.evaluation import Setting, prevalence
 
 NASTY = ["$x^{$", "\x1b[31mred", "a\u202eb", "<b>&amp;", "%d{}", r"\frac{1}{2}", "word" * 30, "line\nline"]
 WORDS = NASTY + [f"word{i}" for i in range(52)]
@@ -219,6 +219,24 @@ def test_clocks_that_begin_again_are_refused(few):
 def test_mistakes_say_what_fits(name, settings, message):
     with pytest.raises(SettingError, match=message):
         plots.draw(name, np.eye(3), **settings)
+
+
+def test_an_exception_of_a_plot_names_it():
+    def draw(figure, subject, results, settings):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError) as raised:
+        plots.draw(plots.Plot("broken", draw), np.eye(3))
+    assert raised.value.__notes__ == ["in plot 'broken'"]
+
+
+def test_a_default_number_of_words_is_at_most_the_vocabulary():
+    found = []
+    settings = {"n_top": Setting(10, "Of npmi.")}
+    plot = plots.Plot("own", lambda *given: found.append(given), measures=["npmi"], settings=settings)
+    plots.draw(plot, np.eye(3) + 0.1, from_matrix(np.ones((4, 3), int)))
+    (_, _, results, values) = found[0]
+    assert values["n_top"] == results["npmi"].n_top == 3
 
 
 def test_a_model_that_has_learnt_nothing_is_refused():

@@ -40,21 +40,51 @@ def names(package: str, attribute: str) -> list[str]:
     return [name for name, path in modules(package).items() if hasattr(import_module(path), attribute)]
 
 
-def load(package: str, name: str, attribute: str, kind: str) -> Any:
+def load(package: str, name: str, attribute: str, kind: str, *, hyphens: bool = False) -> Any:
     """The attribute of a module; only this one is imported.
+
+    Parameters
+    ----------
+    kind : what the attribute is, for errors
+    hyphens : whether names have hyphens where the files have underscores
 
     Raises
     ------
     SettingError
-        When there is no such module, or it does not define the attribute; `kind` says what is missing.
+        When there is no such module, it does not define the attribute, or what it defines has another name.
     """
-    path = _paths.get((package, name))
+    module = name.replace("-", "_") if hyphens else name
+    path = _paths.get((package, module))
     if path not in sys.modules:  # looking into the folders takes a third of a millisecond each
-        path = modules(package).get(name)
-    if path is not None and hasattr(module := import_module(path), attribute):
-        _paths[package, name] = path
-        return getattr(module, attribute)
-    raise SettingError(f"there is no {kind} {name!r}; there are: {', '.join(names(package, attribute))}")
+        path = modules(package).get(module)
+    if path is None:
+        there = [_written(one, hyphens) for one in names(package, attribute)]
+        raise SettingError(f"there is no {kind} {name!r}; there are: {', '.join(there)}")
+    found = _defined(path, attribute, _written(module, hyphens))
+    _paths[package, module] = path
+    return found
+
+
+def _defined(path: str, attribute: str, name: str) -> Any:
+    """The attribute of a module, whose name, if it has one, must be that of the file."""
+    module, file = import_module(path), f"{path.replace('.', '/')}.py"
+    if not hasattr(module, attribute):
+        raise SettingError(
+            f"file {file} must define {attribute}; if it is something else, move it to another folder, or begin its "
+            "name with an underscore"
+        )
+    found = getattr(module, attribute)
+    own = name if isinstance(found, type) else getattr(found, "name", name)
+    if own != name:
+        raise SettingError(
+            f"file {file} defines {attribute} with name={own!r}, but a file's name is that of its {attribute}: "
+            f"write name={name!r}, or rename the file"
+        )
+    return found
+
+
+def _written(module: str, hyphens: bool) -> str:
+    return module.replace("_", "-") if hyphens else module
 
 
 _paths: dict[tuple[str, str], str] = {}

@@ -1,5 +1,7 @@
 """Exceptions raised to users: each message says what was found, where, and how to fix it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from bigtopic.printable import printable
@@ -20,6 +22,7 @@ __all__ = [
     "SettingError",
     "StoreError",
     "VocabularyMismatch",
+    "noting",
     "require",
 ]
 
@@ -105,6 +108,21 @@ class BigtopicWarning(UserWarning):
 
 class RenamedWarning(BigtopicWarning, FutureWarning):
     """An argument or attribute was used under its old name; names the new one."""
+
+
+@contextmanager
+def noting(where: str) -> Iterator[None]:
+    """Add a note to an exception from code that users write: a measure, a kernel, a plot, a scheme.
+
+    Parameters
+    ----------
+    where : the function and what it is of; the traceback ends with it
+    """
+    try:
+        yield
+    except Exception as error:
+        error.add_note(printable(f"in {where}"))
+        raise
 
 
 def require(module: str, extra: str) -> Any:

@@ -35,7 +35,7 @@ def run(docs, view, hyper, seed, state):
 
 
 KERNEL = Kernel(
-    "one-kernel", run, views={"topic_words": "mean"}, statistics={"topic_words": "word", "in_all": "none"}
+    "one_kernel", run, views={"topic_words": "mean"}, statistics={"topic_words": "word", "in_all": "none"}
 )
 ''',
     "schemes/one_scheme.py": '''

@@ -142,7 +142,12 @@ def test_a_name_that_one_measure_has_is_not_old_for_another():
 
 def test_settings_of_plots(model):
     with pytest.warns(RenamedWarning, match="argument 'n_words' is now 'n_top'"):
-        assert plots.load("topics").complete({"n_words": 3}) == {"n_topics": 20, "n_top": 3}
+        from bigtopic.evaluation.subject import Subject
+
+        assert plots.load("topics").complete({"n_words": 3}, Subject(np.eye(5))) == {
+            "n_topics": 20,
+            "n_top": 3,
+        }
     assert Setting(1, "A setting.").formerly == ""
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-__all__ = ["WithMeasures", "WithSettings", "given", "named", "options_of"]
+__all__ = ["WithMeasures", "WithSettings", "given", "joined", "named", "options_of"]
 
 
 class WithMeasures(click.Command):
@@ -17,8 +17,7 @@ class WithMeasures(click.Command):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         own = super().get_params(ctx)
-        n_arguments = sum(isinstance(param, click.Argument) for param in own)
-        return [*own[:n_arguments], *self._found, *own[n_arguments:]]
+        return joined(own, self._found, ctx.command_path)
 
     @cached_property
     def _found(self) -> list[click.Parameter]:
@@ -44,6 +43,28 @@ class WithSettings(WithMeasures):
         from bigtopic.evaluation import measures
 
         return [*super()._found, *options_of(map(measures.load, measures.names()))]
+
+
+def joined(
+    own: Sequence[click.Parameter], found: Sequence[click.Parameter], verb: str
+) -> list[click.Parameter]:
+    """The parameters of a verb: its arguments, the options found in a folder, its options.
+
+    Raises
+    ------
+    click.UsageError
+        When an option of the verb has the name of a setting.
+    """
+    taken = {spelling for param in own for spelling in (param.name, *param.opts)}
+    for option in found:
+        if clash := taken.intersection((option.name, *option.opts)):
+            raise click.UsageError(
+                f"setting {option.name!r} of a measure or plot is also {min(map(str, clash))} of {verb}; "
+                "give the setting another name"
+            )
+        taken |= {option.name, *option.opts}
+    n_arguments = sum(isinstance(param, click.Argument) for param in own)
+    return [*own[:n_arguments], *found, *own[n_arguments:]]
 
 
 def options_of(members: Iterable[Any]) -> list[click.Parameter]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["is_checkpoint", "is_corpus", "is_model", "require_room"]
+__all__ = ["is_checkpoint", "is_corpus", "is_model", "is_result_of", "require_room"]
 
 
 def is_corpus(url: str) -> bool:
@@ -21,6 +21,20 @@ def is_model(url: str) -> bool:
 def is_checkpoint(url: str) -> bool:
     """Whether there is a run with checkpoints; it loads as a model."""
     return "bigtopic-checkpoint" in _attributes(url)
+
+
+def is_result_of(checkpoint: str, url: str) -> bool:
+    """Whether the model holds the topics that the newest version of a run holds, to the last bit."""
+    import numpy as np
+
+    from bigtopic.state.checkpoint_versions import load_newest
+
+    if not is_checkpoint(checkpoint):
+        return False
+    run, model = (load_newest(path)[0].params for path in (checkpoint, url))
+    return {*run.arrays} == {*model.arrays} and all(
+        np.array_equal(run[name].gather(None), model[name].gather(None)) for name in run.arrays
+    )
 
 
 def require_room(url: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from bigtopic.cli._measures import given, options_of
+from bigtopic.cli._measures import given, joined, options_of
 from bigtopic.cli._options import connected, parallel
 
 
@@ -15,9 +15,7 @@ class _WithPlots(click.Command):
     """The verb, with the settings of all plots as options; its help lists the plots."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        own = super().get_params(ctx)
-        n_arguments = sum(isinstance(param, click.Argument) for param in own)
-        return [*own[:n_arguments], *self._found, *own[n_arguments:]]
+        return joined(super().get_params(ctx), self._found, ctx.command_path)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         from bigtopic import plots

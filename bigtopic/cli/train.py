@@ -64,7 +64,8 @@ def command(
     """Learn topics from CORPUS and write them to MODEL.
 
     Ctrl-C ends the training early and writes the topics learnt so far. With --checkpoint and --resume, repeating the
-    command of a killed run continues it from its last checkpoint, to the same topics.
+    command of a killed run continues it from its last checkpoint, to the same topics; the command of a complete run
+    writes its MODEL again.
 
     \b
     Examples:
@@ -74,7 +75,7 @@ def command(
         bigtopic train s3://bucket/articles.zarr topics.zarr --scheduler tcp://10.0.0.1:8786
     """
     from bigtopic.cli import _show
-    from bigtopic.cli._stores import is_model, require_room
+    from bigtopic.cli._stores import is_model, is_result_of, require_room
     from bigtopic.corpus.store import open_corpus
     from bigtopic.errors import CorpusExists, SettingError
     from bigtopic.estimators.lda import LDA
@@ -84,7 +85,7 @@ def command(
 
     if not is_model(model):
         require_room(model)
-    elif not overwrite:
+    elif not overwrite and not (resume and checkpoint is not None and is_result_of(checkpoint, model)):
         raise CorpusExists(
             f"{model} is already a model; pass --overwrite to replace it, or give another path"
         )

@@ -9,7 +9,7 @@ result = finish(state, total)                           once
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -21,7 +21,7 @@ from bigtopic.renamed import current_names
 if TYPE_CHECKING:
     from bigtopic.evaluation.subject import Documents, Subject
 
-__all__ = ["Measure", "Result", "Score", "Setting", "completed", "renamed_settings"]
+__all__ = ["Measure", "Result", "Score", "Setting", "completed", "for_words", "renamed_settings"]
 
 
 class Result:
@@ -119,7 +119,7 @@ def renamed_settings(settings: Mapping[str, Setting], given: Mapping[str, Any]) 
 
 
 def completed(settings: Mapping[str, Setting], given: Mapping[str, Any]) -> dict[str, Any]:
-    """A value for each setting: the one among `given`, or its default.
+    """A value for each setting: the one among `given`, or its default; numbers are of the default's type.
 
     Raises
     ------
@@ -129,7 +129,24 @@ def completed(settings: Mapping[str, Setting], given: Mapping[str, Any]) -> dict
     values = {name: given.get(name, setting.default) for name, setting in settings.items()}
     for name, setting in settings.items():
         setting.check(name, values[name])
+        if type(setting.default) in (int, float):
+            values[name] = type(setting.default)(values[name])
     return values
+
+
+def for_words(
+    settings: Mapping[str, Setting], subject: Subject, given: Mapping[str, Any]
+) -> Mapping[str, Setting]:
+    """The settings with a default `n_top`, unless it is given, that is not larger than the number of words."""
+    n_top = settings.get("n_top")
+    if (
+        n_top is None
+        or "n_top" in given
+        or type(n_top.default) is not int
+        or n_top.default <= subject.n_words
+    ):
+        return settings
+    return {**settings, "n_top": n_top._replace(default=subject.n_words)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,6 +212,11 @@ class Measure:
             When a value is not of the setting's type, or not among its choices.
         """
         return completed(self.settings, given)
+
+    def for_words(self, subject: Subject, given: Mapping[str, Any]) -> Measure:
+        """The measure with a default `n_top`, if it has that setting, that is not larger than the vocabulary."""
+        settings = for_words(self.settings, subject, given)
+        return self if settings is self.settings else replace(self, settings=settings)
 
     def asks_the_same(self, other: Measure) -> bool:
         """Whether both compute the same from blocks, so that with equal settings one computation serves both."""

@@ -8,8 +8,10 @@ from html import escape
 from numbers import Real
 from typing import Any
 
+import numpy as np
+
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, noting
 from bigtopic.evaluation import measures as folder
 from bigtopic.evaluation.base import Measure, Result, renamed_settings
 from bigtopic.evaluation.streaming import documents_of, over_blocks
@@ -162,27 +164,43 @@ def results_of(
     questions: list[_Question] = []
     places = []
     for one in measures:
-        own = one.complete(settings)
+        own = one.for_words(subject, settings).complete(settings)
         same = (i for i, q in enumerate(questions) if q.settings == own and q.measure.asks_the_same(one))
         places.append(next(same, len(questions)))
         if places[-1] == len(questions):
-            questions.append(_Question(one, own, one.prepare(subject, own)))
+            with noting(f"measure {one.name!r}: prepare"):
+                questions.append(_Question(one, own, one.prepare(subject, own)))
     title = ", ".join(one.title for one in measures)
     totals = _totals(questions, subject, title, client, n_threads)
     return [
-        _finished(one, questions[place].state, totals[place])
+        _finished(one, questions[place].state, totals[place], subject)
         for one, place in zip(measures, places, strict=True)
     ]
 
 
-def _finished(measure: Measure, state: Any, total: Any) -> Result:
-    result: Any = measure.finish(state, total)
+def _finished(measure: Measure, state: Any, total: Any, subject: Subject) -> Result:
+    with noting(f"measure {measure.name!r}: finish"):
+        result: Any = measure.finish(state, total)
+    where = f"measure {measure.name!r}: finish returned"
     if not isinstance(result, Result) or not isinstance(getattr(result, "value", None), Real):
         raise SettingError(
-            f"measure {measure.name!r}: finish returned {result!r}; it must return a Result whose value is a number, "
-            "such as Score(0.5)"
+            f"{where} {result!r}; it must return a Result whose value is a number, such as Score(0.5)"
         )
+    if np.isinf(result.value):
+        raise SettingError(f"{where} the value {result.value}; values are finite, or nan")
+    if result.per_topic is not None:
+        _check_per_topic(where, result.per_topic, subject.n_components)
     return result
+
+
+def _check_per_topic(where: str, per_topic: Any, n_components: int) -> None:
+    if not isinstance(per_topic, np.ndarray) or per_topic.shape != (n_components,):
+        found = f"of shape {per_topic.shape}" if isinstance(per_topic, np.ndarray) else repr(per_topic)
+        raise SettingError(f"{where} per_topic {found}; it must be an array of shape ({n_components},)")
+    if per_topic.dtype.kind not in "iuf" or np.isinf(per_topic).any():
+        raise SettingError(
+            f"{where} per_topic with {per_topic.dtype} values {per_topic}; they are finite, or nan"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,30 +216,45 @@ def _totals(
     questions: Sequence[_Question], subject: Subject, title: str, client: Any, n_threads: int | None
 ) -> list[Any]:
     """The total of each question; None for those that use no blocks."""
-    totals = [None if q.measure.start is None else q.measure.start(q.state) for q in questions]
+    totals = [_start(question) for question in questions]
     of_blocks = [i for i, q in enumerate(questions) if q.measure.of_block is not None]
     if not of_blocks:
         return totals
     infers = any(questions[i].measure.doc_topics for i in of_blocks)
     task = _OfBlock(
-        [(questions[i].measure.of_block, questions[i].state) for i in of_blocks],
+        [(questions[i].measure.name, questions[i].measure.of_block, questions[i].state) for i in of_blocks],
         subject.inference if infers else None,
     )
     for pieces in over_blocks(task, subject.corpus, title, client, n_threads):
         for i, piece in zip(of_blocks, pieces, strict=True):
-            combine = questions[i].measure.combine
-            assert combine is not None
-            totals[i] = piece if totals[i] is None else combine(totals[i], piece)
+            totals[i] = piece if totals[i] is None else _combined(questions[i].measure, totals[i], piece)
     return totals
+
+
+def _start(question: _Question) -> Any:
+    if question.measure.start is None:
+        return None
+    with noting(f"measure {question.measure.name!r}: start"):
+        return question.measure.start(question.state)
+
+
+def _combined(measure: Measure, total: Any, piece: Any) -> Any:
+    assert measure.combine is not None
+    with noting(f"measure {measure.name!r}: combine"):
+        return measure.combine(total, piece)
 
 
 @dataclass(frozen=True, eq=False)
 class _OfBlock:
     """All questions about one block of documents: pure, and picklable for workers."""
 
-    questions: Sequence[tuple[Any, Any]]
+    questions: Sequence[tuple[str, Any, Any]]
     inference: Inference | None
 
     def __call__(self, block: Block) -> list[Any]:
         documents = Documents(block, self.inference)
-        return [of_block(state, documents) for of_block, state in self.questions]
+        pieces = []
+        for name, of_block, state in self.questions:
+            with noting(f"measure {name!r}: of_block"):
+                pieces.append(of_block(state, documents))
+        return pieces

@@ -54,6 +54,18 @@ class Subject:
         """The topics."""
         return topics_of(self.model, self.vocabulary, self.doc_topic_prior)
 
+    @property
+    def n_components(self) -> int:
+        """Number of topics; some measures also accept lists of words."""
+        return len(self.model) if isinstance(self.model, list | tuple) else self.source.n_components
+
+    @property
+    def n_words(self) -> int:
+        """Size of the vocabulary; of lists of words, the length of the shortest."""
+        if isinstance(self.model, list | tuple):
+            return min(map(len, self.model), default=0)
+        return self.source.n_words
+
     @cached_property
     def inference(self) -> Inference:
         """How the documents' words become topics."""

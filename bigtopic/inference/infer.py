@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic.errors import noting
 from bigtopic.learning import sharing
 from bigtopic.learning.estep import gather
 from bigtopic.learning.work import Work
@@ -118,7 +119,8 @@ def _doc_topics(block: Block, arrays: Any, work: Work) -> np.ndarray:
         alone = [_doc_topics(block[i : i + 1], arrays, work) for i in range(block.n_docs)]
         return np.concatenate(alone)
     gathered = gather(block, arrays, work)
-    result = work.kernel.run(gathered.docs, gathered.view, gathered.hyper, INFER_SEED, None)
+    with noting(f"kernel {work.kernel.name!r}"):
+        result = work.kernel.run(gathered.docs, gathered.view, gathered.hyper, INFER_SEED, None)
     return check_doc_topics(work.kernel, gathered.docs, gathered.hyper, result)
 
 

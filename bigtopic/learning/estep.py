@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from bigtopic.errors import ModelError
+from bigtopic.errors import ModelError, noting
 from bigtopic.learning.reduce import Tree
 from bigtopic.learning.remembering import Kept, Remembering
 from bigtopic.learning.work import Iteration, Work
@@ -93,7 +93,8 @@ def evaluate(
     """
     state = remembering.read(ref, iteration, gathered.kept)
     hyper = gathered.hyper._replace(step=iteration.step, iteration=iteration.number)
-    result = work.kernel.run(gathered.docs, gathered.view, hyper, iteration.seed, state)
+    with noting(f"kernel {work.kernel.name!r}"):
+        result = work.kernel.run(gathered.docs, gathered.view, hyper, iteration.seed, state)
     check_result(work.kernel, result, gathered.view, hyper, gathered.axes)
     _check_finite(work.kernel, result.stats, iteration)
     if result.state is not None:

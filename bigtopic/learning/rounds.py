@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from bigtopic.errors import ModelError
+from bigtopic.errors import ModelError, noting
 from bigtopic.learning.work import Iteration
 from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.plan.cursor import Cursor, RoundReport
@@ -109,7 +109,8 @@ def _move(
     """One step of a scheme; checks what it did."""
     assert info.stats is not None
     try:
-        scheme.step(arrays[name], info.stats.arrays[name], info._replace(companions=companions))
+        with noting(f"scheme {type(scheme).__name__} of array {name!r}, at update {info.step}"):
+            scheme.step(arrays[name], info.stats.arrays[name], info._replace(companions=companions))
         check_moved({name: arrays[name], **companions}, arrays.get(DOC_TOPIC_PRIOR))
     except ModelError as error:
         where = f"scheme {type(scheme).__name__} of array {name!r}, at update {info.step}"

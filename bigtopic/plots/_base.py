@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bigtopic import discovery
 from bigtopic.errors import SettingError
-from bigtopic.evaluation.base import Setting, completed, renamed_settings
+from bigtopic.evaluation.base import Setting, completed, for_words, renamed_settings
 
 if TYPE_CHECKING:
     from bigtopic.evaluation.measuring import Evaluation
@@ -49,8 +49,8 @@ class Plot:
     def __post_init__(self) -> None:
         assert set(self.needs) <= _NEEDS.keys(), f"{self.name}: a plot may need {', '.join(_NEEDS)}"
 
-    def complete(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The plot's settings: those given, and defaults for the others.
+    def complete(self, given: Mapping[str, Any], subject: Subject) -> dict[str, Any]:
+        """The plot's settings: those given, and defaults for the others; a default `n_top` is at most all words.
 
         Raises
         ------
@@ -63,7 +63,7 @@ class Plot:
             raise SettingError(
                 f"{foreign[0]}: is not a setting of plot {self.name!r}; its settings are: {known}"
             )
-        return completed(self.settings, given)
+        return completed(for_words(self.settings, subject, given), given)
 
     def missing(self, subject: Subject) -> list[str]:
         """Those of `needs` that there are not."""
@@ -100,11 +100,8 @@ def load(name: str | Plot) -> Plot:
     Raises
     ------
     SettingError
-        When there is no such plot.
+        When there is no such plot, or its file does not define it.
     """
     if isinstance(name, Plot):
         return name
-    module = str(name).replace("-", "_")
-    if module not in discovery.modules(_PACKAGE):
-        raise SettingError(f"there is no plot {name!r}; there are: {', '.join(names())}")
-    return discovery.load(_PACKAGE, module, "PLOT", "plot")
+    return discovery.load(_PACKAGE, str(name), "PLOT", "plot", hyphens=True)

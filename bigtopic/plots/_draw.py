@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import SettingError, require
+from bigtopic.errors import SettingError, noting, require
 from bigtopic.evaluation import measures
 from bigtopic.evaluation.measuring import Evaluation, results_of
 from bigtopic.evaluation.streaming import documents_of
@@ -50,8 +50,8 @@ def draw(
         When matplotlib is not installed.
     """
     plot = load(name)
-    values = plot.complete(settings)
     subject = Subject(model, None if corpus is None else documents_of(corpus), vocabulary)
+    values = plot.complete(settings, subject)
     assert subject.source.n_components  # a model without topics is refused here
     plot.check(subject)
     require("matplotlib", "plots")
@@ -61,7 +61,9 @@ def draw(
         figure = Picture()
     elif not hasattr(figure, "subplots"):
         raise SettingError(f"figure: must be a matplotlib Figure or SubFigure, found {type(figure).__name__}")
-    plot.draw(figure, subject, _results(plot, subject, values, client, n_threads), values)
+    results = _results(plot, subject, values, client, n_threads)
+    with noting(f"plot {plot.name!r}"):
+        plot.draw(figure, subject, results, values)
     return figure
 
 

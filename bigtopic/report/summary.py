@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, cast
 
@@ -163,18 +163,10 @@ def _words(source: TopicSource, n: int) -> list[list[tuple[str, float]]]:
 
 def _asked(names: str | Measure | Iterable[str | Measure] | None, source: TopicSource) -> list[Measure]:
     """The requested measures, or the defaults; with a vocabulary of one word, without those of word pairs."""
-    found = [_for_words(source.n_words, one) for one in folder.chosen(names)]
+    found = folder.chosen(names)
     if names is not None:
         return found
     return [one for one in found if source.n_words > 1 or "n_top" not in one.settings]
-
-
-def _for_words(n_words: int, measure: Measure) -> Measure:
-    """The measure with a default `n_top`, if it has that setting, that is not larger than the vocabulary."""
-    n_top = measure.settings.get("n_top")
-    if n_top is None or n_top.default <= n_words:
-        return measure
-    return replace(measure, settings={**measure.settings, "n_top": n_top._replace(default=n_words)})
 
 
 def _found(

@@ -95,6 +95,15 @@ def test_it_is_in_the_report_escaped(longest_document, model, corpus, tmp_path):
     assert "longest <document>" in shown.splitlines()[0]
 
 
+@pytest.mark.parametrize("setting", ["json", "model", "scheduler", "n_threads", "measures", "help"])
+def test_a_setting_of_the_name_of_an_option_is_refused(setting, longest_document, tmp_path, model, corpus):
+    file = tmp_path / "mine" / "longest_document.py"
+    file.write_text(FILE.replace('"factor": Setting', f'"{setting}": Setting'))
+    shown = run("evaluate", model, corpus, code=2).output
+    assert f"Error: setting '{setting}' of a measure or plot is also " in shown
+    assert shown.endswith("; give the setting another name\n")
+
+
 def test_it_is_gone_again():
     assert "longest-document" not in run("evaluate", "--help").output
 

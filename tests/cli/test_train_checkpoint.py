@@ -23,6 +23,26 @@ def test_the_same_command_again_goes_on(tmp_path, corpus):
     np.testing.assert_array_equal(whole.components_, other.components_)
 
 
+def test_a_job_can_always_pass_the_same_command(tmp_path, corpus):
+    model, again = tmp_path / "model.zarr", ["--checkpoint", tmp_path / "run.ckpt", "--resume"]
+    assert train(corpus, model, *again).exit_code == 0
+    first = bt.load_model(model).components_
+    assert train(corpus, model, *again).exit_code == 0
+    np.testing.assert_array_equal(bt.load_model(model).components_, first)
+    assert train(corpus, model, *again[:2]).exit_code == 2  # without --resume
+
+
+def test_only_the_model_of_the_run_is_replaced(tmp_path, corpus):
+    mine, again = tmp_path / "mine.zarr", ["--checkpoint", tmp_path / "run.ckpt", "--resume"]
+    assert train(corpus, mine, "--random-state", 1).exit_code == 0
+    kept = bt.load_model(mine).components_
+    for _ in ("no run", "another run"):
+        told = train(corpus, mine, *again)
+        assert told.exit_code == 2 and "is already a model; pass --overwrite" in told.output
+        assert train(corpus, tmp_path / "model.zarr", *again).exit_code == 0
+    np.testing.assert_array_equal(bt.load_model(mine).components_, kept)
+
+
 def test_a_run_is_shown_as_the_model_that_it_is(tmp_path, corpus):
     path = tmp_path / "run.ckpt"
     assert train(corpus, tmp_path / "model.zarr", "--checkpoint", path).exit_code == 0

@@ -35,6 +35,15 @@ def test_every_kernel_has_a_method_or_a_row():
     assert not of_methods & set(rows) and sorted([*rows, *of_methods]) == kernels.names()
 
 
+def test_the_methods_that_learn_priors_are_those_of_the_page():
+    from bigtopic import kernels
+
+    page = (ROOT / "docs" / "learning.md").read_text(encoding="utf-8")
+    (row,) = re.findall(r"^\| (`.*`) \| yes \| yes \|$", page, re.MULTILINE)
+    learn = [row["method"] for row in methods() if kernels.load(row["kernel"]).offers]
+    assert row == ", ".join(f"`{name}`" for name in learn)
+
+
 def test_every_benchmark_has_a_section():
     page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
     names = runpy.run_path(str(ROOT / "tests" / "benchmarks" / "__main__.py"))["names"]()

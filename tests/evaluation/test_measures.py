@@ -151,8 +151,10 @@ def test_a_measure_of_topics_needs_no_documents():
 
 
 def test_names_and_settings_are_checked():
-    assert [one.name for one in measures.defaults()] == ["log-predictive", "npmi"]
-    assert list(measure(TRUTH.components, CORPUS)) == ["log-predictive", "npmi"]
+    defaults = [name for name in EVERY if measures.load(name).default]
+    assert {"log-predictive", "npmi"} <= {*defaults} and {"prevalence", "umass"}.isdisjoint(defaults)
+    assert [one.name for one in measures.defaults()] == defaults
+    assert list(measure(TRUTH.components, CORPUS)) == defaults
     with pytest.raises(SettingError, match=r"there is no measure 'pmi'; there are: .*npmi"):
         measure(TRUTH.components, CORPUS, ["pmi"])
     with pytest.raises(SettingError, match="ratio: is not a setting of these measures; theirs are: n_top"):
@@ -231,6 +233,58 @@ def test_a_measure_returns_a_result(found):
     own = Measure(**{**PLAIN, "finish": lambda state, total: found})
     with pytest.raises(SettingError, match=r"measure 'plain': finish returned .*such as Score"):
         measure(TRUTH.components, CORPUS, own)
+
+
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        (Score(float("inf")), "the value inf; values are finite, or nan"),
+        (Score(1.0, np.zeros(4)), r"per_topic of shape \(4,\); it must be an array of shape \(5,\)"),
+        (Score(1.0, np.zeros((5, 1))), r"per_topic of shape \(5, 1\)"),
+        (Score(1.0, [0.0] * 5), r"per_topic \[0.0, .*it must be an array of shape \(5,\)"),
+        (Score(1.0, np.array([0, 1, 2, 3, np.inf])), "per_topic with float64 values .*inf.*finite, or nan"),
+        (Score(1.0, np.array(list("abcde"))), "per_topic with <U1 values"),
+    ],
+    ids=str,
+)
+def test_results_of_the_wrong_kind_are_refused_and_name_the_measure(result, message):
+    own = Measure(**{**PLAIN, "finish": lambda state, total: result})
+    with pytest.raises(SettingError, match=f"^measure 'plain': finish returned {message}"):
+        measure(TRUTH.components, CORPUS, own)
+
+
+def test_a_result_may_be_nan():
+    own = Measure(**{**PLAIN, "finish": lambda state, total: Score(float("nan"), np.full(5, np.nan))})
+    assert np.isnan(measure(TRUTH.components, CORPUS, own)["plain"].value)
+
+
+@pytest.mark.parametrize("function", ["prepare", "start", "of_block", "combine", "finish"])
+def test_an_exception_of_a_measure_names_it(function):
+    def fail(*arguments):
+        raise ZeroDivisionError("of the user")
+
+    own = Measure(**{**PLAIN, function: fail})
+    with pytest.raises(ZeroDivisionError) as raised, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bigtopic.evaluation.streaming._ENTRIES", 700)
+        measure(TRUTH.components, CORPUS, own, n_threads=1)
+    assert raised.value.__notes__ == [f"in measure 'plain': {function}"]
+
+
+def test_a_default_number_of_words_is_at_most_the_vocabulary():
+    topics, corpus = TRUTH.components[:, :6], from_matrix(TRUTH.counts[:, :6])
+    assert measure(topics, corpus, EVERY)["npmi"].n_top == 6
+    assert measure(topics, corpus)["npmi"].to_dict() == measure(topics, corpus, n_top=6)["npmi"].to_dict()
+    with pytest.raises(SettingError, match=r"^n_top=10: the model has only 6 words"):
+        measure(topics, corpus, ["npmi"], n_top=10)
+
+
+def test_a_number_is_of_the_type_of_its_default():
+    seen = []
+    settings = {"whole": Setting(1, "Of nothing."), "real": Setting(0.5, "Of nothing.")}
+    card = {"prepare": lambda subject, settings: seen.append(settings), "settings": settings}
+    measure(TRUTH.components, CORPUS, Measure(**{**PLAIN, **card}), whole=np.int8(3), real=2)
+    assert seen == [{"whole": 3, "real": 2.0}]
+    assert [type(value) for value in seen[0].values()] == [int, float]
 
 
 def test_topics_of_documents_are_for_measures_that_declare_them():

@@ -1,6 +1,7 @@
 """Every plot that is in the folder, on few topics and many; what the plots show is what the model says."""
 
 import sys
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -13,7 +14,7 @@ from bigtopic.corpus.memory import from_matrix
 from bigtopic.datasets import lda_corpus
 from bigtopic.errors import BigtopicWarning, MissingExtra, NotFitted, SettingError, StoreError
 from bigtopic.estimators.lda import LDA
-from bigtopic.evaluation import prevalence
+from bigtopic.evaluation import Setting, prevalence
 
 NASTY = ["$x^{$", "\x1b[31mred", "a\u202eb", "<b>&amp;", "%d{}", r"\frac{1}{2}", "word" * 30, "line\nline"]
 WORDS = NASTY + [f"word{i}" for i in range(52)]
@@ -39,6 +40,17 @@ def model(request):
     return request.getfixturevalue(request.param)
 
 
+def those_of(name, **values):
+    """The values for settings that the plot declares."""
+    return {setting: value for setting, value in values.items() if setting in plots.load(name).settings}
+
+
+def available(needs_nothing=False):
+    """Names of the plots, or of those that draw any model alone, as messages list them."""
+    alone = [name for name in plots.names() if not (needs_nothing and plots.load(name).needs)]
+    return ", ".join(alone)
+
+
 def texts(figure):
     """All texts of a figure that are seen."""
     return [text.get_text() for text in figure.findobj(Text) if text.get_visible() and text.get_text()]
@@ -58,15 +70,37 @@ def test_it_is_drawn_and_written_the_same_each_time(name, ending, few, tmp_path)
     assert written[0] == written[1]
 
 
-@pytest.mark.parametrize("name", [name for name in plots.names() if "n_top" in plots.load(name).settings])
-def test_words_are_drawn_as_they_are(name, tmp_path):
+ESCAPED = [
+    "$x^{$",
+    r"\x1b[31mred",
+    r"a\u202eb",
+    "<b>&amp;",
+    "%d{}",
+    r"\frac{1}{2}",
+    "wordword",
+    r"line\nline",
+]
+
+
+@pytest.mark.parametrize("name", plots.names())
+def test_words_are_drawn_as_they_are(name, few, tmp_path):
+    def shown(words):
+        corpus = from_matrix(np.eye(8, dtype=int) * 3, words)
+        learnt = SimpleNamespace(components_=np.eye(8) + 1e-6, history_=few.history_)
+        figure = plots.draw(name, learnt, corpus, vocabulary=corpus, **those_of(name, n_top=2))
+        picture = ElementTree.parse(plots.save(figure, tmp_path / "a.svg"))
+        return "\n".join(picture.getroot().itertext())
+
+    plain, nasty = shown([f"plain{i}" for i in range(8)]), shown(NASTY)
+    assert not {"\x1b", "\u202e"} & set(nasty) and "word" * 30 not in nasty
+    assert not [word for i, word in enumerate(ESCAPED) if f"plain{i}" in plain and word not in nasty]
+
+
+@pytest.mark.parametrize("name", ["prevalence", "topics"])
+def test_these_show_the_words_of_each_topic(name):
     corpus = from_matrix(np.eye(8, dtype=int) * 3, NASTY)
     figure = plots.draw(name, np.eye(8) + 1e-6, corpus, vocabulary=corpus, n_top=1)
-    shown = "\n".join(ElementTree.parse(plots.save(figure, tmp_path / "a.svg")).getroot().itertext())
-    assert not {"\x1b", "\u202e"} & set(shown)
-    for word in ("$x^{$", r"\x1b[31mred", r"a\u202eb", "<b>&amp;", "%d{}", r"\frac{1}{2}", r"line\nline"):
-        assert word in shown
-    assert "word" * 30 not in shown and "wordword" in shown
+    assert all(any(word in text for text in texts(figure)) for word in ESCAPED)
 
 
 @pytest.mark.parametrize("name", plots.names())
@@ -84,10 +118,10 @@ def test_a_notebook_shows_it_without_pyplot(few):
     assert few.plot("topics")._repr_png_().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("name", [name for name in plots.names() if "n_top" in plots.load(name).settings])
-@pytest.mark.parametrize("given", [{}, {"n_topics": 3, "n_top": 60}, {"n_topics": 50, "n_top": 1}])
+@pytest.mark.parametrize("name", plots.names())
+@pytest.mark.parametrize("given", [{}, {"n_topics": 3, "n_top": 60}, {"n_topics": 50, "n_top": 2}])
 def test_many_words_or_topics_fit(name, given, many):
-    many.plot(name, CORPUS, **given).draw_without_rendering()  # warns of what does not fit
+    many.plot(name, CORPUS, **those_of(name, **given)).draw_without_rendering()  # warns of what does not fit
 
 
 def test_prevalence_shows_the_shares_of_the_largest_topics(model):
@@ -160,13 +194,17 @@ def test_clocks_that_begin_again_are_refused(few):
 @pytest.mark.parametrize(
     "name, settings, message",
     [
-        ("pie", {}, "there is no plot 'pie'; there are: history, prevalence, topics"),
+        ("pie", {}, f"there is no plot 'pie'; there are: {available()}$"),
         (
             "prevalence",
             {},
-            "plot 'prevalence' needs documents; give a corpus.*These need nothing else: topics$",
+            f"plot 'prevalence' needs documents; give a corpus.*These need nothing else: {available(True)}$",
         ),
-        ("history", {}, "needs the history of a model of this package. These need nothing else: topics$"),
+        (
+            "history",
+            {},
+            f"needs the history of a model of this package. These need nothing else: {available(True)}$",
+        ),
         (
             "topics",
             {"unknown": 3},
@@ -181,6 +219,24 @@ def test_clocks_that_begin_again_are_refused(few):
 def test_mistakes_say_what_fits(name, settings, message):
     with pytest.raises(SettingError, match=message):
         plots.draw(name, np.eye(3), **settings)
+
+
+def test_an_exception_of_a_plot_names_it():
+    def draw(figure, subject, results, settings):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError) as raised:
+        plots.draw(plots.Plot("broken", draw), np.eye(3))
+    assert raised.value.__notes__ == ["in plot 'broken'"]
+
+
+def test_a_default_number_of_words_is_at_most_the_vocabulary():
+    found = []
+    settings = {"n_top": Setting(10, "Of npmi.")}
+    plot = plots.Plot("own", lambda *given: found.append(given), measures=["npmi"], settings=settings)
+    plots.draw(plot, np.eye(3) + 0.1, from_matrix(np.ones((4, 3), int)))
+    (_, _, results, values) = found[0]
+    assert values["n_top"] == results["npmi"].n_top == 3
 
 
 def test_a_model_that_has_learnt_nothing_is_refused():

@@ -242,7 +242,10 @@ def test_topics_of_a_document_are_remembered_by_either_name_of_their_number(size
         ({"views": {"topics": "mean"}}, "'topics'; choose one of: topic_words, doc_topic_prior"),
         ({"views": {"topic_words": "share"}}, "'share'; choose one of: mean, expected_log, counts"),
         ({"statistics": {"topics": "word"}}, "'topics'; choose one of: topic_words"),
-        ({"statistics": {"topic_words": "author"}}, "on axis 'word'; give that"),
+        (
+            {"statistics": {"topic_words": "author"}},
+            r"statistics\['topic_words'\]='author', but .* has rows='word'; if one .* is misspelt, correct it",
+        ),
         ({"state": "always"}, "choose one of: none, round, run"),
         ({"state": "run"}, "give both, or neither"),
         ({"state": "run", "remembers": {"z": StateSpec("word", "int8")}}, "one of: entry, token, document"),

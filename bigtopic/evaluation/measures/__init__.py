@@ -26,16 +26,13 @@ def load(name: str | Measure) -> Measure:
     Raises
     ------
     SettingError
-        When there is no such measure, or `name` is neither.
+        When there is no such measure, its file does not define it, or `name` is neither.
     """
     if isinstance(name, Measure):
         return name
     if not isinstance(name, str):
         raise _no_measures(name)
-    module = name.replace("-", "_")
-    if module not in discovery.modules(__name__):
-        raise SettingError(f"there is no measure {name!r}; there are: {', '.join(names())}")
-    return discovery.load(__name__, module, "MEASURE", "measure")
+    return discovery.load(__name__, name, "MEASURE", "measure", hyphens=True)
 
 
 def chosen(given: str | Measure | Iterable[str | Measure] | None) -> list[Measure]:

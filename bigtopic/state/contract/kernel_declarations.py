@@ -97,8 +97,8 @@ def _check_arrays(where: str, kernel: Kernel, arrays: Mapping[str, ArraySpec]) -
     for name, axis in kernel.statistics.items():
         if axis != arrays[name].rows:
             raise SettingError(
-                f"{where}: statistics[{name!r}]={axis!r}, but the rows of this array are on axis "
-                f"{arrays[name].rows!r}; give that"
+                f"{where}: statistics[{name!r}]={axis!r}, but the model's ArraySpec of this array has "
+                f"rows={arrays[name].rows!r}; if one of them is misspelt, correct it: both must name the same axis"
             )
 
 

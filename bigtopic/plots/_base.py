@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bigtopic import discovery
 from bigtopic.errors import SettingError
-from bigtopic.evaluation.base import Setting, completed, renamed_settings
+from bigtopic.evaluation import measures as measure_folder
+from bigtopic.evaluation.base import Fault, Measure, Setting, check_card, completed, renamed_settings
+from bigtopic.state.contract.declaration_rules import check_arguments
 
 if TYPE_CHECKING:
     from bigtopic.evaluation.measuring import Evaluation
@@ -37,6 +39,11 @@ class Plot:
     measures : names of measures of the corpus; `draw` gets their results, by name, or none if there is no corpus.
         They take those settings of the plot that they have
     settings : {name: `Setting`}; options of the command line
+
+    Raises
+    ------
+    SettingError
+        When an attribute is not what it must be.
     """
 
     name: str
@@ -47,7 +54,13 @@ class Plot:
     settings: Mapping[str, Setting] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        assert set(self.needs) <= _NEEDS.keys(), f"{self.name}: a plot may need {', '.join(_NEEDS)}"
+        where = f"plot {self.name!r}"
+        check_card(where, self.settings, _faults(self))
+        check_arguments(f"{where}: draw", self.draw, "figure", "subject", "results", "settings")
+        try:
+            measure_folder.check_names(self.measures)
+        except SettingError as error:
+            raise SettingError(f"{where}: measures: {error}") from error
 
     def complete(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The plot's settings: those given, and defaults for the others.
@@ -87,6 +100,28 @@ class Plot:
                 f"plot {self.name!r} needs {_NEEDS[missing[0]]}. "
                 f"These need nothing else: {', '.join(others) or 'none'}"
             )
+
+
+def _faults(plot: Plot) -> Iterator[Fault]:
+    """Attributes that are of another kind than they must be."""
+    for name in ("name", "summary"):
+        value = getattr(plot, name)
+        if not isinstance(value, str) or (name == "name" and not value):
+            yield name, "text", value
+    if not callable(plot.draw):
+        yield "draw", "a function", plot.draw
+    if not _is_list(plot.needs, str) or not set(plot.needs) <= _NEEDS.keys():
+        yield "needs", f"a list of {' or '.join(map(repr, _NEEDS))}", plot.needs
+    if not _is_list(plot.measures, str | Measure):
+        yield "measures", "a list of names of measures", plot.measures
+
+
+def _is_list(value: Any, kind: Any) -> bool:
+    return (
+        isinstance(value, Sequence)
+        and not isinstance(value, str)
+        and all(isinstance(item, kind) for item in value)
+    )
 
 
 def names() -> list[str]:

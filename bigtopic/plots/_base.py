@@ -16,13 +16,22 @@ if TYPE_CHECKING:
     from bigtopic.evaluation.measuring import Evaluation
     from bigtopic.evaluation.subject import Subject
 
-__all__ = ["Plot", "load", "names"]
+__all__ = ["CURVES", "Plot", "load", "names"]
 
 _PACKAGE = "bigtopic.plots"
 _NEEDS = {
     "corpus": "documents; give a corpus, or its path",
     "history": "the history of a model of this package",
+    "curves": "curves, and the history of this model has no score, bound or change; learn with held-out documents "
+    "(validation=), or with a method that has a bound, such as 'vb'",
 }
+
+CURVES = {
+    "score": "held-out score\nnats per token",
+    "bound": "variational bound\nnats per token",
+    "change": "change of a topic in a pass\ntotal variation distance",
+}
+"""What rows of a history may have to draw as a curve: {key: label of the axis}."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +44,7 @@ class Plot:
     draw : (figure, `Subject`, results, settings) -> None. Draws on an empty matplotlib `Figure` or `SubFigure`. The
         settings are complete; check them here
     summary : one line, for the help of the command line
-    needs : what the plot cannot do without: "corpus", "history"
+    needs : what the plot cannot do without: "corpus", "history", "curves" (one of `CURVES` in the history)
     measures : names of measures of the corpus; `draw` gets their results, by name, or none if there is no corpus.
         They take those settings of the plot that they have
     settings : {name: `Setting`}; options of the command line
@@ -80,9 +89,11 @@ class Plot:
 
     def missing(self, subject: Subject) -> list[str]:
         """Those of `needs` that there are not."""
+        history = getattr(subject.model, "history_", None) or []
         there = {
             "corpus": subject.documents is not None,
-            "history": bool(getattr(subject.model, "history_", None)),
+            "history": bool(history),
+            "curves": any(row.get(key) is not None for row in history for key in CURVES),
         }
         return [need for need in self.needs if not there[need]]
 

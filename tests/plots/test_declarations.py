@@ -1,12 +1,15 @@
 """Plots and measures that cannot work are refused when they are made."""
 
 import operator
+import re
 
 import numpy as np
 import pytest
 
 from bigtopic import plots
+from bigtopic.corpus.memory import from_matrix
 from bigtopic.errors import SettingError
+from bigtopic.estimators.lda import LDA
 from bigtopic.evaluation import Measure, Score, Setting
 from bigtopic.plots import Plot
 
@@ -79,3 +82,17 @@ def test_a_measure_with_a_function_of_other_arguments_is_refused_when_it_is_made
         message = f"^measure 'own': {function} takes other arguments: .*it is called with {names}$"
         with pytest.raises(SettingError, match=message):
             Measure("own", **{**plain, function: wrong})
+
+
+def test_only_plots_that_this_model_has_are_offered():
+    def refused(name, **settings):
+        corpus = from_matrix(np.ones((20, 6)))
+        learnt = LDA(2, max_iter=2, random_state=0, progress=False, **settings).fit(corpus)
+        with pytest.raises(SettingError) as error:
+            learnt.plot(name)
+        return str(error.value)
+
+    assert refused("prevalence").endswith("These need nothing else: topics")
+    assert refused("prevalence", method="vb").endswith("These need nothing else: history, topics")
+    message = "no score, bound or change; learn with held-out documents .*These need nothing else: topics$"
+    assert re.search(message, refused("history"))

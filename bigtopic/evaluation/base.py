@@ -8,7 +8,7 @@ result = finish(state, total)                           once
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -17,11 +17,24 @@ import numpy as np
 
 from bigtopic.errors import SettingError
 from bigtopic.renamed import current_names
+from bigtopic.state.contract.declaration_rules import check_arguments
 
 if TYPE_CHECKING:
     from bigtopic.evaluation.subject import Documents, Subject
 
-__all__ = ["Measure", "Result", "Score", "Setting", "completed", "for_words", "renamed_settings"]
+__all__ = [
+    "Fault",
+    "Measure",
+    "Result",
+    "Score",
+    "Setting",
+    "check_card",
+    "completed",
+    "for_words",
+    "renamed_settings",
+]
+
+Fault = tuple[str, str, Any]  # (attribute, what it must be, what it is)
 
 
 class Result:
@@ -192,14 +205,13 @@ class Measure:
     paper: str = ""
 
     def __post_init__(self) -> None:
-        for attribute, wanted, found in _faults(self):
-            raise SettingError(f"measure {self.name!r}: {attribute} must be {wanted}, found {found!r}")
+        where = f"measure {self.name!r}"
+        check_card(where, self.settings, _faults(self))
+        for name, arguments in _CALLED_WITH.items():
+            if (function := getattr(self, name)) is not None:
+                check_arguments(f"{where}: {name}", function, *arguments)
         if (self.of_block is None) != (self.combine is None):
-            raise SettingError(
-                f"measure {self.name!r}: of_block and combine go together; give both, or neither"
-            )
-        for name, setting in self.settings.items():
-            setting.check(f"measure {self.name!r}: settings[{name!r}]", setting.default)
+            raise SettingError(f"{where}: of_block and combine go together; give both, or neither")
         if not self.title:
             object.__setattr__(self, "title", self.name)
 
@@ -227,19 +239,45 @@ class Measure:
         return own == others
 
 
-def _faults(measure: Measure) -> Iterator[tuple[str, str, Any]]:
-    """Attributes that are of another kind than they must be: (name, what it must be, what it is)."""
+_CALLED_WITH = {
+    "prepare": ("subject", "settings"),
+    "of_block": ("state", "documents"),
+    "combine": ("total", "piece"),
+    "finish": ("state", "total"),
+    "start": ("state",),
+}
+
+
+def _faults(measure: Measure) -> Iterator[Fault]:
+    """Attributes that are of another kind than they must be."""
     for name in ("name", "title", "unit", "meaning", "paper"):
         value = getattr(measure, name)
         if not isinstance(value, str) or (name == "name" and not value):
             yield name, "text", value
-    for name in ("prepare", "finish", "of_block", "combine", "start"):
+    for name in _CALLED_WITH:
         value, optional = getattr(measure, name), name not in ("prepare", "finish")
         if not callable(value) and not (optional and value is None):
             yield name, "a function or None" if optional else "a function", value
-    if not isinstance(measure.settings, Mapping):
-        yield "settings", "{name: Setting}", measure.settings
+
+
+def check_card(where: str, settings: Any, faults: Iterable[Fault]) -> None:
+    """Check what a measure or a plot declares: it has no faults, and its settings allow their own defaults.
+
+    Raises
+    ------
+    SettingError
+        When it has a fault; `where` begins the message.
+    """
+    for attribute, wanted, found in (*faults, *_faults_of_settings(settings)):
+        raise SettingError(f"{where}: {attribute} must be {wanted}, found {found!r}")
+    for name, setting in settings.items():
+        setting.check(f"{where}: settings[{name!r}]", setting.default)
+
+
+def _faults_of_settings(settings: Any) -> Iterator[Fault]:
+    if not isinstance(settings, Mapping) or not all(isinstance(name, str) for name in settings):
+        yield "settings", "{name: Setting}", settings
         return
-    for name, setting in measure.settings.items():
+    for name, setting in settings.items():
         if not isinstance(setting, Setting):
             yield f"settings[{name!r}]", "a Setting", setting

@@ -2,25 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bigtopic import discovery
 from bigtopic.errors import SettingError
-from bigtopic.evaluation.base import Setting, completed, for_words, renamed_settings
+from bigtopic.evaluation import measures as measure_folder
+from bigtopic.evaluation.base import (
+    Fault,
+    Measure,
+    Setting,
+    check_card,
+    completed,
+    for_words,
+    renamed_settings,
+)
+from bigtopic.state.contract.declaration_rules import check_arguments
 
 if TYPE_CHECKING:
     from bigtopic.evaluation.measuring import Evaluation
     from bigtopic.evaluation.subject import Subject
 
-__all__ = ["Plot", "load", "names"]
+__all__ = ["CURVES", "Plot", "load", "names"]
 
 _PACKAGE = "bigtopic.plots"
 _NEEDS = {
     "corpus": "documents; give a corpus, or its path",
     "history": "the history of a model of this package",
+    "curves": "curves, and the history of this model has no score, bound or change; learn with held-out documents "
+    "(validation=), or with a method that has a bound, such as 'vb'",
 }
+
+CURVES = {
+    "score": "held-out score\nnats per token",
+    "bound": "variational bound\nnats per token",
+    "change": "change of a topic in a pass\ntotal variation distance",
+}
+"""What rows of a history may have to draw as a curve: {key: label of the axis}."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,10 +52,15 @@ class Plot:
     draw : (figure, `Subject`, results, settings) -> None. Draws on an empty matplotlib `Figure` or `SubFigure`. The
         settings are complete; check them here
     summary : one line, for the help of the command line
-    needs : what the plot cannot do without: "corpus", "history"
+    needs : what the plot cannot do without: "corpus", "history", "curves" (one of `CURVES` in the history)
     measures : names of measures of the corpus; `draw` gets their results, by name, or none if there is no corpus.
         They take those settings of the plot that they have
     settings : {name: `Setting`}; options of the command line
+
+    Raises
+    ------
+    SettingError
+        When an attribute is not what it must be.
     """
 
     name: str
@@ -47,7 +71,13 @@ class Plot:
     settings: Mapping[str, Setting] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        assert set(self.needs) <= _NEEDS.keys(), f"{self.name}: a plot may need {', '.join(_NEEDS)}"
+        where = f"plot {self.name!r}"
+        check_card(where, self.settings, _faults(self))
+        check_arguments(f"{where}: draw", self.draw, "figure", "subject", "results", "settings")
+        try:
+            measure_folder.check_names(self.measures)
+        except SettingError as error:
+            raise SettingError(f"{where}: measures: {error}") from error
 
     def complete(self, given: Mapping[str, Any], subject: Subject) -> dict[str, Any]:
         """The plot's settings: those given, and defaults for the others; a default `n_top` is at most all words.
@@ -67,9 +97,11 @@ class Plot:
 
     def missing(self, subject: Subject) -> list[str]:
         """Those of `needs` that there are not."""
+        history = getattr(subject.model, "history_", None) or []
         there = {
             "corpus": subject.documents is not None,
-            "history": bool(getattr(subject.model, "history_", None)),
+            "history": bool(history),
+            "curves": any(row.get(key) is not None for row in history for key in CURVES),
         }
         return [need for need in self.needs if not there[need]]
 
@@ -87,6 +119,28 @@ class Plot:
                 f"plot {self.name!r} needs {_NEEDS[missing[0]]}. "
                 f"These need nothing else: {', '.join(others) or 'none'}"
             )
+
+
+def _faults(plot: Plot) -> Iterator[Fault]:
+    """Attributes that are of another kind than they must be."""
+    for name in ("name", "summary"):
+        value = getattr(plot, name)
+        if not isinstance(value, str) or (name == "name" and not value):
+            yield name, "text", value
+    if not callable(plot.draw):
+        yield "draw", "a function", plot.draw
+    if not _is_list(plot.needs, str) or not set(plot.needs) <= _NEEDS.keys():
+        yield "needs", f"a list of {' or '.join(map(repr, _NEEDS))}", plot.needs
+    if not _is_list(plot.measures, str | Measure):
+        yield "measures", "a list of names of measures", plot.measures
+
+
+def _is_list(value: Any, kind: Any) -> bool:
+    return (
+        isinstance(value, Sequence)
+        and not isinstance(value, str)
+        and all(isinstance(item, kind) for item in value)
+    )
 
 
 def names() -> list[str]:

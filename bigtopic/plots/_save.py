@@ -9,6 +9,7 @@ from typing import Any
 
 from bigtopic.errors import BigtopicWarning, SettingError, StoreError
 from bigtopic.storage import local
+from bigtopic.storage.zarr_group import ROOT
 
 __all__ = ["check_path", "save"]
 
@@ -24,16 +25,35 @@ def check_path(path: str | Path) -> Path:
     Raises
     ------
     SettingError
-        When its ending is not that of a picture.
+        When it cannot be a path, or its ending is not that of a picture.
     StoreError
-        When something other than a picture is there.
+        When something other than a picture is there, it is inside a corpus or a model, or the system refuses it.
     """
-    path = Path(path).expanduser().absolute()
+    path = _absolute(path)
     if path.suffix.lower() not in _METADATA:
         raise SettingError(f"out: must end in one of {', '.join(sorted(_METADATA))}, found {path.name!r}")
-    if path.exists() and not _is_picture(path):
-        raise StoreError(f"{path} exists but is not a picture; nothing was written: give another path")
+    with local.told("written", str(path)):
+        if path.exists() and not _is_picture(path):
+            raise StoreError(f"{path} exists but is not a picture; nothing was written: give another path")
+        for folder in path.resolve().parents:
+            if (folder / ROOT).exists():
+                raise StoreError(
+                    f"{path} is inside the store {folder}, which holds only its own files; give a path outside"
+                )
     return path
+
+
+def _absolute(path: Any) -> Path:
+    if not isinstance(path, str | Path):
+        raise SettingError(f"out: must be a path, found {path!r}")
+    if "\0" in str(path):
+        raise SettingError(f"out: must not contain a null character, found {str(path)!r}")
+    try:
+        return Path(path).expanduser().absolute()
+    except RuntimeError as error:  # no such user
+        raise SettingError(
+            f"out: {error} (found {str(path)!r}); give the path of the folder itself"
+        ) from error
 
 
 def save(figure: Any, path: str | Path) -> Path:

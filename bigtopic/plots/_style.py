@@ -16,6 +16,9 @@ __all__ = ["ACCENT", "AS_IT_IS", "BAR", "bare", "heading", "label", "largest", "
 BAR = "#56B4E9"  # both of Okabe, Ito 2008: told apart with any colour vision, and in grey
 ACCENT = "#0072B2"
 
+_MOST_WORDS = 1000  # of a topic
+_HIGHEST = 200  # inches: the longest page of a PDF
+
 AS_IT_IS = {"parse_math": False, "usetex": False}
 """Settings of every matplotlib text that has words, names or other data in it: `$` is a character like others."""
 
@@ -32,9 +35,20 @@ def heading(figure: Any, text: str) -> None:
 
 
 def resize(figure: Any, width: float, height: float) -> None:
-    """Set the size, in inches, of a figure that `bigtopic.plots.draw` made; others are left as they are."""
+    """Set the size, in inches, of a figure that `bigtopic.plots.draw` made; others are left as they are.
+
+    Raises
+    ------
+    SettingError
+        When the height is more than anybody can look at, whoever made the figure.
+    """
     from bigtopic.plots._picture import Picture
 
+    if height > _HIGHEST:
+        raise SettingError(
+            f"the picture would be {height:.0f} inches high, and at most {_HIGHEST} are drawn; show fewer topics "
+            "(n_topics) or fewer words (n_top)"
+        )
     if isinstance(figure, Picture):
         figure.set_size_inches(width, height)
 
@@ -50,10 +64,12 @@ def leading_words(source: TopicSource, n: int) -> tuple[list[list[str]], np.ndar
     Raises
     ------
     SettingError
-        When `n` is not positive.
+        When `n` is not positive, or more than 1000.
     """
     if n < 1:
         raise SettingError(f"n_top: must be at least 1, found {n}")
+    if n > _MOST_WORDS:
+        raise SettingError(f"n_top: must be at most {_MOST_WORDS}, found {n}")
     ids, probabilities = top_words(source, min(n, source.n_words))
     return [[label(source.vocabulary[int(i)]) for i in own] for own in ids], probabilities
 

@@ -7,30 +7,20 @@ from typing import Any
 
 from bigtopic.errors import SettingError
 from bigtopic.evaluation.base import Setting
-from bigtopic.plots._base import Plot
+from bigtopic.plots._base import CURVES, Plot
 from bigtopic.plots._style import ACCENT, bare, resize
 
 __all__ = ["PLOT"]
 
 _AXES = {"updates": "step", "seconds": "seconds", "tokens": "n_tokens"}
-_CURVES = {
-    "score": "held-out score\nnats per token",
-    "bound": "variational bound\nnats per token",
-    "change": "change of a topic in a pass\ntotal variation distance",
-}
 
 Curve = Sequence[tuple[float, float]]
 
 
 def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -> None:
     against = settings["against"]
-    curves = {title: _curve(subject.model.history_, key, against) for key, title in _CURVES.items()}
+    curves = {title: _curve(subject.model.history_, key, against) for key, title in CURVES.items()}
     curves = {title: curve for title, curve in curves.items() if curve}
-    if not curves:
-        raise SettingError(
-            "the history of this model has no score, bound or change; learn with held-out documents (validation=), "
-            "or with a method that has a bound, such as 'vb'"
-        )
     resize(figure, 7, 1 + 2.2 * len(curves))
     panels = figure.subplots(len(curves), 1, sharex=True, squeeze=False)[:, 0]
     for axes, (title, curve) in zip(panels, curves.items(), strict=True):
@@ -70,6 +60,6 @@ PLOT = Plot(
     "history",
     draw,
     summary="how the model learnt: held-out score, bound, change of the topics",
-    needs=["history"],
+    needs=["history", "curves"],
     settings={"against": Setting("updates", "Horizontal axis.", tuple(_AXES))},
 )

@@ -12,11 +12,16 @@ import numpy as np
 
 from bigtopic.evaluation.base import Setting
 from bigtopic.plots._base import Plot
+from bigtopic.plots._fit import fitter
 from bigtopic.plots._style import AS_IT_IS, BAR, bare, heading, largest, leading_words, resize
 
 __all__ = ["PLOT"]
 
 _COLUMNS = 4
+_INDENT = 3  # points
+_MARGIN = (
+    18  # points of a column that are not its panel's: space between panels, half a number below the axis
+)
 
 
 def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -> None:
@@ -25,10 +30,11 @@ def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -
     sizes = _weights(subject.source) if share is None else share
     topics = largest(np.zeros(len(words)) if sizes is None else sizes, settings["n_topics"])
     panels = _panels(figure, len(topics), len(words[0]))
+    fitted = fitter(_column_width(figure, len(topics)) - _MARGIN - _INDENT, "small")
     for axes, k in zip(panels, topics, strict=True):
         title = f"topic {k}" if share is None else f"topic {k}, {share[k]:.1%}"
         axes.set_title(title, loc="left", fontsize="small", fontweight="bold")
-        _draw_words(axes, words[k], probabilities[k])
+        _draw_words(axes, [fitted(word) for word in words[k]], probabilities[k])
     title = _title(len(topics), len(words), sizes is not None)
     heading(figure, title if share is None else f"{title}, with their shares of the corpus")
     figure.supxlabel("probability of a word in the topic", fontsize="small")
@@ -41,8 +47,7 @@ def _weights(source: Any) -> np.ndarray | None:
 
 
 def _panels(figure: Any, n: int, n_words: int) -> Sequence[Any]:
-    n_rows = -(-n // _COLUMNS)
-    n_columns = -(-n // n_rows)
+    n_rows, n_columns = _grid(n)
     resize(figure, max(4.5, 2.5 * n_columns), 0.9 + n_rows * (0.35 + 0.165 * n_words))
     panels = figure.subplots(n_rows, n_columns, sharex=True, squeeze=False).ravel()
     for axes in panels[n:]:
@@ -52,12 +57,30 @@ def _panels(figure: Any, n: int, n_words: int) -> Sequence[Any]:
     return panels[:n]
 
 
+def _grid(n: int) -> tuple[int, int]:
+    """Rows and columns of panels."""
+    n_rows = -(-n // _COLUMNS)
+    return n_rows, -(-n // n_rows)
+
+
+def _column_width(figure: Any, n: int) -> float:
+    """In points."""
+    return float(72 * figure.bbox.width / figure.dpi / _grid(n)[1])
+
+
 def _draw_words(axes: Any, words: Sequence[str], probabilities: np.ndarray) -> None:
     rows = np.arange(len(words))
     axes.barh(rows, probabilities, color=BAR, alpha=0.6, height=0.85)
     for row, word in enumerate(words):
         axes.annotate(
-            word, (0, row), (3, 0), textcoords="offset points", va="center", fontsize="small", **AS_IT_IS
+            word,
+            (0, row),
+            (_INDENT, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize="small",
+            in_layout=False,  # panels do not give way to words
+            **AS_IT_IS,
         )
     axes.set_ylim(len(words) - 0.5, -0.5)
     axes.set_yticks([])

@@ -12,7 +12,7 @@ from bigtopic import discovery
 from bigtopic.errors import SettingError
 from bigtopic.evaluation.base import Measure
 
-__all__ = ["chosen", "defaults", "load", "names"]
+__all__ = ["check_names", "chosen", "defaults", "load", "names"]
 
 
 def names() -> list[str]:
@@ -33,6 +33,19 @@ def load(name: str | Measure) -> Measure:
     if not isinstance(name, str):
         raise _no_measures(name)
     return discovery.load(__name__, name, "MEASURE", "measure", hyphens=True)
+
+
+def check_names(given: Iterable[str | Measure]) -> None:
+    """Check that there are measures of these names; imports none.
+
+    Raises
+    ------
+    SettingError
+        When there is no such measure.
+    """
+    for name in given:
+        if isinstance(name, str) and name.replace("-", "_") not in discovery.modules(__name__):
+            raise SettingError(f"there is no measure {name!r}; there are: {', '.join(names())}")
 
 
 def chosen(given: str | Measure | Iterable[str | Measure] | None) -> list[Measure]:

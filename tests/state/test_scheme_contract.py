@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -117,6 +118,24 @@ def test_values_that_are_not_finite_are_an_error(value):
 def test_sums_below_zero_are_an_error():
     with pytest.raises(ModelError, match=NAMES + r"after it, 'topic_words' has sums below 0 \(-"):
         estimator(scheme(adding(weight=-1e3))).fit(X)
+
+
+WRITTEN = {
+    "own": lambda array, info: array.prior,
+    "another": lambda array, info: info.arrays["doc_topic_prior"].prior,
+}
+
+
+@pytest.mark.parametrize("inner", [1, 2])
+@pytest.mark.parametrize("reached", WRITTEN.values(), ids=WRITTEN)
+@pytest.mark.parametrize("how", [lambda model: model, copy.deepcopy], ids=["fitted", "copied"])
+def test_a_prior_cannot_be_written_in_place(reached, inner, how):
+    own = estimator(scheme(lambda array, stats, info: reached(array, info).fill(7.0)), inner=inner)
+    own.partial_fit(X[:16])
+    own = how(own)
+    with pytest.raises(ValueError, match="read-only"):
+        own.partial_fit(X)
+    assert own.topic_word_prior_ == 0.5 and (own.doc_topic_prior_ == 0.5).all()
 
 
 def test_a_prior_of_documents_topics_is_checked_whichever_scheme_changes_it():

@@ -184,3 +184,20 @@ def test_integers_that_a_scheme_decays_are_refused(inner):
     model = replace(MODEL, arrays={**MODEL.arrays, "topic_words": words})
     with pytest.raises(ModelError, match=r"scheme Interpolate .*gives decay 0.8\d* to an array of integers"):
         estimator(Interpolate(), model=model, inner=inner).fit(X)
+
+
+MOVES = {
+    "add": lambda array, stats, info: array.add(stats),
+    "fold": lambda array, stats, info: array.fold(),
+    "add to another": lambda array, stats, info: info.arrays["doc_topic_prior"].add(
+        AxisStats(None, np.ones((1, 16)))
+    ),
+}
+
+
+@pytest.mark.parametrize("step", MOVES.values(), ids=MOVES)
+def test_a_scheme_of_a_prior_cannot_move_arrays(step):
+    own = dataclass(frozen=True)(type("Own", (), {"step": staticmethod(step)}))()
+    model = estimator(Add(), prior_schemes={"topic_words": own})
+    with pytest.raises(ModelError, match=r"update 1: it calls .* only with set_prior"):
+        model.fit(X)

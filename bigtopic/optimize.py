@@ -22,7 +22,7 @@ Reference: Than and Doan (2017), "Guaranteed inference in topic models", section
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,10 +96,13 @@ def ope(
     """
     if isinstance(n_iter, bool) or not isinstance(n_iter, Integral) or n_iter < 1:
         raise SettingError(f"n_iter={n_iter!r}: must be a whole number of at least 1")
-    if not 0 < p < 1:
+    if not _is_real(p) or not 0 < p < 1:
         raise SettingError(
             f"p={p!r}: must be above 0 and below 1, or one of the functions would never be picked"
         )
+    for name, function in {"gradient_1": gradient_1, "gradient_2": gradient_2, "oracle": oracle}.items():
+        if not callable(function):
+            raise SettingError(f"{name}={function!r}: must be a function of an array (n,)")
     point = _point(start)
     picked = _picks(n_iter, p, random_state, picks)
     first, second = 1.0, 0.0
@@ -128,10 +131,11 @@ def simplex(eps: float = 0.0) -> Oracle:
     Raises
     ------
     SettingError
-        When `eps` is negative, or, when called, leaves no point; or the direction has numbers that are not finite.
+        When `eps` is not a number of at least 0, or, when called, leaves no point; or the direction has numbers
+        that are not finite.
     """
-    if not eps >= 0:
-        raise SettingError(f"eps={eps!r}: must be at least 0")
+    if not _is_real(eps) or not eps >= 0:
+        raise SettingError(f"eps={eps!r}: must be a number of at least 0")
 
     def vertex(direction: np.ndarray) -> np.ndarray:
         n = len(direction)
@@ -182,7 +186,7 @@ def l1_ball(radius: float = 1.0) -> Oracle:
     SettingError
         When the radius is not a positive number; or, when called, the direction has numbers that are not finite.
     """
-    if not 0 < radius < np.inf:
+    if not _is_real(radius) or not 0 < radius < np.inf:
         raise SettingError(f"radius={radius!r}: must be a positive number")
 
     def vertex(direction: np.ndarray) -> np.ndarray:
@@ -193,6 +197,10 @@ def l1_ball(radius: float = 1.0) -> Oracle:
         return point
 
     return vertex
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _numbers(name: str, values: Any) -> np.ndarray:
@@ -227,7 +235,10 @@ def _picks(
         except (TypeError, ValueError):
             raise SettingError(f"random_state={random_state!r}: must be a seed of at least 0") from None
         return generator.random(n_iter - 1) < p
-    given = np.asarray(picks, bool)
+    try:
+        given = np.asarray(picks, bool)
+    except (TypeError, ValueError):
+        raise SettingError(f"picks={picks!r:.60}: must be truth values, ({n_iter - 1},)") from None
     if given.shape != (n_iter - 1,):
         raise SettingError(f"picks has shape {given.shape}, but must have one for each step, ({n_iter - 1},)")
     return given

@@ -337,7 +337,7 @@ class MutableArray(Protocol):
 
     @property
     def prior(self) -> np.ndarray:
-        """float64 (1 or n_rows, 1 or n_components); only read."""
+        """float64 (1 or n_rows, 1 or n_components), read-only: `set_prior` replaces it."""
 
     def gather(self, ids: np.ndarray | None) -> np.ndarray:
         """Weights of these rows, prior included: (len(ids), n_columns); float64 for an array of integers."""

@@ -81,7 +81,7 @@ def _number(name: str, value: Any, *, above: float | None = None, least: float |
 def _learned(name: str, shape: Any, prior: Any) -> None:
     if shape is None:
         return
-    if shape not in SHAPES:
+    if not isinstance(shape, str) or shape not in SHAPES:
         raise SettingError(f"learn_{name}={shape!r}: must be one of {', '.join(map(repr, SHAPES))} (or None)")
     most = 0 if shape == "symmetric" else 1
     if np.ndim(prior) > most:

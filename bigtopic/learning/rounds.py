@@ -16,6 +16,7 @@ from bigtopic.state.contract.scheme_steps import check_moved
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.overlay import Overlay
 from bigtopic.state.params import Params
+from bigtopic.state.prior_access import PriorAccess
 from bigtopic.types import RoundInfo, Scheme, Stats
 
 __all__ = ["MapReduce", "Settings", "iteration_of", "moved_arrays", "round_stats", "step"]
@@ -95,8 +96,9 @@ def _step(arrays: Mapping[str, LazyArray | Overlay], stats: Stats, step: int, se
         paths = companion_names(name, scheme)
         companions = _Companions({key: arrays[path] for key, path in paths.items()})
         _move(name, scheme, arrays, companions, info)
+    priors = info._replace(arrays={name: PriorAccess(array) for name, array in arrays.items()})
     for name, scheme in settings.prior_schemes.items():
-        _move(name, scheme, arrays, _Companions(), info)
+        _move(name, scheme, arrays, _Companions(), priors)
 
 
 def _move(
@@ -106,11 +108,11 @@ def _move(
     companions: _Companions,
     info: RoundInfo,
 ) -> None:
-    """One step of a scheme; checks what it did."""
+    """One step of a scheme, on the arrays of `info`; checks what it did."""
     assert info.stats is not None
     try:
         with noting(f"scheme {type(scheme).__name__} of array {name!r}, at update {info.step}"):
-            scheme.step(arrays[name], info.stats.arrays[name], info._replace(companions=companions))
+            scheme.step(info.arrays[name], info.stats.arrays[name], info._replace(companions=companions))
         check_moved({name: arrays[name], **companions}, arrays.get(DOC_TOPIC_PRIOR))
     except ModelError as error:
         where = f"scheme {type(scheme).__name__} of array {name!r}, at update {info.step}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,7 @@ class LazyArray:
     ----------
     raw : (n_rows, n_columns) float32 or float64, statistics before scaling; padding columns stay zero
     scale : float64 (n_columns,)
-    prior : float64 (1 or n_rows, 1 or n_components)
+    prior : float64 (1 or n_rows, 1 or n_components), read-only: only `set_prior` changes it
     n_components : K without padding
     axis : of the rows, see `models.base.ArraySpec`
     normalised_over : "axis", "components" or None
@@ -59,12 +60,17 @@ class LazyArray:
     prior_version: int = 0
 
     def __post_init__(self) -> None:
+        self.prior = _read_only(self.prior)
         if len(self.prior_totals) == 0:
             self._sum_prior()
         if len(self.sums) == 0:
             self.sums = np.zeros(self.raw.shape[1])
             _kernels.column_sums(self.raw, self.sums)
             self.sums *= self.scale
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.prior = _read_only(self.prior)  # copies and pickles of arrays are not
 
     @classmethod
     def zeros(
@@ -119,7 +125,7 @@ class LazyArray:
 
     def set_prior(self, prior: np.ndarray) -> None:
         """Replace the prior; float64 (1 or n_rows, 1 or n_components)."""
-        self.prior = checked_prior(prior, self.n_rows, self.n_components)
+        self.prior = _read_only(checked_prior(prior, self.n_rows, self.n_components))
         self._sum_prior()
         self.prior_version += 1
 
@@ -228,7 +234,7 @@ class LazyArray:
         self.raw = np.concatenate([self.raw, np.zeros((extra, self.n_columns), self.raw.dtype)])
         if self.prior.shape[0] > 1:
             mean = self.prior.mean(axis=0, keepdims=True)
-            self.prior = np.concatenate([self.prior, np.repeat(mean, extra, axis=0)])
+            self.prior = _read_only(np.concatenate([self.prior, np.repeat(mean, extra, axis=0)]))
         self._sum_prior()
 
     def local(self, ids: np.ndarray) -> LazyArray:
@@ -239,6 +245,12 @@ class LazyArray:
     def rows_of(self, ids: np.ndarray | None) -> np.ndarray:
         """The ids, or all of them for None."""
         return np.arange(self.n_rows, dtype=np.int32) if ids is None else ids
+
+
+def _read_only(values: np.ndarray) -> np.ndarray:
+    view = values.view()
+    view.flags.writeable = False
+    return view
 
 
 def prior_table(prior: float | np.ndarray, n_rows: int, n_components: int) -> np.ndarray:

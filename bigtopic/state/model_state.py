@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -18,11 +17,12 @@ from bigtopic.models.base import DOC_TOPIC_PRIOR, ArraySpec
 from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.plan.cursor import Cursor
 from bigtopic.schemes import settings
+from bigtopic.state.array_rules import check_parts, check_range
 from bigtopic.state.contract.array_declarations import array_specs
 from bigtopic.state.contract.declarations import check_options
 from bigtopic.state.contract.scheme_steps import LARGEST_PRIOR, SMALLEST_PRIOR
 from bigtopic.state.documents.document_state import DocumentState
-from bigtopic.state.lazy_array import SMALLEST_SCALE, LazyArray, padded
+from bigtopic.state.lazy_array import LazyArray, padded
 from bigtopic.state.machine_memory import check_params
 from bigtopic.state.model import TopicModel
 from bigtopic.state.params import Params
@@ -82,6 +82,8 @@ def _names(place: Place, about: Mapping[str, Any]) -> Vocabulary:
         if len(words) != size or not all(type(word) is str for word in words):
             raise FieldError(f"{place.url}/words does not hold {size} words")
     counts = {name: _read(place / name, (size,), (dtype,)) for name, dtype in names.items()}
+    for name, values in counts.items():
+        check_range((place / name).url, values)
     found = Vocabulary(words, size, **counts)
     if found.fingerprint != about["fingerprint"]:
         raise FieldError("the stored words do not match their fingerprint")
@@ -115,7 +117,8 @@ def _arrays(
     for name, spec in expected.items():
         n_columns = spec.columns if isinstance(spec.columns, int) else components[spec.columns]
         if old_prior and name == DOC_TOPIC_PRIOR:
-            values = _read(state / name, (n_columns,), ("float64",), SMALLEST_PRIOR, LARGEST_PRIOR)
+            values = _read(state / name, (n_columns,), ("float64",))
+            check_range((state / name).url, values, SMALLEST_PRIOR, LARGEST_PRIOR)
             arrays[name] = LazyArray.zeros(1, n_columns, axis="none", dtype=spec.dtype, normalised_over=None)
             arrays[name].set_prior(values[None])
         else:
@@ -129,21 +132,17 @@ def _lazy_array(place: Place, spec: ArraySpec, n_rows: int | None, n_components:
     """An array of the params; `n_rows` is None where the axis is the model's own."""
     n_columns = padded(n_components)
     check_params(n_rows or 1, n_components)
-    # What is not a set of distributions may be below zero: changes of a prior, a momentum.
-    least = 0.0 if spec.normalised_over else -sys.float_info.max
     types = ("float32", "float64") if spec.dtype.startswith("float") else (spec.dtype,)
-    raw = _read(place / "raw", (n_rows, n_columns), types, least)
-    scale = _read(place / "scale", (n_columns,), ("float64",), SMALLEST_SCALE)
-    if raw.dtype.kind == "f" and float(np.abs(raw).max(initial=0)) * scale.max() > np.finfo(raw.dtype).max:
-        raise FieldError(f"{place.url} holds values whose products with their scale are not finite")
+    raw = _read(place / "raw", (n_rows, n_columns), types)
+    parts = {
+        "raw": raw,
+        "scale": _read(place / "scale", (n_columns,), ("float64",)),
+        "prior": _read(place / "prior", ({1, len(raw)}, {1, n_components}), ("float64",)),
+        "sums": _read(place / "sums", (n_columns,), ("float64",)),
+    }
+    check_parts(place.url, parts, spec.normalised_over)
     array = LazyArray(
-        raw,
-        scale,
-        _read(place / "prior", ({1, len(raw)}, {1, n_components}), ("float64",), 0.0, LARGEST_PRIOR),
-        n_components,
-        spec.rows,
-        spec.normalised_over,
-        _read(place / "sums", (n_columns,), ("float64",), least),
+        raw, parts["scale"], parts["prior"], n_components, spec.rows, spec.normalised_over, parts["sums"]
     )
     weights = array.gather(None)[:, :n_components] if spec.prior == DOC_TOPIC_PRIOR else np.ones(1)
     if not SMALLEST_PRIOR <= weights.min() <= weights.max() <= LARGEST_PRIOR:
@@ -151,13 +150,7 @@ def _lazy_array(place: Place, spec: ArraySpec, n_rows: int | None, n_components:
     return array
 
 
-def _read(
-    place: Place,
-    shape: tuple[Any, ...] | None,
-    types: tuple[str, ...],
-    least: float = 0.0,
-    most: float = sys.float_info.max,
-) -> np.ndarray:
+def _read(place: Place, shape: tuple[Any, ...] | None, types: tuple[str, ...]) -> np.ndarray:
     """An array of the state; `shape` has a length, a set of lengths, or None for any, per dimension; None is a vector.
 
     Raises
@@ -165,7 +158,7 @@ def _read(
     CorpusDamaged
         When it is missing or damaged.
     FieldError
-        When its shape, its type or its values are not what they must be.
+        When its shape or its type is not what it must be.
     """
     array = ChunkedArray(place, place.url, "restore the model from a copy, or learn it again")
     allowed = (None,) if shape is None else shape
@@ -178,9 +171,7 @@ def _read(
             f"{place.url} has shape {array.shape} and type {array.dtype}, but must have shape {allowed} and type "
             + " or ".join(types)
         )
-    values = array[:].reshape(array.shape)
-    if values.size and not least <= float(values.min()) <= float(values.max()) <= most:
-        raise FieldError(f"{place.url} holds values outside {least:g} .. {most:g}, or has missing chunks")
+    values: np.ndarray = array[:].reshape(array.shape)
     return values
 
 

@@ -22,6 +22,7 @@ from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.methods import Method
 from bigtopic.plan.cursor import Cursor
 from bigtopic.schemes import settings
+from bigtopic.state.array_rules import PARTS, check_parts
 from bigtopic.state.contract.declarations import check_method
 from bigtopic.state.model import TopicModel
 from bigtopic.state.model_rules import check_description, plain, upgraded
@@ -29,6 +30,7 @@ from bigtopic.state.model_state import COUNTS, rebuild
 from bigtopic.storage.endings import settle
 from bigtopic.storage.hold import Hold
 from bigtopic.storage.journal import is_listed
+from bigtopic.storage.json_rules import FieldError
 from bigtopic.storage.names import WRITER
 from bigtopic.storage.place import Place, zarr_store
 from bigtopic.storage.remote_hold import RemoteHold, root_attributes
@@ -61,10 +63,13 @@ def save(
         When something that is not a model is at `url`; it is untouched.
     CorpusLocked
         When another process saves a model there at this moment.
+    ModelError
+        When an array holds what `load` would refuse; the model that was there is as it was.
     StoreError
         When the system refuses a write; the model that was there is as it was.
     """
     place = Place.of(url, storage_options)
+    _check_arrays(model, place)
     if not place.local:
         return _save_remote(model, place, extra)
     with Hold(place, _WHAT, _listed) as hold:
@@ -75,6 +80,20 @@ def save(
         hold.replace(set(_listed(place) or ()) - {"zarr.json"})
         replace_group(place, {FORMAT: _describe(model, state, extra)})
         settle(place, place)
+
+
+def _check_arrays(model: TopicModel, place: Place) -> None:
+    """Raises ModelError where `load` would."""
+    for name, array in model.params.arrays.items():
+        try:
+            check_parts(name, {part: getattr(array, part) for part in PARTS}, array.normalised_over)
+        except FieldError as error:
+            scheme, kernel = model.method.schemes.get(name), model.method.load_kernel().name
+            by = f"kernel {kernel!r}" + (f" or scheme {type(scheme).__name__}" if scheme else "")
+            raise errors.ModelError(
+                f"{place.url}: the model is not saved, because array {error}; correct what {by} adds, and fit the "
+                "model again"
+            ) from error
 
 
 def _save_remote(model: TopicModel, place: Place, extra: dict[str, Any] | None) -> None:
@@ -227,7 +246,7 @@ def _write_arrays(place: Place, state: str, model: TopicModel) -> None:
         _put_names(group.require_group(f"axes/{axis}"), names)
     for name, array in model.params.arrays.items():
         own = group.create_group(name)
-        for part in ("raw", "scale", "prior", "sums"):
+        for part in PARTS:
             _put(own, part, getattr(array, part))
 
 

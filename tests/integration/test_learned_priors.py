@@ -193,6 +193,13 @@ def test_a_saved_model_goes_on_learning_its_priors(shape, corpus, tmp_path):
     assert (model.doc_topic_prior_ != before).all()
 
 
+@pytest.mark.parametrize("name", ["learn_doc_topic_prior", "learn_topic_word_prior"])
+@pytest.mark.parametrize("shape", [np.array(["symmetric"]), ["symmetric"], True, "round"], ids=repr)
+def test_a_shape_that_is_none_is_refused_by_the_name_of_its_setting(name, shape, corpus):
+    with pytest.raises(SettingError, match=rf"{name}=.*must be one of 'symmetric', 'asymmetric'"):
+        learner("vb", max_iter=1, **{name: shape}).fit(corpus)
+
+
 def test_a_shape_that_is_edited_in_the_file_is_refused(corpus, tmp_path):
     import zarr
 

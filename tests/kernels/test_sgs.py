@@ -13,7 +13,10 @@ from scipy.stats import chisquare
 
 from bigtopic import kernels
 from bigtopic.errors import InputError, SettingError
-from bigtopic.types import Docs, KernelResult, View
+from bigtopic.estimators.lda import LDA
+from bigtopic.methods import Method
+from bigtopic.schemes.add import Add
+from bigtopic.types import CallSize, Docs, KernelResult, View
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -137,3 +140,17 @@ def test_settings_that_cannot_be_are_refused(docs, options):
     ((name, value),) = options.items()
     with pytest.raises(SettingError, match=f"{name}={value}: must be"):
         infer(docs, view_of(np.zeros((N_WORDS, 3))), np.full(3, 0.3), **options)
+
+
+def test_the_estimate_of_memory_has_the_labels_before_and_after_a_sweep():
+    size = CallSize(32, 900, N_WORDS, {"topic_words": N_WORDS}, {"topic_words": 16}, 3, 10**12, 10**12)
+    assert sorted(KERNEL.scratch(size, KERNEL.options).pooled)[-2:] == [2 * 10**12] * 2
+
+
+def test_a_document_whose_labels_do_not_fit_into_memory_is_refused():
+    x = np.random.default_rng(0).poisson(0.3, (100, 30)).astype(float)
+    x[3, 4] = 1e12
+    method = Method("own", "sgs", {"topic_words": Add()}, inference="cvb0", batch_size=64, slice_size=32)
+    model = LDA(3, method=method, max_iter=1, client=False, n_threads=1)
+    with pytest.raises(SettingError, match="GB, but the machine has"):
+        model.fit(x)

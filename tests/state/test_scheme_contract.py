@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -119,6 +120,24 @@ def test_sums_below_zero_are_an_error():
         estimator(scheme(adding(weight=-1e3))).fit(X)
 
 
+WRITTEN = {
+    "own": lambda array, info: array.prior,
+    "another": lambda array, info: info.arrays["doc_topic_prior"].prior,
+}
+
+
+@pytest.mark.parametrize("inner", [1, 2])
+@pytest.mark.parametrize("reached", WRITTEN.values(), ids=WRITTEN)
+@pytest.mark.parametrize("how", [lambda model: model, copy.deepcopy], ids=["fitted", "copied"])
+def test_a_prior_cannot_be_written_in_place(reached, inner, how):
+    own = estimator(scheme(lambda array, stats, info: reached(array, info).fill(7.0)), inner=inner)
+    own.partial_fit(X[:16])
+    own = how(own)
+    with pytest.raises(ValueError, match="read-only"):
+        own.partial_fit(X)
+    assert own.topic_word_prior_ == 0.5 and (own.doc_topic_prior_ == 0.5).all()
+
+
 def test_a_prior_of_documents_topics_is_checked_whichever_scheme_changes_it():
     def step(array, stats, info):
         info.arrays["doc_topic_prior"].set_prior(np.zeros((1, 1)))
@@ -165,3 +184,20 @@ def test_integers_that_a_scheme_decays_are_refused(inner):
     model = replace(MODEL, arrays={**MODEL.arrays, "topic_words": words})
     with pytest.raises(ModelError, match=r"scheme Interpolate .*gives decay 0.8\d* to an array of integers"):
         estimator(Interpolate(), model=model, inner=inner).fit(X)
+
+
+MOVES = {
+    "add": lambda array, stats, info: array.add(stats),
+    "fold": lambda array, stats, info: array.fold(),
+    "add to another": lambda array, stats, info: info.arrays["doc_topic_prior"].add(
+        AxisStats(None, np.ones((1, 16)))
+    ),
+}
+
+
+@pytest.mark.parametrize("step", MOVES.values(), ids=MOVES)
+def test_a_scheme_of_a_prior_cannot_move_arrays(step):
+    own = dataclass(frozen=True)(type("Own", (), {"step": staticmethod(step)}))()
+    model = estimator(Add(), prior_schemes={"topic_words": own})
+    with pytest.raises(ModelError, match=r"update 1: it calls .* only with set_prior"):
+        model.fit(X)

@@ -120,9 +120,10 @@ def _cost(options: Mapping[str, Any]) -> float:
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """What a sweep takes, and the counts."""
+    """What a sweep takes, the labels before and after it, and the counts."""
     sweep = cgs.KERNEL.scratch(size, cgs.KERNEL.options)
-    return Scratch([*sweep.pooled, *counts_scratch(size)], sweep.transient)
+    labels = size.n_tokens * np.dtype(np.int16).itemsize
+    return Scratch([*sweep.pooled, labels, labels, *counts_scratch(size)], sweep.transient)
 
 
 KERNEL = Kernel(

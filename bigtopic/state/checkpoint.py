@@ -22,7 +22,7 @@ from os import PathLike
 from types import TracebackType
 from typing import Any
 
-from bigtopic.errors import CorpusExists, ModelError, SettingError, StoreError
+from bigtopic.errors import CorpusExists, ModelError, ModelVersionError, SettingError, StoreError
 from bigtopic.methods import Method
 from bigtopic.plan.cursor import Cursor
 from bigtopic.state import model_store
@@ -155,7 +155,7 @@ class CheckpointFolder:
         Raises
         ------
         ModelError
-            When all versions are damaged.
+            When all versions are damaged, or a newer bigtopic saved the newest one.
         """
 
         def load(version: Place) -> tuple[TopicModel, dict[str, Any]]:
@@ -246,7 +246,7 @@ class CheckpointFolder:
         about = attributes.get(FORMAT)
         version = about.get("version") if isinstance(about, dict) else None
         if type(version) is int and version > VERSION:
-            raise ModelError(
+            raise ModelVersionError(
                 f"{self._place.url} is a checkpoint of format version {version}, this version of bigtopic reads up to "
                 f"{VERSION}; upgrade bigtopic, or give another path"
             )

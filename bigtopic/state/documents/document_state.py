@@ -258,6 +258,8 @@ class DocumentState:
         ------
         FieldError
             When it is not one.
+        ModelVersionError
+            When it is of a newer format.
         """
         state = cls()
         state._about = state_manifest.parsed(description, "the state of documents:")

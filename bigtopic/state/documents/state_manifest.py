@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from bigtopic.corpus.vocabulary import Vocabulary, fingerprint_words
-from bigtopic.errors import CorpusExists, ModelError
+from bigtopic.errors import CorpusExists, ModelError, ModelVersionError
 from bigtopic.state.documents.state_files import StatePart
 from bigtopic.storage.json_rules import (
     FieldError,
@@ -107,7 +107,15 @@ def parsed(found: Any, where: str) -> About:
     ------
     FieldError
         When a field is wrong; names it.
+    ModelVersionError
+        When it is of a newer format.
     """
+    version = found.get("version") if isinstance(found, dict) else None
+    if type(version) is int and version > VERSION:
+        raise ModelVersionError(
+            f"{where.removesuffix(':')} has format version {version}, this version of bigtopic reads up to {VERSION}; "
+            "upgrade bigtopic"
+        )
     _RULES(found, where)
     parts, plan = tuple(StatePart(**part) for part in found["parts"]), found["plan"] or {}
     if plan and plan["part_docs"] != [part.n_docs for part in parts]:
@@ -132,7 +140,7 @@ def read(place: Place) -> About | None:
     CorpusExists
         When the folder holds something else.
     ModelError
-        When the description is damaged.
+        When the description is damaged, or of a newer format.
     """
     with suppress(NotAGroup):
         attributes = group_attributes(place)
@@ -144,12 +152,6 @@ def read(place: Place) -> About | None:
 
 
 def _checked(found: Any, place: Place) -> About:
-    version = found.get("version") if isinstance(found, dict) else None
-    if type(version) is int and version > VERSION:
-        raise ModelError(
-            f"{place.url} holds state of documents of format version {version}, this version of bigtopic reads up to "
-            f"{VERSION}; upgrade bigtopic"
-        )
     try:
         return parsed(found, f"{place.url}:")
     except FieldError as error:

@@ -119,8 +119,8 @@ class CheckpointFolder:
     def __enter__(self) -> CheckpointFolder:
         self._check()
         self._made = local.missing_folders(self._place.url)
-        self._lock.__enter__()
         try:
+            self._lock.__enter__()
             self._check(locked=True)
             self._write_root()
         except BaseException as error:
@@ -133,13 +133,13 @@ class CheckpointFolder:
     ) -> None:
         if self._state is not None:  # the model may learn on, but not in this folder
             self._state.lend(self._holds_this_run)
-        comes_to_nothing = kind is not None and self._is_new and not versions(self._place)
-        if comes_to_nothing:  # a run that failed before it was saved is in nobody's way
+        if kind is not None and self._is_new and not versions(self._place):
+            # A run that failed before it was saved is in nobody's way.
             for name in ("zarr.json", "documents"):
                 with suppress(StoreError):  # what failed has an error of its own
                     (self._place / name).remove()
         self._lock.__exit__(kind, error, trace)
-        if comes_to_nothing:
+        if kind is not None:
             local.remove_made(self._made)
 
     def newest(

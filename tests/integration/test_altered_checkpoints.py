@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
 import bigtopic as bt
-from bigtopic.errors import ModelVersionError
+from bigtopic.errors import ModelVersionError, StoreError
+from bigtopic.storage.lock import WriterLock
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -41,3 +44,15 @@ def test_a_version_that_a_newer_bigtopic_saved_is_not_passed_over(kind, newer, c
     with pytest.raises(ModelVersionError, match="upgrade bigtopic"):
         bt.load_model(path, method)
     assert contents(path) == before
+
+
+def test_a_disk_that_is_full_at_the_lock_leaves_nothing(corpus, tmp_path, monkeypatch):
+    def full(lock, descriptor, created):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(WriterLock, "_take", full)
+    with pytest.raises(StoreError, match="the disk is full"):
+        bt.LDA(2, max_iter=1, client=False, progress=False).fit(
+            corpus, checkpoint=tmp_path / "folder/run.ckpt"
+        )
+    assert not list(tmp_path.iterdir())

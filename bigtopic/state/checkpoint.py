@@ -163,13 +163,13 @@ class CheckpointFolder:
             model, extra = load_version(version, method)
             if found := contradictions(model):
                 raise ModelError(f"{version.url} contradicts what the run began with: {', '.join(found)}")
+            if model.method.load_kernel().state == "run":
+                self.attach(model)
             return model, extra
 
         found = newest_intact(self._place, load)
         if found is not None:
             self._saved_step = found[0].cursor.step
-            if found[0].method.load_kernel().state == "run":
-                self.attach(found[0])
         return found
 
     def attach(self, model: TopicModel) -> None:
@@ -178,7 +178,7 @@ class CheckpointFolder:
         Raises
         ------
         ModelError
-            When the model has counted documents, and the folder is of others.
+            When the model has counted documents, and the folder is of others, or stands where no run over them can.
         """
         place = self._place / "documents"
         place.refuse_link()
@@ -186,8 +186,14 @@ class CheckpointFolder:
         counted = None if model.document_state is None else model.document_state.description
         if model.cursor != Cursor() and state.description != counted:
             raise ModelError(
-                f"{place.url} does not hold what the model remembers of the documents that it has counted; restore it "
-                "from a copy, or begin another run in another folder"
+                f"{place.url} does not hold what the model remembers of the documents that {name_of(model)} has "
+                "counted; restore it from a copy, or begin another run in another folder"
+            )
+        if not state.allows(model.cursor):
+            raise ModelError(
+                f"{name_of(model)} says that it was saved in pass {model.cursor.pass_number}, round "
+                f"{model.cursor.round}, but passes over this corpus have other rounds; restore it from a copy, or "
+                "begin another run in another folder"
             )
         state.kept, state.most_kept = self._kept_passes(), 2 * self._settings.keep
         self._state = model.document_state = state

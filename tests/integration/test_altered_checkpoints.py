@@ -7,15 +7,21 @@ import os
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import bigtopic as bt
-from bigtopic.errors import ModelVersionError, StoreError
+from bigtopic.errors import BigtopicWarning, ModelError, ModelVersionError, StoreError
 from bigtopic.storage.lock import WriterLock
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from test_checkpoints import contents, edited, estimator, interrupt_at
+from test_checkpoints import bits, contents, edited, estimator, interrupt_at
+
+
+@pytest.fixture(scope="module")
+def expected(corpus):
+    return {"stateful": bits(estimator("stateful").fit(corpus))}
 
 
 def saved(kind, path, corpus, step=20, **more):
@@ -56,3 +62,37 @@ def test_a_disk_that_is_full_at_the_lock_leaves_nothing(corpus, tmp_path, monkey
             corpus, checkpoint=tmp_path / "folder/run.ckpt"
         )
     assert not list(tmp_path.iterdir())
+
+
+def test_a_model_whose_run_went_on_elsewhere_has_lost_its_labels(corpus, tmp_path):
+    path = tmp_path / "run.ckpt"
+    model = estimator("stateful", callbacks=[interrupt_at(9)]).fit(corpus, checkpoint=path)
+    estimator("stateful").fit(corpus, checkpoint=bt.Checkpoint(path, keep=1), resume=True)
+    model.set_params(callbacks=())
+    with pytest.raises(ModelError, match="is not with it"):
+        model._model.remembered(0, 0, 300)
+    with pytest.raises(ModelError, match="is not with it"):
+        model.partial_fit(corpus)
+    model.partial_fit(bt.from_matrix(np.eye(80, dtype=int), corpus.vocabulary.words))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda about: about.update(documents=None),
+        lambda about: about.pop("documents"),
+        lambda about: about["documents"]["parts"][0].update(n_entries=5),
+        lambda about: about["cursor"].update(epoch=0, round=5),
+        lambda about: about["cursor"].update(epoch=0, ahead=[30]),
+    ],
+    ids=["null", "removed", "edited", "early", "ahead"],
+)
+def test_a_version_whose_documents_or_place_were_edited_is_passed_over(change, corpus, expected, tmp_path):
+    path = tmp_path / "run.ckpt"
+    before, last = saved("stateful", path, corpus, 20)
+    edited(last, change)
+    with pytest.warns(
+        BigtopicWarning, match=rf"{last.name}.*going on from the version before it, {before.name}"
+    ):
+        resumed = estimator("stateful").fit(corpus, checkpoint=path, resume=True)
+    assert bits(resumed) == expected["stateful"]

@@ -36,7 +36,7 @@ from bigtopic.state.checkpoint_versions import (
 )
 from bigtopic.state.documents.document_state import DocumentState
 from bigtopic.state.model import TopicModel
-from bigtopic.state.run_identity import differences
+from bigtopic.state.run_identity import differences, identity_hash
 from bigtopic.storage import local
 from bigtopic.storage.journal import require_free
 from bigtopic.storage.lock import WriterLock
@@ -182,7 +182,7 @@ class CheckpointFolder:
         """
         place = self._place / "documents"
         place.refuse_link()
-        state = DocumentState(place.url)
+        state = DocumentState(place.url, identity_hash(self._identity))
         counted = None if model.document_state is None else model.document_state.description
         if model.cursor != Cursor() and state.description != counted:
             raise ModelError(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import numpy as np
 import pytest
 
 import bigtopic as bt
-from bigtopic.errors import BigtopicWarning, ModelError, ModelVersionError, StoreError
+from bigtopic.errors import BigtopicWarning, CorpusDamaged, ModelError, ModelVersionError, StoreError
 from bigtopic.storage.lock import WriterLock
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -96,3 +98,44 @@ def test_a_version_whose_documents_or_place_were_edited_is_passed_over(change, c
     ):
         resumed = estimator("stateful").fit(corpus, checkpoint=path, resume=True)
     assert bits(resumed) == expected["stateful"]
+
+
+def test_documents_of_a_run_with_other_priors_are_refused(corpus, tmp_path):
+    path, other = tmp_path / "run.ckpt", tmp_path / "other.ckpt"
+    saved("stateful", path, corpus)
+    saved("stateful", other, corpus, doc_topic_prior=5.0)
+    shutil.rmtree(path / "documents")
+    shutil.copytree(other / "documents", path / "documents")
+    with pytest.raises(ModelError, match="does not hold what the model remembers"):
+        estimator("stateful").fit(corpus, checkpoint=path, resume=True)
+    version = json.loads(max(path.glob("step-*/zarr.json")).read_text())["attributes"]["bigtopic-model"]
+    edited(path / "documents", lambda about: about.update(version["documents"]), "bigtopic-documents")
+    with pytest.raises(CorpusDamaged, match="does not hold what was written"):
+        estimator("stateful").fit(corpus, checkpoint=path, resume=True)
+
+
+def test_a_pass_in_place_of_a_later_one_is_noticed(corpus, tmp_path):
+    path = tmp_path / "run.ckpt"
+    saved("stateful", path, corpus, 12)
+    earlier, later = sorted(path.glob("documents/pass-*"))
+    shutil.rmtree(later)
+    shutil.copytree(earlier, later)
+    with pytest.raises(CorpusDamaged, match="does not"):
+        estimator("stateful").fit(corpus, checkpoint=path, resume=True)
+
+
+def test_documents_of_version_1_are_still_read(corpus, expected, tmp_path, monkeypatch):
+    """Which does not say whose run it is."""
+    path = tmp_path / "run.ckpt"
+    with monkeypatch.context() as patch:
+        patch.setattr("bigtopic.state.checkpoint.identity_hash", lambda identity: "")
+        versions = saved("stateful", path, corpus)
+
+    def old(about):
+        about.update(version=1)
+        del about["run"]
+
+    for version in versions:
+        edited(version, lambda about: old(about["documents"]))
+    edited(path / "documents", old, "bigtopic-documents")
+    assert bits(estimator("stateful").fit(corpus, checkpoint=path, resume=True)) == expected["stateful"]

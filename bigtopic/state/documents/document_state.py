@@ -51,6 +51,7 @@ class DocumentState:
     ----------
     place : a folder that keeps it, new or made by another run of the same model; None for a temporary one, which is
         removed with this object
+    run : a hash of what the run began with, where another run of the same documents must not be taken for it
 
     Attributes
     ----------
@@ -67,9 +68,9 @@ class DocumentState:
         When the place is a URL.
     """
 
-    def __init__(self, place: Any = None) -> None:
+    def __init__(self, place: Any = None, run: str = "") -> None:
         self._place = None if place is None else given_folder(place)
-        self._about = About()
+        self._about, self._run = About(), run
         self.kept: Set[int] = frozenset()
         self.most_kept = 0
         self._still_lent: Callable[[], bool] | None = None
@@ -80,7 +81,7 @@ class DocumentState:
     def files(self) -> StateFiles:
         """The files, as tasks need them."""
         assert self._place is not None, "there is nothing before a run has begun"
-        return StateFiles(self._place, self._about.parts, self._about.arrays)
+        return StateFiles(self._place, self._about.parts, self._about.arrays, self._about.run)
 
     def begin(
         self,
@@ -122,7 +123,8 @@ class DocumentState:
             for key, part in zip(keys, parts, strict=True)
         ]
         self._make_folder()
-        files = StateFiles(self._folder, tuple(found), dict(arrays))
+        run = self._about.run if known else self._run
+        files = StateFiles(self._folder, tuple(found), dict(arrays), run)
         self._refuse_lost(files, bool(known.keys() & set(keys)), cursor)
         refuse_full(files, self._passes(cursor), self.most_kept + 2)
         self._keep_only(known.keys() & set(keys), cursor)
@@ -130,7 +132,9 @@ class DocumentState:
             if keys[number] not in known:
                 for kind in files.kinds():
                     _write_offsets(files.offsets(number, kind), part, kind)
-        self._about = About(files.parts, files.arrays, plan.settings, vocabulary.size, vocabulary.fingerprint)
+        self._about = About(
+            files.parts, files.arrays, plan.settings, vocabulary.size, vocabulary.fingerprint, run
+        )
         state_manifest.write(self._folder, self._about)
         return cursor
 

@@ -17,6 +17,7 @@ __all__ = [
     "InputError",
     "MissingExtra",
     "ModelError",
+    "ModelVersionError",
     "NotFitted",
     "RenamedWarning",
     "SettingError",
@@ -89,6 +90,10 @@ class VocabularyMismatch(BigtopicError, ValueError):
 
 class ModelError(BigtopicError, RuntimeError):
     """A stored model cannot be read, or a model does not support the request."""
+
+
+class ModelVersionError(ModelError):
+    """A stored model or checkpoint was written in a newer format than this version reads."""
 
 
 class NotFitted(BigtopicError, AttributeError):

@@ -22,7 +22,7 @@ from os import PathLike
 from types import TracebackType
 from typing import Any
 
-from bigtopic.errors import CorpusExists, ModelError, SettingError, StoreError
+from bigtopic.errors import CorpusExists, ModelError, ModelVersionError, SettingError, StoreError
 from bigtopic.methods import Method
 from bigtopic.plan.cursor import Cursor
 from bigtopic.state import model_store
@@ -36,7 +36,7 @@ from bigtopic.state.checkpoint_versions import (
 )
 from bigtopic.state.documents.document_state import DocumentState
 from bigtopic.state.model import TopicModel
-from bigtopic.state.run_identity import differences
+from bigtopic.state.run_identity import differences, identity_hash
 from bigtopic.storage import local
 from bigtopic.storage.journal import require_free
 from bigtopic.storage.lock import WriterLock
@@ -119,8 +119,8 @@ class CheckpointFolder:
     def __enter__(self) -> CheckpointFolder:
         self._check()
         self._made = local.missing_folders(self._place.url)
-        self._lock.__enter__()
         try:
+            self._lock.__enter__()
             self._check(locked=True)
             self._write_root()
         except BaseException as error:
@@ -133,13 +133,13 @@ class CheckpointFolder:
     ) -> None:
         if self._state is not None:  # the model may learn on, but not in this folder
             self._state.lend(self._holds_this_run)
-        comes_to_nothing = kind is not None and self._is_new and not versions(self._place)
-        if comes_to_nothing:  # a run that failed before it was saved is in nobody's way
+        if kind is not None and self._is_new and not versions(self._place):
+            # A run that failed before it was saved is in nobody's way.
             for name in ("zarr.json", "documents"):
                 with suppress(StoreError):  # what failed has an error of its own
                     (self._place / name).remove()
         self._lock.__exit__(kind, error, trace)
-        if comes_to_nothing:
+        if kind is not None:
             local.remove_made(self._made)
 
     def newest(
@@ -155,7 +155,7 @@ class CheckpointFolder:
         Raises
         ------
         ModelError
-            When all versions are damaged.
+            When all versions are damaged, or a newer bigtopic saved the newest one.
         """
 
         def load(version: Place) -> tuple[TopicModel, dict[str, Any]]:
@@ -163,13 +163,13 @@ class CheckpointFolder:
             model, extra = load_version(version, method)
             if found := contradictions(model):
                 raise ModelError(f"{version.url} contradicts what the run began with: {', '.join(found)}")
+            if model.method.load_kernel().state == "run":
+                self.attach(model)
             return model, extra
 
         found = newest_intact(self._place, load)
         if found is not None:
             self._saved_step = found[0].cursor.step
-            if found[0].method.load_kernel().state == "run":
-                self.attach(found[0])
         return found
 
     def attach(self, model: TopicModel) -> None:
@@ -178,16 +178,22 @@ class CheckpointFolder:
         Raises
         ------
         ModelError
-            When the model has counted documents, and the folder is of others.
+            When the model has counted documents, and the folder is of others, or stands where no run over them can.
         """
         place = self._place / "documents"
         place.refuse_link()
-        state = DocumentState(place.url)
+        state = DocumentState(place.url, identity_hash(self._identity))
         counted = None if model.document_state is None else model.document_state.description
         if model.cursor != Cursor() and state.description != counted:
             raise ModelError(
-                f"{place.url} does not hold what the model remembers of the documents that it has counted; restore it "
-                "from a copy, or begin another run in another folder"
+                f"{place.url} does not hold what the model remembers of the documents that {name_of(model)} has "
+                "counted; restore it from a copy, or begin another run in another folder"
+            )
+        if not state.allows(model.cursor):
+            raise ModelError(
+                f"{name_of(model)} says that it was saved in pass {model.cursor.pass_number}, round "
+                f"{model.cursor.round}, but passes over this corpus have other rounds; restore it from a copy, or "
+                "begin another run in another folder"
             )
         state.kept, state.most_kept = self._kept_passes(), 2 * self._settings.keep
         self._state = model.document_state = state
@@ -246,7 +252,7 @@ class CheckpointFolder:
         about = attributes.get(FORMAT)
         version = about.get("version") if isinstance(about, dict) else None
         if type(version) is int and version > VERSION:
-            raise ModelError(
+            raise ModelVersionError(
                 f"{self._place.url} is a checkpoint of format version {version}, this version of bigtopic reads up to "
                 f"{VERSION}; upgrade bigtopic, or give another path"
             )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from bigtopic.errors import BigtopicWarning, CorpusExists, ModelError
+from bigtopic.errors import BigtopicWarning, CorpusExists, ModelError, ModelVersionError
 from bigtopic.methods import Method
 from bigtopic.state import model_store
 from bigtopic.state.model import TopicModel
@@ -45,11 +45,15 @@ def newest_intact(place: Place, load: Callable[[Place], Loaded]) -> Loaded | Non
     ------
     ModelError
         When all versions are damaged: what is wrong with the newest.
+    ModelVersionError
+        When a newer bigtopic saved one of those that are tried.
     """
     damaged: list[ModelError] = []
     for version in reversed(versions(place)):
         try:
             found = load(place / version)
+        except ModelVersionError:  # intact: a run that goes on from the one before it would remove it
+            raise
         except ModelError as error:
             if version not in versions(place):  # a run that goes on has removed it, and has newer ones
                 return newest_intact(place, load)

@@ -130,7 +130,9 @@ def load(
     Raises
     ------
     ModelError
-        When there is no model, or it is of a newer format, or an array is missing or damaged.
+        When there is no model, or an array is missing or damaged.
+    ModelVersionError
+        When it is of a newer format.
     SettingError
         When the method that is given declares what is not allowed.
     """
@@ -148,7 +150,7 @@ def load(
         check_description(description, "its description:")
         return rebuild(place / description["state"], description, method), description["extra"]
     except errors.ModelError as error:
-        raise errors.ModelError(f"{place.url}: {error}") from error
+        raise type(error)(f"{place.url}: {error}") from error
     except (errors.CorpusDamaged, errors.SettingError, ValueError, TypeError, RecursionError) as error:
         raise errors.ModelError(f"the model at {place.url} is damaged: {error}") from error
 
@@ -163,7 +165,7 @@ def _check_version(description: Any, place: Place) -> None:
     if type(version) is not int or version < 1:
         raise errors.ModelError(f"the model at {place.url} is damaged: its description has no version")
     if version > VERSION:
-        raise errors.ModelError(
+        raise errors.ModelVersionError(
             f"the model at {place.url} has format version {version}, this version of bigtopic reads up to {VERSION}; "
             "upgrade bigtopic"
         )

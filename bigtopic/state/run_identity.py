@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["corpus_identity", "differences"]
+__all__ = ["corpus_identity", "differences", "identity_hash"]
 
 
 def corpus_identity(corpus: Any) -> dict[str, Any]:
@@ -16,6 +18,11 @@ def corpus_identity(corpus: Any) -> dict[str, Any]:
         "vocabulary": corpus.vocabulary.fingerprint,
         "content": [part.fingerprint for part in corpus.parts],
     }
+
+
+def identity_hash(identity: Mapping[str, Any]) -> str:
+    """32 hexadecimal digits that tell a run from others."""
+    return hashlib.blake2b(json.dumps(identity, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 def differences(old: Any, new: Mapping[str, Any], where: str = "") -> list[str]:

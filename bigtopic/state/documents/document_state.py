@@ -51,6 +51,7 @@ class DocumentState:
     ----------
     place : a folder that keeps it, new or made by another run of the same model; None for a temporary one, which is
         removed with this object
+    run : a hash of what the run began with, where another run of the same documents must not be taken for it
 
     Attributes
     ----------
@@ -67,9 +68,9 @@ class DocumentState:
         When the place is a URL.
     """
 
-    def __init__(self, place: Any = None) -> None:
+    def __init__(self, place: Any = None, run: str = "") -> None:
         self._place = None if place is None else given_folder(place)
-        self._about = About()
+        self._about, self._run = About(), run
         self.kept: Set[int] = frozenset()
         self.most_kept = 0
         self._still_lent: Callable[[], bool] | None = None
@@ -80,7 +81,7 @@ class DocumentState:
     def files(self) -> StateFiles:
         """The files, as tasks need them."""
         assert self._place is not None, "there is nothing before a run has begun"
-        return StateFiles(self._place, self._about.parts, self._about.arrays)
+        return StateFiles(self._place, self._about.parts, self._about.arrays, self._about.run)
 
     def begin(
         self,
@@ -122,7 +123,8 @@ class DocumentState:
             for key, part in zip(keys, parts, strict=True)
         ]
         self._make_folder()
-        files = StateFiles(self._folder, tuple(found), dict(arrays))
+        run = self._about.run if known else self._run
+        files = StateFiles(self._folder, tuple(found), dict(arrays), run)
         self._refuse_lost(files, bool(known.keys() & set(keys)), cursor)
         refuse_full(files, self._passes(cursor), self.most_kept + 2)
         self._keep_only(known.keys() & set(keys), cursor)
@@ -130,7 +132,9 @@ class DocumentState:
             if keys[number] not in known:
                 for kind in files.kinds():
                     _write_offsets(files.offsets(number, kind), part, kind)
-        self._about = About(files.parts, files.arrays, plan.settings, vocabulary.size, vocabulary.fingerprint)
+        self._about = About(
+            files.parts, files.arrays, plan.settings, vocabulary.size, vocabulary.fingerprint, run
+        )
         state_manifest.write(self._folder, self._about)
         return cursor
 
@@ -159,9 +163,13 @@ class DocumentState:
         ModelError
             When there is none: before the first run, and in a pickled or saved model.
         """
-        if self._source is None or not self._about.plan:
+        if not self._about.plan or not self._is_there(cursor):
             raise ModelError(_LOST)
         return state_spans.read(self.files, Plan(**self._about.plan), cursor, part, start, stop)
+
+    def allows(self, cursor: Cursor) -> bool:
+        """Whether the run whose state this is can stand at the cursor."""
+        return not self._about.plan or cursor.fits(Plan(**self._about.plan).n_rounds)
 
     def lend(self, still: Callable[[], bool]) -> None:
         """The folder is its owner's from now on: it is read here, and no longer written.
@@ -173,11 +181,11 @@ class DocumentState:
         self.kept, self.most_kept, self._still_lent = frozenset(), 0, still
 
     def to_write(self, cursor: Cursor) -> DocumentState:
-        """This object, or, in place of a folder that is lent, a copy of what a run at the cursor reads."""
+        """This object, or, in place of a folder that is lent, a copy of what is there for a run at the cursor."""
         if self._still_lent is None:
             return self
         passes = self._passes(cursor)
-        return self._copied(lambda number: number in passes)
+        return self._copied(self._source if self._is_there(cursor) else None, lambda number: number in passes)
 
     def sync(self) -> None:
         """Flush to the disk what was written."""
@@ -192,6 +200,12 @@ class DocumentState:
     def _source(self) -> Place | None:
         """The folder to read, if it is there; one that was lent may be gone, or be that of another run."""
         return self._place if self._still_lent is None or self._still_lent() else None
+
+    def _is_there(self, cursor: Cursor) -> bool:
+        """Whether the folder is there, and a run that went on in one that was lent has left what the cursor needs."""
+        return self._source is not None and (
+            self._still_lent is None or state_spans.are_there(self.files, cursor)
+        )
 
     def _known(self, vocabulary: Vocabulary, cursor: Cursor) -> dict[str, StatePart]:
         """Parts that the model has counted and would recognise."""
@@ -222,24 +236,20 @@ class DocumentState:
     def _refuse_lost(self, files: StateFiles, counted: bool, cursor: Cursor) -> None:
         """Refuse documents that the model has counted, when their state is not here or is something else."""
         other = counted and self._about.arrays != files.arrays
-        old = [n for n, part in enumerate(files.parts) if part.first_pass < cursor.pass_number]
-        lost = not all(files.has(number, cursor.pass_number) for number in old)
-        written = any(files.has(number, cursor.pass_number + 1) for number in range(len(files.parts)))
-        if other or lost or (cursor.inside_pass and not written):
+        if other or not state_spans.are_there(files, cursor):
             raise ModelError(_LOST)
 
-    def _copied(self, chosen: Callable[[int], bool]) -> DocumentState:
-        """The same in a folder of its own, with the passes that are chosen."""
+    def _copied(self, source: Place | None, chosen: Callable[[int], bool]) -> DocumentState:
+        """The same in a folder of its own, with the passes that are chosen; without files if there is no source."""
         other = type(self)()
         other._about = self._about
-        source = self._source
         if source is not None:
             other._place = temporary_folder(other)
             copy_state(source, other._place, chosen)
         return other
 
     def __deepcopy__(self, memo: dict[int, Any]) -> DocumentState:
-        return self._copied(lambda number: True)
+        return self._copied(self._source, lambda number: True)
 
     def __getstate__(self) -> dict[str, Any]:
         """Which documents were counted, without their state: the files stay with this object."""
@@ -258,6 +268,8 @@ class DocumentState:
         ------
         FieldError
             When it is not one.
+        ModelVersionError
+            When it is of a newer format.
         """
         state = cls()
         state._about = state_manifest.parsed(description, "the state of documents:")

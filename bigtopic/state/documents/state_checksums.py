@@ -84,7 +84,7 @@ class Checksums:
         )
 
 
-def checksum(rows: np.ndarray) -> int:
-    """CRC-32C of rows as they are on disk."""
+def checksum(rows: np.ndarray, bound_to: str) -> int:
+    """CRC-32C of a text, which says whose rows they are, followed by rows as they are on disk."""
     data = np.ascontiguousarray(rows, rows.dtype.newbyteorder("<")).reshape(-1)
-    return int(google_crc32c.value(data.view(np.uint8)))
+    return int(google_crc32c.extend(google_crc32c.value(bound_to.encode()), data.view(np.uint8)))

@@ -78,11 +78,13 @@ class StateFiles:
     place : a folder of this machine, or one that all workers see under this path
     parts : in the order of the corpus
     arrays : {name: its `StateSpec`, with a shape of numbers}
+    run : a hash of what the run began with, see `About`
     """
 
     place: Place
     parts: tuple[StatePart, ...] = ()
     arrays: Mapping[str, StateSpec] = field(default_factory=dict, hash=False)
+    run: str = ""
 
     def read(self, part: int, start: int, stop: int, n_passes: int) -> State | None:
         """The state of documents start:stop of a part after `n_passes` passes; None where the model had not seen them.
@@ -115,7 +117,7 @@ class StateFiles:
             begin = begin - begin[0]
             for span in spans:
                 of_span = rows[begin[span.start - first] : begin[span.stop - first]]
-                if checksum(of_span) != span.sums[number]:
+                if checksum(of_span, self._owner(n_passes)) != span.sums[number]:
                     raise CorpusDamaged(
                         f"{array.place.url} does not hold what was written of documents {span.start} to {span.stop}; "
                         f"{_RESTORE}"
@@ -144,7 +146,7 @@ class StateFiles:
             first, last = int(begins[spec.rows][0]), int(begins[spec.rows][-1])
             check_state(name, state[name], spec, last - first)
             self._array(part, n_passes, name).write(first, state[name])
-        sums = tuple(checksum(state[name]) for name in self.arrays)
+        sums = tuple(checksum(state[name], self._owner(n_passes)) for name in self.arrays)
         self._checksums(part, n_passes).write(WrittenSpan(start, stop, sums))
 
     def missing(self, part: int, start: int, stop: int) -> State:
@@ -173,6 +175,10 @@ class StateFiles:
         """Bytes on disk of the arrays of a part for one pass, and of their checksums."""
         arrays = sum(self._array(part, 0, name).nbytes for name in self.arrays)
         return arrays + self._checksums(part, 0).records.nbytes
+
+    def _owner(self, n_passes: int) -> str:
+        """What checksums begin with, so that rows of other runs and passes do not match; of unnamed runs, nothing."""
+        return f"{self.run}/{n_passes}/" if self.run else ""
 
     def _array(self, part: int, n_passes: int, name: str) -> RowArray:
         spec, about = self.arrays[name], self.parts[part]

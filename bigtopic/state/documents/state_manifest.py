@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from bigtopic.corpus.vocabulary import Vocabulary, fingerprint_words
-from bigtopic.errors import CorpusExists, ModelError
+from bigtopic.errors import CorpusExists, ModelError, ModelVersionError
 from bigtopic.state.documents.state_files import StatePart
 from bigtopic.storage.json_rules import (
     FieldError,
@@ -30,7 +30,7 @@ from bigtopic.types import StateSpec
 __all__ = ["About", "as_json", "parsed", "read", "write"]
 
 FORMAT = "bigtopic-documents"
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class About:
     arrays : {name: its `StateSpec`, with a shape of numbers}
     plan : the settings of the run's `Plan`; none before the first run
     n_words, words : size and fingerprint of the corpus' vocabulary
+    run : a hash of what the run began with, which the checksums contain; none outside of checkpoints and in version 1
     """
 
     parts: tuple[StatePart, ...] = ()
@@ -50,6 +51,7 @@ class About:
     plan: Mapping[str, Any] = field(default_factory=dict)
     n_words: int = 0
     words: str = ""
+    run: str = ""
 
     def knows(self, vocabulary: Vocabulary) -> bool:
         """Whether word ids still mean the same: the vocabulary is the same, or has grown at its end."""
@@ -85,13 +87,14 @@ _PLAN = record(
 )
 _RULES = record(
     {
-        "version": whole(VERSION, VERSION),
+        "version": whole(1, VERSION),
         "parts": listing(_PART),
         "arrays": mapping(text(r"\w[\w.-]*"), _ARRAY),
         "plan": optional(_PLAN),
         "n_words": whole(),
         "words": text(),
-    }
+    },
+    {"run": text(r"([0-9a-f]{32})?", "32 hexadecimal digits")},
 )
 
 
@@ -107,7 +110,15 @@ def parsed(found: Any, where: str) -> About:
     ------
     FieldError
         When a field is wrong; names it.
+    ModelVersionError
+        When it is of a newer format.
     """
+    version = found.get("version") if isinstance(found, dict) else None
+    if type(version) is int and version > VERSION:
+        raise ModelVersionError(
+            f"{where.removesuffix(':')} has format version {version}, this version of bigtopic reads up to {VERSION}; "
+            "upgrade bigtopic"
+        )
     _RULES(found, where)
     parts, plan = tuple(StatePart(**part) for part in found["parts"]), found["plan"] or {}
     if plan and plan["part_docs"] != [part.n_docs for part in parts]:
@@ -116,7 +127,7 @@ def parsed(found: Any, where: str) -> About:
         name: StateSpec(**{**about, "shape": tuple(about["shape"])})
         for name, about in found["arrays"].items()
     }
-    return About(parts, arrays, plan, found["n_words"], found["words"])
+    return About(parts, arrays, plan, found["n_words"], found["words"], found.get("run", ""))
 
 
 def write(place: Place, about: About) -> None:
@@ -132,7 +143,7 @@ def read(place: Place) -> About | None:
     CorpusExists
         When the folder holds something else.
     ModelError
-        When the description is damaged.
+        When the description is damaged, or of a newer format.
     """
     with suppress(NotAGroup):
         attributes = group_attributes(place)
@@ -144,12 +155,6 @@ def read(place: Place) -> About | None:
 
 
 def _checked(found: Any, place: Place) -> About:
-    version = found.get("version") if isinstance(found, dict) else None
-    if type(version) is int and version > VERSION:
-        raise ModelError(
-            f"{place.url} holds state of documents of format version {version}, this version of bigtopic reads up to "
-            f"{VERSION}; upgrade bigtopic"
-        )
     try:
         return parsed(found, f"{place.url}:")
     except FieldError as error:

@@ -10,7 +10,7 @@ from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.slices import Plan, SliceRef
 from bigtopic.state.documents.state_files import State, StateFiles
 
-__all__ = ["complete", "read"]
+__all__ = ["are_there", "complete", "read"]
 
 
 def read(files: StateFiles, plan: Plan, cursor: Cursor, part: int, start: int, stop: int) -> State:
@@ -28,6 +28,15 @@ def complete(files: StateFiles, plan: Plan, cursor: Cursor) -> None:
         for ref in left.get(part, ()):
             state = _known(files, part, ref.start, ref.stop, cursor.pass_number)
             files.write(part, ref.start, ref.stop, cursor.pass_number + 1, state)
+
+
+def are_there(files: StateFiles, cursor: Cursor) -> bool:
+    """Whether there are files of every pass that a run at the cursor reads."""
+    old = [n for n, part in enumerate(files.parts) if part.first_pass < cursor.pass_number]
+    written = any(files.has(number, cursor.pass_number + 1) for number in range(len(files.parts)))
+    return all(files.has(number, cursor.pass_number) for number in old) and (
+        written or not cursor.inside_pass
+    )
 
 
 def _known(files: StateFiles, part: int, start: int, stop: int, n_passes: int) -> State:

@@ -40,7 +40,7 @@ def resize(figure: Any, width: float, height: float) -> None:
     Raises
     ------
     SettingError
-        When the height is more than anybody can look at, whoever made the figure.
+        When the height is above the limit, also of a figure that the caller made.
     """
     from bigtopic.plots._picture import Picture
 

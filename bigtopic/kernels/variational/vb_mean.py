@@ -19,5 +19,6 @@ KERNEL = replace(
     name="vb_mean",
     views={"topic_words": "mean"},
     bound=False,
+    posteriors=(),
     paper="Dupuy and Bach 2017",
 )

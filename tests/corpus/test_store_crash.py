@@ -25,7 +25,7 @@ def documents(path):
 KILLED_PROCESS = """
 import os, sys
 from bigtopic.storage import place as storage
-from bigtopic.corpus.stored.stored_part import writer
+from bigtopic.corpus.stored import writer
 from bigtopic.ingestion.ingest import ingest
 from zarr.storage import WrapperStore
 count = 0

@@ -143,7 +143,7 @@ class Overtaken(RemoteHold):
 @pytest.mark.parametrize("unseen", [False, True])
 def test_who_was_overtaken_cannot_commit(bucket, monkeypatch, existing, unseen):
     """Not even when it did not see that its lock is another's: the manifest is replaced on a condition, too."""
-    from bigtopic.corpus.stored.stored_part import transaction
+    from bigtopic.corpus.stored import transaction
 
     place = Place.of(bucket.url("store"), bucket.options)
     settings = {"storage_options": bucket.options, "n_threads": 1}

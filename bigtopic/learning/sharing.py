@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,10 @@ __all__ = [
     "read_arrays",
     "return_arrays",
 ]
+
+# NumPy parses the headers of its files as Python literals, which CPython 3.11 cannot do in two threads at once: now and
+# then it fails with "AST constructor recursion depth mismatch".
+_one_parser = Lock()
 
 Arrays = Mapping[str, LazyArray | Overlay]
 
@@ -227,5 +232,6 @@ def _map(folder: str, name: str, header: LazyArray | Overlay) -> LazyArray | Ove
 
 def _array(path: Path) -> np.ndarray:
     # Copy-on-write pages are as shared as read-only ones, but compile to the same numba signature as arrays in memory.
-    mapped = np.load(path, mmap_mode="c")
+    with _one_parser:
+        mapped = np.load(path, mmap_mode="c")
     return np.ndarray(mapped.shape, mapped.dtype, buffer=mapped)

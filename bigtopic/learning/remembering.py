@@ -21,7 +21,7 @@ from bigtopic.state.documents.state_files import State, StateFiles
 __all__ = ["InFiles", "InMemory", "Kept", "Nothing", "Remembering", "remembering"]
 
 N_THREADS = 2
-MOST_WAITING = 8  # slices whose state is not written yet
+MOST_WAITING = 2  # slices whose state is not written yet
 
 
 # Which entries of a slice the kernel sees, those whose word the params know: {"entry": bool (n_entries,)}, and "token",

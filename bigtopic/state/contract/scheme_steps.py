@@ -123,6 +123,8 @@ def _check_kept_or_cleared(name: str, decay: np.ndarray | None) -> None:
 
 def _factors(name: str, given: Any, n_columns: int) -> np.ndarray:
     """A number, or one for each column, float64 (n_columns,)."""
+    if type(given) is float and abs(given) <= _LARGEST:  # nearly always, and quickly checked
+        return np.full(n_columns, given)
     try:
         factors = np.broadcast_to(np.asarray(given, np.float64), (n_columns,))
     except (TypeError, ValueError):

@@ -9,6 +9,7 @@ cost twice.
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 from typing import Any
@@ -28,12 +29,17 @@ _own = threading.local()
 def empty(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
     """Equivalent to `np.empty(shape, dtype)`, in unused memory of this thread."""
     dtype = np.dtype(dtype)
-    size = dtype.itemsize
-    for n in (shape,) if isinstance(shape, int) else shape:
-        size *= int(n)
-    memory = np.empty(size + LINE, np.uint8) if size < SMALL else _memory(size + LINE)
-    start = -memory.__array_interface__["data"][0] % LINE
-    return memory[start : start + size].view(dtype).reshape(shape)
+    size = dtype.itemsize * (shape if isinstance(shape, int) else math.prod(shape))
+    if size < SMALL:
+        memory = np.empty(size + LINE, np.uint8)
+        return np.ndarray(shape, dtype, memory, _start(memory))
+    memory, start = _memory(size + LINE)
+    return np.ndarray(shape, dtype, memory, start)
+
+
+def _start(memory: np.ndarray) -> int:
+    """Where the first cache line begins."""
+    return int(-memory.__array_interface__["data"][0] % LINE)
 
 
 def zeros(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
@@ -58,15 +64,19 @@ def room(size: int) -> int:
     return size + size // 4
 
 
-def _memory(size: int) -> np.ndarray:
-    """At least `size` unused bytes. NumPy makes every view of an array refer to it."""
-    kept: list[np.ndarray] = getattr(_own, "kept", [])
+def _memory(size: int) -> tuple[np.ndarray, int]:
+    """At least `size` unused bytes, and where their first cache line begins.
+
+    NumPy makes every view of an array refer to it.
+    """
+    kept: list[tuple[np.ndarray, int, int]] = getattr(_own, "kept", [])
     best = None
-    for memory in kept:
-        unused = fits(size, memory.nbytes) and sys.getrefcount(memory) == UNUSED
-        if unused and (best is None or memory.nbytes < best.nbytes):
-            best = memory
+    for memory, held, start in kept:
+        better = fits(size, held) and (best is None or held < best[1])
+        if better and sys.getrefcount(memory) == UNUSED:
+            best = memory, held, start
     if best is None:
-        best = np.empty(room(size), np.uint8)
+        memory = np.empty(room(size), np.uint8)
+        best = memory, memory.nbytes, _start(memory)
         _own.kept = [best, *kept[: KEPT - 1]]
-    return best
+    return best[0], best[2]

@@ -96,6 +96,8 @@ def _step(arrays: Mapping[str, LazyArray | Overlay], stats: Stats, step: int, se
         paths = companion_names(name, scheme)
         companions = _Companions({key: arrays[path] for key, path in paths.items()})
         _move(name, scheme, arrays, companions, info)
+    if not settings.prior_schemes:
+        return
     priors = info._replace(arrays={name: PriorAccess(array) for name, array in arrays.items()})
     for name, scheme in settings.prior_schemes.items():
         _move(name, scheme, arrays, _Companions(), priors)
@@ -110,12 +112,12 @@ def _move(
 ) -> None:
     """One step of a scheme, on the arrays of `info`; checks what it did."""
     assert info.stats is not None
+    where = f"scheme {type(scheme).__name__} of array {name!r}, at update {info.step}"
     try:
-        with noting(f"scheme {type(scheme).__name__} of array {name!r}, at update {info.step}"):
+        with noting(where):
             scheme.step(info.arrays[name], info.stats.arrays[name], info._replace(companions=companions))
         check_moved({name: arrays[name], **companions}, arrays.get(DOC_TOPIC_PRIOR))
     except ModelError as error:
-        where = f"scheme {type(scheme).__name__} of array {name!r}, at update {info.step}"
         raise ModelError(f"{where}: {error}") from error
 
 

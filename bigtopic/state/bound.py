@@ -9,7 +9,6 @@ For each distribution with the Dirichlet prior eta and the weights w, whose sums
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import gammaln, psi
 
 from bigtopic.state import _kernels
 from bigtopic.state.lazy_array import LazyArray
@@ -29,6 +28,8 @@ def global_part(params: Params) -> float:
 
 
 def _over_axis(array: LazyArray) -> float:
+    from scipy.special import gammaln, psi
+
     totals = array.weight_totals()
     repeats = array.n_rows if array.prior.shape[0] == 1 else 1
     prior_totals = np.broadcast_to(array.prior.sum(axis=0) * repeats, totals.shape)
@@ -42,6 +43,8 @@ def _over_axis(array: LazyArray) -> float:
 
 def _over_components(array: LazyArray) -> float:
     """Each row is a distribution (an author's topics)."""
+    from scipy.special import gammaln, psi
+
     n, total = array.n_components, 0.0
     for start, stop in array.blocks():
         rows = slice(start, stop) if array.prior.shape[0] > 1 else slice(None)

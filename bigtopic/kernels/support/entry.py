@@ -52,7 +52,9 @@ def frozen(array: np.ndarray, dtype: np.dtype | type) -> np.ndarray:
     numba compiles one signature per dtype, order and writability: this makes them one. A compiled loop that
     writes to such an array does not compile.
     """
-    view = np.require(array, dtype, ["C", "A", "E"]).view()
+    flags = array.flags
+    ready = array.dtype == dtype and flags.c_contiguous and flags.aligned and type(array) is np.ndarray
+    view = array.view() if ready else np.require(array, dtype, ["C", "A", "E"]).view()
     view.flags.writeable = False
     return view
 

@@ -82,15 +82,17 @@ def _check_mapping(where: str, field: str, value: Any, wanted: str) -> None:
 
 def check_values(where: str, values: Any, shape: tuple[int, int | None], rows_and_columns: str) -> None:
     """Check that statistics have this shape, None for any number of columns. Raises ModelError like `check_result`."""
+    plain = _is_plain(values)
+    if plain and values.ndim == 2 and values.shape == (shape[0], shape[1] or values.shape[1]):
+        return
     wanted = f"({shape[0]}, {'n_columns' if shape[1] is None else shape[1]})"
-    if not _is_plain(values):
+    if not plain:
         kind = type(values).__name__
         found = f"{kind} of {values.dtype}" if isinstance(values, np.ndarray) else kind
         raise ModelError(f"{where} is {found}, but must be a NumPy array {wanted} of {', '.join(DTYPES)}")
-    if values.ndim != 2 or values.shape != (shape[0], shape[1] or values.shape[1]):
-        raise ModelError(
-            f"{where} has shape {values.shape}, but must have {wanted}: {rows_and_columns}, padding included"
-        )
+    raise ModelError(
+        f"{where} has shape {values.shape}, but must have {wanted}: {rows_and_columns}, padding included"
+    )
 
 
 def _is_plain(values: Any) -> bool:

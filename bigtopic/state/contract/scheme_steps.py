@@ -72,10 +72,15 @@ def check_rows(ids: Any, n_rows: int) -> None:
         raise ModelError(
             f"it asks for rows {ids!r:.60}, but must give an array (n_ids,), or None for all rows"
         )
-    if len(ids) and (ids.dtype.kind not in "iu" or ids.min() < 0 or ids.max() >= n_rows):
+    if len(ids) and (ids.dtype.kind not in "iu" or not _largest_row(ids) < n_rows):
         raise ModelError(
             f"it asks for rows {ids.min()} to {ids.max()} ({ids.dtype}), but the array has rows 0 to {n_rows - 1}"
         )
+
+
+def _largest_row(ids: np.ndarray) -> int:
+    """The largest, where all are from 0: as unsigned numbers, those below 0 are larger than any row."""
+    return int(ids.view(f"u{ids.itemsize}").max())
 
 
 def checked(
@@ -196,14 +201,16 @@ def check_moved(arrays: Mapping[str, _Array], doc_topic_prior: _Array | None = N
 
 
 def _check_sums(name: str, array: _Array) -> None:
-    sums, dtype = array.totals(), np.dtype(np.float64) if array.dtype.kind == "i" else array.dtype
-    if not (np.abs(sums) <= np.finfo(dtype).max).all():
+    sums = array.totals()
+    least, most = float(sums.min()), float(sums.max())  # NaN if any is
+    limit = _LARGEST if array.dtype == np.float32 else float(np.finfo(np.float64).max)
+    if not (-limit <= least and most <= limit):
         raise ModelError(
             f"after it, {name!r} has numbers that are not finite; fit the model again. Look for a division by 0, a "
             "logarithm of 0 or an overflow in what it adds"
         )
-    if array.normalised_over is not None and sums.min() < -_ROUNDING * np.abs(sums).sum():
+    if least < 0 and array.normalised_over is not None and least < -_ROUNDING * np.abs(sums).sum():
         raise ModelError(
-            f"after it, {name!r} has sums below 0 ({sums.min():g}), which distributions cannot have; fit the model "
+            f"after it, {name!r} has sums below 0 ({least:g}), which distributions cannot have; fit the model "
             "again, and take away no more than was added"
         )

@@ -111,6 +111,24 @@ def test_documents_in_memory_travel_to_the_worker():
         assert estimate.of_tasks(1, mapped=True) > documents.n_bytes
 
 
+# ---------------------------------------------------------------- the bound
+
+
+@pytest.mark.parametrize("method", methods.names())
+@pytest.mark.parametrize("batch_size", [40, None])
+def test_the_bound_that_needs_no_replay_is_one(method, batch_size):
+    corpus = from_matrix(matrix(500, 3_000, 30.0))
+    own = methods.get(method)
+    model = new_model(own, {"topic": 20}, {"word": corpus.vocabulary}, n_tokens=corpus.n_tokens)
+    for slice_size in (None, 7):
+        run = make_run(
+            model, corpus, batch_size=batch_size, slice_size=slice_size, max_iter=3, order="shuffled"
+        )
+        footprint = Footprint(run, model.params, model.axes)
+        for n_threads, compares in ((1, False), (2, True), (5, False)):
+            assert footprint.on_threads(n_threads, compares) <= footprint.at_most(n_threads, compares)
+
+
 # ---------------------------------------------------------------- the estimate and the peak
 
 

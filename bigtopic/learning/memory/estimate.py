@@ -17,8 +17,6 @@ from bigtopic.state.params import Params
 
 __all__ = ["WorkerMemory", "check_memory", "estimate_bytes", "estimate_task_bytes"]
 
-_AMPLE = 2  # a machine with so many times the rough estimate needs no finer one
-
 
 def estimate_bytes(
     run: Run, params: Params, axes: Mapping[str, Vocabulary], n_threads: int, *, compares: bool = False
@@ -49,7 +47,7 @@ def check_memory(
         When the estimate is larger than the machine's memory.
     """
     footprint, have = Footprint(run, params, axes), machine_memory.total_bytes()
-    if have is None or _AMPLE * footprint.on_threads(n_threads, compares, rough=True) < have:
+    if have is None or footprint.at_most(n_threads, compares) < have:
         return  # nearly always, and quickly decided
     machine_memory.refuse_beyond(
         footprint.on_threads(n_threads, compares),

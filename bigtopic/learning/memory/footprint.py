@@ -33,9 +33,10 @@ import random
 from collections.abc import Iterator, Mapping
 from functools import cache
 
+from bigtopic import buffers
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.learning.executors.protocol import Run
-from bigtopic.learning.memory.replay import Ledger, Piece, Rounds, Sum
+from bigtopic.learning.memory.replay import PENDING, Ledger, Piece, Rounds, Sum
 from bigtopic.learning.memory.sizes import Sizes
 from bigtopic.learning.reduce import BUNDLE
 from bigtopic.plan.slices import PROMPT_ROUNDS, SUBTREE
@@ -60,6 +61,28 @@ class Footprint:
         n_orders = _ORDERS if n_threads > 1 and not rough else 1
         rounds = max(self._peak(n_threads, compares, seed) for seed in range(n_orders))
         return int(sizes.params() + lookups + sizes.read_blocks() + sizes.state(n_threads) + rounds)
+
+    def at_most(self, n_threads: int, compares: bool = False) -> float:
+        """A bound of `on_threads` that needs no replay: pools full of the largest array, and all that is outside."""
+        sizes, slices = self._sizes, self._minibatch()
+        n_docs, round_docs = max(slices, default=0), sum(slices)
+        one = sizes.of_slice(n_docs)
+        slice_bytes = sum(one.gathered) + one.passing + sum(one.scratch.pooled) + one.scratch.transient
+        # A merge takes memory for the rows of both.
+        sums = [
+            min(2 * stats, most)
+            for stats, most in zip(sizes.stats(round_docs), sizes.all_rows(), strict=True)
+        ]
+        pools = n_threads * buffers.KEPT * buffers.room(int(max([*one.gathered, *one.scratch.pooled, *sums])))
+        moved = 2 * 24 * sum(sizes.moved_entries(round_docs)) + sizes.rounded(round_docs)
+        outside = (
+            n_threads * slice_bytes
+            + (n_threads + PENDING) * sum(sums)
+            + moved
+            + 2 * compares * sizes.topics()
+        )
+        lookups = n_threads * self._run.work.n_words * 4
+        return sizes.params() + lookups + sizes.read_blocks() + sizes.state(n_threads) + pools + outside
 
     def _peak(self, n_threads: int, compares: bool, seed: int) -> int:
         """Largest number of bytes resident at once in a replay."""
@@ -101,8 +124,14 @@ class Footprint:
 
     def _rounds(self, ledger: Ledger, n_threads: int, seed: int = 0) -> Rounds:
         sizes = self._sizes
-        most = [float(array.n_rows * sizes.row_bytes(name)) for name, array in sizes.returned.items()]
-        return Rounds(ledger, n_threads, cache(sizes.of_slice), cache(sizes.stats), most, random.Random(seed))
+        return Rounds(
+            ledger,
+            n_threads,
+            cache(sizes.of_slice),
+            cache(sizes.stats),
+            sizes.all_rows(),
+            random.Random(seed),
+        )
 
     def _replay(self, rounds: Rounds, n_threads: int) -> None:
         """Replay the first rounds: those without delay, then those with."""

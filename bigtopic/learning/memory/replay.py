@@ -16,9 +16,11 @@ from bigtopic.learning.reduce import BUNDLE, Tree
 from bigtopic.plan.slices import SUBTREE
 from bigtopic.types import Scratch
 
-__all__ = ["Ledger", "Piece", "Rounds", "SliceSizes", "Sum"]
+__all__ = ["PENDING", "Ledger", "Piece", "Rounds", "SliceSizes", "Sum"]
 
 WAITING = 2  # slices that may be finished but not merged yet, besides one for each thread
+# sums in use at once, besides one for each thread: those waiting, of a tree's levels, bundle and round, and of a merge
+PENDING = WAITING + SUBTREE.bit_length() + 4
 # replayed slice by slice, and as many as keep all threads busy; the others as a whole, and bundles
 _SUBTREES = 2
 _BUNDLES = 3  # replayed at most

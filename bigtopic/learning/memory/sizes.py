@@ -82,6 +82,10 @@ class Sizes:
         """Bytes of each array's statistics of `n_docs` documents."""
         return [self._rows(a.axis, n_docs) * self.row_bytes(name) for name, a in self.returned.items()]
 
+    def all_rows(self) -> list[float]:
+        """Bytes of each array's statistics where they cover all rows."""
+        return [float(array.n_rows * self.row_bytes(name)) for name, array in self.returned.items()]
+
     def of_slice(self, n_docs: int) -> SliceSizes:
         """A slice of `n_docs` documents, the rows that it needs, and the scratch memory of the kernel."""
         kernel, size = self._run.work.kernel, self._call_size(n_docs)

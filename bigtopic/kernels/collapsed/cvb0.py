@@ -137,9 +137,12 @@ def _add(j, length, words, counts, shares, inverses, prior, mass, stats):
 @njit(**OUTER)
 def _infer(
     order, indptr, all_words, all_counts, topic_words, prior, max_sweeps, tolerance,
-    words, counts, block, shares, inverses, mass, before, lengths, left, factors, stats, doc_topics,
+    block, shares, mass, before, stats, doc_topics,
 ):  # fmt: skip
     n_docs, n_components = len(order), doc_topics.shape[1]  # no rows if the caller does not need them
+    words, counts = np.empty(block.shape[:2], all_words.dtype), np.empty(block.shape[:2], block.dtype)
+    inverses, factors = np.empty(block.shape[:2], block.dtype), np.empty(_PAIR, block.dtype)
+    lengths, left = np.empty(_PAIR, np.int64), np.empty(_PAIR, np.int64)
     limit = tolerance * n_components
     sweeps, dropped = 0, 0.0
     for first in range(0, n_docs, _PAIR):
@@ -210,16 +213,10 @@ def run(
         padded_prior(hyper.doc_topic_prior, n_columns, dtype),
         whole_number(hyper.options, "max_doc_update_iter", 1),
         float(hyper.options["mean_change_tol"]),
-        buffers.empty((room, _PAIR), np.int32),
-        buffers.empty((room, _PAIR), dtype),
         buffers.empty((room, _PAIR, n_columns), dtype),
         buffers.empty((room, _PAIR, n_columns), dtype),
-        buffers.empty((room, _PAIR), dtype),
         buffers.empty((_PAIR, n_columns), dtype),
         buffers.empty((_PAIR, n_columns), dtype),
-        np.empty(_PAIR, np.int64),
-        np.empty(_PAIR, np.int64),
-        np.empty(_PAIR, dtype),
         stats,
         doc_topics,
     )

@@ -20,6 +20,7 @@ __all__ = ["KEPT", "SMALL", "clear", "empty", "fits", "room", "zeros"]
 
 SMALL = 1 << 15  # the allocator keeps small memory itself
 KEPT = 16
+LARGER = 4  # times a request, unused memory may be
 LINE = 64
 UNUSED = 3  # references to an array in the list while a loop looks at it
 
@@ -56,7 +57,7 @@ def clear() -> None:
 
 def fits(size: int, held: int) -> bool:
     """Whether unused memory of `held` bytes is handed out for a request of `size`."""
-    return size <= held <= 4 * size
+    return size <= held <= LARGER * size
 
 
 def room(size: int) -> int:
@@ -72,7 +73,7 @@ def _memory(size: int) -> tuple[np.ndarray, int]:
     kept: list[tuple[np.ndarray, int, int]] = getattr(_own, "kept", [])
     best = None
     for memory, held, start in kept:
-        better = fits(size, held) and (best is None or held < best[1])
+        better = size <= held <= LARGER * size and (best is None or held < best[1])  # `fits`, without a call
         if better and sys.getrefcount(memory) == UNUSED:
             best = memory, held, start
     if best is None:

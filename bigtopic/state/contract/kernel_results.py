@@ -76,7 +76,7 @@ def _check_kind(where: str, result: Any) -> None:
 
 
 def _check_mapping(where: str, field: str, value: Any, wanted: str) -> None:
-    if not isinstance(value, Mapping):
+    if type(value) is not dict and not isinstance(value, Mapping):
         raise ModelError(f"{where} returned {field} as {type(value).__name__}, but must return {wanted}")
 
 

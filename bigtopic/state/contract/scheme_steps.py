@@ -111,9 +111,10 @@ def checked(
 
 
 def _check_not_below_zero(name: str, decay: np.ndarray | None) -> None:
-    if decay is not None and decay.min(initial=0) < 0:
+    least = 0.0 if decay is None or len(decay) == 0 else float(decay.min())
+    if least < 0:
         raise ModelError(
-            f"it gives {name} {decay.min():g} to an array of distributions, but must give numbers from 0"
+            f"it gives {name} {least:g} to an array of distributions, but must give numbers from 0"
         )
 
 

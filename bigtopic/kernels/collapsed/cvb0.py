@@ -113,10 +113,11 @@ def _change(j, last, n_components, shares, mass, factors, before):
 
 
 @njit(**INNER)
-def _add(j, length, words, counts, shares, inverses, prior, mass, stats):
+def _add(j, length, words, counts, shares, inverses, prior, mass, seen, stats):
     """Add a document's statistics; its mass is summed anew. Returns the tokens of words that no topic knows.
 
-    Anew, because the mass of a sweep is a sum of differences and has rounding errors of its largest value.
+    Anew, because the mass of a sweep is a sum of differences and has rounding errors of its largest value. A word's row
+    of statistics is written when it is seen first: most words of a slice are in few documents.
     """
     dropped = 0.0
     for k in range(0, mass.shape[1], LANES):
@@ -126,11 +127,19 @@ def _add(j, length, words, counts, shares, inverses, prior, mass, stats):
         if inverses[i, j] == 0:
             dropped += counts[i, j]
         factor = spread(counts[i, j] * inverses[i, j])
-        for k in range(0, mass.shape[1], LANES):
-            prefetch(stats, ahead, k)
-            tokens = factor * load(shares, (i, j, k))
-            store(stats, (word, k), load(stats, (word, k)) + tokens)
-            store(mass, (j, k), load(mass, (j, k)) + tokens)
+        if seen[word]:
+            for k in range(0, mass.shape[1], LANES):
+                prefetch(stats, ahead, k)
+                tokens = factor * load(shares, (i, j, k))
+                store(stats, (word, k), load(stats, (word, k)) + tokens)
+                store(mass, (j, k), load(mass, (j, k)) + tokens)
+        else:
+            seen[word] = True
+            for k in range(0, mass.shape[1], LANES):
+                prefetch(stats, ahead, k)
+                tokens = factor * load(shares, (i, j, k))
+                store(stats, (word, k), tokens)
+                store(mass, (j, k), load(mass, (j, k)) + tokens)
     return dropped
 
 
@@ -143,6 +152,7 @@ def _infer(
     words, counts = np.empty(block.shape[:2], all_words.dtype), np.empty(block.shape[:2], block.dtype)
     inverses, factors = np.empty(block.shape[:2], block.dtype), np.empty(_PAIR, block.dtype)
     lengths, left = np.empty(_PAIR, np.int64), np.empty(_PAIR, np.int64)
+    seen = np.zeros(stats.shape[0], np.bool_)
     limit = tolerance * n_components
     sweeps, dropped = 0, 0.0
     for first in range(0, n_docs, _PAIR):
@@ -169,9 +179,12 @@ def _infer(
                     if sweep > 0 and change < limit:
                         left[j] = 0
         for j in range(min(_PAIR, n_docs - first)):
-            dropped += _add(j, lengths[j], words, counts, shares, inverses, prior, mass, stats)
+            dropped += _add(j, lengths[j], words, counts, shares, inverses, prior, mass, seen, stats)
             if doc_topics.shape[0] > 0:
                 put_shares(mass[j], doc_topics[order[first + j]])
+    for word in range(stats.shape[0]):
+        if not seen[word]:
+            stats[word] = 0
     return sweeps, dropped
 
 
@@ -204,7 +217,7 @@ def run(
     dtype, (n_words, n_columns) = topic_words.dtype, topic_words.shape
     lengths = np.diff(docs.indptr)
     room = int(lengths.max(initial=1))
-    stats = buffers.zeros((n_words, n_columns), dtype)
+    stats = buffers.empty((n_words, n_columns), dtype)
     doc_topics = buffers.empty((docs.n_docs if hyper.doc_topics else 0, hyper.n_components), dtype)
     sweeps, dropped = _infer(
         np.argsort(lengths, kind="stable"),  # a pair ends together

@@ -222,7 +222,7 @@ def test_a_measure_that_cannot_work_is_refused_when_it_is_made(card, message):
         Measure(**{**PLAIN, **card})
 
 
-@pytest.mark.parametrize("given", [3, [None], [np.mean]], ids=str)
+@pytest.mark.parametrize("given", [3, [None], [np.mean]], ids=["number", "none", "function"])
 def test_measures_are_names_or_measures(given):
     with pytest.raises(SettingError, match=r"^measures: must be names or Measure objects, found "):
         measure(TRUTH.components, CORPUS, given)

@@ -25,7 +25,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from timing import Stopwatch
 
-__all__ = ["PEERS", "Peer", "Point", "Task", "document_pairs", "document_tokens"]
+__all__ = [
+    "PEERS", "Peer", "Point", "Task", "document_pairs", "document_tokens", "tomotopy_model", "tomotopy_topics",
+]  # fmt: skip
 
 
 class Task(NamedTuple):
@@ -175,7 +177,19 @@ def _gensim(
 
 
 def _tomotopy(task: Task, efforts: Sequence[int]) -> list[Point]:
-    """LDAModel, workers=2, optim_interval=0: the priors stay what they are."""
+    """LDAModel, workers=2."""
+    model, clock, points, done = tomotopy_model(task), Stopwatch(), [], 0
+    for iterations in efforts:
+        with clock, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # results differ between runs when there are two workers
+            model.train(iterations - done, workers=2)
+        done = iterations
+        points.append(_point(iterations, clock, tomotopy_topics(model, task)))
+    return points
+
+
+def tomotopy_model(task: Task) -> Any:
+    """LDAModel that has the documents, optim_interval=0: the priors stay what they are."""
     import tomotopy
 
     model = tomotopy.LDAModel(
@@ -184,17 +198,10 @@ def _tomotopy(task: Task, efforts: Sequence[int]) -> list[Point]:
     model.optim_interval = 0
     for words in document_tokens(task.counts):
         model.add_doc(words)
-    clock, points, done = Stopwatch(), [], 0
-    for iterations in efforts:
-        with clock, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # results differ between runs when there are two workers
-            model.train(iterations - done, workers=2)
-        done = iterations
-        points.append(_point(iterations, clock, _tomotopy_topics(model, task)))
-    return points
+    return model
 
 
-def _tomotopy_topics(model: Any, task: Task) -> np.ndarray:
+def tomotopy_topics(model: Any, task: Task) -> np.ndarray:
     """Its counts and prior, also for words that are in none of its documents."""
     words = np.array([int(word) for word in model.used_vocabs])
     totals = np.asarray(model.get_count_by_topics()) + task.topic_word_prior * len(words)

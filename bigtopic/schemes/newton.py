@@ -12,6 +12,7 @@ allocation", section 3.3, for minibatches.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -24,6 +25,8 @@ __all__ = ["SCHEME", "Newton"]
 @dataclass(frozen=True)
 class Newton(LearnedPrior):
     """One step of Newton's method; each row of the array is a prior of its own. For the settings see `LearnedPrior`."""
+
+    takes_expected_logs: ClassVar[bool] = True
 
     shape: str = "asymmetric"
 

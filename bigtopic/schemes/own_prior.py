@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -32,6 +33,8 @@ _ROWS = 4096  # at once
 @dataclass(frozen=True)
 class OwnPrior(LearnedPrior):
     """One step of Newton's method, after the step of the array itself. For the settings see `LearnedPrior`."""
+
+    sets_prior: ClassVar[bool] = True
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
         """Costs at most `_ROWS` rows; asymmetric, the axis once a pass. Nothing without documents."""

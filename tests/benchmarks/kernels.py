@@ -7,10 +7,12 @@ The bound is the longer of two times, arithmetic (with draws) and memory, for on
 * arithmetic: the multiply-adds that the equations need, at the rate of chains of multiply-adds that stay in registers;
 * draws, which add to arithmetic: a random number each, at the rate of numbers that do not wait for each other;
 * memory: the bytes that must pass, each at the rate of a stream over an array of the size that they live in. A
-  document's own arrays are passed over in every iteration, the topics and the statistics of the slice's words once.
+  document's own arrays are passed over in every iteration, the topics and the statistics of the slice's words, and what
+  is remembered of the documents, once; in every iteration where documents interact.
 
 The rates are measured by turns with the kernels, and every figure is the best of all turns. What is counted is what
-the algorithm needs, not what the kernel does; see `COUNTS`.
+the algorithm needs, not what the kernel does; see `counts.py`. Kernels that remember documents have seen them once
+before. Those that sweep until they are at rest make 10 sweeps.
 """
 
 from __future__ import annotations
@@ -20,60 +22,29 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import results
+from counts import COUNTS
 from numba import njit
 
 from bigtopic import kernels
 from bigtopic.kernels.support.random import key, uniform
 from bigtopic.kernels.support.vector import LANES, load, spread, store, total
-from bigtopic.types import Docs, Kernel, View
+from bigtopic.types import Docs, Hyper, Kernel, View
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from reference import case
 
-
-class Counts(NamedTuple):
-    """What an algorithm must do in float32.
-
-    entry : multiply-adds per entry and iteration
-    topic : multiply-adds per topic and iteration
-    reads, writes : numbers that are only read, and that are read and written, per entry and iteration
-    draws : random choices of a topic per token and iteration; where there are some, entries are of tokens, not of
-        distinct words
-    """
-
-    entry: int
-    topic: int
-    reads: int
-    writes: int
-    draws: int = 0
-
-
-COUNTS = {
-    # less the old share, times the word; out with c old shares, in with c new ones. The word; the share
-    "cvb0": Counts(entry=4, topic=0, reads=1, writes=1),
-    # the product and the sum; the step. The word, once for both
-    "map_em": Counts(entry=2, topic=1, reads=1, writes=0),
-    # the gradient. The word
-    "frank_wolfe": Counts(entry=1, topic=0, reads=1, writes=0),
-    # the same
-    "ope": Counts(entry=1, topic=0, reads=1, writes=0),
-    # the product and the running sum. The word
-    "gibbs": Counts(entry=1, topic=0, reads=1, writes=0, draws=1),
-    "gibbs_expected_log": Counts(entry=1, topic=0, reads=1, writes=0, draws=1),
-    # the product and the sum; exp psi: 2 divisions and two polynomials. The word, once for both
-    "vb": Counts(entry=2, topic=28, reads=1, writes=0),
-}
 HEAD = (
     "kernel", "iterations", "took, ns", "arithmetic, ns", "memory, ns", "bound by", "share of bound", "µs a document",
 )  # fmt: skip
 CHAINS = 6  # of vectors of 16, so 12 of 8
 N_WORDS, TURNS = 8000, 25
 DOCUMENTS = {20: 500, 100: 250, 1000: 40}  # distinct words of a document: documents of a slice
+OPTIONS = {"max_sweeps": 9, "patience": 10}  # after the first sweep
 
 
 @njit(nogil=True)
@@ -126,8 +97,9 @@ def multiply_add() -> Callable[[], float]:
     start, repeats = np.linspace(0.5, 1, CHAINS * LANES, dtype=np.float32), 100_000
     _multiply_adds(start, 1)
     (code,) = _multiply_adds.inspect_asm().values()
-    if sum("vfmadd" in line and "ymm" in line for line in code.splitlines()) < 2 * CHAINS:
-        print("warning: the multiply-adds were not compiled to vectors of 8", file=sys.stderr)
+    wide = [line for line in code.splitlines() if "vfmadd" in line and ("ymm" in line or "zmm" in line)]
+    if len(wide) < CHAINS:
+        print("warning: the multiply-adds were not compiled to vectors of 8 or 16", file=sys.stderr)
     return lambda: seconds(lambda: _multiply_adds(start, repeats)) * 1e9 / (repeats * CHAINS * LANES)
 
 
@@ -162,26 +134,62 @@ def corpus(n_distinct: int, n_components: int) -> tuple[Docs, np.ndarray]:
     return docs, case.topics(N_WORDS, n_components, concentration=0.1)[ids]
 
 
+class Call(NamedTuple):
+    """What a kernel is given."""
+
+    docs: Docs
+    view: View
+    hyper: Hyper
+    state: Any
+
+    def run(self, kernel: Kernel) -> Any:
+        """The kernel's result."""
+        return kernel.run(self.docs, self.view, self.hyper, 0, self.state)
+
+
+def call(kernel: Kernel, n_distinct: int, n_components: int) -> Call:
+    """The documents as `corpus` makes them, seen once before if the kernel remembers them.
+
+    Counts are those of as many tokens in each topic as the documents have, and of these where they are remembered.
+    """
+    docs, topic_words = corpus(n_distinct, n_components)
+    rows = case.padded(topic_words, kernel.dtype)
+    counted = "counts" in kernel.views.values()
+    rows = rows * docs.counts.sum() if counted else rows
+    options = {name: value for name, value in OPTIONS.items() if name in kernel.options}
+    told = case.hyper(kernel, case.accepted(kernel, 1 / n_components), n_components, **options)
+    view = View(dict.fromkeys(kernel.views, rows), dict.fromkeys(kernel.views, rows.sum(axis=0)))
+    new = Call(docs, view, told, None)
+    if kernel.state == "none":
+        return new
+    first = new.run(kernel)
+    arrays = {name: rows + first.stats[name] if kernel.changes else rows for name in kernel.views}
+    view = View(arrays, {name: array.sum(axis=0) for name, array in arrays.items()})
+    return Call(docs, view, told._replace(iteration=2), first.state)
+
+
 class Row:
     """One line of the table: a kernel, and what bounds it, on documents of one size."""
 
     def __init__(self, kernel: Kernel, n_distinct: int, n_components: int) -> None:
-        docs, topic_words = corpus(n_distinct, n_components)
-        view = View({"topic_words": case.padded(topic_words, np.float32)}, {})
-        told = case.hyper(kernel, case.accepted(kernel, 1 / n_components), n_components)
-        self.name, self.n_docs = kernel.name, docs.n_docs
+        given = call(kernel, n_distinct, n_components)
+        self.name, self.n_docs = kernel.name, given.docs.n_docs
         self.n_distinct, self.n_components = n_distinct, n_components
-        self.iterations = kernel.run(docs, view, told, 0, None).info["iterations"] / docs.n_docs
-        counts = COUNTS[kernel.name]
-        if counts.draws:
-            self.iterations *= docs.counts.sum() / len(docs.words)
-        own = 4 * n_distinct * n_components * (counts.reads + counts.writes)
-        table = 2 * view.arrays["topic_words"].nbytes
+        counts, n_entries = COUNTS[kernel.name], len(given.docs.words)
+        iterations = given.run(kernel).info.get("iterations", self.n_docs) / self.n_docs
+        self.visits = iterations if kernel.interacts else 1.0
+        self.iterations = iterations * (given.docs.counts.sum() / n_entries if counts.draws else 1.0)
+        own = 4 * n_distinct * n_components * max(1, counts.reads + counts.writes)
+        kept = 4 * n_entries * n_components * max(1, counts.remembers)
+        table = 2 * sum(array.nbytes for array in given.view.arrays.values())
+        self.table = table / (8 * n_components * given.docs.n_words)
+        self.table *= given.docs.n_words / n_entries if counts.by_word else 1.0
         self.measured = [
-            lambda: seconds(lambda: kernel.run(docs, view, told, 0, None)),
+            lambda: seconds(lambda: given.run(kernel)),
             multiply_add(),
             draws(),
             *(stream(size, write=write) for size in (own, table) for write in (False, True)),
+            stream(kept, write=True),
         ]
         self.best = [np.inf] * len(self.measured)
 
@@ -192,11 +200,13 @@ class Row:
     def cells(self) -> tuple[str, ...]:
         """The line."""
         counts, n_entries = COUNTS[self.name], self.n_distinct * self.n_components
-        took, multiply, draw, read, write, read_far, write_far = self.best
+        took, multiply, draw, read, write, read_far, write_far, write_kept = self.best
         took *= 1e9 / (self.n_docs * self.iterations * n_entries)
-        arithmetic = multiply * (counts.entry + counts.topic / self.n_distinct)
-        arithmetic += counts.draws * draw / self.n_components
-        memory = counts.reads * read + counts.writes * write + (read_far + write_far) / self.iterations
+        visits = self.visits / self.iterations
+        arithmetic = multiply * (counts.entry + counts.topic / self.n_distinct + counts.visit * visits)
+        arithmetic += draw * (counts.draws / self.n_components + counts.numbers * visits)
+        memory = counts.reads * read + counts.writes * write
+        memory += visits * (self.table * (read_far + write_far) + counts.remembers * write_kept)
         bound = max(arithmetic, memory)
         return (
             f"{self.name}, {self.n_distinct:,} words, K = {self.n_components}",

@@ -53,6 +53,13 @@ def test_every_benchmark_has_a_section():
     assert sorted(re.findall(r"^## `(.*)`$", page, re.MULTILINE)) == names
 
 
+def test_the_benchmark_of_kernels_counts_what_each_must_do():
+    from bigtopic import kernels
+
+    counts = runpy.run_path(str(ROOT / "tests" / "benchmarks" / "counts.py"))["COUNTS"]
+    assert sorted(counts) == kernels.names()
+
+
 def test_every_format_has_a_row():
     from bigtopic.corpus.readers import FORMATS
 

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 from bigtopic import kernels, schemes
-from bigtopic.errors import SettingError
+from bigtopic.errors import ModelError, SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.methods import get
 from bigtopic.schemes.add import Add
 from bigtopic.schemes.lazy_langevin import LazyLangevin
+from bigtopic.schemes.newton import Newton
+from bigtopic.schemes.own_prior import OwnPrior
 
 X = np.kron(np.eye(2, dtype=int), np.full((20, 5), 3))
 OF_TOTALS = sorted({*schemes.names()} - {"add", "newton", "own_prior"})
@@ -59,3 +61,28 @@ def test_a_custom_scheme_may_take_changes():
 def test_samples_have_their_prior_in_the_scheme(scheme):
     own = replace(get("online-cgs"), schemes={"topic_words": scheme}, init={})
     refused(own, r"has the prior of 'topic_words' as a setting.*prior=None, as in .*lda_samples")
+
+
+@pytest.mark.parametrize("name", ["online-vb", "cgs", "plsa"])
+def test_a_scheme_that_only_sets_a_prior_belongs_elsewhere(name):
+    own = replace(get(name), schemes={"topic_words": OwnPrior()})
+    refused(own, r"sets the prior of its array and.*prior_schemes.*choose one of: add\b(?!.*own_prior)")
+
+
+@pytest.mark.parametrize("name", ["online-vb", "g-oem", "plsa"])
+def test_a_prior_of_documents_is_learned_from_expected_logarithms_alone(name):
+    own = replace(get(name), schemes={"topic_words": Newton()})
+    refused(
+        own,
+        r"takes sums of E\[log theta\], which those of 'topic_words' are not; choose one of: add\b(?!.*newton)",
+    )
+
+
+@pytest.mark.parametrize("scheme", [Add(), get("online-vb").schemes["topic_words"]], ids=repr)
+def test_expected_logarithms_that_are_added_leave_no_prior(scheme):
+    own = get("online-vb")
+    own = replace(own, schemes={**own.schemes, "doc_topic_prior": scheme})
+    with pytest.raises(
+        ModelError, match=r"'doc_topic_prior', at update 1: after it, the prior of documents'"
+    ):
+        fit(own)

@@ -80,13 +80,21 @@ def _remember(j, first, words, counts, known, labels, remembered):
 
 
 @njit(**INNER)
-def _add(place, first, words, n_columns, n_kept, held, summed, mean, stats):
-    """Add what was held to the document's sums, and its means to the statistics and to `mean`, which has alpha."""
+def _add(place, first, words, n_columns, n_kept, held, before, summed, mean, stats):
+    """Add what was held to the document's sums `before`, and their means to the statistics and to `mean`, which has
+    alpha."""
     for i in range(words.shape[0]):
-        for k in range(summed.shape[1]):
-            summed[first + i, k] += held[place + i * n_columns + k]
-            share = summed[first + i, k] / n_kept
-            stats[words[i], k] += share
+        # rows by themselves: loops over them need no look at their place in the whole
+        old, new, sums, counted = (
+            before[first + i],
+            held[place + i * n_columns :],
+            summed[first + i],
+            stats[words[i]],
+        )
+        for k in range(sums.shape[0]):
+            sums[k] = old[k] + new[k]
+            share = sums[k] / n_kept
+            counted[k] += share
             mean[k] += share
 
 
@@ -94,7 +102,7 @@ def _add(place, first, words, n_columns, n_kept, held, summed, mean, stats):
 def _infer(
     order, all_tokens, first_tokens, indptr, words, counts, source_rows, topic_words, known, prior, seed, sweep,
     n_kept, fresh, by_words, n_components, rows, labels, block, held, mass, numbers, sums, ends, targets, lanes,
-    row_keys, n_tokens, remembered, summed, mean, stats, doc_topics,
+    row_keys, n_tokens, remembered, before, summed, mean, stats, doc_topics,
 ):  # fmt: skip
     n_docs, n_columns, nothing = len(order), topic_words.shape[1], mass.dtype.type(0)
     for end in range(n_docs, 0, -TOGETHER):
@@ -128,7 +136,7 @@ def _infer(
             _remember(j, first_tokens[d], words[own], counts[own], known, labels, remembered)
             mean[:] = prior[: mean.shape[0]]
             if n_kept > 0:
-                _add(place, own.start, words[own], n_columns, n_kept, held, summed, mean, stats)
+                _add(place, own.start, words[own], n_columns, n_kept, held, before, summed, mean, stats)
             else:
                 for i in range(n):
                     mean[labels[i * TOGETHER + j]] += 1
@@ -177,7 +185,8 @@ def run(
     order = np.argsort(n_tokens, kind="stable")  # documents worked on together end together
     n_words, most_tokens = largest_sum(np.diff(docs.indptr)[order]), int(n_tokens.max(initial=1))
     prior = padded_prior(np.maximum(hyper.doc_topic_prior, LEAST_PRIOR), n_columns, dtype)
-    labels, summed = _state(int(ends[-1]), len(docs.words), hyper.n_components, state)
+    n_kept = max(0, hyper.iteration - burn_in)
+    labels, before, summed = _state(int(ends[-1]), (len(docs.words), hyper.n_components), n_kept > 0, state)
     stats = buffers.zeros(topic_words.shape, dtype)
     doc_topics = buffers.empty((docs.n_docs if hyper.doc_topics else 0, hyper.n_components), dtype)
     _infer(
@@ -193,12 +202,13 @@ def run(
         frozen(np.tile(prior, TOGETHER), dtype),
         int(seed),
         hyper.iteration,
-        max(0, hyper.iteration - burn_in),
+        n_kept,
         state is None,
         hyper.options["start"] == "words",
         hyper.n_components,
         *room(n_words, most_tokens, n_columns, dtype),
         labels,
+        before,
         summed,
         np.empty(hyper.n_components),
         stats,
@@ -224,14 +234,14 @@ def _checked(hyper: Hyper) -> int:
 
 
 def _state(
-    n_tokens: int, n_entries: int, n_components: int, state: Mapping[str, np.ndarray] | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Labels and sums to change: copies of those remembered."""
-    labels = buffers.empty(n_tokens, np.int16)
-    summed = buffers.empty((n_entries, n_components), np.float64)
+    n_tokens: int, shape: tuple[int, int], adds: bool, state: Mapping[str, np.ndarray] | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Labels to change, sums to add to, and sums to fill. If nothing is added, the latter are those remembered."""
+    labels, summed = buffers.empty(n_tokens, np.int16), buffers.empty(shape, np.float64)
     labels[:] = -1 if state is None else state["labels"]
-    summed[:] = 0 if state is None else state["sums"]
-    return labels, summed
+    if state is None or not adds:
+        summed[:] = 0 if state is None else state["sums"]
+    return labels, frozen(summed if state is None else state["sums"], np.float64), summed
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:

@@ -14,7 +14,7 @@ import numpy as np
 from bigtopic import schemes
 from bigtopic.errors import SettingError
 from bigtopic.methods import Method
-from bigtopic.models.base import ArraySpec, Model
+from bigtopic.models.base import DOC_TOPIC_PRIOR, ArraySpec, Model
 from bigtopic.state.contract.array_declarations import array_specs, check_model, check_scheme
 from bigtopic.state.contract.declaration_rules import (
     check_arguments,
@@ -127,18 +127,31 @@ def _check_schemes(where: str, method: Method, kernel: Kernel) -> None:
 
 def _check_fit(where: str, name: str, scheme: Scheme, model: Model, kernel: Kernel) -> None:
     """Check that the scheme makes sense of these statistics, and of this array."""
-    if name in kernel.changes and not getattr(scheme, "takes_changes", False):
-        fit = [each for each in schemes.names() if getattr(schemes.load(each), "takes_changes", False)]
-        raise SettingError(
-            f"{where}: kernel {kernel.name!r} returns changes of counts, and this scheme would take them for the "
-            f"counts; {choose(fit)}"
-        )
-    prior = model.arrays[name].prior
+    prior, misfit = model.arrays[name].prior, _misfit(name, scheme, kernel)
+    if misfit:
+        known = {each: schemes.load(each) for each in schemes.names()}
+        fit = [
+            each
+            for each, other in known.items()
+            if not _misfit(name, other, kernel) and (prior is None or not getattr(other, "own_prior", False))
+        ]
+        raise SettingError(f"{where}: {misfit}; {choose(fit)}")
     if prior is not None and getattr(scheme, "own_prior", False):
         raise SettingError(
             f"{where}: it has the prior of {name!r} as a setting, but the array adds its own, {prior}; give a model "
             "whose array has prior=None, as in bigtopic.models.lda_samples"
         )
+
+
+def _misfit(name: str, scheme: Any, kernel: Kernel) -> str:
+    """Why the scheme, or its class, makes no sense of the statistics of array `name`; "" if it does."""
+    if getattr(scheme, "sets_prior", False):
+        return "this scheme sets the prior of its array and does not use statistics; give it in prior_schemes"
+    if name in kernel.changes and not getattr(scheme, "takes_changes", False):
+        return f"kernel {kernel.name!r} returns changes of counts, and this scheme would take them for the counts"
+    if getattr(scheme, "takes_expected_logs", False) and name != DOC_TOPIC_PRIOR:
+        return f"this scheme takes sums of E[log theta], which those of {name!r} are not"
+    return ""
 
 
 def _check_prior_schemes(where: str, method: Method, kernel: Kernel, arrays: Mapping[str, ArraySpec]) -> None:

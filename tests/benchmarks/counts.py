@@ -1,0 +1,79 @@
+"""What the algorithm of each kernel must do, which bounds how fast it can be."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["COUNTS", "Counts"]
+
+
+class Counts(NamedTuple):
+    """What an algorithm must do, its arithmetic in float32.
+
+    A division counts as 4 multiply-adds (an estimate, improved once), an exponential or a logarithm as 10. A visit is
+    of a document to the tables of its words: once, or in every iteration where documents interact.
+
+    entry : multiply-adds per entry and iteration
+    topic : multiply-adds per topic and iteration
+    reads, writes : numbers that are only read, and that are read and written, per entry and iteration
+    draws : random choices of a topic per token and iteration; where there are some, entries are of tokens, not of
+        distinct words
+    visit : multiply-adds per distinct word, topic and visit
+    numbers : random numbers, likewise
+    remembers : float32 numbers of document state that are read and written, likewise
+    by_word : whether tokens are visited word by word, so that tables are passed over once for all documents
+    """
+
+    entry: int
+    topic: int
+    reads: int
+    writes: int
+    draws: int = 0
+    visit: int = 0
+    numbers: int = 0
+    remembers: int = 0
+    by_word: bool = False
+
+
+_VB = Counts(entry=2, topic=28, reads=1, writes=0)
+_GIBBS = Counts(entry=1, topic=0, reads=1, writes=0, draws=1)
+_ILR = Counts(entry=16, topic=0, reads=0, writes=0, remembers=1)
+
+COUNTS = {
+    # less the old share, times the word; out with c old shares, in with c new ones. The word; the share
+    "cvb0": Counts(entry=4, topic=0, reads=1, writes=1),
+    # the mass with its prior, times the word, the sum; in with new shares. The word
+    "scvb0": Counts(entry=4, topic=0, reads=1, writes=0),
+    # the old share; three counts less it, and the prior; a product, a division, a product, the sum; the new share and
+    # by how much it differs; three counts. The share that is kept
+    "ilr": _ILR,
+    # the same in each sweep
+    "streaming_ilr": _ILR,
+    # in addition: three divisions instead of one; the old variance, three variances less it, three squares and
+    # products, the exponential; the new variance and by how much it differs; three variances
+    "cvb": Counts(entry=50, topic=0, reads=0, writes=0, remembers=1),
+    # the product and the sum; the step. The word, once for both
+    "map_em": Counts(entry=2, topic=1, reads=1, writes=0),
+    # the gradient. The word
+    "frank_wolfe": Counts(entry=1, topic=0, reads=1, writes=0),
+    # the same
+    "ope": Counts(entry=1, topic=0, reads=1, writes=0),
+    # the product and the running sum. The word
+    "gibbs": _GIBBS,
+    "gibbs_expected_log": _GIBBS,
+    # in addition: the sum of conditionals, and the share; sums of the sweeps in float64. The word twice; what is held
+    "gibbs_boosted": Counts(entry=3, topic=0, reads=2, writes=1, draws=1, visit=1, remembers=2),
+    # the product and the running sum. The document's counts
+    "cgs": _GIBBS._replace(by_word=True),
+    # in addition: the likelihood
+    "sgs": _GIBBS._replace(by_word=True, visit=1),
+    # a product and a running sum to begin with, and again. The drawn word. A gamma number: 4 random ones, three
+    # logarithms, a cosine, a root and the bounds; an exponential of it
+    "cdf": Counts(entry=2, topic=0, reads=1, writes=0, draws=2, visit=70, numbers=4),
+    # the product and the sum; exp psi: 2 divisions and two polynomials. The word, once for both
+    "vb": _VB,
+    "vb_mean": _VB,
+    "svb": _VB,
+    "v_oem": _VB,
+    "v_oem_expected_log": _VB,
+}

@@ -37,7 +37,7 @@ def run(
 
 
 def test_kernels_that_offer_it():
-    assert {"vb", "gibbs", "gibbs_expected_log", "cgs"} <= set(OFFERING)
+    assert {"vb", "v_oem", "v_oem_expected_log", "gibbs", "gibbs_expected_log", "cgs"} <= set(OFFERING)
 
 
 def test_of_posteriors():

@@ -109,6 +109,17 @@ def test_the_prior_of_documents_is_found_again(name, shape, start, drawn):
     assert (np.ptp(model.doc_topic_prior_) == 0) == (shape == "symmetric")
 
 
+@pytest.mark.parametrize("start", [0.06, 1.5])
+def test_topics_that_share_many_words_make_no_prior_of_uncertainty(start):
+    """Expected counts of the kernel `ilr` in place of labels would give 0.55."""
+    made = lda_corpus(
+        1500, 200, 4, mean_length=100.0, doc_topic_prior=0.3, topic_word_prior=0.3, random_state=1
+    )
+    settings = {"learn_doc_topic_prior": "symmetric", "topic_word_prior": 0.3, "doc_topic_prior": start}
+    model = learner("ilr", **settings).fit(from_matrix(made.counts))
+    assert np.abs(np.log(model.doc_topic_prior_[0] / 0.3)) < np.log(1.25)
+
+
 @pytest.fixture(scope="module")
 def drawn() -> Any:
     return from_matrix(

@@ -1,4 +1,5 @@
-"""Maximising a sum of two functions over a convex domain by online maximum a posteriori estimation (OPE).
+"""Maximising a sum of two functions over a convex domain by online maximum a posteriori estimation (OPE); and
+`dirichlet_mle`, the likeliest parameters of a Dirichlet distribution.
 
 For f = g1 + g2, given by the two gradients, over a domain given by its linear oracle, the point of the domain farthest
 in a direction:
@@ -28,8 +29,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bigtopic.errors import SettingError
+from bigtopic.schemes.dirichlet import dirichlet_mle
 
-__all__ = ["Maximum", "box", "l1_ball", "ope", "simplex"]
+__all__ = ["Maximum", "box", "dirichlet_mle", "l1_ball", "ope", "simplex"]
 
 Gradient = Callable[[np.ndarray], np.ndarray]
 Oracle = Callable[[np.ndarray], np.ndarray]

@@ -14,21 +14,39 @@ that are all alike, or that lack a component, have no maximum; one that would le
 take a step of their own. Where R components share each a_k, sum a is R times the sum of the different ones, and z is
 R psi1(sum a): with one a_k this is the symmetric Dirichlet distribution.
 
+The fixed-point iteration maximises a lower bound of F that touches it at the present a. It needs no halving, and more
+steps:
+
+    a_k <- psi^-1(t_k + psi(sum a))
+
 References: Blei, Ng, Jordan (2003), "Latent Dirichlet allocation", appendices A.2 and A.4.2; Minka (2000), "Estimating
 a Dirichlet distribution".
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from bigtopic.errors import SettingError
+from bigtopic.errors import BigtopicWarning, SettingError
 from bigtopic.schemes.schedule import LearningRate
 from bigtopic.types import RoundInfo
 
-__all__ = ["LEAST", "MOST", "SHAPES", "LearnedPrior", "gradient", "log_likelihood", "newton_step"]
+__all__ = [
+    "LEAST",
+    "MOST",
+    "SHAPES",
+    "LearnedPrior",
+    "dirichlet_mle",
+    "fixed_point_step",
+    "gradient",
+    "inverse_digamma",
+    "log_likelihood",
+    "newton_step",
+]
 
 SHAPES = ("symmetric", "asymmetric")
 LEAST, MOST = 1e-4, 1e4
@@ -73,6 +91,93 @@ def _way(prior: np.ndarray, mean_logs: np.ndarray, repeats: int) -> np.ndarray:
     free = ~((prior <= LEAST) & (g < 0) | (prior >= MOST) & (g > 0))
     b = (g / q)[free].sum() / (1.0 / z + (1.0 / q)[free].sum())
     return np.where(free, -(g - b) / q, 0.0)
+
+
+def fixed_point_step(prior: np.ndarray, mean_logs: np.ndarray, repeats: int = 1) -> np.ndarray:
+    """The parameters after one step of Minka's iteration, float64 (n,), within LEAST .. MOST."""
+    from scipy.special import psi
+
+    if len(prior) * repeats == 1:
+        return prior
+    moved: np.ndarray = np.clip(inverse_digamma(mean_logs + psi(repeats * prior.sum())), LEAST, MOST)
+    return moved
+
+
+def inverse_digamma(values: np.ndarray) -> np.ndarray:
+    """The positive numbers whose psi is `values`; Minka (2000), appendix C: five steps of Newton's method."""
+    from scipy.special import polygamma, psi
+
+    found: np.ndarray = np.where(
+        values >= -2.22, np.exp(values) + 0.5, -1 / (np.minimum(values, -2.22) - psi(1))
+    )
+    for _ in range(5):
+        found = found - (psi(found) - values) / polygamma(1, found)
+    return found
+
+
+_SOLVERS = {"newton": newton_step, "fixed_point": fixed_point_step}
+
+
+def dirichlet_mle(
+    mean_logs: Any,
+    *,
+    shape: str = "asymmetric",
+    solver: str = "newton",
+    tol: float = 1e-10,
+    max_iter: int = 10_000,
+) -> np.ndarray:
+    """The parameters of the Dirichlet distribution that rows are likeliest under, float64 (n,).
+
+    Parameters
+    ----------
+    mean_logs : (n,), the mean over rows of log p, or of its expectation where the rows are not known themselves
+    shape : "asymmetric", or "symmetric" for parameters that are all equal
+    solver : "newton", or "fixed_point" for Minka's iteration: cheaper steps, but hundreds of them
+    tol : stop when a step changes no parameter by more than this, relative to it
+    max_iter : the most steps. A warning says that they were not enough
+
+    Raises
+    ------
+    SettingError
+        When `mean_logs` are not (n,) finite numbers of at most 0, or there is no such shape or solver.
+
+    References
+    ----------
+    Minka (2000), "Estimating a Dirichlet distribution", section 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.random.default_rng(0).dirichlet([0.5, 1.0, 2.0], 100_000)
+    >>> dirichlet_mle(np.log(rows).mean(axis=0)).round(1)
+    array([0.5, 1. , 2. ])
+    """
+    logs = _checked(mean_logs, shape, solver)
+    repeats = len(logs) if shape == "symmetric" else 1
+    means = logs.mean(keepdims=True) if shape == "symmetric" else logs
+    prior = np.ones(len(means))
+    for _ in range(max_iter):
+        before, prior = prior, _SOLVERS[solver](prior, means, repeats)
+        if np.all(np.abs(prior - before) <= tol * before):
+            return np.repeat(prior, repeats)
+    warnings.warn(
+        f"max_iter={max_iter} steps of solver={solver!r} did not reach tol={tol!r}; raise one of them",
+        BigtopicWarning,
+        stacklevel=2,
+    )
+    return np.repeat(prior, repeats)
+
+
+def _checked(mean_logs: Any, shape: str, solver: str) -> np.ndarray:
+    logs = np.asarray(mean_logs, np.float64)
+    if logs.ndim != 1 or not len(logs) or not np.isfinite(logs).all() or (logs > 0).any():
+        raise SettingError(
+            f"mean_logs={mean_logs!r:.60}: must be (n,) finite numbers, means of logarithms of shares"
+        )
+    for name, value, allowed in (("shape", shape, SHAPES), ("solver", solver, tuple(_SOLVERS))):
+        if value not in allowed:
+            raise SettingError(f"{name}={value!r}: must be one of {', '.join(allowed)}")
+    return logs
 
 
 @dataclass(frozen=True)

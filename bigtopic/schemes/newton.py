@@ -11,6 +11,7 @@ allocation", section 3.3, for minibatches.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -29,6 +30,7 @@ class Newton(LearnedPrior):
     takes_expected_logs: ClassVar[bool] = True
 
     shape: str = "asymmetric"
+    moved: ClassVar[Callable[..., np.ndarray]] = staticmethod(newton_step)
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
         """Costs the rows of `stats`. A minibatch without documents changes nothing."""
@@ -43,9 +45,9 @@ class Newton(LearnedPrior):
 
     def _moved(self, prior: np.ndarray, mean_logs: np.ndarray) -> np.ndarray:
         if self.shape == "asymmetric":
-            return newton_step(prior, mean_logs)
+            return self.moved(prior, mean_logs)
         mean, mean_log = prior.mean(keepdims=True), mean_logs.mean(keepdims=True)
-        return newton_step(mean, mean_log, repeats=len(prior))
+        return self.moved(mean, mean_log, repeats=len(prior))
 
 
 SCHEME = Newton

@@ -102,3 +102,21 @@ def test_certain_topics_are_point_estimates(docs, topic_words):
         stats = case.infer(kernels.load("v_oem_expected_log"), docs, weights, ALPHA).stats["topic_words"]
         distances.append(np.abs(stats - mean).max())
     assert all(10 * np.array(distances[1:]) < 2 * np.array(distances[:-1]))
+
+
+@pytest.mark.parametrize("n_inner", [1, 4])
+def test_expected_logs_are_those_of_the_last_responsibilities(docs, topic_words, n_inner):
+    """From the equations, after inner iterations that each see the same topics."""
+    infer, expected = case.reference("v_oem")["infer"], np.zeros(N_COMPONENTS)
+    for d in range(docs.n_docs):
+        own = slice(docs.indptr[d], docs.indptr[d + 1])
+        options = {"n_iter": 5 * n_inner}
+        stats, _ = infer(docs.words[own], docs.counts[own], topic_words, ALPHA, options, 7, int(docs.rows[d]))
+        gamma = ALPHA + stats.sum(axis=0)
+        expected += psi(gamma) - psi(gamma.sum())
+    told = case.hyper(KERNEL, ALPHA, N_COMPONENTS, n_iter=5)._replace(statistics=("doc_topic_prior",))
+    state = None
+    for _ in range(n_inner):
+        result = KERNEL.run(docs, case.view(KERNEL, topic_words), told, 7, state)
+        state = result.state
+    np.testing.assert_allclose(result.stats["doc_topic_prior"][0, :N_COMPONENTS], expected, rtol=1e-5)

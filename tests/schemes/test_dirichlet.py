@@ -7,10 +7,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.special import polygamma
+from scipy.special import polygamma, psi
 
-from bigtopic.errors import SettingError
-from bigtopic.schemes.dirichlet import LEAST, MOST, gradient, log_likelihood, newton_step
+from bigtopic.errors import BigtopicWarning, SettingError
+from bigtopic.optimize import dirichlet_mle
+from bigtopic.schemes.dirichlet import (
+    LEAST,
+    MOST,
+    fixed_point_step,
+    gradient,
+    inverse_digamma,
+    log_likelihood,
+    newton_step,
+)
+from bigtopic.schemes.fixed_point import FixedPoint
 from bigtopic.schemes.newton import Newton
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.types import AxisStats
@@ -68,18 +78,20 @@ def test_draws_of_a_known_distribution_give_it_back(start):
     assert error @ information(TRUTH, 5000) @ error < 18.5  # chi-square of 4, 0.999
 
 
-def test_the_likelihood_never_falls():
+@pytest.mark.parametrize("step", [newton_step, fixed_point_step])
+def test_the_likelihood_never_falls(step):
     logs, at = mean_logs(), np.array([40.0, 0.001, 3.0, 700.0])
     for _ in range(30):
-        moved = newton_step(at, logs)
+        moved = step(at, logs)
         assert (moved > 0).all() and log_likelihood(moved, logs) >= log_likelihood(at, logs)
         at = moved
 
 
-def test_shared_parameters_are_those_of_equal_components():
+@pytest.mark.parametrize("step", [newton_step, fixed_point_step])
+def test_shared_parameters_are_those_of_equal_components(step):
     logs = mean_logs()
-    one = newton_step(np.array([0.7]), logs.mean(keepdims=True), repeats=4)
-    many = newton_step(np.full(4, 0.7), np.full(4, logs.mean()))
+    one = step(np.array([0.7]), logs.mean(keepdims=True), repeats=4)
+    many = step(np.full(4, 0.7), np.full(4, logs.mean()))
     np.testing.assert_allclose(many, one[0], rtol=1e-12)
 
 
@@ -92,8 +104,51 @@ def test_without_a_maximum_the_parameters_end_at_their_limits():
     np.testing.assert_allclose(gradient(lacking, logs)[1:], 0, atol=1e-9)
 
 
-def test_one_component_has_nothing_to_learn():
-    np.testing.assert_array_equal(newton_step(np.array([0.4]), np.zeros(1)), [0.4])
+@pytest.mark.parametrize("step", [newton_step, fixed_point_step])
+def test_one_component_has_nothing_to_learn(step):
+    np.testing.assert_array_equal(step(np.array([0.4]), np.zeros(1)), [0.4])
+
+
+def test_psi_is_inverted():
+    values = np.concatenate(
+        [-np.geomspace(1e4, 1e-3, 50), [-2.22, psi(1.0), 0.0], np.geomspace(1e-3, 20, 50)]
+    )
+    np.testing.assert_allclose(psi(inverse_digamma(values)), values, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", ["symmetric", "asymmetric"])
+@pytest.mark.parametrize("truth", [TRUTH, np.full(30, 0.02), np.array([20.0, 50.0])], ids=len)
+def test_both_solvers_find_the_maximum(shape, truth):
+    logs = psi(truth) - psi(truth.sum())
+    found = {solver: dirichlet_mle(logs, shape=shape, solver=solver) for solver in ("newton", "fixed_point")}
+    np.testing.assert_allclose(found["fixed_point"], found["newton"], rtol=1e-6)
+    at, told = (
+        (found["newton"], logs) if shape == "asymmetric" else (found["newton"][:1], logs.mean(keepdims=True))
+    )
+    slopes = gradient(at, told, repeats=len(logs) // len(at))
+    np.testing.assert_allclose(slopes * at, 0, atol=1e-7)
+    if shape == "asymmetric":
+        np.testing.assert_allclose(at, truth, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        ({"mean_logs": [0.1, -1.0]}, "mean_logs="),
+        ({"mean_logs": [[-1.0, -1.0]]}, "mean_logs="),
+        ({"mean_logs": [-np.inf, -1.0]}, "mean_logs="),
+        ({"solver": "bisection"}, "solver='bisection'.*newton, fixed_point"),
+        ({"shape": "round"}, "shape='round'.*symmetric, asymmetric"),
+    ],
+)
+def test_what_has_no_maximum_likelihood_is_refused(told, message):
+    with pytest.raises(SettingError, match=message):
+        dirichlet_mle(**{"mean_logs": [-1.0, -1.0], **told})
+
+
+def test_too_few_steps_warn():
+    with pytest.warns(BigtopicWarning, match="max_iter=3"):
+        dirichlet_mle(mean_logs(), solver="fixed_point", max_iter=3)
 
 
 def array(prior: np.ndarray) -> LazyArray:
@@ -116,10 +171,17 @@ def test_a_minibatch_takes_a_share_of_the_step_and_the_whole_corpus_all_of_it(n_
     np.testing.assert_allclose(own.first_row(), expected, rtol=1e-12)
 
 
-def test_a_symmetric_prior_stays_symmetric():
+def test_a_step_of_the_other_scheme_is_that_of_the_fixed_point():
     own, logs = array(np.full(4, 0.4)), mean_logs()
-    for step in range(1, 40):
-        Newton(shape="symmetric").step(own, statistics(logs, 1000), info(step, 1000))
+    FixedPoint().step(own, statistics(logs, 1000), info(1, 1000))
+    np.testing.assert_allclose(psi(own.first_row()), logs + psi(1.6), rtol=1e-12)
+
+
+@pytest.mark.parametrize("scheme", [Newton, FixedPoint])
+def test_a_symmetric_prior_stays_symmetric(scheme):
+    own, logs = array(np.full(4, 0.4)), mean_logs()
+    for step in range(1, 200):
+        scheme(shape="symmetric").step(own, statistics(logs, 1000), info(step, 1000))
     found = own.first_row()
     assert np.ptp(found) == 0
     assert gradient(found, np.full(4, logs.mean()))[0] == pytest.approx(0, abs=1e-9)

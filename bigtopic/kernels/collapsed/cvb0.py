@@ -29,6 +29,7 @@ import numpy as np
 from numba import njit
 
 from bigtopic import buffers
+from bigtopic.kernels.support.drawn_labels import expected_logs_of_topics
 from bigtopic.kernels.support.entry import (
     INNER,
     OUTER,
@@ -199,18 +200,21 @@ def run(
     view : "topic_words" as "mean", (n_words, n_columns), p(word | topic)
     hyper : options `max_doc_update_iter` (sweeps, at least 1) and `mean_change_tol` (stop when a sweep moves
         the expected counts of a document by less than this, mean over topics, in tokens; 0 does all sweeps)
-    seed, state : unused, the algorithm is deterministic and keeps nothing
+    seed : with a document's source row, the key of labels; topics do not depend on it
+    state : unused, the algorithm keeps nothing
 
     Returns
     -------
     KernelResult
-        stats["topic_words"] (n_words, n_columns), expected counts; doc_topics (n_docs, n_components) if wanted;
-        info: "iterations" (sweeps, all documents), "dropped_tokens" (of words that no topic knows).
+        stats["topic_words"] (n_words, n_columns), expected counts, and stats["doc_topic_prior"] (1, n_columns), the sum
+        of E[log theta] given labels drawn from the responsibilities, if wanted; doc_topics (n_docs, n_components) if
+        wanted; info: "iterations" (sweeps, all documents), "dropped_tokens" (of words that no topic knows).
 
     Raises
     ------
     SettingError
-        When `max_doc_update_iter` is not a whole number of at least 1.
+        When `max_doc_update_iter` is not a whole number of at least 1; or the statistics of the prior are wanted, and a
+        count is not a whole number.
     """
     topic_words = view.arrays["topic_words"]
     assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
@@ -218,7 +222,8 @@ def run(
     lengths = np.diff(docs.indptr)
     room = int(lengths.max(initial=1))
     stats = buffers.empty((n_words, n_columns), dtype)
-    doc_topics = buffers.empty((docs.n_docs if hyper.doc_topics else 0, hyper.n_components), dtype)
+    learns = "doc_topic_prior" in hyper.statistics
+    doc_topics = buffers.empty((docs.n_docs if hyper.doc_topics or learns else 0, hyper.n_components), dtype)
     sweeps, dropped = _infer(
         np.argsort(lengths, kind="stable"),  # a pair ends together
         *csr(docs, dtype),
@@ -233,8 +238,13 @@ def run(
         stats,
         doc_topics,
     )
+    found = {"topic_words": stats}
+    if learns:
+        found["doc_topic_prior"] = expected_logs_of_topics(
+            docs, topic_words, doc_topics, hyper.doc_topic_prior, seed
+        )
     info = {"iterations": float(sweeps), "dropped_tokens": dropped}
-    return KernelResult({"topic_words": stats}, doc_topics if hyper.doc_topics else None, None, info)
+    return KernelResult(found, doc_topics if hyper.doc_topics else None, None, info)
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
@@ -247,6 +257,7 @@ KERNEL = Kernel(
     run=run,
     views={"topic_words": "mean"},
     statistics={"topic_words": "word"},
+    offers={"doc_topic_prior": "none"},
     options={"max_doc_update_iter": 5, "mean_change_tol": 0.0},
     cost=doc_update_cost,
     scratch=_scratch,

@@ -35,6 +35,7 @@ from numba import njit
 
 from bigtopic import buffers
 from bigtopic.kernels.support.collapsed import begin, stay
+from bigtopic.kernels.support.drawn_labels import expected_logs_of_shares
 from bigtopic.kernels.support.entry import OUTER, csr, frozen, padded_prior, put_shares
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
@@ -113,15 +114,22 @@ def run(
     view : "topic_words" as "counts", (n_words, n_columns), prior included, with their totals; what `state` says is
         among them
     hyper : no options
-    seed : with a document's source row, the key of its start
+    seed : with a document's source row, the key of its start and of labels
     state : "shares" (n_entries, n_components), zeros of entries that are not counted yet; None for documents that are
         new
 
     Returns
     -------
     KernelResult
-        stats["topic_words"] (n_words, n_columns), by how much the expected counts have changed; doc_topics (n_docs,
-        n_components) if wanted; state["shares"]; info: "moved_tokens", the sum over entries of c sum_k |a_k - r_k|.
+        stats["topic_words"] (n_words, n_columns), by how much the expected counts have changed, and
+        stats["doc_topic_prior"] (1, n_columns), the sum of E[log theta] given labels drawn from the responsibilities,
+        if wanted; doc_topics (n_docs, n_components) if wanted; state["shares"]; info: "moved_tokens", the sum over
+        entries of c sum_k |a_k - r_k|.
+
+    Raises
+    ------
+    SettingError
+        When the statistics of the prior are wanted and a count is not a whole number.
     """
     return _run(docs, view, hyper, seed, state, "float32", 1.0, 0.0)
 
@@ -168,10 +176,13 @@ def _run(
         change,
         doc_topics,
     )
+    stats = {"topic_words": change}
+    if "doc_topic_prior" in hyper.statistics:
+        stats["doc_topic_prior"] = expected_logs_of_shares(
+            docs, shares, hyper.doc_topic_prior, n_columns, seed
+        )
     info = {"moved_tokens": float(moved)}
-    return KernelResult(
-        {"topic_words": change}, doc_topics if hyper.doc_topics else None, {"shares": shares}, info
-    )
+    return KernelResult(stats, doc_topics if hyper.doc_topics else None, {"shares": shares}, info)
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
@@ -184,6 +195,7 @@ KERNEL = Kernel(
     run=run,
     views={"topic_words": "counts"},
     statistics={"topic_words": "word"},
+    offers={"doc_topic_prior": "none"},
     scratch=_scratch,
     interacts=True,
     state="run",

@@ -29,6 +29,7 @@ from numba import njit
 
 from bigtopic import buffers
 from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen, padded_prior, whole_number
+from bigtopic.kernels.support.expected_logs import expected_logs
 from bigtopic.kernels.support.logarithm import fast_log
 from bigtopic.kernels.support.math import exp_digamma
 from bigtopic.kernels.support.random import key, uniform
@@ -119,8 +120,9 @@ def run(
     Returns
     -------
     KernelResult
-        stats["topic_words"] (n_words, n_columns), expected counts; doc_topics (n_docs, n_components) if wanted; state;
-        info: "iterations" (all documents), "dropped_tokens" (of words that no topic knows).
+        stats["topic_words"] (n_words, n_columns), expected counts, and stats["doc_topic_prior"] (1, n_columns), the sum
+        of E[log theta], if wanted; doc_topics (n_docs, n_components) if wanted; state; info: "iterations" (all
+        documents), "dropped_tokens" (of words that no topic knows).
 
     Raises
     ------
@@ -154,8 +156,11 @@ def run(
         gammas,
     )
     doc_topics = gammas / gammas.sum(axis=1, keepdims=True) if hyper.doc_topics else None
+    found = {"topic_words": stats}
+    if "doc_topic_prior" in hyper.statistics:
+        found["doc_topic_prior"] = expected_logs(gammas, n_columns)
     info = {"iterations": float(docs.n_docs * n_iter), "dropped_tokens": dropped}
-    return KernelResult({"topic_words": stats}, doc_topics, {"gamma": gammas.astype(np.float32)}, info)
+    return KernelResult(found, doc_topics, {"gamma": gammas.astype(np.float32)}, info)
 
 
 def _cost(options: Mapping[str, Any]) -> float:
@@ -173,6 +178,7 @@ KERNEL = Kernel(
     run=run,
     views={"topic_words": "mean"},
     statistics={"topic_words": "word"},
+    offers={"doc_topic_prior": "none"},
     options={"n_iter": 20},
     cost=_cost,
     scratch=_scratch,

@@ -32,7 +32,7 @@ _V_OEM = Method(
     inference="vb_mean",
     summary="online EM with variational inference of documents",
     complexity="2 K I per distinct word, K I exp psi; nothing kept of a document",
-    use="to compare with online-vb: topics without a prior",
+    use="to compare with online-vb: topics without a prior; with learn_doc_topic_prior as in the paper",
     paper=_PAPER,
     aliases=("g-oem:V-OEM",),
 )
@@ -62,7 +62,7 @@ METHODS = (
         summary="single-pass LDA: one document per update, which refreshes the topics after every iteration",
         complexity="2 K I per distinct word, K I exp psi; K numbers of one document",
         use="to compare with the paper; its updates are too short to be shared among threads",
-        paper="Sato, Kurihara, Nakagawa 2010; settings of Dupuy and Bach 2017, the document-topic prior fixed",
+        paper="Sato, Kurihara, Nakagawa 2010; settings of Dupuy and Bach 2017",
         aliases=("g-oem:SPLDA",),
     ),
     Method(

@@ -1,0 +1,181 @@
+"""Labels of tokens for kernels that have responsibilities: drawn from these, to learn the prior of documents' topics.
+
+Expected counts do not replace labels (see `expected_logs`), and neither do labels drawn for each token by itself: they
+are as independent as the responsibilities pretend tokens to be, so that documents look as if they had more topics. So
+labels are drawn one after another, each given all others, by Gibbs sampling against the weights W that the
+responsibilities come from:
+
+    first:           z_i ~ (alpha_k + N_k) W_ik,    N the expected counts
+    in each sweep:   z_i ~ (alpha_k + n_k) W_ik,    n the labels of the other tokens
+
+`_SWEEPS` sweeps. Where W is not known, it follows from the responsibilities r of CVB0: W_ik = r_ik / (alpha_k + N_k -
+r_ik), up to a factor of the token.
+
+Cost: (`_SWEEPS` + 1) x tokens x topics multiply-adds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from bigtopic.errors import SettingError
+from bigtopic.kernels.support.entry import INNER, OUTER, frozen
+from bigtopic.kernels.support.expected_logs import add_labels, with_psi
+from bigtopic.kernels.support.random import key, uniform
+from bigtopic.types import Docs
+
+__all__ = ["expected_logs_of_shares", "expected_logs_of_topics"]
+
+_SWEEPS = 5
+_FIRST_DRAW = 1 << 32  # those below are the kernels' own
+
+
+@njit(**INNER)
+def _draw(u, mass, weights, sums):
+    """A topic in proportion to mass x weights, which have the length of `sums`; -1 where all are zero."""
+    whole = 0.0
+    for k in range(sums.shape[0]):
+        whole += mass[k] * weights[k]
+        sums[k] = whole
+    if not whole > 0:
+        return -1
+    label = 0
+    while sums[label] <= u * whole and label < sums.shape[0] - 1:
+        label += 1
+    return label
+
+
+@njit(**INNER)
+def _label(row_key, counts, weights, expected, prior, labels, numbers, sums):
+    """numbers[k] <- labels of topic k in a document. `expected` is alpha + N in proportion, and becomes alpha + n."""
+    token, draw = 0, np.int64(_FIRST_DRAW)
+    numbers[:] = 0
+    for i in range(counts.shape[0]):
+        for _ in range(np.int64(counts[i])):
+            labels[token] = _draw(uniform(row_key, draw), expected, weights[i], sums)
+            if labels[token] >= 0:
+                numbers[labels[token]] += 1
+            token, draw = token + 1, draw + 1
+    for k in range(prior.shape[0]):
+        expected[k] = prior[k] + numbers[k]
+    for _ in range(_SWEEPS):
+        token = 0
+        for i in range(counts.shape[0]):
+            for _ in range(np.int64(counts[i])):
+                if labels[token] >= 0:
+                    _count(labels[token], -1, prior, numbers, expected)
+                    label = _draw(uniform(row_key, draw), expected, weights[i], sums)
+                    labels[token] = label if label >= 0 else labels[token]
+                    _count(labels[token], 1, prior, numbers, expected)
+                token, draw = token + 1, draw + 1
+
+
+@njit(**INNER)
+def _count(label, number, prior, numbers, mass):
+    """Summed anew, so that no rounding error of a tiny prior stays."""
+    numbers[label] += number
+    mass[label] = prior[label] + numbers[label]
+
+
+@njit(**OUTER)
+def _add_of_topics(
+    indptr, words, counts, source_rows, topic_words, doc_topics, seed, prior, psi_prior,
+    weights, labels, expected, numbers, sums, logs,
+):  # fmt: skip
+    for d in range(source_rows.shape[0]):
+        own = slice(indptr[d], indptr[d + 1])
+        for k in range(prior.shape[0]):
+            expected[k] = doc_topics[d, k]
+        for i in range(own.start, own.stop):
+            for k in range(prior.shape[0]):
+                weights[i - own.start, k] = topic_words[words[i], k]
+        row_key = key(seed, source_rows[d])
+        _label(row_key, counts[own], weights, expected, prior, labels, numbers, sums)
+        add_labels(prior, psi_prior, numbers, 1.0, logs)
+
+
+@njit(**OUTER)
+def _add_of_shares(
+    indptr, counts, source_rows, shares, seed, prior, psi_prior,
+    weights, labels, expected, numbers, sums, logs,
+):  # fmt: skip
+    n_components = prior.shape[0]
+    for d in range(source_rows.shape[0]):
+        own = slice(indptr[d], indptr[d + 1])
+        for k in range(n_components):
+            expected[k] = prior[k]
+        for i in range(own.start, own.stop):
+            row, known = weights[i - own.start], 0.0
+            for k in range(n_components):
+                known += shares[i, k]
+            for k in range(n_components):
+                row[k] = shares[i, k] / known
+                expected[k] += counts[i] * row[k]
+        for i in range(own.stop - own.start):
+            for k in range(n_components):
+                weights[i, k] /= max(expected[k] - weights[i, k], prior[k])
+        row_key = key(seed, source_rows[d])
+        _label(row_key, counts[own], weights, expected, prior, labels, numbers, sums)
+        add_labels(prior, psi_prior, numbers, 1.0, logs)
+
+
+def expected_logs_of_topics(
+    docs: Docs, topic_words: np.ndarray, doc_topics: np.ndarray, prior: np.ndarray, seed: int
+) -> np.ndarray:
+    """The sum of E[log theta] given labels drawn against fixed topics: float64 (1, n_columns).
+
+    Parameters
+    ----------
+    docs : the documents, counts are whole numbers
+    topic_words : (n_words, n_columns), weights W; tokens of words without any get no label
+    doc_topics : (n_docs, n_components), alpha + N divided by its sum
+    prior : float64 (n_components,)
+    seed : with a document's source row and a token's place in it, the key of its draws
+
+    Raises
+    ------
+    SettingError
+        When a count is not a whole number.
+    """
+    logs = np.zeros((1, topic_words.shape[1]))
+    _add_of_topics(
+        *_documents(docs),
+        frozen(docs.rows, np.int64),
+        frozen(topic_words, topic_words.dtype),
+        frozen(doc_topics, doc_topics.dtype),
+        int(seed),
+        *_room(docs, prior),
+        logs[0],
+    )
+    return logs
+
+
+def expected_logs_of_shares(
+    docs: Docs, shares: np.ndarray, prior: np.ndarray, n_columns: int, seed: int
+) -> np.ndarray:
+    """As `expected_logs_of_topics`, from `shares` (n_entries, n_components) in proportion to r."""
+    indptr, _, counts = _documents(docs)
+    rows, kept = frozen(docs.rows, np.int64), frozen(shares, shares.dtype)
+    logs = np.zeros((1, n_columns))
+    _add_of_shares(indptr, counts, rows, kept, int(seed), *_room(docs, prior), logs[0])
+    return logs
+
+
+def _documents(docs: Docs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    fractions = np.flatnonzero(docs.counts != np.floor(docs.counts))
+    if len(fractions):
+        raise SettingError(
+            f"learn_doc_topic_prior: a word has a count of {docs.counts[fractions[0]]:g}, but to learn the prior this "
+            "kernel draws a label for each token and needs whole counts; choose a method with the kernel vb, or a "
+            "corpus of counts"
+        )
+    return frozen(docs.indptr, np.int64), frozen(docs.words, np.int32), frozen(docs.counts, np.float64)
+
+
+def _room(docs: Docs, prior: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The prior with its psi, and `weights`, `labels`, `expected`, `numbers` and `sums` of the longest document."""
+    n, ends = len(prior), np.concatenate([[0], np.cumsum(docs.counts, dtype=np.float64)])
+    most_tokens = int(np.diff(ends[docs.indptr]).max(initial=1))
+    weights = np.empty((int(np.diff(docs.indptr).max(initial=1)), n))
+    return (*with_psi(prior), weights, np.empty(most_tokens, np.int64), *(np.empty(n) for _ in range(3)))

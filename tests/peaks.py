@@ -59,6 +59,7 @@ def measure(
     stored: bool = False,
     task: bool = False,
     tol: float = 0.0,
+    n_parts: int = 1,
     **settings: Any,
 ) -> dict[str, float]:
     """Growth of the peak of resident memory by a model and its run, and the estimate.
@@ -70,23 +71,24 @@ def measure(
     stored : the corpus is on disk
     task : one task of a graph in place of the run; its params are there before
     tol : of `Limits`
+    n_parts : of a corpus in memory
     settings : batch_size, slice_size, max_iter
     """
     chosen = _method(method)
     with tempfile.TemporaryDirectory() as folder:
         counts = matrix(**corpus)
-        documents = ingest(counts, Path(folder) / "c.zarr") if stored else _in_memory(counts)
+        documents = ingest(counts, Path(folder) / "c.zarr") if stored else _in_memory(counts, n_parts)
         few = _in_memory(matrix(int(corpus["n_words"]), 64, 20.0))
         _train(_model(chosen, few, 4), few, n_threads, {}, tol)  # loads libraries and compiled functions
         del counts
-        base = _settle()
+        base = settle()
         model = _model(chosen, documents, n_components)
         run = _run(model, documents, settings)
         if task:
             estimated = estimate_task_bytes(run, model.params, model.axes)
         else:
             estimated = estimate_bytes(run, model.params, model.axes, n_threads, compares=tol > 0)
-        now = _settle()
+        now = settle()
         Path("/proc/self/clear_refs").write_text("5")
         if task:
             base = now
@@ -94,7 +96,7 @@ def measure(
             _subtree(run, slices, model.params.arrays, iteration_of(Cursor(), 1, run.settings))
         else:
             _train(model, documents, n_threads, settings, tol)
-        return {"measured": _status("VmHWM") - base, "estimated": estimated}
+        return {"measured": status("VmHWM") - base, "estimated": estimated}
 
 
 def matrix(n_words: int, n_docs: int, length: float, seed: int = 0) -> csr_array:
@@ -109,7 +111,7 @@ def matrix(n_words: int, n_docs: int, length: float, seed: int = 0) -> csr_array
     return counts
 
 
-def _in_memory(counts: csr_array) -> Corpus:
+def _in_memory(counts: csr_array, n_parts: int = 1) -> Corpus:
     """With one to three authors a document."""
     corpus = from_matrix(counts)
     rng = np.random.default_rng(1)
@@ -120,7 +122,9 @@ def _in_memory(counts: csr_array) -> Corpus:
         block.indptr, block.words, block.counts, block.rows, indptr, np.concatenate(writers).astype(np.int32)
     )
     names = Vocabulary([f"author {i}" for i in range(N_AUTHORS)])
-    return Corpus([MemoryPart("part", block)], corpus.vocabulary, author_vocabulary=names)
+    cuts = np.linspace(0, block.n_docs, n_parts + 1).astype(int).tolist()
+    parts = [MemoryPart(f"part {i}", block[cuts[i] : cuts[i + 1]]) for i in range(n_parts)]
+    return Corpus(parts, corpus.vocabulary, author_vocabulary=names)
 
 
 def _method(name: str) -> Method:
@@ -145,15 +149,15 @@ def _train(
     train(model, corpus, Limits(plan.pop("max_iter", 1), tol=tol), n_threads=n_threads, client=None, **plan)
 
 
-def _settle() -> int:
+def settle() -> int:
     """Give back what is not used; bytes that are resident then."""
     gc.collect()
     buffers.clear()
     LIBC.malloc_trim(0)
-    return _status("VmRSS")
+    return status("VmRSS")
 
 
-def _status(name: str) -> int:
+def status(name: str) -> int:
     found = re.search(rf"{name}:\s+(\d+) kB", Path("/proc/self/status").read_text())
     assert found
     return int(found[1]) * 1024

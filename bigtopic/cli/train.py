@@ -67,6 +67,10 @@ def command(
     command of a killed run continues it from its last checkpoint, to the same topics; the command of a complete run
     writes its MODEL again.
 
+    Methods that remember documents from pass to pass (such as cgs and ilr) keep that on disk: in the --checkpoint
+    folder, or without one in the temporary folder (TMPDIR). Before they begin, a line on standard error says how many
+    bytes that may take, if 100 MB or more.
+
     \b
     Examples:
         bigtopic train articles.zarr topics.zarr --topics 100

@@ -48,7 +48,8 @@ class LDA(TopicLearning):
     evaluate_every : updates between scores; None for one score per pass
     patience : stop after this many scores without an improvement; None disables early stopping
     callbacks : functions that are called with each event (`bigtopic.learning.events.Event`)
-    progress : show a progress bar; None shows it in terminals and notebooks
+    progress : show a progress bar; None shows it in terminals and notebooks. False also silences the line that says how
+        much disk a method needs that remembers documents
     client : a Dask client or its address; None for the current one, if there is one; False for threads
     n_threads : threads in this process; None for all processors. Does not change the result
 

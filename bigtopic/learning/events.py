@@ -26,6 +26,8 @@ class Event:
     bound : variational bound of the pass, in nats per token, if there is one
     change : how far topics moved during the pass, mean total variation distance in 0 .. 1, if it was computed
     reason : why the run ended: "max_iter", "max_time", "tol", "score" or "interrupt"
+    disk_bytes : at the start, what the state of documents may take on the disk at once, if the method keeps it there
+    disk_folder : at the start, where that is
     info : figures of the kernel, summed over the round
     """
 
@@ -39,6 +41,8 @@ class Event:
     bound: float | None = None
     change: float | None = None
     reason: str | None = None
+    disk_bytes: int | None = None
+    disk_folder: str | None = None
     info: Mapping[str, float] = field(default_factory=dict)
 
     epoch = renamed_attribute("epoch", "pass_number")

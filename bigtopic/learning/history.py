@@ -9,9 +9,12 @@ from typing import Any
 from bigtopic.learning.events import Callback, Event
 from bigtopic.parallel.progress import Progress
 from bigtopic.plan.cursor import RoundReport
+from bigtopic.state.documents.state_folder import DiskNeed
 from bigtopic.state.model import TopicModel
 
 __all__ = ["History"]
+
+WORTH_SAYING = 10**8  # bytes on the disk; of less, only events tell
 
 
 class History:
@@ -57,8 +60,16 @@ class History:
         """Number of updates at the last score; 0 if there is none."""
         return max((row["step"] for row in self._model.history if "score" in row), default=0)
 
-    def begin(self) -> None:
-        self._tell("start")
+    def begin(self, disk: DiskNeed | None = None) -> None:
+        """Report the start, and what the state of documents may take on the disk, if there is any."""
+        if disk is None:
+            return self._tell("start")
+        if disk.n_bytes >= WORTH_SAYING:
+            self._bar.note(
+                f"what this method remembers of documents takes up to {disk.n_bytes:,} bytes in {disk.folder}, for up "
+                f"to {disk.n_passes} passes at once"
+            )
+        self._tell("start", disk_bytes=disk.n_bytes, disk_folder=disk.folder)
 
     def round_done(self, report: RoundReport) -> None:
         self._n_docs += report.n_docs

@@ -35,7 +35,8 @@ class Limits:
     evaluate_every : rounds between scores, which are taken at the end of a segment; None for one score per pass
     patience : stop after this many scores without an improvement; None disables early stopping
     callbacks : called with every event, see `learning.events`
-    progress : show a progress bar; None shows it in terminals and notebooks
+    progress : show a progress bar; None shows it in terminals and notebooks. False also silences the line that says how
+        much disk the state of documents needs
     """
 
     max_iter: int = 1

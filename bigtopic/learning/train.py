@@ -23,6 +23,7 @@ from bigtopic.parallel import cluster
 from bigtopic.parallel.progress import Progress
 from bigtopic.parallel.shared_files import corpus_in_reach
 from bigtopic.plan.cursor import Cursor, RoundReport
+from bigtopic.state.documents.state_folder import DiskNeed
 from bigtopic.state.model import TopicModel
 
 __all__ = ["Saver", "train"]
@@ -124,7 +125,7 @@ class _Loop:
             self._owes_score = self._cut_before_a_score()
 
     def passes(self) -> None:
-        self.history.begin()
+        self.history.begin(self._disk)
         reason = self._ended_before()
         end = self.model.cursor.pass_number + self.limits.max_iter
         while reason is None and self.model.cursor.pass_number < end:
@@ -133,6 +134,14 @@ class _Loop:
         if self.saver is not None and not self._half_measured:
             self.saver.save(self.model, self.history.counts())
         self.history.end(reason or "max_iter")
+
+    @property
+    def _disk(self) -> DiskNeed | None:
+        """What the state of documents may take on the disk, if there is any."""
+        if self.run.work.state is None:
+            return None
+        assert self.model.document_state is not None
+        return self.model.document_state.disk
 
     def _ended_before(self) -> str | None:
         """Why the run that goes on was at its end when it was saved, if it was."""

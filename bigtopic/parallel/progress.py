@@ -22,6 +22,7 @@ class Progress:
 
     def __init__(self, description: str, total: float | None, unit: str, show: bool | None = None) -> None:
         self._bar: Any = None
+        self._silent = show is False
         if show is None:
             show = sys.stderr.isatty() or "ipykernel" in sys.modules
         if show:
@@ -43,6 +44,11 @@ class Progress:
             if figures:
                 self._bar.set_postfix({name: str(value) for name, value in figures.items()}, refresh=False)
             self._bar.update(amount)
+
+    def note(self, text: str) -> None:
+        """Write a line to standard error, also where there is no bar, unless `show` is False."""
+        if not self._silent:
+            print(text, file=sys.stderr, flush=True)
 
     def close(self) -> None:
         if self._bar is not None:

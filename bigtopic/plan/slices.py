@@ -147,6 +147,15 @@ class Plan:
         alone = self.delay == 0 or _prompt(pass_number, number)
         return number // SEGMENT, number if alone else -1
 
+    def cut_minibatches(self) -> list[list[int]]:
+        """Documents in each slice of the minibatches in which a part ends, which cuts them into more slices."""
+        starts = [self._start(minibatch) for minibatch in range(self.n_rounds + 1)]
+        ends = np.setdiff1d(self.offsets, starts)
+        return [
+            [ref.stop - ref.start for ref in self._slices(minibatch, self.slice_size)]
+            for minibatch in np.unique(np.searchsorted(starts, ends) - 1).tolist()
+        ]
+
     def _start(self, minibatch: int) -> int:
         """The first position of a minibatch; sizes differ by one document at most."""
         return min(minibatch, self.n_rounds) * self.n_docs // max(1, self.n_rounds)

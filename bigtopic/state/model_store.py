@@ -275,4 +275,5 @@ def _put(group: Any, name: str, values: np.ndarray) -> None:
         fill_value=np.nan if values.dtype.kind == "f" else 0,
         config={"write_empty_chunks": True},
     )
-    array[...] = values
+    for start in range(0, len(values), rows):  # at once, Zarr would hold copies of all chunks
+        array[start : start + rows] = values[start : start + rows]

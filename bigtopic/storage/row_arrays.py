@@ -55,6 +55,11 @@ class RowArray:
         return -(-self.n_rows // self._chunk_rows) * self._chunk_bytes
 
     @property
+    def exists(self) -> bool:
+        """Whether it was created."""
+        return (self.place / _METADATA).exists()
+
+    @property
     def _row_bytes(self) -> int:
         return np.dtype(self.dtype).itemsize * prod(self.row_shape)
 

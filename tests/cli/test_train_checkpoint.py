@@ -7,6 +7,7 @@ from click.testing import CliRunner
 
 import bigtopic as bt
 from bigtopic.cli import main
+from bigtopic.learning import history
 
 
 def train(*arguments):
@@ -68,3 +69,13 @@ def test_the_run_and_the_model_need_a_folder_each(tmp_path, corpus):
     for path in (model, model / "run.ckpt"):
         told = train(corpus, model, "--checkpoint", path)
         assert told.exit_code == 2 and "choose another folder" in told.output and not model.exists()
+
+
+def test_the_disk_that_documents_need_is_said_on_standard_error(tmp_path, corpus, monkeypatch):
+    arguments = ["--method", "ilr", "--passes", 1, "--checkpoint"]
+    quiet = train(corpus, tmp_path / "a.zarr", *arguments, tmp_path / "a.ckpt")
+    assert quiet.exit_code == 0 and not quiet.stderr
+    monkeypatch.setattr(history, "WORTH_SAYING", 1)
+    told = train(corpus, tmp_path / "b.zarr", *arguments, tmp_path / "b.ckpt")
+    assert told.exit_code == 0 and told.stdout.count("\n") == quiet.stdout.count("\n")
+    assert f"bytes in {tmp_path}/b.ckpt/documents, for up to 6 passes at once" in told.stderr

@@ -7,11 +7,13 @@ import pickle
 import shutil
 import subprocess
 import sys
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import zarr
 
 from bigtopic import methods as table
 from bigtopic.corpus.memory import from_matrix
@@ -301,3 +303,19 @@ def test_a_model_of_an_own_method_is_loaded_with_it(tmp_path, corpus):
     again = load_model(tmp_path / "model.zarr", method=own)
     assert again.method is own
     assert again.components_.tobytes() == model.components_.tobytes()
+
+
+def test_an_array_is_written_without_a_copy_of_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(model_store, "CHUNK_BYTES", 1 << 20)
+    group = zarr.open_group(tmp_path / "group", mode="w")
+    values = np.random.default_rng(0).random((1 << 14, 128))  # 16 MiB, in chunks of one
+    model_store._put(group, "first", values[:1])  # imports
+    tracemalloc.start()
+    try:
+        with zarr.config.set({"async.concurrency": 16}):
+            model_store._put(group, "values", values)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < values.nbytes / 2
+    np.testing.assert_array_equal(group["values"][...], values)

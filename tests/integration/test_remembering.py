@@ -26,6 +26,7 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import ModelError, SettingError, StoreError
 from bigtopic.estimators.lda import LDA
+from bigtopic.learning import history
 from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.executors.threads import ThreadExecutor
 from bigtopic.learning.executors.whole import WholeExecutor
@@ -361,6 +362,40 @@ def test_a_disk_that_is_too_small_is_refused_before_the_start(new, documents, mo
     with pytest.raises(SettingError, match=r"needs [\d,]+ bytes for up to 2 passes, and .* has 100 free"):
         learn(model, documents)
     assert not statistics(model).any() and model.cursor.step == 0
+
+
+def test_a_run_says_what_it_may_take_on_the_disk_before_it_begins(
+    new, documents, tmp_path, capsys, monkeypatch
+):
+    events, written = [], []
+
+    def look(event):
+        events.append(event)
+        written.append(
+            sum(file.stat().st_size for file in tmp_path.rglob("pass-*/**/c/**/*") if file.is_file())
+        )
+
+    model = learn(new(), documents, 3, callbacks=[look])
+    start, folder = events[0], model.document_state.files.place.url
+    assert start.kind == "start" and written[0] == 0 and start.disk_folder == folder
+    whole = sum(
+        file.stat().st_size for file in Path(folder).rglob("*") if "c" in file.parts and file.is_file()
+    )
+    assert max(written) <= start.disk_bytes == whole + written[-1]  # one pass is left of two
+    assert all(event.disk_bytes is event.disk_folder is None for event in events[1:])
+    assert not capsys.readouterr().err  # little is not worth a line
+    monkeypatch.setattr(history, "WORTH_SAYING", 1)
+    learn(model, documents)
+    assert capsys.readouterr().err == (
+        f"what this method remembers of documents takes up to {start.disk_bytes:,} bytes in {folder}, "
+        "for up to 2 passes at once\n"
+    )
+
+
+def test_a_run_that_remembers_nothing_says_nothing_of_the_disk(new, documents):
+    events = []
+    learn(new(INNER), documents, callbacks=[events.append])
+    assert events[0].disk_bytes is events[0].disk_folder is None
 
 
 def test_the_computing_threads_neither_read_nor_write(new, documents, monkeypatch):

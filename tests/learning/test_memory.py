@@ -148,6 +148,12 @@ def test_documents_on_disk():
     check(method="streaming-ope", n_components=100, n_threads=1, corpus=SHORT, batch_size=5000, stored=True)
 
 
+def test_minibatches_that_lie_in_two_parts():
+    corpus = {"n_words": 60_000, "n_docs": 24_000, "length": 30}
+    settings = {"batch_size": 4000, "slice_size": 2000, "max_iter": 3, "n_parts": 5}
+    check(method="cgs", n_components=200, n_threads=2, corpus=corpus, **settings)
+
+
 def test_a_task_of_a_graph():
     check(method="online-vb", n_components=200, n_threads=1, corpus=SHORT, task=True, stored=True)
 

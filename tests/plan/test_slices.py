@@ -55,6 +55,15 @@ def test_read_blocks_do_not_overlap_and_stay_small(parts, batch_size, entries):
     assert all(stop - start <= limit for _, start, stop in read_blocks)
 
 
+@pytest.mark.parametrize("entries", [40.0, 3000.0])
+@pytest.mark.parametrize("parts", [[400], [110, 290], [100, 300], [110, 5, 285], [0, 215, 185]], ids=str)
+def test_parts_end_in_the_minibatches_that_are_cut(parts, entries):
+    for slice_size in (10, 17, None):
+        plan = Plan(parts, entries, 40, slice_size, shuffled=False)
+        rounds = [rnd.slices for rnd in plan.rounds(0) if len({ref.part for ref in rnd.slices}) > 1]
+        assert plan.cut_minibatches() == [[ref.stop - ref.start for ref in slices] for slices in rounds]
+
+
 def test_passes_differ_and_a_resumed_pass_is_the_rest_of_it():
     plan = Plan([1000], 50.0, 10, None, seed=1)
     first, second = positions(plan, 0), positions(plan, 1)

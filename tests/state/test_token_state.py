@@ -117,7 +117,8 @@ def test_a_changed_row_of_a_token_is_found(tmp_path):
 
 def test_the_disk_must_have_room_for_every_token(monkeypatch):
     corpus, usage = documents(), shutil.disk_usage("/")
-    need = learn(corpus).document_state.files.pass_bytes(0) * 2
+    files = learn(corpus).document_state.files
+    need = files.pass_bytes(0) * 2 + files.offsets_bytes(0)
     assert need >= 2 * 12 * corpus.n_tokens > 2 * 12 * corpus.nnz
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=need - 1))
     with pytest.raises(SettingError, match=f"needs {need:,} bytes for up to 2 passes"):

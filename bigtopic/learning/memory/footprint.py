@@ -134,13 +134,17 @@ class Footprint:
         )
 
     def _replay(self, rounds: Rounds, n_threads: int) -> None:
-        """Replay the first rounds: those without delay, then those with."""
+        """Replay the first rounds: those without delay, those in which parts end, and those with delay."""
         plan = self._run.plan
         total = self._run.settings.n_steps or plan.n_rounds
         ledger, most = rounds.ledger, _ROUNDS * n_threads
         prompt = min(total, PROMPT_ROUNDS if plan.delay else most)
         for _ in _until_level(ledger, prompt):
             ledger.free(*self._iterations(rounds, self._minibatch()).pieces)
+        cut = [] if plan.delay else plan.cut_minibatches()[:_ROUNDS]
+        for _ in _until_level(ledger, most if cut else 0):
+            for slices in cut:
+                ledger.free(*self._iterations(rounds, slices).pieces)
         waiting: Sum | None = None
         for _ in _until_level(ledger, min(total - prompt, most) if plan.delay else 0):
             waiting = rounds.delayed(plan.slice_size, waiting)

@@ -21,7 +21,9 @@ from bigtopic.plan.slices import Plan
 from bigtopic.state.documents import state_manifest, state_spans
 from bigtopic.state.documents.state_files import State, StateFiles, StatePart
 from bigtopic.state.documents.state_folder import (
+    DiskNeed,
     copy_state,
+    disk_need,
     given_folder,
     refuse_full,
     remove_passes,
@@ -82,6 +84,11 @@ class DocumentState:
         """The files, as tasks need them."""
         assert self._place is not None, "there is nothing before a run has begun"
         return StateFiles(self._place, self._about.parts, self._about.arrays, self._about.run)
+
+    @property
+    def disk(self) -> DiskNeed:
+        """What a run may take on the disk."""
+        return disk_need(self.files, self.most_kept + 2)
 
     def begin(
         self,

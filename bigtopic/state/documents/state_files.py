@@ -162,6 +162,10 @@ class StateFiles:
         """Whether there is state of a part after `n_passes` passes."""
         return Path((self._of_pass(part, n_passes) / "zarr.json").url).exists()
 
+    def has_offsets(self, part: int) -> bool:
+        """Whether there are the offsets of a part."""
+        return all(self.offsets(part, kind).exists for kind in self.kinds())
+
     def offsets(self, part: int, kind: str = "entry") -> RowArray:
         """Where the entries, or the tokens, of each document begin."""
         about, name = self.parts[part], {"entry": "offsets", "token": "token_offsets"}[kind]
@@ -175,6 +179,10 @@ class StateFiles:
         """Bytes on disk of the arrays of a part for one pass, and of their checksums."""
         arrays = sum(self._array(part, 0, name).nbytes for name in self.arrays)
         return arrays + self._checksums(part, 0).records.nbytes
+
+    def offsets_bytes(self, part: int) -> int:
+        """Bytes on disk of the offsets of a part."""
+        return sum(self.offsets(part, kind).nbytes for kind in self.kinds())
 
     def _owner(self, n_passes: int) -> str:
         """What checksums begin with, so that rows of other runs and passes do not match; of unnamed runs, nothing."""

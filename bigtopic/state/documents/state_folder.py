@@ -12,7 +12,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Set
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bigtopic.errors import SettingError
 from bigtopic.state.documents.state_files import StateFiles
@@ -20,7 +20,15 @@ from bigtopic.storage.local import told
 from bigtopic.storage.place import Place
 from bigtopic.storage.private_folders import new_folder, remove_folder
 
-__all__ = ["copy_state", "given_folder", "refuse_full", "remove_passes", "temporary_folder"]
+__all__ = [
+    "DiskNeed",
+    "copy_state",
+    "disk_need",
+    "given_folder",
+    "refuse_full",
+    "remove_passes",
+    "temporary_folder",
+]
 
 PREFIX = "bigtopic-state-"
 _PASS = re.compile(r"pass-(\d+)")
@@ -81,6 +89,27 @@ def remove_passes(folder: Place, chosen: Callable[[int], bool]) -> None:
             (folder / name).remove()
 
 
+class DiskNeed(NamedTuple):
+    """What the state of documents may take on the disk.
+
+    n_bytes : of all passes that there may be at once
+    n_passes : how many these are
+    folder : where
+    """
+
+    n_bytes: int
+    n_passes: int
+    folder: str
+
+
+def disk_need(files: StateFiles, n_passes: int) -> DiskNeed:
+    """What the state of so many passes takes on the disk."""
+    n_bytes = sum(
+        n_passes * files.pass_bytes(part) + files.offsets_bytes(part) for part in range(len(files.parts))
+    )
+    return DiskNeed(n_bytes, n_passes, files.place.url)
+
+
 def refuse_full(files: StateFiles, there: Set[int], n_passes: int) -> None:
     """Refuse a run whose state does not fit on the disk.
 
@@ -94,11 +123,8 @@ def refuse_full(files: StateFiles, there: Set[int], n_passes: int) -> None:
     SettingError
         With the bytes that are needed and free, and what to do.
     """
-    need = sum(
-        files.pass_bytes(part) * max(0, n_passes - sum(files.has(part, number) for number in there))
-        for part in range(len(files.parts))
-    )
-    folder = files.place.url
+    whole, _, folder = disk_need(files, n_passes)
+    need = whole - sum(_bytes_there(files, part, there, n_passes) for part in range(len(files.parts)))
     free = shutil.disk_usage(folder).free
     if need > free:
         raise SettingError(
@@ -106,3 +132,9 @@ def refuse_full(files: StateFiles, there: Set[int], n_passes: int) -> None:
             f"has {free:,} free; free space, take a folder on a larger disk (that of checkpoint=, and without it the "
             "environment variable TMPDIR), or keep fewer versions with Checkpoint(keep=)"
         )
+
+
+def _bytes_there(files: StateFiles, part: int, there: Set[int], n_passes: int) -> int:
+    """Bytes of a part that are on the disk already, of `n_passes` passes at most."""
+    n_there = min(n_passes, sum(files.has(part, number) for number in there))
+    return n_there * files.pass_bytes(part) + files.has_offsets(part) * files.offsets_bytes(part)

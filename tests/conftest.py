@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -19,6 +20,11 @@ from bigtopic.datasets.synthetic import SyntheticCorpus, lda_corpus
 sys.path.insert(0, str(Path(__file__).parent))
 
 import hosts
+
+# Workers of all the clusters idle for most of a run: without these, each of them takes 3 % of a processor.
+os.environ["DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED"] = "False"
+os.environ["DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL"] = "500ms"
+os.environ["DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL"] = "10s"
 
 
 @pytest.fixture(scope="session")
@@ -73,6 +79,12 @@ def _client(n_workers: int) -> Iterator[Any]:
     # not the default client: a test that is not about clusters must not find one
     with LocalCluster(**settings) as cluster, Client(cluster, set_as_default=False) as client:
         yield client
+
+
+@pytest.fixture
+def mortal_workers() -> Iterator[Any]:
+    """Client of a cluster like `three_workers`, of one test, which may kill the workers."""
+    yield from _client(3)
 
 
 @pytest.fixture(scope="session")

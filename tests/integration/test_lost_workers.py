@@ -27,7 +27,7 @@ def texts(monkeypatch):
 
 @pytest.mark.distributed
 @pytest.mark.parametrize("stage", ["_parsed", "_sorted", "_merged"])
-def test_workers_die_with_results_that_nobody_fetched(stage, texts, three_workers, tmp_path, monkeypatch):
+def test_workers_die_with_results_that_nobody_fetched(stage, texts, mortal_workers, tmp_path, monkeypatch):
     """All of them are killed when the first result is there; the others, done by then, are lost."""
     expected = ingest(texts, tmp_path / "here.zarr", client=False, n_threads=1, min_doc_length=3)
     real, killed = getattr(job, stage), []
@@ -36,13 +36,13 @@ def test_workers_die_with_results_that_nobody_fetched(stage, texts, three_worker
         for result in real(*arguments):
             if not killed:
                 time.sleep(0.5)
-                killed.extend(three_workers.run(os.getpid).values())
+                killed.extend(mortal_workers.run(os.getpid).values())
                 for pid in killed:
                     os.kill(pid, signal.SIGKILL)
             yield result
 
     monkeypatch.setattr(job, stage, deadly)
-    found = ingest(texts, tmp_path / "there.zarr", client=three_workers, min_doc_length=3)
+    found = ingest(texts, tmp_path / "there.zarr", client=mortal_workers, min_doc_length=3)
     assert len(killed) == 3 and found.fingerprint == expected.fingerprint and found.verify()
     assert len(list((tmp_path / "there.zarr/parts").glob("0*"))) == len(found.parts) > 3
 

@@ -82,6 +82,12 @@ def _client(n_workers: int) -> Iterator[Any]:
 
 
 @pytest.fixture
+def mortal_worker() -> Iterator[Any]:
+    """Client of a cluster like `one_worker`, of one test, which may kill the worker."""
+    yield from _client(1)
+
+
+@pytest.fixture
 def mortal_workers() -> Iterator[Any]:
     """Client of a cluster like `three_workers`, of one test, which may kill the workers."""
     yield from _client(3)

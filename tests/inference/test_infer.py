@@ -62,14 +62,14 @@ def test_large_corpora_go_a_subtree_at_a_time(corpus, monkeypatch):
 
 
 @pytest.mark.distributed
-def test_workers_infer_the_same_also_when_one_dies(many_parts, corpus, three_workers, monkeypatch):
+def test_workers_infer_the_same_also_when_one_dies(many_parts, corpus, mortal_workers, monkeypatch):
     monkeypatch.setattr(module, "SUBTREE", 2)
     here = joined(list(infer(make(corpus), many_parts, n_threads=1)))
     pieces = []
-    for number, piece in enumerate(infer(make(corpus), many_parts, client=three_workers)):
+    for number, piece in enumerate(infer(make(corpus), many_parts, client=mortal_workers)):
         pieces.append(piece)
         if number == 1:
-            os.kill(next(iter(three_workers.run(os.getpid).values())), signal.SIGKILL)
+            os.kill(next(iter(mortal_workers.run(os.getpid).values())), signal.SIGKILL)
     for found, expected in zip(joined(pieces), here, strict=True):
         np.testing.assert_array_equal(found, expected)
 

@@ -218,7 +218,7 @@ def dying(tmp_path, toy) -> Method:
 
 @pytest.mark.distributed
 @pytest.mark.parametrize("mode", ["whole", "graphs"])
-@pytest.mark.parametrize("cluster", ["one_worker", "three_workers"])
+@pytest.mark.parametrize("cluster", ["mortal_worker", "mortal_workers"])
 def test_a_worker_that_dies_in_a_task_changes_nothing(cluster, mode, dying, in_parts, tmp_path, request):
     client = request.getfixturevalue(cluster)
     client.upload_file(str(tmp_path / "dying_kernel.py"), load=False)
@@ -242,20 +242,23 @@ def test_a_run_travels_once(mode, in_parts, one_worker, monkeypatch):
 
 @pytest.mark.distributed
 @pytest.mark.parametrize("mode", ["whole", "graphs"])
-def test_workers_that_die_between_rounds_take_what_they_held(mode, in_parts, one_worker, monkeypatch):
+def test_workers_that_die_between_rounds_take_what_they_held(mode, in_parts, mortal_worker, monkeypatch):
     """The only worker is killed after two rounds, and with it the run and the params that were sent to it."""
     monkeypatch.setattr(whole, "CHUNK_SECONDS", 0.01)
     killed = []
 
     def kill(event):
         if event.kind == "round" and event.step == 2:
-            for pid in one_worker.run(os.getpid).values():
+            for pid in mortal_worker.run(os.getpid).values():
                 os.kill(pid, signal.SIGKILL)
                 killed.append(pid)
 
     alive = learn("online-cvb0", in_parts)
     model = learn(
-        "online-cvb0", in_parts, lambda run: executors.load(mode).make(run, one_worker, 1), callbacks=[kill]
+        "online-cvb0",
+        in_parts,
+        lambda run: executors.load(mode).make(run, mortal_worker, 1),
+        callbacks=[kill],
     )
     assert killed and bits(model) == bits(alive)
 

@@ -439,20 +439,20 @@ def test_workers_remember_what_the_threads_do(executor, new, documents, three_wo
 
 
 @pytest.mark.distributed
-def test_state_of_a_round_that_died_with_its_workers_is_made_again(new, documents, three_workers, tmp_path):
+def test_state_of_a_round_that_died_with_its_workers_is_made_again(new, documents, mortal_workers, tmp_path):
     """Between two inner iterations all of them are killed; what the first inner iterations left was on them."""
-    three_workers.upload_file(toys.packed(tmp_path), load=False)
+    mortal_workers.upload_file(toys.packed(tmp_path), load=False)
     killed: list[int] = []
 
     class Deadly(GraphExecutor):
         def map_reduce(self, rnd: Any, arrays: Any, iteration: Any) -> Any:
             if iteration.number == 3 and not killed:
-                killed.extend(three_workers.run(os.getpid).values())
+                killed.extend(mortal_workers.run(os.getpid).values())
                 for pid in killed:
                     os.kill(pid, signal.SIGKILL)
             return super().map_reduce(rnd, arrays, iteration)
 
-    model = learn(new(INNER), documents, 1, lambda run: Deadly(run, three_workers))
+    model = learn(new(INNER), documents, 1, lambda run: Deadly(run, mortal_workers))
     assert len(killed) == 3
     expected = learn(new(INNER), documents)
     np.testing.assert_array_equal(model.topic_words.raw, expected.topic_words.raw)

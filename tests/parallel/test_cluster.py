@@ -123,10 +123,12 @@ def test_a_map_on_a_client_is_a_map(three_workers):
 
 
 @pytest.mark.distributed
-def test_what_is_shared_is_sent_again_when_it_died_with_its_worker(three_workers):
-    results = cluster.bounded_map(operator.add, range(30), shared=(100,), client=three_workers, n_in_flight=5)
+def test_what_is_shared_is_sent_again_when_it_died_with_its_worker(mortal_workers):
+    results = cluster.bounded_map(
+        operator.add, range(30), shared=(100,), client=mortal_workers, n_in_flight=5
+    )
     found = [next(results)]
-    for pid in three_workers.run(os.getpid).values():
+    for pid in mortal_workers.run(os.getpid).values():
         os.kill(pid, signal.SIGKILL)
     assert found + list(results) == list(range(100, 130))
 

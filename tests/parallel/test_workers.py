@@ -93,6 +93,6 @@ def test_an_address_where_nobody_answers(address):
         cluster.resolve_client(address)
 
 
-def test_tasks_that_kill_their_workers(three_workers):
+def test_tasks_that_kill_their_workers(mortal_workers):
     with pytest.raises(ClusterError, match="workers die repeatedly"):
-        list(cluster.bounded_map(os._exit, [1], client=three_workers))
+        list(cluster.bounded_map(os._exit, [1], client=mortal_workers))

@@ -10,7 +10,9 @@ TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 
 def test_there_are_two_commands_the_demonstration_and_the_tests():
     first, second = re.findall(r"^```sh\n(.*?)\n```$", TEXT, re.MULTILINE | re.DOTALL)
-    assert first.endswith("bigtopic demo") and "-m pytest" in second
+    assert first.endswith("bigtopic demo") and second.endswith(
+        " -m pytest -n logical --maxprocesses 4 --dist worksteal"
+    )
     assert "\n" not in first + second
 
 

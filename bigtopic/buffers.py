@@ -30,7 +30,7 @@ _own = threading.local()
 def empty(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
     """Equivalent to `np.empty(shape, dtype)`, in unused memory of this thread."""
     dtype = np.dtype(dtype)
-    size = dtype.itemsize * (shape if isinstance(shape, int) else math.prod(shape))
+    size = dtype.itemsize * (shape if isinstance(shape, int) else math.prod(map(int, shape)))
     if size < SMALL:
         memory = np.empty(size + LINE, np.uint8)
         return np.ndarray(shape, dtype, memory, _start(memory))

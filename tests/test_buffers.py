@@ -40,6 +40,11 @@ def test_rows_begin_at_cache_lines_and_shapes_are_those_asked_for():
     assert buffers.zeros((0, 16), np.float32).shape == (0, 16)
 
 
+def test_numbers_of_numpy_do_not_overflow_in_a_shape():
+    shape = (np.int8(100), np.int8(100))
+    assert buffers.empty(shape, np.float32).shape == (100, 100)
+
+
 def test_zeros_are_zeros_in_used_memory():
     array = buffers.empty(100_000, np.float32)
     array[:] = 1

@@ -6,6 +6,8 @@ import sys
 from types import TracebackType
 from typing import Any
 
+from bigtopic.printable import printable
+
 __all__ = ["Progress"]
 
 
@@ -48,7 +50,7 @@ class Progress:
     def note(self, text: str) -> None:
         """Write a line to standard error, also where there is no bar, unless `show` is False."""
         if not self._silent:
-            print(text, file=sys.stderr, flush=True)
+            print(printable(text), file=sys.stderr, flush=True)
 
     def close(self) -> None:
         if self._bar is not None:

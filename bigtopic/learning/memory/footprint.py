@@ -57,16 +57,14 @@ class Footprint:
 
     def on_threads(self, n_threads: int, compares: bool = False, rough: bool = False) -> int:
         """Bytes of the whole run on threads of one process; `rough` tries only one order of the threads."""
-        sizes, lookups = self._sizes, n_threads * self._run.work.n_words * 4
         n_orders = _ORDERS if n_threads > 1 and not rough else 1
         rounds = max(self._peak(n_threads, compares, seed) for seed in range(n_orders))
-        return int(sizes.params() + lookups + sizes.read_blocks() + sizes.state(n_threads) + rounds)
+        return int(self._always(n_threads) + rounds)
 
     def at_most(self, n_threads: int, compares: bool = False) -> float:
         """A bound of `on_threads` that needs no replay: pools full of the largest array, and all that is outside."""
-        sizes, slices = self._sizes, self._minibatch()
-        n_docs, round_docs = max(slices, default=0), sum(slices)
-        one = sizes.of_slice(n_docs)
+        sizes, round_docs = self._sizes, sum(self._minibatch())
+        one = sizes.of_slice(min(self._run.plan.slice_size, round_docs))
         slice_bytes = sum(one.gathered) + one.passing + sum(one.scratch.pooled) + one.scratch.transient
         # A merge takes memory for the rows of both.
         sums = [
@@ -81,8 +79,12 @@ class Footprint:
             + moved
             + 2 * compares * sizes.topics()
         )
-        lookups = n_threads * self._run.work.n_words * 4
-        return sizes.params() + lookups + sizes.read_blocks() + sizes.state(n_threads) + pools + outside
+        return self._always(n_threads) + pools + outside
+
+    def _always(self, n_threads: int) -> float:
+        """Params, lookups, documents and their state."""
+        sizes, lookups = self._sizes, n_threads * self._run.work.n_words * 4
+        return sizes.params() + lookups + sizes.read_blocks() + sizes.state(n_threads)
 
     def _peak(self, n_threads: int, compares: bool, seed: int) -> int:
         """Largest number of bytes resident at once in a replay."""

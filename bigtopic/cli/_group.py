@@ -57,8 +57,16 @@ class Verbs(click.Group):
                 message = str(error) or type(error).__name__
                 verb = self.get_command(ctx, ctx.invoked_subcommand or "")
                 raise _Failure(
-                    message if verb is None else _as_options(message, verb.get_params(ctx))
+                    message if verb is None else _as_options(message, _options(verb, ctx))
                 ) from error
+
+
+def _options(verb: click.Command, ctx: click.Context) -> list[click.Parameter]:
+    """The options of a verb, without those of measures or plots if it is their files that are wrong."""
+    try:
+        return verb.get_params(ctx)
+    except BigtopicError:
+        return verb.params
 
 
 def _as_options(message: str, params: list[click.Parameter]) -> str:

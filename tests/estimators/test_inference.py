@@ -7,7 +7,14 @@ import pytest
 from scipy import sparse
 
 from bigtopic.corpus.memory import from_matrix
-from bigtopic.errors import BigtopicWarning, CorpusExists, SettingError, VocabularyMismatch
+from bigtopic.errors import (
+    BigtopicWarning,
+    CorpusExists,
+    CorpusVersionError,
+    InputError,
+    SettingError,
+    VocabularyMismatch,
+)
 from bigtopic.estimators import topic_store
 from bigtopic.estimators.lda import LDA
 from bigtopic.ingestion.ingest import ingest
@@ -75,6 +82,13 @@ def test_empty_documents_do_not_disturb_learning(synthetic):
         LDA(3, method="vb", max_iter=3, client=False).fit(m).components_ for m in (counts, with_gaps)
     )
     np.testing.assert_allclose(full, gaps, rtol=2e-3, atol=2e-3)
+
+
+def test_a_text_and_no_texts_are_refused(model):
+    with pytest.raises(CorpusVersionError, match=r"no corpus at .*open a socket.*; a text goes into a list"):
+        model.transform("open a socket")
+    with pytest.raises(InputError, match="documents: the list is empty"):
+        model.transform([])
 
 
 def test_texts_are_split_as_the_corpus_was():

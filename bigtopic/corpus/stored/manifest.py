@@ -149,7 +149,7 @@ def _attributes(root: Place) -> dict[str, Any]:
         ) from error
     if attributes is None and root.local and Path(root.url).is_file():
         raise CorpusVersionError(
-            f"{root.url} is a file, not a corpus; make a corpus of it with bigtopic.ingest"
+            f"{root.url} is a file, not a corpus; make a corpus of it with bigtopic.ingest({root.url!r}, store)"
         )
     if attributes is None:
         raise CorpusVersionError(

@@ -51,6 +51,10 @@ class Corpus(DocumentsInParts):
         """
         if isinstance(item, int | np.integer):
             return views.document(self, int(item))
+        if not isinstance(item, slice):
+            raise SettingError(
+                f"corpus[{item!r:.60}]: give the number of a document, or a slice; use select() for others"
+            )
         start, stop, step = item.indices(self.n_docs)
         if step != 1:
             raise SettingError(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.order import by_source, source_order
-from bigtopic.errors import BigtopicWarning, VocabularyMismatch
+from bigtopic.errors import BigtopicWarning, SettingError, VocabularyMismatch
 from bigtopic.estimators.inputs import as_corpus
 from bigtopic.estimators.output import write_topics
 from bigtopic.estimators.reading import FittedTopics
@@ -19,6 +19,7 @@ from bigtopic.parallel import cluster
 from bigtopic.parallel.progress import Progress
 from bigtopic.plan.counting import counted_vocabulary
 from bigtopic.renamed import renamed
+from bigtopic.state.contract.declaration_rules import is_whole
 
 __all__ = ["TopicInference"]
 
@@ -110,9 +111,16 @@ class TopicInference(FittedTopics):
         """For each topic, the documents in which its share is largest: [(document id, share), ...].
 
         Documents with fewer than `min_tokens` tokens are skipped. One streaming pass.
+
+        Raises
+        ------
+        SettingError
+            When `n_documents` is not a whole number from 1.
         """
         from bigtopic.evaluation.largest import Largest
 
+        if not is_whole(n_documents) or n_documents < 1:
+            raise SettingError(f"n_documents={n_documents!r}: must be a whole number, 1 or more")
         corpus = self._known_corpus(X)
         best = Largest(self._fitted().n_components, n_documents)
         for piece in self._infer(corpus, "inferring"):

@@ -59,7 +59,7 @@ class LDA(TopicLearning):
     exp_dirichlet_component_ : (n_components, n_words), exp of the expected log probabilities
     vocabulary_ : `Vocabulary`, the words of the columns
     history_ : list of dict, one per pass and per score
-    doc_topic_prior_, topic_word_prior_ : as used, or learned
+    doc_topic_prior_, topic_word_prior_ : as used, or learned, in a shape in which they can be given again
     n_iter_, n_batch_iter_ : passes and updates done
     n_features_in_ : n_words
     random_state_ : the seed used

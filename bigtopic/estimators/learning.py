@@ -127,6 +127,7 @@ class TopicLearning(TopicInference):
             self._model = model
         else:
             model = self._model
+            corpus = streams.as_counted(model, corpus)
             streams.end_pass(model)
             streams.grow(model, axes_of(model.method.model, corpus, self._client(), self.n_threads))
             self.n_docs_seen_ += corpus.n_docs

@@ -127,7 +127,9 @@ class FittedTopics(Estimator):
     @property
     def topic_word_prior_(self) -> Any:
         prior = self._fitted().topic_words.prior
-        return float(prior[0, 0]) if prior.size == 1 else prior.T
+        if prior.size == 1:
+            return float(prior[0, 0])
+        return prior[:, 0] if prior.shape[1] == 1 else prior.T
 
     @property
     def n_features_in_(self) -> int:

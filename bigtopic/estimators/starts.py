@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
@@ -44,6 +44,9 @@ def check_settings(estimator: Any) -> None:
     _whole("max_doc_update_iter", estimator.max_doc_update_iter, optional=True)
     if not isinstance(estimator.options, Mapping | None):
         raise SettingError(f"options={estimator.options!r}: must be {{name: value}} (or None)")
+    callbacks = estimator.callbacks
+    if not isinstance(callbacks, Sequence) or not all(map(callable, callbacks)):
+        raise SettingError(f"callbacks={callbacks!r:.60}: must be a list of functions of an event")
     if estimator.order not in ORDERS:
         raise SettingError(f"order={estimator.order!r}: must be one of {', '.join(map(repr, ORDERS))}")
     for name in ("doc_topic_prior", "topic_word_prior"):

@@ -161,7 +161,7 @@ class LazyArray:
         floors = np.zeros(self.n_columns, dtype)
         floors[:n] = floor
         by_column = (self.scale * factor).astype(dtype)
-        if self.prior.shape[0] > 1:
+        if self.prior.shape[0] != 1:  # 0 of rows without any, see `Overlay.local`
             _kernels.gather_with_priors(self.raw, by_column, self.prior, factor, floors, n, ids, out)
             return out
         offset = np.zeros(self.n_columns, dtype)

@@ -122,6 +122,7 @@ WRONG = {
     "patience": [1],
     "validation": [0.0, 1.5, -1],
     "n_threads": [0, "two"],
+    "callbacks": [print, [print, 3], None, "print"],
     "init": ["no such model.zarr", np.ones((3, 80)), 7],
 }
 

@@ -169,6 +169,12 @@ def test_representative_documents_take_the_largest_share(model, corpus, syntheti
             np.testing.assert_allclose(topics[int(identity), k], share, rtol=1e-6)
 
 
+@pytest.mark.parametrize("n_documents", [0, -1, 1.5, None, True])
+def test_a_number_of_documents_that_is_none_is_refused(n_documents, model, corpus):
+    with pytest.raises(SettingError, match="n_documents="):
+        model.representative_documents(corpus, n_documents=n_documents)
+
+
 def test_scores_and_perplexity(model, corpus, synthetic):
     score = model.score(corpus)
     assert -np.log(80) < score < 0

@@ -91,11 +91,12 @@ class RunningMean(Forwarding):
         if (self._factor > LARGEST * decay).any() or self._array.scale_after(decay).min() < SMALLEST_SCALE:
             self._settle()
         ids, factor = self._array.rows_of(stats.ids), self._factor
-        before = _statistics(self._array, ids) * decay
+        before = _statistics(self._array, ids)
         self._array.add(stats, weight, decay, row_weight, row_decay)
         if factor.any():
             factor = np.divide(factor, decay, out=np.zeros_like(factor), where=factor > 0)
-            self._rest.add(AxisStats(ids, _statistics(self._array, ids) - before), -factor)
+            before *= decay
+            self._rest.add(AxisStats(ids, before - _statistics(self._array, ids)), factor)
             self._set_factor(factor)
 
     def fold(self) -> None:
@@ -151,5 +152,6 @@ class RunningMean(Forwarding):
 
 def _statistics(array: LazyArray, ids: np.ndarray) -> np.ndarray:
     """Of these rows, prior excluded: float64 (n_ids, n_columns)."""
-    rows: np.ndarray = array.raw[ids].astype(np.float64) * array.scale
+    rows: np.ndarray = array.raw[ids].astype(np.float64)
+    rows *= array.scale
     return rows

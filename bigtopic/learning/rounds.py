@@ -76,6 +76,7 @@ def round_stats(
     params: Params, rnd: Round, cursor: Cursor, settings: Settings, map_reduce: MapReduce
 ) -> Stats:
     """The statistics of a round, which are those of its last inner iteration. Does not change the params."""
+    params = params.without_means()
     arrays: Mapping[str, LazyArray | Overlay] = params.arrays
     iteration = 0
     while True:

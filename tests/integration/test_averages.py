@@ -18,10 +18,13 @@ from bigtopic.arrays import ArraySpec
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.errors import ModelError, SettingError
 from bigtopic.estimators.lda import LDA
+from bigtopic.learning.estep import evaluate, gather
 from bigtopic.learning.new_run import make_run, with_document_state
+from bigtopic.learning.rounds import round_stats
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import get
+from bigtopic.plan.cursor import Cursor
 from bigtopic.schemes.lazy_langevin import LazyLangevin
 from bigtopic.state.model_store import load, save
 from bigtopic.state.new_model import new_model
@@ -128,6 +131,24 @@ def test_everyone_reads_the_mean(corpus):
     expected = bt.evaluate.log_predictive(mean.get_topics(), corpus, **prior).value
     assert bt.evaluate.log_predictive(mean, corpus).value == pytest.approx(expected, rel=1e-6)
     assert bt.evaluate.log_predictive(latest, corpus).value != pytest.approx(expected, rel=1e-6)
+
+
+def test_tasks_get_no_means(corpus):
+    """Which may be larger than all that they read."""
+    run, model = begun(replace(get("v-oem++"), average=1.0), corpus, 1)
+    seen, remembered = [], serial.Remembered("round")
+
+    def map_reduce(rnd, arrays, iteration):
+        seen.append(set(arrays))
+        return serial.total(
+            [evaluate(ref, gathered(ref, arrays), run.work, iteration, remembered) for ref in rnd.slices]
+        )
+
+    def gathered(ref, arrays):
+        return gather(run.parts[ref.part].read(ref.start, ref.stop), arrays, run.work)
+
+    round_stats(model.params, next(run.plan.rounds(0)), Cursor(), run.settings, map_reduce)
+    assert len(seen) == 20 and all(names == {"topic_words", "doc_topic_prior"} for names in seen)
 
 
 def test_a_run_that_ends_before_the_mean_begins_has_the_latest_topics(corpus):

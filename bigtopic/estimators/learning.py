@@ -41,7 +41,7 @@ class TopicLearning(TopicInference):
     max_time: float | None
     learning_decay: float | None
     learning_offset: float | None
-    average: float | None
+    average: float | None = None
     options: Mapping[str, Any] | None
     total_samples: float | None
     init: Any

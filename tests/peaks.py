@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,7 @@ def measure(
     task: bool = False,
     tol: float = 0.0,
     n_parts: int = 1,
+    average: float = 0.0,
     **settings: Any,
 ) -> dict[str, float]:
     """Growth of the peak of resident memory by a model and its run, and the estimate.
@@ -72,9 +74,10 @@ def measure(
     task : one task of a graph in place of the run; its params are there before
     tol : of `Limits`
     n_parts : of a corpus in memory
+    average : of the method
     settings : batch_size, slice_size, max_iter
     """
-    chosen = _method(method)
+    chosen = replace(_method(method), average=average)
     with tempfile.TemporaryDirectory() as folder:
         counts = matrix(**corpus)
         documents = ingest(counts, Path(folder) / "c.zarr") if stored else _in_memory(counts, n_parts)

@@ -209,9 +209,14 @@ class LazyArray:
         elif cleared.any():
             _kernels.clear_columns(self.raw, cleared)
         self.sums = self.sums * decay
-        self.scale = np.where(cleared, 1.0, self.scale * decay)
+        self.scale = self.scale_after(decay)
         if self.scale.min() < SMALLEST_SCALE:
             self.fold()
+
+    def scale_after(self, decay: np.ndarray) -> np.ndarray:
+        """The scale that a decay leads to, before it is folded."""
+        scale: np.ndarray = np.where(decay == 0.0, 1.0, self.scale * decay)
+        return scale
 
     def fold(self) -> None:
         """Apply the scale to every row, in blocks, and add the totals up anew (which also ends their drift)."""

@@ -200,6 +200,7 @@ def _describe(model: TopicModel, state: str, extra: dict[str, Any] | None) -> di
         "method": model.method.name,
         "schemes": {name: settings(scheme) for name, scheme in model.method.schemes.items()},
         "prior_schemes": {name: settings(scheme) for name, scheme in model.method.prior_schemes.items()},
+        "average": model.method.average,
         "options": model.options,
         "seed": model.seed,
         "cursor": _describe_cursor(model.cursor),

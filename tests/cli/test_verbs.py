@@ -98,6 +98,12 @@ def test_training_does_not_replace_a_model_unless_asked(model, corpus, tmp_path)
     assert "n_components=3" in run("info", tmp_path / "m.zarr").output
 
 
+def test_training_averages(corpus, tmp_path):
+    run("train", corpus, tmp_path / "m.zarr", "--method", "g-oem", "--topics", 3, "--average", 0.5)
+    model = load_model(tmp_path / "m.zarr")
+    assert model.average == model._model.method.average == 0.5
+
+
 def test_training_learns_priors(corpus, tmp_path):
     given = ("--method", "vb", "--topics", 3, "--passes", 3, "--learn-doc-topic-prior", "asymmetric")
     run("train", corpus, tmp_path / "m.zarr", *given, "--learn-topic-word-prior", "symmetric")

@@ -154,6 +154,11 @@ def test_minibatches_that_lie_in_two_parts():
     check(method="cgs", n_components=200, n_threads=2, corpus=corpus, **settings)
 
 
+def test_updates_that_a_mean_follows():
+    settings = {"batch_size": 4000, "average": 1.0}
+    check(method="online-vb", n_components=200, n_threads=1, corpus=SHORT, **settings)
+
+
 def test_a_task_of_a_graph():
     check(method="online-vb", n_components=200, n_threads=1, corpus=SHORT, task=True, stored=True)
 

@@ -23,7 +23,7 @@ from bigtopic.corpus.filter import VocabularySettings
 from bigtopic.corpus.order import checked_seed
 from bigtopic.corpus.readers import open_source
 from bigtopic.corpus.store import Corpus, open_corpus
-from bigtopic.corpus.stored.manifest import Manifest, read_manifest
+from bigtopic.corpus.stored.manifest import Manifest, PartRecord, read_manifest
 from bigtopic.corpus.stored.stored_part import StoredPart
 from bigtopic.corpus.stored.transaction import Transaction, current_manifest
 from bigtopic.corpus.text.text_settings import TextSettings
@@ -231,14 +231,19 @@ def compact(corpus: Corpus | str | Path, **settings: Any) -> Corpus:
 
 
 def _require_unchanged(source: Any, root: Place, now: Manifest | None) -> None:
-    """Refuse to rewrite a corpus in place without documents that were appended since it was opened."""
+    """Refuse to rewrite a corpus in place without documents or authors that were added since it was opened."""
     if not isinstance(source, Corpus) or source.url != root.url or now is None:
         return
-    parts = [part for part in source.parts if isinstance(part, StoredPart)]
-    if len(parts) == len(source.parts) and {p.record.path for p in parts} != {p.path for p in now.parts}:
+    records = [part.record for part in source.parts if isinstance(part, StoredPart)]
+    if len(records) == len(source.parts) and _layers(records) != _layers(now.parts):
         raise CorpusLocked(
             f"{root.url} was changed by another writer since it was opened; open it again and try again"
         )
+
+
+def _layers(records: Iterable[PartRecord]) -> dict[str, str | None]:
+    """The authors attached to each part."""
+    return {record.path: record.authors for record in records}
 
 
 def _stored_at(corpus: Any, options: Any) -> tuple[Any, Any]:

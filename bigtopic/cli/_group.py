@@ -16,7 +16,19 @@ from bigtopic.printable import printable
 
 __all__ = ["Verbs"]
 
-_ORDER = ("demo", "ingest", "authors", "info", "train", "topics", "evaluate", "infer", "report", "plot")
+_ORDER = (
+    "demo",
+    "ingest",
+    "authors",
+    "info",
+    "train",
+    "topics",
+    "evaluate",
+    "infer",
+    "similar",
+    "report",
+    "plot",
+)
 
 
 class _Failure(click.ClickException):

@@ -23,6 +23,7 @@ from bigtopic.corpus.filter import VocabularySettings
 from bigtopic.corpus.order import checked_seed
 from bigtopic.corpus.readers import open_source
 from bigtopic.corpus.store import Corpus, open_corpus
+from bigtopic.corpus.stored.author_layer import with_mapping
 from bigtopic.corpus.stored.manifest import Manifest, PartRecord, read_manifest
 from bigtopic.corpus.stored.stored_part import StoredPart
 from bigtopic.corpus.stored.transaction import Transaction, current_manifest
@@ -83,7 +84,7 @@ def ingest(
     vocabulary : names of the word ids of a source of counts; for text, the only words to keep, with their ids. A file
         (a word per line), list, mapping, gensim Dictionary or fitted model
     ids : one per document, or a file with one per line
-    authors : one per document: a name, a list of names, or None
+    authors : one per document: a name, a list of names, or None; or a mapping as in `Corpus.with_authors`
     columns : {name: one value per document} to add, or the names of the source's columns to keep (default all)
     text_column, id_column, author_column : fields of records and tables
     min_df, max_df : drop words in fewer, or more, documents than this number (int) or share (float)
@@ -143,7 +144,7 @@ def ingest(
             text=tokeniser,
             vocabulary=vocabulary,
             ids=ids,
-            authors=authors,
+            authors=None if isinstance(authors, Mapping) else authors,
             columns=columns,
             text_column=text_column,
             id_column=id_column,
@@ -167,7 +168,10 @@ def ingest(
             _closed(source, known),
             _text_record(source, reader, tokeniser, pairs, known),
         )
-        transaction.commit(build(reader, transaction, settings, workers, known))
+        manifest = build(reader, transaction, settings, workers, known)
+        if isinstance(authors, Mapping):
+            manifest = with_mapping(transaction, manifest, known, authors)
+        transaction.commit(manifest)
     return open_corpus(store, storage_options)
 
 

@@ -194,3 +194,35 @@ def test_authors_attached_while_compact_waits_are_not_lost(path, monkeypatch):
     with pytest.raises(CorpusLocked, match="open it again"):
         bt.compact(path, **HERE)
     assert bt.open_corpus(path).authors == ["Ann"]
+
+
+@pytest.mark.parametrize("where", ["folder", "memory://ingest-authors"])
+@pytest.mark.parametrize("authors", [DOC2AUTHOR, AUTHOR2DOC])
+def test_a_mapping_beside_a_source(tmp_path, where, authors):
+    store = f"{tmp_path if where == 'folder' else where}/mapped.zarr"
+    corpus = bt.ingest(TEXTS, store, ids=IDS, authors=authors, overwrite=True, **HERE)
+    listed = bt.ingest(TEXTS, tmp_path / "listed.zarr", ids=IDS, authors=AUTHORS, **HERE)
+    assert corpus.authors == listed.authors
+    assert [set(d.authors) for d in corpus] == [set(d.authors) for d in listed]
+    longer = bt.append(corpus, ["a cow ran"], ids=["d5"], authors={"Dora": ["d5"], "Ann": ["d5"]}, **HERE)
+    assert longer.authors == ["Bob", "Ann", "Cleo", "Dora"] and set(longer[5].authors) == {"Dora", "Ann"}
+    assert [set(d.authors) for d in longer[:5]] == [set(d.authors) for d in listed]
+    assert longer.verify().n_parts == 2
+
+
+def test_a_mapping_replaces_the_authors_of_the_source(tmp_path):
+    records = [{"id": "a", "text": "a cat sat", "authors": ["Old"]}, {"id": "b", "text": "a dog ran"}]
+    path = tmp_path / "mapped.zarr"
+    corpus = bt.ingest(records, path, authors={"b": ["New"]}, **HERE)
+    assert corpus.authors == ["New"] and names_of(corpus) == {"a": [], "b": ["New"]}
+    assert len(list((path / "authors").glob("0*"))) == 1
+
+
+def test_a_wrong_mapping_beside_a_source_leaves_the_store(path, tmp_path):
+    before, there = manifest_of(path), sorted(path.rglob("*"))
+    with pytest.raises(InputError, match="no document 'd4', the nearest is 'd5'"):
+        bt.append(path, ["a cow ran"], ids=["d5"], authors={"d4": "Ann", "d5": "Ann"}, **HERE)
+    assert manifest_of(path) == before and sorted(path.rglob("*")) == there
+    with pytest.raises(InputError, match="no document 'd7'"):
+        bt.ingest(TEXTS, tmp_path / "new.zarr", ids=IDS, authors={"d1": "Ann", "d7": "Ann"}, **HERE)
+    assert not (tmp_path / "new.zarr").exists()

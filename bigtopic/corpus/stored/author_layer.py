@@ -21,7 +21,7 @@ from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import CorpusLocked
 from bigtopic.storage.place import Place, zarr_store
 
-__all__ = ["attach", "layered"]
+__all__ = ["attach", "with_mapping"]
 
 
 def attach(corpus: DocumentsInParts, given: Any) -> None:
@@ -43,12 +43,33 @@ def attach(corpus: DocumentsInParts, given: Any) -> None:
             raise CorpusLocked(
                 f"{corpus.url} has other parts than when it was opened; open it again and try again"
             )
-        new = layered(transaction, replace(old, authors=None), authors)
+        new = _layered(transaction, replace(old, authors=None), authors)
         replaced = sorted(old.author_paths - new.author_paths)
         transaction.commit(replace(new, replaced=tuple(replaced)))
 
 
-def layered(
+def with_mapping(
+    transaction: Transaction, manifest: Manifest, known: Manifest | None, given: Any
+) -> Manifest:
+    """A manifest whose new parts, those that `known` lacks, have these authors, see `document_authors`.
+
+    Raises
+    ------
+    InputError
+        When the authors do not fit the documents of the new parts.
+    """
+    first = 0 if known is None else len(known.parts)
+    new = [
+        StoredPart(transaction.root, record, manifest.vocabulary.size, 0, manifest.columns, "authors")
+        for record in manifest.parts[first:]
+    ]
+    ids = np.concatenate([part.ids(0, part.n_docs) for part in new])
+    rows = np.concatenate([part.rows(0, part.n_docs) for part in new])
+    names = None if known is None else known.authors
+    return _layered(transaction, replace(manifest, authors=names), document_authors(given, ids, rows), first)
+
+
+def _layered(
     transaction: Transaction, manifest: Manifest, authors: DocumentAuthors, first: int = 0
 ) -> Manifest:
     """Write the authors of the parts from number `first` on; the manifest returned is still to be committed.

@@ -176,8 +176,12 @@ def _name(value: Any, document: str) -> str:
     name = value.strip()
     if not name:
         raise InputError(f"document {document!r} has an author without a name; leave it out")
-    if any("\ud800" <= character <= "\udfff" for character in name):
-        raise InputError(f"document {document!r}: the author {name!r} holds half a character; correct it")
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise InputError(
+            f"document {document!r}: the author {name!r} holds half a character; correct it"
+        ) from None
     return name
 
 
@@ -191,7 +195,7 @@ def _check_documents(documents: Sequence[str], index: Mapping[str, int], ids: np
     if unknown:
         raise InputError(
             f"the corpus has no document {unknown[0]!r}, the nearest is {nearest(unknown[0], ids.tolist())!r}; correct "
-            f"the id, or leave the document out ({len(unknown)} ids are unknown)"
+            f"the id, or leave the document out (unknown ids: {len(unknown)})"
         )
     if len(index) < len(ids):
         names, times = np.unique(ids.astype(str), return_counts=True)
@@ -203,9 +207,15 @@ def _check_documents(documents: Sequence[str], index: Mapping[str, int], ids: np
                 )
 
 
-def nearest(wanted: str, ids: Iterable[str]) -> str:
-    """The id that is spelt most like `wanted`, of those that are sorted near it, upper and lower case alike."""
-    by_text = sorted(ids, key=str.casefold)
-    place = bisect_left(by_text, wanted.casefold(), key=str.casefold)
-    near = by_text[max(0, place - _NEAR) : place + _NEAR]
+def nearest(wanted: str, ids: Sequence[str]) -> str:
+    """The id that is spelt most like `wanted`, of those that begin or end most like it, upper and lower case alike."""
+    near: list[str] = []
+    for spelling in (str.casefold, _backwards):
+        ordered = sorted(ids, key=spelling)
+        place = bisect_left(ordered, spelling(wanted), key=spelling)
+        near += ordered[max(0, place - _NEAR) : place + _NEAR]
     return get_close_matches(wanted, near, 1, 0.0)[0]
+
+
+def _backwards(text: str) -> str:
+    return text.casefold()[::-1]

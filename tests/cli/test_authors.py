@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+from bigtopic.corpus.readers.support import author_file
 from bigtopic.corpus.store import open_corpus
 
 from .conftest import run
@@ -58,6 +59,12 @@ def test_wrong_files_leave_the_corpus(mine, tmp_path, content, message):
     path.write_text(content)
     assert message in run("authors", mine, path, code=2).output
     assert (mine / "zarr.json").read_bytes() == before
+
+
+def test_a_file_of_authors_has_a_limit(mine, tmp_path, monkeypatch):
+    monkeypatch.setattr(author_file, "_LIMIT", 1 << 20)
+    (tmp_path / "authors.csv.gz").write_bytes(gzip.compress(b"d0,Ann\n" * (1 << 18)))
+    assert "the limit of authors" in run("authors", mine, tmp_path / "authors.csv.gz", code=2).output
 
 
 def test_no_file_and_no_text(mine, tmp_path):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import bigtopic as bt
+from bigtopic.corpus.authors import nearest
 from bigtopic.corpus.stored.manifest import read_manifest
 from bigtopic.corpus.stored.transaction import Transaction
 from bigtopic.errors import CorpusDamaged, CorpusLocked, InputError, SettingError
@@ -129,6 +130,12 @@ def test_wrong_input_leaves_the_store_untouched(path, authors, message):
     with pytest.raises(InputError, match=message):
         bt.open_corpus(path).with_authors(authors)
     assert manifest_of(path) == before and sorted(path.rglob("*")) == there
+
+
+def test_the_nearest_id_is_found_wherever_the_mistake_is():
+    ids = [f"doc{i}" for i in range(10_000)]
+    assert nearest("dok7", ids) == "doc7" and nearest("DOC77", ids) == "doc77"
+    assert nearest("doc123O", ids) == "doc123" and nearest("oc4567", ids) == "doc4567"
 
 
 def test_an_id_that_two_documents_have(tmp_path):

@@ -13,7 +13,7 @@ from bigtopic.errors import InputError
 
 __all__ = ["authors_of_file"]
 
-_LIMIT = 1 << 30  # bytes: about 30 million pairs
+_LIMIT = 1 << 28  # bytes: some 10 million pairs
 _HEADER = ["document", "author"]
 
 
@@ -35,7 +35,7 @@ def authors_of_file(path: str, options: Mapping[str, Any] | None = None) -> Any:
     if not file.exists():
         raise InputError(f"{path} does not exist or is not a file; check the path")
     try:
-        text = file.content(_LIMIT, "authors of documents; split it").decode("utf-8-sig")
+        text = file.content(_LIMIT, "authors; pass them to Corpus.with_authors in Python").decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: byte {error.start} is not UTF-8; convert it with iconv") from None
     return _from_json(text, path) if text.lstrip()[:1] in ("{", "[") else _from_table(text, path)

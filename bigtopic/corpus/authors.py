@@ -7,6 +7,7 @@ document may be left out: it then has no author, as at ingest.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -119,8 +120,12 @@ def _pairs(given: Any, index: Mapping[str, int]) -> list[tuple[Any, Any]]:
     pairs = [(key, item) for key, value in given.items() for item in _several(value)]
     if not _by_author(given, pairs, index):
         return pairs
-    for name in given.keys() - {name for name, _ in pairs}:
-        raise InputError(f"the author {name!r} has no document; list the author's documents, or leave it out")
+    with_documents = {name for name, _ in pairs}
+    for name in given:
+        if name not in with_documents:
+            raise InputError(
+                f"the author {name!r} has no document; list the author's documents, or leave it out"
+            )
     return [(document, name) for name, document in pairs]
 
 
@@ -198,10 +203,9 @@ def _check_documents(documents: Sequence[str], index: Mapping[str, int], ids: np
             f"the id, or leave the document out (unknown ids: {len(unknown)})"
         )
     if len(index) < len(ids):
-        names, times = np.unique(ids.astype(str), return_counts=True)
-        several = {*names[times > 1].tolist()}
+        times = Counter(ids.tolist())
         for document in documents:
-            if document in several:
+            if times[document] > 1:
                 raise InputError(
                     f"{document!r} is the id of several documents; ingest them with ids that are unique"
                 )

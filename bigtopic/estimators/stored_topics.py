@@ -108,7 +108,12 @@ class StoredTopics:
 
     def ids(self, positions: np.ndarray) -> list[str]:
         """Ids of the documents at these positions."""
-        return [str(self._read("obs/document_id", i, i + 1)[0]) for i in positions.tolist()]
+        found = np.empty(len(positions), object)
+        blocks = positions // DOCUMENTS
+        for block in np.unique(blocks).tolist():
+            start, here = block * DOCUMENTS, blocks == block
+            found[here] = self._read("obs/document_id", start, start + DOCUMENTS)[positions[here] - start]
+        return [str(name) for name in found.tolist()]
 
     def _offsets(self, start: int, stop: int) -> np.ndarray:
         """Offsets of some documents, none of which is empty or longer than the topics are many."""

@@ -74,8 +74,9 @@ class StoredTopics:
     def _array(self, name: str, length: int | None) -> Any:
         with intact(f"{self.url}/{name}"):
             array = self._group[name]
-        if array.ndim != 1 or (length is not None and array.shape != (length,)):
-            raise InputError(f"{self.url}/{name} has shape {array.shape}, not ({length},); {_REMEDY}")
+            shape = array.shape
+        if len(shape) != 1 or (length is not None and shape != (length,)):
+            raise InputError(f"{self.url}/{name} has shape {shape}, not ({length},); {_REMEDY}")
         return array
 
     def _read(self, name: str, start: int, stop: int, dtype: Any = object) -> np.ndarray:

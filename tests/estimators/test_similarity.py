@@ -157,6 +157,14 @@ def test_crafted_stores(model, theta, tmp_path, array, at, value):
         model.similar_documents([1, 1, 1, 1], copy)
 
 
+def test_a_group_instead_of_an_array(model, theta, tmp_path):
+    copy = shutil.copytree(theta, tmp_path / "group.zarr")
+    shutil.rmtree(copy / "X/indices")
+    zarr.open_group(str(copy)).create_group("X/indices")
+    with pytest.raises(InputError, match="X/indices"):
+        model.similar_documents("doc-1", copy)
+
+
 def test_a_missing_array(model, theta, tmp_path):
     for name in ("X/indptr", "X/data", "obs/document_id"):
         copy = shutil.copytree(theta, tmp_path / name.replace("/", "-"))

@@ -16,7 +16,19 @@ from bigtopic.printable import printable
 
 __all__ = ["Verbs"]
 
-_ORDER = ("demo", "ingest", "info", "train", "topics", "evaluate", "infer", "report", "plot")
+_ORDER = (
+    "demo",
+    "ingest",
+    "authors",
+    "info",
+    "train",
+    "topics",
+    "evaluate",
+    "infer",
+    "similar",
+    "report",
+    "plot",
+)
 
 _COMMANDS = {
     r"bigtopic\.ingest\(source, '(.*?)'\)": r"'bigtopic ingest SOURCE \1'",

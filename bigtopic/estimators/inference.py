@@ -134,6 +134,50 @@ class TopicInference(FittedTopics):
             for rows, shares in found
         ]
 
+    def similar_documents(
+        self,
+        query: Any,
+        theta: Any,
+        n_documents: int = 10,
+        measure: str = "hellinger",
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> list[tuple[str, float]]:
+        """The documents of a store of topics whose topics are most like the query's: [(document id, score), ...].
+
+        One streaming pass; memory is bounded for any number of documents. Ties go to the document that comes first.
+
+        Parameters
+        ----------
+        query : the id of a document of the store, which is left out of the result; else a text; or topics,
+            (n_components,)
+        theta : path or URL of a store that `transform_to` wrote with this model
+        n_documents : documents to return, best first
+        measure : "hellinger", "jensen-shannon" (1 minus these distances) or "cosine"; all from 0, nothing in common,
+            to 1, equal
+        storage_options : passed to fsspec
+
+        Raises
+        ------
+        SettingError
+            When a setting is not allowed, or there is no store of topics of this model.
+        VocabularyMismatch
+            When the query is not a document of the store, and the model does not know most of its words.
+        InputError
+            When the store is damaged.
+        """
+        from bigtopic.estimators.similarity import similar
+        from bigtopic.estimators.stored_topics import StoredTopics
+
+        store = StoredTopics(theta, storage_options)
+        if store.n_components != self._fitted().n_components:
+            raise SettingError(
+                f"theta: {store.url} has {store.n_components} topics, but the model has {self._fitted().n_components}; "
+                "write the store with this model"
+            )
+        return similar(
+            query, store, lambda text: self.transform([text])[0], n_documents, measure, self.progress
+        )
+
     def plot(self, name: Any, X: Any = None, *, figure: Any = None, **settings: Any) -> Any:
         """Draw a plot of the model, such as "history", "topics" or "prevalence"; see `bigtopic.plots.draw`.
 

@@ -17,7 +17,19 @@ from bigtopic.estimators.persistence import load_model
 
 from .conftest import SUBJECTS, run
 
-VERBS = ["demo", "ingest", "info", "train", "topics", "evaluate", "infer", "report", "plot"]
+VERBS = [
+    "demo",
+    "ingest",
+    "authors",
+    "info",
+    "train",
+    "topics",
+    "evaluate",
+    "infer",
+    "similar",
+    "report",
+    "plot",
+]
 
 
 def test_help_lists_every_verb_and_imports_nothing_heavy():

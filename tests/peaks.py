@@ -40,6 +40,8 @@ from bigtopic.state.model import TopicModel
 from bigtopic.state.new_model import new_model
 
 N_AUTHORS = 500
+# Iterations, sweeps and samples of a kernel cost time, and no memory.
+FEW = {"max_doc_update_iter": 2, "max_sweeps": 2, "n_iter": 2, "burn_in": 1, "samples": 1}
 LIBC = ctypes.CDLL(None)
 
 
@@ -137,7 +139,8 @@ def _method(name: str) -> Method:
 
 def _model(method: Method, corpus: Corpus, n_components: int) -> TopicModel:
     components = dict.fromkeys(method.model.components, n_components)
-    return new_model(method, components, axes_of(method.model, corpus), n_tokens=corpus.n_tokens)
+    few = {name: least for name, least in FEW.items() if name in method.load_kernel().options}
+    return new_model(method, components, axes_of(method.model, corpus), n_tokens=corpus.n_tokens, options=few)
 
 
 def _run(model: TopicModel, corpus: Corpus, settings: dict[str, Any]) -> Any:

@@ -33,8 +33,9 @@ from numba import njit
 from bigtopic import buffers
 from bigtopic.kernels.support.draw import ENDS, put
 from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen, padded_prior, put_shares
+from bigtopic.kernels.support.expected_logs import add_labels, with_psi
 from bigtopic.kernels.support.gamma import log_gamma
-from bigtopic.kernels.support.labels import TOGETHER, start_labels, sweep_labels
+from bigtopic.kernels.support.labels import TOGETHER, count_labels, start_labels, sweep_labels
 from bigtopic.kernels.support.random import bits, key
 from bigtopic.kernels.support.tokens import whole_counts
 from bigtopic.kernels.support.vector import LANES, load, spread, store
@@ -115,7 +116,8 @@ def _add(words, held, prior, stats, totals, mean):
 @njit(**OUTER)
 def _infer(
     indptr, words, counts, source_rows, topic_words, prior, seed, totals, logs, largest, rest, rows, labels,
-    block, held, mass, numbers, sums, ends, targets, lanes, row_keys, n_tokens, stats, doc_topics,
+    block, held, mass, numbers, sums, ends, targets, lanes, row_keys, n_tokens, alpha, psi_alpha, counted,
+    stats, doc_topics, expected_logs,
 ):  # fmt: skip
     n_columns, dropped, one = topic_words.shape[1], 0, mass.dtype.type(1)
     for d in range(source_rows.shape[0]):
@@ -137,6 +139,9 @@ def _infer(
         dropped += counts[own].sum() - n
         if doc_topics.shape[0] > 0:
             put_shares(mean, doc_topics[d])
+        if expected_logs.shape[0] > 0:
+            count_labels(_ONE, n, labels, counted)
+            add_labels(alpha, psi_alpha, counted, 1.0, expected_logs)
     return dropped
 
 
@@ -156,8 +161,9 @@ def run(
     Returns
     -------
     KernelResult
-        stats["topic_words"] (n_words, n_columns), the labels of each word; doc_topics (n_docs, n_components) if wanted;
-        info: "dropped_tokens" (of words that no topic knows).
+        stats["topic_words"] (n_words, n_columns), the labels of each word, and stats["doc_topic_prior"] (1, n_columns),
+        the sum of E[log theta] given the labels, if wanted; doc_topics (n_docs, n_components) if wanted; info:
+        "dropped_tokens" (of words that no topic knows).
 
     Raises
     ------
@@ -171,8 +177,11 @@ def run(
     counts = whole_counts(docs)
     lengths = np.diff(np.concatenate([[0], np.cumsum(counts)])[docs.indptr])
     longest, most_tokens = int(np.diff(indptr).max(initial=1)), int(lengths.max(initial=1))
-    prior = padded_prior(np.maximum(hyper.doc_topic_prior, _LEAST_PRIOR), n_columns, dtype)
-    stats = buffers.zeros(topic_words.shape, dtype)
+    alpha = np.maximum(hyper.doc_topic_prior, _LEAST_PRIOR)
+    prior = padded_prior(alpha, n_columns, dtype)
+    found = {"topic_words": buffers.zeros(topic_words.shape, dtype)}
+    if "doc_topic_prior" in hyper.statistics:
+        found["doc_topic_prior"] = np.zeros((1, n_columns))
     doc_topics = np.empty((docs.n_docs if hyper.doc_topics else 0, n), dtype)
     dropped = _infer(
         indptr,
@@ -195,11 +204,14 @@ def run(
         np.empty(TOGETHER, np.int64),
         np.zeros(TOGETHER, np.uint64),
         np.zeros(TOGETHER, np.int64),
-        stats,
+        *with_psi(alpha),
+        np.empty(n),
+        found["topic_words"],
         doc_topics,
+        found["doc_topic_prior"][0] if "doc_topic_prior" in found else np.zeros(0),
     )
     info = {"dropped_tokens": float(dropped)}
-    return KernelResult({"topic_words": stats}, doc_topics if hyper.doc_topics else None, None, info)
+    return KernelResult(found, doc_topics if hyper.doc_topics else None, None, info)
 
 
 def _cost(options: Mapping[str, Any]) -> float:
@@ -218,6 +230,7 @@ KERNEL = Kernel(
     run=run,
     views={"topic_words": "counts"},
     statistics={"topic_words": "word"},
+    offers={"doc_topic_prior": "none"},
     cost=_cost,
     scratch=_scratch,
     interacts=True,

@@ -8,7 +8,8 @@ The counts N_kv of a topic, prior included, are those of all documents before th
 
 n_k are the labels of the document's other tokens, which begin in proportion to Phi_kw. The documents of a call follow
 each other in storage order, and `slice_size` should be the `batch_size`: those of other slices of the same minibatch
-are not among N. Statistics: the labels of each word.
+are not among N. Statistics: the labels of each word. The document-topic prior is learned from the labels after
+`_SWEEPS` more sweeps: those of the first do not know each other, and a prior learned from them is a fifth too large.
 
 Only the document's own words are drawn, which is exact: g_v ~ Gamma(N_kv) for these, one Gamma for all others together,
 of shape N_k - sum_v N_kv, and Phi_kv is g_v divided by the sum of all of these. They are drawn as logarithms and a
@@ -44,6 +45,7 @@ from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch,
 __all__ = ["KERNEL", "draw_topics", "run"]
 
 _LEAST_PRIOR = 1e-18  # keeps products with it normal numbers in float32
+_SWEEPS = 5
 _ONE = TOGETHER - 1  # the place of a document that is worked on alone
 
 
@@ -119,7 +121,7 @@ def _infer(
     block, held, mass, numbers, sums, ends, targets, lanes, row_keys, n_tokens, alpha, psi_alpha, counted,
     stats, doc_topics, expected_logs,
 ):  # fmt: skip
-    n_columns, dropped, one = topic_words.shape[1], 0, mass.dtype.type(1)
+    n_columns, dropped, nothing, one = topic_words.shape[1], 0, mass.dtype.type(0), mass.dtype.type(1)
     for d in range(source_rows.shape[0]):
         own = slice(indptr[d], indptr[d + 1])
         row_keys[_ONE] = key(seed, source_rows[d])
@@ -134,14 +136,19 @@ def _infer(
             n_tokens, 1, one, row_keys, n_columns, prior,
             rows, labels, block, mass, numbers, held, sums, ends, targets, lanes,
         )  # fmt: skip
+        if expected_logs.shape[0] > 0:
+            for sweep in range(2, 2 + _SWEEPS):
+                sweep_labels(
+                    n_tokens, sweep, nothing, row_keys, n_columns, prior,
+                    rows, labels, block, mass, numbers, held, sums, ends, targets, lanes,
+                )  # fmt: skip
+            count_labels(_ONE, n, labels, counted)
+            add_labels(alpha, psi_alpha, counted, 1.0, expected_logs)
         mean = mass[_ONE * n_columns :]
         _add(words[own], held, prior, stats, totals, mean)
         dropped += counts[own].sum() - n
         if doc_topics.shape[0] > 0:
             put_shares(mean, doc_topics[d])
-        if expected_logs.shape[0] > 0:
-            count_labels(_ONE, n, labels, counted)
-            add_labels(alpha, psi_alpha, counted, 1.0, expected_logs)
     return dropped
 
 
@@ -162,7 +169,7 @@ def run(
     -------
     KernelResult
         stats["topic_words"] (n_words, n_columns), the labels of each word, and stats["doc_topic_prior"] (1, n_columns),
-        the sum of E[log theta] given the labels, if wanted; doc_topics (n_docs, n_components) if wanted; info:
+        the sum of E[log theta] given labels, if wanted; doc_topics (n_docs, n_components) if wanted; info:
         "dropped_tokens" (of words that no topic knows).
 
     Raises

@@ -32,6 +32,7 @@ from bigtopic.learning.rounds import iteration_of
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import Method
+from bigtopic.methods.learned_priors import learning
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.slices import SUBTREE
 from bigtopic.state.axes import axes_of
@@ -60,6 +61,7 @@ def measure(
     task: bool = False,
     tol: float = 0.0,
     n_parts: int = 1,
+    learns: str | None = None,
     **settings: Any,
 ) -> dict[str, float]:
     """Growth of the peak of resident memory by a model and its run, and the estimate.
@@ -72,9 +74,10 @@ def measure(
     task : one task of a graph in place of the run; its params are there before
     tol : of `Limits`
     n_parts : of a corpus in memory
+    learns : shape of the document-topic prior, if it is learned
     settings : batch_size, slice_size, max_iter
     """
-    chosen = _method(method)
+    chosen = learning(_method(method), learns)
     with tempfile.TemporaryDirectory() as folder:
         counts = matrix(**corpus)
         documents = ingest(counts, Path(folder) / "c.zarr") if stored else _in_memory(counts, n_parts)

@@ -31,7 +31,7 @@ from numba import njit
 
 from bigtopic import buffers
 from bigtopic.errors import SettingError
-from bigtopic.kernels.support.drawn_labels import expected_logs_of_topics
+from bigtopic.kernels.support.drawn_labels import expected_logs_of_topics, topics_scratch
 from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen, padded_prior, put_shares, whole_number
 from bigtopic.kernels.support.logarithm import fast_log
 from bigtopic.kernels.support.math import fast_exp
@@ -220,7 +220,8 @@ def _cost(options: Mapping[str, Any]) -> float:
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
     """Rows of the words of two documents."""
-    return Scratch([_PAIR * (size.longest + GROUP) * size.columns["topic_words"] * 4])
+    rows = _PAIR * (size.longest + GROUP) * size.columns["topic_words"] * 4
+    return Scratch([rows, *topics_scratch(size)])
 
 
 KERNEL = Kernel(

@@ -82,8 +82,8 @@ def _cost(options: Mapping[str, Any]) -> float:
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
     """The shares before and after a sweep, and the counts."""
-    shares = ilr.KERNEL.scratch(size, ilr.KERNEL.options).pooled
-    return Scratch([*shares, *shares, *counts_scratch(size)])
+    shares, *labels = ilr.KERNEL.scratch(size, ilr.KERNEL.options).pooled
+    return Scratch([shares, shares, *labels, *counts_scratch(size)])
 
 
 KERNEL = Kernel(

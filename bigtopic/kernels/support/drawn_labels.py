@@ -20,13 +20,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from bigtopic import buffers
 from bigtopic.errors import SettingError
 from bigtopic.kernels.support.entry import INNER, OUTER, frozen
 from bigtopic.kernels.support.expected_logs import add_labels, with_psi
 from bigtopic.kernels.support.random import key, uniform
-from bigtopic.types import Docs
+from bigtopic.types import CallSize, Docs
 
-__all__ = ["expected_logs_of_shares", "expected_logs_of_topics"]
+__all__ = ["expected_logs_of_shares", "expected_logs_of_topics", "labels_scratch", "topics_scratch"]
 
 _SWEEPS = 5
 _FIRST_DRAW = 1 << 32  # those below are the kernels' own
@@ -192,5 +193,19 @@ def _room(docs: Docs, prior: np.ndarray) -> tuple[np.ndarray, ...]:
     """The prior with its psi, and `weights`, `labels`, `expected`, `numbers` and `sums` of the longest document."""
     n, ends = len(prior), np.concatenate([[0], np.cumsum(docs.counts, dtype=np.float64)])
     most_tokens = int(np.diff(ends[docs.indptr]).max(initial=1))
-    weights = np.empty((int(np.diff(docs.indptr).max(initial=1)), n))
-    return (*with_psi(prior), weights, np.empty(most_tokens, np.int64), *(np.empty(n) for _ in range(3)))
+    weights = buffers.empty((int(np.diff(docs.indptr).max(initial=1)), n), np.float64)
+    labels = buffers.empty(most_tokens, np.int64)
+    return (*with_psi(prior), weights, labels, *(np.empty(n) for _ in range(3)))
+
+
+def labels_scratch(size: CallSize) -> list[int]:
+    """Bytes of `weights` and `labels`; nothing where the prior is not learned."""
+    if "doc_topic_prior" not in size.statistics:
+        return []
+    return [size.longest * size.n_components * 8, size.longest_tokens * 8]
+
+
+def topics_scratch(size: CallSize) -> list[int]:
+    """Those, and bytes of the `doc_topics` that labels are drawn with."""
+    labels = labels_scratch(size)
+    return [*labels, size.n_docs * size.n_components * 4] if labels else []

@@ -192,6 +192,7 @@ class TopicLearning(TopicInference):
         method = get(self.method).with_schedule(self.learning_decay, self.learning_offset)
         method = learning(method, self.learn_doc_topic_prior, self.learn_topic_word_prior)
         options = dict(self.options or {})
+        method.warn_of_decays(options)
         for name in ("max_doc_update_iter", "mean_change_tol"):
             if getattr(self, name) is not None:
                 options[name] = getattr(self, name)

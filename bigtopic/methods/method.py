@@ -11,6 +11,7 @@ from bigtopic.errors import BigtopicWarning, SettingError
 from bigtopic.models.base import Model
 from bigtopic.models.lda import LDA
 from bigtopic.schemes import settings
+from bigtopic.schemes.newton import Newton
 from bigtopic.schemes.schedule import is_number
 from bigtopic.types import Kernel, Scheme
 
@@ -33,6 +34,7 @@ class Method:
     inference : the kernel that infers documents' topics under the trained model, given likewise; None for `kernel`
     schemes : {global array: scheme}, one for each of the kernel's statistics, and of those that it offers if wanted
     prior_schemes : {global array: scheme that learns the array's prior from the array itself}, after `schemes`
+    prior_learner : class of the scheme that learns the document-topic prior, if an estimator is asked to
     model : the arrays and their axes
     batch_size : largest number of documents per update; None for the whole corpus
     least_rounds : a smaller corpus gets smaller minibatches, down to 64 documents, so that a pass has this many updates
@@ -77,6 +79,7 @@ class Method:
     aliases: Collection[str] = ()
     inference: str | Kernel | None = None
     prior_schemes: Mapping[str, Scheme] = field(default_factory=dict)
+    prior_learner: Callable[..., Scheme] = Newton
 
     def load_kernel(self) -> Kernel:
         """The kernel, with the statistics that it offers and a scheme needs; imports its file."""

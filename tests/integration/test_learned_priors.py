@@ -45,13 +45,16 @@ G_OEM = Method(
     options={"burn_in": 15, "samples": 5, "start": "words", "statistic": "conditionals"},
 )
 SAMPLED = replace(CGS, batch_size=None, slice_size=200, max_iter=60)
-ONLINE_EM = ("v-oem", "v-oem++", "splda")
+ONLINE_EM = ("v-oem", "v-oem++")
 STREAMING = ("sgs", "streaming-ilr", "cdf")
 WHOLE = {
     name: replace(get(name), batch_size=None) for name in (*ONLINE_EM, "online-cvb0", "scvb0", "sgs", "cdf")
 }  # full steps of Newton's method
 METHODS = {
-    **{name: get(name) for name in ("vb", "online-vb", "online-cvb0", "scvb0", "g-oem++", *ONLINE_EM)},
+    **{
+        name: get(name)
+        for name in ("vb", "online-vb", "online-cvb0", "scvb0", "g-oem++", "splda", *ONLINE_EM)
+    },
     "g-oem": G_OEM,
     "cgs": SAMPLED,
     **{name: replace(get(name), batch_size=None, slice_size=200, max_iter=30) for name in ("ilr", "cvb")},

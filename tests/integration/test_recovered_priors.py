@@ -20,6 +20,7 @@ from bigtopic.methods import Method
 from bigtopic.methods.table import TABLE
 from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.schemes.fixed_point import FixedPoint
+from bigtopic.schemes.gamma_prior import GammaPrior
 from bigtopic.schemes.newton import Newton
 
 TRUTH = 0.3
@@ -57,6 +58,11 @@ def test_all_methods_learn_it_but_those_whose_documents_are_points():
     assert {method.name for method in TABLE if method.kernel not in points} == set(METHODS)
 
 
+def fitted(method: Method, made: SyntheticCorpus, **settings: Any) -> LDA:
+    own = {"init": made.components, "random_state": 0, "client": False, "n_threads": 1}
+    return LDA(N_COMPONENTS, method=method, **own, **settings).fit(from_matrix(made.counts))
+
+
 @pytest.mark.parametrize(
     ("start", "scheme"), [(0.06, Newton(shape="symmetric")), (1.5, FixedPoint(shape="asymmetric"))], ids=repr
 )
@@ -66,14 +72,14 @@ def test_the_prior_is_found_within_four_standard_errors(name, start, scheme, mad
     settings: dict[str, Any] = {"batch_size": None, "max_iter": 20, "tol": 0}
     settings["slice_size"] = 200 if METHODS[name].load_kernel().interacts else None
     own = replace(METHODS[name], schemes={**METHODS[name].schemes, DOC_TOPIC_PRIOR: scheme}, **settings)
-    model = LDA(
-        N_COMPONENTS,
-        method=own,
-        doc_topic_prior=start,
-        init=made.components,
-        random_state=0,
-        client=False,
-        n_threads=1,
-    ).fit(from_matrix(made.counts))
+    model = fitted(own, made, doc_topic_prior=start)
     assert abs(model.doc_topic_prior_.mean() - TRUTH) < 4 * standard_error
     assert (np.ptp(model.doc_topic_prior_) == 0) == (scheme.shape == "symmetric")
+
+
+def test_a_single_pass_of_splda_finds_it_by_a_step_of_its_own(made):
+    """From the paper's start, 2 / n_components; of half of the documents, with topics that follow each of them."""
+    half = made._replace(counts=made.counts[:400])
+    model = fitted(METHODS["splda"], half, learn_doc_topic_prior="symmetric")
+    assert model._model.method.schemes[DOC_TOPIC_PRIOR] == GammaPrior("symmetric")
+    assert np.abs(np.log(model.doc_topic_prior_.mean() / TRUTH)) < np.log(1.25)

@@ -184,6 +184,7 @@ class CallSize(NamedTuple):
     n_components : as in `Hyper`
     n_tokens : counts of the documents, summed
     longest_tokens : counts of the document with the most, summed
+    statistics : the arrays whose statistics the call returns
     """
 
     n_docs: int
@@ -194,6 +195,7 @@ class CallSize(NamedTuple):
     n_components: int
     n_tokens: int = 0
     longest_tokens: int = 0
+    statistics: Collection[str] = ()
 
 
 class Scratch(NamedTuple):

@@ -33,6 +33,7 @@ from bigtopic.learning.rounds import iteration_of
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import Method
+from bigtopic.methods.learned_priors import learning
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.slices import SUBTREE
 from bigtopic.state.axes import axes_of
@@ -64,6 +65,7 @@ def measure(
     tol: float = 0.0,
     n_parts: int = 1,
     average: float = 0.0,
+    learns: str | None = None,
     **settings: Any,
 ) -> dict[str, float]:
     """Growth of the peak of resident memory by a model and its run, and the estimate.
@@ -77,9 +79,10 @@ def measure(
     tol : of `Limits`
     n_parts : of a corpus in memory
     average : of the method
+    learns : shape of the document-topic prior, if it is learned
     settings : batch_size, slice_size, max_iter
     """
-    chosen = replace(_method(method), average=average)
+    chosen = learning(replace(_method(method), average=average), learns)
     with tempfile.TemporaryDirectory() as folder:
         counts = matrix(**corpus)
         documents = ingest(counts, Path(folder) / "c.zarr") if stored else _in_memory(counts, n_parts)

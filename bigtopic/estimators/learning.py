@@ -197,6 +197,7 @@ class TopicLearning(TopicInference):
         if self.average is not None:
             method = replace(method, average=float(self.average))
         options = dict(self.options or {})
+        method.warn_of_decays(options)
         for name in ("max_doc_update_iter", "mean_change_tol"):
             if getattr(self, name) is not None:
                 options[name] = getattr(self, name)

@@ -11,7 +11,6 @@ from bigtopic.methods.method import Method
 from bigtopic.methods.table import TABLE
 from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.models.lda import TOPIC_WORDS
-from bigtopic.schemes.newton import Newton
 from bigtopic.schemes.own_prior import OwnPrior
 
 __all__ = ["learning"]
@@ -34,11 +33,11 @@ def learning(
     """
     if doc_topic_prior is not None:
         _check(method, "doc_topic_prior", DOC_TOPIC_PRIOR, _statistics)
-        scheme = Newton(shape=doc_topic_prior, **_schedule(method))
+        scheme = method.prior_learner(shape=doc_topic_prior, **_schedule(method, method.prior_learner))
         method = replace(method, schemes={**method.schemes, DOC_TOPIC_PRIOR: scheme})
     if topic_word_prior is not None:
         _check(method, "topic_word_prior", TOPIC_WORDS, _posteriors)
-        own = OwnPrior(shape=topic_word_prior, **_schedule(method))
+        own = OwnPrior(shape=topic_word_prior, **_schedule(method, OwnPrior))
         method = replace(method, prior_schemes={**method.prior_schemes, TOPIC_WORDS: own})
     return method
 
@@ -52,11 +51,11 @@ def _posteriors(method: Method) -> Collection[str]:
     return method.load_kernel().posteriors
 
 
-def _schedule(method: Method) -> dict[str, Any]:
-    """The step size of the topics, if they have one."""
+def _schedule(method: Method, learner: Any) -> dict[str, Any]:
+    """The step size of the topics, if they and the learner have one."""
     scheme = method.schemes.get(TOPIC_WORDS)
     names = ("learning_decay", "learning_offset", "learning_scale", "hold")
-    return {name: getattr(scheme, name) for name in names if hasattr(scheme, name)}
+    return {name: getattr(scheme, name) for name in names if hasattr(scheme, name) and hasattr(learner, name)}
 
 
 def _check(method: Method, prior: str, array: str, known: Callable[[Method], Collection[str]]) -> None:

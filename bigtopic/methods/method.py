@@ -11,6 +11,8 @@ from bigtopic.errors import BigtopicWarning, SettingError
 from bigtopic.models.base import Model
 from bigtopic.models.lda import LDA
 from bigtopic.schemes import settings
+from bigtopic.schemes.newton import Newton
+from bigtopic.schemes.schedule import is_number
 from bigtopic.types import Kernel, Scheme
 
 __all__ = ["SMALLEST_BATCH", "Method", "Prior"]
@@ -32,6 +34,7 @@ class Method:
     inference : the kernel that infers documents' topics under the trained model, given likewise; None for `kernel`
     schemes : {global array: scheme}, one for each of the kernel's statistics, and of those that it offers if wanted
     prior_schemes : {global array: scheme that learns the array's prior from the array itself}, after `schemes`
+    prior_learner : class of the scheme that learns the document-topic prior, if an estimator is asked to
     model : the arrays and their axes
     batch_size : largest number of documents per update; None for the whole corpus
     least_rounds : a smaller corpus gets smaller minibatches, down to 64 documents, so that a pass has this many updates
@@ -79,6 +82,7 @@ class Method:
     inference: str | Kernel | None = None
     prior_schemes: Mapping[str, Scheme] = field(default_factory=dict)
     average: float = 0.0
+    prior_learner: Callable[..., Scheme] = Newton
 
     def load_kernel(self) -> Kernel:
         """The kernel, with the statistics that it offers and a scheme needs; imports its file."""
@@ -154,14 +158,26 @@ class Method:
                 "or choose an online method"
             )
         own_decays = {getattr(scheme, "learning_decay", None) for scheme in self.schemes.values()}
-        if learning_decay is not None and learning_decay <= PROVED_DECAY and learning_decay not in own_decays:
-            warnings.warn(
-                f"learning_decay={learning_decay!r}: convergence is not guaranteed for decays up to {PROVED_DECAY}; "
-                "give a larger one, up to 1, unless the topics shall go on changing",
-                BigtopicWarning,
-                stacklevel=2,
-            )
+        if learning_decay not in own_decays:
+            _warn_of_decay("learning_decay", learning_decay, "unless the topics shall go on changing")
         return replace(self, schemes=schemes)
+
+    def warn_of_decays(self, given: Mapping[str, Any]) -> None:
+        """Warn of decays among these options with which the topics of documents need not converge."""
+        own = self.kernel_options({})
+        for name, value in given.items():
+            if name.endswith("learning_decay") and value != own.get(name):
+                _warn_of_decay(name, value, "since the topics of documents may go on changing")
+
+
+def _warn_of_decay(name: str, decay: Any, reason: str) -> None:
+    if is_number(decay) and decay <= PROVED_DECAY:
+        warnings.warn(
+            f"{name}={decay!r}: convergence is not guaranteed for decays up to {PROVED_DECAY}; "
+            f"give a larger one, up to 1, {reason}",
+            BigtopicWarning,
+            stacklevel=3,
+        )
 
 
 def _loaded(kernel: str | Kernel) -> Kernel:

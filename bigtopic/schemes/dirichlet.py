@@ -40,6 +40,7 @@ __all__ = [
     "MOST",
     "SHAPES",
     "LearnedPrior",
+    "check_shape",
     "dirichlet_mle",
     "fixed_point_step",
     "gradient",
@@ -184,6 +185,12 @@ def _checked(mean_logs: Any, shape: str, solver: str) -> np.ndarray:
     return logs
 
 
+def check_shape(shape: str) -> None:
+    """Raises SettingError when it is none of `SHAPES`."""
+    if shape not in SHAPES:
+        raise SettingError(f"shape={shape!r}: must be one of {', '.join(SHAPES)}")
+
+
 @dataclass(frozen=True)
 class LearnedPrior(LearningRate):
     """Settings of the schemes that learn a prior.
@@ -205,8 +212,7 @@ class LearnedPrior(LearningRate):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.shape not in SHAPES:
-            raise SettingError(f"shape={self.shape!r}: must be one of {', '.join(SHAPES)}")
+        check_shape(self.shape)
 
     def share(self, info: RoundInfo) -> float:
         """The share of a step that an update takes."""

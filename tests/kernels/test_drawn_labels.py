@@ -54,12 +54,18 @@ def test_against_topics(shares):
     np.testing.assert_allclose(nothing[0, :5], of_numbers(np.zeros((5, 5))), rtol=1e-10)
 
 
-def test_responsibilities_at_rest_tell_the_weights_that_they_come_from(shares):
+@pytest.mark.parametrize("second_order", [False, True])
+def test_responsibilities_at_rest_tell_the_weights_that_they_come_from(second_order):
     """The same labels, though the weights of words are not given; whatever the sum of an entry's shares is."""
+    told = {"second_order": second_order}
+    shares = [
+        REFERENCE["converged"](words, counts, TOPICS, ALPHA, **told) for words, counts, _ in documents()
+    ]
     topics = np.array([ALPHA + counts @ own for (_, counts, _), own in zip(documents(), shares, strict=True)])
     logs = expected_logs_of_topics(DOCS, case.padded(TOPICS, float), topics, ALPHA, 7)
     scaled = 3 * np.concatenate(shares)
-    np.testing.assert_allclose(expected_logs_of_shares(DOCS, scaled, ALPHA, 16, 7), logs, rtol=1e-10)
+    found = expected_logs_of_shares(DOCS, scaled, ALPHA, 16, 7, **told)
+    np.testing.assert_allclose(found, logs, rtol=1e-10)
 
 
 def test_labels_are_samples_of_their_posterior():
@@ -80,7 +86,7 @@ def test_labels_are_samples_of_their_posterior():
     assert (psi(soft) - psi(soft.sum()) - mean > 40 * error).any()
 
 
-@pytest.mark.parametrize("name", ["cvb0", "ilr"])
+@pytest.mark.parametrize("name", ["cvb0", "scvb0", "ilr", "cvb", "streaming_ilr"])
 def test_weights_in_place_of_counts_are_refused_only_when_the_prior_is_learned(name):
     kernel, docs = kernels.load(name), case.documents([3, 5], 40)
     docs.counts[4] = 1.5

@@ -148,6 +148,15 @@ def test_documents_on_disk():
     check(method="streaming-ope", n_components=100, n_threads=1, corpus=SHORT, batch_size=5000, stored=True)
 
 
+@pytest.mark.parametrize("max_iter", [1, 2])
+@pytest.mark.parametrize("method", ["online-cvb0", "scvb0"])
+def test_topics_of_documents_from_which_the_prior_is_learned(method, max_iter):
+    """In the second pass minibatches may be delayed, and slices larger."""
+    corpus = {"n_words": 2000, "n_docs": 20_000, "length": 3}
+    settings = {"batch_size": None, "max_iter": max_iter, "learns": "symmetric"}
+    check(method=method, n_components=500, n_threads=1, corpus=corpus, **settings)
+
+
 def test_minibatches_that_lie_in_two_parts():
     corpus = {"n_words": 60_000, "n_docs": 24_000, "length": 30}
     settings = {"batch_size": 4000, "slice_size": 2000, "max_iter": 3, "n_parts": 5}

@@ -27,11 +27,15 @@ def _drawn(weights, u):
     return int(np.searchsorted(np.cumsum(weights), u * weights.sum(), side="right"))
 
 
-def converged(words, counts, weights, prior, n_sweeps=2000):
-    """Responsibilities (n, n_components) at rest of CVB0 against these weights."""
+def converged(words, counts, weights, prior, n_sweeps=2000, second_order=False):
+    """Responsibilities (n, n_components) at rest of CVB0, or CVB, against these weights."""
     shares = np.full((len(words), len(prior)), 1 / len(prior))
     for _ in range(n_sweeps):
         for i, word in enumerate(words):
-            new = (prior + counts @ shares - shares[i]) * weights[word]
+            others = prior + counts @ shares - shares[i]
+            new = others * weights[word]
+            if second_order:
+                variance = counts @ (shares * (1 - shares)) - shares[i] * (1 - shares[i])
+                new *= np.exp(np.maximum(-variance / (2 * others**2), -30))
             shares[i] = new / new.sum()
     return shares

@@ -9,8 +9,9 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from bigtopic import schemes
+from bigtopic import kernels, schemes
 from bigtopic.errors import BigtopicWarning, SettingError
+from bigtopic.estimators.lda import LDA
 from bigtopic.methods import get
 from bigtopic.schemes.schedule import LearningRate, constant, decaying_end, joined, robbins_monro
 
@@ -91,6 +92,27 @@ def test_schedules_that_are_none(name, settings):
 def test_a_decay_for_which_convergence_is_not_proved_warns(decay):
     with pytest.warns(BigtopicWarning, match=f"learning_decay={decay}.*not guaranteed"):
         get("online-vb").with_schedule(decay, None)
+
+
+DECAYS = [
+    (name, option)
+    for name in kernels.names()
+    for option in kernels.load(name).options
+    if option.endswith("decay")
+]
+
+
+@pytest.mark.parametrize(("name", "option"), DECAYS)
+def test_a_decay_of_documents_for_which_convergence_is_not_proved_warns(name, option):
+    own = replace(get("online-vb"), name="own", kernel=name, options={})
+    settings = {"method": own, "max_iter": 1, "client": False, "n_threads": 1}
+    with pytest.warns(BigtopicWarning, match=f"{option}=0.5: convergence is not guaranteed"):
+        LDA(2, options={option: 0.5}, **settings).fit(np.eye(5))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        LDA(2, options={option: 0.51}, **settings).fit(np.eye(5))
+        slow = replace(own, options={option: 0.5})
+        LDA(2, options={option: 0.5}, **settings | {"method": slow}).fit(np.eye(5))
 
 
 def test_the_decay_of_a_method_itself_does_not_warn():

@@ -132,6 +132,7 @@ METHODS = {
     "kernel": (replace(OWN, kernel=None), "method 'own': kernel=None"),
     "a function as kernel": (replace(OWN, kernel=load("vb").run), "method 'own': kernel=<"),
     "inference": (replace(OWN, inference=0), "method 'own': inference=0"),
+    "a scheme as learner": (replace(OWN, prior_learner=Add()), "method 'own': prior_learner=Add"),
     "summary": (replace(OWN, summary=None), "method 'own': summary=None"),
     "a prior of documents' topics": (
         replace(OWN, priors={"doc_topic_prior": lambda: 1}),

@@ -27,6 +27,7 @@ from numba import njit
 
 from bigtopic import buffers
 from bigtopic.kernels.support.collapsed import begin, stay
+from bigtopic.kernels.support.drawn_labels import expected_logs_of_shares, labels_scratch
 from bigtopic.kernels.support.entry import OUTER, csr, frozen, padded_prior, put_shares
 from bigtopic.kernels.support.math import fast_exp
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
@@ -120,15 +121,21 @@ def run(
     view : as "counts", with their totals: "topic_words" (n_words, n_columns), prior included, and
         "topic_word_variances" (n_words, n_columns); what `state` says is among them
     hyper : no options
-    seed : with a document's source row, the key of its start
+    seed : with a document's source row, the key of its start and of labels
     state : "shares" (n_entries, n_components), zeros of entries that are not counted yet; None for documents that are
         new
 
     Returns
     -------
     KernelResult
-        stats, by how much the arrays of the view have changed; doc_topics (n_docs, n_components) if wanted;
-        state["shares"]; info: "moved_tokens", the sum over entries of c sum_k |a_k - r_k|.
+        stats, by how much the arrays of the view have changed, and stats["doc_topic_prior"] (1, n_columns), the sum of
+        E[log theta] given labels drawn from the responsibilities, if wanted; doc_topics (n_docs, n_components) if
+        wanted; state["shares"]; info: "moved_tokens", the sum over entries of c sum_k |a_k - r_k|.
+
+    Raises
+    ------
+    SettingError
+        When the statistics of the prior are wanted and a count is not a whole number.
     """
     topic_words, n = view.arrays["topic_words"], hyper.n_components
     dtype, n_columns = topic_words.dtype, topic_words.shape[1]
@@ -159,13 +166,17 @@ def run(
         doc_topics,
     )
     stats = {"topic_words": change, "topic_word_variances": change_of_variances}
+    if "doc_topic_prior" in hyper.statistics:
+        stats["doc_topic_prior"] = expected_logs_of_shares(
+            docs, shares, hyper.doc_topic_prior, n_columns, seed, second_order=True
+        )
     info = {"moved_tokens": float(moved)}
     return KernelResult(stats, doc_topics if hyper.doc_topics else None, {"shares": shares}, info)
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
     """A copy of the shares."""
-    return Scratch([size.n_entries * size.n_components * 4])
+    return Scratch([size.n_entries * size.n_components * 4, *labels_scratch(size)])
 
 
 KERNEL = Kernel(
@@ -173,6 +184,7 @@ KERNEL = Kernel(
     run=run,
     views={"topic_words": "counts", "topic_word_variances": "counts"},
     statistics={"topic_words": "word", "topic_word_variances": "word"},
+    offers={"doc_topic_prior": "none"},
     scratch=_scratch,
     interacts=True,
     state="run",

@@ -29,7 +29,7 @@ import numpy as np
 from numba import njit
 
 from bigtopic import buffers
-from bigtopic.kernels.support.drawn_labels import expected_logs_of_topics
+from bigtopic.kernels.support.drawn_labels import expected_logs_of_topics, topics_scratch
 from bigtopic.kernels.support.entry import (
     INNER,
     OUTER,
@@ -249,7 +249,8 @@ def run(
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
     """Rows and shares of the words of two documents."""
-    return Scratch([size.longest * _PAIR * size.columns["topic_words"] * 4] * 2)
+    rows = size.longest * _PAIR * size.columns["topic_words"] * 4
+    return Scratch([rows, rows, *topics_scratch(size)])
 
 
 KERNEL = Kernel(

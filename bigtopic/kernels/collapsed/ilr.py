@@ -35,7 +35,7 @@ from numba import njit
 
 from bigtopic import buffers
 from bigtopic.kernels.support.collapsed import begin, stay
-from bigtopic.kernels.support.drawn_labels import expected_logs_of_shares
+from bigtopic.kernels.support.drawn_labels import expected_logs_of_shares, labels_scratch
 from bigtopic.kernels.support.entry import OUTER, csr, frozen, padded_prior, put_shares
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
@@ -187,7 +187,7 @@ def _run(
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
     """A copy of the shares."""
-    return Scratch([size.n_entries * size.n_components * 4])
+    return Scratch([size.n_entries * size.n_components * 4, *labels_scratch(size)])
 
 
 KERNEL = Kernel(

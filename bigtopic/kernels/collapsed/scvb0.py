@@ -31,6 +31,7 @@ from numba import njit
 
 from bigtopic import buffers
 from bigtopic.errors import SettingError
+from bigtopic.kernels.support.drawn_labels import expected_logs_of_topics, topics_scratch
 from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen, padded_prior, put_shares, whole_number
 from bigtopic.kernels.support.logarithm import fast_log
 from bigtopic.kernels.support.math import fast_exp
@@ -143,18 +144,21 @@ def run(
     view : "topic_words" as "mean", (n_words, n_columns), p(word | topic)
     hyper : options `burn_in` (passes over a document before the one that counts, at least 0), `doc_learning_decay` and
         `doc_learning_offset` (in the literature kappa and tau of the documents' step size)
-    seed, state : unused, the algorithm is deterministic and keeps nothing
+    seed : with a document's source row, the key of labels; topics do not depend on it
+    state : unused, the algorithm keeps nothing
 
     Returns
     -------
     KernelResult
-        stats["topic_words"] (n_words, n_columns), expected counts; doc_topics (n_docs, n_components) if wanted;
-        info: "iterations" (passes, all documents), "dropped_tokens" (of words that no topic knows).
+        stats["topic_words"] (n_words, n_columns), expected counts, and stats["doc_topic_prior"] (1, n_columns), the sum
+        of E[log theta] given labels drawn from the responsibilities, if wanted; doc_topics (n_docs, n_components) if
+        wanted; info: "iterations" (passes, all documents), "dropped_tokens" (of words that no topic knows).
 
     Raises
     ------
     SettingError
-        When `burn_in` is not a whole number of at least 0, or a step size is none.
+        When `burn_in` is not a whole number of at least 0, or a step size is none; or the statistics of the prior are
+        wanted, and a count is not a whole number.
     """
     burn_in = whole_number(hyper.options, "burn_in", 0)
     decay, offset = _step_size(hyper.options)
@@ -164,7 +168,8 @@ def run(
     lengths = np.diff(docs.indptr)
     room = int(lengths.max(initial=0)) + GROUP
     stats = buffers.zeros(topic_words.shape, dtype)
-    doc_topics = buffers.empty((docs.n_docs if hyper.doc_topics else 0, hyper.n_components), dtype)
+    learns = "doc_topic_prior" in hyper.statistics
+    doc_topics = buffers.empty((docs.n_docs if hyper.doc_topics or learns else 0, hyper.n_components), dtype)
     dropped = _infer(
         np.argsort(lengths, kind="stable"),  # a pair ends together
         *csr(docs, dtype),
@@ -187,9 +192,14 @@ def run(
         stats,
         doc_topics,
     )
+    found = {"topic_words": stats}
+    if learns:
+        found["doc_topic_prior"] = expected_logs_of_topics(
+            docs, topic_words, doc_topics, hyper.doc_topic_prior, seed
+        )
     passes = float(np.count_nonzero(lengths) * (burn_in + 1))
     info = {"iterations": passes, "dropped_tokens": dropped}
-    return KernelResult({"topic_words": stats}, doc_topics if hyper.doc_topics else None, None, info)
+    return KernelResult(found, doc_topics if hyper.doc_topics else None, None, info)
 
 
 def _step_size(options: Mapping[str, Any]) -> tuple[float, float]:
@@ -210,7 +220,8 @@ def _cost(options: Mapping[str, Any]) -> float:
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
     """Rows of the words of two documents."""
-    return Scratch([_PAIR * (size.longest + GROUP) * size.columns["topic_words"] * 4])
+    rows = _PAIR * (size.longest + GROUP) * size.columns["topic_words"] * 4
+    return Scratch([rows, *topics_scratch(size)])
 
 
 KERNEL = Kernel(
@@ -218,6 +229,7 @@ KERNEL = Kernel(
     run=run,
     views={"topic_words": "mean"},
     statistics={"topic_words": "word"},
+    offers={"doc_topic_prior": "none"},
     options={"burn_in": 25, "doc_learning_decay": 0.9, "doc_learning_offset": 10.0},
     cost=_cost,
     scratch=_scratch,

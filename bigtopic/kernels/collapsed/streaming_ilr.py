@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.kernels.collapsed import ilr
+from bigtopic.kernels.support.drawn_labels import expected_logs_of_shares
 from bigtopic.kernels.support.entry import whole_number
 from bigtopic.kernels.support.minibatch import counts_scratch, sweeps
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
@@ -42,28 +43,37 @@ def run(
     docs : the documents; authors are ignored, counts may be weights
     view : "topic_words" as "counts", (n_words, n_columns), prior included, with their totals
     hyper : options `max_sweeps` (after the first, at least 0) and `mean_change_tol` (0 makes all of these)
-    seed : with a document's source row, the key of its start
+    seed : with a document's source row, the key of its start and of labels
     state : unused
 
     Returns
     -------
     KernelResult
-        stats["topic_words"] (n_words, n_columns), expected counts; doc_topics (n_docs, n_components) if wanted; info:
-        "iterations" (sweeps, all documents), "moved_tokens" (by the last sweep, as for `ilr`).
+        stats["topic_words"] (n_words, n_columns), expected counts, and stats["doc_topic_prior"] (1, n_columns), the sum
+        of E[log theta] given labels drawn from the responsibilities, if wanted; doc_topics (n_docs, n_components) if
+        wanted; info: "iterations" (sweeps, all documents), "moved_tokens" (by the last sweep, as for `ilr`).
 
     Raises
     ------
     SettingError
-        When `max_sweeps` is not a whole number of at least 0.
+        When `max_sweeps` is not a whole number of at least 0; or the statistics of the prior are wanted, and a count
+        is not a whole number.
     """
     max_sweeps = whole_number(hyper.options, "max_sweeps", 0)
     limit = float(hyper.options["mean_change_tol"]) * float(docs.counts.sum(dtype=np.float64))
-    for sweep, now in enumerate(sweeps(ilr.run, docs, view, hyper, seed)):
+    told = hyper._replace(statistics=KERNEL.statistics)  # labels are drawn once, after the last sweep
+    for sweep, now in enumerate(sweeps(ilr.run, docs, view, told, seed)):
         moved = now.result.info["moved_tokens"]
         if sweep == max_sweeps or moved < limit:
             break
+    found = {"topic_words": now.counts}
+    if "doc_topic_prior" in hyper.statistics:
+        assert now.result.state is not None
+        found["doc_topic_prior"] = expected_logs_of_shares(
+            docs, now.result.state["shares"], hyper.doc_topic_prior, now.counts.shape[1], seed
+        )
     info = {"iterations": float(docs.n_docs * (1 + sweep)), "moved_tokens": moved}
-    return KernelResult({"topic_words": now.counts}, now.result.doc_topics, None, info)
+    return KernelResult(found, now.result.doc_topics, None, info)
 
 
 def _cost(options: Mapping[str, Any]) -> float:
@@ -72,8 +82,8 @@ def _cost(options: Mapping[str, Any]) -> float:
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
     """The shares before and after a sweep, and the counts."""
-    shares = ilr.KERNEL.scratch(size, ilr.KERNEL.options).pooled
-    return Scratch([*shares, *shares, *counts_scratch(size)])
+    shares, *labels = ilr.KERNEL.scratch(size, ilr.KERNEL.options).pooled
+    return Scratch([shares, shares, *labels, *counts_scratch(size)])
 
 
 KERNEL = Kernel(
@@ -81,6 +91,7 @@ KERNEL = Kernel(
     run=run,
     views={"topic_words": "counts"},
     statistics={"topic_words": "word"},
+    offers={"doc_topic_prior": "none"},
     options={"max_sweeps": 100, "mean_change_tol": 1e-4},
     cost=_cost,
     scratch=_scratch,

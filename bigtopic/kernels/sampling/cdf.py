@@ -8,7 +8,8 @@ The counts N_kv of a topic, prior included, are those of all documents before th
 
 n_k are the labels of the document's other tokens, which begin in proportion to Phi_kw. The documents of a call follow
 each other in storage order, and `slice_size` should be the `batch_size`: those of other slices of the same minibatch
-are not among N. Statistics: the labels of each word.
+are not among N. Statistics: the labels of each word. The document-topic prior is learned from the labels after
+`_SWEEPS` more sweeps: those of the first do not know each other, and a prior learned from them is a fifth too large.
 
 Only the document's own words are drawn, which is exact: g_v ~ Gamma(N_kv) for these, one Gamma for all others together,
 of shape N_k - sum_v N_kv, and Phi_kv is g_v divided by the sum of all of these. They are drawn as logarithms and a
@@ -33,8 +34,9 @@ from numba import njit
 from bigtopic import buffers
 from bigtopic.kernels.support.draw import ENDS, put
 from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen, padded_prior, put_shares
+from bigtopic.kernels.support.expected_logs import add_labels, with_psi
 from bigtopic.kernels.support.gamma import log_gamma
-from bigtopic.kernels.support.labels import TOGETHER, start_labels, sweep_labels
+from bigtopic.kernels.support.labels import TOGETHER, count_labels, start_labels, sweep_labels
 from bigtopic.kernels.support.random import bits, key
 from bigtopic.kernels.support.tokens import whole_counts
 from bigtopic.kernels.support.vector import LANES, load, spread, store
@@ -43,6 +45,7 @@ from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch,
 __all__ = ["KERNEL", "draw_topics", "run"]
 
 _LEAST_PRIOR = 1e-18  # keeps products with it normal numbers in float32
+_SWEEPS = 5
 _ONE = TOGETHER - 1  # the place of a document that is worked on alone
 
 
@@ -115,9 +118,10 @@ def _add(words, held, prior, stats, totals, mean):
 @njit(**OUTER)
 def _infer(
     indptr, words, counts, source_rows, topic_words, prior, seed, totals, logs, largest, rest, rows, labels,
-    block, held, mass, numbers, sums, ends, targets, lanes, row_keys, n_tokens, stats, doc_topics,
+    block, held, mass, numbers, sums, ends, targets, lanes, row_keys, n_tokens, alpha, psi_alpha, counted,
+    stats, doc_topics, expected_logs,
 ):  # fmt: skip
-    n_columns, dropped, one = topic_words.shape[1], 0, mass.dtype.type(1)
+    n_columns, dropped, nothing, one = topic_words.shape[1], 0, mass.dtype.type(0), mass.dtype.type(1)
     for d in range(source_rows.shape[0]):
         own = slice(indptr[d], indptr[d + 1])
         row_keys[_ONE] = key(seed, source_rows[d])
@@ -132,6 +136,14 @@ def _infer(
             n_tokens, 1, one, row_keys, n_columns, prior,
             rows, labels, block, mass, numbers, held, sums, ends, targets, lanes,
         )  # fmt: skip
+        if expected_logs.shape[0] > 0:
+            for sweep in range(2, 2 + _SWEEPS):
+                sweep_labels(
+                    n_tokens, sweep, nothing, row_keys, n_columns, prior,
+                    rows, labels, block, mass, numbers, held, sums, ends, targets, lanes,
+                )  # fmt: skip
+            count_labels(_ONE, n, labels, counted)
+            add_labels(alpha, psi_alpha, counted, 1.0, expected_logs)
         mean = mass[_ONE * n_columns :]
         _add(words[own], held, prior, stats, totals, mean)
         dropped += counts[own].sum() - n
@@ -156,8 +168,9 @@ def run(
     Returns
     -------
     KernelResult
-        stats["topic_words"] (n_words, n_columns), the labels of each word; doc_topics (n_docs, n_components) if wanted;
-        info: "dropped_tokens" (of words that no topic knows).
+        stats["topic_words"] (n_words, n_columns), the labels of each word, and stats["doc_topic_prior"] (1, n_columns),
+        the sum of E[log theta] given labels, if wanted; doc_topics (n_docs, n_components) if wanted; info:
+        "dropped_tokens" (of words that no topic knows).
 
     Raises
     ------
@@ -171,8 +184,11 @@ def run(
     counts = whole_counts(docs)
     lengths = np.diff(np.concatenate([[0], np.cumsum(counts)])[docs.indptr])
     longest, most_tokens = int(np.diff(indptr).max(initial=1)), int(lengths.max(initial=1))
-    prior = padded_prior(np.maximum(hyper.doc_topic_prior, _LEAST_PRIOR), n_columns, dtype)
-    stats = buffers.zeros(topic_words.shape, dtype)
+    alpha = np.maximum(hyper.doc_topic_prior, _LEAST_PRIOR)
+    prior = padded_prior(alpha, n_columns, dtype)
+    found = {"topic_words": buffers.zeros(topic_words.shape, dtype)}
+    if "doc_topic_prior" in hyper.statistics:
+        found["doc_topic_prior"] = np.zeros((1, n_columns))
     doc_topics = np.empty((docs.n_docs if hyper.doc_topics else 0, n), dtype)
     dropped = _infer(
         indptr,
@@ -195,11 +211,14 @@ def run(
         np.empty(TOGETHER, np.int64),
         np.zeros(TOGETHER, np.uint64),
         np.zeros(TOGETHER, np.int64),
-        stats,
+        *with_psi(alpha),
+        np.empty(n),
+        found["topic_words"],
         doc_topics,
+        found["doc_topic_prior"][0] if "doc_topic_prior" in found else np.zeros(0),
     )
     info = {"dropped_tokens": float(dropped)}
-    return KernelResult({"topic_words": stats}, doc_topics if hyper.doc_topics else None, None, info)
+    return KernelResult(found, doc_topics if hyper.doc_topics else None, None, info)
 
 
 def _cost(options: Mapping[str, Any]) -> float:
@@ -218,6 +237,7 @@ KERNEL = Kernel(
     run=run,
     views={"topic_words": "counts"},
     statistics={"topic_words": "word"},
+    offers={"doc_topic_prior": "none"},
     cost=_cost,
     scratch=_scratch,
     interacts=True,

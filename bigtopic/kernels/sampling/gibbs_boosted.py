@@ -8,7 +8,7 @@ fixed. Without that, the last inner iteration has the numbers of `gibbs`.
 Statistics of inner iteration t: for each token the mean of its p given all other labels over the sweeps from
 `burn_in` + 1 to t; nothing up to inner iteration `burn_in`, where a scheme that interpolates then keeps the topics as
 they are. Document topics: (alpha_k + N_k) / sum, with N_k the same mean, or the labels' number up to inner iteration
-`burn_in`.
+`burn_in`. The statistic of the prior is E[log theta] given the labels, likewise their mean, or that of the last sweep.
 
 Outside learning there is one inner iteration: name `gibbs` for the inference of a method.
 
@@ -30,6 +30,7 @@ from bigtopic import buffers
 from bigtopic.errors import SettingError
 from bigtopic.kernels.sampling.gibbs import STARTS
 from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen, padded_prior, put_shares, whole_number
+from bigtopic.kernels.support.expected_logs import add_labels, with_psi
 from bigtopic.kernels.support.gibbs import (
     LEAST_PRIOR,
     count_tokens,
@@ -39,7 +40,13 @@ from bigtopic.kernels.support.gibbs import (
     room,
 )
 from bigtopic.kernels.support.gibbs import scratch as scratch_of_sweeps
-from bigtopic.kernels.support.labels import TOGETHER, hold_conditionals, start_labels, sweep_labels
+from bigtopic.kernels.support.labels import (
+    TOGETHER,
+    count_labels,
+    hold_conditionals,
+    start_labels,
+    sweep_labels,
+)
 from bigtopic.kernels.support.random import key, uniform
 from bigtopic.kernels.support.vector import LANES
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
@@ -102,7 +109,7 @@ def _add(place, first, words, n_columns, n_kept, held, before, summed, mean, sta
 def _infer(
     order, all_tokens, first_tokens, indptr, words, counts, source_rows, topic_words, known, prior, seed, sweep,
     n_kept, fresh, by_words, n_components, rows, labels, block, held, mass, numbers, sums, ends, targets, lanes,
-    row_keys, n_tokens, remembered, before, summed, mean, stats, doc_topics,
+    row_keys, n_tokens, alpha, psi_alpha, counted, remembered, before, summed, mean, stats, doc_topics, logs,
 ):  # fmt: skip
     n_docs, n_columns, nothing = len(order), topic_words.shape[1], mass.dtype.type(0)
     for end in range(n_docs, 0, -TOGETHER):
@@ -142,6 +149,9 @@ def _infer(
                     mean[labels[i * TOGETHER + j]] += 1
             if doc_topics.shape[0] > 0:
                 put_shares(mean, doc_topics[d])
+            if logs.shape[0] > 0:
+                count_labels(j, n, labels, counted)
+                add_labels(alpha, psi_alpha, counted, 1.0, logs[d])
             place += (own.stop - own.start) * n_columns
 
 
@@ -157,14 +167,16 @@ def run(
     hyper : options `burn_in` (sweeps, at least 0) and `start` ("uniform" or "words"); `iteration` is the number of
         the sweep
     seed : with a document's source row, the key of its draws
-    state : "labels" int16 (n_tokens,), -1 where no topic knew the word, and "sums" float64 (n_entries, n_components) of
-        the conditionals of kept sweeps; None before the first sweep
+    state : "labels" int16 (n_tokens,), -1 where no topic knew the word; "sums" float64 (n_entries, n_components) of the
+        conditionals of kept sweeps, and "logs" float64 (n_docs, n_components) of their E[log theta], zeros if these are
+        not wanted; None before the first sweep
 
     Returns
     -------
     KernelResult
-        stats["topic_words"] (n_words, n_columns), expected counts; doc_topics (n_docs, n_components) if wanted; state;
-        info: "iterations" (sweeps, all documents), "dropped_tokens" (of words that no topic knows).
+        stats["topic_words"] (n_words, n_columns), expected counts, and stats["doc_topic_prior"] (1, n_columns), the sum
+        of E[log theta], if wanted; doc_topics (n_docs, n_components) if wanted; state; info: "iterations" (sweeps, all
+        documents), "dropped_tokens" (of words that no topic knows).
 
     Raises
     ------
@@ -184,10 +196,15 @@ def run(
     ends = np.concatenate([[0], np.cumsum(docs.counts, dtype=np.float64)]).astype(np.int64)
     order = np.argsort(n_tokens, kind="stable")  # documents worked on together end together
     n_words, most_tokens = largest_sum(np.diff(docs.indptr)[order]), int(n_tokens.max(initial=1))
-    prior = padded_prior(np.maximum(hyper.doc_topic_prior, LEAST_PRIOR), n_columns, dtype)
+    alpha = np.maximum(hyper.doc_topic_prior, LEAST_PRIOR)
+    prior = padded_prior(alpha, n_columns, dtype)
     n_kept = max(0, hyper.iteration - burn_in)
     labels, before, summed = _state(int(ends[-1]), (len(docs.words), hyper.n_components), n_kept > 0, state)
-    stats = buffers.zeros(topic_words.shape, dtype)
+    stats = {"topic_words": buffers.zeros(topic_words.shape, dtype)}
+    learns = "doc_topic_prior" in hyper.statistics
+    logs = np.zeros((docs.n_docs, hyper.n_components))
+    if n_kept > 1 and state is not None:
+        logs += state["logs"]
     doc_topics = buffers.empty((docs.n_docs if hyper.doc_topics else 0, hyper.n_components), dtype)
     _infer(
         order,
@@ -207,19 +224,25 @@ def run(
         hyper.options["start"] == "words",
         hyper.n_components,
         *room(n_words, most_tokens, n_columns, dtype),
+        *with_psi(alpha),
+        np.empty(hyper.n_components),
         labels,
         before,
         summed,
         np.empty(hyper.n_components),
-        stats,
+        stats["topic_words"],
         doc_topics,
+        logs if learns else logs[:0],
     )
+    if learns:
+        stats["doc_topic_prior"] = np.zeros((1, n_columns))
+        stats["doc_topic_prior"][0, : hyper.n_components] = logs.sum(axis=0) / max(1, n_kept)
     info = {
         "iterations": float(np.count_nonzero(n_tokens)),
         "dropped_tokens": float(docs.counts.sum(dtype=np.float64) - n_tokens.sum()),
     }
-    remembered = {"labels": labels, "sums": summed}
-    return KernelResult({"topic_words": stats}, doc_topics if hyper.doc_topics else None, remembered, info)
+    remembered = {"labels": labels, "sums": summed, "logs": logs}
+    return KernelResult(stats, doc_topics if hyper.doc_topics else None, remembered, info)
 
 
 def _checked(hyper: Hyper) -> int:
@@ -247,7 +270,8 @@ def _state(
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
     """Of documents worked on together, and the labels and sums of all."""
     pooled = scratch_of_sweeps(size, options).pooled
-    return Scratch([*pooled, size.n_tokens * 2, size.n_entries * size.n_components * 8])
+    n_sums = size.n_entries + size.n_docs
+    return Scratch([*pooled, size.n_tokens * 2, n_sums * size.n_components * 8])
 
 
 def _cost(options: Mapping[str, Any]) -> float:
@@ -259,6 +283,7 @@ KERNEL = Kernel(
     run=run,
     views={"topic_words": "mean"},
     statistics={"topic_words": "word"},
+    offers={"doc_topic_prior": "none"},
     options={"burn_in": 0, "start": "words"},
     cost=_cost,
     scratch=_scratch,
@@ -266,6 +291,7 @@ KERNEL = Kernel(
     remembers={
         "labels": StateSpec("token", "int16", missing=-1),
         "sums": StateSpec("entry", "float64", ("n_components",)),
+        "logs": StateSpec("document", "float64", ("n_components",)),
     },
     paper="Dupuy and Bach 2017",
 )

@@ -72,8 +72,10 @@ def run(
     Returns
     -------
     KernelResult
-        stats["topic_words"] (n_words, n_columns), the labels of each word; doc_topics (n_docs, n_components) if wanted;
-        info: "iterations" (sweeps, all documents), "log_likelihood" (of these documents after the last sweep, in nats).
+        stats["topic_words"] (n_words, n_columns), the labels of each word, and stats["doc_topic_prior"] (1, n_columns),
+        the sum of E[log theta] given the labels of the last sweep, if wanted; doc_topics (n_docs, n_components) if
+        wanted; info: "iterations" (sweeps, all documents), "log_likelihood" (of these documents after the last sweep,
+        in nats).
 
     Raises
     ------
@@ -93,9 +95,8 @@ def run(
         if sweep == max_sweeps or sweep - best_sweep == patience:
             break
     info = {"iterations": float(docs.n_docs * (1 + sweep)), "log_likelihood": nats}
-    return KernelResult(
-        {"topic_words": now.counts}, now.result.doc_topics if hyper.doc_topics else None, None, info
-    )
+    found = {**now.result.stats, "topic_words": now.counts}
+    return KernelResult(found, now.result.doc_topics if hyper.doc_topics else None, None, info)
 
 
 def _nats(docs: Docs, doc_topics: np.ndarray | None, view: View) -> float:
@@ -131,6 +132,7 @@ KERNEL = Kernel(
     run=run,
     views={"topic_words": "counts"},
     statistics={"topic_words": "word"},
+    offers={"doc_topic_prior": "none"},
     options={"max_sweeps": 400, "patience": 10},
     cost=_cost,
     scratch=_scratch,

@@ -9,7 +9,8 @@ responsibilities come from:
     in each sweep:   z_i ~ (alpha_k + n_k) W_ik,    n the labels of the other tokens
 
 `_SWEEPS` sweeps. Where W is not known, it follows from the responsibilities r of CVB0: W_ik = r_ik / (alpha_k + N_k -
-r_ik), up to a factor of the token.
+r_ik), up to a factor of the token. Those of CVB have another factor from the document, which is taken out as well:
+exp(-s / 2 (alpha_k + N_k - r_ik)^2), with the variance s of the other tokens' number, sum r_jk (1 - r_jk).
 
 Cost: (`_SWEEPS` + 1) x tokens x topics multiply-adds.
 """
@@ -19,16 +20,18 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from bigtopic import buffers
 from bigtopic.errors import SettingError
 from bigtopic.kernels.support.entry import INNER, OUTER, frozen
 from bigtopic.kernels.support.expected_logs import add_labels, with_psi
 from bigtopic.kernels.support.random import key, uniform
-from bigtopic.types import Docs
+from bigtopic.types import CallSize, Docs
 
-__all__ = ["expected_logs_of_shares", "expected_logs_of_topics"]
+__all__ = ["expected_logs_of_shares", "expected_logs_of_topics", "labels_scratch", "topics_scratch"]
 
 _SWEEPS = 5
 _FIRST_DRAW = 1 << 32  # those below are the kernels' own
+_MOST = 30.0  # of an exponent, as in the kernel `cvb`
 
 
 @njit(**INNER)
@@ -97,14 +100,14 @@ def _add_of_topics(
 
 @njit(**OUTER)
 def _add_of_shares(
-    indptr, counts, source_rows, shares, seed, prior, psi_prior,
-    weights, labels, expected, numbers, sums, logs,
+    indptr, counts, source_rows, shares, second_order, seed, prior, psi_prior,
+    weights, labels, expected, numbers, sums, variances, logs,
 ):  # fmt: skip
     n_components = prior.shape[0]
     for d in range(source_rows.shape[0]):
         own = slice(indptr[d], indptr[d + 1])
         for k in range(n_components):
-            expected[k] = prior[k]
+            expected[k], variances[k] = prior[k], 0.0
         for i in range(own.start, own.stop):
             row, known = weights[i - own.start], 0.0
             for k in range(n_components):
@@ -112,9 +115,15 @@ def _add_of_shares(
             for k in range(n_components):
                 row[k] = shares[i, k] / known
                 expected[k] += counts[i] * row[k]
+                variances[k] += counts[i] * row[k] * (1.0 - row[k])
         for i in range(own.stop - own.start):
             for k in range(n_components):
-                weights[i, k] /= max(expected[k] - weights[i, k], prior[k])
+                share = weights[i, k]
+                others = max(expected[k] - share, prior[k])
+                weights[i, k] /= others
+                if second_order:
+                    variance = max(variances[k] - share * (1.0 - share), 0.0)
+                    weights[i, k] *= np.exp(min(0.5 * variance / (others * others), _MOST))
         row_key = key(seed, source_rows[d])
         _label(row_key, counts[own], weights, expected, prior, labels, numbers, sums)
         add_labels(prior, psi_prior, numbers, 1.0, logs)
@@ -152,13 +161,20 @@ def expected_logs_of_topics(
 
 
 def expected_logs_of_shares(
-    docs: Docs, shares: np.ndarray, prior: np.ndarray, n_columns: int, seed: int
+    docs: Docs,
+    shares: np.ndarray,
+    prior: np.ndarray,
+    n_columns: int,
+    seed: int,
+    *,
+    second_order: bool = False,
 ) -> np.ndarray:
-    """As `expected_logs_of_topics`, from `shares` (n_entries, n_components) in proportion to r."""
+    """As `expected_logs_of_topics`, from `shares` (n_entries, n_components) in proportion to r of CVB0, or of CVB."""
     indptr, _, counts = _documents(docs)
     rows, kept = frozen(docs.rows, np.int64), frozen(shares, shares.dtype)
+    room, variances = _room(docs, prior), np.empty(len(prior))
     logs = np.zeros((1, n_columns))
-    _add_of_shares(indptr, counts, rows, kept, int(seed), *_room(docs, prior), logs[0])
+    _add_of_shares(indptr, counts, rows, kept, second_order, int(seed), *room, variances, logs[0])
     return logs
 
 
@@ -177,5 +193,19 @@ def _room(docs: Docs, prior: np.ndarray) -> tuple[np.ndarray, ...]:
     """The prior with its psi, and `weights`, `labels`, `expected`, `numbers` and `sums` of the longest document."""
     n, ends = len(prior), np.concatenate([[0], np.cumsum(docs.counts, dtype=np.float64)])
     most_tokens = int(np.diff(ends[docs.indptr]).max(initial=1))
-    weights = np.empty((int(np.diff(docs.indptr).max(initial=1)), n))
-    return (*with_psi(prior), weights, np.empty(most_tokens, np.int64), *(np.empty(n) for _ in range(3)))
+    weights = buffers.empty((int(np.diff(docs.indptr).max(initial=1)), n), np.float64)
+    labels = buffers.empty(most_tokens, np.int64)
+    return (*with_psi(prior), weights, labels, *(np.empty(n) for _ in range(3)))
+
+
+def labels_scratch(size: CallSize) -> list[int]:
+    """Bytes of `weights` and `labels`; nothing where the prior is not learned."""
+    if "doc_topic_prior" not in size.statistics:
+        return []
+    return [size.longest * size.n_components * 8, size.longest_tokens * 8]
+
+
+def topics_scratch(size: CallSize) -> list[int]:
+    """Those, and bytes of the `doc_topics` that labels are drawn with."""
+    labels = labels_scratch(size)
+    return [*labels, size.n_docs * size.n_components * 4] if labels else []

@@ -108,8 +108,8 @@ class Sizes:
         return SliceSizes(gathered, 24 * provisional, scratch)
 
     def _call_size(self, n_docs: int) -> CallSize:
-        longest, longest_tokens = self._longest
-        arrays = {name: self._params[name] for name in self._run.work.kernel.views}
+        kernel, (longest, longest_tokens) = self._run.work.kernel, self._longest
+        arrays = {name: self._params[name] for name in kernel.views}
         return CallSize(
             n_docs,
             int(n_docs * self._run.plan.entries_per_doc),
@@ -119,6 +119,7 @@ class Sizes:
             self._run.work.hyper.n_components,
             int(n_docs * self._tokens_per_doc),
             longest_tokens,
+            tuple(kernel.statistics),
         )
 
     @cached_property

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from bigtopic.methods.method import Method, Prior
 from bigtopic.models.lda import TOPIC_WORDS
+from bigtopic.schemes.gamma_prior import GammaPrior
 from bigtopic.schemes.interpolate import Interpolate
 from bigtopic.schemes.interpolate_raw import InterpolateRaw
 
@@ -59,9 +60,11 @@ METHODS = (
         init={TOPIC_WORDS: ("gamma", None)},
         options={"n_iter": 1, "mean_change_tol": 1e-4},
         inference="vb",
+        prior_learner=GammaPrior,
         summary="single-pass LDA: one document per update, which refreshes the topics after every iteration",
         complexity="2 K I per distinct word, K I exp psi; K numbers of one document",
-        use="to compare with the paper; its updates are too short to be shared among threads",
+        use="to compare with the paper, with learn_doc_topic_prior as there; updates are too short to be shared among "
+        "threads",
         paper="Sato, Kurihara, Nakagawa 2010; settings of Dupuy and Bach 2017",
         aliases=("g-oem:SPLDA",),
     ),

@@ -36,6 +36,7 @@ _OF_METHOD = {
     "inference": ((str, Kernel, NoneType), "the name of a kernel, a Kernel, or None"),
     "schemes": (Mapping, "{array name: scheme}"),
     "prior_schemes": (Mapping, "{array name: scheme}"),
+    "prior_learner": (type, "the class of a scheme, such as Newton"),
     "model": (Model, "a Model"),
     "priors": (Mapping, "{name of a prior: number or function}"),
     "init": (Mapping, "{array name: (distribution, share)}"),

@@ -144,17 +144,10 @@ def _begin(indptr, counts, rows, seed, n_columns, n_replicas, labels, keys, firs
                 t += 1
 
 
-@njit(**UNCOUNTED)
-def _sweep(
-    indptr, words, counts, rows, topic_words, n_components, seed, n_replicas, labels, starts, entries, keys,
-    firsts, room, change,
-):  # fmt: skip
+@njit(**INLINE)
+def _sweep_words(n_replicas, n_components, topic_words, labels, starts, entries, keys, firsts, room, change):
     share, n_columns = 1.0 / n_replicas, np.uint64(topic_words.shape[1])
     n_components, n_replicas = np.uint64(n_components), np.uint64(n_replicas)
-    sort_by_word(indptr, words, counts, starts, entries)
-    _begin(indptr, counts, rows, seed, n_columns, n_replicas, labels, keys, firsts, room)
-    for k in range(n_components):
-        room.inverses[k] = 1.0 / room.totals[k]
     for v in range(topic_words.shape[0]):
         word, gained, place, begun = topic_words[v], np.float32(0), _ZERO, False
         for k in range(n_columns):
@@ -190,6 +183,25 @@ def _sweep(
         for k in range(room.own.shape[0]):
             change[v, k] = share * room.own[k]
             room.own[k] = 0
+
+
+@njit(**UNCOUNTED)
+def _sweep(
+    indptr, words, counts, rows, topic_words, n_components, seed, n_replicas, labels, starts, entries, keys,
+    firsts, room, change,
+):  # fmt: skip
+    sort_by_word(indptr, words, counts, starts, entries)
+    _begin(
+        indptr, counts, rows, seed, np.uint64(topic_words.shape[1]), n_replicas, labels, keys, firsts, room
+    )
+    for k in range(n_components):
+        room.inverses[k] = 1.0 / room.totals[k]
+    if n_replicas == 1:  # of a constant number, loops over labels cost nothing
+        _sweep_words(1, n_components, topic_words, labels, starts, entries, keys, firsts, room, change)
+    else:
+        _sweep_words(
+            n_replicas, n_components, topic_words, labels, starts, entries, keys, firsts, room, change
+        )
 
 
 def sweep_few_topics(

@@ -46,7 +46,7 @@ class LDA(TopicLearning):
         or an array (n_components, n_words)), matched by word; None starts from random topics
     random_state : the same seed gives bit-identical topics on any number of workers; None draws a seed
     order : "shuffled", or "stored" to follow the order of the store
-    slice_size : documents per kernel call; None for the method's default
+    slice_size : largest number of documents per kernel call; None for the method's default
     validation : held-out documents (a corpus or matrix), or a share of the corpus, to score while learning
     evaluate_every : updates between scores; None for one score per pass
     patience : stop after this many scores without an improvement; None disables early stopping

@@ -33,6 +33,7 @@ READ_BLOCK_ENTRIES = SLICE_ENTRIES * SUBTREE
 SEGMENT = 32  # rounds of a segment with delayed updates
 # The first updates of a run change much: no round begins without them, and the slices of a round share the threads.
 PROMPT_ROUNDS = 8
+SHARED_DOCS = 2000  # a minibatch of so many has at least two slices, unless each slice is to be a minibatch
 NO_MAP = np.zeros(0, np.int32)
 
 _scratch = threading.local()
@@ -71,8 +72,9 @@ class Plan:
     entries_per_doc : mean number of distinct words of a document; sizes the read blocks
     batch_size : largest number of documents per update; None for all. A pass is divided evenly, because an update of
         few documents has the same weight as one of many, and a short last one would undo what was learnt
-    slice_size : documents per kernel call; None for half a minibatch (with a delay, all of it), at most about
-        65 000 entries
+    slice_size : largest number of documents per kernel call; None for half a minibatch (with a delay, all of it), at
+        most about 65 000 entries. If it is less than `batch_size`, a minibatch of at least 2000 documents is also
+        divided in half, for two threads
     delay : number of latest updates that a minibatch may miss; taken as 0 when a minibatch has several slices, which
         keep the threads busy anyway
     shuffled : permute read blocks and minibatches in each pass; otherwise follow the stored order
@@ -111,6 +113,8 @@ class Plan:
         slice_docs = max(64, int(SLICE_ENTRIES / max(entries_per_doc, 1.0)))
         self._half = -(-self.batch_size // 2)
         self.slice_size = slice_size or min(slice_docs, max(1, self.batch_size if delay else self._half))
+        if self.batch_size >= SHARED_DOCS and slice_size and (batch_size is None or slice_size < batch_size):
+            self.slice_size = min(slice_size, self._half)
         self.delay = delay if self.slice_size >= self.batch_size else 0
         self.shuffled = shuffled
         self.seed = seed

@@ -76,7 +76,7 @@ def docs() -> Docs:
 
 
 @pytest.mark.parametrize(
-    ("n_components", "replicas"), [(4, 1), (16, 2), (37, 1), (40, 3), (150, 1), (200, 2)]
+    ("n_components", "replicas"), [(4, 1), (16, 2), (37, 1), (40, 3), (150, 1), (200, 2), (270, 1), (300, 2)]
 )
 def test_every_label_is_that_of_the_reference(docs, n_components, replicas):
     chain = Chain(docs, np.linspace(0.05, 0.5, n_components), replicas=replicas)

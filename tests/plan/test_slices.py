@@ -24,6 +24,25 @@ def positions(plan: Plan, pass_number: int = 0) -> list[int]:
     return found
 
 
+@pytest.mark.parametrize(
+    ("n_docs", "batch_size", "slice_size", "sizes"),
+    [
+        (1999, 20_000, 10_000, [1999]),  # too few documents to share
+        (2001, 20_000, 10_000, [1001, 1000]),
+        (2001, None, 10_000, [1001, 1000]),
+        (30_000, 20_000, 10_000, [10_000, 5000] * 2),
+        (40_000, 20_000, 10_000, [10_000] * 4),
+        (9000, 3000, 3000, [3000] * 3),  # a slice is a minibatch
+        (2500, 3000, 3000, [2500]),
+        (9000, None, 2500, [2500, 2500, 2500, 1500]),
+    ],
+)
+def test_two_threads_share_a_minibatch_that_slices_divide(n_docs, batch_size, slice_size, sizes):
+    plan = Plan([n_docs], 10.0, batch_size, slice_size, shuffled=False)
+    assert [ref.stop - ref.start for rnd in plan.rounds(0) for ref in rnd.slices] == sizes
+    assert Plan(**plan.settings).slice_size == plan.slice_size
+
+
 @pytest.mark.parametrize("parts", PARTS, ids=str)
 @pytest.mark.parametrize("batch_size", BATCHES)
 @pytest.mark.parametrize("slice_size", SLICES)

@@ -44,6 +44,7 @@ def infer(docs, weights, totals, alpha, options, seed, state=None):
             topics[d] += np.bincount(own[own >= 0], minlength=len(alpha)) / n_replicas
             _meet(met[d], own.ravel())
     for v in range(docs.n_words):
+        latest = None  # the document of the word's token before, and its labels
         for d in range(docs.n_docs):
             for i in range(docs.indptr[d], docs.indptr[d + 1]):
                 if docs.words[i] != v:
@@ -52,11 +53,18 @@ def infer(docs, weights, totals, alpha, options, seed, state=None):
                     for k in labels[t][labels[t] >= 0]:
                         for array in (topics[d], weights[v], totals):
                             array[k] -= 1 / n_replicas
-                    conditional = (alpha + topics[d]) * weights[v] / totals
+                    factors = weights[v] / totals
+                    if len(alpha) <= 256:
+                        parts = _newest_first(latest, d, topics[d], alpha, weights[v], totals, n_replicas)
+                    else:
+                        parts = _labels_first(met[d], topics[d], alpha, factors)
+                    whole = (alpha + topics[d]) @ factors
+                    np.testing.assert_allclose(sum(part for part, _ in parts), whole, rtol=1e-9)
                     for r in range(n_replicas):
                         u = uniform(seed, int(docs.rows[d]), int(t - firsts[d]) * n_replicas + r)
-                        labels[t, r] = _drawn(u, met[d], topics[d], alpha, weights[v] / totals, conditional)
+                        labels[t, r] = _drawn(u * whole, parts)
                     _meet(met[d], labels[t])
+                    latest = d, labels[t]
                     for k in labels[t]:
                         for array in (topics[d], weights[v], totals):
                             array[k] += 1 / n_replicas
@@ -92,16 +100,29 @@ def _by_lane(blocks, n_components):
     return [b * 16 + lane for lane in range(16) for b in blocks if b * 16 + lane < n_components]
 
 
-def _drawn(u, met, topics, alpha, factors, conditional):
-    """The topic that a number between 0 and 1 stands for: first the labels' part of the conditional, by the topic's
-    number modulo 16 and then by the order of the blocks, then the prior's part by the topic. Of up to 128 topics both
-    parts are one."""
+def _newest_first(latest, d, topics, alpha, weights, totals, n_replicas):
+    """Parts of the conditional, with their topics: what each label of the word's token before has added to it, and
+    the rest, by the topic's number modulo 16."""
+    gains, n_components = [], len(alpha)
+    topics, weights, totals = topics.copy(), weights.copy(), totals.copy()
+    for k in reversed(latest[1] if latest else []):
+        after = (alpha[k] + topics[k]) * weights[k] / totals[k]
+        for array in (topics, weights, totals) if latest[0] == d else (weights, totals):
+            array[k] -= 1 / n_replicas
+        gains.insert(0, (after - (alpha[k] + topics[k]) * weights[k] / totals[k], k))
+    rest = (alpha + topics) * weights / totals
+    return gains + [(rest[k], k) for k in _by_lane(range(-(-n_components // 16)), n_components)]
+
+
+def _labels_first(met, topics, alpha, factors):
+    """The same for many topics: the labels' part, by the topic's number modulo 16 and then by the order of the blocks,
+    then the prior's part by the topic."""
     parts = [(topics[k] * factors[k], k) for k in _by_lane(met, len(alpha))]
-    parts += [(alpha[k] * factors[k], k) for k in range(len(alpha))]
-    if len(alpha) <= 128:  # both parts at once
-        parts = [(conditional[k], k) for k in _by_lane(range(8), len(alpha))]
-    np.testing.assert_allclose(sum(part for part, _ in parts), conditional.sum(), rtol=1e-9)
-    rest = u * conditional.sum()
+    return parts + [(alpha[k] * factors[k], k) for k in range(len(alpha))]
+
+
+def _drawn(rest, parts):
+    """The topic of the part that `rest` falls into."""
     for part, k in parts:
         rest -= part
         if rest < 0:

@@ -13,8 +13,10 @@ from bigtopic.errors import SettingError
 from bigtopic.types import Docs
 
 __all__ = [
+    "INLINE",
     "INNER",
     "OUTER",
+    "UNCOUNTED",
     "csr",
     "doc_update_cost",
     "frozen",
@@ -39,6 +41,11 @@ INNER: Any = {
     "no_cfunc_wrapper": True,
     "no_cpython_wrapper": True,
 }
+
+# For loops of few operations: references to arrays are not counted, which would take longer than the operations. Such
+# functions allocate nothing. INLINE is for the functions that they call.
+UNCOUNTED: Any = OUTER | {"_nrt": False}
+INLINE: Any = INNER | {"forceinline": True, "_nrt": False}
 
 
 def doc_update_cost(options: Mapping[str, Any]) -> float:

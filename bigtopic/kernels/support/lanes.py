@@ -19,7 +19,7 @@ from numba.np import arrayobj
 from bigtopic.kernels.support.memory import DATA, KEEP, READ
 from bigtopic.kernels.support.vector import LANES, Vector
 
-__all__ = ["n_reached", "prefetch", "running"]
+__all__ = ["is_reached", "n_reached", "prefetch", "running"]
 
 
 @intrinsic
@@ -46,14 +46,31 @@ def n_reached(typing_context: Any, sums: Any, number: Any) -> Any:
     assert isinstance(sums, Vector)
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        kind = args[0].type
-        one = builder.insert_element(ir.Constant(kind, ir.Undefined), args[1], ir.Constant(ir.IntType(32), 0))
-        mask = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-        reached = builder.fcmp_ordered("<=", args[0], builder.shuffle_vector(one, one, mask))
-        bits = builder.bitcast(reached, ir.IntType(LANES))
+        bits = _reached(builder, *args)
         return builder.zext(builder.ctpop(bits), ir.IntType(64))
 
     return types.int64(sums, sums.dtype), generate
+
+
+@intrinsic
+def is_reached(typing_context: Any, sums: Any, number: Any, lane: Any) -> Any:
+    """Equivalent to `np.uint64(sums[lane] <= number)`, for a lane that is uint64."""
+    assert isinstance(sums, Vector)
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        kind = ir.IntType(64)
+        bits = builder.zext(_reached(builder, args[0], args[1]), kind)
+        return builder.and_(builder.lshr(bits, args[2]), ir.Constant(kind, 1))
+
+    return types.uint64(sums, sums.dtype, types.uint64), generate
+
+
+def _reached(builder: Any, sums: Any, number: Any) -> Any:
+    """A bit for each lane, set where its sum is not above the number."""
+    one = builder.insert_element(ir.Constant(sums.type, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    reached = builder.fcmp_ordered("<=", sums, builder.shuffle_vector(one, one, mask))
+    return builder.bitcast(reached, ir.IntType(LANES))
 
 
 @intrinsic

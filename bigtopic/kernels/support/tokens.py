@@ -44,23 +44,17 @@ def sort_by_word(indptr, words, counts, starts, entries):
 
 
 @njit(**INNER)
-def hold_topics(
-    indptr, counts, labels, n_replicas, n_blocks, whole, held, firsts, begins, n_held, places, tokens
-):
+def hold_topics(indptr, counts, labels, n_replicas, n_blocks, held, firsts, begins, n_held, places, tokens):
     """Fill what the module describes, and `tokens`, the first label of each document.
 
     `labels` int16 (n_labels,), n_replicas for each token, -1 where there is none. `held` has room for twice the labels
-    of each document, because it may lose all and come to have others, or for all blocks; with `whole`, documents have
-    all blocks from the start.
+    of each document, because it may lose all and come to have others, or for all blocks.
     """
     token, begin = 0, 0
     for d in range(indptr.shape[0] - 1):
         n, length = 0, 0
         for b in range(n_blocks):
             places[d * n_blocks + b] = -1
-            if whole:
-                places[d * n_blocks + b], firsts[begin + b], n = b, b << SHIFT, b + 1
-                store(held, (begin + b) * LANES, spread(np.float32(0)))
         for i in range(indptr[d], indptr[d + 1]):
             length += counts[i] * n_replicas
         for t in range(token, token + length):
@@ -74,7 +68,7 @@ def hold_topics(
                 held[(begin + place) * LANES + lane] += 1
         begins[d], n_held[d], tokens[d] = begin, n, token
         token += length
-        begin += n_blocks if whole else min(2 * length, n_blocks)
+        begin += min(2 * length, n_blocks)
 
 
 @njit(**OUTER)

@@ -1,0 +1,267 @@
+"""Collapsed Gibbs sampling of few topics, for the kernel `cgs`: of each topic, every document has a number of labels.
+
+A draw is a chain of operations that wait for each other, and most of them need not wait for the draw before. So while
+the labels of one token are drawn, the weights of the next token of the word are summed, without these labels. What its
+weights gain by each of them is known once they are drawn (f and the labels N'_dk as they come to be):
+
+    (alpha_k + N'_dk) f'_k  -  (alpha_k + N_dk) f_k
+
+The next token's labels are drawn from the gains and the weights summed before: those who fall into a gain get its
+topic. That changes no probability.
+
+Cost of a token: topics. Space: documents x topics numbers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from bigtopic import buffers
+from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, frozen, padded_prior
+from bigtopic.kernels.support.lanes import is_reached, n_reached, prefetch, running
+from bigtopic.kernels.support.random import key, uniform
+from bigtopic.kernels.support.tokens import LANE, SHIFT, sort_by_word
+from bigtopic.kernels.support.vector import LANES, load, spread, store
+from bigtopic.types import Docs
+
+__all__ = ["sweep_few_topics"]
+
+_AHEAD = 4  # entries
+_ZERO, _ONE, _LANES = np.uint64(0), np.uint64(1), np.uint64(LANES)
+_ENDS = np.uint64(2 * LANES)  # the sums of the lanes, after zeros
+
+# Indices are unsigned: nothing is then done for those that count from the end.
+
+
+class _Room(NamedTuple):
+    """What a sweep changes, and works with.
+
+    Attributes
+    ----------
+    held : float32 (n_docs * n_columns,), labels of each document
+    own : float64 (n_columns,), labels by which a word has changed
+    totals, inverses : float64 (n_columns,), sum_v eta_v + N_k, and 1 divided by it
+    factors : float32 (n_columns,), f of a word
+    sums : float32 (2 * (n_columns + 2 * LANES),), for two tokens by turns: running sums of each lane, then those of the
+        lanes
+    gains : float32 (n_replicas,), by the labels of the token before
+    prior : float32 (n_columns,), n_replicas * alpha
+    one_hot : float32 (LANES * LANES,)
+    """
+
+    held: np.ndarray
+    own: np.ndarray
+    totals: np.ndarray
+    inverses: np.ndarray
+    factors: np.ndarray
+    sums: np.ndarray
+    gains: np.ndarray
+    prior: np.ndarray
+    one_hot: np.ndarray
+
+
+@njit(**INLINE)
+def _count(k, sign, share, row, word, room):
+    """Count a label once more, or once less; returns the topic's new f."""
+    block, hot = k & ~LANE, load(room.one_hot, (k & LANE) * _LANES)
+    room.own[k] += sign
+    room.totals[k] += sign * share
+    room.inverses[k] = 1.0 / room.totals[k]
+    factor = np.float32(max((word[k] + share * room.own[k]) * room.inverses[k], 0.0))
+    # whole vectors: the next token loads them while they are still on their way to the cache
+    store(room.held, row + block, load(room.held, row + block) + spread(np.float32(sign)) * hot)
+    old = load(room.factors, block)
+    store(room.factors, block, old - old * hot + spread(factor) * hot)
+    return factor
+
+
+@njit(**INLINE)
+def _weigh(row, place, n_columns, room):
+    """Sum the weights of a token, whose own labels are not counted."""
+    vector = spread(np.float32(0))
+    for k in range(_ZERO, n_columns, _LANES):
+        vector = vector + (load(room.held, row + k) + load(room.prior, k)) * load(room.factors, k)
+        store(room.sums, place + k, vector)
+    store(room.sums, place + n_columns + _LANES, running(vector))
+
+
+@njit(**INLINE)
+def _pick(rest, place, n_columns, room):
+    """The topic at which the sums exceed `rest`; rounding may lead to the padding."""
+    ends = place + n_columns + _LANES
+    lane = np.uint64(min(n_reached(load(room.sums, ends), rest), LANES - 1))
+    rest -= room.sums[ends + lane - _ONE]
+    k = lane
+    for j in range(_ZERO, n_columns - _LANES, _LANES):
+        k += is_reached(load(room.sums, place + j), rest, lane) << SHIFT
+    return k
+
+
+@njit(**INLINE)
+def _draw(t, last, row_key, draw, gained, place, n_columns, n_components, n_replicas, labels, room):
+    """Draw the labels of a token, whose weights have gained by those of the `last` one."""
+    whole = room.sums[place + n_columns + _ENDS - _ONE] + gained
+    for r in range(n_replicas):
+        rest = np.float32(uniform(row_key, draw + r)) * whole
+        if rest < gained:
+            i = _ZERO
+            while i < n_replicas - _ONE and rest >= room.gains[i]:
+                rest -= room.gains[i]
+                i += _ONE
+            labels[t + r] = labels[last + i]
+        else:
+            labels[t + r] = min(_pick(rest - gained, place, n_columns, room), n_components - _ONE)
+
+
+@njit(**INLINE)
+def _count_drawn(t, row, following, n_replicas, share, word, labels, room):
+    """Count the labels drawn; returns what they add to the weights of the document that follows in `held`."""
+    gained = np.float32(0)
+    for r in range(n_replicas):
+        k = np.uint64(labels[t + r])
+        mass = room.held[following + k] + room.prior[k]
+        before = mass * room.factors[k]
+        factor = _count(k, 1, share, row, word, room)
+        room.gains[r] = (mass + np.float32(row == following)) * factor - before
+        gained += room.gains[r]
+    return gained
+
+
+@njit(**INLINE)
+def _begin(indptr, counts, rows, seed, n_columns, n_replicas, labels, keys, firsts, room):
+    """Key and first label of each document, and its labels in `held`."""
+    room.held[:] = 0
+    t = 0
+    for d in range(rows.shape[0]):
+        keys[d], firsts[d] = key(seed, rows[d]), t
+        for i in range(indptr[d], indptr[d + 1]):
+            for _ in range(counts[i] * n_replicas):
+                if labels[t] >= 0:
+                    room.held[np.uint64(d) * n_columns + np.uint64(labels[t])] += np.float32(1)
+                t += 1
+
+
+@njit(**INLINE)
+def _sweep_words(n_replicas, n_components, topic_words, labels, starts, entries, keys, firsts, room, change):
+    share, n_columns = 1.0 / n_replicas, np.uint64(topic_words.shape[1])
+    n_components, n_replicas = np.uint64(n_components), np.uint64(n_replicas)
+    for v in range(topic_words.shape[0]):
+        word, gained, place, begun = topic_words[v], np.float32(0), _ZERO, False
+        for k in range(n_columns):
+            room.factors[k] = np.float32(word[k] * room.inverses[k])
+        # the token that waits for its draw, and the one before it
+        waiting = last = waiting_row = waiting_key = draw = _ZERO
+        for e in range(starts[v], starts[v + 1]):
+            d, ahead = entries[e, 0], min(e + _AHEAD, entries.shape[0] - 1)
+            prefetch(labels, np.uint64(entries[ahead, 1]) * n_replicas)
+            for k in range(_ZERO, n_columns, _LANES):
+                prefetch(room.held, np.uint64(entries[ahead, 0]) * n_columns + k)
+            row, first = np.uint64(d) * n_columns, np.uint64(entries[e, 1]) * n_replicas
+            for t in range(first, first + np.uint64(entries[e, 2]) * n_replicas, n_replicas):
+                if labels[t] >= 0:
+                    for r in range(n_replicas):
+                        _count(np.uint64(labels[t + r]), -1, share, row, word, room)
+                _weigh(row, place, n_columns, room)
+                place = n_columns + _ENDS - place
+                if begun:
+                    _draw(
+                        waiting, last, waiting_key, draw, gained, place, n_columns, n_components, n_replicas,
+                        labels, room,
+                    )  # fmt: skip
+                    gained = _count_drawn(waiting, waiting_row, row, n_replicas, share, word, labels, room)
+                last, waiting, begun = waiting, t, True
+                waiting_row, waiting_key, draw = row, keys[d], t - np.uint64(firsts[d])
+        if begun:
+            place = n_columns + _ENDS - place
+            _draw(
+                waiting, last, waiting_key, draw, gained, place, n_columns, n_components, n_replicas, labels, room
+            )  # fmt: skip
+            _count_drawn(waiting, waiting_row, waiting_row, n_replicas, share, word, labels, room)
+        for k in range(room.own.shape[0]):
+            change[v, k] = share * room.own[k]
+            room.own[k] = 0
+
+
+@njit(**UNCOUNTED)
+def _sweep(
+    indptr, words, counts, rows, topic_words, n_components, seed, n_replicas, labels, starts, entries, keys,
+    firsts, room, change,
+):  # fmt: skip
+    sort_by_word(indptr, words, counts, starts, entries)
+    _begin(
+        indptr, counts, rows, seed, np.uint64(topic_words.shape[1]), n_replicas, labels, keys, firsts, room
+    )
+    for k in range(n_components):
+        room.inverses[k] = 1.0 / room.totals[k]
+    if n_replicas == 1:  # of a constant number, loops over labels cost nothing
+        _sweep_words(1, n_components, topic_words, labels, starts, entries, keys, firsts, room, change)
+    else:
+        _sweep_words(
+            n_replicas, n_components, topic_words, labels, starts, entries, keys, firsts, room, change
+        )
+
+
+def sweep_few_topics(
+    docs: Docs,
+    counts: np.ndarray,
+    topic_words: np.ndarray,
+    totals: np.ndarray,
+    prior: np.ndarray,
+    seed: int,
+    labels: np.ndarray,
+    change: np.ndarray,
+    doc_topics: np.ndarray | None,
+) -> None:
+    """Draw all labels once more.
+
+    Parameters
+    ----------
+    docs : the documents
+    counts : (n_entries,), theirs as whole numbers
+    topic_words : (n_words, n_columns), eta_v + N_kv
+    totals : float64 (n_columns,), their sums over all words, which change with the labels
+    prior : (n_components,), alpha
+    seed : with a document's source row and a label's place in it, the key of its draw
+    labels : int16 (n_tokens, n_replicas), -1 where there is none yet; are drawn anew
+    change : (n_words, n_columns), becomes by how many tokens the labels of a word have changed
+    doc_topics : (n_docs, n_components), becomes prior and labels of each document, divided by their sum
+    """
+    n_columns, n_replicas = topic_words.shape[1], labels.shape[1]
+    room = _Room(
+        held=buffers.empty(docs.n_docs * n_columns, np.float32),
+        own=np.zeros(n_columns),
+        totals=totals,
+        inverses=np.zeros(n_columns),
+        factors=buffers.empty(n_columns, np.float32),
+        sums=buffers.zeros(2 * (n_columns + 2 * LANES), np.float32),
+        gains=np.zeros(n_replicas, np.float32),
+        prior=buffers.empty(n_columns, np.float32),
+        one_hot=buffers.empty(LANES * LANES, np.float32),
+    )
+    room.prior[:] = n_replicas * padded_prior(prior, n_columns, np.dtype(np.float64))
+    room.one_hot[:] = np.eye(LANES).reshape(-1)
+    _sweep(
+        frozen(docs.indptr, np.int64),
+        frozen(docs.words, np.int32),
+        frozen(counts, np.int64),
+        frozen(docs.rows, np.int64),
+        frozen(topic_words, topic_words.dtype),
+        len(prior),
+        int(seed),
+        n_replicas,
+        labels.reshape(-1),
+        np.empty(docs.n_words + 1, np.int64),
+        buffers.empty((len(counts), 3), np.int64),
+        np.empty(docs.n_docs, np.uint64),
+        np.empty(docs.n_docs, np.int64),
+        room,
+        change,
+    )
+    if doc_topics is not None:
+        held = room.held.reshape(docs.n_docs, n_columns)[:, : len(prior)]
+        np.divide(held, n_replicas, out=doc_topics, dtype=doc_topics.dtype)
+        doc_topics += prior
+        doc_topics /= doc_topics.sum(axis=1, keepdims=True)

@@ -1,0 +1,192 @@
+"""Collapsed Gibbs sampling of many topics, for the kernel `cgs`: documents have labels of some of them.
+
+With f_k = (eta_v + N_kv) / (sum_v eta_v + N_k), of which one or two change from token to token,
+
+    p_k  prop. to  N_dk f_k  +  alpha_k f_k
+
+the first term costs the topics that the document has, and the second, once a word is begun, only what changes: its sums
+over blocks of topics are kept up to date, and are walked when a draw falls into it.
+
+Reference: Yao, Mimno, McCallum (2009), "Efficient methods for topic model inference on streaming document collections".
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from bigtopic import buffers
+from bigtopic.kernels.support.entry import INNER, OUTER, frozen, padded_prior
+from bigtopic.kernels.support.lanes import n_reached, prefetch, running
+from bigtopic.kernels.support.random import key, uniform
+from bigtopic.kernels.support.tokens import LANE, SHIFT, hold_topics, put_doc_topics, sort_by_word
+from bigtopic.kernels.support.vector import LANES, load, spread, store, total
+from bigtopic.types import Docs
+
+__all__ = ["sweep_many_topics"]
+
+_AHEAD = 4  # entries
+_ONE, _LANES = np.uint64(1), np.uint64(LANES)
+
+# Indices are unsigned where they can be: nothing is then done for those that count from the end.
+
+
+@njit(**INNER)
+def _begin_word(row, inverses, prior, factors, weighted, smooth):
+    """Fill f and the sums of alpha f over blocks; returns the sum over all."""
+    for k in range(row.shape[0]):
+        factors[k] = np.float32(row[k] * inverses[k])
+        weighted[k] = prior[k] * np.float64(factors[k])
+    whole = 0.0
+    for b in range(smooth.shape[0]):
+        smooth[b] = total(load(weighted, b * LANES))
+        whole += smooth[b]
+    return whole
+
+
+@njit(**INNER)
+def _pick(rest, n_components, prior, factors, smooth):
+    """The topic at which the sums of alpha f exceed `rest`; rounding may leave the last."""
+    block = 0
+    while block < smooth.shape[0] - 1 and rest >= smooth[block]:
+        rest -= smooth[block]
+        block += 1
+    last = min((block + 1) * LANES, n_components) - 1
+    for k in range(block * LANES, last):
+        rest -= prior[k] * factors[k]
+        if rest < 0.0:
+            return k
+    return last
+
+
+# One function, because calls with many arrays cost more than the work between them.
+@njit(**OUTER)
+def _sweep(
+    indptr, words, counts, rows, topic_words, prior, n_components, seed, n_replicas, labels, totals,
+    starts, entries, held, firsts, begins, n_held, places, keys, inverses, factors, weighted, smooth, sums, lanes,
+    one_hot, own, tokens, change,
+):  # fmt: skip
+    n_blocks, share = smooth.shape[0], 1.0 / n_replicas
+    sort_by_word(indptr, words, counts, starts, entries)
+    hold_topics(indptr, counts, labels, n_replicas, n_blocks, held, firsts, begins, n_held, places, tokens)
+    for d in range(rows.shape[0]):
+        keys[d] = key(seed, rows[d])
+    for k in range(n_components):
+        inverses[k] = 1.0 / totals[k]
+    for v in range(topic_words.shape[0]):
+        flat = _begin_word(topic_words[v], inverses, prior, factors, weighted, smooth)
+        for e in range(starts[v], starts[v + 1]):
+            d, ahead = entries[e, 0], min(e + _AHEAD, entries.shape[0] - 1)
+            begin, n, of_document = np.uint64(begins[d]), np.uint64(n_held[d]), np.uint64(d * n_blocks)
+            row_key, zeroth = keys[d], np.uint64(tokens[d])
+            prefetch(labels, entries[ahead, 1] * n_replicas)
+            for j in range(n_held[entries[ahead, 0]]):
+                prefetch(held, (begins[entries[ahead, 0]] + j) * LANES)
+            first, last = entries[e, 1] * n_replicas, (entries[e, 1] + entries[e, 2]) * n_replicas
+            for t in range(np.uint64(first), np.uint64(last), np.uint64(n_replicas)):
+                for sign in range(-1, 2, 2):
+                    if sign > 0:
+                        vector = spread(np.float32(0))
+                        for j in range(n):
+                            k = firsts[begin + j]
+                            vector = vector + load(held, (begin + j) * _LANES) * load(factors, k)
+                            store(sums, j * _LANES, vector)
+                        along = running(vector)
+                        store(lanes, 1, along)
+                        mass = share * lanes[LANES]
+                        for r in range(np.uint64(n_replicas)):
+                            rest = uniform(row_key, t - zeroth + r) * (mass + flat)
+                            if rest < mass:
+                                beyond = np.float32(rest * n_replicas)
+                                lane = min(n_reached(along, beyond), LANES - 1)
+                                beyond -= lanes[np.uint64(lane)]
+                                place = begin
+                                for j in range(n - _ONE):
+                                    place += np.uint64(sums[j * _LANES + np.uint64(lane)] <= beyond)
+                                labels[t + r] = min(firsts[place] + lane, n_components - 1)
+                            else:
+                                labels[t + r] = _pick(rest - mass, n_components, prior, factors, smooth)
+                    elif labels[t] < 0:
+                        continue
+                    for r in range(np.uint64(n_replicas)):
+                        k = np.uint64(labels[t + r])
+                        b, hot = k >> SHIFT, load(one_hot, (k & LANE) * _LANES)
+                        place = places[of_document + b]
+                        if place < 0:
+                            place, n = np.int64(n), n + _ONE
+                            places[of_document + b] = place
+                            firsts[begin + np.uint64(place)] = np.int64(b) * LANES
+                            store(held, (begin + np.uint64(place)) * _LANES, spread(np.float32(0)))
+                        at = (begin + np.uint64(place)) * _LANES
+                        own[k] += sign
+                        totals[k] += sign * share
+                        inverses[k] = 1.0 / totals[k]
+                        factor = np.float32(max((topic_words[v, k] + share * own[k]) * inverses[k], 0.0))
+                        growth = prior[k] * (np.float64(factor) - np.float64(factors[k]))
+                        smooth[b] += growth
+                        flat += growth
+                        # whole vectors: the next token loads them while they are still on their way to the cache
+                        store(held, at, load(held, at) + spread(np.float32(sign)) * hot)
+                        old = load(factors, b * _LANES)
+                        store(factors, b * _LANES, old - old * hot + spread(factor) * hot)
+            n_held[d] = n
+        for k in range(own.shape[0]):
+            change[v, k] = share * own[k]
+            own[k] = 0
+
+
+def sweep_many_topics(
+    docs: Docs,
+    counts: np.ndarray,
+    topic_words: np.ndarray,
+    totals: np.ndarray,
+    prior: np.ndarray,
+    seed: int,
+    labels: np.ndarray,
+    change: np.ndarray,
+    doc_topics: np.ndarray | None,
+) -> None:
+    """As `sweep_few_topics`."""
+    n_words, n_columns = topic_words.shape
+    n_blocks, n_replicas = n_columns // LANES, labels.shape[1]
+    lengths = np.diff(np.concatenate([[0], np.cumsum(counts)])[docs.indptr])
+    most = np.minimum(2 * lengths * n_replicas, n_blocks)
+    alpha = padded_prior(prior, n_columns, np.dtype(np.float64))
+    held, firsts = (
+        buffers.empty(int(most.sum()) * LANES, np.float32),
+        buffers.empty(int(most.sum()), np.int64),
+    )
+    begins, n_held = np.empty(docs.n_docs, np.int64), np.empty(docs.n_docs, np.int64)
+    _sweep(
+        frozen(docs.indptr, np.int64),
+        frozen(docs.words, np.int32),
+        frozen(counts, np.int64),
+        frozen(docs.rows, np.int64),
+        frozen(topic_words, topic_words.dtype),
+        alpha,
+        len(prior),
+        int(seed),
+        n_replicas,
+        labels.reshape(-1),
+        totals,
+        np.empty(n_words + 1, np.int64),
+        buffers.empty((len(counts), 3), np.int64),
+        held,
+        firsts,
+        begins,
+        n_held,
+        buffers.empty(docs.n_docs * n_blocks, np.int16),
+        np.empty(docs.n_docs, np.uint64),
+        np.zeros(n_columns),
+        buffers.empty(n_columns, np.float32),
+        buffers.empty(n_columns, np.float64),
+        np.empty(n_blocks),
+        buffers.empty(n_columns, np.float32),
+        np.zeros(1 + LANES, np.float32),
+        np.eye(LANES, dtype=np.float32).reshape(-1),
+        np.zeros(n_columns),
+        np.empty(docs.n_docs, np.int64),
+        change,
+    )
+    if doc_topics is not None:
+        put_doc_topics(alpha, n_replicas, held, firsts, begins, n_held, doc_topics)

@@ -12,6 +12,7 @@ from bigtopic.methods.method import SMALLEST_BATCH, Method
 from bigtopic.state.axes import mapping
 from bigtopic.state.contract.array_declarations import array_specs
 from bigtopic.state.model import TopicModel
+from bigtopic.state.new_model import count_documents
 
 __all__ = ["end_pass", "grow", "n_documents", "scale", "warn_of_small_calls"]
 
@@ -64,6 +65,7 @@ def grow(model: TopicModel, axes: Mapping[str, Vocabulary]) -> None:
     for array in model.params.arrays.values():
         if array.axis in axes:
             array.grow(len(model.axes[array.axis]))
+    count_documents(model.method, model.params.arrays, model.axes)
 
 
 def _extended(known: Vocabulary, new: Vocabulary) -> Vocabulary:

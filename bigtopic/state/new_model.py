@@ -20,7 +20,7 @@ from bigtopic.state.machine_memory import check_params
 from bigtopic.state.model import TopicModel
 from bigtopic.state.params import Params
 
-__all__ = ["new_model"]
+__all__ = ["count_documents", "new_model"]
 
 DRAWN_BYTES = 1 << 22  # of random numbers at once
 
@@ -70,10 +70,19 @@ def new_model(
     for number, (name, spec) in enumerate(specs.items()):
         array = arrays[name] = _array(spec, n_rows[spec.rows], components)
         array.set_prior(_prior(method, spec, (priors or {}).get(spec.prior or ""), array))
-        if spec.start is not None:
+        if spec.start is not None and spec.start[0] != "documents":
             distribution, share = spec.start
             _draw(array, distribution, None if share is None else share * n_tokens, seed, number)
+    count_documents(method, arrays, axes)
     return TopicModel(method, Params(arrays), axes, components, options, seed, text=text)
+
+
+def count_documents(method: Method, arrays: Mapping[str, LazyArray], axes: Mapping[str, Vocabulary]) -> None:
+    """Set the arrays that begin with the documents of each row, to those of the axes as they are now."""
+    for name, spec in array_specs(method).items():
+        if spec.start is not None and spec.start[0] == "documents":
+            arrays[name].raw[:, 0] = axes[spec.rows].counted[0]
+            arrays[name].fold()
 
 
 def _components(names: tuple[str, ...], given: Any) -> dict[str, int]:

@@ -76,4 +76,8 @@ COUNTS = {
     "svb": _VB,
     "v_oem": _VB,
     "v_oem_expected_log": _VB,
+    # the sum; the share of each topic, for its word and for the authors. The word; its counts
+    "author_vb": Counts(entry=3, topic=0, reads=1, writes=1),
+    # the sum; the share of each topic. The word, once for both
+    "author_documents": Counts(entry=2, topic=0, reads=1, writes=0),
 }

@@ -1,0 +1,59 @@
+"""Authors, tags or labels whose topics their documents' tokens have, for `AuthorTopicModel`."""
+
+from __future__ import annotations
+
+from bigtopic.methods.method import Method
+from bigtopic.models.author_topic import AUTHOR_TOPIC, AUTHOR_TOPICS
+from bigtopic.models.author_topic_online import AUTHOR_DOCUMENTS, AUTHOR_TOPIC_ONLINE
+from bigtopic.models.lda import TOPIC_WORDS
+from bigtopic.schemes.interpolate import Interpolate
+from bigtopic.schemes.interpolate_rows import InterpolateRows
+from bigtopic.schemes.keep import Keep
+from bigtopic.schemes.replace import Replace
+from bigtopic.types import Scheme
+
+__all__ = ["METHODS"]
+
+_GAMMA = {TOPIC_WORDS: ("gamma", None)}
+_COST = "K per distinct word, K per author; nothing kept of a document"
+_ONLINE: dict[str, Scheme] = {
+    TOPIC_WORDS: Interpolate(learning_decay=0.55, learning_offset=1.0),
+    AUTHOR_TOPICS: InterpolateRows(learning_decay=0.55, learning_offset=1.0, documents=AUTHOR_DOCUMENTS),
+    AUTHOR_DOCUMENTS: Keep(),
+}
+
+METHODS = (
+    Method(
+        "author-vb",
+        "author_vb",
+        {TOPIC_WORDS: Replace(), AUTHOR_TOPICS: Replace()},
+        AUTHOR_TOPIC,
+        batch_size=None,
+        max_iter=100,
+        tol=1e-4,
+        init=_GAMMA,
+        inference="author_documents",
+        summary="batch variational Bayes, author and topic of a token together; the bound never decreases",
+        complexity=f"{_COST}, per pass",
+        use="corpora of which many passes are affordable, and when the bound is wanted",
+        paper="Mortensen 2017",
+        aliases=("mortensen:blocking-VB",),
+    ),
+    Method(
+        "online-author-vb",
+        "author_vb",
+        _ONLINE,
+        AUTHOR_TOPIC_ONLINE,
+        batch_size=500,
+        least_rounds=20,
+        max_iter=50,
+        enough_rounds=1000,
+        init=_GAMMA,
+        inference="author_documents",
+        summary="the same by minibatches; each author takes steps of its own",
+        complexity=_COST,
+        use="first choice for most corpora with authors",
+        paper="Mortensen 2017, algorithm 2",
+        aliases=("mortensen:algorithm-2",),
+    ),
+)

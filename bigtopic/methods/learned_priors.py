@@ -18,7 +18,10 @@ __all__ = ["learning"]
 
 
 def learning(
-    method: Method, doc_topic_prior: str | None = None, topic_word_prior: str | None = None
+    method: Method,
+    doc_topic_prior: str | None = None,
+    topic_word_prior: str | None = None,
+    author_topic_prior: str | None = None,
 ) -> Method:
     """This method with schemes that learn its priors, at the step size of its topics.
 

@@ -7,15 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bigtopic.estimators.authors import AuthorQueries
-from bigtopic.estimators.learning import TopicLearning
+from bigtopic.estimators.author_updates import AuthorUpdates
 from bigtopic.learning.events import Callback
 from bigtopic.methods import Method
 
 __all__ = ["AuthorTopicModel"]
 
 
-class AuthorTopicModel(TopicLearning, AuthorQueries):
+class AuthorTopicModel(AuthorUpdates):
     """Topics of authors, tags or other labels: each document has some, and the topics of its tokens are theirs.
 
     Parameters

@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 
+import numpy as np
+
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import BigtopicWarning
@@ -12,7 +14,7 @@ from bigtopic.methods.method import SMALLEST_BATCH, Method
 from bigtopic.state.axes import mapping
 from bigtopic.state.contract.array_declarations import array_specs
 from bigtopic.state.model import TopicModel
-from bigtopic.state.new_model import count_documents
+from bigtopic.state.new_model import begin_rows, count_documents
 
 __all__ = ["end_pass", "grow", "n_documents", "scale", "warn_of_small_calls"]
 
@@ -51,8 +53,10 @@ def end_pass(model: TopicModel) -> None:
         model.cursor = model.cursor.next_pass()
 
 
-def grow(model: TopicModel, axes: Mapping[str, Vocabulary]) -> None:
+def grow(model: TopicModel, axes: Mapping[str, Vocabulary], *, of_all: bool = False) -> None:
     """Extend each axis by the names of more documents, and add their frequencies.
+
+    With `of_all`, the frequencies are those of all documents, earlier ones included, and replace those known.
 
     Raises
     ------
@@ -61,15 +65,17 @@ def grow(model: TopicModel, axes: Mapping[str, Vocabulary]) -> None:
     """
     for axis, new in axes.items():
         known = model.axes[axis]
-        model.axes[axis] = max(known, new, key=len) if axis == "row" else _extended(known, new)
-    for array in model.params.arrays.values():
+        model.axes[axis] = max(known, new, key=len) if axis == "row" else _extended(known, new, of_all)
+    for name, array in model.params.arrays.items():
         if array.axis in axes:
+            n_rows = array.n_rows
             array.grow(len(model.axes[array.axis]))
+            begin_rows(model, name, n_rows)
     count_documents(model.method, model.params.arrays, model.axes)
 
 
-def _extended(known: Vocabulary, new: Vocabulary) -> Vocabulary:
-    """The known names followed by the new ones, with their joint frequencies."""
+def _extended(known: Vocabulary, new: Vocabulary, of_all: bool) -> Vocabulary:
+    """The known names followed by the new ones, with their joint frequencies, or those of `new` alone."""
     ids = mapping(new, known)
     if ids is not None and (ids < 0).any():
         assert new.words is not None
@@ -78,7 +84,7 @@ def _extended(known: Vocabulary, new: Vocabulary) -> Vocabulary:
     if known.frequency is None:  # those of a part of the documents would be wrong
         return known
     seen = slice(None) if ids is None else ids
-    counts = tuple(counts.copy() for counts in known.counted)
+    counts = tuple(np.zeros_like(counts) if of_all else counts.copy() for counts in known.counted)
     for own, more in zip(counts, new.counted, strict=True):
         own[seen] += more
     return known.with_counts(*counts)

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 
 from bigtopic.corpus.memory import MemoryPart
@@ -16,7 +17,20 @@ from bigtopic.types import Block, Docs, Hyper, Kernel, KernelResult, View
 
 from . import case
 
-__all__ = ["Truth", "corpus_of", "documents", "drawn", "hyper", "listed", "localised", "run", "view"]
+__all__ = [
+    "Truth",
+    "corpus_of",
+    "documents",
+    "drawn",
+    "hyper",
+    "listed",
+    "localised",
+    "matched",
+    "run",
+    "signed",
+    "view",
+    "weights",
+]
 
 
 def documents(lengths: list[int], n_words: int, n_authors: int, most: int = 3, seed: int = 0) -> Docs:
@@ -136,3 +150,26 @@ def drawn(
         indptr, np.concatenate(who), n_authors,
     )  # fmt: skip
     return Truth(docs, topics, theta)
+
+
+def matched(model: Any, truth: Truth) -> np.ndarray:
+    """The model's topics in the order of the true ones that they are most like."""
+    apart = np.abs(model.get_topics()[:, :, None] - truth.topic_words[None]).sum(axis=1)
+    own, true = linear_sum_assignment(apart)
+    return own[np.argsort(true)]
+
+
+def weights(model: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Of the authors, (n_authors, n_components), and of the words, (n_words, n_components), float64."""
+    n = model.n_components
+    arrays = model.params["author_topics"], model.params["topic_words"]
+    return tuple(array.gather(None)[:, :n].astype(float) for array in arrays)
+
+
+def signed(corpus: Corpus, authors: list[list[str]]) -> Corpus:
+    """The corpus with these authors of each document, in stored order."""
+    names = sorted({name for own in authors for name in own})
+    indptr = np.concatenate([[0], np.cumsum([len(own) for own in authors])]).astype(np.int64)
+    ids = np.array([names.index(name) for own in authors for name in own], np.int32)
+    block = replace(corpus.read(order="stored"), author_indptr=indptr, authors=ids)
+    return replace(corpus, parts=[MemoryPart("signed", block)], author_vocabulary=Vocabulary(names))

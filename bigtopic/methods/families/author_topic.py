@@ -16,6 +16,7 @@ __all__ = ["METHODS"]
 
 _GAMMA = {TOPIC_WORDS: ("gamma", None)}
 _COST = "K per distinct word, K per author; nothing kept of a document"
+_APART = "K I exp per distinct word; nothing kept of a document"
 _ONLINE: dict[str, Scheme] = {
     TOPIC_WORDS: Interpolate(learning_decay=0.55, learning_offset=1.0),
     AUTHOR_TOPICS: InterpolateRows(learning_decay=0.55, learning_offset=1.0, documents=AUTHOR_DOCUMENTS),
@@ -55,5 +56,37 @@ METHODS = (
         use="first choice for most corpora with authors",
         paper="Mortensen 2017, algorithm 2",
         aliases=("mortensen:algorithm-2",),
+    ),
+    Method(
+        "author-mean-field",
+        "author_mean_field",
+        {TOPIC_WORDS: Replace(), AUTHOR_TOPICS: Replace()},
+        AUTHOR_TOPIC,
+        batch_size=None,
+        max_iter=100,
+        tol=1e-4,
+        init=_GAMMA,
+        inference="author_documents",
+        summary="batch variational Bayes, author and topic of a token apart",
+        complexity=f"{_APART}, per pass",
+        use="to compare with author-vb, which has the tighter bound and is faster",
+        paper="Mortensen 2017, appendix A",
+        aliases=("mortensen:standard-VB",),
+    ),
+    Method(
+        "online-author-mean-field",
+        "author_mean_field",
+        _ONLINE,
+        AUTHOR_TOPIC_ONLINE,
+        batch_size=500,
+        least_rounds=20,
+        max_iter=50,
+        enough_rounds=1000,
+        init=_GAMMA,
+        inference="author_documents",
+        summary="the same by minibatches",
+        complexity=_APART,
+        use="to compare with online-author-vb",
+        paper="Mortensen 2017, appendix A",
     ),
 )

@@ -156,12 +156,13 @@ def _misfit(name: str, scheme: Any, kernel: Kernel) -> str:
 
 
 def _check_prior_schemes(where: str, method: Method, kernel: Kernel, arrays: Mapping[str, ArraySpec]) -> None:
-    fit = [
-        name
-        for name in kernel.posteriors
-        if name in method.schemes and arrays[name].prior and arrays[name].normalised_over == "axis"
-    ]
     for name, scheme in method.prior_schemes.items():
+        over = "components" if getattr(scheme, "of_rows", False) else "axis"
+        fit = [
+            each
+            for each in kernel.posteriors
+            if each in method.schemes and arrays[each].prior and arrays[each].normalised_over == over
+        ]
         here = f"{where}: prior_schemes[{name!r}]"
         if name not in fit:
             raise SettingError(

@@ -35,7 +35,8 @@ class AuthorUpdates(TopicLearning, AuthorQueries):
         """Go on with a corpus to which documents were appended, perhaps of new authors and with new words.
 
         So that authors do not forget their earlier documents, a method with minibatches learns from all documents, old
-        and new, of every author of the new ones; a batch method from all documents. Step sizes go on where they were.
+        and new, of every author of the new ones; a batch method, and one that remembers documents, from all. Step
+        sizes go on where they were.
 
         Parameters
         ----------
@@ -62,10 +63,8 @@ class AuthorUpdates(TopicLearning, AuthorQueries):
         streams.end_pass(model)
         axes = axes_of(model.method.model, corpus, self._client(), self.n_threads)
         streams.grow(model, axes, of_all=True)
-        in_batch = self._or_method("batch_size") is None
-        chosen = (
-            new if only_new else corpus if in_batch else corpus.select(rows=_rows_of_authors(corpus, new))
-        )
+        of_all = self._or_method("batch_size") is None or model.document_state is not None
+        chosen = new if only_new else corpus if of_all else corpus.select(rows=_rows_of_authors(corpus, new))
         n_passes = max_iter or self._passes(chosen)
         self._learn(chosen, n_passes, None, total=corpus.n_docs)
         self.n_docs_seen_ = corpus.n_docs

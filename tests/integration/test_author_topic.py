@@ -34,12 +34,15 @@ def corpus(truth):
     return signed.corpus_of(truth.docs, n_parts=3)
 
 
-@pytest.fixture(scope="module", params=["author-vb", "online-author-vb"])
+SAMPLER = {"max_iter": 60, "batch_size": 300, "slice_size": 150}
+METHODS = {"author-vb": {}, "online-author-vb": {}, "author-mean-field": {}, "author-cgs": SAMPLER}
+
+
+@pytest.fixture(scope="module", params=METHODS)
 def fitted(request, corpus):
-    models = [
-        bt.AuthorTopicModel(K, method=request.param, random_state=seed, **QUIET).fit(corpus)
-        for seed in range(4)
-    ]
+    """The likeliest of four."""
+    settings = {"method": request.param, **METHODS[request.param], **QUIET}
+    models = [bt.AuthorTopicModel(K, random_state=seed, **settings).fit(corpus) for seed in range(4)]
     return min(models, key=lambda model: model.author_perplexity(corpus))
 
 
@@ -81,6 +84,15 @@ def test_every_token_is_counted_once_on_both_axes(corpus, truth):
     n_tokens = truth.docs.counts.sum()
     np.testing.assert_allclose(authors.sum() - 30 * K * 0.1, n_tokens, rtol=1e-5)
     np.testing.assert_allclose(words.sum() - 150, n_tokens, rtol=1e-5)
+
+
+def test_gibbs_sampling_counts_every_token_once_in_all_passes(corpus, truth):
+    settings = {**SAMPLER, "max_iter": 5}
+    model = bt.AuthorTopicModel(K, method="author-cgs", **settings, **QUIET).fit(corpus)
+    for name, axis in (("author_topics", "authors"), ("topic_words", "words")):
+        counts = model._model.params[name].raw
+        assert (counts == np.round(counts)).all() and counts.min() >= 0, axis
+        assert counts.sum() == truth.docs.counts.sum()
 
 
 def algorithm_2(documents, authors, words, priors, n_docs_of, steps):

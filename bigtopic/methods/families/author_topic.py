@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bigtopic.methods.method import Method
-from bigtopic.models.author_topic import AUTHOR_TOPIC, AUTHOR_TOPICS
+from bigtopic.models.author_topic import AUTHOR_TOPIC, AUTHOR_TOPIC_PRIOR, AUTHOR_TOPICS
 from bigtopic.models.author_topic_online import AUTHOR_DOCUMENTS, AUTHOR_TOPIC_ONLINE
 from bigtopic.models.lda import TOPIC_WORDS
+from bigtopic.schemes.add import Add
 from bigtopic.schemes.interpolate import Interpolate
 from bigtopic.schemes.interpolate_rows import InterpolateRows
 from bigtopic.schemes.keep import Keep
@@ -88,5 +89,22 @@ METHODS = (
         complexity=_APART,
         use="to compare with online-author-vb",
         paper="Mortensen 2017, appendix A",
+    ),
+    Method(
+        "author-cgs",
+        "author_cgs",
+        {TOPIC_WORDS: Add(), AUTHOR_TOPICS: Add()},
+        AUTHOR_TOPIC,
+        batch_size=20_000,
+        slice_size=10_000,
+        max_iter=500,
+        priors={AUTHOR_TOPIC_PRIOR: 0.1, "topic_word_prior": 0.03},
+        init={TOPIC_WORDS: None, AUTHOR_TOPICS: None},
+        inference="author_documents",
+        summary="collapsed Gibbs sampling: an author and a topic for each token, drawn together",
+        complexity="K (authors + 1) per token and pass; 4 bytes per token on disk, twice",
+        use="small corpora, given time; to compare with variational methods",
+        paper="Rosen-Zvi, Griffiths, Steyvers, Smyth 2004",
+        aliases=("rosen-zvi:Gibbs",),
     ),
 )

@@ -16,6 +16,7 @@ from bigtopic.estimators.reading import FittedArray
 from bigtopic.inference.new_authors import learn_authors
 from bigtopic.models.author_topic import AUTHOR_TOPICS
 from bigtopic.state.axes import axes_of
+from bigtopic.state.model import TopicModel
 from bigtopic.state.views import mean_rows
 
 __all__ = ["AuthorUpdates"]
@@ -23,6 +24,24 @@ __all__ = ["AuthorUpdates"]
 
 class AuthorUpdates(TopicLearning, AuthorQueries):
     """Estimators of authors that go on learning."""
+
+    def _new_model(self, corpus: Any, seed: int) -> TopicModel:
+        self._check_signed(corpus)
+        return super()._new_model(corpus, seed)
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Continue learning as `LDA.partial_fit` does, from documents that have authors, of whom some may be new."""
+        corpus = as_corpus(X, shuffle=False)
+        self._check_signed(corpus)
+        return super().partial_fit(corpus)
+
+    def _check_signed(self, corpus: Corpus) -> None:
+        """Refuse documents without authors before anything is learned. One pass that reads."""
+        from bigtopic.kernels.author_topic.support.lists import check_signed
+
+        if corpus.author_vocabulary is not None:  # otherwise the axes of the model are refused
+            for _ in self._over(corpus, check_signed):
+                pass
 
     def update(
         self,
@@ -60,6 +79,7 @@ class AuthorUpdates(TopicLearning, AuthorQueries):
             raise InputError(
                 f"there are no documents from row {first} on; append them to the corpus, or give first_new="
             )
+        self._check_signed(new)
         streams.end_pass(model)
         axes = axes_of(model.method.model, corpus, self._client(), self.n_threads)
         streams.grow(model, axes, of_all=True)

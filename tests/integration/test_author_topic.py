@@ -176,8 +176,11 @@ def test_documents_without_authors_are_refused(truth):
     indptr = truth.docs.author_indptr.copy()
     indptr[4:] -= indptr[4] - indptr[3]
     docs = replace(truth.docs, author_indptr=indptr, authors=truth.docs.authors[: indptr[-1]])
-    with pytest.raises(InputError, match="row 3 of the source has no author"):
-        bt.AuthorTopicModel(2, **QUIET).fit(signed.corpus_of(docs))
+    model = bt.AuthorTopicModel(2, batch_size=1, order="stored", **QUIET)
+    for learn in (model.fit, model.partial_fit):
+        with pytest.raises(InputError, match="row 3 of the source has no author"):
+            learn(signed.corpus_of(docs))
+    assert not hasattr(model, "components_")  # nothing was learned from the three documents before it
 
 
 def test_priors_have_their_names(corpus):

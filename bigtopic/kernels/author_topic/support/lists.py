@@ -6,9 +6,9 @@ import numpy as np
 
 from bigtopic.errors import InputError
 from bigtopic.kernels.support.entry import frozen
-from bigtopic.types import Docs
+from bigtopic.types import Block, Docs
 
-__all__ = ["author_lists"]
+__all__ = ["author_lists", "check_signed"]
 
 
 def author_lists(docs: Docs) -> tuple[np.ndarray, np.ndarray, int]:
@@ -19,11 +19,22 @@ def author_lists(docs: Docs) -> tuple[np.ndarray, np.ndarray, int]:
     InputError
         When a document has tokens and no author.
     """
+    check_signed(docs)
     if docs.author_indptr is None or docs.authors is None:
-        author_indptr, authors = np.zeros(docs.n_docs + 1, np.int64), np.empty(0, np.int32)
-    else:
-        author_indptr, authors = docs.author_indptr, docs.authors
-    n_authors = np.diff(author_indptr)
+        return np.zeros(docs.n_docs + 1, np.int64), np.empty(0, np.int32), 0
+    most = int(np.diff(docs.author_indptr).max(initial=0))
+    return frozen(docs.author_indptr, np.int64), frozen(docs.authors, np.int32), most
+
+
+def check_signed(docs: Docs | Block) -> None:
+    """Refuse documents that have tokens and no author.
+
+    Raises
+    ------
+    InputError
+        Names the first one.
+    """
+    n_authors = np.zeros(docs.n_docs) if docs.author_indptr is None else np.diff(docs.author_indptr)
     unsigned = (n_authors == 0) & (np.diff(docs.indptr) > 0)
     if unsigned.any():
         row = int(docs.rows[np.argmax(unsigned)])
@@ -31,4 +42,3 @@ def author_lists(docs: Docs) -> tuple[np.ndarray, np.ndarray, int]:
             f"the document in row {row} of the source has no author; give it one, or leave it out with "
             "corpus.select(rows=...)"
         )
-    return frozen(author_indptr, np.int64), frozen(authors, np.int32), int(n_authors.max(initial=0))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from dataclasses import replace
 from itertools import pairwise
@@ -35,7 +37,13 @@ def corpus(truth):
 
 
 SAMPLER = {"max_iter": 60, "batch_size": 300, "slice_size": 150}
-METHODS = {"author-vb": {}, "online-author-vb": {}, "author-mean-field": {}, "author-cgs": SAMPLER}
+METHODS = {
+    "author-vb": {},
+    "online-author-vb": {},
+    "author-mean-field": {},
+    "author-cgs": SAMPLER,
+    "author-cvb0": SAMPLER,
+}
 
 
 @pytest.fixture(scope="module", params=METHODS)
@@ -152,6 +160,23 @@ def test_threads_change_no_bit(corpus, method):
     one, three = (bt.AuthorTopicModel(K, n_threads=n, **settings).fit(corpus) for n in (1, 3))
     for name in ("author_topics", "topic_words"):
         np.testing.assert_array_equal(one.array(name).values, three.array(name).values)
+
+
+@pytest.mark.parametrize("method", ["author-vb", "online-author-vb", "author-cgs", "author-cvb0"])
+def test_a_run_that_is_cut_and_resumed_has_the_same_bits(corpus, method, tmp_path):
+    def stop(event):
+        if event.kind == "round" and event.step == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    settings = {"method": method, "max_iter": 4, "batch_size": None if method == "author-vb" else 300}
+    settings |= {"slice_size": 100, "tol": 0.0, **QUIET}
+    whole = bt.AuthorTopicModel(K, **settings).fit(corpus)
+    saved = bt.Checkpoint(tmp_path / "run", seconds=0)
+    cut = bt.AuthorTopicModel(K, callbacks=[stop], **settings).fit(corpus, checkpoint=saved)
+    assert cut.n_batch_iter_ == 3 < whole.n_batch_iter_
+    resumed = bt.AuthorTopicModel(K, **settings).fit(corpus, checkpoint=saved, resume=True)
+    for name in ("author_topics", "topic_words"):
+        np.testing.assert_array_equal(resumed.array(name).values, whole.array(name).values)
 
 
 @pytest.mark.distributed

@@ -22,7 +22,7 @@ from collections.abc import Mapping
 import numpy as np
 from numba import njit
 
-from bigtopic.kernels.author_topic.support.lists import author_lists
+from bigtopic.kernels.author_topic.support.lists import author_documents, author_lists
 from bigtopic.kernels.support.entry import INNER, OUTER, csr, doc_update_cost, frozen, whole_number
 from bigtopic.kernels.support.math import fast_exp
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
@@ -149,7 +149,7 @@ def run(
     )
     stats = {"topic_words": by_word, "author_topics": by_author}
     if "author_documents" in hyper.statistics:
-        stats["author_documents"] = np.bincount(authors, minlength=docs.n_authors).astype(np.float32)[:, None]
+        stats["author_documents"] = author_documents(docs)
     info = {"dropped_tokens": dropped, "word_iterations": float(iterations)}
     if hyper.options["bound"]:
         shift = view.arrays.get("topic_words:shift")

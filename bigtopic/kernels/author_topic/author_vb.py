@@ -25,7 +25,7 @@ from collections.abc import Mapping
 import numpy as np
 from numba import njit
 
-from bigtopic.kernels.author_topic.support.lists import author_lists
+from bigtopic.kernels.author_topic.support.lists import author_documents, author_lists
 from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen
 from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.rows import AHEAD
@@ -39,7 +39,7 @@ _LEAST = {np.dtype(np.float32): 1e-30, np.dtype(np.float64): 1e-290}
 
 
 @njit(**INNER)
-def gather_authors(authors, author_topics, shifts, least, own, shared):
+def _gather_authors(authors, author_topics, shifts, least, own, shared):
     """Rows of these authors to `own`, with the factors of the document's largest; `shared` is their sum.
 
     Returns the logarithm of the factor that all of them lack.
@@ -49,7 +49,7 @@ def gather_authors(authors, author_topics, shifts, least, own, shared):
         level = max(level, shifts[a])
     shared[:] = 0
     for i in range(authors.shape[0]):
-        factor = np.exp(shifts[authors[i]] - level)
+        factor = shared.dtype.type(np.exp(shifts[authors[i]] - level))
         for k in range(shared.shape[0]):
             own[i, k] = max(factor * author_topics[authors[i], k], least)
             shared[k] += own[i, k]
@@ -57,7 +57,7 @@ def gather_authors(authors, author_topics, shifts, least, own, shared):
 
 
 @njit(**INNER)
-def share_words(words, counts, topic_words, shared, gradient, by_word, with_bound):
+def _share_words(words, counts, topic_words, shared, gradient, by_word, with_bound):
     """Count a document's tokens among its words; gradient_k <- sum_v (c_v / Z_v) W_vk.
 
     Returns the tokens of words that some topic knows, and the sum of c_v log Z_v over these.
@@ -94,8 +94,8 @@ def _infer(
         who = authors[author_indptr[d] : author_indptr[d + 1]]
         if entries.start == entries.stop:
             continue
-        level = gather_authors(who, author_topics, shifts, least, own, shared)
-        known, logs = share_words(
+        level = _gather_authors(who, author_topics, shifts, least, own, shared)
+        known, logs = _share_words(
             words[entries], counts[entries], topic_words, shared, gradient, by_word, with_bound
         )
         bounds[d] = logs + known * (level - np.log(who.shape[0]))
@@ -138,9 +138,8 @@ def run(
     """
     wanted = bool(hyper.options["bound"])
     stats, bounds, dropped = _inferred(docs, view, wanted)
-    if "author_documents" in hyper.statistics and docs.authors is not None:
-        documents = np.bincount(docs.authors, minlength=docs.n_authors)
-        stats["author_documents"] = documents.astype(np.float32)[:, None]
+    if "author_documents" in hyper.statistics:
+        stats["author_documents"] = author_documents(docs)
     info = {"dropped_tokens": dropped, **({"bound": float(bounds.sum())} if wanted else {})}
     return KernelResult(stats, None, None, info)
 

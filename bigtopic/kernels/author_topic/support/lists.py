@@ -8,7 +8,7 @@ from bigtopic.errors import InputError
 from bigtopic.kernels.support.entry import frozen
 from bigtopic.types import Block, Docs
 
-__all__ = ["author_lists", "check_signed"]
+__all__ = ["author_documents", "author_lists", "check_signed"]
 
 
 def author_lists(docs: Docs) -> tuple[np.ndarray, np.ndarray, int]:
@@ -42,3 +42,9 @@ def check_signed(docs: Docs | Block) -> None:
             f"the document in row {row} of the source has no author; give it one, or leave it out with "
             "corpus.select(rows=...)"
         )
+
+
+def author_documents(docs: Docs) -> np.ndarray:
+    """The number of documents of each author, float32 (n_authors, 1)."""
+    authors = np.empty(0, np.int32) if docs.authors is None else docs.authors
+    return np.bincount(authors, minlength=docs.n_authors).astype(np.float32)[:, None]

@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,8 @@ from bigtopic.state.model import TopicModel
 from bigtopic.state.new_model import new_model
 
 N_AUTHORS = 500
+# Iterations, sweeps and samples of a kernel cost time, and no memory.
+FEW = {"max_doc_update_iter": 2, "max_sweeps": 2, "n_iter": 2, "burn_in": 1, "samples": 1}
 LIBC = ctypes.CDLL(None)
 
 
@@ -60,6 +63,7 @@ def measure(
     task: bool = False,
     tol: float = 0.0,
     n_parts: int = 1,
+    average: float = 0.0,
     **settings: Any,
 ) -> dict[str, float]:
     """Growth of the peak of resident memory by a model and its run, and the estimate.
@@ -72,9 +76,10 @@ def measure(
     task : one task of a graph in place of the run; its params are there before
     tol : of `Limits`
     n_parts : of a corpus in memory
+    average : of the method
     settings : batch_size, slice_size, max_iter
     """
-    chosen = _method(method)
+    chosen = replace(_method(method), average=average)
     with tempfile.TemporaryDirectory() as folder:
         counts = matrix(**corpus)
         documents = ingest(counts, Path(folder) / "c.zarr") if stored else _in_memory(counts, n_parts)
@@ -134,7 +139,8 @@ def _method(name: str) -> Method:
 
 def _model(method: Method, corpus: Corpus, n_components: int) -> TopicModel:
     components = dict.fromkeys(method.model.components, n_components)
-    return new_model(method, components, axes_of(method.model, corpus), n_tokens=corpus.n_tokens)
+    few = {name: least for name, least in FEW.items() if name in method.load_kernel().options}
+    return new_model(method, components, axes_of(method.model, corpus), n_tokens=corpus.n_tokens, options=few)
 
 
 def _run(model: TopicModel, corpus: Corpus, settings: dict[str, Any]) -> Any:

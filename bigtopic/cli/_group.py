@@ -16,7 +16,27 @@ from bigtopic.printable import printable
 
 __all__ = ["Verbs"]
 
-_ORDER = ("demo", "ingest", "info", "train", "topics", "evaluate", "infer", "report", "plot")
+_ORDER = (
+    "demo",
+    "ingest",
+    "authors",
+    "info",
+    "train",
+    "topics",
+    "evaluate",
+    "infer",
+    "similar",
+    "report",
+    "plot",
+)
+
+_COMMANDS = {
+    r"bigtopic\.ingest\(source, '(.*?)'\)": r"'bigtopic ingest SOURCE \1'",
+    r"bigtopic\.ingest\('(.*?)', store\)": r"'bigtopic ingest \1 CORPUS'",
+    r"bigtopic\.LDA and save it": "'bigtopic train CORPUS MODEL'",
+    r"pass it: load_model\(url, method=\.\.\.\)": "commands need a row for it in bigtopic/methods/families; in "
+    "Python, load_model takes it",
+}
 
 
 class _Failure(click.ClickException):
@@ -57,14 +77,23 @@ class Verbs(click.Group):
                 message = str(error) or type(error).__name__
                 verb = self.get_command(ctx, ctx.invoked_subcommand or "")
                 raise _Failure(
-                    message if verb is None else _as_options(message, verb.get_params(ctx))
+                    message if verb is None else _as_options(message, _options(verb, ctx))
                 ) from error
+
+
+def _options(verb: click.Command, ctx: click.Context) -> list[click.Parameter]:
+    """The options of a verb, without those of measures or plots if it is their files that are wrong."""
+    try:
+        return verb.get_params(ctx)
+    except BigtopicError:
+        return verb.params
 
 
 def _as_options(message: str, params: list[click.Parameter]) -> str:
     """The message with arguments of Python functions written as options of the verb: overwrite=True as
-    --overwrite, "ratio: must be" as "--ratio: must be"."""
-    message = re.sub(r"bigtopic\.ingest\(source, '(.*?)'\)", r"'bigtopic ingest SOURCE \1'", message)
+    --overwrite, "ratio: must be" as "--ratio: must be"; and calls of functions as commands."""
+    for call, command in _COMMANDS.items():
+        message = re.sub(call, command, message)
     for option in params:
         if option.name and option.opts[0].startswith("--"):
             argument = rf"(?<![\w.]){option.name}=(?:True\b|'(.*?)'|([-\w.]*[-\w])|)"

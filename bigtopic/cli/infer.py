@@ -20,6 +20,7 @@ from bigtopic.cli._options import connected, parallel
     "--min-probability", type=float, default=0.01, show_default=True, help="Leave out smaller entries."
 )
 @click.option("--top-k", type=int, help="Keep only the largest entries of each document.")
+@click.option("--text-column", help="Column with the text, in records and tables.")
 @click.option(
     "--token-pattern", help="The pattern used to tokenise the model's texts, if it was a custom one."
 )
@@ -31,6 +32,7 @@ def command(
     theta: str,
     min_probability: float,
     top_k: int | None,
+    text_column: str | None,
     token_pattern: str | None,
     overwrite: bool,
     scheduler: str | None,
@@ -38,19 +40,19 @@ def command(
 ) -> None:
     """Write the topics of DOCUMENTS under MODEL to THETA, an AnnData store with one sparse row per document.
 
-    DOCUMENTS is a corpus, or any source that `bigtopic ingest` reads without further options; text is tokenised like
-    the model's training texts.
+    DOCUMENTS is a corpus, or any source that `bigtopic ingest` reads without options other than --text-column; text is
+    tokenised like the model's training texts.
 
     \b
     Examples:
         bigtopic infer topics.zarr articles.zarr theta.zarr
-        bigtopic infer topics.zarr new.txt theta.zarr
+        bigtopic infer topics.zarr new.csv theta.zarr --text-column body
     """
     from bigtopic.cli import _show
     from bigtopic.estimators.persistence import load_model
 
     estimator = load_model(model, token_pattern=token_pattern)
-    with connected(scheduler) as client, _as_corpus(documents, estimator, n_threads) as corpus:
+    with connected(scheduler) as client, _as_corpus(documents, estimator, text_column, n_threads) as corpus:
         estimator.set_params(client=client, n_threads=n_threads)
         written = estimator.transform_to(
             corpus, theta, min_probability=min_probability, top_k=top_k, overwrite=overwrite
@@ -59,12 +61,21 @@ def command(
 
 
 @contextmanager
-def _as_corpus(source: str, estimator: Any, n_threads: int | None) -> Iterator[Any]:
-    """The corpus at `source`, or a temporary one made from it; the model matches its words."""
+def _as_corpus(source: str, estimator: Any, text_column: str | None, n_threads: int | None) -> Iterator[Any]:
+    """The corpus at `source`, or a temporary one made from it; the model matches its words.
+
+    Raises
+    ------
+    SettingError
+        When a column of a corpus is named.
+    """
     from bigtopic.cli._stores import is_corpus
     from bigtopic.corpus.store import open_corpus
+    from bigtopic.errors import SettingError
 
     if is_corpus(source):
+        if text_column is not None:
+            raise SettingError(f"{text_column=}: {source} is a corpus, which holds no text; leave it out")
         yield open_corpus(source)
         return
     from bigtopic.ingestion.ingest import ingest
@@ -72,7 +83,13 @@ def _as_corpus(source: str, estimator: Any, n_threads: int | None) -> Iterator[A
     settings = _text_settings(estimator._fitted().text or {})
     with TemporaryDirectory(prefix="bigtopic-infer-") as folder:
         yield ingest(
-            source, f"{folder}/corpus.zarr", shuffle=False, client=False, n_threads=n_threads, **settings
+            source,
+            f"{folder}/corpus.zarr",
+            text_column=text_column,
+            shuffle=False,
+            client=False,
+            n_threads=n_threads,
+            **settings,
         )
 
 

@@ -35,6 +35,11 @@ _SHAPE = click.Choice(["symmetric", "asymmetric"])
 @click.option("--learning-decay", type=float, help="In the literature kappa; default the method's.")
 @click.option("--learning-offset", type=float, help="In the literature tau; default the method's.")
 @click.option(
+    "--average",
+    type=click.FloatRange(0, 1),
+    help="Write the mean of the topics over this share of the updates, at the end; 0.5 for the last half.",
+)
+@click.option(
     "--held-out",
     "validation",
     type=float,

@@ -34,15 +34,15 @@ class VocabularySettings:
                 object.__setattr__(self, name, value.item())
         for name in ("min_df", "max_df"):
             value = getattr(self, name)
-            if isinstance(value, bool) or value < 0 or (isinstance(value, float) and value > 1):
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not number or not value >= 0 or (isinstance(value, float) and value > 1):
                 raise SettingError(
                     f"{name}={value!r}: give a number of documents (an integer from 0) or a share of them "
                     "(a float from 0.0 to 1.0)"
                 )
-        if self.max_features is not None and self.max_features < 1:
-            raise SettingError(
-                f"max_features={self.max_features!r}: give a positive number, or None to keep all"
-            )
+        most = self.max_features
+        if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
+            raise SettingError(f"max_features={most!r}: give a whole number from 1, or None to keep all")
 
     @property
     def idle(self) -> bool:

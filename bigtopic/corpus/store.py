@@ -51,6 +51,10 @@ class Corpus(DocumentsInParts):
         """
         if isinstance(item, int | np.integer):
             return views.document(self, int(item))
+        if not isinstance(item, slice):
+            raise SettingError(
+                f"corpus[{item!r:.60}]: give the number of a document, or a slice; use select() for others"
+            )
         start, stop, step = item.indices(self.n_docs)
         if step != 1:
             raise SettingError(
@@ -130,6 +134,44 @@ class Corpus(DocumentsInParts):
             When no word is left.
         """
         return views.filtered(self, VocabularySettings(min_df, max_df, max_features), keep, drop)
+
+    # ------------------------------------------------------------------ authors
+
+    def with_authors(self, authors: Any) -> Corpus:
+        """Give the documents authors, tags or other labels, instead of those they have.
+
+        In a stored corpus the authors become part of the store, in one step: a process that is killed leaves the old
+        state or the new one. Processes that have the corpus open keep the authors they found, until authors are
+        replaced a second time. Meanwhile the ids of all documents are in memory.
+
+        Parameters
+        ----------
+        authors : {document id: names}, {name: document ids}, or pairs (document id, name). Documents that are left out
+            have no author. Where the source had no ids, a document's id is its source row
+
+        Returns
+        -------
+        Corpus
+            Open, with the authors; of a corpus in memory, another one.
+
+        Raises
+        ------
+        InputError
+            When the corpus lacks a document (the nearest id is suggested), an author has no document, or a document
+            lists an author twice; names the document. The store stays as it was.
+        SettingError
+            When this is a view.
+        CorpusLocked
+            When another process is writing to the corpus, or has since it was opened.
+        """
+        from bigtopic.corpus.authors import in_memory, require_whole
+        from bigtopic.corpus.stored.author_layer import attach
+
+        require_whole(self)
+        if self.url is None:
+            return in_memory(self, authors)
+        attach(self, authors)
+        return open_corpus(self.url, self.storage_options)
 
     # ------------------------------------------------------------------ out
 

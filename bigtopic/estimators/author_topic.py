@@ -35,6 +35,9 @@ class AuthorTopicModel(AuthorUpdates):
         distance of the topics; None for the method's default, 0 never
     learning_decay, learning_offset : step size (offset + t) ** -decay of online methods; decays up to 0.5 need not
         converge; None for the method's default. In the literature kappa and tau
+    average : the topics of the fitted model are the mean over this share of the run's updates, at its end: 0.5 for the
+        last half, True for all; None for the method's default, 0 for the latest topics. See 'Averaged topics' in the
+        documentation
     max_doc_update_iter, mean_change_tol : largest number of local iterations per document, and the mean change below
         which they stop earlier, where there are any: for documents without known authors, and in some methods. None
         for the method's default
@@ -98,6 +101,7 @@ class AuthorTopicModel(AuthorUpdates):
         tol: float | None = None,
         learning_decay: float | None = None,
         learning_offset: float | None = None,
+        average: float | None = None,
         max_doc_update_iter: int | None = None,
         mean_change_tol: float | None = None,
         options: Mapping[str, Any] | None = None,
@@ -126,6 +130,7 @@ class AuthorTopicModel(AuthorUpdates):
         self.tol = tol
         self.learning_decay = learning_decay
         self.learning_offset = learning_offset
+        self.average = average
         self.max_doc_update_iter = max_doc_update_iter
         self.mean_change_tol = mean_change_tol
         self.options = options

@@ -12,9 +12,10 @@ import numpy as np
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import SettingError, require
 from bigtopic.estimators.inference import TopicInference
+from bigtopic.estimators.similarity import MEASURES
+from bigtopic.estimators.stored_topics import TopicRows
 from bigtopic.evaluation.streaming import over_blocks
 from bigtopic.inference.authors import Asked, Values, candidates, likeliest, log_probabilities
-from bigtopic.inference.similarity import similarity
 from bigtopic.models.author_topic import AUTHOR_TOPICS
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.views import mean_rows
@@ -55,7 +56,7 @@ class AuthorQueries(TopicInference):
 
         Parameters
         ----------
-        measure : "hellinger", "jensen-shannon" or "cosine", see `bigtopic.inference.similarity`
+        measure : "hellinger", "jensen-shannon" or "cosine", as in `similar_documents`
         min_documents : authors of fewer documents are left out, because little is known of their topics
 
         Raises
@@ -161,10 +162,13 @@ class AuthorQueries(TopicInference):
     def _most_similar(
         self, one: np.ndarray, n_top: int, measure: str, min_documents: int, without: int = -1
     ) -> list[tuple[str, float]]:
+        if measure not in MEASURES:
+            raise SettingError(f"measure={measure!r}: choose one of {', '.join(MEASURES)}")
         ids = candidates(self._fitted(), min_documents)
         ids = ids[ids != without]
         blocks = [ids[start : start + _ROWS] for start in range(0, len(ids), _ROWS)]
-        found = [similarity(self._topics_of(block), one, measure) for block in blocks]
+        query = one / one.sum(dtype=np.float64)
+        found = [MEASURES[measure](_rows(self._topics_of(block)), query) for block in blocks]
         values = np.concatenate([np.zeros(0), *found])
         best = np.argsort(-values, kind="stable")[:n_top]
         return [(self.authors_[int(ids[i])], float(values[i])) for i in best]
@@ -206,6 +210,13 @@ class AuthorQueries(TopicInference):
         folded = {each.casefold(): each for each in self.authors_.words.tolist()}
         close = [folded[each] for each in get_close_matches(name.casefold(), folded, n=3)]
         return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+
+
+def _rows(topics: np.ndarray) -> TopicRows:
+    """All entries of rows (n, n_components), which are made to sum to 1."""
+    n_rows, n = topics.shape
+    shares = topics / topics.sum(axis=1, keepdims=True, dtype=np.float64)
+    return TopicRows(n * np.arange(n_rows + 1), np.tile(np.arange(n), n_rows), shares.ravel())
 
 
 def _in_order(found: Iterator[Any]) -> list[np.ndarray]:

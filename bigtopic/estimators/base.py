@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 from bigtopic.errors import SettingError
+from bigtopic.methods import Method
 
 __all__ = ["Estimator"]
 
@@ -41,7 +42,7 @@ class Estimator:
     def __repr__(self) -> str:
         signature = inspect.signature(type(self)).parameters
         shown = [
-            f"{name}={value!r}"
+            f"{name}={_shown(value)}"
             for name, value in self.get_params().items()
             if not _same(value, signature[name].default)
         ]
@@ -57,6 +58,11 @@ class Estimator:
             transformer_tags=TransformerTags(),
             input_tags=InputTags(sparse=True, positive_only=True),
         )
+
+
+def _shown(value: Any) -> str:
+    """A method by its name: its kernel, schemes and settings fill a screen."""
+    return f"Method({value.name!r}, ...)" if isinstance(value, Method) else repr(value)
 
 
 def _same(value: Any, default: Any) -> bool:

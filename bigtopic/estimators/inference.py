@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.order import by_source, source_order
-from bigtopic.errors import BigtopicWarning, VocabularyMismatch
+from bigtopic.errors import BigtopicWarning, SettingError, VocabularyMismatch
 from bigtopic.estimators.inputs import as_corpus
 from bigtopic.estimators.output import write_topics
 from bigtopic.estimators.reading import FittedTopics
@@ -19,6 +19,7 @@ from bigtopic.parallel import cluster
 from bigtopic.parallel.progress import Progress
 from bigtopic.plan.counting import counted_vocabulary
 from bigtopic.renamed import renamed
+from bigtopic.state.contract.declaration_rules import is_whole
 
 __all__ = ["TopicInference"]
 
@@ -110,9 +111,16 @@ class TopicInference(FittedTopics):
         """For each topic, the documents in which its share is largest: [(document id, share), ...].
 
         Documents with fewer than `min_tokens` tokens are skipped. One streaming pass.
+
+        Raises
+        ------
+        SettingError
+            When `n_documents` is not a whole number from 1.
         """
         from bigtopic.evaluation.largest import Largest
 
+        if not is_whole(n_documents) or n_documents < 1:
+            raise SettingError(f"n_documents={n_documents!r}: must be a whole number, 1 or more")
         corpus = self._known_corpus(X)
         best = Largest(self._fitted().n_components, n_documents)
         for piece in self._infer(corpus, "inferring"):
@@ -125,6 +133,50 @@ class TopicInference(FittedTopics):
             [(str(ids[row]), share) for row, share in zip(rows, shares, strict=True)]
             for rows, shares in found
         ]
+
+    def similar_documents(
+        self,
+        query: Any,
+        theta: Any,
+        n_documents: int = 10,
+        measure: str = "hellinger",
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> list[tuple[str, float]]:
+        """The documents of a store of topics whose topics are most like the query's: [(document id, score), ...].
+
+        One streaming pass; memory is bounded for any number of documents. Ties go to the document that comes first.
+
+        Parameters
+        ----------
+        query : the id of a document of the store, which is left out of the result; else a text; or topics,
+            (n_components,)
+        theta : path or URL of a store that `transform_to` wrote with this model
+        n_documents : documents to return, best first
+        measure : "hellinger", "jensen-shannon" (1 minus these distances) or "cosine"; all from 0, nothing in common,
+            to 1, equal
+        storage_options : passed to fsspec
+
+        Raises
+        ------
+        SettingError
+            When a setting is not allowed, or there is no store of topics of this model.
+        VocabularyMismatch
+            When the query is not a document of the store, and the model does not know most of its words.
+        InputError
+            When the store is damaged.
+        """
+        from bigtopic.estimators.similarity import similar
+        from bigtopic.estimators.stored_topics import StoredTopics
+
+        store = StoredTopics(theta, storage_options)
+        if store.n_components != self._fitted().n_components:
+            raise SettingError(
+                f"theta: {store.url} has {store.n_components} topics, but the model has {self._fitted().n_components}; "
+                "write the store with this model"
+            )
+        return similar(
+            query, store, lambda text: self.transform([text])[0], n_documents, measure, self.progress
+        )
 
     def plot(self, name: Any, X: Any = None, *, figure: Any = None, **settings: Any) -> Any:
         """Draw a plot of the model, such as "history", "topics" or "prevalence"; see `bigtopic.plots.draw`.

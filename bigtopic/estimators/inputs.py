@@ -10,7 +10,7 @@ from typing import Any
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.store import Corpus, open_corpus
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import ModelError, SettingError
+from bigtopic.errors import CorpusVersionError, InputError, ModelError, SettingError
 
 __all__ = ["as_corpus"]
 
@@ -28,13 +28,17 @@ def as_corpus(data: Any, *, shuffle: bool, seed: int = 0, text: Any = None) -> C
 
     Raises
     ------
+    CorpusVersionError
+        When there is no corpus at the path, or it was written in a newer format.
+    InputError
+        When there are no texts.
     SettingError
         When `data` is none of these.
     """
     if isinstance(data, Corpus):
         return data
     if isinstance(data, str | PathLike):
-        return open_corpus(data)
+        return _opened(data)
     if hasattr(data, "columns") and hasattr(data, "to_numpy"):
         return from_matrix(
             _numbers(data), [str(name) for name in data.columns], shuffle=shuffle, random_state=seed
@@ -47,6 +51,15 @@ def as_corpus(data: Any, *, shuffle: bool, seed: int = 0, text: Any = None) -> C
         f"documents: {type(data).__name__} is not a corpus; pass a bigtopic corpus or its path, a matrix of counts, "
         "or a list of texts"
     )
+
+
+def _opened(path: str | PathLike[str]) -> Corpus:
+    try:
+        return open_corpus(path)
+    except CorpusVersionError as error:
+        if " " in str(path):
+            raise type(error)(f"{error}; a text goes into a list") from error
+        raise
 
 
 def _numbers(table: Any) -> Any:
@@ -64,6 +77,8 @@ def _from_texts(texts: list[Any], shuffle: bool, seed: int, text: Any) -> Corpus
 
     from bigtopic.corpus.text.tokenizer import Tokenizer
 
+    if not texts:
+        raise InputError("documents: the list is empty; give one text, or more")
     if not all(isinstance(item, str) for item in texts):
         odd = next(type(item).__name__ for item in texts if not isinstance(item, str))
         raise SettingError(

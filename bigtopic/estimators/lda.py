@@ -35,6 +35,9 @@ class LDA(TopicLearning):
         distance of the topics; None for the method's default, 0 never
     learning_decay, learning_offset : step size (offset + t) ** -decay of online methods; decays up to 0.5 need not
         converge; None for the method's default. In the literature kappa and tau
+    average : the topics of the fitted model are the mean over this share of the run's updates, at its end: 0.5 for the
+        last half, True for all; None for the method's default, 0 for the latest topics. See 'Averaged topics' in the
+        documentation
     max_doc_update_iter, mean_change_tol : largest number of local iterations per document, and the mean change below
         which they stop earlier; None for the method's default
     options : further settings of the kernel, by name
@@ -59,7 +62,7 @@ class LDA(TopicLearning):
     exp_dirichlet_component_ : (n_components, n_words), exp of the expected log probabilities
     vocabulary_ : `Vocabulary`, the words of the columns
     history_ : list of dict, one per pass and per score
-    doc_topic_prior_, topic_word_prior_ : as used, or learned
+    doc_topic_prior_, topic_word_prior_ : as used, or learned, in a shape in which they can be given again
     n_iter_, n_batch_iter_ : passes and updates done
     n_features_in_ : n_words
     random_state_ : the seed used
@@ -88,6 +91,7 @@ class LDA(TopicLearning):
         tol: float | None = None,
         learning_decay: float | None = None,
         learning_offset: float | None = None,
+        average: float | None = None,
         max_doc_update_iter: int | None = None,
         mean_change_tol: float | None = None,
         options: Mapping[str, Any] | None = None,
@@ -116,6 +120,7 @@ class LDA(TopicLearning):
         self.tol = tol
         self.learning_decay = learning_decay
         self.learning_offset = learning_offset
+        self.average = average
         self.max_doc_update_iter = max_doc_update_iter
         self.mean_change_tol = mean_change_tol
         self.options = options

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -40,6 +41,7 @@ class TopicLearning(TopicInference):
     max_time: float | None
     learning_decay: float | None
     learning_offset: float | None
+    average: float | None = None
     options: Mapping[str, Any] | None
     total_samples: float | None
     init: Any
@@ -127,6 +129,7 @@ class TopicLearning(TopicInference):
             self._model = model
         else:
             model = self._model
+            corpus = streams.as_counted(model, corpus)
             streams.end_pass(model)
             streams.grow(model, axes_of(model.method.model, corpus, self._client(), self.n_threads))
             self.n_docs_seen_ += corpus.n_docs
@@ -191,6 +194,8 @@ class TopicLearning(TopicInference):
     def _method_and_options(self) -> tuple[Method, dict[str, Any]]:
         method = get(self.method).with_schedule(self.learning_decay, self.learning_offset)
         method = learning(method, **{name: getattr(self, f"learn_{name}") for name in self._priors})
+        if self.average is not None:
+            method = replace(method, average=float(self.average))
         options = dict(self.options or {})
         for name in ("max_doc_update_iter", "mean_change_tol"):
             if getattr(self, name) is not None:

@@ -91,7 +91,7 @@ class FittedTopics(Estimator):
             raise SettingError(
                 f"name={name!r}: the model has no such array; choose one of: {', '.join(model.params.arrays)}"
             )
-        array = model.params[name]
+        array = model.estimate(name)
         rows = array.gather(None) if array.normalised_over is None else mean_rows(array, None)
         axis = model.axes.get(array.axis)
         return FittedArray(rows[:, : array.n_components], None if axis is None else axis.words)
@@ -102,7 +102,8 @@ class FittedTopics(Estimator):
 
     @property
     def components_(self) -> np.ndarray:
-        weights = self._fitted().topic_words.gather(None)[:, : self._fitted().n_components]
+        model = self._fitted()
+        weights = model.estimate(model.topic_words_name).gather(None)[:, : model.n_components]
         return np.ascontiguousarray(weights.T)
 
     @property
@@ -127,7 +128,9 @@ class FittedTopics(Estimator):
     @property
     def topic_word_prior_(self) -> Any:
         prior = self._fitted().topic_words.prior
-        return float(prior[0, 0]) if prior.size == 1 else prior.T
+        if prior.size == 1:
+            return float(prior[0, 0])
+        return prior[:, 0] if prior.shape[1] == 1 else prior.T
 
     @property
     def n_features_in_(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
@@ -41,9 +41,13 @@ def check_settings(estimator: Any) -> None:
         _number(name, getattr(estimator, name), above=0)
     _number("tol", estimator.tol, least=0)
     _number("mean_change_tol", estimator.mean_change_tol, least=0)
+    _share("average", estimator.average)
     _whole("max_doc_update_iter", estimator.max_doc_update_iter, optional=True)
     if not isinstance(estimator.options, Mapping | None):
         raise SettingError(f"options={estimator.options!r}: must be {{name: value}} (or None)")
+    callbacks = estimator.callbacks
+    if not isinstance(callbacks, Sequence) or not all(map(callable, callbacks)):
+        raise SettingError(f"callbacks={callbacks!r:.60}: must be a list of functions of an event")
     if estimator.order not in ORDERS:
         raise SettingError(f"order={estimator.order!r}: must be one of {', '.join(map(repr, ORDERS))}")
     for name in estimator._priors:
@@ -76,6 +80,11 @@ def _number(name: str, value: Any, *, above: float | None = None, least: float |
     if not good or (above is not None and value <= above) or (least is not None and value < least):
         bound = f"above {above}" if above is not None else f"at least {least}"
         raise SettingError(f"{name}={value!r}: must be a number, {bound} (or None)")
+
+
+def _share(name: str, value: Any) -> None:
+    if value is not None and not (isinstance(value, bool | int | float | np.number) and 0 <= value <= 1):
+        raise SettingError(f"{name}={value!r}: must be a share of the run's updates, from 0 to 1 (or None)")
 
 
 def _learned(name: str, shape: Any, prior: Any) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
+from bigtopic.corpus.memory import MemoryPart, from_matrix
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import BigtopicWarning
@@ -16,7 +18,7 @@ from bigtopic.state.contract.array_declarations import array_specs
 from bigtopic.state.model import TopicModel
 from bigtopic.state.new_model import begin_rows, count_documents
 
-__all__ = ["end_pass", "grow", "n_documents", "scale", "warn_of_small_calls"]
+__all__ = ["as_counted", "end_pass", "grow", "n_documents", "scale", "warn_of_small_calls"]
 
 SHORT_STREAM = 4000  # documents
 OUTWEIGH = 10  # tokens for each of the prior
@@ -42,6 +44,21 @@ def scale(model: TopicModel, factor: float) -> None:
             array = model.params[name]
             array.raw *= array.raw.dtype.type(factor)
             array.fold()
+
+
+def as_counted(model: TopicModel, corpus: Corpus) -> Corpus:
+    """Documents in memory in the order in which `fit` counted them, if it did and the model remembers them."""
+    state = model.document_state
+    if (
+        state is None
+        or corpus.author_vocabulary is not None
+        or not all(isinstance(part, MemoryPart) for part in corpus.parts)
+    ):
+        return corpus
+    shuffled = from_matrix(corpus.to_scipy(), corpus.vocabulary, random_state=model.seed)
+    if not state.has_counted(shuffled.parts, shuffled.vocabulary, model.cursor):
+        return corpus
+    return replace(shuffled, text_settings=corpus.text_settings)
 
 
 def end_pass(model: TopicModel) -> None:

@@ -104,8 +104,8 @@ def _as_matrix(model: Any) -> np.ndarray:
     weights = model if isinstance(model, np.ndarray) else np.array([])
     if weights.ndim != 2 or 0 in weights.shape:
         raise SettingError(
-            f"model: {type(model).__name__} has no topics; give a fitted estimator, a scikit-learn or gensim model, "
-            "or an array of shape (n_components, n_words)"
+            f"model: {type(model).__name__} has no topics; give a fitted estimator (bigtopic.load_model reads a saved "
+            "one), a scikit-learn or gensim model, or an array of shape (n_components, n_words)"
         )
     return weights
 

@@ -73,7 +73,7 @@ def infer(
         cluster.bounded_map, _infer_task, client=client, n_threads=n_threads or cluster.default_threads()
     )
     with corpus_in_reach(client, corpus):
-        yield from _with_arrays(over, tasks, _Context(corpus.parts, work), model.params.arrays, client)
+        yield from _with_arrays(over, tasks, _Context(corpus.parts, work), model.estimates(), client)
 
 
 def _with_arrays(

@@ -23,7 +23,8 @@ from bigtopic.corpus.filter import VocabularySettings
 from bigtopic.corpus.order import checked_seed
 from bigtopic.corpus.readers import open_source
 from bigtopic.corpus.store import Corpus, open_corpus
-from bigtopic.corpus.stored.manifest import Manifest, read_manifest
+from bigtopic.corpus.stored.author_layer import with_mapping
+from bigtopic.corpus.stored.manifest import Manifest, PartRecord, read_manifest
 from bigtopic.corpus.stored.stored_part import StoredPart
 from bigtopic.corpus.stored.transaction import Transaction, current_manifest
 from bigtopic.corpus.text.text_settings import TextSettings
@@ -83,7 +84,7 @@ def ingest(
     vocabulary : names of the word ids of a source of counts; for text, the only words to keep, with their ids. A file
         (a word per line), list, mapping, gensim Dictionary or fitted model
     ids : one per document, or a file with one per line
-    authors : one per document: a name, a list of names, or None
+    authors : one per document: a name, a list of names, or None; or a mapping as in `Corpus.with_authors`
     columns : {name: one value per document} to add, or the names of the source's columns to keep (default all)
     text_column, id_column, author_column : fields of records and tables
     min_df, max_df : drop words in fewer, or more, documents than this number (int) or share (float)
@@ -143,7 +144,7 @@ def ingest(
             text=tokeniser,
             vocabulary=vocabulary,
             ids=ids,
-            authors=authors,
+            authors=None if isinstance(authors, Mapping) else authors,
             columns=columns,
             text_column=text_column,
             id_column=id_column,
@@ -167,7 +168,10 @@ def ingest(
             _closed(source, known),
             _text_record(source, reader, tokeniser, pairs, known),
         )
-        transaction.commit(build(reader, transaction, settings, workers, known))
+        manifest = build(reader, transaction, settings, workers, known)
+        if isinstance(authors, Mapping):
+            manifest = with_mapping(transaction, manifest, known, authors)
+        transaction.commit(manifest)
     return open_corpus(store, storage_options)
 
 
@@ -231,14 +235,19 @@ def compact(corpus: Corpus | str | Path, **settings: Any) -> Corpus:
 
 
 def _require_unchanged(source: Any, root: Place, now: Manifest | None) -> None:
-    """Refuse to rewrite a corpus in place without documents that were appended since it was opened."""
+    """Refuse to rewrite a corpus in place without documents or authors that were added since it was opened."""
     if not isinstance(source, Corpus) or source.url != root.url or now is None:
         return
-    parts = [part for part in source.parts if isinstance(part, StoredPart)]
-    if len(parts) == len(source.parts) and {p.record.path for p in parts} != {p.path for p in now.parts}:
+    records = [part.record for part in source.parts if isinstance(part, StoredPart)]
+    if len(records) == len(source.parts) and _layers(records) != _layers(now.parts):
         raise CorpusLocked(
             f"{root.url} was changed by another writer since it was opened; open it again and try again"
         )
+
+
+def _layers(records: Iterable[PartRecord]) -> dict[str, str | None]:
+    """The authors attached to each part."""
+    return {record.path: record.authors for record in records}
 
 
 def _stored_at(corpus: Any, options: Any) -> tuple[Any, Any]:

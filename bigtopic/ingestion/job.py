@@ -87,6 +87,7 @@ def build(
         text=None if settings.text is None else {"known_share": names.known_share, **settings.text},
         words={**settings.words.to_dict(), "closed": names.closed},
         parts=(*(() if known is None else known.parts), *records),
+        replaced=() if known is None else known.replaced,
     )
 
 

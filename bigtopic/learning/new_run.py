@@ -62,6 +62,7 @@ def make_run(
         model.method.inner,
         None if max_iter is None else _n_steps(model.cursor, plan.n_rounds, max_iter),
         model.method.prior_schemes,
+        model.method.average,
     )
     return Run(parts, plan, work, settings)
 

@@ -17,6 +17,7 @@ from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.overlay import Overlay
 from bigtopic.state.params import Params
 from bigtopic.state.prior_access import PriorAccess
+from bigtopic.state.running_mean import RunningMean
 from bigtopic.types import RoundInfo, Scheme, Stats
 
 __all__ = ["MapReduce", "Settings", "iteration_of", "moved_arrays", "round_stats", "step"]
@@ -36,6 +37,7 @@ class Settings:
     total_docs, total_tokens : of the corpus, or the declared size of a stream
     inner : inner iterations per round, or a rule `(inner iteration from 1, info of its statistics) -> continue?`
     n_steps : total number of updates of the run; None if unknown
+    average : share of the updates, at the end, over which arrays are averaged; all updates where `n_steps` is unknown
     """
 
     schemes: Mapping[str, Scheme]
@@ -45,16 +47,28 @@ class Settings:
     inner: int | Callable[[int, Mapping[str, float]], bool] = 1
     n_steps: int | None = None
     prior_schemes: Mapping[str, Scheme] = field(default_factory=dict)
+    average: float = 0.0
 
     @property
     def one_iteration(self) -> bool:
         """Whether a round is one inner iteration, with nothing provisional."""
         return self.inner == 1
 
+    def averages(self, step: int) -> bool:
+        """Whether the arrays after update `step` = 1, 2, ... belong to their means."""
+        if not self.average or self.n_steps is None:
+            return self.average > 0
+        return step > self.n_steps - round(self.average * self.n_steps)
+
 
 def step(params: Params, cursor: Cursor, stats: Stats, settings: Settings) -> RoundReport:
     """Update the params by the statistics of one round."""
-    _step(params.arrays, stats, cursor.step + 1, settings)
+    number, means = cursor.step + 1, {}
+    if settings.averages(number):
+        means = {name: RunningMean.of(params.arrays, name) for name in settings.schemes}
+    _step(params.arrays, stats, number, settings, means)
+    for mean in means.values():
+        mean.count()
     return RoundReport(cursor, stats.n_docs, stats.n_tokens, stats.info)
 
 
@@ -62,6 +76,7 @@ def round_stats(
     params: Params, rnd: Round, cursor: Cursor, settings: Settings, map_reduce: MapReduce
 ) -> Stats:
     """The statistics of a round, which are those of its last inner iteration. Does not change the params."""
+    params = params.without_means()
     arrays: Mapping[str, LazyArray | Overlay] = params.arrays
     iteration = 0
     while True:
@@ -80,7 +95,14 @@ def _again(
     return bool(inner(iteration, info)) if callable(inner) else iteration < inner
 
 
-def _step(arrays: Mapping[str, LazyArray | Overlay], stats: Stats, step: int, settings: Settings) -> None:
+def _step(
+    arrays: Mapping[str, LazyArray | Overlay],
+    stats: Stats,
+    step: int,
+    settings: Settings,
+    means: Mapping[str, RunningMean] = {},
+) -> None:
+    """One step of every scheme; those of `means` in place of their arrays."""
     info = RoundInfo(
         step,
         stats.n_docs,
@@ -89,7 +111,7 @@ def _step(arrays: Mapping[str, LazyArray | Overlay], stats: Stats, step: int, se
         settings.total_tokens,
         settings.seed,
         settings.n_steps,
-        arrays,
+        {**arrays, **means},
         stats,
     )
     for name, scheme in settings.schemes.items():

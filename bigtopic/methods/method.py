@@ -42,6 +42,8 @@ class Method:
     max_iter : passes over the corpus
     enough_rounds : stop before `max_iter` passes once they have made this many updates; None always makes all passes
     tol : stop when a pass changes less than this (see `LDA`); 0 never
+    average : share of a run's updates, at its end, over which the arrays are averaged for those who read the model, see
+        `LDA`; 0 for none
     priors : {name of a prior: a number or a function of n_components}; 1 / n_components for the others
     init : initial statistics, if not the model's, {array: (distribution, share)}: "gamma" is Gamma(100, 0.01) per
         entry, "uniform" is Uniform(0, 1); the share is None to keep the values drawn, or the share of the corpus'
@@ -77,6 +79,7 @@ class Method:
     aliases: Collection[str] = ()
     inference: str | Kernel | None = None
     prior_schemes: Mapping[str, Scheme] = field(default_factory=dict)
+    average: float = 0.0
 
     def load_kernel(self) -> Kernel:
         """The kernel, with the statistics that it offers and a scheme needs; imports its file."""

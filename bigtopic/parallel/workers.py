@@ -37,10 +37,14 @@ def addresses(client: Any) -> list[str]:
 
 
 def no_workers(client: Any) -> ClusterError:
-    """The error for a cluster without workers."""
+    """The error for a cluster without workers, or with none that accepts work."""
+    what, remedy = "no worker", "start workers"
+    if client.nthreads():
+        what = "no worker that accepts work"
+        remedy = "Dask pauses workers near their memory limit: give them more memory"
     return ClusterError(
-        f"the Dask scheduler at {client.scheduler.address} has had no worker for {NO_WORKERS_SECONDS} seconds; "
-        "start workers, or pass client=False to run on threads"
+        f"the Dask scheduler at {client.scheduler.address} has had {what} for {NO_WORKERS_SECONDS} seconds; "
+        f"{remedy}, or pass client=False to run on threads"
     )
 
 

@@ -70,9 +70,10 @@ def gradient(prior: np.ndarray, mean_logs: np.ndarray, repeats: int = 1) -> np.n
 
 
 def newton_step(prior: np.ndarray, mean_logs: np.ndarray, repeats: int = 1) -> np.ndarray:
-    """The parameters after one step, float64 (n,), within LEAST .. MOST; those given where no step is uphill."""
+    """The parameters after one step, float64 (n,), within LEAST .. MOST; where no step is uphill, those given."""
     if len(prior) * repeats == 1:  # the only distribution over one component
         return prior
+    prior = np.clip(prior, LEAST, MOST)
     way, before = _way(prior, mean_logs, repeats), log_likelihood(prior, mean_logs, repeats)
     for _ in range(_HALVINGS):
         if np.all(prior + way > 0):
@@ -169,7 +170,10 @@ def dirichlet_mle(
 
 
 def _checked(mean_logs: Any, shape: str, solver: str) -> np.ndarray:
-    logs = np.asarray(mean_logs, np.float64)
+    try:
+        logs = np.asarray(mean_logs, np.float64)
+    except (TypeError, ValueError):
+        logs = np.zeros(0)
     if logs.ndim != 1 or not len(logs) or not np.isfinite(logs).all() or (logs > 0).any():
         raise SettingError(
             f"mean_logs={mean_logs!r:.60}: must be (n,) finite numbers, means of logarithms of shares"

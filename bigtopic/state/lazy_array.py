@@ -161,7 +161,7 @@ class LazyArray:
         floors = np.zeros(self.n_columns, dtype)
         floors[:n] = floor
         by_column = (self.scale * factor).astype(dtype)
-        if self.prior.shape[0] > 1:
+        if self.prior.shape[0] != 1:  # 0 of rows without any, see `Overlay.local`
             _kernels.gather_with_priors(self.raw, by_column, self.prior, factor, floors, n, ids, out)
             return out
         offset = np.zeros(self.n_columns, dtype)
@@ -209,9 +209,14 @@ class LazyArray:
         elif cleared.any():
             _kernels.clear_columns(self.raw, cleared)
         self.sums = self.sums * decay
-        self.scale = np.where(cleared, 1.0, self.scale * decay)
+        self.scale = self.scale_after(decay)
         if self.scale.min() < SMALLEST_SCALE:
             self.fold()
+
+    def scale_after(self, decay: np.ndarray) -> np.ndarray:
+        """The scale that a decay leads to, before it is folded."""
+        scale: np.ndarray = np.where(decay == 0.0, 1.0, self.scale * decay)
+        return scale
 
     def fold(self) -> None:
         """Apply the scale to every row, in blocks, and add the totals up anew (which also ends their drift)."""

@@ -17,6 +17,7 @@ from bigtopic.state.documents.document_state import DocumentState
 from bigtopic.state.documents.state_files import State
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Params
+from bigtopic.state.running_mean import mean_of
 from bigtopic.state.views import mean_rows
 from bigtopic.types import Hyper
 
@@ -66,8 +67,9 @@ class TopicModel:
     def doc_topic_prior(self) -> np.ndarray:
         """The current prior, float64 (n_components,); 1 / n_components in a model without one."""
         n = self.n_components
-        array = self.params.arrays.get(DOC_TOPIC_PRIOR)
-        return np.full(n, 1 / n) if array is None else array.first_row()
+        if DOC_TOPIC_PRIOR not in self.params.arrays:
+            return np.full(n, 1 / n)
+        return self.estimate(DOC_TOPIC_PRIOR).first_row()
 
     @property
     def known_share(self) -> float:
@@ -76,7 +78,12 @@ class TopicModel:
 
     @property
     def topic_words(self) -> LazyArray:
-        """The array of the topics' weights over the words.
+        """The array of the topics' weights over the words, as it learns. Raises like `topic_words_name`."""
+        return self.params[self.topic_words_name]
+
+    @property
+    def topic_words_name(self) -> str:
+        """Name of that array.
 
         Raises
         ------
@@ -85,8 +92,16 @@ class TopicModel:
         """
         for name, spec in self.method.model.arrays.items():
             if spec.rows in ("word", "column") and spec.normalised_over == "axis":
-                return self.params[name]
+                return name
         raise ModelError(f"model {self.method.model.name!r} has no distributions over words")
+
+    def estimate(self, name: str) -> LazyArray:
+        """The array that inference, evaluation and users read: a copy with its mean where the method averages."""
+        return mean_of(self.params.arrays, name)
+
+    def estimates(self) -> dict[str, LazyArray]:
+        """The arrays of the model, each as `estimate` gives it."""
+        return {name: self.estimate(name) for name in self.method.model.arrays}
 
     def hyper(self, **options: Any) -> Hyper:
         """The hyper-parameters of the kernel during learning, without those in the params."""
@@ -148,7 +163,7 @@ class ModelTopics:
     """The topics as probabilities, by rows: the interface of a model for evaluation."""
 
     def __init__(self, model: TopicModel) -> None:
-        self._model = model
+        self._topic_words = model.estimate(model.topic_words_name)
         self.n_components = model.n_components
         self.doc_topic_prior = model.doc_topic_prior
         self.vocabulary = model.vocabulary
@@ -158,8 +173,8 @@ class ModelTopics:
     @property
     def weights(self) -> np.ndarray:
         """Weight of each topic, prior included, in tokens for most methods: float64 (n_components,)."""
-        return self._model.topic_words.weight_totals()
+        return self._topic_words.weight_totals()
 
     def gather(self, ids: np.ndarray | None) -> np.ndarray:
         """p(word | topic) of these words, float32 (n_ids, n_components); sums to 1 over all words."""
-        return mean_rows(self._model.topic_words, ids)[:, : self.n_components]
+        return mean_rows(self._topic_words, ids)[:, : self.n_components]

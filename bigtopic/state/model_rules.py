@@ -25,7 +25,17 @@ from bigtopic.storage.json_rules import (
     whole,
 )
 
-__all__ = ["ARRAY_NAME", "METHOD_NAME", "NAME", "SETTINGS", "SIZE", "check_description", "plain", "upgraded"]
+__all__ = [
+    "ARRAY_NAME",
+    "METHOD_NAME",
+    "MOST_STEPS",
+    "NAME",
+    "SETTINGS",
+    "SIZE",
+    "check_description",
+    "plain",
+    "upgraded",
+]
 
 NAME = text(r"[A-Za-z_][A-Za-z0-9_]{0,99}", "a name of letters, digits and underscores")
 # Beside the arrays of a model lie what is on its axes, and how often.
@@ -63,7 +73,8 @@ _ARRAY = record(
     {"axis": NAME, "n_components": SIZE, "normalised_over": optional(one_of("axis", "components"))}
 )
 _AXIS = record({"named": flag, "size": whole(0, MOST_WORDS), "fingerprint": _FINGERPRINT, "counted": flag})
-_STEP = whole(0, 1 << 53)
+MOST_STEPS = 1 << 53
+_STEP = whole(0, MOST_STEPS)
 _ROW = record(
     {"step": _STEP},
     {
@@ -100,7 +111,12 @@ _RULES: Rule = record(
             },
         ),
     },
-    {"counted": flag, "documents": optional(record({})), "prior_schemes": mapping(NAME, SETTINGS)},
+    {
+        "counted": flag,
+        "documents": optional(record({})),
+        "prior_schemes": mapping(NAME, SETTINGS),
+        "average": number(0.0, 1.0),
+    },
 )
 
 

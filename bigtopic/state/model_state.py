@@ -25,7 +25,9 @@ from bigtopic.state.documents.document_state import DocumentState
 from bigtopic.state.lazy_array import LazyArray, padded
 from bigtopic.state.machine_memory import check_params
 from bigtopic.state.model import TopicModel
+from bigtopic.state.model_rules import MOST_STEPS
 from bigtopic.state.params import Params
+from bigtopic.state.running_mean import COUNT
 from bigtopic.storage.chunks import ChunkedArray
 from bigtopic.storage.json_rules import FieldError
 from bigtopic.storage.place import Place
@@ -125,6 +127,8 @@ def _arrays(
             if description["arrays"][name]["n_components"] != n_columns:
                 raise FieldError(f"array {name} does not have {n_columns} columns")
             arrays[name] = _lazy_array(state / name, spec, sizes.get(spec.rows), n_columns)
+        if name.endswith(f".{COUNT}"):
+            check_range((state / name).url, arrays[name].first_row(), most=MOST_STEPS)
     return arrays
 
 
@@ -204,6 +208,7 @@ def _method(description: dict[str, Any], given: Method | None) -> Method:
         method,
         schemes=_as_saved(method.schemes, schemes),
         prior_schemes=_as_saved(method.prior_schemes, prior_schemes),
+        average=description.get("average", 0.0),
     )
 
 

@@ -200,6 +200,7 @@ def _describe(model: TopicModel, state: str, extra: dict[str, Any] | None) -> di
         "method": model.method.name,
         "schemes": {name: settings(scheme) for name, scheme in model.method.schemes.items()},
         "prior_schemes": {name: settings(scheme) for name, scheme in model.method.prior_schemes.items()},
+        "average": model.method.average,
         "options": model.options,
         "seed": model.seed,
         "cursor": _describe_cursor(model.cursor),
@@ -265,7 +266,10 @@ def _put(group: Any, name: str, values: np.ndarray) -> None:
     from zarr.codecs import BloscCodec, Crc32cCodec
 
     row_bytes = max(1, values.dtype.itemsize * int(np.prod(values.shape[1:], dtype=np.int64)))
-    rows = max(1, min(max(1, len(values)), CHUNK_BYTES // row_bytes))
+    n_chunks = max(1, -(-len(values) // max(1, CHUNK_BYTES // row_bytes)))
+    rows = max(
+        1, -(-len(values) // n_chunks)
+    )  # all but equal: whoever reads the last chunk decodes all of its rows
     array = group.create_array(
         name,
         shape=values.shape,

@@ -65,7 +65,7 @@ def new_model(
     check_options(method, options)
     components = _components(model.components, n_components)
     axes = {"word": axes} if isinstance(axes, Vocabulary) else dict(axes)
-    n_rows = axis_sizes(model, axes, components, sizes)
+    n_rows = {"none": 1, **axis_sizes(model, axes, components, sizes)}
     _check_priors(method, priors or {})
     arrays: dict[str, LazyArray] = {}
     for number, (name, spec) in enumerate(specs.items()):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.overlay import Overlay
+from bigtopic.state.running_mean import COUNT, MEAN
 
 __all__ = ["Params"]
 
@@ -25,6 +26,11 @@ class Params:
 
     def axis_sizes(self) -> dict[str, int]:
         return {array.axis: array.n_rows for array in self.arrays.values()}
+
+    def without_means(self) -> Params:
+        """What tasks read: all arrays but those that means over updates need."""
+        beside = {path for name in self.arrays for path in (f"{name}.{MEAN}", f"{name}.{COUNT}")}
+        return Params({name: array for name, array in self.arrays.items() if name not in beside})
 
     @property
     def nbytes(self) -> int:

@@ -74,6 +74,7 @@ COUNTS = {
     "vb": _VB,
     "vb_mean": _VB,
     "svb": _VB,
+    "svb_progressive": _VB,
     "v_oem": _VB,
     "v_oem_expected_log": _VB,
     # the sum; the share of each topic, for its word and for the authors. The word; its counts

@@ -52,6 +52,17 @@ def test_infer_matches_the_words_of_a_source_that_has_its_own_ids(model, tmp_pat
     np.testing.assert_allclose(theta_of(tmp_path / "theta.zarr"), expected, atol=1e-6)
 
 
+def test_infer_takes_the_column_with_the_text(model, corpus, tmp_path):
+    (tmp_path / "new.csv").write_text("story,other\nboat water mill,choir\nchoir opera concert,boat\n")
+    asked = ("infer", model, tmp_path / "new.csv", tmp_path / "theta.zarr")
+    assert "name it with --text-column" in run(*asked, code=2).output
+    run(*asked, "--text-column", "story")
+    expected = load_model(model).transform(["boat water mill", "choir opera concert"])
+    np.testing.assert_allclose(theta_of(tmp_path / "theta.zarr"), expected, atol=1e-6)
+    shown = run("infer", model, corpus, tmp_path / "other.zarr", "--text-column", "story", code=2).output
+    assert "--text-column story: " in shown and "is a corpus, which holds no text" in shown
+
+
 def test_infer_refuses_documents_the_model_knows_nothing_of(model, tmp_path):
     (tmp_path / "new.txt").write_text("le violon et le bateau\n")
     shown = run("infer", model, tmp_path / "new.txt", tmp_path / "theta.zarr", code=2).output

@@ -104,6 +104,22 @@ def test_a_setting_of_the_name_of_an_option_is_refused(setting, longest_document
     assert shown.endswith("; give the setting another name\n")
 
 
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (("MEASURE = ", "MINE = "), "must define MEASURE"),
+        (('name="longest-document"', 'name="longest"'), "write name='longest-document', or rename the file"),
+    ],
+)
+def test_a_file_that_is_no_measure_is_one_clear_message(
+    change, message, longest_document, tmp_path, model, corpus
+):
+    file = tmp_path / "mine" / "longest_document.py"
+    file.write_text(FILE.replace(*change))
+    shown = run("evaluate", model, corpus, code=2).output
+    assert message in shown and shown.count("Error: ") == 1
+
+
 def test_it_is_gone_again():
     assert "longest-document" not in run("evaluate", "--help").output
 

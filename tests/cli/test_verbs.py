@@ -3,18 +3,33 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
 
+from bigtopic import methods
 from bigtopic.cli import main
 from bigtopic.cli._options import Duration
 from bigtopic.corpus.store import open_corpus
+from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
 
 from .conftest import SUBJECTS, run
 
-VERBS = ["demo", "ingest", "info", "train", "topics", "evaluate", "infer", "report", "plot"]
+VERBS = [
+    "demo",
+    "ingest",
+    "authors",
+    "info",
+    "train",
+    "topics",
+    "evaluate",
+    "infer",
+    "similar",
+    "report",
+    "plot",
+]
 
 
 def test_help_lists_every_verb_and_imports_nothing_heavy():
@@ -95,6 +110,12 @@ def test_training_does_not_replace_a_model_unless_asked(model, corpus, tmp_path)
     assert "n_components=3" in run("info", tmp_path / "m.zarr").output
 
 
+def test_training_averages(corpus, tmp_path):
+    run("train", corpus, tmp_path / "m.zarr", "--method", "g-oem", "--topics", 3, "--average", 0.5)
+    model = load_model(tmp_path / "m.zarr")
+    assert model.average == model._model.method.average == 0.5
+
+
 def test_training_learns_priors(corpus, tmp_path):
     given = ("--method", "vb", "--topics", 3, "--passes", 3, "--learn-doc-topic-prior", "asymmetric")
     run("train", corpus, tmp_path / "m.zarr", *given, "--learn-topic-word-prior", "symmetric")
@@ -106,8 +127,8 @@ def test_training_learns_priors(corpus, tmp_path):
     "arguments, message",
     [
         (["info", "nothing.zarr"], "'bigtopic ingest SOURCE "),
-        (["info", "PAGE"], "is a file, not a corpus"),
-        (["evaluate", "CORPUS", "MODEL"], "no bigtopic model"),
+        (["info", "PAGE"], "page.html is a file, not a corpus; make a corpus of it with 'bigtopic ingest "),
+        (["evaluate", "CORPUS", "MODEL"], "train one with 'bigtopic train CORPUS MODEL'"),
         (["train", "MODEL", "m.zarr"], "bigtopic-model"),
         (["train", "CORPUS", "CORPUS"], "exists but is not a model"),
         (["train", "CORPUS", "PAGE", "--overwrite"], "exists but is not a model"),
@@ -143,6 +164,13 @@ def test_mistakes_are_one_clear_message(arguments, message, source, corpus, mode
     assert result.output.count("Error: ") == 1
     assert "Traceback" not in result.output
     assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_the_method_of_a_model_must_be_in_the_table(corpus, tmp_path):
+    mine = replace(methods.get("vb"), name="mine")
+    LDA(2, method=mine, max_iter=1).fit(open_corpus(corpus)).save(tmp_path / "m.zarr")
+    shown = run("topics", tmp_path / "m.zarr", code=2).output
+    assert "the custom method 'mine'; commands need a row for it in bigtopic/methods/families" in shown
 
 
 def test_debug_shows_where_an_error_came_from():

@@ -36,10 +36,14 @@ import toys
 from reference import serial
 from reference.follower import Follower, Truth, bits
 
-METHODS = {name: table.get(name) for name in table.names()} | toys.METHODS
+AVERAGED = {
+    f"{name}-averaged": replace(table.get(name), average=0.6)
+    for name in ("online-cvb0", "g-oem++", "cgs", "lds")
+}
+METHODS = {name: table.get(name) for name in table.names()} | toys.METHODS | AVERAGED
 # One of each kind that executors tell apart: all documents at once, minibatches, delayed updates, inner iterations, and
-# document state of a round or of a run.
-KINDS = ["vb", "online-ope", "online-cvb0", "svb", "v-oem++", "cgs", "labels", "stopping"]
+# document state of a round or of a run; and means.
+KINDS = ["vb", "online-ope", "online-cvb0", "svb", "v-oem++", "cgs", "labels", "stopping", *AVERAGED]
 SYNCHRONOUS = [name for name in executors.names() if executors.load(name).synchronous]
 CLIENTS = [name for name in SYNCHRONOUS if executors.load(name).on_client]
 N_PASSES, CUTS, N_AUTHORS = 2, [0, 17, 61, 120], 6

@@ -465,7 +465,10 @@ def test_one_value_for_each_document():
         ('1,"one\ntwo"\n2\n', ["x.csv, line 4: 1 cells where there are 2 columns"]),
         ('1,"one\ntwo",3\n', ["x.csv, line 2: 3 cells"]),
         ("1,one\r2,two\r\n3\r\n", ["x.csv, line 4: 1 cells"]),
-        ("1,one\n2,t\0wo\n", ["x.csv, line 3 holds a zero byte"]),
+        (
+            "1,one\n2,t\0wo\n",
+            ["x.csv, line 3 holds a zero byte", "remove it; if the table is in UTF-16, convert"],
+        ),
     ],
 )
 @pytest.mark.parametrize("n_before", [0, 20_000])

@@ -69,7 +69,14 @@ def test_kept_words_like_scikit_learn():
     assert names[kept_words(df, tf, 5, VocabularySettings(max_features=2))].tolist() == ["a", "b"]
 
 
-@pytest.mark.parametrize("wrong", [{"min_df": -1}, {"max_df": 1.5}, {"max_features": 0}, {"min_df": True}])
+WRONG = {
+    "min_df": [-1, True, np.nan, "2"],
+    "max_df": [1.5, np.float32("nan"), None],
+    "max_features": [0, 1.5, np.nan, "100", True],
+}
+
+
+@pytest.mark.parametrize("wrong", [{name: value} for name in WRONG for value in WRONG[name]], ids=repr)
 def test_wrong_limits(wrong):
     with pytest.raises(SettingError, match=next(iter(wrong))):
         VocabularySettings(**wrong)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
 
+from bigtopic import methods
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
@@ -23,6 +26,11 @@ def test_parameters_by_name():
     assert repr(model) == "LDA(n_components=7, method='vb', max_iter=5, tol=0.1)"
     with pytest.raises(SettingError, match=r"no parameter 'topics'.*n_components"):
         model.set_params(topics=3)
+
+
+def test_a_method_is_shown_by_its_name():
+    mine = replace(methods.get("vb"), name="mine")
+    assert repr(LDA(7, method=mine)) == "LDA(n_components=7, method=Method('mine', ...))"
 
 
 def test_clone_is_the_same_and_not_fitted(corpus):
@@ -114,6 +122,7 @@ WRONG = {
     "patience": [1],
     "validation": [0.0, 1.5, -1],
     "n_threads": [0, "two"],
+    "callbacks": [print, [print, 3], None, "print"],
     "init": ["no such model.zarr", np.ones((3, 80)), 7],
 }
 

@@ -7,7 +7,14 @@ import pytest
 from scipy import sparse
 
 from bigtopic.corpus.memory import from_matrix
-from bigtopic.errors import BigtopicWarning, CorpusExists, SettingError, VocabularyMismatch
+from bigtopic.errors import (
+    BigtopicWarning,
+    CorpusExists,
+    CorpusVersionError,
+    InputError,
+    SettingError,
+    VocabularyMismatch,
+)
 from bigtopic.estimators import topic_store
 from bigtopic.estimators.lda import LDA
 from bigtopic.ingestion.ingest import ingest
@@ -75,6 +82,13 @@ def test_empty_documents_do_not_disturb_learning(synthetic):
         LDA(3, method="vb", max_iter=3, client=False).fit(m).components_ for m in (counts, with_gaps)
     )
     np.testing.assert_allclose(full, gaps, rtol=2e-3, atol=2e-3)
+
+
+def test_a_text_and_no_texts_are_refused(model):
+    with pytest.raises(CorpusVersionError, match=r"no corpus at .*open a socket.*; a text goes into a list"):
+        model.transform("open a socket")
+    with pytest.raises(InputError, match="documents: the list is empty"):
+        model.transform([])
 
 
 def test_texts_are_split_as_the_corpus_was():
@@ -153,6 +167,12 @@ def test_representative_documents_take_the_largest_share(model, corpus, syntheti
         np.testing.assert_allclose([share for _, share in documents], np.sort(allowed)[::-1][:3], rtol=1e-6)
         for identity, share in documents:
             np.testing.assert_allclose(topics[int(identity), k], share, rtol=1e-6)
+
+
+@pytest.mark.parametrize("n_documents", [0, -1, 1.5, None, True])
+def test_a_number_of_documents_that_is_none_is_refused(n_documents, model, corpus):
+    with pytest.raises(SettingError, match="n_documents="):
+        model.representative_documents(corpus, n_documents=n_documents)
 
 
 def test_scores_and_perplexity(model, corpus, synthetic):

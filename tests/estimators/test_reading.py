@@ -87,10 +87,11 @@ def test_attributes(model, corpus):
     assert [row["pass"] for row in model.history_] == [1, 2]
 
 
-def test_a_vector_prior_is_shown_as_it_was_given(corpus):
-    prior = np.linspace(0.1, 1, 80)
+@pytest.mark.parametrize("shape", [(80,), (2, 80)], ids=str)
+def test_a_prior_is_shown_as_it_was_given(shape, corpus):
+    prior = np.linspace(0.1, 1, np.prod(shape)).reshape(shape)
     model = LDA(2, topic_word_prior=prior, max_iter=1, client=False).fit(corpus)
-    np.testing.assert_array_equal(np.ravel(model.topic_word_prior_), prior)
+    np.testing.assert_array_equal(model.topic_word_prior_, prior)
 
 
 def test_a_notebook_shows_escaped_words():

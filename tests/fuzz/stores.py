@@ -1,4 +1,4 @@
-"""Damaged and crafted stores: corpora, models, topics. They are read, appended to, compacted and overwritten."""
+"""Damaged and crafted stores: corpora, models, topics. They are read, and changed in every way there is."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _QUIET: dict[str, Any] = {"client": False, "n_threads": 1, "progress": False}
 
 @cache
 def make_stores(folder: Path) -> dict[str, Files]:
-    """A corpus of counts, one of texts appended to once, a model and a store of topics, as bytes."""
+    """A corpus of counts, one of texts appended to once and given authors, a model and a store of topics, as bytes."""
     import bigtopic
 
     ids, n = [f"d{i}" for i in range(len(COUNTS))], len(COUNTS)
@@ -34,7 +34,7 @@ def make_stores(folder: Path) -> dict[str, Files]:
         COUNTS, folder / "counts", vocabulary=WORDS, ids=ids, authors=authors, columns=columns, **_QUIET
     )
     bigtopic.ingest(["a cat sat on a mat", "the dog ran", "dog and cat"], folder / "texts", **_QUIET)
-    bigtopic.append(folder / "texts", ["a new dog", "cat"], **_QUIET)
+    bigtopic.append(folder / "texts", ["a new dog", "cat"], **_QUIET).with_authors({"x": [0, 4], "y": [4]})
     model = bigtopic.LDA(2, max_iter=2, client=False, n_threads=1, progress=False).fit(counts)
     model.save(folder / "model")
     model.transform_to(counts, folder / "topics")
@@ -47,7 +47,7 @@ def _prepare(name: str, stores: dict[str, Files], folder: Path, rng: Random) -> 
     (outside / "mine").mkdir(parents=True)
     (outside / "mine" / "thesis.txt").write_bytes(b"years of work")
     files, how, root = dict(stores[name]), [], folder / NAME
-    if name != "topics" and rng.random() < 0.25:  # topics are replaced, never read
+    if name != "topics" and rng.random() < 0.25:  # the chunks of topics are compressed otherwise
         files, what = mutate_chunk(files, rng)
         how.append(what)
     for _ in range(rng.choice([0, 1, 1, 1, 2])):
@@ -116,14 +116,16 @@ def _read(corpus: Any) -> Any:
 def corpus_write(
     stores: dict[str, Files], folder: Path, rng: Random
 ) -> tuple[str, Callable[[], Refused | None]]:
-    """Append, compact or overwrite; a store that could be read before can be read after, whatever happened."""
+    """Append, attach authors, compact or overwrite; a store that could be read before can be read after."""
     import bigtopic
 
-    root, outside, how = _prepare(rng.choice(["counts", "texts"]), stores, folder, rng)
-    action = rng.choice(["append", "append", "compact", "overwrite", "ingest"])
+    name, first = rng.choice([("counts", "d0"), ("texts", "0")])
+    root, outside, how = _prepare(name, stores, folder, rng)
+    action = rng.choice(["append", "append", "with_authors", "compact", "overwrite", "ingest"])
     new = ["some new words", "a cat"]
     actions: dict[str, Callable[[], Any]] = {
         "append": lambda: bigtopic.append(root, new, **_QUIET),
+        "with_authors": lambda: bigtopic.open_corpus(root).with_authors({first: ["z"]}),
         "compact": lambda: bigtopic.compact(root, **_QUIET),
         "overwrite": lambda: bigtopic.ingest(new, root, overwrite=True, **_QUIET),
         "ingest": lambda: bigtopic.ingest(new, root, **_QUIET),
@@ -132,7 +134,7 @@ def corpus_write(
     def run() -> Refused | None:
         before = attempt(lambda: _read(bigtopic.open_corpus(root)), [NAME])
         theirs = snapshot(outside), _foreign(root, {})
-        result = attempt(actions[action], [NAME])
+        result = attempt(actions[action], [NAME, f"{first!r}, is in the corpus"])
         if (snapshot(outside), _foreign(root, {})) != theirs:
             raise Failure(f"{action} changed files that are not ours", how)
         return _after_write(action, before, result, lambda: bigtopic.open_corpus(root), len(new))
@@ -154,14 +156,15 @@ def _after_write(
     # the right checksums, are seen by `verify` alone.
     after = attempt(lambda: _read(result), [NAME])
     if isinstance(after, Refused):
-        if isinstance(before, Refused) and action in ("append", "compact"):
+        if isinstance(before, Refused) and action in ("append", "with_authors", "compact"):
             return after
         raise Failure(f"a corpus is damaged after {action}", after.message)
     expected = {"append": None if isinstance(before, Refused) else len(before) + n_new, "overwrite": n_new}
     if expected.get(action) is not None and len(after) != expected[action]:
         raise Failure(f"{len(after)} documents after {action}, not {expected[action]}")
-    if action == "compact" and not isinstance(before, Refused) and _bags(after) != _bags(before):
-        raise Failure("compact changed documents", f"{before}\n{after}")
+    same = action in ("with_authors", "compact") and not isinstance(before, Refused)
+    if same and _bags(after) != _bags(before):
+        raise Failure(f"{action} changed documents", f"{before}\n{after}")
     return None
 
 
@@ -208,7 +211,7 @@ def _use(loaded: Any) -> None:
 
 
 def topics(stores: dict[str, Files], folder: Path, rng: Random) -> tuple[str, Callable[[], Refused | None]]:
-    """Write topics over a store of topics."""
+    """Write topics over a store of topics, or read it."""
     import bigtopic
 
     root, outside, how = _prepare("topics", stores, folder, rng)
@@ -221,14 +224,23 @@ def topics(stores: dict[str, Files], folder: Path, rng: Random) -> tuple[str, Ca
         corpus = bigtopic.open_corpus(folder / "counts")
         before, listing = snapshot(root, outside), sorted(path.name for path in folder.iterdir())
         theirs = snapshot(outside)
-        result = attempt(lambda: loaded.transform_to(corpus, root, overwrite=rng.random() < 0.8), [NAME])
+        if rng.random() < 0.5:
+            result = attempt(lambda: _similar(loaded, root), [NAME])
+        else:
+            result = attempt(lambda: loaded.transform_to(corpus, root, overwrite=rng.random() < 0.8), [NAME])
         if isinstance(result, Refused) and snapshot(root, outside) != before:
-            raise Failure("a refused transform_to changed what was there", result.message)
+            raise Failure("what was refused changed what was there", result.message)
         if snapshot(outside) != theirs or sorted(path.name for path in folder.iterdir()) != listing:
-            raise Failure("transform_to changed files that are not ours, or left some", how)
+            raise Failure("files that are not ours were changed, or some were left", how)
         return result if isinstance(result, Refused) else None
 
     return f"over: {how}", run
+
+
+def _similar(loaded: Any, root: Path) -> None:
+    found = loaded.similar_documents([0.5, 0.5], root)
+    if not all(0 <= score <= 1 for _, score in found):
+        raise Failure("similarities outside 0 .. 1", str(found))
 
 
 STORES = {make.__name__: make for make in (corpus_read, corpus_write, model, topics)}

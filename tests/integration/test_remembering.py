@@ -240,6 +240,24 @@ def test_streams_go_on_with_the_same_documents(documents, tmp_path):
         check(model._model, documents)
 
 
+@pytest.mark.parametrize("form", ["dense", "sparse", "texts"])
+def test_documents_in_memory_that_were_fitted_are_recognised_in_a_stream(form, documents):
+    """`fit` puts them into hashed order, `partial_fit` does not."""
+    counts = documents.to_scipy().astype(int)
+    words = np.array([f"word{i}" for i in range(counts.shape[1])])
+    given = {
+        "dense": counts.toarray(),
+        "sparse": counts,
+        "texts": [" ".join(np.repeat(words, row)) for row in counts.toarray()],
+    }[form]
+    model = LDA(N_COMPONENTS, method=LABELS, random_state=1, n_threads=1, client=False).fit(given)
+    for _ in range(2):
+        model.partial_fit(given)
+        assert statistics(model._model).sum() == counts.sum()
+    model.partial_fit(given[:50])  # others, as far as the model knows
+    assert statistics(model._model).sum() == counts.sum() + counts[:50].sum()
+
+
 # ---------------------------------------------------------------- owners
 
 

@@ -102,6 +102,19 @@ def test_a_cluster_that_never_has_workers_is_an_error(corpus, monkeypatch):
                 work()
 
 
+def test_a_cluster_whose_workers_are_paused_is_an_error(monkeypatch):
+    from distributed.core import Status
+
+    def pause(dask_worker):
+        dask_worker.status = Status.paused
+
+    monkeypatch.setattr(workers, "NO_WORKERS_SECONDS", 0.2)
+    with hosts.scheduler() as client, hosts.worker(client, host="127.0.0.1", private_files=CAN):
+        client.run(pause)
+        with pytest.raises(ClusterError, match=r"no worker that accepts work.*give them more memory"):
+            cluster.send(client, 1)
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_params_that_a_worker_does_not_find_are_sent(mode, corpus, other_address, monkeypatch):
     """As on a worker elsewhere that joined after the others were asked."""

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from peaks import matrix, peak
+from reference import case
 
 from bigtopic import methods
 from bigtopic.corpus.memory import from_matrix
@@ -114,7 +115,7 @@ def test_documents_in_memory_travel_to_the_worker():
 # ---------------------------------------------------------------- the bound
 
 
-@pytest.mark.parametrize("method", methods.names())
+@pytest.mark.parametrize("method", case.methods_without_authors())
 @pytest.mark.parametrize("batch_size", [40, None])
 def test_the_bound_that_needs_no_replay_is_one(method, batch_size):
     corpus = from_matrix(matrix(500, 3_000, 30.0))
@@ -154,8 +155,21 @@ def test_minibatches_that_lie_in_two_parts():
     check(method="cgs", n_components=200, n_threads=2, corpus=corpus, **settings)
 
 
+def test_updates_that_a_mean_follows():
+    settings = {"batch_size": 4000, "average": 1.0}
+    check(method="online-vb", n_components=200, n_threads=1, corpus=SHORT, **settings)
+
+
 def test_a_task_of_a_graph():
     check(method="online-vb", n_components=200, n_threads=1, corpus=SHORT, task=True, stored=True)
+
+
+def one_of_each():
+    """Of the methods that differ only in schemes and numbers, the first."""
+    found = {}
+    for method in map(methods.get, case.methods_without_authors()):
+        found.setdefault((method.kernel, str(method.inner), method.delay), method.name)
+    return found.values()
 
 
 @pytest.mark.slow
@@ -163,7 +177,7 @@ def test_a_task_of_a_graph():
 @pytest.mark.parametrize("n_threads", [1, 2])
 @pytest.mark.parametrize("batched", [False, True], ids=["batch", "minibatches"])
 @pytest.mark.parametrize("n_components", [10, 500])
-@pytest.mark.parametrize("method", methods.names())
+@pytest.mark.parametrize("method", one_of_each())
 def test_every_method(method, n_components, batched, n_threads, stored):
     remembers = methods.get(method).load_kernel().state == "run"
     for corpus, batch_size in ((LARGE if n_components == 10 else SHORT, 2000), (LONG, 200)):

@@ -104,6 +104,15 @@ def test_without_a_maximum_the_parameters_end_at_their_limits():
     np.testing.assert_allclose(gradient(lacking, logs)[1:], 0, atol=1e-9)
 
 
+@pytest.mark.parametrize(("start", "limit"), [(1e-20, LEAST), (1e20, MOST)])
+def test_a_step_from_outside_the_limits_is_that_from_the_limit(start, limit):
+    """Else every step would be downhill from 1e-20, at documents that were inferred with it."""
+    numbers = np.array([[40, 0, 0, 0], [0, 25, 15, 0], [10, 10, 10, 10]])
+    gammas = start + numbers
+    logs = (psi(gammas) - psi(gammas.sum(axis=1, keepdims=True))).mean(axis=0)
+    np.testing.assert_array_equal(newton_step(np.full(4, start), logs), newton_step(np.full(4, limit), logs))
+
+
 @pytest.mark.parametrize("step", [newton_step, fixed_point_step])
 def test_one_component_has_nothing_to_learn(step):
     np.testing.assert_array_equal(step(np.array([0.4]), np.zeros(1)), [0.4])
@@ -137,6 +146,8 @@ def test_both_solvers_find_the_maximum(shape, truth):
         ({"mean_logs": [0.1, -1.0]}, "mean_logs="),
         ({"mean_logs": [[-1.0, -1.0]]}, "mean_logs="),
         ({"mean_logs": [-np.inf, -1.0]}, "mean_logs="),
+        ({"mean_logs": ["-1", "minus two"]}, "mean_logs="),
+        ({"mean_logs": [-1.0, [-2.0]]}, "mean_logs="),
         ({"solver": "bisection"}, "solver='bisection'.*newton, fixed_point"),
         ({"shape": "round"}, "shape='round'.*symmetric, asymmetric"),
     ],

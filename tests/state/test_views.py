@@ -120,6 +120,15 @@ def test_a_view_of_an_overlay_is_that_of_the_array_it_stands_for(kind):
     np.testing.assert_allclose(seen.totals["a"], expected.totals["a"], rtol=1e-6)
 
 
+@PRIORS
+@pytest.mark.parametrize("kind", ["mean", "expected_log", "counts"])
+def test_a_slice_of_empty_documents_has_a_view_without_rows(kind, prior):
+    for made in (array(prior), Overlay(array(prior))):
+        seen = view(made, kind, np.zeros(0, np.int32))
+        assert seen.arrays["a"].shape == (0, 16)
+        np.testing.assert_array_equal(seen.totals["a"], view(made, kind).totals["a"])
+
+
 def test_all_rows_of_an_axis_without_ids():
     made = LazyArray.zeros(1, N_COMPONENTS, axis="none", prior=0.5, normalised_over="components")
     seen = take_view({"a": made}, {"a": "mean"}, {"none": None})

@@ -53,7 +53,7 @@ def documents(path: Path) -> Any:
     except CorpusVersionError:
         return None
     corpus.verify()
-    return sorted(tuple(sorted(corpus[i].counts)) for i in range(len(corpus)))
+    return sorted((tuple(sorted(corpus[i].counts)), corpus[i].authors) for i in range(len(corpus)))
 
 
 def topics(path: Path) -> Any:
@@ -85,6 +85,9 @@ def nothing(path: Path) -> None:
         "append",
         "overwrite",
         "compact",
+        "overwrite with authors",
+        "with_authors",
+        "with_authors again",
         "save",
         "save again",
         "transform_to",
@@ -112,6 +115,14 @@ def actions() -> dict[str, Action]:
         old(path)
         bt.append(path, NEW, **here)
 
+    def attach(path: Path, names: Any) -> None:
+        bt.open_corpus(path).with_authors(names)
+
+    def attached(path: Path) -> None:
+        two_parts(path)
+        attach(path, {"Ann": ["0", "4"]})
+        attach(path, {"Bob": ["1"]})
+
     def transform(path: Path, which: int = 1) -> None:
         fitted[0].transform_to(corpora[which], path, overwrite=True)
 
@@ -120,6 +131,13 @@ def actions() -> dict[str, Action]:
         "append": Action(old, lambda path: bt.append(path, NEW, **here), documents),
         "overwrite": Action(old, lambda path: bt.ingest(NEW, path, overwrite=True, **here), documents),
         "compact": Action(two_parts, lambda path: bt.compact(path, **here), documents),
+        "overwrite with authors": Action(
+            attached,
+            lambda path: bt.ingest(NEW, path, overwrite=True, authors={"Ann": [0]}, **here),
+            documents,
+        ),
+        "with_authors": Action(two_parts, lambda path: attach(path, {"Cleo": ["2", "3"]}), documents),
+        "with_authors again": Action(attached, lambda path: attach(path, {"Cleo": ["2", "3"]}), documents),
         "save": Action(nothing, lambda path: fitted[1].save(path), topics),
         "save again": Action(lambda path: fitted[0].save(path), lambda path: fitted[1].save(path), topics),
         "transform_to": Action(nothing, transform, shares),
@@ -210,7 +228,8 @@ def leaves_nothing() -> Callable[[Path], None]:
         found = {str(entry.relative_to(path)) for entry in [*path.glob("*"), *path.glob("*/*")]}
         if "bigtopic" in attributes:
             manifest = attributes["bigtopic"]
-            listed = {part["path"] for part in manifest["parts"]} | {manifest["vocabulary"]["path"]}
+            names = [manifest["vocabulary"], *([manifest["authors"]] if manifest["authors"] else [])]
+            listed = {one["path"] for one in [*manifest["parts"], *names]} | {*manifest["replaced"]}
             listed |= {path.split("/")[0] for path in listed}
             listed |= {f"{path.split('/')[0]}/zarr.json" for path in listed}
             assert found == listed | {"zarr.json"}

@@ -20,7 +20,10 @@ __all__ = ["Manifest", "NameList", "PartRecord", "Unfinished", "read_manifest", 
 
 @dataclass(frozen=True)
 class PartRecord:
-    """A committed part: its path below the root, figures, and the CRC-32 of the bytes of each array (hex)."""
+    """A committed part: its path below the root, figures, and the CRC-32 of the bytes of each array (hex).
+
+    `authors` is the path of authors that were attached later, which take the place of those in the part.
+    """
 
     path: str
     n_docs: int
@@ -28,6 +31,13 @@ class PartRecord:
     n_tokens: float
     n_bytes: int
     crc32: Mapping[str, str]
+    authors: str | None = None
+
+    def path_of(self, array: str) -> str:
+        """Path of an array, below the root."""
+        if self.authors is not None and array.startswith("authors/"):
+            return f"{self.authors}/{array.removeprefix('authors/')}"
+        return f"{self.path}/{array}"
 
 
 @dataclass(frozen=True)
@@ -54,6 +64,7 @@ class Manifest:
     columns : {name: Zarr data type}
     has_ids : whether the source named its documents
     text, words : settings of the tokeniser, and limits on the vocabulary
+    replaced : paths of authors that were replaced last, for readers that have the corpus open
     """
 
     generation: int
@@ -68,6 +79,13 @@ class Manifest:
     text: Mapping[str, Any] | None
     words: Mapping[str, Any]
     parts: tuple[PartRecord, ...] = field(default_factory=tuple)
+    replaced: tuple[str, ...] = ()
+
+    @property
+    def author_paths(self) -> set[str]:
+        """Paths of the author names, and of authors that were attached later."""
+        layers = {part.authors.rpartition("/")[0] for part in self.parts if part.authors is not None}
+        return layers if self.authors is None else layers | {self.authors.path}
 
     def to_dict(self) -> dict[str, Any]:
         figures = {
@@ -76,7 +94,8 @@ class Manifest:
             "nnz": sum(part.nnz for part in self.parts),
             "n_tokens": sum(part.n_tokens for part in self.parts),
         }
-        return {"format": FORMAT, "version": FORMAT_VERSION, **figures, **asdict(self)}
+        version = 1 if all(part.authors is None for part in self.parts) else FORMAT_VERSION
+        return {"format": FORMAT, "version": version, **figures, **asdict(self)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], where: str = "the manifest") -> Manifest:
@@ -88,10 +107,11 @@ class Manifest:
             Naming the field that is missing, or holds what it must not.
         """
         check_manifest(values, where)
-        known = {name: values[name] for name in cls.__dataclass_fields__}
+        known = {name: values[name] for name in cls.__dataclass_fields__ if name in values}
         known["vocabulary"] = _of(NameList, known["vocabulary"])
         known["authors"] = None if known["authors"] is None else _of(NameList, known["authors"])
         known["parts"] = tuple(_of(PartRecord, part) for part in known["parts"])
+        known["replaced"] = tuple(known.get("replaced", ()))
         return cls(**known)
 
 
@@ -99,7 +119,7 @@ Record = TypeVar("Record", PartRecord, NameList)
 
 
 def _of(kind: type[Record], values: Mapping[str, Any]) -> Record:
-    return kind(**{name: values[name] for name in kind.__dataclass_fields__})
+    return kind(**{name: values[name] for name in kind.__dataclass_fields__ if name in values})
 
 
 class Unfinished(CorpusVersionError):
@@ -149,7 +169,7 @@ def _attributes(root: Place) -> dict[str, Any]:
         ) from error
     if attributes is None and root.local and Path(root.url).is_file():
         raise CorpusVersionError(
-            f"{root.url} is a file, not a corpus; make a corpus of it with bigtopic.ingest"
+            f"{root.url} is a file, not a corpus; make a corpus of it with bigtopic.ingest({root.url!r}, store)"
         )
     if attributes is None:
         raise CorpusVersionError(

@@ -39,11 +39,16 @@ _HEX8 = text(r"[0-9a-f]{8}", "8 hexadecimal digits")
 _HEX32 = text(r"[0-9a-f]{32}", "32 hexadecimal digits")
 
 
+_NUMBER = r"[0-9]{8,12}(-[0-9a-f]{12})?"
+
+
 def _path(folder: str) -> Any:
     return text(
-        rf"{folder}/[0-9]{{8,12}}(-[0-9a-f]{{12}})?",
-        f"{folder}/ and a number of 8 to 12 digits, perhaps with the id of a writer",
+        f"{folder}/{_NUMBER}", f"{folder}/ and a number of 8 to 12 digits, perhaps with the id of a writer"
     )
+
+
+_LAYER = text(f"authors/{_NUMBER}/{_NUMBER}", "authors/ and two numbers of 8 to 12 digits")
 
 
 def _column_name(value: Any, where: str) -> None:
@@ -67,7 +72,8 @@ _PART = record(
         "crc32": record(
             dict.fromkeys(("X/indptr", "X/indices", "X/data", "obs/source_row", "obs/n_tokens"), _HEX8)
         ),
-    }
+    },
+    {"authors": optional(_LAYER)},
 )
 _CHECKSUMS = mapping(_ARRAY, _HEX8)
 
@@ -110,7 +116,8 @@ _RULES = record(
         "text": optional(TEXT),
         "words": record({}, {"closed": flag}),
         "parts": listing(_PART),
-    }
+    },
+    {"replaced": listing(_path("authors"))},
 )
 
 

@@ -4,6 +4,7 @@
 corpus.zarr/                zarr.json: attributes["bigtopic"] is the manifest, replaced in one write
   vocabulary/<generation>/  words, document_frequency, frequency
   authors/<generation>/     names, if any
+    <number>/               indptr, indices: authors of that part, if they were attached later
   parts/<number>/
     X/                      AnnData csr_matrix 0.1.0: data, indices, indptr
     obs/                    AnnData dataframe 0.2.0: source_row, n_tokens, document_id and further columns
@@ -29,7 +30,7 @@ __all__ = [
 ]
 
 FORMAT = "bigtopic-corpus"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2  # 1 without authors that were attached later
 MANIFEST = "bigtopic"  # the attribute of the root group that holds the manifest
 
 CHUNK = 1 << 18  # elements: 1 MiB of int32 before compression

@@ -132,7 +132,7 @@ class _OpenPart:
             self.author_indptr = np.zeros(part.n_docs + 1, np.int64)
 
     def array(self, name: str, size: int | None) -> ChunkedArray:
-        return typed_array(self._part.root, f"{self._part.record.path}/{name}", size)
+        return typed_array(self._part.root, self._part.record.path_of(name), size)
 
     def _offsets(self, name: str, n_docs: int, last: int) -> np.ndarray:
         indptr = self.array(name, n_docs + 1)[:]

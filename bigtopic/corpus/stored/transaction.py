@@ -177,7 +177,6 @@ def _listed_at(root: Place) -> set[str] | None:
 
 
 def _listed(manifest: Manifest) -> set[str]:
-    paths = {part.path for part in manifest.parts} | {manifest.vocabulary.path}
-    if manifest.authors is not None:
-        paths.add(manifest.authors.path)
+    paths = {part.path for part in manifest.parts} | {manifest.vocabulary.path, *manifest.replaced}
+    paths |= manifest.author_paths
     return {"zarr.json"} | paths | {f"{path.rpartition('/')[0]}/zarr.json" for path in paths}

@@ -55,16 +55,16 @@ def verify_part(part: StoredPart) -> int:
     """
     fresh = replace(part, session=uuid4().hex)
     for name, expected in part.record.crc32.items():
-        path = f"{part.record.path}/{name}"
-        crc = 0
-        if read_metadata(part.root / path, f"{part.name}/{name}").text:
+        path = part.record.path_of(name)
+        what, crc = f"{part.root.url}/{path}", 0
+        if read_metadata(part.root / path, what).text:
             crc = crc32_of(read_any(part.root, path))
         else:
-            array = ChunkedArray(part.root / path, f"{part.name}/{name}")
+            array = ChunkedArray(part.root / path, what)
             for start in range(0, len(array), 4 * CHUNK):
                 crc = crc32_of(array[start : start + 4 * CHUNK], crc)
         if f"{crc:08x}" != expected:
-            raise CorpusDamaged(f"{part.name}/{name} does not match the checksum in the manifest; {REMEDY}")
+            raise CorpusDamaged(f"{what} does not match the checksum in the manifest; {REMEDY}")
     fresh.read(0, 1)
     return len(part.record.crc32)
 

@@ -70,9 +70,8 @@ class ThreadExecutor(Executor):
             do_rounds(segment, delay, self.map_reduce)
             return
         iterations = [iteration_of(cursor, 1, settings) for cursor in segment.cursors]
-        self._map(
-            [rnd.slices for rnd in segment.rounds], segment.params.arrays, iterations, segment.step, delay
-        )
+        arrays = segment.params.without_means().arrays
+        self._map([rnd.slices for rnd in segment.rounds], arrays, iterations, segment.step, delay)
 
     def map_reduce(
         self, rnd: Round, arrays: Mapping[str, LazyArray | Overlay], iteration: Iteration

@@ -27,6 +27,7 @@ from bigtopic.state.contract.kernel_results import check_scratch
 from bigtopic.state.documents.state_files import resolved, state_sizes
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Params
+from bigtopic.state.running_mean import MEAN
 from bigtopic.types import CallSize
 
 __all__ = ["Sizes"]
@@ -68,6 +69,11 @@ class Sizes:
         """Temporary arrays of a step that rounds what it adds to an array of integers."""
         counts = [array for array in self.returned.values() if array.raw.dtype.kind == "i"]
         return sum(16 * self._rows(array.axis, n_docs) * array.n_columns for array in counts)
+
+    def averaged(self, n_docs: int) -> float:
+        """Temporary arrays of a step that a mean follows: rows before it, rows after it, and their difference."""
+        means = [self._params.arrays.get(f"{name}.{MEAN}") for name in self.returned]
+        return sum(24 * self._rows(mean.axis, n_docs) * mean.n_columns for mean in means if mean is not None)
 
     @cached_property
     def returned(self) -> dict[str, LazyArray]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from bigtopic.methods.method import Method
 from bigtopic.methods.until_rest import UntilRest
 from bigtopic.models.lda import TOPIC_WORDS
@@ -15,7 +17,25 @@ __all__ = ["METHODS"]
 _GAMMA = {TOPIC_WORDS: ("gamma", None)}
 # The tolerance is a mean over topics: a looser one stops a document of five words after three iterations.
 _CLOSE = {"mean_change_tol": 1e-4}
+_MINIBATCH = 32_768
 _COST = "2 K I per distinct word, K I exp psi"
+
+_SVB = Method(
+    "svb",
+    "svb",
+    {TOPIC_WORDS: AddToPrior()},
+    batch_size=_MINIBATCH,
+    inner=UntilRest(100, 1e-3),
+    priors={"topic_word_prior": 0.01},
+    init=_GAMMA,
+    options=_CLOSE,
+    inference="vb",
+    summary="batch variational Bayes of each minibatch until it is at rest, its prior all before it",
+    complexity=f"{_COST}, per inner iteration; K numbers per document of the minibatch",
+    use="streams of large minibatches that must not be forgotten",
+    paper="Broderick et al. 2013 (SVB)",
+    aliases=("broderick:SVB", "g-oem:SVB", "sgs:SVB", "sgs:Streaming-VB"),
+)
 
 METHODS = (
     Method(
@@ -59,20 +79,15 @@ METHODS = (
         paper="Broderick et al. 2013 (SSU)",
         aliases=("broderick:SSU", "ope:Streaming-VB"),
     ),
-    Method(
-        "svb",
-        "svb",
-        {TOPIC_WORDS: AddToPrior()},
-        batch_size=32_768,
-        inner=UntilRest(100, 1e-3),
-        priors={"topic_word_prior": 0.01},
-        init=_GAMMA,
-        options=_CLOSE,
-        inference="vb",
-        summary="batch variational Bayes of each minibatch until it is at rest, its prior all before it",
-        complexity=f"{_COST}, per inner iteration; K numbers per document of the minibatch",
-        use="streams of large minibatches that must not be forgotten",
-        paper="Broderick et al. 2013 (SVB)",
-        aliases=("broderick:SVB", "g-oem:SVB", "sgs:SVB", "sgs:Streaming-VB"),
+    _SVB,
+    replace(
+        _SVB,
+        name="svb-progressive",
+        kernel="svb_progressive",
+        slice_size=_MINIBATCH,
+        summary="svb that begins each minibatch progressively, document by document",
+        use="to compare with sgs, whose paper starts minibatches so",
+        paper="Broderick et al. 2013 (SVB); start of Gao, Chen, Zhu 2016",
+        aliases=(),
     ),
 )

@@ -19,6 +19,7 @@ from bigtopic.state.contract.declaration_rules import (
     choose,
 )
 from bigtopic.state.model_rules import ARRAY_NAME, NAME, SETTINGS, SIZE
+from bigtopic.state.running_mean import COUNT, MEAN, specs
 from bigtopic.types import Scheme
 
 __all__ = ["array_specs", "check_model", "check_scheme"]
@@ -37,16 +38,18 @@ _OF_ARRAY = {
 
 
 def array_specs(method: Method) -> dict[str, ArraySpec]:
-    """The arrays of the method's model, with the types its schemes ask for, then the companions of the schemes."""
-    specs, companions = {}, {}
+    """The arrays of the method's model, with the types its schemes ask for, then what lies beside those that move."""
+    arrays, beside = {}, {}
     for name, spec in method.model.arrays.items():
         scheme = method.schemes.get(name)
         start = method.init.get(name, spec.start)
-        specs[name] = replace(spec, dtype=getattr(scheme, "dtype", spec.dtype), start=start)
+        arrays[name] = replace(spec, dtype=getattr(scheme, "dtype", spec.dtype), start=start)
         for companion, path in schemes.companion_names(name, scheme).items():
-            beside = getattr(scheme, "companions")[companion]  # noqa: B009
-            companions[path] = replace(beside, rows=spec.rows, prior=None, normalised_over=None)
-    return {**specs, **companions}
+            own = getattr(scheme, "companions")[companion]  # noqa: B009
+            beside[path] = replace(own, rows=spec.rows, prior=None, normalised_over=None)
+        if method.average and scheme is not None:
+            beside |= specs(name, spec)
+    return {**arrays, **beside}
 
 
 def check_model(model: Model) -> None:
@@ -114,6 +117,8 @@ def check_scheme(where: str, name: str, scheme: Any, model: Model) -> None:
         raise SettingError(f"{where} has companions={companions!r}, but must have {{name: ArraySpec}}")
     for companion, spec in companions.items():
         check_storable(f"{where}: a name in companions", companion, NAME)
+        if companion in (MEAN, COUNT):
+            raise SettingError(f"{where} has a companion {companion!r}, a name of averages; choose another")
         _check_array(f"array '{name}.{companion}'", spec, model)
 
 

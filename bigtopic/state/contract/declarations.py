@@ -103,6 +103,8 @@ def _check_numbers(where: str, method: Method) -> None:
             check_arguments(f"{where}: priors[{name!r}]", prior, "n_components")
     if not (is_number(method.tol) and 0 <= method.tol < np.inf):
         raise SettingError(f"{where}: tol={method.tol!r} must be a number from 0")
+    if not (is_number(method.average) and 0 <= method.average <= 1):
+        raise SettingError(f"{where}: average={method.average!r} must be a share of the updates, from 0 to 1")
 
 
 def _check_schemes(where: str, method: Method, kernel: Kernel) -> None:

@@ -174,6 +174,10 @@ class DocumentState:
             raise ModelError(_LOST)
         return state_spans.read(self.files, Plan(**self._about.plan), cursor, part, start, stop)
 
+    def has_counted(self, parts: Sequence[Any], vocabulary: Vocabulary, cursor: Cursor) -> bool:
+        """Whether a model at the cursor has counted all these parts, and would recognise them."""
+        return self._known(vocabulary, cursor).keys() >= {*_keys(parts)}
+
     def allows(self, cursor: Cursor) -> bool:
         """Whether the run whose state this is can stand at the cursor."""
         return not self._about.plan or cursor.fits(Plan(**self._about.plan).n_rounds)

@@ -275,8 +275,8 @@ def _decoded(data: bytes, options: Options, name: str, line: int = 1) -> str:
     text = decode(data, options.text, name, line)
     if (at := text.find("\0")) >= 0:
         raise InputError(
-            f"{name}, line {line + text.count(chr(10), 0, at)} holds a zero byte, which text does not; convert "
-            "a table in UTF-16 to UTF-8 with iconv"
+            f"{name}, line {line + text.count(chr(10), 0, at)} holds a zero byte, which text does not; remove "
+            "it; if the table is in UTF-16, convert it to UTF-8 with iconv"
         )
     return text
 

@@ -1,0 +1,26 @@
+"""`bigtopic authors`: attach authors to a corpus."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("authors", short_help="Attach authors, tags or labels to a corpus.")
+@click.argument("corpus")
+@click.argument("file")
+def command(corpus: str, file: str) -> None:
+    """Attach the authors, tags or other labels in FILE to the documents of CORPUS, instead of those they have.
+
+    FILE is CSV or TSV with two columns, document id and author, and a row for each pair; or a JSON object, {document
+    id: [names]} or {name: [document ids]}. It may be compressed.
+
+    \b
+    Example:
+        bigtopic authors articles.zarr authors.csv
+    """
+    from bigtopic.cli import _show
+    from bigtopic.corpus.readers.support.author_file import authors_of_file
+    from bigtopic.corpus.store import open_corpus
+
+    made = open_corpus(corpus).with_authors(authors_of_file(file))
+    _show.line(f"{made.url} has {made.n_authors:,} authors now")

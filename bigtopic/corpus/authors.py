@@ -1,0 +1,225 @@
+"""Authors, tags or labels given apart from their documents: checked, and put beside the documents.
+
+They come as doc2author ({document id: names}), as author2doc ({name: document ids}) or as pairs (document id, name). A
+document may be left out: it then has no author, as at ingest.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from itertools import accumulate, pairwise
+from numbers import Integral
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from bigtopic.corpus.blocks import take_segments
+from bigtopic.corpus.documents import DocumentsInParts
+from bigtopic.corpus.order import source_order
+from bigtopic.corpus.part import PartView
+from bigtopic.corpus.readers.support.assemble import author_csr
+from bigtopic.corpus.vocabulary import Vocabulary, word_array
+from bigtopic.errors import InputError, SettingError
+
+__all__ = ["DocumentAuthors", "document_authors", "in_memory", "nearest", "require_whole"]
+
+Known = TypeVar("Known", bound=DocumentsInParts)
+_NEAR = 50  # sorted neighbours on each side that are compared
+
+
+class DocumentAuthors(NamedTuple):
+    """Authors of documents as CSR.
+
+    indptr : int64 (n_docs + 1,); authors : int32 (n_pairs,) ids into `names`
+    names : object (n_authors,) of str, in descending order of documents; ties in order of first appearance
+    """
+
+    indptr: np.ndarray
+    authors: np.ndarray
+    names: np.ndarray
+
+
+def document_authors(given: Any, ids: np.ndarray, rows: np.ndarray) -> DocumentAuthors:
+    """The authors of each document, in the order of `ids`.
+
+    Parameters
+    ----------
+    given : {document id: names}, {name: document ids}, or an iterable of pairs (document id, name). Which of the two a
+        mapping is follows from the ids. An integer stands for the id with its digits
+    ids, rows : ids and source rows of all documents, (n_docs,)
+
+    Raises
+    ------
+    InputError
+        When a document is not among `ids` or its id is not unique, an author has no document or no name, or a document
+        lists an author twice; names the document or the author.
+    """
+    index = dict(zip(ids.tolist(), range(len(ids)), strict=True))
+    pairs = [(_id(document), name) for document, name in _pairs(given, index)]
+    if not pairs:
+        raise InputError("no author is given; give a mapping or pairs that are not empty")
+    _check_documents([document for document, _ in pairs], index, ids)
+    found: dict[int, dict[str, None]] = {}
+    for document, name in pairs:
+        own = found.setdefault(index[document], {})
+        name = _name(name, document)
+        if name in own:
+            raise InputError(f"document {document!r} lists the author {name!r} twice; list each author once")
+        own[name] = None
+    return _in_order(found, rows)
+
+
+def require_whole(corpus: DocumentsInParts) -> None:
+    """Refuse a view.
+
+    Raises
+    ------
+    SettingError
+    """
+    if any(isinstance(part, PartView) for part in corpus.parts):
+        raise SettingError(
+            "this is a view; attach the authors to the corpus that it is of, then take the view again"
+        )
+
+
+def in_memory(corpus: Known, given: Any) -> Known:
+    """A corpus whose parts are in memory, with these authors, see `document_authors`."""
+    found = document_authors(given, corpus.document_ids(order="stored"), corpus.rows(order="stored"))
+    parts: list[Any] = []
+    ends = accumulate((part.n_docs for part in corpus.parts), initial=0)
+    for part, (start, stop) in zip(corpus.parts, pairwise(ends), strict=True):
+        indptr = found.indptr[start : stop + 1]
+        block = replace(
+            part.read(0, part.n_docs),
+            author_indptr=indptr - indptr[0],
+            authors=found.authors[indptr[0] : indptr[-1]],
+        )
+        parts.append(replace(part, block=block))  # type: ignore[type-var]
+    return replace(corpus, parts=tuple(parts), author_vocabulary=Vocabulary(found.names))
+
+
+def _in_order(found: Mapping[int, Iterable[str]], rows: np.ndarray) -> DocumentAuthors:
+    """Names are numbered in the source's order, as at ingest, then put beside the documents as they come."""
+    where = source_order(rows)
+    where = np.arange(len(rows)) if where is None else where
+    indptr, names, authors = author_csr([found.get(position) for position in where.tolist()])
+    falling = np.argsort(-np.bincount(authors, minlength=len(names)), kind="stable")
+    new_ids = np.argsort(falling).astype(np.int32)
+    indptr, entries = take_segments(indptr, np.argsort(where))
+    return DocumentAuthors(indptr, new_ids[authors[entries]], word_array(names)[falling])
+
+
+def _pairs(given: Any, index: Mapping[str, int]) -> list[tuple[Any, Any]]:
+    """(document, name) pairs of any form."""
+    if not isinstance(given, Mapping):
+        return list(_listed_pairs(given))
+    pairs = [(key, item) for key, value in given.items() for item in _several(value)]
+    if not _by_author(given, pairs, index):
+        return pairs
+    with_documents = {name for name, _ in pairs}
+    for name in given:
+        if name not in with_documents:
+            raise InputError(
+                f"the author {name!r} has no document; list the author's documents, or leave it out"
+            )
+    return [(document, name) for name, document in pairs]
+
+
+def _listed_pairs(given: Any) -> Iterator[tuple[Any, Any]]:
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise InputError(
+            f"the authors are {type(given).__name__}; give a mapping of document ids to names, a mapping of names to "
+            "document ids, or an iterable of pairs (document id, name)"
+        )
+    for number, pair in enumerate(given):
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise InputError(f"number {number} of the authors is {pair!r}; give a pair (document id, name)")
+        for name in _several(pair[1]):
+            yield pair[0], name
+
+
+def _several(value: Any) -> Iterable[Any]:
+    """What a key stands for: one item, or several, or None."""
+    if value is None:
+        return ()
+    one = isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable)
+    return (value,) if one else value
+
+
+def _by_author(given: Mapping[Any, Any], pairs: Sequence[tuple[Any, Any]], index: Mapping[str, int]) -> bool:
+    """Whether the values of a mapping are the documents, not its keys."""
+    if not pairs:
+        return False
+    keys = sum(_is_id(key, index) for key in given) / len(given)
+    values = sum(_is_id(item, index) for _, item in pairs) / len(pairs)
+    if keys == values == 1:
+        raise InputError(
+            "both the keys and the values of the mapping are document ids; give pairs (document id, name) instead"
+        )
+    return values > keys
+
+
+def _is_id(value: Any, index: Mapping[str, int]) -> bool:
+    return isinstance(value, str | Integral) and _id(value) in index
+
+
+def _id(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return str(int(value))
+    raise InputError(f"{value!r} is not a document id; give ids as text, or source rows as integers")
+
+
+def _name(value: Any, document: str) -> str:
+    if not isinstance(value, str):
+        raise InputError(f"document {document!r} has the author {value!r}; give names as text")
+    name = value.strip()
+    if not name:
+        raise InputError(f"document {document!r} has an author without a name; leave it out")
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise InputError(
+            f"document {document!r}: the author {name!r} holds half a character; correct it"
+        ) from None
+    return name
+
+
+def _check_documents(documents: Sequence[str], index: Mapping[str, int], ids: np.ndarray) -> None:
+    unknown = [document for document in dict.fromkeys(documents) if document not in index]
+    if unknown and len(unknown) == len(set(documents)):
+        raise InputError(
+            f"none of the {len(unknown)} documents that have authors, such as {unknown[0]!r}, is in the corpus; the "
+            f"authors may be for another corpus: ids of this one are like {ids[0]!r}"
+        )
+    if unknown:
+        raise InputError(
+            f"the corpus has no document {unknown[0]!r}, the nearest is {nearest(unknown[0], ids.tolist())!r}; correct "
+            f"the id, or leave the document out (unknown ids: {len(unknown)})"
+        )
+    if len(index) < len(ids):
+        times = Counter(ids.tolist())
+        for document in documents:
+            if times[document] > 1:
+                raise InputError(
+                    f"{document!r} is the id of several documents; ingest them with ids that are unique"
+                )
+
+
+def nearest(wanted: str, ids: Sequence[str]) -> str:
+    """The id that is spelt most like `wanted`, of those that begin or end most like it, upper and lower case alike."""
+    near: list[str] = []
+    for spelling in (str.casefold, _backwards):
+        ordered = sorted(ids, key=spelling)
+        place = bisect_left(ordered, spelling(wanted), key=spelling)
+        near += ordered[max(0, place - _NEAR) : place + _NEAR]
+    return get_close_matches(wanted, near, 1, 0.0)[0]
+
+
+def _backwards(text: str) -> str:
+    return text.casefold()[::-1]

@@ -1,0 +1,152 @@
+"""Reading a store of topics that `transform_to` wrote: a few chunks of each array are in memory at a time.
+
+A store may come from any source, so what compiled loops rely on is checked as it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bigtopic.corpus.readers.containers.files import intact
+from bigtopic.corpus.readers.containers.zarr import open_checked
+from bigtopic.errors import InputError, SettingError
+from bigtopic.estimators.topic_store import MARK
+from bigtopic.storage.place import Place
+from bigtopic.storage.zarr_group import group_attributes
+
+__all__ = ["StoredTopics", "TopicRows"]
+
+DOCUMENTS = 1 << 18  # whose offsets or ids are read at once
+ENTRIES = 1 << 20  # topics of documents that are read at once, about
+
+
+class TopicRows(NamedTuple):
+    """Topics of documents as CSR, none of them empty.
+
+    indptr : int64 (n_docs + 1,); topics : int64 (nnz,); shares : float64 (nnz,), those of a document sum to 1
+    """
+
+    indptr: np.ndarray
+    topics: np.ndarray
+    shares: np.ndarray
+
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """The sum of each document's values: (nnz,) to (n_docs,)."""
+        return np.add.reduceat(values, self.indptr[:-1])
+
+
+class StoredTopics:
+    """The store at a path or URL.
+
+    Attributes
+    ----------
+    url : of the store
+    n_docs, n_components : its documents and topics
+
+    Raises
+    ------
+    SettingError
+        When there is no store of topics.
+    InputError
+        When the store is damaged; names the array.
+    """
+
+    def __init__(self, url: Any, storage_options: Mapping[str, Any] | None = None) -> None:
+        place = Place.of(url, storage_options)
+        self.url = place.url
+        with intact(self.url):
+            if not (group_attributes(place) or {}).get(MARK):
+                raise SettingError(
+                    f"theta: there is no store of topics at {self.url}; write one with transform_to"
+                )
+            self._group = open_checked(place, ("X", "obs/document_id"))
+            self.n_docs, self.n_components = map(int, self._group["X"].attrs["shape"])
+        lengths = {"X/indptr": self.n_docs + 1, "obs/document_id": self.n_docs}
+        self._arrays = {name: self._array(name, length) for name, length in lengths.items()}
+        self._arrays["X/indices"] = self._array("X/indices", None)
+        self._n_entries = self._arrays["X/indices"].shape[0]
+        self._arrays["X/data"] = self._array("X/data", self._n_entries)
+
+    def _array(self, name: str, length: int | None) -> Any:
+        with intact(f"{self.url}/{name}"):
+            array = self._group[name]
+            shape = array.shape
+        if len(shape) != 1 or (length is not None and shape != (length,)):
+            raise InputError(f"{self.url}/{name} has shape {shape}, not ({length},); {_REMEDY}")
+        return array
+
+    def _read(self, name: str, start: int, stop: int, dtype: Any = object) -> np.ndarray:
+        with intact(f"{self.url}/{name}"):
+            return np.asarray(self._arrays[name][start:stop]).astype(dtype)
+
+    def batches(self) -> Iterator[tuple[int, TopicRows]]:
+        """All documents in the store's order, each batch with the position of its first."""
+        for start in range(0, self.n_docs, DOCUMENTS):
+            indptr = self._offsets(start, min(start + DOCUMENTS, self.n_docs))
+            inner = np.searchsorted(indptr, np.arange(indptr[0], indptr[-1], ENTRIES))
+            for a, b in pairwise(np.unique([*inner.tolist(), len(indptr) - 1]).tolist()):
+                yield start + a, self._rows(indptr[a : b + 1])
+
+    def row(self, position: int) -> np.ndarray:
+        """Topics of one document, float64 (n_components,); they sum to 1."""
+        rows = self._rows(self._offsets(position, position + 1))
+        dense = np.zeros(self.n_components)
+        dense[rows.topics] = rows.shares
+        return dense
+
+    def position(self, document_id: str) -> int | None:
+        """Where the first document with this id is; None if there is none."""
+        for start in range(0, self.n_docs, DOCUMENTS):
+            ids = self._read("obs/document_id", start, start + DOCUMENTS)
+            found = np.flatnonzero(ids == document_id)
+            if len(found):
+                return start + int(found[0])
+        return None
+
+    def ids(self, positions: np.ndarray) -> list[str]:
+        """Ids of the documents at these positions."""
+        found = np.empty(len(positions), object)
+        blocks = positions // DOCUMENTS
+        for block in np.unique(blocks).tolist():
+            start, here = block * DOCUMENTS, blocks == block
+            found[here] = self._read("obs/document_id", start, start + DOCUMENTS)[positions[here] - start]
+        return [str(name) for name in found.tolist()]
+
+    def _offsets(self, start: int, stop: int) -> np.ndarray:
+        """Offsets of some documents, none of which is empty or longer than the topics are many."""
+        indptr = self._read("X/indptr", start, stop + 1, np.int64)
+        steps = np.diff(indptr)
+        if (
+            indptr.min() < 0
+            or indptr.max() > self._n_entries
+            or steps.min() < 1
+            or steps.max() > self.n_components
+        ):
+            raise InputError(
+                f"{self.url}/X/indptr does not rise by 1 to {self.n_components} for every document, up to "
+                f"{self._n_entries}; {_REMEDY}"
+            )
+        return indptr
+
+    def _rows(self, indptr: np.ndarray) -> TopicRows:
+        first, last = indptr[[0, -1]].tolist()
+        topics = self._read("X/indices", first, last, np.int64)
+        shares = self._read("X/data", first, last, np.float64)
+        rows = TopicRows(indptr - first, topics, shares)
+        rises = np.diff(topics) > 0
+        rises[rows.indptr[1:-1] - 1] = True  # from one document to the next it may fall
+        if topics.min() < 0 or topics.max() >= self.n_components or not rises.all():
+            raise InputError(
+                f"{self.url}/X/indices are not topics from 0 to {self.n_components - 1} in ascending order; {_REMEDY}"
+            )
+        sums = rows.sums(shares)
+        if not (shares.min() >= 0 and sums.min() > 0 and sums.max() < np.inf):
+            raise InputError(f"{self.url}/X/data holds shares that are not probabilities; {_REMEDY}")
+        return rows._replace(shares=shares / np.repeat(sums, np.diff(indptr)))
+
+
+_REMEDY = "the store is damaged: write it again with transform_to"

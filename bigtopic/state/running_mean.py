@@ -1,0 +1,157 @@
+"""The mean of a global array over updates, at the cost of the rows that they move.
+
+The statistics x of the array move by x <- d x + D, with a factor d for each column, and changes D in a few rows. Beside
+x lies c, another array with the same rows, such that
+
+    mean of x over n updates = a x + c
+
+with a factor a for each column. A move leaves the mean as it is, and an update, once it has moved x, counts it:
+
+    a <- a / d,                    c <- c - a D
+    a <- (1 - 1/n) a + 1/n,        c <- (1 - 1/n) c
+
+Like x, c is lazily scaled: only the rows of D move. But a grows where x decays, and with it what cancels in a x + c.
+Before a passes `LARGEST`, or x is rounded because its own scale is folded, c becomes the mean in every row, and a
+becomes 0. With decays of 1 - rho, this is once in about 20 / rho updates, as rarely as the scale of x is folded.
+
+The mean is that of the weights, so a topic counts in proportion to its weight at the time; the prior is the latest one.
+
+References: Polyak and Juditsky (1992), "Acceleration of stochastic approximation by averaging"; Xu (2011), "Towards
+optimal one pass large scale learning with averaged stochastic gradient descent", for a mean that is
+read once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from bigtopic.arrays import ArraySpec
+from bigtopic.state.contract.scheme_steps import checked
+from bigtopic.state.forwarding import Forwarding
+from bigtopic.state.lazy_array import SMALLEST_SCALE, LazyArray
+from bigtopic.types import AxisStats
+
+__all__ = ["COUNT", "MEAN", "RunningMean", "mean_of", "specs"]
+
+MEAN, COUNT = "running_mean", "n_averaged"  # of "<array>.<name>": c, whose prior is a; and n
+LARGEST = 1e8  # of a: the mean is exact to this many roundings of double precision
+BLOCK_ROWS = 1 << 12
+
+
+def specs(name: str, spec: ArraySpec) -> dict[str, ArraySpec]:
+    """The arrays that the mean of this one needs beside it."""
+    return {
+        f"{name}.{MEAN}": replace(spec, prior=None, normalised_over=None, start=None, dtype="float64"),
+        f"{name}.{COUNT}": ArraySpec("none", 1, normalised_over=None, dtype="float64"),
+    }
+
+
+def mean_of(arrays: Mapping[str, LazyArray], name: str) -> LazyArray:
+    """A copy of the array that holds its mean; the array itself where there is none, or it is over no update yet."""
+    array = arrays[name]
+    if f"{name}.{COUNT}" not in arrays or not arrays[f"{name}.{COUNT}"].first_row()[0]:
+        return array
+    return RunningMean.of(arrays, name).copied()
+
+
+class RunningMean(Forwarding):
+    """An array as a scheme sees it, whose mean follows what the scheme does.
+
+    Parameters
+    ----------
+    array : in the equations x
+    rest : in the equations c; its prior is a
+    n_averaged : a single number, in the equations n
+    """
+
+    _array: LazyArray
+
+    def __init__(self, array: LazyArray, rest: LazyArray, n_averaged: LazyArray) -> None:
+        super().__init__(array)
+        self._rest, self._n_averaged = rest, n_averaged
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, LazyArray], name: str) -> RunningMean:
+        """Of the array of this name, with what lies beside it."""
+        return cls(arrays[name], arrays[f"{name}.{MEAN}"], arrays[f"{name}.{COUNT}"])
+
+    def add(
+        self,
+        stats: AxisStats,
+        weight: float | np.ndarray = 1.0,
+        decay: float | np.ndarray = 1.0,
+        row_weight: np.ndarray | None = None,
+        row_decay: np.ndarray | None = None,
+    ) -> None:
+        """As `LazyArray.add`; costs the rows of `stats`, and now and then the axis."""
+        decay = checked(self._array, stats, weight, decay, row_weight, row_decay).decay
+        if (self._factor > LARGEST * decay).any() or self._array.scale_after(decay).min() < SMALLEST_SCALE:
+            self._settle()
+        ids, factor = self._array.rows_of(stats.ids), self._factor
+        before = _statistics(self._array, ids)
+        self._array.add(stats, weight, decay, row_weight, row_decay)
+        if factor.any():
+            factor = np.divide(factor, decay, out=np.zeros_like(factor), where=factor > 0)
+            before *= decay
+            self._rest.add(AxisStats(ids, before - _statistics(self._array, ids)), factor)
+            self._set_factor(factor)
+
+    def fold(self) -> None:
+        """As `LazyArray.fold`."""
+        self._settle()
+        self._array.fold()
+
+    def count(self) -> None:
+        """The array as it is now belongs to the mean."""
+        one = np.zeros((1, self._n_averaged.n_columns))
+        one[0, 0] = 1.0
+        self._n_averaged.add(AxisStats(None, one))
+        share = 1.0 / self._n_averaged.first_row()[0]
+        nothing = AxisStats(np.zeros(0, np.int32), np.zeros((0, self.n_columns)))
+        self._rest.add(nothing, decay=1.0 - share)
+        self._set_factor((1.0 - share) * self._factor + share)
+
+    def copied(self) -> LazyArray:
+        """A copy of the array with the mean in place of its statistics."""
+        array, factor = self._array, self._factor
+        raw = np.empty(array.raw.shape, np.float64 if array.dtype.kind == "i" else array.dtype)
+        for ids in self._blocks():
+            raw[ids] = _statistics(array, ids) * factor + _statistics(self._rest, ids)
+        if array.normalised_over is not None:
+            np.maximum(raw, 0.0, out=raw)  # what should be 0 may be less by rounding
+        return replace(array, raw=raw, scale=np.ones(array.n_columns), sums=np.zeros(0))
+
+    @property
+    def _factor(self) -> np.ndarray:
+        """In the equations a, (n_columns,)."""
+        factor = np.zeros(self.n_columns)
+        factor[: self.n_components] = self._rest.prior[0]
+        return factor
+
+    def _set_factor(self, factor: np.ndarray) -> None:
+        self._rest.set_prior(factor[None, : self.n_components])
+
+    def _settle(self) -> None:
+        """Move the mean into c in every row, so that a is 0."""
+        factor = self._factor
+        if factor.any():
+            for ids in self._blocks():
+                self._rest.add(AxisStats(ids, _statistics(self._array, ids)), factor)
+            self._set_factor(np.zeros(self.n_columns))
+
+    def _blocks(self) -> list[np.ndarray]:
+        """All rows, some at a time."""
+        n = self.n_rows
+        return [
+            np.arange(start, min(start + BLOCK_ROWS, n), dtype=np.int32) for start in range(0, n, BLOCK_ROWS)
+        ]
+
+
+def _statistics(array: LazyArray, ids: np.ndarray) -> np.ndarray:
+    """Of these rows, prior excluded: float64 (n_ids, n_columns)."""
+    rows: np.ndarray = array.raw[ids].astype(np.float64)
+    rows *= array.scale
+    return rows

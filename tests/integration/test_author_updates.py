@@ -49,7 +49,7 @@ def test_a_new_author_is_all_of_their_documents_in_one(fitted, truth):
     rng = np.random.default_rng(3)
     counts = rng.multinomial(60, truth.topic_words @ truth.author_topics[7], size=5)
     matrix = bt.from_matrix(counts, fitted.vocabulary_[:], shuffle=False)
-    corpus = signed.signed(matrix, [["zoe"]] * 5)
+    corpus = matrix.with_authors({"zoe": [str(row) for row in range(5)]})
     topics, names = fitted.transform_authors(corpus, tol=1e-6, max_iter=500)
     bag = case.documents([len(own)], 150)
     bag = replace(bag, words=own.astype(np.int32), counts=counts.sum(axis=0)[own].astype(np.float32))
@@ -68,7 +68,10 @@ def test_new_authors_beside_known_ones(fitted, truth):
     topics = truth.topic_words @ truth.author_topics.T
     far = int(np.argmax(np.abs(truth.author_topics - truth.author_topics[0]).sum(axis=1)))
     counts = np.random.default_rng(3).multinomial(80, (topics[:, 0] + topics[:, far]) / 2, size=40)
-    corpus = signed.signed(bt.from_matrix(counts, fitted.vocabulary_[:], shuffle=False), [["a0", "zoe"]] * 40)
+    everything = [str(row) for row in range(40)]
+    corpus = bt.from_matrix(counts, fitted.vocabulary_[:]).with_authors(
+        dict.fromkeys(["a0", "zoe"], everything)
+    )
     found, names = fitted.transform_authors(corpus)
     assert names.tolist() == ["a0", "zoe"]
     np.testing.assert_array_equal(found[0], fitted.author_topics("a0"))

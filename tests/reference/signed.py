@@ -27,7 +27,6 @@ __all__ = [
     "localised",
     "matched",
     "run",
-    "signed",
     "view",
     "weights",
 ]
@@ -164,12 +163,3 @@ def weights(model: Any) -> tuple[np.ndarray, np.ndarray]:
     n = model.n_components
     arrays = model.params["author_topics"], model.params["topic_words"]
     return tuple(array.gather(None)[:, :n].astype(float) for array in arrays)
-
-
-def signed(corpus: Corpus, authors: list[list[str]]) -> Corpus:
-    """The corpus with these authors of each document, in stored order."""
-    names = sorted({name for own in authors for name in own})
-    indptr = np.concatenate([[0], np.cumsum([len(own) for own in authors])]).astype(np.int64)
-    ids = np.array([names.index(name) for own in authors for name in own], np.int32)
-    block = replace(corpus.read(order="stored"), author_indptr=indptr, authors=ids)
-    return replace(corpus, parts=[MemoryPart("signed", block)], author_vocabulary=Vocabulary(names))

@@ -95,6 +95,14 @@ def test_the_bound_of_batch_learning_never_falls(corpus):
     assert len(bounds) == 60 and np.diff(bounds).min() > -1e-7 and bounds[-1] > bounds[0] + 0.1
 
 
+def test_batch_learning_does_not_stop_before_topics_differ():
+    """At first the bound rests: from this start, a pass adds less than 0.01 % to it after the third."""
+    truth = signed.drawn(1500, 400, 60, 8, seed=1)
+    corpus = signed.corpus_of(truth.docs)
+    model = bt.AuthorTopicModel(8, method="author-vb", random_state=2, **QUIET).fit(corpus)
+    assert model.author_perplexity(corpus) < 115  # 168 after three passes
+
+
 def test_every_token_is_counted_once_on_both_axes(corpus, truth):
     model = bt.AuthorTopicModel(K, method="author-vb", author_topic_prior=0.1, max_iter=5, **QUIET).fit(
         corpus

@@ -9,6 +9,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "AuthorTopicModel": "bigtopic.estimators.author_topic",
     "LDA": "bigtopic.estimators.lda",
     "Checkpoint": "bigtopic.state.checkpoint",
     "Corpus": "bigtopic.corpus.store",

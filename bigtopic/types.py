@@ -378,7 +378,8 @@ class Scheme(Protocol):
     attribute `takes_changes`, if true, says that statistics may be changes of counts; `takes_expected_logs`, that they
     must be the sums of E[log theta] that kernels offer for "doc_topic_prior"; `own_prior`, that the prior of the array
     is a setting of the scheme, so that the array must have none; `sets_prior`, that the scheme sets the prior of its
-    array and uses no statistics, so that it belongs into `prior_schemes`.
+    array and uses no statistics, so that it belongs into `prior_schemes`; `of_rows`, that this is the prior of
+    rows that are distributions over the columns.
     """
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -30,11 +30,11 @@ __all__ = ["TopicLearning"]
 class TopicLearning(TopicInference):
     """Estimators that learn; their parameters are those of `LDA`."""
 
+    _priors: ClassVar = ("doc_topic_prior", "topic_word_prior")  # and learn_doc_topic_prior, ...
+
     n_components: int
     method: str | Method | None
-    doc_topic_prior: float | np.ndarray | None
     topic_word_prior: float | np.ndarray | None
-    learn_doc_topic_prior: str | None
     learn_topic_word_prior: str | None
     batch_size: int | None
     max_iter: int | None
@@ -185,7 +185,7 @@ class TopicLearning(TopicInference):
             self.n_components,
             axes_of(method.model, corpus, self._client(), self.n_threads),
             n_tokens=corpus.n_tokens,
-            priors={"doc_topic_prior": self.doc_topic_prior, "topic_word_prior": self.topic_word_prior},
+            priors={name: getattr(self, name) for name in self._priors},
             options=options,
             seed=seed,
             text=None if corpus.text_settings is None else dict(corpus.text_settings),
@@ -193,7 +193,7 @@ class TopicLearning(TopicInference):
 
     def _method_and_options(self) -> tuple[Method, dict[str, Any]]:
         method = get(self.method).with_schedule(self.learning_decay, self.learning_offset)
-        method = learning(method, self.learn_doc_topic_prior, self.learn_topic_word_prior)
+        method = learning(method, **{name: getattr(self, f"learn_{name}") for name in self._priors})
         if self.average is not None:
             method = replace(method, average=float(self.average))
         options = dict(self.options or {})

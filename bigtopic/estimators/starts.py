@@ -50,7 +50,7 @@ def check_settings(estimator: Any) -> None:
         raise SettingError(f"callbacks={callbacks!r:.60}: must be a list of functions of an event")
     if estimator.order not in ORDERS:
         raise SettingError(f"order={estimator.order!r}: must be one of {', '.join(map(repr, ORDERS))}")
-    for name in ("doc_topic_prior", "topic_word_prior"):
+    for name in estimator._priors:
         _learned(name, getattr(estimator, f"learn_{name}"), getattr(estimator, name))
     if estimator.validation is None and (
         estimator.patience is not None or estimator.evaluate_every is not None

@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from bigtopic.corpus.memory import MemoryPart, from_matrix
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
@@ -14,6 +16,7 @@ from bigtopic.methods.method import SMALLEST_BATCH, Method
 from bigtopic.state.axes import mapping
 from bigtopic.state.contract.array_declarations import array_specs
 from bigtopic.state.model import TopicModel
+from bigtopic.state.new_model import begin_rows, count_documents
 
 __all__ = ["as_counted", "end_pass", "grow", "n_documents", "scale", "warn_of_small_calls"]
 
@@ -46,7 +49,11 @@ def scale(model: TopicModel, factor: float) -> None:
 def as_counted(model: TopicModel, corpus: Corpus) -> Corpus:
     """Documents in memory in the order in which `fit` counted them, if it did and the model remembers them."""
     state = model.document_state
-    if state is None or not all(isinstance(part, MemoryPart) for part in corpus.parts):
+    if (
+        state is None
+        or corpus.author_vocabulary is not None
+        or not all(isinstance(part, MemoryPart) for part in corpus.parts)
+    ):
         return corpus
     shuffled = from_matrix(corpus.to_scipy(), corpus.vocabulary, random_state=model.seed)
     if not state.has_counted(shuffled.parts, shuffled.vocabulary, model.cursor):
@@ -63,8 +70,10 @@ def end_pass(model: TopicModel) -> None:
         model.cursor = model.cursor.next_pass()
 
 
-def grow(model: TopicModel, axes: Mapping[str, Vocabulary]) -> None:
+def grow(model: TopicModel, axes: Mapping[str, Vocabulary], *, of_all: bool = False) -> None:
     """Extend each axis by the names of more documents, and add their frequencies.
+
+    With `of_all`, the frequencies are those of all documents, earlier ones included, and replace those known.
 
     Raises
     ------
@@ -73,14 +82,17 @@ def grow(model: TopicModel, axes: Mapping[str, Vocabulary]) -> None:
     """
     for axis, new in axes.items():
         known = model.axes[axis]
-        model.axes[axis] = max(known, new, key=len) if axis == "row" else _extended(known, new)
-    for array in model.params.arrays.values():
+        model.axes[axis] = max(known, new, key=len) if axis == "row" else _extended(known, new, of_all)
+    for name, array in model.params.arrays.items():
         if array.axis in axes:
+            n_rows = array.n_rows
             array.grow(len(model.axes[array.axis]))
+            begin_rows(model, name, n_rows)
+    count_documents(model.method, model.params.arrays, model.axes)
 
 
-def _extended(known: Vocabulary, new: Vocabulary) -> Vocabulary:
-    """The known names followed by the new ones, with their joint frequencies."""
+def _extended(known: Vocabulary, new: Vocabulary, of_all: bool) -> Vocabulary:
+    """The known names followed by the new ones, with their joint frequencies, or those of `new` alone."""
     ids = mapping(new, known)
     if ids is not None and (ids < 0).any():
         assert new.words is not None
@@ -89,7 +101,7 @@ def _extended(known: Vocabulary, new: Vocabulary) -> Vocabulary:
     if known.frequency is None:  # those of a part of the documents would be wrong
         return known
     seen = slice(None) if ids is None else ids
-    counts = tuple(counts.copy() for counts in known.counted)
+    counts = tuple(np.zeros_like(counts) if of_all else counts.copy() for counts in known.counted)
     for own, more in zip(counts, new.counted, strict=True):
         own[seen] += more
     return known.with_counts(*counts)

@@ -5,6 +5,7 @@ A model is anything that `topics_of` accepts: an estimator of this package, a sc
 
 from bigtopic.evaluation import measures
 from bigtopic.evaluation.base import Measure, Result, Score, Setting
+from bigtopic.evaluation.by_author import by_author
 from bigtopic.evaluation.coherence import Coherence, coherence
 from bigtopic.evaluation.measures.log_predictive import LogPredictive, log_predictive
 from bigtopic.evaluation.measures.prevalence import Prevalence, prevalence
@@ -21,6 +22,7 @@ __all__ = [
     "Score",
     "Setting",
     "TopicSource",
+    "by_author",
     "coherence",
     "log_predictive",
     "measure",

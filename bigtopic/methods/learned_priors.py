@@ -9,22 +9,27 @@ from typing import Any
 from bigtopic.errors import SettingError
 from bigtopic.methods.method import Method
 from bigtopic.methods.table import TABLE
+from bigtopic.models.author_topic import AUTHOR_TOPICS
 from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.schemes.own_prior import OwnPrior
+from bigtopic.schemes.own_row_prior import OwnRowPrior
 
 __all__ = ["learning"]
 
 
 def learning(
-    method: Method, doc_topic_prior: str | None = None, topic_word_prior: str | None = None
+    method: Method,
+    doc_topic_prior: str | None = None,
+    topic_word_prior: str | None = None,
+    author_topic_prior: str | None = None,
 ) -> Method:
     """This method with schemes that learn its priors, at the step size of its topics.
 
     Parameters
     ----------
-    doc_topic_prior, topic_word_prior : "symmetric" for one number, "asymmetric" for one per topic or word; None to
-        leave that prior as it is
+    doc_topic_prior, topic_word_prior, author_topic_prior : "symmetric" for one number, "asymmetric" for one per topic
+        or word; None to leave that prior as it is
 
     Raises
     ------
@@ -39,6 +44,10 @@ def learning(
         _check(method, "topic_word_prior", TOPIC_WORDS, _posteriors)
         own = OwnPrior(shape=topic_word_prior, **_schedule(method, OwnPrior))
         method = replace(method, prior_schemes={**method.prior_schemes, TOPIC_WORDS: own})
+    if author_topic_prior is not None:
+        _check(method, "author_topic_prior", AUTHOR_TOPICS, _posteriors)
+        rows = OwnRowPrior(shape=author_topic_prior, same=DOC_TOPIC_PRIOR, **_schedule(method))
+        method = replace(method, prior_schemes={**method.prior_schemes, AUTHOR_TOPICS: rows})
     return method
 
 

@@ -50,7 +50,8 @@ class Method:
     priors : {name of a prior: a number or a function of n_components}; 1 / n_components for the others
     init : initial statistics, if not the model's, {array: (distribution, share)}: "gamma" is Gamma(100, 0.01) per
         entry, "uniform" is Uniform(0, 1); the share is None to keep the values drawn, or the share of the corpus'
-        tokens that they are scaled to. None instead of the pair for zeros, the only choice for integers
+        tokens that they are scaled to. ("documents", None) is the number of documents of each row. None instead of the
+        pair for zeros, the only choice for integers
     options : settings of the kernel or the inference kernel that differ from their defaults
     summary, paper : shown in the table of methods
     complexity : of a document: multiply-adds per distinct word or token, and what is kept of it; K topics, I iterations

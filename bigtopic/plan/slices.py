@@ -242,6 +242,7 @@ def make_docs(
     indptr, words, counts, ids = _compact(block.indptr, block.words, block.counts, n_words, id_map)
     axes: dict[str, np.ndarray | None] = {"word": ids, "column": ids, "row": block.rows.astype(np.int32)}
     if block.author_indptr is None or block.authors is None:
+        axes["author"] = np.empty(0, np.int32)
         return Docs(indptr, words, counts, block.rows, len(ids)), axes
     ones = np.ones(len(block.authors), np.float32)
     n_authors = max(n_authors, int(block.authors.max(initial=-1)) + 1)

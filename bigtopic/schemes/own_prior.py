@@ -25,7 +25,7 @@ import numpy as np
 from bigtopic.schemes.dirichlet import LearnedPrior, newton_step
 from bigtopic.types import AxisStats, MutableArray, RoundInfo
 
-__all__ = ["SCHEME", "OwnPrior"]
+__all__ = ["SCHEME", "OwnPrior", "sampled_rows"]
 
 _ROWS = 4096  # at once
 
@@ -43,7 +43,7 @@ class OwnPrior(LearnedPrior):
         if self.shape == "asymmetric":
             self._move_each(array, info)
             return
-        logs = [_mean_logs(array, ids) for ids in _sample(array, stats, info)]
+        logs = [_mean_logs(array, ids) for ids in sampled_rows(array, stats, info)]
         prior, mean_log = array.prior.mean().reshape(1), np.concatenate(logs).mean(keepdims=True)
         moved = newton_step(prior, mean_log, repeats=array.n_rows)
         share = self.share(info)
@@ -57,7 +57,7 @@ class OwnPrior(LearnedPrior):
         array.set_prior(newton_step(prior, logs)[:, None])
 
 
-def _sample(array: MutableArray, stats: AxisStats, info: RoundInfo) -> Iterator[np.ndarray]:
+def sampled_rows(array: MutableArray, stats: AxisStats, info: RoundInfo) -> Iterator[np.ndarray]:
     """Row ids, in blocks: all of them, or for a minibatch some."""
     if info.n_docs >= info.total_docs:
         yield from _all_rows(array)

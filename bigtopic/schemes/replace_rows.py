@@ -17,10 +17,20 @@ __all__ = ["SCHEME", "ReplaceRows"]
 
 @dataclass(frozen=True)
 class ReplaceRows:
-    """Forget everything before this update about the rows that it has statistics of."""
+    """Forget everything before this update about the rows that it has statistics of.
+
+    Parameters
+    ----------
+    first : the rows before this one stay as they are
+    """
+
+    first: int = 0
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
         """Costs the rows of `stats`."""
+        if self.first:
+            ids = np.arange(array.n_rows, dtype=np.int32) if stats.ids is None else stats.ids
+            stats = AxisStats(ids[ids >= self.first], stats.values[ids >= self.first])
         array.add(stats, row_decay=np.zeros(len(stats.values)))
 
 

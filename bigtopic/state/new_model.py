@@ -19,8 +19,9 @@ from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.machine_memory import check_params
 from bigtopic.state.model import TopicModel
 from bigtopic.state.params import Params
+from bigtopic.types import AxisStats
 
-__all__ = ["new_model"]
+__all__ = ["begin_rows", "count_documents", "new_model"]
 
 DRAWN_BYTES = 1 << 22  # of random numbers at once
 
@@ -70,10 +71,36 @@ def new_model(
     for number, (name, spec) in enumerate(specs.items()):
         array = arrays[name] = _array(spec, n_rows[spec.rows], components)
         array.set_prior(_prior(method, spec, (priors or {}).get(spec.prior or ""), array))
-        if spec.start is not None:
+        if spec.start is not None and spec.start[0] != "documents":
             distribution, share = spec.start
             _draw(array, distribution, None if share is None else share * n_tokens, seed, number)
+    count_documents(method, arrays, axes)
     return TopicModel(method, Params(arrays), axes, components, options, seed, text=text)
+
+
+def count_documents(method: Method, arrays: Mapping[str, LazyArray], axes: Mapping[str, Vocabulary]) -> None:
+    """Set the arrays that begin with the documents of each row, to those of the axes as they are now."""
+    for name, spec in array_specs(method).items():
+        if spec.start is not None and spec.start[0] == "documents":
+            arrays[name].raw[:, 0] = axes[spec.rows].counted[0]
+            arrays[name].fold()
+
+
+def begin_rows(model: TopicModel, name: str, first: int) -> None:
+    """Begin the rows of an array from `first` on, which are new, as its first ones began, if rows are distributions.
+
+    A row without statistics would stay so beside others, as that of an author whose every document has known ones too.
+    """
+    specs = array_specs(model.method)
+    array, spec = model.params[name], specs[name]
+    if spec.normalised_over != "components" or spec.start is None or first >= array.n_rows:
+        return
+    generator = np.random.Generator(
+        np.random.Philox(key=[model.seed % (1 << 64), list(specs).index(name) << 32 | 1 << 31 | first])
+    )
+    drawn = np.zeros((array.n_rows - first, array.n_columns))
+    drawn[:, : array.n_components] = _drawn(generator, spec.start[0], (len(drawn), array.n_components))
+    array.add(AxisStats(np.arange(first, array.n_rows, dtype=np.int32), drawn))
 
 
 def _components(names: tuple[str, ...], given: Any) -> dict[str, int]:

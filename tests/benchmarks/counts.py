@@ -77,4 +77,14 @@ COUNTS = {
     "svb_progressive": _VB,
     "v_oem": _VB,
     "v_oem_expected_log": _VB,
+    # the sum; the share of each topic, for its word and for the authors. The word; its counts
+    "author_vb": Counts(entry=3, topic=0, reads=1, writes=1),
+    # two authors' products and running sums. The authors
+    "author_cgs": _GIBBS._replace(entry=4),
+    # as in ilr, of two authors
+    "author_cvb0": _ILR._replace(entry=32, remembers=2),
+    # two authors' sums, an exponential and the share of each topic, two authors' sums of them. The word
+    "author_mean_field": Counts(entry=16, topic=0, reads=1, writes=0),
+    # the sum; the share of each topic. The word, once for both
+    "author_documents": Counts(entry=2, topic=0, reads=1, writes=0),
 }

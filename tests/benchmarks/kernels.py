@@ -21,6 +21,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -134,6 +135,15 @@ def corpus(n_distinct: int, n_components: int) -> tuple[Docs, np.ndarray]:
     return docs, case.topics(N_WORDS, n_components, concentration=0.1)[ids]
 
 
+def by_two_authors(docs: Docs) -> Docs:
+    """The same documents, of two authors each, as many as there are words."""
+    authors = np.random.default_rng(1).permutation(docs.n_words).astype(np.int32)
+    indptr = 2 * np.arange(docs.n_docs + 1)
+    return replace(
+        docs, author_indptr=indptr, authors=np.resize(authors, 2 * docs.n_docs), n_authors=docs.n_words
+    )
+
+
 class Call(NamedTuple):
     """What a kernel is given."""
 
@@ -153,6 +163,8 @@ def call(kernel: Kernel, n_distinct: int, n_components: int) -> Call:
     Counts are those of as many tokens in each topic as the documents have, and of these where they are remembered.
     """
     docs, topic_words = corpus(n_distinct, n_components)
+    if "author_topics" in kernel.views:
+        docs = by_two_authors(docs)
     rows = case.padded(topic_words, kernel.dtype)
     counted = "counts" in kernel.views.values()
     rows = rows * docs.counts.sum() if counted else rows

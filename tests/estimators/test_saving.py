@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import zarr
+from reference import case
 
 from bigtopic import methods as table
 from bigtopic.corpus.memory import from_matrix
@@ -26,7 +27,7 @@ from bigtopic.state import model_store
 from bigtopic.storage import chunks
 from bigtopic.storage.place import Place
 
-METHODS = [row["method"] for row in table()]
+METHODS = case.methods_without_authors()
 
 
 def fitted(corpus, **settings) -> LDA:

@@ -26,11 +26,14 @@ from bigtopic.state.new_model import new_model
 sys.path.insert(0, str(Path(__file__).parent))
 
 from asynchronous import Asynchronous
+from reference import case
 
 Make = Callable[[Run], Executor] | None
 ADDS = table.get("streaming-ope")  # a minibatch that is done twice, or never, changes the mass of the topics
 # inner iterations wait for each other, so nothing of them is asynchronous
-PROMPT = [replace(method, delay=0) for method in map(table.get, table.names()) if method.inner == 1]
+PROMPT = [
+    replace(method, delay=0) for method in map(table.get, case.methods_without_authors()) if method.inner == 1
+]
 
 
 def new(method: Method, corpus: Corpus) -> TopicModel:

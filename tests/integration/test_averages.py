@@ -13,7 +13,6 @@ import pytest
 from scipy.special import gammaln
 
 import bigtopic as bt
-from bigtopic import methods as table
 from bigtopic.arrays import ArraySpec
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.errors import ModelError, SettingError
@@ -32,10 +31,10 @@ from bigtopic.state.running_mean import COUNT, MEAN
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from reference import serial
+from reference import case, serial
 
 LAZY = replace(get("lds"), name="lds-lazy", schemes={"topic_words": LazyLangevin()})
-METHODS = {name: get(name) for name in table.names()} | {"lds-lazy": LAZY}
+METHODS = {name: get(name) for name in case.methods_without_authors()} | {"lds-lazy": LAZY}
 HERE = {"client": False, "n_threads": 1, "progress": False, "random_state": 0}
 ONLINE = {"method": "g-oem", "batch_size": 50, **HERE}
 

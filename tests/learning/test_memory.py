@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from peaks import matrix, peak
+from reference import case
 
 from bigtopic import methods
 from bigtopic.corpus.memory import from_matrix
@@ -114,7 +115,7 @@ def test_documents_in_memory_travel_to_the_worker():
 # ---------------------------------------------------------------- the bound
 
 
-@pytest.mark.parametrize("method", methods.names())
+@pytest.mark.parametrize("method", case.methods_without_authors())
 @pytest.mark.parametrize("batch_size", [40, None])
 def test_the_bound_that_needs_no_replay_is_one(method, batch_size):
     corpus = from_matrix(matrix(500, 3_000, 30.0))
@@ -175,7 +176,7 @@ def test_a_task_of_a_graph():
 def one_of_each():
     """Of the methods that differ only in schemes and numbers, the first."""
     found = {}
-    for method in map(methods.get, methods.names()):
+    for method in map(methods.get, case.methods_without_authors()):
         found.setdefault((method.kernel, str(method.inner), method.delay), method.name)
     return found.values()
 

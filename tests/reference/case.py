@@ -9,9 +9,32 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic import kernels, methods
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
-__all__ = ["accepted", "documents", "hyper", "infer", "localised", "padded", "reference", "topics", "view"]
+__all__ = [
+    "accepted",
+    "documents",
+    "hyper",
+    "infer",
+    "localised",
+    "methods_without_authors",
+    "padded",
+    "reference",
+    "topics",
+    "view",
+    "without_authors",
+]
+
+
+def without_authors(names: list[str]) -> list[str]:
+    """Those of these kernels that read words alone; the others have tests of their own."""
+    return [name for name in names if "author_topics" not in kernels.load(name).views]
+
+
+def methods_without_authors() -> list[str]:
+    """Names of the methods that learn from any documents."""
+    return [name for name in methods.names() if "author_topics" not in methods.get(name).model.arrays]
 
 
 def topics(n_words: int, n_components: int, seed: int = 0, concentration: float = 0.3) -> np.ndarray:

@@ -59,7 +59,7 @@ def test_a_minibatch_reads_as_many_rows_as_it_has_and_is_right_in_the_mean():
         array = random_array()
         OwnPrior().step(array, random_stats(), info(step))
         assert 1 <= len(array.touched) <= 4
-        (ids,) = own_prior._sample(array, random_stats(), info(step))
+        (ids,) = own_prior.sampled_rows(array, random_stats(), info(step))
         assert set(ids.tolist()) == array.touched
         found.append(own_prior._mean_logs(random_array(), ids).mean())
     exact = expected_logs(random_array()).mean()

@@ -289,7 +289,10 @@ def test_inner_iterations_may_be_a_number_of_numpy():
 
 
 def saved_and_loaded(method, path):
-    model = new_model(method, 2, Vocabulary(None, 3), n_tokens=9)
+    axes = {"word": Vocabulary(None, 3)}
+    if "author" in {spec.rows for spec in method.model.arrays.values()}:
+        axes["author"] = Vocabulary(["Ann", "Bob"], None, np.ones(2, np.int64), np.ones(2))
+    model = new_model(method, 2, axes, n_tokens=9)
     model_store.save(model, path)
     return model, model_store.load(path, method)[0]
 

@@ -19,7 +19,7 @@ from bigtopic.schemes.newton import Newton
 from bigtopic.schemes.own_prior import OwnPrior
 
 X = np.kron(np.eye(2, dtype=int), np.full((20, 5), 3))
-OF_TOTALS = sorted({*schemes.names()} - {"add", "fixed_point", "newton", "own_prior"})
+OF_TOTALS = sorted({*schemes.names()} - {"add", "fixed_point", "newton", "own_prior", "own_row_prior"})
 
 
 def fit(method):

@@ -30,7 +30,8 @@ from bigtopic.types import Kernel, Scheme
 
 __all__ = ["check_method", "check_options"]
 
-_DISTRIBUTIONS = ("gamma", "uniform")
+_DISTRIBUTIONS = ("gamma", "uniform", "documents")
+_COUNTED = ("word", "column", "author")  # axes whose documents are counted
 _OF_METHOD = {
     "kernel": ((str, Kernel), "the name of a kernel, or a Kernel"),
     "inference": ((str, Kernel, NoneType), "the name of a kernel, a Kernel, or None"),
@@ -158,12 +159,13 @@ def _misfit(name: str, scheme: Any, kernel: Kernel) -> str:
 
 
 def _check_prior_schemes(where: str, method: Method, kernel: Kernel, arrays: Mapping[str, ArraySpec]) -> None:
-    fit = [
-        name
-        for name in kernel.posteriors
-        if name in method.schemes and arrays[name].prior and arrays[name].normalised_over == "axis"
-    ]
     for name, scheme in method.prior_schemes.items():
+        over = "components" if getattr(scheme, "of_rows", False) else "axis"
+        fit = [
+            each
+            for each in kernel.posteriors
+            if each in method.schemes and arrays[each].prior and arrays[each].normalised_over == over
+        ]
         here = f"{where}: prior_schemes[{name!r}]"
         if name not in fit:
             raise SettingError(
@@ -182,6 +184,7 @@ def _check_starts(where: str, method: Method, arrays: Mapping[str, ArraySpec]) -
         of_array = f"{where}: init[{name!r}]" if name in method.init else f"array {name!r}: start"
         if spec.start is not None:
             _check_start(f"{of_array}={spec.start!r}", spec.start)
+            _check_documents(f"{of_array}={spec.start!r}", spec)
             if np.dtype(spec.dtype).kind == "i" and spec.start[1] != 0:
                 raise SettingError(
                     f"array {name!r} of {spec.dtype} has start={spec.start!r}, but integers begin as zeros; give "
@@ -198,6 +201,16 @@ def _check_start(where: str, start: Any) -> None:
     if share is not None and not (is_number(share) and 0 <= share < np.inf):
         raise SettingError(
             f"{where} has the share {share!r}; give a number from 0, or None for entries as drawn"
+        )
+
+
+def _check_documents(where: str, spec: ArraySpec) -> None:
+    if spec.start is None or spec.start[0] != "documents":
+        return
+    if spec.rows not in _COUNTED or spec.columns != 1 or spec.start[1] is not None:
+        raise SettingError(
+            f"{where}: documents are counted, with the share None, for arrays of one column whose rows are "
+            f"{', '.join(_COUNTED)}"
         )
 
 

@@ -1,0 +1,148 @@
+"""The author-topic model: translates the user's parameter names and decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from bigtopic.estimators.author_updates import AuthorUpdates
+from bigtopic.learning.events import Callback
+from bigtopic.methods import Method
+
+__all__ = ["AuthorTopicModel"]
+
+
+class AuthorTopicModel(AuthorUpdates):
+    """Topics of authors, tags or other labels: each document has some, and the topics of its tokens are theirs.
+
+    Parameters
+    ----------
+    n_components : number of topics; in the literature K
+    method : name of a method of the family "author topic" of `bigtopic.methods()`, or a `bigtopic.Method`
+    author_topic_prior : number or (n_components,); None for the method's default, usually 1 / n_components. In the
+        literature alpha
+    topic_word_prior : number, (n_words,), or (n_components, n_words); None for the method's default. In the literature
+        eta. `bigtopic.seed_prior` builds one from seed words
+    learn_author_topic_prior, learn_topic_word_prior : learn that prior, beginning with the one given: "symmetric" for
+        one number, "asymmetric" for one per topic or word; None keeps it. Some methods cannot, see 'Learned priors' in
+        the documentation
+    batch_size : largest number of documents per update; a pass is divided evenly. None for the method's default
+    max_iter : passes over the corpus; None for the method's default
+    max_time : time limit in seconds; it truncates the run and changes nothing before that
+    tol : stop when a pass changes less than this: relative growth of the bound, or, without one, mean total variation
+        distance of the topics; None for the method's default, 0 never
+    learning_decay, learning_offset : step size (offset + t) ** -decay of online methods; decays up to 0.5 need not
+        converge; None for the method's default. In the literature kappa and tau
+    average : the topics of the fitted model are the mean over this share of the run's updates, at its end: 0.5 for the
+        last half, True for all; None for the method's default, 0 for the latest topics. See 'Averaged topics' in the
+        documentation
+    max_doc_update_iter, mean_change_tol : largest number of local iterations per document, and the mean change below
+        which they stop earlier, where there are any: for documents without known authors, and in some methods. None
+        for the method's default
+    options : further settings of the kernel, by name
+    total_samples : number of documents in the stream that `partial_fit` sees in pieces; for None see `partial_fit`
+    init : start from the topics of another model (an estimator, the path of a model, a scikit-learn or gensim model,
+        or an array (n_components, n_words)), matched by word; None starts from random topics
+    random_state : the same seed gives bit-identical topics on any number of workers; None draws a seed
+    order : "shuffled", or "stored" to follow the order of the store
+    slice_size : documents per kernel call; None for the method's default
+    validation : held-out documents (a corpus or matrix), or a share of the corpus, to score while learning
+    evaluate_every : updates between scores; None for one score per pass
+    patience : stop after this many scores without an improvement; None disables early stopping
+    callbacks : functions that are called with each event (`bigtopic.learning.events.Event`)
+    progress : show a progress bar; None shows it in terminals and notebooks. False also silences the line that says how
+        much disk a method needs that remembers documents
+    client : a Dask client or its address; None for the current one, if there is one; False for threads
+    n_threads : threads in this process; None for all processors. Does not change the result
+
+    Attributes
+    ----------
+    authors_ : `Vocabulary`, the authors with their documents and tokens in the training corpus
+    author_topic_prior_, topic_word_prior_ : as used, or learned
+    components_, vocabulary_, history_, n_iter_, n_batch_iter_, n_features_in_, random_state_ : see `LDA`
+
+    Raises
+    ------
+    InputError
+        In `fit`, when the documents, or some of them, have no authors.
+
+    References
+    ----------
+    Rosen-Zvi, Griffiths, Steyvers, Smyth (2004), "The author-topic model for authors and documents"; Mortensen (2017),
+    "The author-topic model", for variational inference.
+
+    Examples
+    --------
+    >>> import bigtopic as bt
+    >>> cats, rain = {"text": "cat pet dog", "authors": ["Ann"]}, {"text": "rain sun wind", "authors": ["Bob"]}
+    >>> corpus = bt.ingest([cats, rain] * 10, "memory://example.zarr", overwrite=True)
+    >>> model = AuthorTopicModel(2, max_iter=20, progress=False).fit(corpus)
+    >>> ann, bob = model.author_topics(["Ann", "Bob"]).argmax(axis=1)
+    >>> bool(ann != bob)
+    True
+    """
+
+    _priors: ClassVar = ("author_topic_prior", "topic_word_prior")
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        method: str | Method = "online-author-vb",
+        author_topic_prior: float | np.ndarray | None = None,
+        topic_word_prior: float | np.ndarray | None = None,
+        learn_author_topic_prior: str | None = None,
+        learn_topic_word_prior: str | None = None,
+        batch_size: int | None = None,
+        max_iter: int | None = None,
+        max_time: float | None = None,
+        tol: float | None = None,
+        learning_decay: float | None = None,
+        learning_offset: float | None = None,
+        average: float | None = None,
+        max_doc_update_iter: int | None = None,
+        mean_change_tol: float | None = None,
+        options: Mapping[str, Any] | None = None,
+        total_samples: float | None = None,
+        init: Any = None,
+        random_state: int | None = 0,
+        order: str = "shuffled",
+        slice_size: int | None = None,
+        validation: Any = None,
+        evaluate_every: int | None = None,
+        patience: int | None = None,
+        callbacks: Sequence[Callback] = (),
+        progress: bool | None = None,
+        client: Any = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.method = method
+        self.author_topic_prior = author_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.learn_author_topic_prior = learn_author_topic_prior
+        self.learn_topic_word_prior = learn_topic_word_prior
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.tol = tol
+        self.learning_decay = learning_decay
+        self.learning_offset = learning_offset
+        self.average = average
+        self.max_doc_update_iter = max_doc_update_iter
+        self.mean_change_tol = mean_change_tol
+        self.options = options
+        self.total_samples = total_samples
+        self.init = init
+        self.random_state = random_state
+        self.order = order
+        self.slice_size = slice_size
+        self.validation = validation
+        self.evaluate_every = evaluate_every
+        self.patience = patience
+        self.callbacks = callbacks
+        self.progress = progress
+        self.client = client
+        self.n_threads = n_threads

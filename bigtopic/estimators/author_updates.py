@@ -1,0 +1,133 @@
+"""New documents and new authors for a fitted author-topic model."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from bigtopic.corpus.store import Corpus
+from bigtopic.errors import InputError
+from bigtopic.estimators import streams
+from bigtopic.estimators.authors import AuthorQueries
+from bigtopic.estimators.inputs import as_corpus
+from bigtopic.estimators.learning import TopicLearning
+from bigtopic.estimators.reading import FittedArray
+from bigtopic.inference.new_authors import learn_authors
+from bigtopic.models.author_topic import AUTHOR_TOPICS
+from bigtopic.state.axes import axes_of
+from bigtopic.state.model import TopicModel
+from bigtopic.state.views import mean_rows
+
+__all__ = ["AuthorUpdates"]
+
+
+class AuthorUpdates(TopicLearning, AuthorQueries):
+    """Estimators of authors that go on learning."""
+
+    def _new_model(self, corpus: Any, seed: int) -> TopicModel:
+        self._check_signed(corpus)
+        return super()._new_model(corpus, seed)
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Continue learning as `LDA.partial_fit` does, from documents that have authors, of whom some may be new."""
+        corpus = as_corpus(X, shuffle=False)
+        self._check_signed(corpus)
+        return super().partial_fit(corpus)
+
+    def _check_signed(self, corpus: Corpus) -> None:
+        """Refuse documents without authors before anything is learned. One pass that reads."""
+        from bigtopic.kernels.author_topic.support.lists import check_signed
+
+        if corpus.author_vocabulary is not None:  # otherwise the axes of the model are refused
+            for _ in self._over(corpus, check_signed):
+                pass
+
+    def update(
+        self,
+        corpus: Any,
+        *,
+        first_new: int | None = None,
+        only_new: bool = False,
+        max_iter: int | None = None,
+    ) -> Self:
+        """Go on with a corpus to which documents were appended, perhaps of new authors and with new words.
+
+        So that authors do not forget their earlier documents, a method with minibatches learns from all documents, old
+        and new, of every author of the new ones; a batch method, and one that remembers documents, from all. Step
+        sizes go on where they were.
+
+        Parameters
+        ----------
+        corpus : the earlier documents and the new ones, as `bigtopic.append` leaves them
+        first_new : source row of the first new document; None for the number of documents seen so far
+        only_new : learn from the new documents alone
+        max_iter : passes over these documents; None for the estimator's
+
+        Raises
+        ------
+        InputError
+            When there are no new documents, or one of them has no author.
+        """
+        self._check()
+        model = self._fitted()
+        corpus = as_corpus(corpus, shuffle=False, text=model.text)
+        first = self.n_docs_seen_ if first_new is None else first_new
+        rows = corpus.rows()
+        new = corpus.select(rows=rows[rows >= first])
+        if not new.n_docs:
+            raise InputError(
+                f"there are no documents from row {first} on; append them to the corpus, or give first_new="
+            )
+        self._check_signed(new)
+        streams.end_pass(model)
+        axes = axes_of(model.method.model, corpus, self._client(), self.n_threads)
+        streams.grow(model, axes, of_all=True)
+        of_all = self._or_method("batch_size") is None or model.document_state is not None
+        chosen = new if only_new else corpus if of_all else corpus.select(rows=_rows_of_authors(corpus, new))
+        n_passes = max_iter or self._passes(chosen)
+        self._learn(chosen, n_passes, None, total=corpus.n_docs)
+        self.n_docs_seen_ = corpus.n_docs
+        self.n_iter_ += n_passes
+        return self
+
+    def transform_authors(self, X: Any, *, max_iter: int = 100, tol: float = 1e-3) -> FittedArray:
+        """Topics of the authors of these documents: of those that the model knows, then of new ones.
+
+        The topics of new authors are inferred with all that the model knows held fixed. Their documents may have known
+        authors, too.
+
+        Parameters
+        ----------
+        X : corpus with authors, or its path
+        max_iter : passes over the documents at most
+        tol : stop when a pass moves the new authors by less than this, in tokens (mean over authors and topics)
+
+        Returns
+        -------
+        FittedArray
+            values (n_authors, n_components), rows sum to 1; names (n_authors,)
+
+        Raises
+        ------
+        InputError
+            When documents have no authors.
+        """
+        found = learn_authors(
+            self._fitted(), self._known_corpus(X), max_iter, tol, self._client(), self.n_threads
+        )
+        topics = mean_rows(found.params[AUTHOR_TOPICS], None)[:, : found.n_components]
+        return FittedArray(topics, found.axes["author"].words)
+
+
+def _rows_of_authors(corpus: Corpus, named: Corpus) -> np.ndarray:
+    """Source rows of all documents of the authors that are named in others."""
+    wanted = np.zeros(corpus.n_authors, bool)
+    for block in named.blocks():
+        wanted[block.authors] = True
+    rows = [np.zeros(0, np.int64)]
+    for block in corpus.blocks():
+        if block.author_indptr is not None and block.authors is not None:
+            n_wanted = np.concatenate([[0], np.cumsum(wanted[block.authors])])[block.author_indptr]
+            rows.append(block.rows[np.diff(n_wanted) > 0])
+    return np.concatenate(rows)

@@ -1,0 +1,237 @@
+"""Questions to a fitted author-topic model: its authors, who is like whom, and who wrote what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.errors import SettingError, require
+from bigtopic.estimators.inference import TopicInference
+from bigtopic.estimators.similarity import MEASURES
+from bigtopic.estimators.stored_topics import TopicRows
+from bigtopic.evaluation.streaming import over_blocks
+from bigtopic.inference.authors import Asked, Values, candidates, likeliest, log_probabilities
+from bigtopic.models.author_topic import AUTHOR_TOPICS
+from bigtopic.state.lazy_array import LazyArray
+from bigtopic.state.views import mean_rows
+
+__all__ = ["AuthorQueries"]
+
+_ROWS = 1 << 16  # authors at once
+
+
+class AuthorQueries(TopicInference):
+    """Methods of an author-topic model that has been fitted."""
+
+    @property
+    def authors_(self) -> Vocabulary:
+        return self._fitted().axes["author"]
+
+    @property
+    def author_topic_prior_(self) -> np.ndarray:
+        return self._fitted().doc_topic_prior
+
+    def author_topics(self, names: str | Sequence[str]) -> np.ndarray:
+        """Topics of authors by name: float32 (n_components,) of one, (n_names, n_components) of several; sums are 1.
+
+        `array("author_topics")` has those of all.
+
+        Raises
+        ------
+        SettingError
+            When the model does not know an author; suggests the nearest names.
+        """
+        rows = self._topics_of(self._ids([names] if isinstance(names, str) else names))
+        return rows[0] if isinstance(names, str) else rows
+
+    def similar_authors(
+        self, name: str, n_top: int = 10, *, measure: str = "hellinger", min_documents: int = 1
+    ) -> list[tuple[str, float]]:
+        """The authors whose topics are most like those of one: [(name, similarity from 0 to 1), ...].
+
+        Parameters
+        ----------
+        measure : "hellinger", "jensen-shannon" or "cosine", as in `similar_documents`
+        min_documents : authors of fewer documents are left out, because little is known of their topics
+
+        Raises
+        ------
+        SettingError
+            When the model does not know the author, or there is no such measure.
+        """
+        (own,) = self._ids([name])
+        return self._most_similar(self._topics_of([own])[0], n_top, measure, min_documents, without=own)
+
+    def authors_like(
+        self, X: Any, n_top: int = 10, *, measure: str = "hellinger", min_documents: int = 1
+    ) -> list[list[tuple[str, float]]]:
+        """For each document, in the caller's order, the authors whose topics are most like its own.
+
+        The topics of a document are those of `transform`; the rest is as in `similar_authors`.
+        """
+        return [self._most_similar(row, n_top, measure, min_documents) for row in self.transform(X)]
+
+    def predict_authors(
+        self, X: Any, n_top: int = 5, *, threshold: float | None = None, min_documents: int = 1
+    ) -> list[list[tuple[str, float]]]:
+        """For each document, in the caller's order, the authors under whom it is likeliest, had one written it alone.
+
+        Its own authors are not looked at. Each document is compared with every author.
+
+        Parameters
+        ----------
+        X : corpus, its path, a matrix, or texts
+        threshold : leave out authors under whom it is less likely than this, in nats per token; None keeps all
+        min_documents : authors of fewer documents are left out
+
+        Returns
+        -------
+        list of [(name, log probability in nats per token), ...], the likeliest first; empty for a document of which the
+        model knows no word
+        """
+        corpus, model = self._known_corpus(X), self._fitted()
+        found = self._over(corpus, partial(likeliest, Asked.of(model, corpus), n_top, min_documents))
+        _, ids, values = _in_order(found)
+        least = -np.inf if threshold is None else threshold
+        return [
+            [
+                (self.authors_[int(i)], float(v))
+                for i, v in zip(ids[d], values[d], strict=True)
+                if least <= v < 0
+            ]
+            for d in range(len(ids))
+        ]
+
+    def log_likelihood(self, X: Any) -> np.ndarray:
+        """Log probability of each document given its authors, float64 (n_docs,), in nats, in source order.
+
+        Topics of authors and words are at their posterior means; authors that the model does not know are left out.
+
+        Raises
+        ------
+        InputError
+            When the model knows no author of a document.
+        """
+        return self._values(X, "mean").values
+
+    def author_perplexity(self, X: Any) -> float:
+        """exp(-log probability per token) of documents given their authors; lower is better."""
+        found = self._values(X, "mean")
+        return float(np.exp(-found.values.sum() / found.n_tokens.sum()))
+
+    def document_bounds(self, X: Any) -> np.ndarray:
+        """The terms of the variational bound of each document, float64 (n_docs,), in nats, in source order.
+
+        They belong to the document alone, with the topics of its authors as they are; for held-out documents, too.
+
+        Raises
+        ------
+        InputError
+            When the model knows no author of a document.
+        """
+        return self._values(X, "expected_log").values
+
+    def authors_frame(self, min_documents: int = 1) -> Any:
+        """The authors as a pandas DataFrame, those with most documents first.
+
+        Columns: author, documents, tokens, x, y, and topic_0, topic_1, ... The coordinates x and y are the first
+        principal components of the square roots of the topics, whose distances are Hellinger's.
+
+        Raises
+        ------
+        MissingExtra
+            When pandas is not installed.
+        """
+        frame = require("pandas", "pandas").DataFrame
+        ids = candidates(self._fitted(), min_documents)
+        documents, tokens = (counted[ids] for counted in self.authors_.counted)
+        order = np.argsort(-documents, kind="stable")
+        ids, topics = ids[order], self._topics_of(ids[order])
+        names = [self.authors_[int(i)] for i in ids]
+        columns = {"author": names, "documents": documents[order], "tokens": tokens[order]}
+        columns |= dict(zip("xy", _coordinates(topics).T, strict=True))
+        return frame(columns | {f"topic_{k}": topics[:, k] for k in range(topics.shape[1])})
+
+    # ------------------------------------------------------------------ inside
+
+    def _most_similar(
+        self, one: np.ndarray, n_top: int, measure: str, min_documents: int, without: int = -1
+    ) -> list[tuple[str, float]]:
+        if measure not in MEASURES:
+            raise SettingError(f"measure={measure!r}: choose one of {', '.join(MEASURES)}")
+        ids = candidates(self._fitted(), min_documents)
+        ids = ids[ids != without]
+        blocks = [ids[start : start + _ROWS] for start in range(0, len(ids), _ROWS)]
+        query = one / one.sum(dtype=np.float64)
+        found = [MEASURES[measure](_rows(self._topics_of(block)), query) for block in blocks]
+        values = np.concatenate([np.zeros(0), *found])
+        best = np.argsort(-values, kind="stable")[:n_top]
+        return [(self.authors_[int(ids[i])], float(values[i])) for i in best]
+
+    def _values(self, X: Any, form: str) -> Values:
+        """Of all documents, in source order."""
+        corpus = self._known_corpus(X)
+        asked = Asked.of(self._fitted(), corpus)
+        return Values(*_in_order(self._over(corpus, partial(log_probabilities, asked, form))))
+
+    def _over(self, corpus: Any, function: Any) -> Iterator[Any]:
+        client = self._client() or False
+        return over_blocks(function, corpus, "asking", client=client, n_threads=self.n_threads)
+
+    def _topics_of(self, ids: Any) -> np.ndarray:
+        """Posterior means of these authors' topics, float32 (n_ids, n_components)."""
+        return mean_rows(self._author_array(), np.asarray(ids, np.int32))[:, : self._fitted().n_components]
+
+    def _author_array(self) -> LazyArray:
+        return self._fitted().params[AUTHOR_TOPICS]
+
+    def _ids(self, names: Sequence[str]) -> np.ndarray:
+        """Ids of authors.
+
+        Raises
+        ------
+        SettingError
+            When there is no such author; suggests the nearest names.
+        """
+        ids = self.authors_.index_of(names)
+        if (ids >= 0).all():
+            return ids
+        name = names[int(np.argmin(ids))]
+        raise SettingError(f"the model knows no author {name!r}{self._suggestion(name)}")
+
+    def _suggestion(self, name: Any) -> str:
+        if not isinstance(name, str) or self.authors_.words is None:
+            return ""
+        folded = {each.casefold(): each for each in self.authors_.words.tolist()}
+        close = [folded[each] for each in get_close_matches(name.casefold(), folded, n=3)]
+        return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+
+
+def _rows(topics: np.ndarray) -> TopicRows:
+    """All entries of rows (n, n_components), which are made to sum to 1."""
+    n_rows, n = topics.shape
+    shares = topics / topics.sum(axis=1, keepdims=True, dtype=np.float64)
+    return TopicRows(n * np.arange(n_rows + 1), np.tile(np.arange(n), n_rows), shares.ravel())
+
+
+def _in_order(found: Iterator[Any]) -> list[np.ndarray]:
+    """The arrays of all pieces, of which the first are source rows, in source order."""
+    arrays = [np.concatenate(pieces) for pieces in zip(*found, strict=True)]
+    order = np.argsort(arrays[0], kind="stable")
+    return [array[order] for array in arrays]
+
+
+def _coordinates(topics: np.ndarray) -> np.ndarray:
+    """The first two principal components of square roots of rows, float64 (n, 2); each first author is positive."""
+    roots = np.sqrt(topics.astype(np.float64))
+    roots -= roots.mean(axis=0, keepdims=True) if len(roots) else 0.0
+    _, vectors = np.linalg.eigh(roots.T @ roots)
+    axes = np.zeros((topics.shape[1], 2))
+    axes[:, : min(2, topics.shape[1])] = vectors[:, ::-1][:, :2]
+    found: np.ndarray = roots @ axes
+    return found * np.where(found[:1] < 0, -1.0, 1.0) if len(found) else found

@@ -1,0 +1,140 @@
+"""What an author-topic model says of documents: how likely they are given their authors, and whose they may be.
+
+    log p(document | authors) = sum_v c_v log( sum_k beta_kv mean_a theta_ak )
+
+with theta and beta at their posterior means. Blocks of documents in, arrays out: pure, for threads and workers alike.
+
+Reference: Rosen-Zvi, Griffiths, Steyvers, Smyth (2004), "The author-topic model for authors and documents".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bigtopic.errors import InputError
+from bigtopic.models.author_topic import AUTHOR_TOPICS
+from bigtopic.models.lda import TOPIC_WORDS
+from bigtopic.plan.slices import make_docs
+from bigtopic.state.model import TopicModel
+from bigtopic.state.views import mean_rows, take_view
+from bigtopic.types import Block, Docs
+
+__all__ = ["FORMS", "Asked", "Ranking", "Values", "likeliest", "log_probabilities"]
+
+FORMS = ("mean", "expected_log")  # probabilities given the authors, and terms of the variational bound
+_AUTHORS = 1 << 12  # at once
+
+
+class Values(NamedTuple):
+    """A number of each document.
+
+    rows : int64 (n_docs,), source rows; values : float64 (n_docs,), in nats; n_tokens : float64 (n_docs,), of words
+    that the model knows
+    """
+
+    rows: np.ndarray
+    values: np.ndarray
+    n_tokens: np.ndarray
+
+
+class Ranking(NamedTuple):
+    """The likeliest authors of each document.
+
+    rows : int64 (n_docs,), source rows; ids : int64 (n_docs, n_top), authors of the model, the likeliest first
+    values : float32 (n_docs, n_top), log probability of the document if it were theirs alone, in nats per token
+    """
+
+    rows: np.ndarray
+    ids: np.ndarray
+    values: np.ndarray
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A model, and how the ids of a corpus are those of the model. Picklable for workers."""
+
+    model: TopicModel
+    n_words: int
+    n_authors: int
+    id_maps: Any
+
+    @classmethod
+    def of(cls, model: TopicModel, corpus: Any) -> Asked:
+        return cls(model, len(corpus.vocabulary), corpus.n_authors, model.id_maps(corpus))
+
+    def docs(self, block: Block) -> tuple[Docs, dict[str, np.ndarray | None]]:
+        """The documents without words and authors that the model does not know, and the model's ids by axis."""
+        maps = self.id_maps
+        return make_docs(block, self.n_words, maps.get("word"), self.n_authors, maps.get("author"))
+
+
+def log_probabilities(asked: Asked, form: str, block: Block) -> Values:
+    """The log probability of each document given its known authors, or its terms of the variational bound.
+
+    Raises
+    ------
+    InputError
+        When the model knows none of the authors of a document.
+    """
+    from bigtopic.kernels.author_topic.author_vb import document_bounds
+
+    docs, axes = asked.docs(block)
+    _check_signed(docs)
+    view = take_view(asked.model.params.arrays, dict.fromkeys((TOPIC_WORDS, AUTHOR_TOPICS), form), axes)
+    return Values(docs.rows, document_bounds(docs, view), _tokens(docs))
+
+
+def _check_signed(docs: Docs) -> None:
+    n_authors = np.zeros(docs.n_docs) if docs.author_indptr is None else np.diff(docs.author_indptr)
+    if not n_authors.all():
+        row = int(docs.rows[np.argmin(n_authors)])
+        raise InputError(
+            f"the model knows no author of the document in row {row} of the source; leave it out, or learn its authors "
+            "with update or transform_authors"
+        )
+
+
+def _tokens(docs: Docs) -> np.ndarray:
+    of_doc = np.repeat(np.arange(docs.n_docs), np.diff(docs.indptr))
+    return np.bincount(of_doc, docs.counts, docs.n_docs)
+
+
+def likeliest(asked: Asked, n_top: int, min_documents: int, block: Block) -> Ranking:
+    """The authors under whom each document is likeliest, of those with at least so many documents.
+
+    Costs distinct words x authors x topics of each document.
+    """
+    docs, axes = asked.docs(block)
+    model, n = asked.model, asked.model.n_components
+    words = mean_rows(model.params[TOPIC_WORDS], axes["word"])[:, :n]
+    known = candidates(model, min_documents)
+    ids = np.zeros((docs.n_docs, 0), np.int64)
+    values = np.zeros((docs.n_docs, 0), np.float32)
+    for start in range(0, len(known), _AUTHORS):
+        some = known[start : start + _AUTHORS]
+        topics = mean_rows(model.params[AUTHOR_TOPICS], some)[:, :n]
+        found = np.stack([_per_token(docs, d, words, topics) for d in range(docs.n_docs)])
+        ids = np.hstack([ids, np.broadcast_to(some.astype(np.int64), found.shape)])
+        values = np.hstack([values, found])
+        best = np.argsort(-values, axis=1, kind="stable")[:, :n_top]
+        ids, values = np.take_along_axis(ids, best, 1), np.take_along_axis(values, best, 1)
+    return Ranking(docs.rows, ids, values)
+
+
+def candidates(model: TopicModel, min_documents: int) -> np.ndarray:
+    """Ids of the authors with at least so many documents, int32."""
+    documents = model.axes["author"].document_frequency
+    n_rows = model.params[AUTHOR_TOPICS].n_rows
+    enough = np.ones(n_rows, bool) if documents is None else documents >= min_documents
+    return np.flatnonzero(enough).astype(np.int32)
+
+
+def _per_token(docs: Docs, d: int, words: np.ndarray, topics: np.ndarray) -> np.ndarray:
+    """Log probability of one document under each author, in nats per token; 0 for an empty one. (n_authors,)"""
+    own = slice(docs.indptr[d], docs.indptr[d + 1])
+    counts = docs.counts[own]
+    logs = counts @ np.log(words[docs.words[own]] @ topics.T)
+    return logs / max(float(counts.sum()), 1.0)

@@ -1,0 +1,171 @@
+"""Mean-field variational Bayes for the author-topic model: author and topic of a token are inferred apart.
+
+q(author a) = mu_a and q(topic k) = phi_k of each distinct word v of a document, whose authors' topics and whose topics'
+words are held fixed. From even mu,
+
+    phi_k  prop. to  W_vk exp( sum_a mu_a E[log theta_ak] ),    mu_a  prop. to  exp( sum_k phi_k E[log theta_ak] )
+
+until mu rests or a limit of iterations; phi is made last. Statistics: S_vk = sum_d c_dv phi_k and S_ak = sum c_dv mu_a
+phi_k. With one author this is `author_vb`; with more, `author_vb` has the tighter bound, because it does not suppose
+that author and topic are independent, and needs no iterations and no exponentials.
+
+Cost: distinct words x iterations x topics exponentials, and 2 x authors as many multiply-adds; one iteration for a
+document by one author.
+
+Reference: Mortensen (2017), "The author-topic model", appendix A.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numba import njit
+
+from bigtopic.kernels.author_topic.support.lists import author_documents, author_lists
+from bigtopic.kernels.support.entry import INNER, OUTER, csr, doc_update_cost, frozen, whole_number
+from bigtopic.kernels.support.math import fast_exp
+from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
+
+__all__ = ["KERNEL", "run"]
+
+
+@njit(**INNER)
+def _topics(row, logs, who, mu, phi):
+    """phi, given mu; returns the logarithm of what it was divided by, or -inf for a word that no topic knows."""
+    level, whole = -np.inf, 0.0
+    for k in range(phi.shape[0]):
+        phi[k] = 0.0
+        for i in range(who.shape[0]):
+            phi[k] += mu[i] * logs[who[i], k]
+        if row[k] > 0:
+            level = max(level, phi[k])
+    if level == -np.inf:
+        return level
+    for k in range(phi.shape[0]):
+        phi[k] = fast_exp(phi[k] - level) * row[k] if row[k] > 0 else 0.0
+        whole += phi[k]
+    for k in range(phi.shape[0]):
+        phi[k] /= whole
+    return level + np.log(whole)
+
+
+@njit(**INNER)
+def _authors(logs, who, phi, mu, fresh):
+    """mu, given phi; returns how far it moved."""
+    level, whole, moved = -np.inf, 0.0, 0.0
+    for i in range(who.shape[0]):
+        fresh[i] = 0.0
+        for k in range(phi.shape[0]):
+            fresh[i] += phi[k] * logs[who[i], k]
+        level = max(level, fresh[i])
+    for i in range(who.shape[0]):
+        fresh[i] = np.exp(fresh[i] - level)
+        whole += fresh[i]
+    for i in range(who.shape[0]):
+        moved += abs(fresh[i] / whole - mu[i])
+        mu[i] = fresh[i] / whole
+    return moved
+
+
+@njit(**OUTER)
+def _infer(
+    indptr, words, counts, author_indptr, authors, topic_words, logs, max_iter, tolerance,
+    mu, fresh, phi, by_word, by_author,
+):  # fmt: skip
+    bound, dropped, iterations = 0.0, 0.0, 0
+    for d in range(indptr.shape[0] - 1):
+        who = authors[author_indptr[d] : author_indptr[d + 1]]
+        for i in range(indptr[d], indptr[d + 1]):
+            row = topic_words[words[i]]
+            mu[:] = 1.0 / who.shape[0]
+            whole = _topics(row, logs, who, mu, phi)
+            if whole == -np.inf:
+                dropped += counts[i]
+                continue
+            for _ in range(max_iter if who.shape[0] > 1 else 0):
+                iterations += 1
+                moved = _authors(logs, who, phi, mu, fresh)
+                whole = _topics(row, logs, who, mu, phi)
+                if moved < tolerance:
+                    break
+            bound += counts[i] * (whole - np.log(who.shape[0]))
+            for a in range(who.shape[0]):
+                bound -= counts[i] * mu[a] * np.log(mu[a]) if mu[a] > 0 else 0.0
+                for k in range(phi.shape[0]):
+                    by_author[who[a], k] += counts[i] * mu[a] * phi[k]
+            for k in range(phi.shape[0]):
+                by_word[words[i], k] += counts[i] * phi[k]
+    return bound, dropped, iterations
+
+
+def run(
+    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
+) -> KernelResult:
+    """Statistics of these documents; see the module.
+
+    Parameters
+    ----------
+    docs : the documents; each that has tokens has authors, without repetitions
+    view : "topic_words", (n_words, n_columns), as "expected_log", and "author_topics", (n_authors, n_columns), as
+        "counts". Logarithms of factors that words' rows were divided by are in arrays["topic_words:shift"]
+    hyper : options `max_doc_update_iter` (of each distinct word, at least 1), `mean_change_tol` (change of mu, summed
+        over the authors, below which a word rests) and `bound` (whether to compute it)
+    seed, state : unused, the algorithm is deterministic and keeps nothing
+
+    Returns
+    -------
+    KernelResult
+        As of `author_vb`; info also has "word_iterations", of all distinct words together.
+
+    Raises
+    ------
+    InputError
+        When a document has tokens and no author.
+    SettingError
+        When `max_doc_update_iter` is not a whole number of at least 1.
+    """
+    from scipy.special import psi
+
+    topic_words, n = view.arrays["topic_words"], hyper.n_components
+    dtype = topic_words.dtype
+    author_indptr, authors, most = author_lists(docs)
+    weights = view.arrays["author_topics"][:, :n].astype(np.float64)
+    by_word = np.zeros(topic_words.shape, dtype)
+    by_author = np.zeros(view.arrays["author_topics"].shape, dtype)
+    bound, dropped, iterations = _infer(
+        *csr(docs, dtype),
+        author_indptr,
+        authors,
+        frozen(topic_words, dtype),
+        frozen(psi(weights) - psi(weights.sum(axis=1, keepdims=True)), np.float64),
+        whole_number(hyper.options, "max_doc_update_iter", 1),
+        float(hyper.options["mean_change_tol"]),
+        np.empty(most),
+        np.empty(most),
+        np.empty(n),
+        by_word,
+        by_author,
+    )
+    stats = {"topic_words": by_word, "author_topics": by_author}
+    if "author_documents" in hyper.statistics:
+        stats["author_documents"] = author_documents(docs)
+    info = {"dropped_tokens": dropped, "word_iterations": float(iterations)}
+    if hyper.options["bound"]:
+        shift = view.arrays.get("topic_words:shift")
+        info["bound"] = bound + (0.0 if shift is None else float(np.dot(docs.counts, shift[docs.words])))
+    return KernelResult(stats, None, None, info)
+
+
+KERNEL = Kernel(
+    name="author_mean_field",
+    run=run,
+    views={"topic_words": "expected_log", "author_topics": "counts"},
+    statistics={"topic_words": "word", "author_topics": "author"},
+    offers={"author_documents": "author"},
+    posteriors=("topic_words", "author_topics"),
+    options={"max_doc_update_iter": 50, "mean_change_tol": 1e-3, "bound": False},
+    cost=doc_update_cost,
+    bound=True,
+    paper="Mortensen 2017",
+)

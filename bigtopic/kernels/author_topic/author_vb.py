@@ -1,0 +1,197 @@
+"""Blocking variational Bayes for the author-topic model: author and topic of a token are inferred together.
+
+q(author a, topic k | word v of document d) is in proportion to e_ak W_vk over the authors a of d, where e and W are exp
+of the expected logarithms of the authors' topics and of the topics' words, both held fixed:
+
+    s_dk = sum_a e_ak,    Z_dv = sum_k s_dk W_vk
+    S_ak = sum_d e_ak sum_v (c_dv / Z_dv) W_vk           (documents d of author a)
+    S_vk = sum_d (c_dv / Z_dv) s_dk W_vk
+
+Nothing of size authors x topics is kept of a token, and one call is enough: what is optimal follows from e and W alone.
+So a pass over the corpus after which both arrays are replaced is coordinate ascent, in any slices. Every token is
+counted once among the words and once among the authors. Rows of e and W may have factors of their own: those of W
+change nothing, and those of e are evened out in each document.
+
+Cost: 3 x distinct words x topics + authors of the document x topics multiply-adds, and nothing else.
+
+References: Mortensen (2017), "The author-topic model", section 3.2, in which the sums over authors are not factorised;
+Rosen-Zvi, Griffiths, Steyvers, Smyth (2004), "The author-topic model for authors and documents".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numba import njit
+
+from bigtopic.kernels.author_topic.support.lists import author_documents, author_lists
+from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen
+from bigtopic.kernels.support.memory import prefetch
+from bigtopic.kernels.support.rows import AHEAD
+from bigtopic.kernels.support.vector import LANES, load, spread, store, total
+from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
+
+__all__ = ["KERNEL", "document_bounds", "run"]
+
+# The least weight of a topic for an author: products with it, and their inverses, are normal numbers.
+_LEAST = {np.dtype(np.float32): 1e-30, np.dtype(np.float64): 1e-290}
+
+
+@njit(**INNER)
+def _gather_authors(authors, author_topics, shifts, least, own, shared):
+    """Rows of these authors to `own`, with the factors of the document's largest; `shared` is their sum.
+
+    Returns the logarithm of the factor that all of them lack.
+    """
+    level = shifts[authors[0]]
+    for a in authors:
+        level = max(level, shifts[a])
+    shared[:] = 0
+    for i in range(authors.shape[0]):
+        factor = shared.dtype.type(np.exp(shifts[authors[i]] - level))
+        for k in range(shared.shape[0]):
+            own[i, k] = max(factor * author_topics[authors[i], k], least)
+            shared[k] += own[i, k]
+    return level
+
+
+@njit(**INNER)
+def _share_words(words, counts, topic_words, shared, gradient, by_word, with_bound):
+    """Count a document's tokens among its words; gradient_k <- sum_v (c_v / Z_v) W_vk.
+
+    Returns the tokens of words that some topic knows, and the sum of c_v log Z_v over these.
+    """
+    known, logs, zero = 0.0, 0.0, spread(shared.dtype.type(0))
+    for k in range(0, gradient.shape[0], LANES):
+        store(gradient, k, zero)
+    for i in range(words.shape[0]):
+        word, ahead = words[i], words[min(i + AHEAD, words.shape[0] - 1)]
+        whole = zero
+        for k in range(0, shared.shape[0], LANES):
+            prefetch(topic_words, ahead, k)
+            whole = whole + load(shared, k) * load(topic_words, (word, k))
+        z = total(whole)
+        if z > 0:
+            known += counts[i]
+            logs += counts[i] * np.log(np.float64(z)) if with_bound else 0.0
+            ratio = spread(counts[i] / z)
+            for k in range(0, shared.shape[0], LANES):
+                part = ratio * load(topic_words, (word, k))
+                store(gradient, k, load(gradient, k) + part)
+                store(by_word, (word, k), load(by_word, (word, k)) + load(shared, k) * part)
+    return known, logs
+
+
+@njit(**OUTER)
+def _infer(
+    indptr, words, counts, author_indptr, authors, topic_words, author_topics, shifts, least, with_bound,
+    own, shared, gradient, by_word, by_author, bounds,
+):  # fmt: skip
+    dropped = 0.0
+    for d in range(indptr.shape[0] - 1):
+        entries = slice(indptr[d], indptr[d + 1])
+        who = authors[author_indptr[d] : author_indptr[d + 1]]
+        if entries.start == entries.stop:
+            continue
+        level = _gather_authors(who, author_topics, shifts, least, own, shared)
+        known, logs = _share_words(
+            words[entries], counts[entries], topic_words, shared, gradient, by_word, with_bound
+        )
+        bounds[d] = logs + known * (level - np.log(who.shape[0]))
+        for i in range(entries.start, entries.stop):
+            dropped += counts[i]
+        dropped -= known
+        for i in range(who.shape[0]):
+            for k in range(0, shared.shape[0], LANES):
+                part = load(own, (i, k)) * load(gradient, k)
+                store(by_author, (who[i], k), load(by_author, (who[i], k)) + part)
+    return dropped
+
+
+def run(
+    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
+) -> KernelResult:
+    """Statistics of these documents; see the module.
+
+    Parameters
+    ----------
+    docs : the documents; each that has tokens has authors, without repetitions
+    view : "topic_words", (n_words, n_columns), and "author_topics", (n_authors, n_columns), as "expected_log", or, for
+        point estimates, as "mean". Logarithms of factors that rows were divided by are in
+        arrays["topic_words:shift"] (n_words,) and arrays["author_topics:shift"] (n_authors,), float64
+    hyper : option `bound` (whether to compute it)
+    seed, state : unused, the algorithm is deterministic and keeps nothing
+
+    Returns
+    -------
+    KernelResult
+        stats["topic_words"] (n_words, n_columns) and stats["author_topics"] (n_authors, n_columns), expected counts;
+        stats["author_documents"] (n_authors, 1), documents of each author, if wanted; doc_topics None, because the
+        kernel `author_documents` infers them; info: "dropped_tokens" (of words that no topic knows), and, if asked
+        for, "bound" in nats: the terms of the evidence lower bound that belong to documents.
+
+    Raises
+    ------
+    InputError
+        When a document has tokens and no author.
+    """
+    wanted = bool(hyper.options["bound"])
+    stats, bounds, dropped = _inferred(docs, view, wanted)
+    if "author_documents" in hyper.statistics:
+        stats["author_documents"] = author_documents(docs)
+    info = {"dropped_tokens": dropped, **({"bound": float(bounds.sum())} if wanted else {})}
+    return KernelResult(stats, None, None, info)
+
+
+def document_bounds(docs: Docs, view: View) -> np.ndarray:
+    """The terms of the evidence lower bound that belong to each document, float64 (n_docs,), in nats.
+
+    With both arrays as "mean", the log probability of each document given its authors. Arguments and errors are those
+    of `run`.
+    """
+    return _inferred(docs, view, with_bound=True)[1]
+
+
+def _inferred(docs: Docs, view: View, with_bound: bool) -> tuple[dict[str, np.ndarray], np.ndarray, float]:
+    """Statistics, bounds of documents, and tokens of words that no topic knows."""
+    topic_words = view.arrays["topic_words"]
+    dtype, n_columns = topic_words.dtype, topic_words.shape[1]
+    author_indptr, authors, most = author_lists(docs)
+    author_topics = frozen(view.arrays["author_topics"], dtype)
+    by_word, by_author = np.zeros(topic_words.shape, dtype), np.zeros(author_topics.shape, dtype)
+    bounds = np.zeros(docs.n_docs)
+    dropped = _infer(
+        *csr(docs, dtype),
+        author_indptr,
+        authors,
+        frozen(topic_words, dtype),
+        author_topics,
+        frozen(view.arrays.get("author_topics:shift", np.zeros(docs.n_authors)), np.float64),
+        dtype.type(_LEAST[dtype]),
+        with_bound,
+        np.empty((most, n_columns), dtype),
+        np.empty(n_columns, dtype),
+        np.empty(n_columns, dtype),
+        by_word,
+        by_author,
+        bounds,
+    )
+    shift = view.arrays.get("topic_words:shift")
+    if with_bound and shift is not None:
+        of_entries = np.concatenate([[0.0], np.cumsum(docs.counts * shift[docs.words])])
+        bounds += of_entries[docs.indptr[1:]] - of_entries[docs.indptr[:-1]]
+    return {"topic_words": by_word, "author_topics": by_author}, bounds, dropped
+
+
+KERNEL = Kernel(
+    name="author_vb",
+    run=run,
+    views={"topic_words": "expected_log", "author_topics": "expected_log"},
+    statistics={"topic_words": "word", "author_topics": "author"},
+    offers={"author_documents": "author"},
+    posteriors=("topic_words", "author_topics"),
+    options={"bound": False},
+    bound=True,
+    paper="Mortensen 2017",
+)

@@ -1,0 +1,1 @@
+"""What the kernels of the author-topic model share."""

@@ -1,0 +1,127 @@
+"""Authors, tags or labels whose topics their documents' tokens have, for `AuthorTopicModel`."""
+
+from __future__ import annotations
+
+from bigtopic.methods.method import Method
+from bigtopic.models.author_topic import AUTHOR_TOPIC, AUTHOR_TOPIC_PRIOR, AUTHOR_TOPICS
+from bigtopic.models.author_topic_online import AUTHOR_DOCUMENTS, AUTHOR_TOPIC_ONLINE
+from bigtopic.models.lda import TOPIC_WORDS
+from bigtopic.schemes.add import Add
+from bigtopic.schemes.interpolate import Interpolate
+from bigtopic.schemes.interpolate_rows import InterpolateRows
+from bigtopic.schemes.keep import Keep
+from bigtopic.schemes.replace import Replace
+from bigtopic.types import Scheme
+
+__all__ = ["METHODS"]
+
+_GAMMA = {TOPIC_WORDS: ("gamma", None)}
+_COST = "K per distinct word, K per author; nothing kept of a document"
+_TOL = 1e-5  # from a random start the bound first rests: 1e-4 may stop a run after three passes
+_APART = "K I exp per distinct word; nothing kept of a document"
+_ONLINE: dict[str, Scheme] = {
+    TOPIC_WORDS: Interpolate(learning_decay=0.55, learning_offset=1.0),
+    AUTHOR_TOPICS: InterpolateRows(learning_decay=0.55, learning_offset=1.0, documents=AUTHOR_DOCUMENTS),
+    AUTHOR_DOCUMENTS: Keep(),
+}
+
+METHODS = (
+    Method(
+        "author-vb",
+        "author_vb",
+        {TOPIC_WORDS: Replace(), AUTHOR_TOPICS: Replace()},
+        AUTHOR_TOPIC,
+        batch_size=None,
+        max_iter=200,
+        tol=_TOL,
+        init=_GAMMA,
+        inference="author_documents",
+        summary="batch variational Bayes, author and topic of a token together; the bound never decreases",
+        complexity=f"{_COST}, per pass",
+        use="corpora of which many passes are affordable, and when the bound is wanted",
+        paper="Mortensen 2017",
+        aliases=("mortensen:blocking-VB",),
+    ),
+    Method(
+        "online-author-vb",
+        "author_vb",
+        _ONLINE,
+        AUTHOR_TOPIC_ONLINE,
+        batch_size=500,
+        least_rounds=20,
+        max_iter=50,
+        enough_rounds=1000,
+        init=_GAMMA,
+        inference="author_documents",
+        summary="the same by minibatches; each author takes steps of its own",
+        complexity=_COST,
+        use="first choice for most corpora with authors",
+        paper="Mortensen 2017, algorithm 2",
+        aliases=("mortensen:algorithm-2",),
+    ),
+    Method(
+        "author-mean-field",
+        "author_mean_field",
+        {TOPIC_WORDS: Replace(), AUTHOR_TOPICS: Replace()},
+        AUTHOR_TOPIC,
+        batch_size=None,
+        max_iter=200,
+        tol=_TOL,
+        init=_GAMMA,
+        inference="author_documents",
+        summary="batch variational Bayes, author and topic of a token apart",
+        complexity=f"{_APART}, per pass",
+        use="to compare with author-vb, which has the tighter bound and is faster",
+        paper="Mortensen 2017, appendix A",
+        aliases=("mortensen:standard-VB",),
+    ),
+    Method(
+        "online-author-mean-field",
+        "author_mean_field",
+        _ONLINE,
+        AUTHOR_TOPIC_ONLINE,
+        batch_size=500,
+        least_rounds=20,
+        max_iter=50,
+        enough_rounds=1000,
+        init=_GAMMA,
+        inference="author_documents",
+        summary="the same by minibatches",
+        complexity=_APART,
+        use="to compare with online-author-vb",
+        paper="Mortensen 2017, appendix A",
+    ),
+    Method(
+        "author-cgs",
+        "author_cgs",
+        {TOPIC_WORDS: Add(), AUTHOR_TOPICS: Add()},
+        AUTHOR_TOPIC,
+        batch_size=20_000,
+        slice_size=10_000,
+        max_iter=500,
+        priors={AUTHOR_TOPIC_PRIOR: 0.1, "topic_word_prior": 0.03},
+        init={TOPIC_WORDS: None, AUTHOR_TOPICS: None},
+        inference="author_documents",
+        summary="collapsed Gibbs sampling: an author and a topic for each token, drawn together",
+        complexity="K (authors + 1) per token and pass; 4 bytes per token on disk, twice",
+        use="small corpora, given time; to compare with variational methods",
+        paper="Rosen-Zvi, Griffiths, Steyvers, Smyth 2004",
+        aliases=("rosen-zvi:Gibbs",),
+    ),
+    Method(
+        "author-cvb0",
+        "author_cvb0",
+        {TOPIC_WORDS: Add(), AUTHOR_TOPICS: Add()},
+        AUTHOR_TOPIC,
+        batch_size=20_000,
+        slice_size=10_000,
+        max_iter=100,
+        priors={AUTHOR_TOPIC_PRIOR: 0.1, "topic_word_prior": 0.03},
+        init={TOPIC_WORDS: None, AUTHOR_TOPICS: None},
+        inference="author_documents",
+        summary="batch zero-order collapsed variational inference of authors and topics",
+        complexity="K per distinct word, author and pass; K M numbers per distinct word on disk, twice; M most authors",
+        use="small corpora, where responsibilities fit on the disk",
+        paper="Asuncion et al. 2009, for authors",
+    ),
+)

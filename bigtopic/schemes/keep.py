@@ -1,0 +1,20 @@
+"""An array stays as it is: what is counted for it is read by the schemes of other arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bigtopic.types import AxisStats, MutableArray, RoundInfo
+
+__all__ = ["SCHEME", "Keep"]
+
+
+@dataclass(frozen=True)
+class Keep:
+    """Nothing moves."""
+
+    def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
+        """Costs nothing."""
+
+
+SCHEME = Keep

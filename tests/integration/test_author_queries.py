@@ -1,0 +1,163 @@
+"""What an author-topic model says of authors and documents."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bigtopic as bt
+from bigtopic.errors import InputError, SettingError
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from reference import case, signed
+
+K = 5
+QUIET = {"client": False, "n_threads": 1, "progress": False}
+
+
+@pytest.fixture(scope="module")
+def truth() -> signed.Truth:
+    return signed.drawn(900, 150, 30, K, seed=1)
+
+
+@pytest.fixture(scope="module")
+def corpus(truth):
+    return signed.corpus_of(truth.docs, n_parts=3)
+
+
+@pytest.fixture(scope="module", params=["author-vb", "online-author-vb"])
+def fitted(request, corpus):
+    models = [
+        bt.AuthorTopicModel(K, method=request.param, random_state=seed, **QUIET).fit(corpus)
+        for seed in range(4)
+    ]
+    return min(models, key=lambda model: model.author_perplexity(corpus))
+
+
+def test_an_author_by_name(fitted):
+    one, several = fitted.author_topics("a3"), fitted.author_topics(["a4", "a3"])
+    assert one.shape == (K,) and several.shape == (2, K)
+    np.testing.assert_array_equal(several[1], one)
+    np.testing.assert_array_equal(fitted.array("author_topics").values[3], one)
+    np.testing.assert_allclose(several.sum(axis=1), 1, rtol=1e-5)
+
+
+def test_an_unknown_author_suggests_the_nearest_names(fitted):
+    for ask in (fitted.author_topics, fitted.similar_authors):
+        with pytest.raises(SettingError, match=r"knows no author 'A 17'; did you mean 'a17'"):
+            ask("A 17")
+    with pytest.raises(SettingError, match=r"knows no author 'xyz'$"):
+        fitted.author_topics(["a1", "xyz"])
+
+
+@pytest.mark.parametrize("measure", ["hellinger", "jensen-shannon", "cosine"])
+def test_similar_authors_are_those_of_similar_topics(fitted, measure):
+    from scipy.spatial.distance import cosine, jensenshannon
+
+    theta = fitted.array("author_topics").values.astype(float)
+    apart = {
+        "hellinger": lambda p, q: np.sqrt(max(0.0, 1 - np.sqrt(p * q).sum())),
+        "jensen-shannon": lambda p, q: jensenshannon(p, q, base=2),
+        "cosine": cosine,
+    }[measure]
+    expected = np.array([1 - apart(row / row.sum(), theta[2] / theta[2].sum()) for row in theta])
+    order = [i for i in np.argsort(-expected, kind="stable") if i != 2][:4]
+    found = fitted.similar_authors("a2", 4, measure=measure)
+    assert [name for name, _ in found] == [f"a{i}" for i in order]
+    np.testing.assert_allclose([value for _, value in found], expected[order], atol=1e-6)
+
+
+def test_authors_of_few_documents_may_be_left_out(fitted, truth):
+    documents = np.bincount(truth.docs.authors)
+    least = int(np.median(documents))
+    found = fitted.similar_authors("a0", 30, min_documents=least)
+    assert {name for name, _ in found} == {f"a{i}" for i in np.flatnonzero(documents >= least)} - {"a0"}
+    with pytest.raises(SettingError, match="measure='euclid'"):
+        fitted.similar_authors("a0", measure="euclid")
+
+
+def test_the_author_of_a_document_is_the_likeliest(fitted, truth):
+    """Most documents by one author are likeliest under that one, of 30; all are listed in the caller's order."""
+    topics = truth.topic_words @ truth.author_topics.T
+    rng = np.random.default_rng(7)
+    authors = rng.integers(30, size=200)
+    counts = np.stack([rng.multinomial(200, topics[:, a]) for a in authors])
+    held_out = bt.from_matrix(counts, fitted.vocabulary_[:])
+    found = fitted.predict_authors(held_out, 3)
+    first = [ranks[0][0] == f"a{a}" for ranks, a in zip(found, authors, strict=True)]
+    assert np.mean(first) > 0.6 and len(found[0]) == 3
+    theta = fitted.array("author_topics").values.astype(float)
+    logs = counts @ np.log(fitted.get_topics().T.astype(float) @ theta.T) / 200
+    np.testing.assert_allclose([ranks[0][1] for ranks in found], logs.max(axis=1), rtol=1e-5)
+
+
+def test_a_threshold_leaves_unlikely_authors_out(fitted, corpus):
+    some = corpus[:5]
+    ranks = fitted.predict_authors(some, 30)
+    threshold = ranks[2][4][1]
+    kept = fitted.predict_authors(some, 30, threshold=threshold)
+    assert kept == [[pair for pair in own if pair[1] >= threshold] for own in ranks]
+    assert fitted.predict_authors(np.zeros((1, 150))) == [[]]
+
+
+def test_likelihoods_and_perplexity_are_their_equations(fitted, truth, corpus):
+    theta, topics = fitted.array("author_topics").values.astype(float), fitted.get_topics().T.astype(float)
+    expected = [
+        counts @ np.log(topics[words] @ theta[own].mean(axis=0))
+        for words, counts, own in signed.listed(truth.docs)
+    ]
+    np.testing.assert_allclose(fitted.log_likelihood(corpus), expected, rtol=1e-5)
+    perplexity = np.exp(-np.sum(expected) / truth.docs.counts.sum())
+    np.testing.assert_allclose(fitted.author_perplexity(corpus), perplexity, rtol=1e-5)
+    assert perplexity < 0.6 * 150
+
+
+def test_bounds_of_documents_sum_to_that_of_the_corpus(fitted, truth, corpus):
+    brute_force = case.reference("author_vb")
+    authors, words = signed.weights(fitted._model)
+    logs = brute_force["expected_logs"](words, 0), brute_force["expected_logs"](authors, 1)
+    expected = [brute_force["document_part"](*one, *logs) for one in signed.listed(truth.docs)]
+    np.testing.assert_allclose(fitted.document_bounds(corpus), expected, rtol=1e-4)
+
+
+def test_a_document_whose_authors_are_unknown_is_named(fitted, truth):
+    docs = replace(truth.docs, authors=truth.docs.authors + 100, n_authors=200)
+    with pytest.raises(InputError, match="knows no author of the document in row 0"):
+        fitted.log_likelihood(signed.corpus_of(docs))
+
+
+def test_documents_have_the_topics_of_their_authors_or_of_a_new_one(fitted, corpus, truth):
+    known, new = fitted.transform(corpus), fitted.transform(corpus.to_scipy())
+    own = np.array([truth.docs.authors[a] for a in truth.docs.author_indptr[:-1]])
+    alone = np.diff(truth.docs.author_indptr) == 1
+    theta = fitted.array("author_topics").values[own]
+    assert np.abs(known - theta)[alone].sum(axis=1).mean() < np.abs(new - theta)[alone].sum(axis=1).mean()
+    like = fitted.authors_like(corpus[:20], 1)
+    assert len(like) == 20 and all(0 < value <= 1 for ((_, value),) in like)
+
+
+def test_a_table_of_authors(fitted, truth):
+    frame = fitted.authors_frame()
+    documents = np.bincount(truth.docs.authors)
+    assert list(frame.columns) == [
+        "author",
+        "documents",
+        "tokens",
+        "x",
+        "y",
+        *(f"topic_{k}" for k in range(K)),
+    ]
+    assert frame.documents.is_monotonic_decreasing and len(frame) == 30
+    one = frame[frame.author == "a3"].iloc[0]
+    assert one.documents == documents[3]
+    np.testing.assert_array_equal(
+        one[[f"topic_{k}" for k in range(K)]].astype(np.float32), fitted.author_topics("a3")
+    )
+    roots = np.sqrt(frame[[f"topic_{k}" for k in range(K)]].to_numpy(float))
+    values = np.linalg.svd(roots - roots.mean(axis=0), compute_uv=False)
+    np.testing.assert_allclose(np.sqrt((frame[["x", "y"]] ** 2).sum()), values[:2], rtol=1e-6)

@@ -1,0 +1,106 @@
+"""New documents and new authors for an author-topic model that has been fitted."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bigtopic as bt
+from bigtopic import kernels
+from bigtopic.corpus.memory import MemoryPart
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.errors import InputError
+from bigtopic.kernels.variational import vb
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from reference import case, signed
+
+K = 5
+QUIET = {"client": False, "n_threads": 1, "progress": False}
+
+
+@pytest.fixture(scope="module")
+def truth() -> signed.Truth:
+    return signed.drawn(900, 150, 30, K, seed=1)
+
+
+@pytest.fixture(scope="module")
+def corpus(truth):
+    return signed.corpus_of(truth.docs, n_parts=3)
+
+
+@pytest.fixture(scope="module", params=["author-vb", "online-author-vb"])
+def fitted(request, corpus):
+    models = [
+        bt.AuthorTopicModel(K, method=request.param, random_state=seed, **QUIET).fit(corpus)
+        for seed in range(4)
+    ]
+    return min(models, key=lambda model: model.author_perplexity(corpus))
+
+
+def test_a_new_author_is_all_of_their_documents_in_one(fitted, truth):
+    """gamma at rest is that of `vb` for one document with all the words."""
+    own = np.flatnonzero(np.bincount(truth.docs.words, minlength=150))
+    rng = np.random.default_rng(3)
+    counts = rng.multinomial(60, truth.topic_words @ truth.author_topics[7], size=5)
+    matrix = bt.from_matrix(counts, fitted.vocabulary_[:], shuffle=False)
+    corpus = matrix.with_authors({"zoe": [str(row) for row in range(5)]})
+    topics, names = fitted.transform_authors(corpus, tol=1e-6, max_iter=500)
+    bag = case.documents([len(own)], 150)
+    bag = replace(bag, words=own.astype(np.int32), counts=counts.sum(axis=0)[own].astype(np.float32))
+    authors, words = signed.weights(fitted._model)
+    told = case.hyper(
+        vb.KERNEL, fitted.author_topic_prior_, K, max_doc_update_iter=5000, mean_change_tol=1e-9
+    )
+    gammas, _ = vb.posterior(bag, signed.view(kernels.load("author_vb"), words, authors), told)
+    np.testing.assert_array_equal(names, ["zoe"])
+    np.testing.assert_allclose(topics[0], gammas[0] / gammas[0].sum(), atol=2e-4)
+
+
+def test_new_authors_beside_known_ones(fitted, truth):
+    """What the model knows stays, and a new author gets the words that the known one would not have written."""
+    before = fitted.array("author_topics").values.copy()
+    topics = truth.topic_words @ truth.author_topics.T
+    far = int(np.argmax(np.abs(truth.author_topics - truth.author_topics[0]).sum(axis=1)))
+    counts = np.random.default_rng(3).multinomial(80, (topics[:, 0] + topics[:, far]) / 2, size=40)
+    everything = [str(row) for row in range(40)]
+    corpus = bt.from_matrix(counts, fitted.vocabulary_[:]).with_authors(
+        dict.fromkeys(["a0", "zoe"], everything)
+    )
+    found, names = fitted.transform_authors(corpus)
+    assert names.tolist() == ["a0", "zoe"]
+    np.testing.assert_array_equal(found[0], fitted.author_topics("a0"))
+    like = np.abs(truth.author_topics[[0, far]] - found[1, signed.matched(fitted, truth)]).sum(axis=1)
+    assert like[1] < 0.5 * like[0]
+    np.testing.assert_array_equal(fitted.array("author_topics").values, before)
+
+
+@pytest.mark.parametrize("method", ["author-vb", "online-author-vb"])
+def test_update_learns_new_documents_and_authors(truth, method):
+    docs = truth.docs
+    whole = signed.corpus_of(docs)
+    first = whole.run(0, 700, order="stored")
+    known = sorted(set(docs.authors[: docs.author_indptr[700]].tolist()))
+    model = bt.AuthorTopicModel(K, method=method, random_state=2, **QUIET).fit(only(first, known))
+    step, frequencies = model.n_batch_iter_, np.bincount(docs.authors)
+    perplexity = model.author_perplexity(first)
+    model.update(whole, max_iter=5)
+    assert model.n_batch_iter_ > step and model.n_docs_seen_ == 900
+    counted = dict(zip(model.authors_[:], model.authors_.document_frequency, strict=True))
+    assert counted == {f"a{i}": n for i, n in enumerate(frequencies) if n}
+    assert model.author_perplexity(first) < 1.05 * perplexity
+    with pytest.raises(InputError, match="no documents from row 900 on"):
+        model.update(whole)
+
+
+def only(corpus, authors):
+    """A corpus whose list of authors are these alone."""
+    block = corpus.read(order="stored")
+    ids = np.searchsorted(authors, block.authors).astype(np.int32)
+    names = Vocabulary([f"a{i}" for i in authors])
+    return replace(corpus, parts=[MemoryPart("only", replace(block, authors=ids))], author_vocabulary=names)

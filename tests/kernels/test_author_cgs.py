@@ -1,0 +1,99 @@
+"""Collapsed Gibbs sampling of authors and topics: the posterior where it can be enumerated, and counts of labels."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from bigtopic import kernels
+from bigtopic.errors import InputError, ModelError
+from bigtopic.types import Docs, View
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from reference import case, signed
+
+KERNEL = kernels.load("author_cgs")
+ETA, ALPHA = 0.2, np.array([0.6, 0.3])
+
+
+class Chain:
+    """A corpus of one slice: counts of labels on both axes, and sweeps that change them."""
+
+    def __init__(self, docs: Docs, alpha: np.ndarray = ALPHA) -> None:
+        self.docs, self.alpha, self.state, self.seed = docs, alpha, None, 0
+        self.told = signed.hyper(KERNEL, len(alpha))
+        self.counts = {
+            "topic_words": np.zeros((docs.n_words, len(alpha))),
+            "author_topics": np.zeros((docs.n_authors, len(alpha))),
+        }
+
+    def sweep(self) -> np.ndarray:
+        """The labels after one more."""
+        self.seed += 1
+        priors = {"topic_words": ETA, "author_topics": self.alpha}
+        weights = {name: case.padded(rows + priors[name], float) for name, rows in self.counts.items()}
+        view = View(weights, {name: rows.sum(axis=0) for name, rows in weights.items()})
+        result = KERNEL.run(self.docs, view, self.told, self.seed, self.state)
+        self.counts = {
+            name: rows + result.stats[name][:, : len(self.alpha)] for name, rows in self.counts.items()
+        }
+        self.state = result.state
+        return result.state["labels"]
+
+
+def pairs(docs: Docs, labels: np.ndarray, n_components: int) -> tuple[tuple[int, int], ...]:
+    """(author, topic) of each token."""
+    found, token = [], 0
+    for _, counts, authors in signed.listed(docs):
+        for _ in range(int(counts.sum())):
+            place, topic = divmod(int(labels[token]), n_components)
+            found.append((int(authors[place]), topic))
+            token += 1
+    return tuple(found)
+
+
+def test_labels_have_their_exact_probabilities():
+    """Four tokens of three words in two documents, of which one has two authors: 128 vectors of labels."""
+    docs = Docs(
+        np.array([0, 2, 3]), np.array([0, 1, 2]), np.array([2, 1, 1.0]), np.array([3, 9]), 3,
+        np.array([0, 2, 3]), np.array([0, 1, 1]), 2,
+    )  # fmt: skip
+    exact = case.reference("author_cgs")["posterior"](signed.listed(docs), 3, 2, ETA, ALPHA)
+    chain, found, n_draws = Chain(docs), dict.fromkeys(exact, 0), 8000
+    for sweep in range(4 * n_draws):
+        labels = chain.sweep()
+        if sweep % 4 == 0:
+            found[pairs(docs, labels, 2)] += 1
+    expected = np.array([n_draws * p for p in exact.values()])
+    assert len(exact) == 128 and expected.min() > 5
+    assert chisquare(list(found.values()), expected * sum(found.values()) / expected.sum()).pvalue > 1e-3
+
+
+def test_counts_are_those_of_the_labels_after_every_sweep():
+    docs = signed.documents([8, 0, 15, 1, 22, 9], 30, 7, seed=3)
+    chain = Chain(docs, np.full(5, 0.3))
+    tokens = np.repeat(docs.words, docs.counts.astype(int))
+    for _ in range(10):
+        labels = pairs(docs, chain.sweep(), 5)
+        by_word, by_author = np.zeros((30, 5)), np.zeros((7, 5))
+        np.add.at(by_word, (tokens, [k for _, k in labels]), 1)
+        np.add.at(by_author, ([a for a, _ in labels], [k for _, k in labels]), 1)
+        np.testing.assert_array_equal(chain.counts["topic_words"], by_word)
+        np.testing.assert_array_equal(chain.counts["author_topics"], by_author)
+
+
+def test_what_cannot_be_labelled_is_refused():
+    docs = signed.documents([8, 5], 30, 7, most=3, seed=3)
+    with pytest.raises(InputError, match="whole"):
+        Chain(replace(docs, counts=docs.counts + 0.5)).sweep()
+    chain = Chain(docs)
+    chain.sweep()
+    chain.state = {"labels": np.full_like(chain.state["labels"], 6)}
+    with pytest.raises(ModelError, match=r"row 0 .*fewer authors than when it was labelled"):
+        chain.sweep()

@@ -46,7 +46,7 @@ def learning(
         method = replace(method, prior_schemes={**method.prior_schemes, TOPIC_WORDS: own})
     if author_topic_prior is not None:
         _check(method, "author_topic_prior", AUTHOR_TOPICS, _posteriors)
-        rows = OwnRowPrior(shape=author_topic_prior, same=DOC_TOPIC_PRIOR, **_schedule(method))
+        rows = OwnRowPrior(shape=author_topic_prior, same=DOC_TOPIC_PRIOR, **_schedule(method, OwnRowPrior))
         method = replace(method, prior_schemes={**method.prior_schemes, AUTHOR_TOPICS: rows})
     return method
 

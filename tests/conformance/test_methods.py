@@ -9,12 +9,15 @@ import pytest
 
 from bigtopic import kernels, schemes
 from bigtopic import methods as table
+from bigtopic.corpus.memory import from_matrix
 from bigtopic.errors import SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import Method, get
 from bigtopic.plan.slices import Plan
+from bigtopic.schemes.interpolate_normalised import InterpolateNormalised
+from bigtopic.schemes.langevin import Langevin
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.new_model import new_model
 from bigtopic.types import AxisStats, RoundInfo, Scheme
@@ -127,15 +130,12 @@ def test_slices_change_rounding_only(method, corpus):
     np.testing.assert_allclose(many.gather(None), expected, rtol=2e-3, atol=1e-4 * expected.max())
 
 
-def test_one_topic_has_a_closed_form(method, corpus):
-    """With one topic a minibatch says its word counts: the scheme alone makes the params, here in float64.
+def follow(method: Method, corpus, array: LazyArray) -> None:
+    """Two passes of the scheme alone: an array of one topic, which has all tokens, in float64.
 
     Where documents are remembered from pass to pass, later passes say that nothing has changed.
     """
     remembered = method.load_kernel().state == "run"
-    model = learn(method, corpus, n_components=1, n_passes=2)
-    start = new_model(method, 1, corpus.vocabulary, n_tokens=corpus.n_tokens).topic_words
-    array = LazyArray(start.raw.astype(float), start.scale, start.prior, 1, "word")
     size = method.batch_size and 70
     plan = Plan([part.n_docs for part in corpus.parts], corpus.nnz / 300, size, 20, seed=0)
     counts, step = corpus.to_scipy(order="stored").toarray().astype(float), 0
@@ -148,10 +148,32 @@ def test_one_topic_has_a_closed_form(method, corpus):
             info = RoundInfo(step, len(rows), values.sum(), 300, corpus.n_tokens)
             seen = np.flatnonzero(values[:, 0]).astype(np.int32)
             method.schemes["topic_words"].step(array, AxisStats(seen, values[seen]), info)
+
+
+def test_one_topic_has_a_closed_form(method, corpus):
+    """With one topic a minibatch says its word counts: the scheme alone makes the params."""
+    model = learn(method, corpus, n_components=1, n_passes=2)
+    start = new_model(method, 1, corpus.vocabulary, n_tokens=corpus.n_tokens).topic_words
+    array = LazyArray(start.raw.astype(float), start.scale, start.prior, 1, "word")
+    follow(method, corpus, array)
     np.testing.assert_allclose(model.topic_words.gather(None), array.gather(None), rtol=2e-5, atol=1e-6)
     settings = {"max_iter": 1, "client": False, **CHEAPER.get(method.name, {})}
     topics = LDA(1, method=method, **settings).fit(corpus).transform(corpus)
     np.testing.assert_allclose(topics, 1.0)
+
+
+def test_topics_share_the_tokens_of_every_word(method, corpus):
+    """However many topics there are, their sum is what one topic would have."""
+    if isinstance(method.schemes["topic_words"], InterpolateNormalised | Langevin):
+        pytest.skip("each topic moves by its own total, or by chance")
+    found = learn(method, corpus, n_passes=2).topic_words
+    start = new_model(method, 4, corpus.vocabulary, n_tokens=corpus.n_tokens).topic_words
+    raw = np.zeros((80, 16))
+    raw[:, 0] = start.raw.sum(axis=1, dtype=float)
+    array = LazyArray(raw, np.ones(16), np.zeros((1, 1)), 1, "word")
+    follow(method, corpus, array)
+    statistics = found.gather(None)[:, :4] - found.prior
+    np.testing.assert_allclose(statistics.sum(axis=1), array.gather(None)[:, 0], rtol=2e-5, atol=1e-5)
 
 
 def test_batch_vb_of_one_topic_is_the_prior_and_the_counts(corpus):
@@ -175,6 +197,17 @@ def test_named_topics_may_be_permuted(method, corpus):
         train(model, corpus, Limits(1), batch_size=method.batch_size and 70, n_threads=1)
         ends.append(model.topic_words.gather(None)[:, :4])
     np.testing.assert_allclose(ends[1], ends[0][:, order], rtol=5e-3, atol=1e-3 * ends[0].max())
+
+
+def test_the_order_of_documents_changes_rounding_only(method, synthetic):
+    """Of one minibatch, whose documents are alike but for their place."""
+    if method.kernel in DRAWN or method.load_kernel().interacts:
+        pytest.skip("documents draw by their place, or see each other")
+    ends = []
+    for counts in (synthetic.counts, synthetic.counts[::-1]):
+        documents = from_matrix(counts, shuffle=False)
+        ends.append(learn(method, documents, batch_size=None).topic_words.gather(None))
+    np.testing.assert_allclose(ends[1], ends[0], rtol=2e-3, atol=1e-4 * ends[0].max())
 
 
 def test_defaults_suit_the_size_of_the_corpus(method):

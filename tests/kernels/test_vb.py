@@ -48,6 +48,18 @@ def test_fixed_point(docs, topic_words):
         np.testing.assert_allclose(gamma, again, rtol=1e-9)
 
 
+def test_the_bound_has_no_slope_at_the_fixed_point(docs, topic_words):
+    """By finite differences of the sum of its terms in each gamma_dk."""
+    result = case.infer(KERNEL, docs, topic_words, ALPHA, max_doc_update_iter=5000, mean_change_tol=1e-13)
+    brute_force, step = case.reference("vb")["bound"], 1e-4
+    for d, gamma in enumerate(gammas(docs, result)):
+        own = slice(docs.indptr[d], docs.indptr[d + 1])
+        terms = docs.words[own], docs.counts[own].astype(float), topic_words, ALPHA
+        for way in step * gamma * np.eye(N_COMPONENTS):
+            slope = (brute_force(*terms, gamma + way) - brute_force(*terms, gamma - way)) / (2 * step)
+            assert abs(slope) < 1e-6
+
+
 @pytest.mark.parametrize("iterations", [1, 3, 100])
 def test_bound_is_the_sum_of_its_terms(docs, topic_words, iterations):
     result = case.infer(KERNEL, docs, topic_words, ALPHA, bound=True, max_doc_update_iter=iterations)

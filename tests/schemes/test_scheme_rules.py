@@ -109,6 +109,18 @@ def test_interpolate(scale, factor):
     np.testing.assert_allclose(array.statistics, expected, rtol=1e-12)
 
 
+def test_interpolating_statistics_is_interpolating_weights():
+    """lambda <- (1 - rho) lambda + rho (eta + scale S), for an eta of each word and topic."""
+    eta = np.random.default_rng(3).gamma(1.0, size=(N_ROWS, N_COMPONENTS))
+    array = LazyArray(random_array().statistics, np.ones(N_COLUMNS), eta, N_COMPONENTS, "word")
+    weights, scheme = array.gather(None)[:, :N_COMPONENTS], load("interpolate", learning_decay=0.7)
+    for step in range(1, 6):
+        stats, rate = random_stats(seed=step), scheme.schedule()(step, None)
+        scheme.step(array, stats, info(step))
+        weights = (1 - rate) * weights + rate * (eta + 100 * dense(stats)[:, :N_COMPONENTS])
+    np.testing.assert_allclose(array.gather(None)[:, :N_COMPONENTS], weights, rtol=1e-12)
+
+
 def test_a_run_may_end_in_small_steps():
     """The last quarter of 40 updates falls to the share of the corpus that a minibatch is; a stream never ends."""
     scheme, rates = load("interpolate", learning_decay=0.5, learning_offset=0.0, end=0.25), []

@@ -145,7 +145,10 @@ class TopicModel:
 
 
 class ModelTopics:
-    """The topics as probabilities, by rows: the interface of a model for evaluation."""
+    """The topics as probabilities, by rows: the interface of a model for evaluation.
+
+    Of a model with `mixing`, topics are mixtures of its distributions over words.
+    """
 
     def __init__(self, model: TopicModel) -> None:
         self._model = model
@@ -158,8 +161,23 @@ class ModelTopics:
     @property
     def weights(self) -> np.ndarray:
         """Weight of each topic, prior included, in tokens for most methods: float64 (n_components,)."""
-        return self._model.topic_words.weight_totals()
+        mixing = self._mixing
+        return self._model.topic_words.weight_totals() if mixing is None else mixing.sum(axis=1)
 
     def gather(self, ids: np.ndarray | None) -> np.ndarray:
         """p(word | topic) of these words, float32 (n_ids, n_components); sums to 1 over all words."""
-        return mean_rows(self._model.topic_words, ids)[:, : self.n_components]
+        words, mixing = self._model.topic_words, self._mixing
+        rows = mean_rows(words, ids)[:, : words.n_components]
+        if mixing is None:
+            return rows
+        topics: np.ndarray = (rows @ (mixing / mixing.sum(axis=1, keepdims=True)).T).astype(np.float32)
+        return topics
+
+    @property
+    def _mixing(self) -> np.ndarray | None:
+        """Weights, float64 (n_components, number of distributions over words)."""
+        name = self._model.method.model.mixing
+        if name is None:
+            return None
+        array = self._model.params[name]
+        return array.gather(None)[:, : array.n_components].astype(np.float64)

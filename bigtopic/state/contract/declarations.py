@@ -30,7 +30,7 @@ from bigtopic.types import Kernel, Scheme
 
 __all__ = ["check_method", "check_options"]
 
-_DISTRIBUTIONS = ("gamma", "uniform")
+_DISTRIBUTIONS = ("gamma", "uniform", "diagonal")
 _OF_METHOD = {
     "kernel": ((str, Kernel), "the name of a kernel, or a Kernel"),
     "inference": ((str, Kernel, NoneType), "the name of a kernel, a Kernel, or None"),

@@ -9,9 +9,27 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic import kernels
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
-__all__ = ["accepted", "documents", "hyper", "infer", "localised", "padded", "reference", "topics", "view"]
+__all__ = [
+    "accepted",
+    "documents",
+    "hyper",
+    "infer",
+    "localised",
+    "of_lda",
+    "padded",
+    "reference",
+    "topics",
+    "view",
+]
+
+
+def of_lda(names: list[str]) -> list[str]:
+    """Those of these kernels that read the words of topics alone; the others have tests of their own."""
+    known = {"topic_words", "topic_word_variances"}
+    return [name for name in names if set(kernels.load(name).views) <= known]
 
 
 def topics(n_words: int, n_components: int, seed: int = 0, concentration: float = 0.3) -> np.ndarray:

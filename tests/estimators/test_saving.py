@@ -24,7 +24,7 @@ from bigtopic.evaluation import log_predictive
 from bigtopic.ingestion.ingest import ingest
 from bigtopic.state import model_store
 
-METHODS = [row["method"] for row in table()]
+METHODS = [row["method"] for row in table() if row["family"] != "dual"]
 
 
 def fitted(corpus, **settings) -> LDA:

@@ -21,6 +21,7 @@ from bigtopic.learning.memory.expected_rows import ExpectedRows
 from bigtopic.learning.memory.footprint import Footprint
 from bigtopic.learning.new_run import make_run
 from bigtopic.state import machine_memory
+from bigtopic.state.axes import axes_of
 from bigtopic.state.new_model import new_model
 from bigtopic.types import Scratch
 
@@ -119,7 +120,8 @@ def test_documents_in_memory_travel_to_the_worker():
 def test_the_bound_that_needs_no_replay_is_one(method, batch_size):
     corpus = from_matrix(matrix(500, 3_000, 30.0))
     own = methods.get(method)
-    model = new_model(own, {"topic": 20}, {"word": corpus.vocabulary}, n_tokens=corpus.n_tokens)
+    components = dict.fromkeys(own.model.components, 20)
+    model = new_model(own, components, axes_of(own.model, corpus), n_tokens=corpus.n_tokens)
     for slice_size in (None, 7):
         run = make_run(
             model, corpus, batch_size=batch_size, slice_size=slice_size, max_iter=3, order="shuffled"

@@ -5,9 +5,15 @@ from reference.case import padded
 
 from bigtopic.types import Hyper, View
 
-__all__ = ["Chain"]
+__all__ = ["NAMES", "Chain", "first_pair"]
 
 NAMES = ("row_topics", "column_topics", "joint")
+
+
+def first_pair(u, shape):
+    """The pair of an entry that is new."""
+    t = int(u * max(shape))
+    return t % shape[0], t % shape[1]
 
 
 class Chain:

@@ -5,6 +5,7 @@ from math import exp, lgamma
 
 import numpy as np
 from reference.cgs import uniform
+from reference.dual import first_pair
 
 __all__ = ["infer", "posterior"]
 
@@ -31,12 +32,15 @@ def infer(docs, rows, columns, joint, row_totals, column_totals, options, seed, 
                 column_totals[j] += share
 
             for _ in range(counts[i]):
+                new = labels[token, 0] < 0
                 for label in labels[token][labels[token] >= 0]:
                     count(label, -1 / n_replicas)
                 p = np.outer(rows[d] / row_totals, columns[c] / column_totals) * joint
                 sums = np.cumsum(p.ravel()) / p.sum()
                 for r in range(n_replicas):
-                    labels[token, r] = np.searchsorted(sums, uniform(seed, int(docs.rows[d]), draw), "right")
+                    u = uniform(seed, int(docs.rows[d]), draw)
+                    first = np.ravel_multi_index(first_pair(u, joint.shape), joint.shape)
+                    labels[token, r] = first if new else np.searchsorted(sums, u, "right")
                     draw += 1
                 for label in labels[token]:
                     count(label, 1 / n_replicas)

@@ -2,6 +2,7 @@
 
 import numpy as np
 from reference.cgs import uniform
+from reference.dual import first_pair
 
 __all__ = ["counted", "infer"]
 
@@ -37,12 +38,8 @@ def infer(docs, others, totals, seed, shares):
             p = p * (columns[c] - r.sum(axis=0)) / (totals[1] + without[1].sum(axis=0) - r.sum(axis=0))
             p /= p.sum()
             if new:
-                sums = np.cumsum(p.ravel())
-                chosen = np.searchsorted(
-                    sums, uniform(seed, int(docs.rows[d]), int(i - docs.indptr[d])), "right"
-                )
-                p = np.zeros_like(p)
-                p.flat[chosen] = 1
+                p[:] = 0
+                p[first_pair(uniform(seed, int(docs.rows[d]), int(i - docs.indptr[d])), p.shape)] = 1
             p = p.astype(np.float32).astype(float)
             shares[i] = p / p.sum()
     return shares

@@ -2,6 +2,7 @@
 
 import numpy as np
 from reference.cgs import uniform
+from reference.dual import first_pair
 
 __all__ = ["infer"]
 
@@ -12,7 +13,7 @@ def infer(docs, others, totals, joint, seed, shares):
     `others` and `totals` are those of rows and columns as in `dual_ilr`; `joint` the weights of pairs.
     """
     new = shares is None
-    n, joint = docs.counts.astype(float)[:, None], joint.copy()
+    n = docs.counts.astype(float)[:, None]
     sizes = (len(docs.words), joint.shape[0]), (len(docs.words), joint.shape[1])
     u, v = (np.zeros(size) for size in sizes) if new else (share.astype(float) for share in shares)
     row_of, pairs = np.repeat(np.arange(docs.n_docs), np.diff(docs.indptr)), np.zeros(joint.shape)
@@ -24,11 +25,8 @@ def infer(docs, others, totals, joint, seed, shares):
         s = np.outer(a, b) * joint
         s /= s.sum()
         if new:
-            draw = uniform(seed, int(docs.rows[d]), int(i - docs.indptr[d]))
-            chosen = np.searchsorted(np.cumsum(s.ravel()), draw, "right")
-            s = np.zeros_like(s)
-            s.flat[chosen] = 1
-            joint += n[i] * s
+            s[:] = 0
+            s[first_pair(uniform(seed, int(docs.rows[d]), int(i - docs.indptr[d])), s.shape)] = 1
         u[i], v[i] = s.sum(axis=1).astype(np.float32), s.sum(axis=0).astype(np.float32)
         u[i], v[i] = u[i] / u[i].sum(), v[i] / v[i].sum()
         pairs += n[i] * s

@@ -8,8 +8,8 @@ of it. In its turn all of them are removed at once, and R are drawn from one con
 D, W and P count the records of a row topic in a row, of a column topic in a column, and of a pair; P_k. and P_.j are
 marginals of P. R = 1 is collapsed Gibbs sampling; as R grows, it comes to be the kernel `dual_ilr`. The rows of a slice
 see each other's newest labels, and those of other slices as they were when the params were read. A record without a
-label, of a row that is new, is drawn given the records that have one. Statistics: by how much the labels have changed
-the counts.
+label, of a row that is new, gets a pair at random, one of row topic t and column topic t. Statistics: by how much the
+labels have changed the counts.
 
 How it is computed: with b_j the middle factor, sum_j b_j (alpha + P_kj) is found for all k together, a vector for each
 j; a draw finds the row topic first, and then the column topic among the pairs of it.
@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bigtopic.kernels.support.dual import AXES, VIEWS, counts_of, moved
+from bigtopic.kernels.support.dual import AXES, VIEWS, counts_of, first_pair, moved
 from bigtopic.kernels.support.entry import INNER, OUTER, frozen, whole_number
 from bigtopic.kernels.support.random import key, uniform
 from bigtopic.kernels.support.tokens import whole_counts
@@ -93,12 +93,18 @@ def _sweep(
             column = columns[words[i]]
             for _ in range(counts[i]):
                 own = labels[token]
-                if own[0] >= 0:
+                new = own[0] < 0
+                if not new:
                     for r in range(n_replicas):
                         _count(own[r], -share, row, column, pairs, row_totals, column_totals)
-                _sum_up(row, column, pairs, row_totals, column_totals, by_column, by_row, sums)
+                    _sum_up(row, column, pairs, row_totals, column_totals, by_column, by_row, sums)
                 for r in range(n_replicas):
-                    own[r] = _pick(uniform(row_key, draw) * sums[last], pairs, by_row, by_column, sums)
+                    u = uniform(row_key, draw)
+                    if new:
+                        k, j = first_pair(u, by_row.shape[0], by_column.shape[0])
+                        own[r] = k * by_column.shape[0] + j
+                    else:
+                        own[r] = _pick(u * sums[last], pairs, by_row, by_column, sums)
                     draw += 1
                 for r in range(n_replicas):
                     _count(own[r], share, row, column, pairs, row_totals, column_totals)

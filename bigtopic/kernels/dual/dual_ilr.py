@@ -30,7 +30,7 @@ import numpy as np
 from numba import njit
 
 from bigtopic import buffers
-from bigtopic.kernels.support.dual import AXES, FLOOR, VIEWS, counts_of, moved, pick, ratios
+from bigtopic.kernels.support.dual import AXES, FLOOR, VIEWS, counts_of, first_pair, moved, ratios
 from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen
 from bigtopic.kernels.support.random import key, uniform
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
@@ -90,9 +90,9 @@ def _sweep(
             ratios(column, own_column, column_totals, by_column)
             whole = _conditional(by_row, by_column, joint, old, fresh)
             if known == 0.0:
-                chosen = pick(uniform(row_key, i - indptr[d]) * whole, fresh)
+                k, j = first_pair(uniform(row_key, i - indptr[d]), own_row.shape[0], own_column.shape[0])
                 fresh[:] = 0.0
-                fresh[chosen], whole = 1.0, 1.0
+                fresh[k * own_column.shape[0] + j], whole = 1.0, 1.0
             known = 0.0
             for p in range(n_pairs):
                 share[p] = fresh[p] / whole

@@ -8,8 +8,8 @@ P, and what is remembered of it are the marginals u, of row topics, and v, of co
     s_kj  = a_k b_j (alpha + P_kj) ;  s <- s / sum(s)
     D_dk += n (s_k. - u_k) ;  W_cj += n (s_.j - v_j) ;  u_k <- s_k. ;  v_j <- s_.j
 
-D and W are those of `dual_ilr`, as are starts and the order of visits; a start adds its records to P at once.
-Statistics: by how much D and W have changed, and the expected counts P of these rows.
+D and W are those of `dual_ilr`, as are starts and the order of visits. Statistics: by how much D and W have changed,
+and the expected counts P of these rows.
 
 Cost: entries x row topics x column topics, a few operations each. Space: entries x (row topics + column topics) numbers
 on disk, twice.
@@ -26,7 +26,7 @@ import numpy as np
 from numba import njit
 
 from bigtopic import buffers
-from bigtopic.kernels.support.dual import AXES, FLOOR, VIEWS, counts_of, moved, pick, ratios
+from bigtopic.kernels.support.dual import AXES, FLOOR, VIEWS, counts_of, first_pair, moved, ratios
 from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen
 from bigtopic.kernels.support.random import key, uniform
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
@@ -93,7 +93,7 @@ def _sweep(
     indptr, words, counts, ids, seed, row_shares, column_shares, rows, columns, joint, row_totals, column_totals,
     old_row, old_column, by_row, by_column, fresh, counted,
 ):  # fmt: skip
-    n_column_topics, n_moved = joint.shape[1], 0.0
+    n_moved = 0.0
     for d in range(ids.shape[0]):
         row, row_key = rows[d], key(seed, ids[d])
         for i in range(indptr[d], indptr[d + 1]):
@@ -104,10 +104,9 @@ def _sweep(
             ratios(column, old_column, column_totals, by_column)
             whole = _conditional(by_row, by_column, joint, fresh)
             if not known:
-                chosen = pick(uniform(row_key, i - indptr[d]) * whole, fresh.reshape(-1))
+                k, j = first_pair(uniform(row_key, i - indptr[d]), *joint.shape)
                 fresh[:], whole = 0.0, 1.0
-                fresh[chosen // n_column_topics, chosen % n_column_topics] = 1.0
-                joint[chosen // n_column_topics, chosen % n_column_topics] += count
+                fresh[k, j] = 1.0
             _add(count / whole, fresh, counted, by_row, by_column)
             n_moved += _move(count, by_row, row_shares[i], old_row, row, row_totals)
             n_moved += _move(count, by_column, column_shares[i], old_column, column, column_totals)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import Saver, train
 from bigtopic.methods import Method, get
 from bigtopic.methods.learned_priors import learning
+from bigtopic.models.base import Model
 from bigtopic.state.axes import axes_of
 from bigtopic.state.checkpoint import CheckpointFolder
 from bigtopic.state.contract.declarations import check_method
@@ -29,11 +30,16 @@ __all__ = ["TopicLearning"]
 class TopicLearning(TopicInference):
     """Estimators that learn; their parameters are those of `LDA`."""
 
+    _priors: ClassVar[Sequence[str]] = (
+        "doc_topic_prior",
+        "topic_word_prior",
+    )  # and learn_doc_topic_prior, ...
+    _counts: ClassVar[Sequence[str]] = ("n_components",)
+    _models: ClassVar = "one component count"  # that it fits
+
     n_components: int
     method: str | Method | None
-    doc_topic_prior: float | np.ndarray | None
     topic_word_prior: float | np.ndarray | None
-    learn_doc_topic_prior: str | None
     learn_topic_word_prior: str | None
     batch_size: int | None
     max_iter: int | None
@@ -179,18 +185,25 @@ class TopicLearning(TopicInference):
         method, options = self._method_and_options()
         return new_model(
             method,
-            self.n_components,
+            self._components(),
             axes_of(method.model, corpus, self._client(), self.n_threads),
             n_tokens=corpus.n_tokens,
-            priors={"doc_topic_prior": self.doc_topic_prior, "topic_word_prior": self.topic_word_prior},
+            priors={name: getattr(self, name) for name in self._priors},
             options=options,
             seed=seed,
             text=None if corpus.text_settings is None else dict(corpus.text_settings),
         )
 
+    def _components(self) -> int | Mapping[str, int]:
+        """The number of each component count."""
+        return self.n_components
+
+    def _fits(self, model: Model) -> bool:
+        return len(model.components) == 1
+
     def _method_and_options(self) -> tuple[Method, dict[str, Any]]:
         method = get(self.method).with_schedule(self.learning_decay, self.learning_offset)
-        method = learning(method, self.learn_doc_topic_prior, self.learn_topic_word_prior)
+        method = learning(method, **{name: getattr(self, f"learn_{name}") for name in self._priors})
         options = dict(self.options or {})
         for name in ("max_doc_update_iter", "mean_change_tol"):
             if getattr(self, name) is not None:
@@ -230,10 +243,10 @@ class TopicLearning(TopicInference):
     def _check(self) -> None:
         method = get(self.method)
         check_method(method)
-        if len(method.model.components) != 1:
+        if not self._fits(method.model):
             raise SettingError(
                 f"method {method.name!r}: model {method.model.name!r} counts {', '.join(method.model.components)}, but "
-                f"{type(self).__name__} fits models with one component count; see 'Add a model' in the documentation"
+                f"{type(self).__name__} fits models with {self._models}; see 'Add a model' in the documentation"
             )
         starts.check_settings(self)
         check_slice_size(method.load_kernel(), self._or_method("slice_size"))

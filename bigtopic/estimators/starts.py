@@ -28,7 +28,7 @@ def check_settings(estimator: Any) -> None:
         Names the argument, the value found and the allowed values.
     """
     for name in (
-        "n_components",
+        *estimator._counts,
         "batch_size",
         "max_iter",
         "slice_size",
@@ -36,7 +36,7 @@ def check_settings(estimator: Any) -> None:
         "patience",
         "n_threads",
     ):
-        _whole(name, getattr(estimator, name), optional=name != "n_components")
+        _whole(name, getattr(estimator, name), optional=name not in estimator._counts)
     for name in ("max_time", "total_samples"):
         _number(name, getattr(estimator, name), above=0)
     _number("tol", estimator.tol, least=0)
@@ -46,7 +46,7 @@ def check_settings(estimator: Any) -> None:
         raise SettingError(f"options={estimator.options!r}: must be {{name: value}} (or None)")
     if estimator.order not in ORDERS:
         raise SettingError(f"order={estimator.order!r}: must be one of {', '.join(map(repr, ORDERS))}")
-    for name in ("doc_topic_prior", "topic_word_prior"):
+    for name in estimator._priors:
         _learned(name, getattr(estimator, f"learn_{name}"), getattr(estimator, name))
     if estimator.validation is None and (
         estimator.patience is not None or estimator.evaluate_every is not None

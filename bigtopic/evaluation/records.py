@@ -77,7 +77,7 @@ def log_records(model: Any, records: Corpus, client: Any = None, n_threads: int 
     Raises
     ------
     SettingError
-        When `model` is no dual topic model.
+        When `model` is not a dual topic model.
     InputError
         When a row is not one of the model's, or the model knows no record's column.
     """

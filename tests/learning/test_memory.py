@@ -30,6 +30,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))
 import toys
 
 COUNTS = np.ones((200, 40))
+OF_PAIRS = [name for name in methods.names() if len(methods.get(name).model.components) > 1]
 SHORT = {"n_words": 100_000, "n_docs": 40_000, "length": 20}
 LONG = {"n_words": 3_000, "n_docs": 800, "length": 1500}
 LARGE = {"n_words": 400_000, "n_docs": 100_000, "length": 30}
@@ -165,7 +166,7 @@ def test_a_task_of_a_graph():
 @pytest.mark.parametrize("n_threads", [1, 2])
 @pytest.mark.parametrize("batched", [False, True], ids=["batch", "minibatches"])
 @pytest.mark.parametrize("n_components", [10, 500])
-@pytest.mark.parametrize("method", methods.names())
+@pytest.mark.parametrize("method", [name for name in methods.names() if name not in OF_PAIRS])
 def test_every_method(method, n_components, batched, n_threads, stored):
     remembers = methods.get(method).load_kernel().state == "run"
     for corpus, batch_size in ((LARGE if n_components == 10 else SHORT, 2000), (LONG, 200)):
@@ -180,6 +181,14 @@ def test_every_method(method, n_components, batched, n_threads, stored):
             stored=stored,
             max_iter=2 if remembers else 1,  # in the first pass there is no state to read
         )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", OF_PAIRS)
+def test_every_method_of_pairs_of_topics(method):
+    """Some remember a number for each pair. Kernels are told the number of column topics with padding: here none."""
+    corpus = {"n_words": 200_000, "n_docs": 12_000, "length": 30}
+    check(method=method, n_components=16, n_threads=1, corpus=corpus, batch_size=4000, max_iter=2)
 
 
 @pytest.mark.slow

@@ -96,11 +96,12 @@ def _records(docs: Docs, doc_topics: Any, prior: np.ndarray) -> np.ndarray:
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """Those of `cvb0`, p(column | row topic), and the products with it."""
+    """Those of `cvb0`, p(column | row topic) and what is divided by it, and a product for each column topic."""
     n_row_columns = -(-size.rows["joint"] // LANES) * LANES
     inner = size._replace(columns={"topic_words": n_row_columns})
-    words = size.rows["column_topics"] * n_row_columns * 4
-    return Scratch([*cvb0.KERNEL.scratch(inner, options).pooled, *[words] * 4])
+    n_words = size.rows["column_topics"]
+    products = [n_words * n_row_columns * 4] * 4 + [n_words * size.columns["column_topics"] * 4] * 2
+    return Scratch([*cvb0.KERNEL.scratch(inner, options).pooled, *products])
 
 
 KERNEL = Kernel(

@@ -14,6 +14,7 @@ _HOME = {
     "Checkpoint": "bigtopic.state.checkpoint",
     "Corpus": "bigtopic.corpus.store",
     "Method": "bigtopic.methods",
+    "DualTopicModel": "bigtopic.estimators.dual_topic",
     "append": "bigtopic.ingestion.ingest",
     "compact": "bigtopic.ingestion.ingest",
     "from_matrix": "bigtopic.corpus.memory",

@@ -188,7 +188,7 @@ class AuthorQueries(TopicInference):
         return mean_rows(self._author_array(), np.asarray(ids, np.int32))[:, : self._fitted().n_components]
 
     def _author_array(self) -> LazyArray:
-        return self._fitted().params[AUTHOR_TOPICS]
+        return self._fitted().estimate(AUTHOR_TOPICS)
 
     def _ids(self, names: Sequence[str]) -> np.ndarray:
         """Ids of authors.

@@ -17,6 +17,7 @@ from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import Saver, train
 from bigtopic.methods import Method, get
 from bigtopic.methods.learned_priors import learning
+from bigtopic.models.base import Model
 from bigtopic.state.axes import axes_of
 from bigtopic.state.checkpoint import CheckpointFolder
 from bigtopic.state.contract.declarations import check_method
@@ -30,7 +31,10 @@ __all__ = ["TopicLearning"]
 class TopicLearning(TopicInference):
     """Estimators that learn; their parameters are those of `LDA`."""
 
-    _priors: ClassVar = ("doc_topic_prior", "topic_word_prior")  # and learn_doc_topic_prior, ...
+    # Each with a learn_ beside it
+    _priors: ClassVar[Sequence[str]] = ("doc_topic_prior", "topic_word_prior")
+    _counts: ClassVar[Sequence[str]] = ("n_components",)
+    _models: ClassVar = "one component count"  # that it fits
 
     n_components: int
     method: str | Method | None
@@ -182,7 +186,7 @@ class TopicLearning(TopicInference):
         method, options = self._method_and_options()
         return new_model(
             method,
-            self.n_components,
+            self._components(),
             axes_of(method.model, corpus, self._client(), self.n_threads),
             n_tokens=corpus.n_tokens,
             priors={name: getattr(self, name) for name in self._priors},
@@ -190,6 +194,13 @@ class TopicLearning(TopicInference):
             seed=seed,
             text=None if corpus.text_settings is None else dict(corpus.text_settings),
         )
+
+    def _components(self) -> int | Mapping[str, int]:
+        """The number of each component count."""
+        return self.n_components
+
+    def _fits(self, model: Model) -> bool:
+        return len(model.components) == 1
 
     def _method_and_options(self) -> tuple[Method, dict[str, Any]]:
         method = get(self.method).with_schedule(self.learning_decay, self.learning_offset)
@@ -236,10 +247,10 @@ class TopicLearning(TopicInference):
     def _check(self) -> None:
         method = get(self.method)
         check_method(method)
-        if len(method.model.components) != 1:
+        if not self._fits(method.model):
             raise SettingError(
                 f"method {method.name!r}: model {method.model.name!r} counts {', '.join(method.model.components)}, but "
-                f"{type(self).__name__} fits models with one component count; see 'Add a model' in the documentation"
+                f"{type(self).__name__} fits models with {self._models}; see 'Add a model' in the documentation"
             )
         starts.check_settings(self)
         check_slice_size(method.load_kernel(), self._or_method("slice_size"))

@@ -8,6 +8,7 @@ from typing import Any
 from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.errors import ModelError, SettingError
 from bigtopic.estimators.author_topic import AuthorTopicModel
+from bigtopic.estimators.dual_topic import DualTopicModel
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.starts import check_settings
 from bigtopic.methods import Method
@@ -15,7 +16,11 @@ from bigtopic.state.checkpoint_versions import load_newest
 
 __all__ = ["load_model"]
 
-KINDS: Mapping[str, Any] = {"LDA": LDA, "AuthorTopicModel": AuthorTopicModel}
+KINDS: Mapping[str, Any] = {
+    "LDA": LDA,
+    "AuthorTopicModel": AuthorTopicModel,
+    "DualTopicModel": DualTopicModel,
+}
 
 
 def load_model(

@@ -28,7 +28,7 @@ def check_settings(estimator: Any) -> None:
         Names the argument, the value found and the allowed values.
     """
     for name in (
-        "n_components",
+        *estimator._counts,
         "batch_size",
         "max_iter",
         "slice_size",
@@ -36,7 +36,7 @@ def check_settings(estimator: Any) -> None:
         "patience",
         "n_threads",
     ):
-        _whole(name, getattr(estimator, name), optional=name != "n_components")
+        _whole(name, getattr(estimator, name), optional=name not in estimator._counts)
     for name in ("max_time", "total_samples"):
         _number(name, getattr(estimator, name), above=0)
     _number("tol", estimator.tol, least=0)

@@ -10,6 +10,8 @@ from bigtopic.evaluation.coherence import Coherence, coherence
 from bigtopic.evaluation.measures.log_predictive import LogPredictive, log_predictive
 from bigtopic.evaluation.measures.prevalence import Prevalence, prevalence
 from bigtopic.evaluation.measuring import Evaluation, measure
+from bigtopic.evaluation.record_split import split_records
+from bigtopic.evaluation.records import RecordScore, log_records
 from bigtopic.evaluation.source import TopicSource, top_words, topics_of
 
 __all__ = [
@@ -18,6 +20,7 @@ __all__ = [
     "LogPredictive",
     "Measure",
     "Prevalence",
+    "RecordScore",
     "Result",
     "Score",
     "Setting",
@@ -25,9 +28,11 @@ __all__ = [
     "by_author",
     "coherence",
     "log_predictive",
+    "log_records",
     "measure",
     "measures",
     "prevalence",
+    "split_records",
     "top_words",
     "topics_of",
 ]

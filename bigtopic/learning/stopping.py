@@ -124,7 +124,7 @@ class PassMeasure:
         now = self._topics_now()
         change = np.zeros(now.shape[1])
         _kernels.topic_change(self._topics, now, change)
-        return float(change[: self._model.n_components].mean() / 2)
+        return float(change[: self._model.topic_words.n_components].mean() / 2)
 
     def converged(self, change: float | None) -> bool:
         """Whether the pass changed the bound, or the topics, by less than the tolerance."""

@@ -20,8 +20,11 @@ class Model:
     ----------
     components : names of the component counts. `n_components` is the first; documents' topics have as many columns,
         unless a kernel says otherwise
+    mixing : the array, of first component count by another one, by which topics mix distributions over words: p(word |
+        topic k) is in proportion to sum_j mixing_kj words_wj. None if these distributions are the topics
     """
 
     name: str
     arrays: Mapping[str, ArraySpec]
     components: tuple[str, ...] = ("topic",)
+    mixing: str | None = None

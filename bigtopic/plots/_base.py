@@ -32,6 +32,7 @@ _NEEDS = {
     "history": "the history of a model of this package",
     "curves": "curves, and the history of this model has no score, bound or change; learn with held-out documents "
     "(validation=), or with a method that has a bound, such as 'vb'",
+    "pairs": "row topics and column topics; give a DualTopicModel",
 }
 
 CURVES = {
@@ -52,7 +53,8 @@ class Plot:
     draw : (figure, `Subject`, results, settings) -> None. Draws on an empty matplotlib `Figure` or `SubFigure`. The
         settings are complete; check them here
     summary : one line, for the help of the command line
-    needs : what the plot cannot do without: "corpus", "history", "curves" (one of `CURVES` in the history)
+    needs : what the plot cannot do without: "corpus", "history", "curves" (one of `CURVES` in the history),
+        "pairs" (topics of rows and columns)
     measures : names of measures of the corpus; `draw` gets their results, by name, or none if there is no corpus.
         They take those settings of the plot that they have
     settings : {name: `Setting`}; options of the command line
@@ -102,6 +104,7 @@ class Plot:
             "corpus": subject.documents is not None,
             "history": bool(history),
             "curves": any(row.get(key) is not None for row in history for key in CURVES),
+            "pairs": hasattr(type(subject.model), "joint_"),
         }
         return [need for need in self.needs if not there[need]]
 

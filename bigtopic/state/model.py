@@ -160,10 +160,14 @@ class TopicModel:
 
 
 class ModelTopics:
-    """The topics as probabilities, by rows: the interface of a model for evaluation."""
+    """The topics as probabilities, by rows: the interface of a model for evaluation.
+
+    Of a model with `mixing`, topics are mixtures of its distributions over words.
+    """
 
     def __init__(self, model: TopicModel) -> None:
         self._topic_words = model.estimate(model.topic_words_name)
+        self._mixing = _mixing(model)
         self.n_components = model.n_components
         self.doc_topic_prior = model.doc_topic_prior
         self.vocabulary = model.vocabulary
@@ -173,8 +177,22 @@ class ModelTopics:
     @property
     def weights(self) -> np.ndarray:
         """Weight of each topic, prior included, in tokens for most methods: float64 (n_components,)."""
-        return self._topic_words.weight_totals()
+        return self._topic_words.weight_totals() if self._mixing is None else self._mixing.sum(axis=1)
 
     def gather(self, ids: np.ndarray | None) -> np.ndarray:
         """p(word | topic) of these words, float32 (n_ids, n_components); sums to 1 over all words."""
-        return mean_rows(self._topic_words, ids)[:, : self.n_components]
+        words, mixing = self._topic_words, self._mixing
+        rows = mean_rows(words, ids)[:, : words.n_components]
+        if mixing is None:
+            return rows
+        topics: np.ndarray = (rows @ (mixing / mixing.sum(axis=1, keepdims=True)).T).astype(np.float32)
+        return topics
+
+
+def _mixing(model: TopicModel) -> np.ndarray | None:
+    """Weights of the mixtures that are topics, float64 (n_components, number of distributions over words)."""
+    name = model.method.model.mixing
+    if name is None:
+        return None
+    array = model.estimate(name)
+    return array.gather(None)[:, : array.n_components].astype(np.float64)

@@ -188,6 +188,8 @@ def _draw(array: LazyArray, distribution: str, total: float | None, seed: int, n
         for first in range(start, stop, n_rows):
             last = min(first + n_rows, stop)
             array.raw[first:last, :n] = _drawn(generator, distribution, (last - first, n))
+            if distribution == "diagonal":
+                array.raw[first:last, :n] += _diagonal(range(first, last), n, array.n_rows)
     if total is not None:
         array.raw *= array.raw.dtype.type(total / max(float(array.raw.sum(dtype=np.float64)), 1e-300))
     array.fold()
@@ -197,4 +199,12 @@ def _drawn(generator: np.random.Generator, distribution: str, size: tuple[int, i
     """The next numbers, see `Method.init`; those of two calls are those of one."""
     if distribution == "gamma":
         return generator.gamma(100.0, 0.01, size)
-    return generator.random(size, np.float32) + np.float32(1e-10)
+    drawn = generator.random(size, np.float32) + np.float32(1e-10)
+    return drawn * np.float32(0.02) if distribution == "diagonal" else drawn
+
+
+def _diagonal(rows: range, n_columns: int, n_rows: int) -> np.ndarray:
+    """1 where a row and a column of a table have the same number, modulo its shorter side."""
+    between = np.subtract.outer(np.arange(rows.start, rows.stop), np.arange(n_columns))
+    on: np.ndarray = between % min(n_rows, n_columns) == 0
+    return on

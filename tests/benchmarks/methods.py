@@ -166,7 +166,11 @@ def compare(trial: Trial, given: argparse.Namespace, timer: Timer) -> None:
     from bigtopic import methods
 
     baseline = trial.judge(np.ones((1, len(trial.train.vocabulary))))
-    chosen = given.methods.split(",") if given.methods else methods.names()
+    chosen = (
+        given.methods.split(",")
+        if given.methods
+        else [row["method"] for row in methods.methods() if row["family"] != "dual"]
+    )
     found = [
         kept(trial, methods.get(name), which, given, timer)
         for name in chosen

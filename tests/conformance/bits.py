@@ -17,6 +17,7 @@ from bigtopic.datasets.synthetic import lda_corpus
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import get
+from bigtopic.state.axes import axes_of
 from bigtopic.state.bound import global_part
 from bigtopic.state.new_model import new_model
 
@@ -50,7 +51,9 @@ def kernel_bits(name: str, dtype: type) -> str:
 def method_bits(name: str) -> str:
     """Of a model and its bound."""
     corpus = from_matrix(lda_corpus(60, N_WORDS, 4, mean_length=30.0, seed=1).counts, seed=0)
-    model = new_model(get(name), N_COMPONENTS, corpus.vocabulary, n_tokens=corpus.n_tokens, seed=0)
+    method = get(name)
+    components = dict.fromkeys(method.model.components, N_COMPONENTS)
+    model = new_model(method, components, axes_of(method.model, corpus), n_tokens=corpus.n_tokens, seed=0)
     train(model, corpus, Limits(2), n_threads=1)
     return hashed(*(array.gather(None) for array in model.params.arrays.values()), global_part(model.params))
 

@@ -23,7 +23,7 @@ LENGTHS = [9, 0, 1, 17, 4, 25, 3, 12, 0, 6]
 ALPHA = np.array([0.1, 0.5, 1.3, 0.02, 0.7])
 
 
-@pytest.fixture(params=case.without_authors(kernels.names()))
+@pytest.fixture(params=case.of_lda(kernels.names()))
 def kernel(request: pytest.FixtureRequest) -> Kernel:
     return kernels.load(request.param)
 
@@ -243,7 +243,7 @@ def test_a_word_no_topic_knows_does_no_harm(kernel, docs, topic_words, alpha):
 def test_float32_costs_less_than_a_thousandth_nat_per_token():
     docs = case.documents([30, 80, 150] * 10, 400, seed=5)
     topic_words = case.topics(400, 50, concentration=0.05)
-    for name in case.without_authors(kernels.names()):
+    for name in case.of_lda(kernels.names()):
         kernel, scores = kernels.load(name), []
         for dtype in (np.float32, np.float64):
             prior = case.accepted(kernel, 0.02)

@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+from reference import case
 
 from bigtopic import kernels, schemes
 from bigtopic import methods as table
@@ -23,8 +24,8 @@ from bigtopic.state.new_model import new_model
 from bigtopic.types import AxisStats, RoundInfo, Scheme
 
 TABLE = [get(row["method"]) for row in table()]
-# Those that need authors have tests of their own.
-METHODS = [method for method in TABLE if "author_topics" not in method.model.arrays]
+# Those of other models have tests of their own.
+METHODS = [get(name) for name in case.methods_of_lda()]
 # In place of the papers' settings of `LDA`, where these take seconds on so few documents.
 CHEAPER = {"splda": {"batch_size": 20}}
 # Their first labels, walks or responsibilities are drawn by the topics' numbers.

@@ -36,7 +36,7 @@ def chooses(kernel):
     return ".sampling." in kernel.run.__module__ or kernel.name == "ope"
 
 
-KERNELS = {name: kernels.load(name) for name in case.without_authors(kernels.names())}
+KERNELS = {name: kernels.load(name) for name in case.of_lda(kernels.names())}
 METHODS = {method.name: method.load_kernel() for method in ALL}
 SINGLE = {name: kernel for name, kernel in METHODS.items() if kernel.dtype == "float32"}
 

@@ -22,7 +22,7 @@ def finite(model):
     np.testing.assert_allclose(theta.sum(axis=1), 1, rtol=1e-4)
 
 
-@pytest.mark.parametrize("method", case.methods_without_authors())
+@pytest.mark.parametrize("method", case.methods_of_lda())
 @pytest.mark.parametrize("alpha", [SMALLEST_PRIOR, LARGEST_PRIOR, [SMALLEST_PRIOR, 1.0, LARGEST_PRIOR]])
 def test_priors_at_the_ends(method, alpha):
     """As far as the method has the prior: plsa has a maximum from 1, and the prior of lds is one of its scheme."""

@@ -27,7 +27,7 @@ from bigtopic.state import model_store
 from bigtopic.storage import chunks
 from bigtopic.storage.place import Place
 
-METHODS = case.methods_without_authors()
+METHODS = case.methods_of_lda()
 
 
 def fitted(corpus, **settings) -> LDA:

@@ -31,9 +31,7 @@ from reference import case
 Make = Callable[[Run], Executor] | None
 ADDS = table.get("streaming-ope")  # a minibatch that is done twice, or never, changes the mass of the topics
 # inner iterations wait for each other, so nothing of them is asynchronous
-PROMPT = [
-    replace(method, delay=0) for method in map(table.get, case.methods_without_authors()) if method.inner == 1
-]
+PROMPT = [replace(method, delay=0) for method in map(table.get, case.methods_of_lda()) if method.inner == 1]
 
 
 def new(method: Method, corpus: Corpus) -> TopicModel:

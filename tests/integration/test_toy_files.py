@@ -49,7 +49,7 @@ def test_lines_of_code_are_counted():
     assert lines_of_code(text) == 5
 
 
-def test_there_are_ten_toys():
+def test_there_are_ten_files_of_toys():
     assert len(TOYS) == 10
 
 

@@ -22,6 +22,7 @@ from bigtopic.learning.memory.expected_rows import ExpectedRows
 from bigtopic.learning.memory.footprint import Footprint
 from bigtopic.learning.new_run import make_run
 from bigtopic.state import machine_memory
+from bigtopic.state.axes import axes_of
 from bigtopic.state.new_model import new_model
 from bigtopic.types import Scratch
 
@@ -30,6 +31,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))
 import toys
 
 COUNTS = np.ones((200, 40))
+OF_PAIRS = [name for name in methods.names() if len(methods.get(name).model.components) > 1]
 SHORT = {"n_words": 100_000, "n_docs": 40_000, "length": 20}
 LONG = {"n_words": 3_000, "n_docs": 800, "length": 1500}
 LARGE = {"n_words": 400_000, "n_docs": 100_000, "length": 30}
@@ -115,12 +117,13 @@ def test_documents_in_memory_travel_to_the_worker():
 # ---------------------------------------------------------------- the bound
 
 
-@pytest.mark.parametrize("method", case.methods_without_authors())
+@pytest.mark.parametrize("method", case.methods_of_lda())
 @pytest.mark.parametrize("batch_size", [40, None])
 def test_the_bound_that_needs_no_replay_is_one(method, batch_size):
     corpus = from_matrix(matrix(500, 3_000, 30.0))
     own = methods.get(method)
-    model = new_model(own, {"topic": 20}, {"word": corpus.vocabulary}, n_tokens=corpus.n_tokens)
+    components = dict.fromkeys(own.model.components, 20)
+    model = new_model(own, components, axes_of(own.model, corpus), n_tokens=corpus.n_tokens)
     for slice_size in (None, 7):
         run = make_run(
             model, corpus, batch_size=batch_size, slice_size=slice_size, max_iter=3, order="shuffled"
@@ -176,7 +179,7 @@ def test_a_task_of_a_graph():
 def one_of_each():
     """Of the methods that differ only in schemes and numbers, the first."""
     found = {}
-    for method in map(methods.get, case.methods_without_authors()):
+    for method in map(methods.get, case.methods_of_lda()):
         found.setdefault((method.kernel, str(method.inner), method.delay), method.name)
     return found.values()
 
@@ -201,6 +204,14 @@ def test_every_method(method, n_components, batched, n_threads, stored):
             stored=stored,
             max_iter=2 if remembers else 1,  # in the first pass there is no state to read
         )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", OF_PAIRS)
+def test_every_method_of_pairs_of_topics(method):
+    """Some remember a number for each pair. Kernels are told the number of column topics with padding: here none."""
+    corpus = {"n_words": 200_000, "n_docs": 12_000, "length": 30}
+    check(method=method, n_components=16, n_threads=1, corpus=corpus, batch_size=4000, max_iter=2)
 
 
 @pytest.mark.slow

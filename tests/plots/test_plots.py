@@ -20,6 +20,9 @@ NASTY = ["$x^{$", "\x1b[31mred", "a\u202eb", "<b>&amp;", "%d{}", r"\frac{1}{2}",
 WORDS = NASTY + [f"word{i}" for i in range(52)]
 CORPUS = from_matrix(lda_corpus(300, 60, 5, mean_length=30, random_state=3).counts, WORDS)
 
+# "joint" is of dual topic models, see test_joint.py
+OF_TOPICS = [name for name in plots.names() if "pairs" not in plots.load(name).needs]
+
 
 def learnt(n_components):
     return LDA(n_components, max_iter=2, validation=0.1, random_state=0, progress=False).fit(CORPUS)
@@ -64,7 +67,7 @@ def test_a_plot_is_its_file(name):
 
 
 @pytest.mark.parametrize("ending", ["svg", "png", "pdf"])
-@pytest.mark.parametrize("name", plots.names())
+@pytest.mark.parametrize("name", OF_TOPICS)
 def test_it_is_drawn_and_written_the_same_each_time(name, ending, few, tmp_path):
     written = [plots.save(few.plot(name, CORPUS), tmp_path / f"{i}.{ending}").read_bytes() for i in (0, 1)]
     assert written[0] == written[1]
@@ -82,7 +85,7 @@ ESCAPED = [
 ]
 
 
-@pytest.mark.parametrize("name", plots.names())
+@pytest.mark.parametrize("name", OF_TOPICS)
 def test_words_are_drawn_as_they_are(name, few, tmp_path):
     def shown(words):
         corpus = from_matrix(np.eye(8, dtype=int) * 3, words)
@@ -103,7 +106,7 @@ def test_these_show_the_words_of_each_topic(name):
     assert all(any(word in text for text in texts(figure)) for word in ESCAPED)
 
 
-@pytest.mark.parametrize("name", plots.names())
+@pytest.mark.parametrize("name", OF_TOPICS)
 def test_it_is_drawn_on_a_figure_of_the_user(name, few):
     figure = Figure((5, 4), layout="constrained")
     left, right = figure.subfigures(1, 2)
@@ -118,7 +121,7 @@ def test_a_notebook_shows_it_without_pyplot(few):
     assert few.plot("topics")._repr_png_().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("name", plots.names())
+@pytest.mark.parametrize("name", OF_TOPICS)
 @pytest.mark.parametrize("given", [{}, {"n_topics": 3, "n_top": 60}, {"n_topics": 50, "n_top": 2}])
 def test_many_words_or_topics_fit(name, given, many):
     many.plot(name, CORPUS, **those_of(name, **given)).draw_without_rendering()  # warns of what does not fit

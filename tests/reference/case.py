@@ -18,23 +18,29 @@ __all__ = [
     "hyper",
     "infer",
     "localised",
-    "methods_without_authors",
+    "methods_of_lda",
+    "of_lda",
     "padded",
     "reference",
     "topics",
     "view",
-    "without_authors",
 ]
 
 
-def without_authors(names: list[str]) -> list[str]:
-    """Those of these kernels that read words alone; the others have tests of their own."""
-    return [name for name in names if "author_topics" not in kernels.load(name).views]
+def of_lda(names: list[str]) -> list[str]:
+    """Those of these kernels that read the words of topics alone; the others have tests of their own."""
+    known = {"topic_words", "topic_word_variances"}
+    return [name for name in names if set(kernels.load(name).views) <= known]
 
 
-def methods_without_authors() -> list[str]:
-    """Names of the methods that learn from any documents."""
-    return [name for name in methods.names() if "author_topics" not in methods.get(name).model.arrays]
+def methods_of_lda() -> list[str]:
+    """Names of the methods that learn one kind of topics, of the words of documents."""
+    found = {name: methods.get(name).model for name in methods.names()}
+    return [
+        name
+        for name, model in found.items()
+        if model.components == ("topic",) and "author_topics" not in model.arrays
+    ]
 
 
 def topics(n_words: int, n_components: int, seed: int = 0, concentration: float = 0.3) -> np.ndarray:

@@ -198,6 +198,12 @@ MODELS = {
     "no components": (of_model(components=()), r"components=\(\).*(some of each|choose)"),
     "a number as component": (of_model(components=(3,)), "a name in components is 3"),
     "a component twice": (of_model(components=("topic", "topic")), "give different names"),
+    "a mixing array that is not there": (
+        of_model(mixing="nothing"),
+        "model 'lda' has mixing='nothing'.*topic_words",
+    ),
+    "a mixing array of words": (of_model(mixing="topic_words"), "mixing='topic_words'.*rows='topic'"),
+    "a number as mixing array": (of_model(mixing=3), "mixing=3, but must be the name of an array, or None"),
     "a component like an axis": (of_model(components=("word",)), "none of an axis"),
     "an array's name": (of_model(arrays={**MODEL.arrays, "my words": ArraySpec("word")}), "'my words'"),
     "a taken name": (of_model(arrays={**MODEL.arrays, "words": ArraySpec("word")}), "and not words, axes"),
@@ -289,10 +295,11 @@ def test_inner_iterations_may_be_a_number_of_numpy():
 
 
 def saved_and_loaded(method, path):
-    axes = {"word": Vocabulary(None, 3)}
+    words = Vocabulary(None, 3)
+    axes = {"word": words, "column": words, "row": Vocabulary(None, 5)}
     if "author" in {spec.rows for spec in method.model.arrays.values()}:
         axes["author"] = Vocabulary(["Ann", "Bob"], None, np.ones(2, np.int64), np.ones(2))
-    model = new_model(method, 2, axes, n_tokens=9)
+    model = new_model(method, dict.fromkeys(method.model.components, 2), axes, n_tokens=9)
     model_store.save(model, path)
     return model, model_store.load(path, method)[0]
 

@@ -10,9 +10,13 @@ import pytest
 
 from bigtopic import methods as table
 from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.methods import Method
+from bigtopic.models.base import ArraySpec, Model
+from bigtopic.schemes.add import Add
 from bigtopic.state import new_model as module
 from bigtopic.state.lazy_array import FOLD_ROWS
 from bigtopic.state.new_model import new_model
+from bigtopic.types import Kernel
 
 
 def begun(distribution, share, n_words, n_components):
@@ -54,3 +58,30 @@ def test_no_more_is_drawn_at_once_than_a_few_megabytes(distribution, share):
     finally:
         tracemalloc.stop()
     assert peak - array.nbytes < 3 * module.DRAWN_BYTES < 8 * 40_000 * 112 / 2
+
+
+@pytest.mark.parametrize(("n_rows", "n_columns"), [(4, 4), (3, 8), (8, 3), (1, 5)])
+def test_a_diagonal_start_pairs_every_row_with_a_column(n_rows, n_columns, monkeypatch):
+    monkeypatch.setattr(module, "DRAWN_BYTES", 1)  # a row at a time
+    pairs = begun("diagonal", None, n_rows, n_columns).raw[:, :n_columns]
+    on = np.subtract.outer(np.arange(n_rows), np.arange(n_columns)) % min(n_rows, n_columns) == 0
+    assert on.any(axis=0).all() and on.any(axis=1).all() and on.sum() == max(n_rows, n_columns)
+    assert (pairs[on] > 1).all() and (pairs[~on] > 0).all() and (pairs[~on] < 0.02).all()
+
+
+def test_topics_that_mix_distributions_over_words_are_mixtures():
+    arrays = {
+        "topic_words": ArraySpec("word", "part", start=("uniform", None)),
+        "parts": ArraySpec("topic", "part", normalised_over=None, start=("uniform", None)),
+    }
+    model = Model("parts", arrays, components=("topic", "part"), mixing="parts")
+    kernel = Kernel("parts", lambda *_: None, dict.fromkeys(arrays, "counts"), {"topic_words": "word"})
+    method = Method("parts", kernel, {"topic_words": Add()}, model)
+    source = new_model(
+        method, {"topic": 3, "part": 5}, Vocabulary(None, 20), n_tokens=1e6, seed=5
+    ).topic_source()
+    words, parts = (source._model.params[name].gather(None)[:, :5].astype(float) for name in arrays)
+    expected = words / words.sum(axis=0) @ (parts / parts.sum(axis=1, keepdims=True)).T
+    np.testing.assert_allclose(source.gather(None), expected, rtol=1e-5)
+    np.testing.assert_allclose(source.gather(np.array([7, 2], np.int32)), expected[[7, 2]], rtol=1e-5)
+    np.testing.assert_allclose(source.weights, parts.sum(axis=1))

@@ -37,7 +37,7 @@ from bigtopic.evaluation.subject import Documents, Subject
 from bigtopic.evaluation.unigram import unigram
 from bigtopic.renamed import renamed
 
-__all__ = ["MEASURE", "LogPredictive", "log_predictive"]
+__all__ = ["MEASURE", "LogPredictive", "log_predictive", "ratio_of_sums"]
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class LogPredictive(Result):
         """
         if not np.array_equal(self.rows, other.rows) or not np.array_equal(self.tokens, other.tokens):
             raise SettingError("other: was measured on other documents, or on other held-out tokens of them")
-        return _ratio(self.log_likelihood - other.log_likelihood, self.tokens)
+        return ratio_of_sums(self.log_likelihood - other.log_likelihood, self.tokens)
 
     def __repr__(self) -> str:
         base = "" if self.unigram is None else f", unigram {self.unigram:.4f}"
@@ -220,14 +220,14 @@ def _summary(scores: Scores, with_unigram: bool, known_share: float) -> LogPredi
     if not scored.any():
         raise InputError("corpus: no document has two tokens to divide into observed and held-out ones")
     total, tokens = scores.log_likelihood[scored], scores.tokens[scored]
-    value, error = _ratio(total, tokens)
+    value, error = ratio_of_sums(total, tokens)
     return LogPredictive(
         value=value,
         standard_error=error,
         per_document=float(np.mean(total / tokens)),
         n_tokens=float(tokens.sum()),
         n_docs=int(scored.sum()),
-        unigram=_ratio(scores.unigram[scored], tokens)[0] if with_unigram else None,
+        unigram=ratio_of_sums(scores.unigram[scored], tokens)[0] if with_unigram else None,
         unknown_share=float(1 - known / everything),
         rows=scores.rows[scored],
         log_likelihood=total,
@@ -235,7 +235,7 @@ def _summary(scores: Scores, with_unigram: bool, known_share: float) -> LogPredi
     )
 
 
-def _ratio(total: np.ndarray, tokens: np.ndarray) -> tuple[float, float]:
+def ratio_of_sums(total: np.ndarray, tokens: np.ndarray) -> tuple[float, float]:
     """sum(total) / sum(tokens) and its standard error over documents (delta method); nan for one document."""
     value = total.sum() / tokens.sum()
     n_docs = len(tokens)

@@ -30,6 +30,7 @@ _OF_MODEL = {
     "name": (str, "text"),
     "arrays": (Mapping, "{name: ArraySpec}"),
     "components": (tuple, "a tuple of names, such as ('topic',)"),
+    "mixing": ((str, NoneType), "the name of an array, or None"),
 }
 _OF_ARRAY = {
     "rows": (str, "the name of an axis"),
@@ -71,6 +72,13 @@ def check_model(model: Model) -> None:
         check_storable(f"{where}: a name in arrays", name, ARRAY_NAME)
         _check_array(f"array {name!r}", spec, model)
         check_storable(f"array {name!r}: rows", spec.rows, NAME)
+    if model.mixing is not None and (
+        model.mixing not in model.arrays or model.arrays[model.mixing].rows != model.components[0]
+    ):
+        raise SettingError(
+            f"{where} has mixing={model.mixing!r}, but must name an array with rows={model.components[0]!r}; "
+            f"{choose(model.arrays)}"
+        )
     _check_doc_topic_prior(model)
 
 

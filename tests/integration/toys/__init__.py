@@ -13,7 +13,10 @@ MODULES = [import_module(f"{__name__}.{module.name}") for module in pkgutil.iter
 METHODS: dict[str, Method] = {
     method.name: method
     for module in MODULES
-    for method in (getattr(module, name, None) for name in ("METHOD", "STOPPING"))
+    for method in (
+        *(getattr(module, name, None) for name in ("METHOD", "STOPPING")),
+        *getattr(module, "METHODS", ()),
+    )
     if method is not None
 }
 

@@ -1,0 +1,195 @@
+"""Collapsed Gibbs sampling of the dual topic model, and its replicated form.
+
+Each record, a token of column c in row d, has R labels, each a pair of a row topic k and a column topic j and worth 1/R
+of it. In its turn all of them are removed at once, and R are drawn from one conditional:
+
+    p_kj  prop. to  (beta_r + D_dk) / (n_rows beta_r + P_k.) (beta_c + W_cj) / (n_columns beta_c + P_.j) (alpha + P_kj)
+
+D, W and P count the records of a row topic in a row, of a column topic in a column, and of a pair; P_k. and P_.j are
+marginals of P. R = 1 is collapsed Gibbs sampling; as R grows, it comes to be the kernel `dual_ilr`. The rows of a slice
+see each other's newest labels, and those of other slices as they were when the params were read. A record without a
+label, of a row that is new, gets a pair at random, one of row topic t and column topic t. Statistics: by how much the
+labels have changed the counts.
+
+How it is computed: with b_j the middle factor, sum_j b_j (alpha + P_kj) is found for all k together, a vector for each
+j; a draw finds the row topic first, and then the column topic among the pairs of it.
+
+Cost of a record: row topics x column topics, a multiply-add each. 4 bytes per label on disk, twice.
+
+Reference: Rugeles et al., "Infinite latent state replication", equations 4.5 and 5.9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from bigtopic.kernels.support.dual import AXES, VIEWS, counts_of, first_pair, moved
+from bigtopic.kernels.support.entry import INNER, OUTER, frozen, whole_number
+from bigtopic.kernels.support.random import key, uniform
+from bigtopic.kernels.support.tokens import whole_counts
+from bigtopic.kernels.support.vector import LANES, load, spread, store
+from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
+
+__all__ = ["KERNEL", "run"]
+
+
+@njit(**INNER)
+def _count(label, share, row, column, pairs, row_totals, column_totals):
+    n_column_topics = column_totals.shape[0]
+    k, j = label // n_column_topics, label % n_column_topics
+    row[k] += share
+    column[j] += share
+    pairs[j, k] += share
+    row_totals[k] += share
+    column_totals[j] += share
+
+
+@njit(**INNER)
+def _sum_up(row, column, pairs, row_totals, column_totals, by_column, by_row, sums):
+    """Fill b_j, the factor of each row topic, and the sums of p_kj over j and all row topics up to k."""
+    for j in range(column_totals.shape[0]):
+        by_column[j] = column[j] / column_totals[j]
+    for first in range(0, sums.shape[0], LANES):
+        whole = spread(0.0)
+        for j in range(column_totals.shape[0]):
+            whole = whole + spread(by_column[j]) * load(pairs, (j, first))
+        store(sums, first, whole)
+    for k in range(row_totals.shape[0]):
+        by_row[k] = row[k] / row_totals[k]
+        sums[k] *= by_row[k]
+    for k in range(1, row_totals.shape[0]):
+        sums[k] += sums[k - 1]
+
+
+@njit(**INNER)
+def _pick(rest, pairs, by_row, by_column, sums):
+    """The pair at which the sums of p_kj exceed `rest`; rounding may leave the last of a row topic."""
+    k, n_column_topics = 0, by_column.shape[0]
+    while k < by_row.shape[0] - 1 and rest >= sums[k]:
+        k += 1
+    if k > 0:
+        rest -= sums[k - 1]
+    for j in range(n_column_topics - 1):
+        rest -= by_row[k] * by_column[j] * pairs[j, k]
+        if rest < 0.0:
+            return k * n_column_topics + j
+    return k * n_column_topics + n_column_topics - 1
+
+
+@njit(**OUTER)
+def _sweep(
+    indptr, words, counts, ids, seed, labels, rows, columns, pairs, row_totals, column_totals, by_row, by_column,
+    sums,
+):  # fmt: skip
+    n_replicas, token = labels.shape[1], 0
+    share, last = 1.0 / n_replicas, row_totals.shape[0] - 1
+    for d in range(ids.shape[0]):
+        row, row_key, draw = rows[d], key(seed, ids[d]), 0
+        for i in range(indptr[d], indptr[d + 1]):
+            column = columns[words[i]]
+            for _ in range(counts[i]):
+                own = labels[token]
+                new = own[0] < 0
+                if not new:
+                    for r in range(n_replicas):
+                        _count(own[r], -share, row, column, pairs, row_totals, column_totals)
+                    _sum_up(row, column, pairs, row_totals, column_totals, by_column, by_row, sums)
+                for r in range(n_replicas):
+                    u = uniform(row_key, draw)
+                    if new:
+                        k, j = first_pair(u, by_row.shape[0], by_column.shape[0])
+                        own[r] = k * by_column.shape[0] + j
+                    else:
+                        own[r] = _pick(u * sums[last], pairs, by_row, by_column, sums)
+                    draw += 1
+                for r in range(n_replicas):
+                    _count(own[r], share, row, column, pairs, row_totals, column_totals)
+                token += 1
+
+
+def run(
+    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
+) -> KernelResult:
+    """Draw the labels of these rows' records once more, or for the first time; see the module.
+
+    Parameters
+    ----------
+    docs : rows as documents, columns as words; counts are whole numbers
+    view : "row_topics" (n_docs, n_columns), "column_topics" (n_words, n_columns) and "joint" (n_row_topics, n_columns)
+        as "counts", prior included, with their totals; the labels in `state` are among them
+    hyper : option `replicas` (labels of a record, at least 1)
+    seed : with a row of the source and a label's place in it, the key of its draw
+    state : "labels" int32 (n_tokens, replicas), k n_column_topics + j, -1 where there is none yet; None for new rows
+
+    Returns
+    -------
+    KernelResult
+        stats, in the shapes of the view, by how many records the labels have changed; no doc_topics, which `dual_cvb0`
+        infers; state["labels"]; no info.
+
+    Raises
+    ------
+    InputError
+        When a count is not a whole number.
+    SettingError
+        When `replicas` is not a whole number of at least 1.
+    """
+    n_replicas, counts, now = (
+        whole_number(hyper.options, "replicas", 1),
+        whole_counts(docs),
+        counts_of(view, hyper),
+    )
+    labels = (
+        np.full((int(counts.sum()), n_replicas), -1, np.int32) if state is None else state["labels"].copy()
+    )
+    n_row_topics, n_column_topics = now.joint.shape
+    pairs = np.zeros((n_column_topics, now.rows.shape[1]))
+    pairs[:, :n_row_topics] = now.joint.T
+    _sweep(
+        frozen(docs.indptr, np.int64),
+        frozen(docs.words, np.int32),
+        frozen(counts, np.int64),
+        frozen(docs.rows, np.int64),
+        int(seed),
+        labels,
+        now.rows,
+        now.columns,
+        pairs,
+        now.row_totals,
+        now.column_totals,
+        np.empty(n_row_topics),
+        np.empty(n_column_topics),
+        np.empty(now.rows.shape[1]),
+    )
+    now.joint[:] = pairs[:, :n_row_topics].T
+    stats = moved(now, view)
+    for change in stats.values():  # whole labels: what is left over is rounding
+        np.rint(change * n_replicas, out=change)
+        change /= n_replicas
+    return KernelResult(stats, None, {"labels": labels}, {})
+
+
+def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
+    """The counts of the entries, and a product of the largest array."""
+    largest = max(size.rows[name] * size.columns[name] for name in size.rows)
+    return Scratch([size.n_entries * 8, largest * 8])
+
+
+KERNEL = Kernel(
+    name="dual_cgs",
+    run=run,
+    views=VIEWS,
+    statistics=AXES,
+    options={"replicas": 1},
+    scratch=_scratch,
+    interacts=True,
+    state="run",
+    remembers={"labels": StateSpec("token", "int32", ("replicas",), missing=-1)},
+    dtype="float64",
+    changes=tuple(AXES),
+    paper="Rugeles et al., infinite latent state replication",
+)

@@ -1,0 +1,116 @@
+"""CVB0 of rows with the topics of the columns and the joint distribution held fixed.
+
+Given these, the records of a row are those of a document of LDA, with the row topics as its topics:
+
+    p(column c | row topic k)  =  sum_j T_kj p(c | j),   T_kj = (alpha + P_kj) / (n_rows beta_r + P_k.)
+
+but for a factor of k near 1, and beta_r as the prior of the row's topics. So the kernel `cvb0` infers the shares r of
+the row topics in each entry, and these are divided among the column topics: with S_ck = sum_d n r_k and G = S /
+p(c | k),
+
+    D_dk = sum_c n r_k ;   W_cj = p(c | j) (G T)_cj ;   P_kj = T_kj sum_c G_ck p(c | j)
+
+are the expected counts of these rows, with no sum over the pairs of an entry. The rows of a call do not interact.
+
+Cost: that of `cvb0` with the row topics, and for each distinct column of a call row topics x column topics.
+
+References: those of `cvb0`; Rugeles et al., "Infinite latent state replication", equation 5.12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bigtopic import buffers
+from bigtopic.kernels.collapsed import cvb0
+from bigtopic.kernels.support.vector import LANES
+from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
+
+__all__ = ["KERNEL", "run"]
+
+
+def run(
+    docs: Docs, view: View, hyper: Hyper, seed: int, state: Mapping[str, np.ndarray] | None = None
+) -> KernelResult:
+    """Infer the topics of these rows; see the module.
+
+    Parameters
+    ----------
+    docs : rows as documents, columns as words
+    view : "column_topics" (n_words, n_columns) as "mean", p(column | column topic); "joint" (n_row_topics, n_columns)
+        as "counts", prior included
+    hyper : options as for `cvb0`; the row topics' prior is the mean of `priors["row_topics"]`
+    seed, state : unused
+
+    Returns
+    -------
+    KernelResult
+        stats, expected counts: "row_topics" (n_docs, n_columns), "column_topics" and "joint" in the shapes of the view;
+        doc_topics (n_docs, n_row_topics); info as for `cvb0`.
+
+    Raises
+    ------
+    SettingError
+        When `max_doc_update_iter` is not a whole number of at least 1.
+    """
+    columns, transfer = view.arrays["column_topics"], _transfer(view, hyper)
+    words = _padded(columns @ transfer.T)
+    prior = np.full(hyper.n_components, hyper.priors["row_topics"])
+    told = hyper._replace(doc_topic_prior=prior, doc_topics=True, statistics=())
+    found = cvb0.run(docs, View({"topic_words": words}, {}), told, seed, None)
+    if not hyper.statistics:
+        return KernelResult({}, found.doc_topics, None, found.info)
+    n = hyper.n_components
+    by_word = found.stats["topic_words"][:, :n] / np.maximum(words[:, :n], np.finfo(np.float32).tiny)
+    stats = {
+        "row_topics": _records(docs, found.doc_topics, prior),
+        "column_topics": columns * (by_word @ transfer),
+        "joint": transfer * (by_word.T @ columns),
+    }
+    return KernelResult(stats, found.doc_topics, None, found.info)
+
+
+def _transfer(view: View, hyper: Hyper) -> np.ndarray:
+    """T of the module, (n_row_topics, n_columns)."""
+    joint, n = view.arrays["joint"], hyper.components["column_topic"]
+    records = joint[:, :n].sum(axis=1) - n * hyper.priors["joint"]
+    totals = records + hyper.priors["row_topics"] * hyper.axis_sizes["row"]
+    return (joint / totals[:, None]).astype(view.arrays["column_topics"].dtype)
+
+
+def _padded(rows: np.ndarray) -> np.ndarray:
+    out = buffers.zeros((len(rows), -(-rows.shape[1] // LANES) * LANES), rows.dtype)
+    out[:, : rows.shape[1]] = rows
+    return out
+
+
+def _records(docs: Docs, doc_topics: Any, prior: np.ndarray) -> np.ndarray:
+    """D, padded: the topics of the rows, in records, without the prior."""
+    n_records = np.add.reduceat(np.append(docs.counts, 0.0), docs.indptr[:-1]) * (np.diff(docs.indptr) > 0)
+    return _padded(
+        np.maximum(doc_topics * (n_records + prior.sum())[:, None] - prior, 0.0).astype(np.float32)
+    )
+
+
+def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
+    """Those of `cvb0`, p(column | row topic) and what is divided by it, and a product for each column topic."""
+    n_row_columns = -(-size.rows["joint"] // LANES) * LANES
+    inner = size._replace(columns={"topic_words": n_row_columns})
+    n_words = size.rows["column_topics"]
+    products = [n_words * n_row_columns * 4] * 4 + [n_words * size.columns["column_topics"] * 4] * 2
+    return Scratch([*cvb0.KERNEL.scratch(inner, options).pooled, *products])
+
+
+KERNEL = Kernel(
+    name="dual_cvb0",
+    run=run,
+    views={"column_topics": "mean", "joint": "counts"},
+    statistics={"row_topics": "row", "column_topics": "column", "joint": "row_topic"},
+    options=cvb0.KERNEL.options,
+    cost=cvb0.KERNEL.cost,
+    scratch=_scratch,
+    paper="Asuncion et al. 2009; Rugeles et al., infinite latent state replication",
+)

@@ -1,0 +1,84 @@
+"""What the kernels of the dual topic model share: counts that change in the course of a call, and starts.
+
+A record is one token of an entry. Of the pairs of topics (k, j), flat arrays have pair k * n_column_topics + j.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from bigtopic import buffers
+from bigtopic.kernels.support.entry import INNER
+from bigtopic.types import Hyper, View
+
+__all__ = ["AXES", "FLOOR", "VIEWS", "Counts", "counts_of", "first_pair", "moved", "ratios"]
+
+VIEWS = {"row_topics": "counts", "column_topics": "counts", "joint": "counts"}
+AXES = {"row_topics": "row", "column_topics": "column", "joint": "row_topic"}
+FLOOR = 1e-10  # of a weight without its own record: what rounding leaves of it is less
+
+
+class Counts(NamedTuple):
+    """The weights of the params, prior included, to be changed: float64.
+
+    rows : (n_docs, n_columns); columns : (n_words, n_columns), both with padding
+    joint : (n_row_topics, n_column_topics)
+    row_totals, column_totals : (n_row_topics,), (n_column_topics,), sums of the weights over the whole axes
+    """
+
+    rows: np.ndarray
+    columns: np.ndarray
+    joint: np.ndarray
+    row_totals: np.ndarray
+    column_totals: np.ndarray
+
+
+def counts_of(view: View, hyper: Hyper) -> Counts:
+    """Copies of what the params have."""
+    n_row_topics, n_column_topics = hyper.components["row_topic"], hyper.components["column_topic"]
+    return Counts(
+        _copy(view.arrays["row_topics"]),
+        _copy(view.arrays["column_topics"]),
+        np.array(view.arrays["joint"][:, :n_column_topics], np.float64),
+        np.array(view.totals["row_topics"][:n_row_topics], np.float64),
+        np.array(view.totals["column_topics"][:n_column_topics], np.float64),
+    )
+
+
+def moved(counts: Counts, view: View) -> dict[str, np.ndarray]:
+    """By how much the counts have changed, as statistics; takes over their arrays."""
+    joint = np.zeros(view.arrays["joint"].shape)
+    joint[:, : counts.joint.shape[1]] = counts.joint
+    found = {"row_topics": counts.rows, "column_topics": counts.columns, "joint": joint}
+    for name, values in found.items():
+        values -= view.arrays[name]
+    return found
+
+
+def _copy(values: np.ndarray) -> np.ndarray:
+    copy = buffers.empty(values.shape, np.float64)
+    copy[:] = values
+    return copy
+
+
+@njit(**INNER)
+def ratios(weights, own, totals, out):
+    """out[k] = weights[k] / totals[k], both without the share `own` of one record."""
+    for k in range(totals.shape[0]):
+        weight = max(weights[k] - own[k], FLOOR)
+        out[k] = weight / max(totals[k] - own[k], weight)
+
+
+@njit(**INNER)
+def first_pair(u, n_row_topics, n_column_topics):
+    """The pair that a record begins with, for a number u between 0 and 1: (t, t), modulo the sides, t at random.
+
+    Every topic of one side begins with few of the other. From pairs of all kinds, or each drawn given those before, far
+    fewer runs came to the best mode of small data.
+    """
+    longer = max(n_row_topics, n_column_topics)
+    t = min(int(u * longer), longer - 1)
+    return t % n_row_topics, t % n_column_topics

@@ -1,0 +1,53 @@
+"""The joint distribution of a dual topic model: a row for each row topic, a column for each column topic.
+
+Columns are named by their topic's most probable columns of the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bigtopic.evaluation.base import Setting
+from bigtopic.evaluation.pair_source import pairs_of
+from bigtopic.plots._base import Plot
+from bigtopic.plots._style import AS_IT_IS, heading, label, resize
+
+__all__ = ["PLOT"]
+
+_LONGEST = 32  # characters of the names of a column topic
+
+
+def draw(figure: Any, subject: Any, results: Any, settings: Mapping[str, Any]) -> None:
+    pairs = pairs_of(subject.model)
+    n_rows, n_columns = pairs.joint.shape
+    resize(figure, max(4.5, 2.0 + 0.3 * n_columns), 2.4 + 0.3 * n_rows)
+    axes = figure.subplots()
+    image = axes.imshow(pairs.joint, cmap="Blues", vmin=0.0, aspect="auto")
+    axes.set_yticks(range(n_rows), [str(k) for k in range(n_rows)], fontsize="small")
+    names = [
+        f"{j}  {words}" for j, words in enumerate(_names(pairs.of_columns(), subject, settings["n_top"]))
+    ]
+    axes.set_xticks(range(n_columns), names, rotation=90, fontsize="small", **AS_IT_IS)
+    axes.set_ylabel("row topic")
+    axes.set_xlabel("column topic")
+    figure.colorbar(image, ax=axes).set_label("probability of the pair", fontsize="small")
+    heading(figure, f"{n_rows} row topics and {n_columns} column topics")
+
+
+def _names(columns: np.ndarray, subject: Any, n_top: int) -> list[str]:
+    """The most probable columns of each column topic, as one text."""
+    best = np.argsort(-columns, axis=0, kind="stable")[:n_top].T
+    vocabulary = subject.source.vocabulary
+    return [label(" ".join(vocabulary[int(i)] for i in own), _LONGEST) for own in best]
+
+
+PLOT = Plot(
+    "joint",
+    draw,
+    summary="joint distribution of the row topics and column topics of a dual topic model",
+    needs=["pairs"],
+    settings={"n_top": Setting(3, "Names of columns per column topic.")},
+)

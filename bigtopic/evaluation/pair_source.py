@@ -67,8 +67,9 @@ def pairs_of(model: Any) -> PairSource:
     known = getattr(model, "_model", model)
     if not isinstance(known, TopicModel) or not set(DUAL.arrays) <= set(known.params.arrays):
         raise SettingError(f"model: {type(model).__name__} has no row topics; give a fitted DualTopicModel")
-    joint = known.params[JOINT].gather(None)[:, : known.params[JOINT].n_components].astype(np.float64)
-    return PairSource(known.params[ROW_TOPICS], known.params[COLUMN_TOPICS], joint / joint.sum())
+    array = known.estimate(JOINT)
+    joint = array.gather(None)[:, : array.n_components].astype(np.float64)
+    return PairSource(known.estimate(ROW_TOPICS), known.estimate(COLUMN_TOPICS), joint / joint.sum())
 
 
 def _means(array: LazyArray, what: str, ids: Any) -> np.ndarray:

@@ -161,7 +161,7 @@ class TopicInference(FittedTopics):
         SettingError
             When a setting is not allowed, or there is no store of topics of this model.
         VocabularyMismatch
-            When the query is not a document of the store, and the model does not know most of its words.
+            When the query is not a document of the store, and has no words, or the model does not know most of them.
         InputError
             When the store is damaged.
         """
@@ -174,9 +174,7 @@ class TopicInference(FittedTopics):
                 f"theta: {store.url} has {store.n_components} topics, but the model has {self._fitted().n_components}; "
                 "write the store with this model"
             )
-        return similar(
-            query, store, lambda text: self.transform([text])[0], n_documents, measure, self.progress
-        )
+        return similar(query, store, self._topics_of_text, n_documents, measure, self.progress)
 
     def plot(self, name: Any, X: Any = None, *, figure: Any = None, **settings: Any) -> Any:
         """Draw a plot of the model, such as "history", "topics" or "prevalence"; see `bigtopic.plots.draw`.
@@ -236,6 +234,13 @@ class TopicInference(FittedTopics):
             for piece in infer(self._fitted(), corpus, client=self._client(), n_threads=self.n_threads):
                 bar.update(len(piece.rows))
                 yield piece
+
+    def _topics_of_text(self, text: str) -> np.ndarray:
+        """Raises VocabularyMismatch for a text without words, which would have the topics of the prior."""
+        corpus = as_corpus([text], shuffle=False, text=self._fitted().text)
+        if not corpus.n_tokens:
+            raise VocabularyMismatch("the model's tokeniser finds no words in it")
+        return self.transform(corpus)[0]
 
     def _known_corpus(self, X: Any) -> Any:
         model = self._fitted()

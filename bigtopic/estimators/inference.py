@@ -10,7 +10,7 @@ import numpy as np
 
 from bigtopic.corpus.order import by_source, source_order
 from bigtopic.errors import BigtopicWarning, SettingError, VocabularyMismatch
-from bigtopic.estimators.inputs import as_corpus
+from bigtopic.estimators.inputs import as_corpus, require_positive
 from bigtopic.estimators.output import write_topics
 from bigtopic.estimators.reading import FittedTopics
 from bigtopic.estimators.sparsity import check_sparsity, sparse_topics
@@ -19,7 +19,6 @@ from bigtopic.parallel import cluster
 from bigtopic.parallel.progress import Progress
 from bigtopic.plan.counting import counted_vocabulary
 from bigtopic.renamed import renamed
-from bigtopic.state.contract.declaration_rules import is_whole
 
 __all__ = ["TopicInference"]
 
@@ -119,8 +118,7 @@ class TopicInference(FittedTopics):
         """
         from bigtopic.evaluation.largest import Largest
 
-        if not is_whole(n_documents) or n_documents < 1:
-            raise SettingError(f"n_documents={n_documents!r}: must be a whole number, 1 or more")
+        require_positive("n_documents", n_documents)
         corpus = self._known_corpus(X)
         best = Largest(self._fitted().n_components, n_documents)
         for piece in self._infer(corpus, "inferring"):

@@ -270,6 +270,10 @@ def test_other_estimators_refuse_its_methods():
 
 def test_rows_and_columns_that_are_not_there_are_refused(truth):
     model = fit(truth.records(1_000), max_iter=1)
+    with pytest.raises(SettingError, match="2 rows and 3 columns"):
+        model.joint_probability([0, 1], [0, 1, 2])
+    with pytest.raises(SettingError, match="n=-1: must be a whole number"):
+        model.recommend(0, n=-1)
     for call in (
         lambda: model.recommend(60),
         lambda: model.column_probabilities([-1]),

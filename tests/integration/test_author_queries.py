@@ -141,6 +141,25 @@ def test_every_answer_is_of_the_averaged_topics(corpus):
     np.testing.assert_allclose(found[0], averaged.author_topics("a0"), rtol=1e-6)
 
 
+@pytest.mark.parametrize("n_top", [0, -1, 1.5])
+def test_a_number_of_authors_that_is_none_is_refused(fitted, corpus, n_top):
+    for ask in (
+        lambda: fitted.similar_authors("a0", n_top),
+        lambda: fitted.authors_like(corpus[:1], n_top),
+        lambda: fitted.predict_authors(corpus[:1], n_top),
+    ):
+        with pytest.raises(SettingError, match=rf"n_top={n_top}: must be a whole number"):
+            ask()
+
+
+def test_no_documents(fitted, corpus):
+    nothing = corpus[:0]
+    assert fitted.log_likelihood(nothing).shape == fitted.document_bounds(nothing).shape == (0,)
+    assert fitted.predict_authors(nothing) == fitted.authors_like(nothing) == []
+    with pytest.raises(InputError, match="no words that the model knows"):
+        fitted.author_perplexity(nothing)
+
+
 def test_a_document_whose_authors_are_unknown_is_named(fitted, truth):
     docs = replace(truth.docs, authors=truth.docs.authors + 100, n_authors=200)
     with pytest.raises(InputError, match="knows no author of the document in row 0"):

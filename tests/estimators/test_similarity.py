@@ -138,6 +138,8 @@ def test_a_text_without_words_is_refused(corpus, theta, query):
 
 
 def test_wrong_stores(model, theta, corpus, tmp_path):
+    with pytest.raises(SettingError, match=r"theta: give the path of a store.* found ndarray"):
+        model.similar_documents("doc-1", model.transform(corpus))
     with pytest.raises(SettingError, match="no store of topics"):
         model.similar_documents("doc-1", tmp_path / "nothing.zarr")
     with pytest.raises(SettingError, match="no store of topics"):

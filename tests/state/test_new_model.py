@@ -49,6 +49,19 @@ def test_pieces_have_the_bits_of_the_whole(distribution, n_bytes, monkeypatch):
     assert not array.raw[:, 7:].any()
 
 
+def test_an_even_start_is_the_same_number_in_every_entry():
+    array = begun("even", 0.5, 2500, 7)
+    np.testing.assert_array_equal(array.raw[:, :7], array.raw[0, 0])
+    assert array.totals().sum() == pytest.approx(0.5 * 1e6, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["g-oem", "g-oem++"])
+def test_online_em_begins_with_even_topics(name):
+    model = new_model(table.get(name), 7, Vocabulary(None, 2500), n_tokens=1e6, seed=5)
+    np.testing.assert_array_equal(model.topic_words.raw[:, :7], model.topic_words.raw[0, 0])
+    assert model.topic_words.totals().sum() == pytest.approx(1e6, rel=1e-6)
+
+
 @pytest.mark.parametrize(("distribution", "share"), [("gamma", None), ("uniform", 1.0)])
 def test_no_more_is_drawn_at_once_than_a_few_megabytes(distribution, share):
     tracemalloc.start()

@@ -90,10 +90,9 @@ def test_topics_that_mix_distributions_over_words_are_mixtures():
     model = Model("parts", arrays, components=("topic", "part"), mixing="parts")
     kernel = Kernel("parts", lambda *_: None, dict.fromkeys(arrays, "counts"), {"topic_words": "word"})
     method = Method("parts", kernel, {"topic_words": Add()}, model)
-    source = new_model(
-        method, {"topic": 3, "part": 5}, Vocabulary(None, 20), n_tokens=1e6, seed=5
-    ).topic_source()
-    words, parts = (source._model.params[name].gather(None)[:, :5].astype(float) for name in arrays)
+    made = new_model(method, {"topic": 3, "part": 5}, Vocabulary(None, 20), n_tokens=1e6, seed=5)
+    source = made.topic_source()
+    words, parts = (made.params[name].gather(None)[:, :5].astype(float) for name in arrays)
     expected = words / words.sum(axis=0) @ (parts / parts.sum(axis=1, keepdims=True)).T
     np.testing.assert_allclose(source.gather(None), expected, rtol=1e-5)
     np.testing.assert_allclose(source.gather(np.array([7, 2], np.int32)), expected[[7, 2]], rtol=1e-5)

@@ -24,7 +24,7 @@ import numpy as np
 from scipy.special import rel_entr
 
 from bigtopic.errors import SettingError, VocabularyMismatch
-from bigtopic.estimators.stored_topics import StoredTopics, TopicRows
+from bigtopic.estimators.topic_stores.stored_topics import StoredTopics, TopicRows
 from bigtopic.evaluation.largest import Largest
 from bigtopic.parallel.progress import Progress
 

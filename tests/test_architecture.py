@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -37,6 +38,7 @@ LAYERS = [
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 FORBIDDEN = {"datasets": {"models", "kernels", "schemes"}}
 MAX_LINES = 400
+MAX_FOLDER_LINES = 3000  # subfolders apart
 
 
 def module_of(path: Path) -> str:
@@ -163,6 +165,13 @@ def test_nothing_pickled_is_loaded():
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_files_are_short(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) < MAX_LINES
+
+
+def test_folders_are_one_subject():
+    sizes = Counter[str]()
+    for path in FILES:
+        sizes[str(path.parent.relative_to(PACKAGE))] += len(path.read_text(encoding="utf-8").splitlines())
+    assert {folder: n for folder, n in sizes.items() if n > MAX_FOLDER_LINES} == {}
 
 
 def test_importing_the_package_is_fast_and_light():

@@ -13,8 +13,8 @@ from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, require
 from bigtopic.estimators.inference import TopicInference
 from bigtopic.estimators.inputs import require_positive
-from bigtopic.estimators.similarity import MEASURES
-from bigtopic.estimators.stored_topics import TopicRows
+from bigtopic.estimators.topic_stores.similarity import MEASURES
+from bigtopic.estimators.topic_stores.stored_topics import TopicRows
 from bigtopic.evaluation.streaming import over_blocks
 from bigtopic.inference.authors import Asked, Values, candidates, likeliest, log_probabilities
 from bigtopic.models.author_topic import AUTHOR_TOPICS

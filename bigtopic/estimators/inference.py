@@ -11,9 +11,9 @@ import numpy as np
 from bigtopic.corpus.order import by_source, source_order
 from bigtopic.errors import BigtopicWarning, SettingError, VocabularyMismatch
 from bigtopic.estimators.inputs import as_corpus, require_positive
-from bigtopic.estimators.output import write_topics
 from bigtopic.estimators.reading import FittedTopics
-from bigtopic.estimators.sparsity import check_sparsity, sparse_topics
+from bigtopic.estimators.topic_stores.output import write_topics
+from bigtopic.estimators.topic_stores.sparsity import check_sparsity, sparse_topics
 from bigtopic.inference.infer import Inferred, infer, unknown_share
 from bigtopic.parallel import cluster
 from bigtopic.parallel.progress import Progress
@@ -163,8 +163,8 @@ class TopicInference(FittedTopics):
         InputError
             When the store is damaged.
         """
-        from bigtopic.estimators.similarity import similar
-        from bigtopic.estimators.stored_topics import StoredTopics
+        from bigtopic.estimators.topic_stores.similarity import similar
+        from bigtopic.estimators.topic_stores.stored_topics import StoredTopics
 
         store = StoredTopics(theta, storage_options)
         if store.n_components != self._fitted().n_components:

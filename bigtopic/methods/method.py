@@ -49,8 +49,8 @@ class Method:
         `LDA`; 0 for none
     priors : {name of a prior: a number or a function of n_components}; 1 / n_components for the others
     init : initial statistics, if not the model's, {array: (distribution, share)}: "gamma" is Gamma(100, 0.01) per
-        entry, "uniform" is Uniform(0, 1), "diagonal" is Uniform(0, 0.02) and 1 where row and column have the same
-        number, modulo the shorter side; the share is None to keep the values drawn, or the share of the corpus'
+        entry, "uniform" is Uniform(0, 1), "even" is 1, "diagonal" is Uniform(0, 0.02) and 1 where row and column have
+        the same number, modulo the shorter side; the share is None to keep these values, or the share of the corpus'
         tokens that they are scaled to. ("documents", None) is the number of documents of each row. None instead of the
         pair for zeros, the only choice for integers
     options : settings of the kernel or the inference kernel that differ from their defaults

@@ -199,6 +199,8 @@ def _drawn(generator: np.random.Generator, distribution: str, size: tuple[int, i
     """The next numbers, see `Method.init`; those of two calls are those of one."""
     if distribution == "gamma":
         return generator.gamma(100.0, 0.01, size)
+    if distribution == "even":
+        return np.ones(size)
     drawn = generator.random(size, np.float32) + np.float32(1e-10)
     return drawn * np.float32(0.02) if distribution == "diagonal" else drawn
 

@@ -105,7 +105,7 @@ def test_a_round_is_that_of_the_equations(corpus):
     some = corpus[:24]
     options = {"start": "words", "burn_in": 2, "samples": 2}
     model = new_model(replace(BOOSTED, inner=5, options=options), 3, some.vocabulary, n_tokens=some.n_tokens)
-    model.topic_words.raw[:, :3] *= 0.3
+    model.topic_words.raw[:, :3] = np.random.default_rng(0).random((len(some.vocabulary), 3))
     model.topic_words.fold()
     old = model.topic_words.gather(None)[:, :3].astype(float) / some.n_docs
     documents = []

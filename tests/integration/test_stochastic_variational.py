@@ -154,7 +154,7 @@ def test_boosted_inner_iterations_refresh_topics_from_means_of_documents(corpus)
 
 
 def first_gamma(model, corpus, n_components, prior):
-    """The start of every document, by the reference."""
+    """The start of every document, by the reference: one draw for all tokens of a word."""
     from reference import case
 
     from bigtopic.learning.rounds import Settings

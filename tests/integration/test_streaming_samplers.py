@@ -118,6 +118,15 @@ def test_a_stream_that_drifts_is_followed(corpus):
     assert scores[0] > scores[1]
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_first_document_of_cdf_has_topics_that_share_words(seed):
+    """A prior this small draws topics of one word each: a later document's word, alone, is of one topic."""
+    model = LDA(2, method=CDF, topic_word_prior=1e-30, doc_topic_prior=10.0, random_state=seed, client=False)
+    model.fit(np.diag([60.0, 60.0]))
+    shared = (model.components_ > 0.5).all(axis=0)
+    assert shared.sum() == 1
+
+
 def test_samplers_refuse_fractions(corpus):
     counts = corpus.to_scipy() * 0.5
     for own in (SGS, CDF):

@@ -12,7 +12,7 @@ from scipy.stats import beta, kstest
 
 from bigtopic import kernels
 from bigtopic.errors import InputError
-from bigtopic.kernels.sampling.cdf import draw_topics
+from bigtopic.kernels.sampling.cdf import draw_first_topics, draw_topics
 from bigtopic.types import Docs, KernelResult, View
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -72,6 +72,38 @@ def test_drawn_topics_have_the_mean_of_the_counts():
 def test_all_words_have_all_of_the_probability():
     found = draws(list(range(N_WORDS)), past(3), 50)
     np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-9)
+
+
+def test_first_topics_are_uniform_numbers_divided_by_their_sums():
+    """Of two words, the share p of one has the distribution p / (2 - 2p) up to a half, and is symmetric."""
+    shares, room = [], np.empty((2, 3))
+    for draw in range(3000):
+        draw_first_topics(2, np.uint64(draw), room, np.empty(3))
+        np.testing.assert_allclose(np.exp(room).sum(axis=0), 1, rtol=1e-12)
+        shares.append(np.exp(room[0, 2]))
+
+    def exact(p: np.ndarray) -> np.ndarray:
+        return np.where(p < 0.5, p / (2 - 2 * p), 1 - (1 - p) / (2 * p))
+
+    assert kstest(shares, exact).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("lengths", [[8, 15, 1], [0, 8, 15]])
+def test_the_first_document_has_uniform_topics(lengths):
+    """That is, the first one with words."""
+    docs, alpha, nothing = case.documents(lengths, N_WORDS), np.linspace(0.1, 0.5, 5), np.zeros((N_WORDS, 5))
+    view, totals = view_of(nothing), np.full(5, N_WORDS * ETA)
+    told = case.hyper(KERNEL, alpha, 5, N_WORDS)._replace(priors={"topic_words": ETA})
+    counts, topics = REFERENCE["infer"](docs, nothing + ETA, totals, alpha, {}, 5)
+    result = KERNEL.run(docs, view, told, 5, None)
+    np.testing.assert_array_equal(result.stats["topic_words"][:, :5], counts)
+    np.testing.assert_allclose(result.doc_topics, topics, rtol=1e-12)
+    one_token = np.zeros((N_WORDS, 5))
+    one_token[3, 1] = 1
+    np.testing.assert_array_equal(
+        KERNEL.run(docs, view_of(one_token), told, 5, None).doc_topics,
+        infer(docs, view_of(one_token), alpha).doc_topics,
+    )
 
 
 @pytest.mark.parametrize("n_components", [2, 16, 37])

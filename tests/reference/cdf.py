@@ -5,7 +5,7 @@ from math import cos, exp, inf, log, pi, sqrt
 import numpy as np
 from reference.cgs import MASK, _mix, uniform
 
-__all__ = ["LEAST_PRIOR", "draw", "infer", "log_gamma"]
+__all__ = ["LEAST_PRIOR", "draw", "draw_first", "infer", "log_gamma"]
 
 LEAST_PRIOR = 1e-18
 _GOLDEN = 0x9E3779B97F4A7C15
@@ -59,16 +59,29 @@ def draw(words, weights, totals, key):
     return found
 
 
+def draw_first(n, n_words, n_components, key):
+    """log Phi (n, n_components) of the words of the first document."""
+    numbers = [_uniform(key, draw) for draw in range(n_words * n_components)]
+    topics = np.array(numbers).reshape(n_words, n_components)
+    return np.log(topics / topics.sum(axis=0))[:n]
+
+
 def infer(docs, weights, totals, alpha, options, seed):
     """Counts of the labels (n_words, n_components) and documents' topics.
 
-    `weights` and `totals` are eta + N_kv, (n_words, n_components), and their sums over all words.
+    `weights` and `totals` are eta + N_kv, (n_words, n_components), and their sums over all words. N is
+    0 if all weights are equal.
     """
+    first, n_words = (weights == weights[0, 0]).all(), round(totals[0] / weights[0, 0])
     counts, topics = np.zeros(weights.shape), np.zeros((docs.n_docs, len(alpha)))
     for d in range(docs.n_docs):
         own, row = slice(docs.indptr[d], docs.indptr[d + 1]), int(docs.rows[d])
         words = docs.words[own]
-        logs = draw(words, weights + counts, totals + counts.sum(axis=0), _key(_key(seed, row) & MASK, 0))
+        key = _key(_key(seed, row) & MASK, 0)
+        if first and not counts.any():
+            logs = draw_first(len(words), n_words, len(alpha), key)
+        else:
+            logs = draw(words, weights + counts, totals + counts.sum(axis=0), key)
         known = [i for i in range(len(words)) if logs[i].max() > -inf]
         tokens = np.repeat(known, docs.counts[own].astype(int)[known]).astype(int)
         phi = np.exp(logs - np.maximum(logs.max(axis=1, keepdims=True, initial=-inf), -1e308))

@@ -49,6 +49,19 @@ def test_pieces_have_the_bits_of_the_whole(distribution, n_bytes, monkeypatch):
     assert not array.raw[:, 7:].any()
 
 
+def test_an_even_start_is_the_same_number_in_every_entry():
+    array = begun("even", 0.5, 2500, 7)
+    np.testing.assert_array_equal(array.raw[:, :7], array.raw[0, 0])
+    assert array.totals().sum() == pytest.approx(0.5 * 1e6, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["g-oem", "g-oem++"])
+def test_online_em_begins_with_even_topics(name):
+    model = new_model(table.get(name), 7, Vocabulary(None, 2500), n_tokens=1e6, seed=5)
+    np.testing.assert_array_equal(model.topic_words.raw[:, :7], model.topic_words.raw[0, 0])
+    assert model.topic_words.totals().sum() == pytest.approx(1e6, rel=1e-6)
+
+
 @pytest.mark.parametrize(("distribution", "share"), [("gamma", None), ("uniform", 1.0)])
 def test_no_more_is_drawn_at_once_than_a_few_megabytes(distribution, share):
     tracemalloc.start()
@@ -77,10 +90,9 @@ def test_topics_that_mix_distributions_over_words_are_mixtures():
     model = Model("parts", arrays, components=("topic", "part"), mixing="parts")
     kernel = Kernel("parts", lambda *_: None, dict.fromkeys(arrays, "counts"), {"topic_words": "word"})
     method = Method("parts", kernel, {"topic_words": Add()}, model)
-    source = new_model(
-        method, {"topic": 3, "part": 5}, Vocabulary(None, 20), n_tokens=1e6, seed=5
-    ).topic_source()
-    words, parts = (source._model.params[name].gather(None)[:, :5].astype(float) for name in arrays)
+    made = new_model(method, {"topic": 3, "part": 5}, Vocabulary(None, 20), n_tokens=1e6, seed=5)
+    source = made.topic_source()
+    words, parts = (made.params[name].gather(None)[:, :5].astype(float) for name in arrays)
     expected = words / words.sum(axis=0) @ (parts / parts.sum(axis=1, keepdims=True)).T
     np.testing.assert_allclose(source.gather(None), expected, rtol=1e-5)
     np.testing.assert_allclose(source.gather(np.array([7, 2], np.int32)), expected[[7, 2]], rtol=1e-5)

@@ -13,8 +13,10 @@ are not among N. Statistics: the labels of each word. The document-topic prior i
 
 Only the document's own words are drawn, which is exact: g_v ~ Gamma(N_kv) for these, one Gamma for all others together,
 of shape N_k - sum_v N_kv, and Phi_kv is g_v divided by the sum of all of these. They are drawn as logarithms and a
-word's probabilities divided by their maximum, so that none is lost, however small the prior. The first document has
-topics drawn from the prior (in the paper, uniform ones).
+word's probabilities divided by their maximum, so that none is lost, however small the prior.
+
+Before anything is counted, for the first document, Phi_kv are uniform numbers divided by their sum over all words of a
+topic: a topic drawn from a small prior has few words, and what the first documents draw stays.
 
 Cost: topics x distinct words draws of a gamma number for each document, and tokens x topics multiply-adds. The draws
 are nearly all of it.
@@ -37,12 +39,12 @@ from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen, padded_pri
 from bigtopic.kernels.support.expected_logs import add_labels, with_psi
 from bigtopic.kernels.support.gamma import log_gamma
 from bigtopic.kernels.support.labels import TOGETHER, count_labels, start_labels, sweep_labels
-from bigtopic.kernels.support.random import bits, key
+from bigtopic.kernels.support.random import bits, key, uniform
 from bigtopic.kernels.support.tokens import whole_counts
 from bigtopic.kernels.support.vector import LANES, load, spread, store
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
-__all__ = ["KERNEL", "draw_topics", "run"]
+__all__ = ["KERNEL", "draw_first_topics", "draw_topics", "run"]
 
 _LEAST_PRIOR = 1e-18  # keeps products with it normal numbers in float32
 _SWEEPS = 5
@@ -84,6 +86,30 @@ def draw_topics(words, topic_words, labels, totals, draws_key, logs, largest, re
             logs[i, k] -= largest[k] + np.log(whole)
 
 
+@njit(**OUTER)
+def draw_first_topics(n_words, draws_key, logs, sums):
+    """logs[i, k] <- log Phi_k of word i before anything is counted.
+
+    Parameters
+    ----------
+    n_words : of the vocabulary; those of the document come first
+    draws_key : word i of topic k has its draw i * n_components + k
+    logs : float64 (words of the document, n_components)
+    sums : float64 (n_components,), space to work in
+    """
+    n, n_components = logs.shape
+    sums[:] = 0.0
+    for i in range(n_words):
+        for k in range(n_components):
+            number = uniform(draws_key, i * n_components + k)
+            sums[k] += number
+            if i < n:
+                logs[i, k] = np.log(number)
+    for i in range(n):
+        for k in range(n_components):
+            logs[i, k] -= np.log(sums[k])
+
+
 @njit(**INNER)
 def _gather(words, counts, logs, n_columns, block, held, rows):
     """Rows of the drawn topics, each with a maximum of 1, and the tokens of words that a topic knows; their number."""
@@ -117,16 +143,21 @@ def _add(words, held, prior, stats, totals, mean):
 
 @njit(**OUTER)
 def _infer(
-    indptr, words, counts, source_rows, topic_words, prior, seed, totals, logs, largest, rest, rows, labels,
-    block, held, mass, numbers, sums, ends, targets, lanes, row_keys, n_tokens, alpha, psi_alpha, counted,
+    indptr, words, counts, source_rows, topic_words, prior, seed, first, n_words, totals, logs, largest, rest, rows,
+    labels, block, held, mass, numbers, sums, ends, targets, lanes, row_keys, n_tokens, alpha, psi_alpha, counted,
     stats, doc_topics, expected_logs,
 ):  # fmt: skip
     n_columns, dropped, nothing, one = topic_words.shape[1], 0, mass.dtype.type(0), mass.dtype.type(1)
     for d in range(source_rows.shape[0]):
         own = slice(indptr[d], indptr[d + 1])
         row_keys[_ONE] = key(seed, source_rows[d])
-        draw_topics(words[own], topic_words, stats, totals, key(row_keys[_ONE], 0), logs, largest, rest)
+        draws_key = key(row_keys[_ONE], 0)
+        if first:
+            draw_first_topics(n_words, draws_key, logs[: own.stop - own.start], rest)
+        else:
+            draw_topics(words[own], topic_words, stats, totals, draws_key, logs, largest, rest)
         n = _gather(words[own], counts[own], logs, n_columns, block, held, rows)
+        first = first and n == 0
         n_tokens[_ONE] = n
         start_labels(
             _ONE, n, logs.shape[1], n_columns, True, row_keys[_ONE], prior,
@@ -198,6 +229,8 @@ def run(
         frozen(topic_words, dtype),
         frozen(np.tile(prior, TOGETHER), dtype),
         int(seed),
+        _nothing_counted(view, hyper),
+        hyper.axis_sizes["word"],
         view.totals["topic_words"].astype(np.float64),
         buffers.empty((longest, n), np.float64),
         np.empty(n),
@@ -219,6 +252,11 @@ def run(
     )
     info = {"dropped_tokens": float(dropped)}
     return KernelResult(found, doc_topics if hyper.doc_topics else None, None, info)
+
+
+def _nothing_counted(view: View, hyper: Hyper) -> bool:
+    prior = hyper.n_components * hyper.axis_sizes["word"] * hyper.priors["topic_words"]
+    return bool(np.isclose(view.totals["topic_words"].sum(), prior, rtol=1e-10, atol=0))
 
 
 def _cost(options: Mapping[str, Any]) -> float:

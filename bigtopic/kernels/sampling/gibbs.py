@@ -16,8 +16,12 @@ count times N_k / sum(N) of the document, N from labels, which is what ML-CGS in
 W need not be normalised: with p(word | topic) it is G-OEM's and ML-CGS's sampler, with exp(E log p(word | topic))
 Online-CGS's.
 
+The statistic of the prior is E[log theta] given the labels, the mean over the kept sweeps (in the code of Dupuy and
+Bach, over all sweeps, the first of which still depend on the start).
+
 How it is computed: a draw waits for the label before it; some documents are therefore visited together, a token of each
-by turns, which changes no number.
+by turns, which changes no number. The code of Dupuy and Bach shuffles the tokens before each sweep; a fixed order, as
+valid, reads the rows of a document's words one after the other.
 
 Cost: sweeps x tokens x topics multiply-adds; "conditionals" three times that in kept sweeps.
 

@@ -270,8 +270,8 @@ def _state(
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
     """Of documents worked on together, and the labels and sums of all."""
     pooled = scratch_of_sweeps(size, options).pooled
-    n_sums = size.n_entries + size.n_docs
-    return Scratch([*pooled, size.n_tokens * 2, n_sums * size.n_components * 8])
+    sums = [n * size.n_components * 8 for n in (size.n_entries, size.n_docs)]
+    return Scratch([*pooled, size.n_tokens * 2, *sums])
 
 
 def _cost(options: Mapping[str, Any]) -> float:

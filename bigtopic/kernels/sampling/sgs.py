@@ -16,7 +16,8 @@ decayed sum of the past. One minibatch of a whole corpus and a decay of 1 are co
 A call is a minibatch: its documents see each other's newest labels. Those of other slices of the same minibatch they do
 not see (AD-LDA), so `slice_size` should be the `batch_size`.
 
-How it is computed: a sweep is a call of the kernel `cgs`, which visits tokens by word, with a seed of its own.
+How it is computed: a sweep is a call of the kernel `cgs`, with a seed of its own. It visits tokens by word, so that the
+weights of a word are read once per sweep; algorithm 2 visits them by document, which is as valid an order.
 
 Cost: a sweep of `cgs` and entries x topics multiply-adds for the likelihood, for each sweep.
 

@@ -1,7 +1,7 @@
 """Variational inference of online expectation-maximisation (V-OEM): fixed iterations from a random start.
 
-The topics' words W are a point estimate. From responsibilities r drawn for each distinct word from a Dirichlet
-distribution of ones, which tells topics apart even where W does not, and with counts c:
+The topics' words W are a point estimate. From responsibilities r drawn for each distinct word (in the authors' code,
+each token) from a Dirichlet distribution of ones, which tells topics apart even where W does not, and with counts c:
 
     gamma_k = alpha_k + sum_v c_v r_vk
     r_vk    = W_vk exp(psi(gamma_k)) / sum

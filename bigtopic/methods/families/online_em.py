@@ -13,6 +13,7 @@ from bigtopic.schemes.interpolate_raw import InterpolateRaw
 __all__ = ["METHODS"]
 
 _PAPER = "Dupuy and Bach 2017"
+_EVEN = {TOPIC_WORDS: ("even", 1.0)}  # labels tell topics apart
 
 
 def _two_tokens(n_components: int) -> float:
@@ -74,7 +75,7 @@ METHODS = (
         {TOPIC_WORDS: Interpolate(learning_decay=0.5, learning_offset=1.0)},
         batch_size=100,
         priors=_POINTS,
-        init={TOPIC_WORDS: ("uniform", None)},
+        init=_EVEN,
         options={"start": "words", "statistic": "conditionals", "burn_in": 15, "samples": 5},
         summary="online EM with Gibbs sampling of documents, its statistics free of the noise of labels",
         complexity="K S per token; nothing kept of a document",
@@ -89,7 +90,7 @@ METHODS = (
         batch_size=100,
         inner=20,
         priors=_POINTS,
-        init={TOPIC_WORDS: ("uniform", None)},
+        init=_EVEN,
         options={"start": "words", "burn_in": 15, "samples": 5},
         inference="gibbs",
         summary="g-oem that refreshes the topics after every kept sweep (boosting)",

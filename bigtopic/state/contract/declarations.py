@@ -30,7 +30,7 @@ from bigtopic.types import Kernel, Scheme
 
 __all__ = ["check_method", "check_options"]
 
-_DISTRIBUTIONS = ("gamma", "uniform", "diagonal", "documents")
+_DISTRIBUTIONS = ("gamma", "uniform", "even", "diagonal", "documents")
 _COUNTED = ("word", "column", "author")  # axes whose documents are counted
 _OF_METHOD = {
     "kernel": ((str, Kernel), "the name of a kernel, or a Kernel"),

@@ -25,7 +25,7 @@ from scipy.special import rel_entr
 
 from bigtopic.errors import SettingError, VocabularyMismatch
 from bigtopic.estimators.inputs import require_positive
-from bigtopic.estimators.stored_topics import StoredTopics, TopicRows
+from bigtopic.estimators.topic_stores.stored_topics import StoredTopics, TopicRows
 from bigtopic.evaluation.largest import Largest
 from bigtopic.parallel.progress import Progress
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from bigtopic.errors import CorpusExists
-from bigtopic.estimators.sparsity import check_sparsity
-from bigtopic.estimators.topic_store import MARK, write_contents
+from bigtopic.estimators.topic_stores.contents import MARK, write_contents
+from bigtopic.estimators.topic_stores.sparsity import check_sparsity
 from bigtopic.inference.infer import Inferred
 from bigtopic.storage.draft import drafted
 from bigtopic.storage.names import WRITER

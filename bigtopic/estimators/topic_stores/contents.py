@@ -14,8 +14,8 @@ import numpy as np
 
 from bigtopic.corpus.columns import array_name
 from bigtopic.corpus.order import by_source, source_order
-from bigtopic.estimators.sparsity import most_entries
-from bigtopic.estimators.topic_batches import Batch, in_source_order, labelled
+from bigtopic.estimators.topic_stores.batches import Batch, in_source_order, labelled
+from bigtopic.estimators.topic_stores.sparsity import most_entries
 from bigtopic.inference.infer import Inferred
 from bigtopic.storage.place import Place, zarr_store
 

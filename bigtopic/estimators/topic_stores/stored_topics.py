@@ -15,7 +15,7 @@ import numpy as np
 from bigtopic.corpus.readers.containers.files import intact
 from bigtopic.corpus.readers.containers.zarr import open_checked
 from bigtopic.errors import InputError, SettingError
-from bigtopic.estimators.topic_store import MARK
+from bigtopic.estimators.topic_stores.contents import MARK
 from bigtopic.storage.place import Place
 from bigtopic.storage.zarr_group import group_attributes
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from bigtopic.corpus.blocks import offsets, take_segments
 from bigtopic.corpus.spill import Header, Spilled, spill
-from bigtopic.estimators.sparsity import sparse_topics
+from bigtopic.estimators.topic_stores.sparsity import sparse_topics
 from bigtopic.inference.infer import Inferred
 from bigtopic.storage.place import Place
 

@@ -174,7 +174,7 @@ def test_topics_pass_through_scratch_in_bounded_pieces(corpus, model, tmp_path, 
     monkeypatch.setattr(
         batches,
         "_joined",
-        lambda batches: sizes.append(sum(b.n_docs for b in batches)) or joined(batches),
+        lambda some: sizes.append(sum(b.n_docs for b in some)) or joined(some),
     )
     monkeypatch.setattr(contents, "BUCKET_DOCUMENTS", 50)
     monkeypatch.setattr("bigtopic.plan.slices.SLICE_ENTRIES", 200, raising=False)

@@ -15,8 +15,8 @@ from bigtopic.errors import (
     SettingError,
     VocabularyMismatch,
 )
-from bigtopic.estimators import topic_store
 from bigtopic.estimators.lda import LDA
+from bigtopic.estimators.topic_stores import contents
 from bigtopic.ingestion.ingest import ingest
 
 WORDS = [f"w{i}" for i in range(80)]
@@ -202,7 +202,7 @@ def test_anndata_opens_streamed_topics(written, model, corpus):
 
 def test_streamed_topics_in_many_pieces(model, corpus, tmp_path, monkeypatch):
     anndata = pytest.importorskip("anndata")
-    monkeypatch.setattr(topic_store, "CHUNK", 64)
+    monkeypatch.setattr(contents, "CHUNK", 64)
     found = anndata.read_zarr(
         model.transform_to(corpus, tmp_path / "theta.zarr", min_probability=0.0, top_k=2)
     )
@@ -230,10 +230,10 @@ def test_a_failure_leaves_no_half_store(model, corpus, tmp_path, monkeypatch):
     def fail(*args):
         raise RuntimeError("disk full")
 
-    monkeypatch.setattr(topic_store, "BUCKET_DOCUMENTS", 100)
+    monkeypatch.setattr(contents, "BUCKET_DOCUMENTS", 100)
     for place in ("_frame", "_growing"):
         with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="disk full"):
-            patch.setattr(topic_store, place, fail)
+            patch.setattr(contents, place, fail)
             model.transform_to(corpus, tmp_path / "theta.zarr")
         assert list(tmp_path.iterdir()) == []
 

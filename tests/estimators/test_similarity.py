@@ -9,7 +9,7 @@ from scipy.spatial.distance import jensenshannon
 
 import bigtopic as bt
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
-from bigtopic.estimators import stored_topics as stored
+from bigtopic.estimators.topic_stores import stored_topics as stored
 
 IDS = [f"doc-{i}" for i in range(300)]
 MEASURES = {

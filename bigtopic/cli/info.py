@@ -59,13 +59,15 @@ def _of_model(url: str) -> dict[str, str]:
     estimator = load_model(url)
     history = estimator.history_
     scores = [row["score"] for row in history if row.get("score") is not None]
-    method = estimator._fitted().method
+    model = estimator._fitted()
+    method = model.method
     return {
         "model": url,
         "settings": repr(estimator),
         "method": f"{method.name}: {method.summary}",
         "topics": f"{estimator.n_components:,}",
         "words": f"{len(estimator.vocabulary_):,}",
+        "authors": f"{len(model.axes['author']):,}" if "author" in model.axes else "",
         "trained": f"{estimator.n_iter_:,} passes, {estimator.n_batch_iter_:,} updates"
         if estimator.n_batch_iter_
         else "",

@@ -28,7 +28,11 @@ _SHAPE = click.Choice(["symmetric", "asymmetric"])
 )
 @click.option("--max-time", type=duration, help="Time limit, such as 90s, 10m or 1h30m.")
 @click.option("--batch-size", type=click.IntRange(1), help="Documents per update; default the method's.")
-@click.option("--doc-topic-prior", type=float, help="In the literature alpha; default the method's.")
+@click.option(
+    "--doc-topic-prior",
+    type=float,
+    help="In the literature alpha, of documents or authors; default the method's.",
+)
 @click.option("--topic-word-prior", type=float, help="In the literature eta; default the method's.")
 @click.option("--learn-doc-topic-prior", type=_SHAPE, help="Learn alpha: one number, or one per topic.")
 @click.option("--learn-topic-word-prior", type=_SHAPE, help="Learn eta: one number, or one per word.")
@@ -87,7 +91,6 @@ def command(
     from bigtopic.cli._stores import is_model, is_result_of, require_room
     from bigtopic.corpus.store import open_corpus
     from bigtopic.errors import CorpusExists, SettingError
-    from bigtopic.estimators.lda import LDA
     from bigtopic.report import summarise
     from bigtopic.state.checkpoint import Checkpoint
     from bigtopic.storage.place import Place
@@ -105,13 +108,26 @@ def command(
         )
     documents = open_corpus(corpus)
     with connected(scheduler) as client:
-        estimator = LDA(random_state=random_state, client=client, n_threads=n_threads, **settings)
+        estimator = _estimator(random_state=random_state, client=client, n_threads=n_threads, **settings)
         estimator.fit(documents, checkpoint=saved, resume=resume)
     estimator.set_params(client=None, validation=None)
     estimator.save(model)
     _show.table(summarise(estimator))
     click.echo()
     _show.figures(_figures(estimator, model))
+
+
+def _estimator(method: str | None, **settings: Any) -> Any:
+    """For methods of authors an `AuthorTopicModel`, whose alpha is the authors'."""
+    from bigtopic.estimators.author_topic import AuthorTopicModel
+    from bigtopic.estimators.lda import LDA
+    from bigtopic.methods import get
+    from bigtopic.models.author_topic import AUTHOR_TOPICS
+
+    if AUTHOR_TOPICS not in get(method).model.arrays:
+        return LDA(method=method, **settings)
+    renamed = {name.replace("doc_topic", "author_topic"): value for name, value in settings.items()}
+    return AuthorTopicModel(method=method, **renamed)  # type: ignore[arg-type]
 
 
 def _figures(estimator: Any, model: str) -> dict[str, str]:

@@ -10,6 +10,8 @@ import numpy as np
 from bigtopic.estimators.author_updates import AuthorUpdates
 from bigtopic.learning.events import Callback
 from bigtopic.methods import Method
+from bigtopic.models.author_topic import AUTHOR_TOPICS
+from bigtopic.models.base import Model
 
 __all__ = ["AuthorTopicModel"]
 
@@ -85,6 +87,7 @@ class AuthorTopicModel(AuthorUpdates):
     """
 
     _priors: ClassVar = ("author_topic_prior", "topic_word_prior")
+    _models: ClassVar = "topics of authors, such as those of method 'author-vb'"
 
     def __init__(
         self,
@@ -146,3 +149,6 @@ class AuthorTopicModel(AuthorUpdates):
         self.progress = progress
         self.client = client
         self.n_threads = n_threads
+
+    def _fits(self, model: Model) -> bool:
+        return AUTHOR_TOPICS in model.arrays and super()._fits(model)

@@ -8,9 +8,9 @@ import numpy as np
 
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import InputError
-from bigtopic.estimators import streams
+from bigtopic.estimators import starts, streams
 from bigtopic.estimators.authors import AuthorQueries
-from bigtopic.estimators.inputs import as_corpus
+from bigtopic.estimators.inputs import as_corpus, require_positive
 from bigtopic.estimators.learning import TopicLearning
 from bigtopic.estimators.reading import FittedArray
 from bigtopic.inference.new_authors import learn_authors
@@ -68,8 +68,12 @@ class AuthorUpdates(TopicLearning, AuthorQueries):
         ------
         InputError
             When there are no new documents, or one of them has no author.
+        SettingError
+            When `max_iter` is below 1.
         """
         self._check()
+        if max_iter is not None:
+            require_positive("max_iter", max_iter)
         model = self._fitted()
         corpus = as_corpus(corpus, shuffle=False, text=model.text)
         first = self.n_docs_seen_ if first_new is None else first_new
@@ -111,11 +115,15 @@ class AuthorUpdates(TopicLearning, AuthorQueries):
         Raises
         ------
         InputError
-            When documents have no authors.
+            When there are no documents, or one of them has no author.
+        SettingError
+            When `max_iter` is below 1.
         """
-        found = learn_authors(
-            self._fitted(), self._known_corpus(X), max_iter, tol, self._client(), self.n_threads
-        )
+        require_positive("max_iter", max_iter)
+        corpus = self._known_corpus(X)
+        starts.check_corpus(corpus)
+        self._check_signed(corpus)
+        found = learn_authors(self._fitted(), corpus, max_iter, tol, self._client(), self.n_threads)
         topics = mean_rows(found.params[AUTHOR_TOPICS], None)[:, : found.n_components]
         return FittedArray(topics, found.axes["author"].words)
 

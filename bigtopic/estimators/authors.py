@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import SettingError, require
+from bigtopic.errors import InputError, SettingError, require
 from bigtopic.estimators.inference import TopicInference
+from bigtopic.estimators.inputs import require_positive
 from bigtopic.estimators.topic_stores.similarity import MEASURES
 from bigtopic.estimators.topic_stores.stored_topics import TopicRows
 from bigtopic.evaluation.streaming import over_blocks
@@ -62,7 +63,7 @@ class AuthorQueries(TopicInference):
         Raises
         ------
         SettingError
-            When the model does not know the author, or there is no such measure.
+            When the model does not know the author, there is no such measure, or `n_top` is below 1.
         """
         (own,) = self._ids([name])
         return self._most_similar(self._topics_of([own])[0], n_top, measure, min_documents, without=own)
@@ -94,6 +95,7 @@ class AuthorQueries(TopicInference):
         list of [(name, log probability in nats per token), ...], the likeliest first; empty for a document of which the
         model knows no word
         """
+        require_positive("n_top", n_top)
         corpus, model = self._known_corpus(X), self._fitted()
         found = self._over(corpus, partial(likeliest, Asked.of(model, corpus), n_top, min_documents))
         _, ids, values = _in_order(found)
@@ -120,8 +122,18 @@ class AuthorQueries(TopicInference):
         return self._values(X, "mean").values
 
     def author_perplexity(self, X: Any) -> float:
-        """exp(-log probability per token) of documents given their authors; lower is better."""
+        """exp(-log probability per token) of documents given their authors; lower is better.
+
+        Raises
+        ------
+        InputError
+            When the model knows no author of a document, or there are no words.
+        """
         found = self._values(X, "mean")
+        if not found.n_tokens.sum():
+            raise InputError(
+                "the documents have no words that the model knows; pass documents that have some"
+            )
         return float(np.exp(-found.values.sum() / found.n_tokens.sum()))
 
     def document_bounds(self, X: Any) -> np.ndarray:
@@ -162,6 +174,7 @@ class AuthorQueries(TopicInference):
     def _most_similar(
         self, one: np.ndarray, n_top: int, measure: str, min_documents: int, without: int = -1
     ) -> list[tuple[str, float]]:
+        require_positive("n_top", n_top)
         if measure not in MEASURES:
             raise SettingError(f"measure={measure!r}: choose one of {', '.join(MEASURES)}")
         ids = candidates(self._fitted(), min_documents)
@@ -220,8 +233,9 @@ def _rows(topics: np.ndarray) -> TopicRows:
 
 
 def _in_order(found: Iterator[Any]) -> list[np.ndarray]:
-    """The arrays of all pieces, of which the first are source rows, in source order."""
-    arrays = [np.concatenate(pieces) for pieces in zip(*found, strict=True)]
+    """The three arrays of all pieces, of which the first are source rows, in source order."""
+    pieces = list(found) or [(np.zeros(0),) * 3]
+    arrays = [np.concatenate(each) for each in zip(*pieces, strict=True)]
     order = np.argsort(arrays[0], kind="stable")
     return [array[order] for array in arrays]
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from bigtopic.estimators.inputs import require_positive
 from bigtopic.estimators.learning import TopicLearning
 from bigtopic.evaluation.pair_source import PairSource, pairs_of
 from bigtopic.learning.events import Callback
@@ -136,7 +137,7 @@ class DualTopicModel(TopicLearning):
         Raises
         ------
         SettingError
-            When a row or a column is not one of the model's.
+            When a row or a column is not one of the model's, or there are not as many rows as columns.
         """
         return self._pairs().joint_probability(rows, columns)
 
@@ -156,8 +157,9 @@ class DualTopicModel(TopicLearning):
         Raises
         ------
         SettingError
-            When the row is not one of the model's.
+            When the row is not one of the model's, or `n` is below 1.
         """
+        require_positive("n", n)
         probability = self.column_probabilities([row])[0]
         best = np.argsort(-probability, kind="stable")[:n]
         return [(self.vocabulary_[int(column)], float(probability[column])) for column in best]

@@ -10,7 +10,7 @@ import numpy as np
 
 from bigtopic.corpus.order import by_source, source_order
 from bigtopic.errors import BigtopicWarning, SettingError, VocabularyMismatch
-from bigtopic.estimators.inputs import as_corpus
+from bigtopic.estimators.inputs import as_corpus, require_positive
 from bigtopic.estimators.reading import FittedTopics
 from bigtopic.estimators.topic_stores.output import write_topics
 from bigtopic.estimators.topic_stores.sparsity import check_sparsity, sparse_topics
@@ -19,7 +19,6 @@ from bigtopic.parallel import cluster
 from bigtopic.parallel.progress import Progress
 from bigtopic.plan.counting import counted_vocabulary
 from bigtopic.renamed import renamed
-from bigtopic.state.contract.declaration_rules import is_whole
 
 __all__ = ["TopicInference"]
 
@@ -119,8 +118,7 @@ class TopicInference(FittedTopics):
         """
         from bigtopic.evaluation.largest import Largest
 
-        if not is_whole(n_documents) or n_documents < 1:
-            raise SettingError(f"n_documents={n_documents!r}: must be a whole number, 1 or more")
+        require_positive("n_documents", n_documents)
         corpus = self._known_corpus(X)
         best = Largest(self._fitted().n_components, n_documents)
         for piece in self._infer(corpus, "inferring"):
@@ -161,7 +159,7 @@ class TopicInference(FittedTopics):
         SettingError
             When a setting is not allowed, or there is no store of topics of this model.
         VocabularyMismatch
-            When the query is not a document of the store, and the model does not know most of its words.
+            When the query is not a document of the store, and has no words, or the model does not know most of them.
         InputError
             When the store is damaged.
         """
@@ -174,9 +172,7 @@ class TopicInference(FittedTopics):
                 f"theta: {store.url} has {store.n_components} topics, but the model has {self._fitted().n_components}; "
                 "write the store with this model"
             )
-        return similar(
-            query, store, lambda text: self.transform([text])[0], n_documents, measure, self.progress
-        )
+        return similar(query, store, self._topics_of_text, n_documents, measure, self.progress)
 
     def plot(self, name: Any, X: Any = None, *, figure: Any = None, **settings: Any) -> Any:
         """Draw a plot of the model, such as "history", "topics" or "prevalence"; see `bigtopic.plots.draw`.
@@ -236,6 +232,13 @@ class TopicInference(FittedTopics):
             for piece in infer(self._fitted(), corpus, client=self._client(), n_threads=self.n_threads):
                 bar.update(len(piece.rows))
                 yield piece
+
+    def _topics_of_text(self, text: str) -> np.ndarray:
+        """Raises VocabularyMismatch for a text without words, which would have the topics of the prior."""
+        corpus = as_corpus([text], shuffle=False, text=self._fitted().text)
+        if not corpus.n_tokens:
+            raise VocabularyMismatch("the model's tokeniser finds no words in it")
+        return self.transform(corpus)[0]
 
     def _known_corpus(self, X: Any) -> Any:
         model = self._fitted()

@@ -1,4 +1,4 @@
-"""Inputs of `fit` and `transform`: a corpus, its path, a matrix, or texts."""
+"""What users pass: to `fit` and `transform` a corpus, its path, a matrix, or texts; to others, numbers."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.store import Corpus, open_corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import CorpusVersionError, InputError, ModelError, SettingError
+from bigtopic.state.contract.declaration_rules import is_whole
 
-__all__ = ["as_corpus"]
+__all__ = ["as_corpus", "require_positive"]
 
 
 def as_corpus(data: Any, *, shuffle: bool, seed: int = 0, text: Any = None) -> Corpus:
@@ -51,6 +52,12 @@ def as_corpus(data: Any, *, shuffle: bool, seed: int = 0, text: Any = None) -> C
         f"documents: {type(data).__name__} is not a corpus; pass a bigtopic corpus or its path, a matrix of counts, "
         "or a list of texts"
     )
+
+
+def require_positive(name: str, number: Any) -> None:
+    """Refuse what is not a whole number from 1 with a SettingError that names the argument."""
+    if not is_whole(number) or number < 1:
+        raise SettingError(f"{name}={number!r}: must be a whole number, 1 or more")
 
 
 def _opened(path: str | PathLike[str]) -> Corpus:

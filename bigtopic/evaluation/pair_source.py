@@ -43,7 +43,12 @@ class PairSource:
 
     def joint_probability(self, rows: Any, columns: Any) -> np.ndarray:
         """p(row, column) of each pair, float64 (n,)."""
-        return np.einsum("ij,ij->i", self.of_rows(rows) @ self.joint, self.of_columns(columns))
+        of_rows, of_columns = self.of_rows(rows), self.of_columns(columns)
+        if len(of_rows) != len(of_columns) and 1 not in (len(of_rows), len(of_columns)):
+            raise SettingError(
+                f"rows, columns: {len(of_rows)} rows and {len(of_columns)} columns; give a column for each row"
+            )
+        return np.einsum("ij,ij->i", of_rows @ self.joint, of_columns)
 
     def row_probability(self, rows: Any) -> np.ndarray:
         """p(row), float64 (n,)."""
@@ -67,8 +72,9 @@ def pairs_of(model: Any) -> PairSource:
     known = getattr(model, "_model", model)
     if not isinstance(known, TopicModel) or not set(DUAL.arrays) <= set(known.params.arrays):
         raise SettingError(f"model: {type(model).__name__} has no row topics; give a fitted DualTopicModel")
-    joint = known.params[JOINT].gather(None)[:, : known.params[JOINT].n_components].astype(np.float64)
-    return PairSource(known.params[ROW_TOPICS], known.params[COLUMN_TOPICS], joint / joint.sum())
+    array = known.estimate(JOINT)
+    joint = array.gather(None)[:, : array.n_components].astype(np.float64)
+    return PairSource(known.estimate(ROW_TOPICS), known.estimate(COLUMN_TOPICS), joint / joint.sum())
 
 
 def _means(array: LazyArray, what: str, ids: Any) -> np.ndarray:

@@ -9,7 +9,7 @@ Reference: Rosen-Zvi, Griffiths, Steyvers, Smyth (2004), "The author-topic model
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from bigtopic.models.author_topic import AUTHOR_TOPICS
 from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.plan.slices import make_docs
 from bigtopic.state.model import TopicModel
+from bigtopic.state.params import Params
 from bigtopic.state.views import mean_rows, take_view
 from bigtopic.types import Block, Docs
 
@@ -54,7 +55,7 @@ class Ranking(NamedTuple):
 
 @dataclass(frozen=True)
 class Asked:
-    """A model, and how the ids of a corpus are those of the model. Picklable for workers."""
+    """A model as users read it, and how the ids of a corpus are those of the model. Picklable for workers."""
 
     model: TopicModel
     n_words: int
@@ -63,7 +64,8 @@ class Asked:
 
     @classmethod
     def of(cls, model: TopicModel, corpus: Any) -> Asked:
-        return cls(model, len(corpus.vocabulary), corpus.n_authors, model.id_maps(corpus))
+        read = replace(model, params=Params(model.estimates()))
+        return cls(read, len(corpus.vocabulary), corpus.n_authors, model.id_maps(corpus))
 
     def docs(self, block: Block) -> tuple[Docs, dict[str, np.ndarray | None]]:
         """The documents without words and authors that the model does not know, and the model's ids by axis."""

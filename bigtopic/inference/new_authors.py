@@ -74,13 +74,14 @@ def _begun(model: TopicModel, authors: Vocabulary) -> tuple[TopicModel, int]:
     order = np.concatenate([np.flatnonzero(ids >= 0), np.flatnonzero(ids < 0)])
     n_known = int((ids >= 0).sum())
     documents, tokens = (counts[order] for counts in authors.counted)
-    array = model.params[AUTHOR_TOPICS].local(ids[order[:n_known]])
+    known = model.estimates()
+    array = known[AUTHOR_TOPICS].local(ids[order[:n_known]])
     array.fold()
     array.grow(len(order))
     array.raw[n_known:, : array.n_components] = tokens[n_known:, None] / array.n_components
     array.fold()
     axes = {"word": model.vocabulary, "author": Vocabulary(authors.words[order], None, documents, tokens)}
-    params = Params({**{name: model.params[name] for name in AUTHOR_TOPIC.arrays}, AUTHOR_TOPICS: array})
+    params = Params({**{name: known[name] for name in AUTHOR_TOPIC.arrays}, AUTHOR_TOPICS: array})
     method = _method(n_known)
     return TopicModel(method, params, axes, model.components, method.kernel_options({})), n_known
 

@@ -1,6 +1,7 @@
 """Every verb as a user types it."""
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -121,6 +122,15 @@ def test_training_learns_priors(corpus, tmp_path):
     run("train", corpus, tmp_path / "m.zarr", *given, "--learn-topic-word-prior", "symmetric")
     model = load_model(tmp_path / "m.zarr")
     assert len(set(model.doc_topic_prior_)) == 3 and model.topic_word_prior_ != 1 / 3
+
+
+def test_training_with_a_method_of_authors_learns_their_topics(corpus, tmp_path):
+    given = ("--method", "author-vb", "--topics", 2, "--passes", 30, "--doc-topic-prior", 0.1)
+    run("train", corpus, tmp_path / "m.zarr", *given, "--learn-doc-topic-prior", "symmetric")
+    model = load_model(tmp_path / "m.zarr")
+    assert model.author_topics("rivers-club").argmax() != model.author_topics("music-club").argmax()
+    assert model.author_topic_prior == 0.1 != model.author_topic_prior_[0]
+    assert " 2" in re.search("authors(.*)", run("info", tmp_path / "m.zarr").output)[1]
 
 
 @pytest.mark.parametrize(

@@ -440,6 +440,13 @@ def test_wrong_parquet(tmp_path):
 # --- values beside the source
 
 
+def test_a_single_value_for_all_documents():
+    """Not its characters one by one."""
+    for name, value in {"authors": "Ann", "ids": b"doc", "columns": {"year": "2020"}}.items():
+        refused(["a b", "c d", "e f"], "with one value per document", **{name: value})
+    refused(["a b"], "authors=7: give a list", authors=7)
+
+
 def test_one_value_for_each_document():
     refused(["a b", "c d"], "ids ends before the documents", ids=["x"])
     refused(["a b", "c d"], "missing does not exist", ids="missing")

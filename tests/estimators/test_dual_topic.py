@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -10,6 +12,8 @@ from scipy.optimize import linear_sum_assignment
 import bigtopic as bt
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.errors import BigtopicError, InputError, SettingError
+from bigtopic.methods import get
+from bigtopic.state.params import Params
 
 METHODS = ["dual-cgs", "dual-ilr", "dual-mf", "dual-online"]
 SHAPE = (3, 4)
@@ -120,6 +124,15 @@ def test_the_transposed_fit_is_nearer_than_the_truth(truth, method):
     model, other = fit(counts, method, max_iter=100), fit(counts.T.tocsr(), method, SHAPE[::-1], max_iter=100)
     between = np.abs(pairs_of(other).T - pairs_of(model)).sum()
     assert between < np.abs(pairs_of(model) - truth.pairs).sum()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_predictions_are_of_the_averaged_distributions(truth, method):
+    model = fit(truth.records(4000), replace(get(method), average=1.0), max_iter=4)
+    found = model.row_topics_, model.column_topics_, model.joint_
+    model._model.params = Params(model._model.estimates())
+    for mean, expected in zip(found, (model.row_topics_, model.column_topics_, model.joint_), strict=True):
+        np.testing.assert_array_equal(mean, expected)
 
 
 def test_topics_of_rows_are_mixtures_of_column_topics(truth):
@@ -257,6 +270,10 @@ def test_other_estimators_refuse_its_methods():
 
 def test_rows_and_columns_that_are_not_there_are_refused(truth):
     model = fit(truth.records(1_000), max_iter=1)
+    with pytest.raises(SettingError, match="2 rows and 3 columns"):
+        model.joint_probability([0, 1], [0, 1, 2])
+    with pytest.raises(SettingError, match="n=-1: must be a whole number"):
+        model.recommend(0, n=-1)
     for call in (
         lambda: model.recommend(60),
         lambda: model.column_probabilities([-1]),

@@ -127,7 +127,19 @@ def test_neither_an_id_nor_a_text_of_known_words(model, theta):
         model.similar_documents("doc-999", theta)
 
 
+@pytest.mark.parametrize("query", ["", " ", "7"])
+def test_a_text_without_words_is_refused(corpus, theta, query):
+    """Such as an id that is not in the store."""
+    model = bt.LDA(4, max_iter=1, client=False, n_threads=1, progress=False).fit(
+        ["w1 w2 of a text", "w1 w3"] * 5
+    )
+    with pytest.raises(VocabularyMismatch, match=r"is not a document.*finds no words in it"):
+        model.similar_documents(query, theta)
+
+
 def test_wrong_stores(model, theta, corpus, tmp_path):
+    with pytest.raises(SettingError, match=r"theta: give the path of a store.* found ndarray"):
+        model.similar_documents("doc-1", model.transform(corpus))
     with pytest.raises(SettingError, match="no store of topics"):
         model.similar_documents("doc-1", tmp_path / "nothing.zarr")
     with pytest.raises(SettingError, match="no store of topics"):

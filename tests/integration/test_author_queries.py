@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 import bigtopic as bt
 from bigtopic.errors import InputError, SettingError
+from bigtopic.state.params import Params
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -123,6 +125,39 @@ def test_bounds_of_documents_sum_to_that_of_the_corpus(fitted, truth, corpus):
     logs = brute_force["expected_logs"](words, 0), brute_force["expected_logs"](authors, 1)
     expected = [brute_force["document_part"](*one, *logs) for one in signed.listed(truth.docs)]
     np.testing.assert_allclose(fitted.document_bounds(corpus), expected, rtol=1e-4)
+
+
+def test_every_answer_is_of_the_averaged_topics(corpus):
+    averaged = bt.AuthorTopicModel(K, average=True, max_iter=4, **QUIET).fit(corpus)
+    of_means = copy.deepcopy(averaged)
+    of_means._model.params = Params(averaged._model.estimates())
+    for ask in (averaged.log_likelihood, averaged.document_bounds, averaged.predict_authors):
+        np.testing.assert_array_equal(ask(corpus[:20]), getattr(of_means, ask.__name__)(corpus[:20]))
+    signed_anew = bt.from_matrix(corpus[:20].to_scipy(), averaged.vocabulary_[:]).with_authors(
+        {str(row): ["a0", "zoe"] for row in range(20)}
+    )
+    found = averaged.transform_authors(signed_anew).values
+    np.testing.assert_array_equal(found, of_means.transform_authors(signed_anew).values)
+    np.testing.assert_allclose(found[0], averaged.author_topics("a0"), rtol=1e-6)
+
+
+@pytest.mark.parametrize("n_top", [0, -1, 1.5])
+def test_a_number_of_authors_that_is_none_is_refused(fitted, corpus, n_top):
+    for ask in (
+        lambda: fitted.similar_authors("a0", n_top),
+        lambda: fitted.authors_like(corpus[:1], n_top),
+        lambda: fitted.predict_authors(corpus[:1], n_top),
+    ):
+        with pytest.raises(SettingError, match=rf"n_top={n_top}: must be a whole number"):
+            ask()
+
+
+def test_no_documents(fitted, corpus):
+    nothing = corpus[:0]
+    assert fitted.log_likelihood(nothing).shape == fitted.document_bounds(nothing).shape == (0,)
+    assert fitted.predict_authors(nothing) == fitted.authors_like(nothing) == []
+    with pytest.raises(InputError, match="no words that the model knows"):
+        fitted.author_perplexity(nothing)
 
 
 def test_a_document_whose_authors_are_unknown_is_named(fitted, truth):

@@ -234,3 +234,10 @@ def test_priors_have_their_names(corpus):
         bt.AuthorTopicModel(2).set_params(doc_topic_prior=0.1)
     model = bt.AuthorTopicModel(2, author_topic_prior=[0.2, 0.7], max_iter=1, **QUIET).fit(corpus)
     np.testing.assert_allclose(model.author_topic_prior_, [0.2, 0.7])
+
+
+def test_methods_without_authors_are_refused(corpus):
+    with pytest.raises(
+        SettingError, match="'lda' counts topic, but AuthorTopicModel fits models with topics of authors"
+    ):
+        bt.AuthorTopicModel(K, method="vb", **QUIET).fit(corpus)

@@ -13,7 +13,7 @@ import bigtopic as bt
 from bigtopic import kernels
 from bigtopic.corpus.memory import MemoryPart
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import InputError
+from bigtopic.errors import InputError, SettingError
 from bigtopic.kernels.variational import vb
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -96,6 +96,21 @@ def test_update_learns_new_documents_and_authors(truth, method):
     assert model.author_perplexity(first) < 1.05 * perplexity
     with pytest.raises(InputError, match="no documents from row 900 on"):
         model.update(whole)
+
+
+@pytest.mark.parametrize("passes", [0, -1, 1.5])
+def test_a_number_of_passes_that_is_none_is_refused(fitted, corpus, passes):
+    for learn in (fitted.transform_authors, fitted.update):
+        with pytest.raises(SettingError, match=rf"max_iter={passes}: must be a whole number"):
+            learn(corpus, max_iter=passes)
+
+
+def test_new_authors_need_documents_and_documents_need_authors(fitted, corpus):
+    with pytest.raises(InputError, match="nothing to learn from"):
+        fitted.transform_authors(corpus[:0])
+    counts = bt.from_matrix(corpus[:2].to_scipy(), fitted.vocabulary_[:])
+    with pytest.raises(InputError, match="the document in row 1 of the source has no author"):
+        fitted.transform_authors(counts.with_authors({"0": ["a0"]}))
 
 
 def only(corpus, authors):

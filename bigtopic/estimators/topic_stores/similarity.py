@@ -24,6 +24,7 @@ import numpy as np
 from scipy.special import rel_entr
 
 from bigtopic.errors import SettingError, VocabularyMismatch
+from bigtopic.estimators.inputs import require_positive
 from bigtopic.estimators.topic_stores.stored_topics import StoredTopics, TopicRows
 from bigtopic.evaluation.largest import Largest
 from bigtopic.parallel.progress import Progress
@@ -77,8 +78,7 @@ def similar(
     """See `TopicInference.similar_documents`; `infer` gives the topics (n_components,) of a text."""
     if measure not in MEASURES:
         raise SettingError(f"measure={measure!r}: choose one of {', '.join(MEASURES)}")
-    if not isinstance(n_documents, Integral) or n_documents < 1:
-        raise SettingError(f"n_documents={n_documents!r}: must be a positive integer")
+    require_positive("n_documents", n_documents)
     topics, own = _topics_of(query, store, infer)
     best = Largest(1, int(n_documents) + (own is not None))
     with Progress("comparing", store.n_docs, " docs", progress) as bar:

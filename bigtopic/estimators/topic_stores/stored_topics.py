@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,6 +57,10 @@ class StoredTopics:
     """
 
     def __init__(self, url: Any, storage_options: Mapping[str, Any] | None = None) -> None:
+        if not isinstance(url, str | PathLike):
+            raise SettingError(
+                f"theta: give the path of a store that transform_to wrote; found {type(url).__name__}"
+            )
         place = Place.of(url, storage_options)
         self.url = place.url
         with intact(self.url):

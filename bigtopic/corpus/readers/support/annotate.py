@@ -43,13 +43,25 @@ class Annotations:
         return self.ids is not None or self.authors is not None or bool(self.columns)
 
     def named(self, options: Mapping[str, Any] | None) -> dict[Name, Iterable[Any]]:
-        """The iterables by the argument they came from: ("ids",), ("authors",) or ("columns", name)."""
+        """The iterables by the argument they came from: ("ids",), ("authors",) or ("columns", name).
+
+        Raises
+        ------
+        InputError
+            When one of them is a single value.
+        """
         ids = self.ids
         if isinstance(ids, (str, Path)):
             ids = _Lines(expand([ids], options)[0])
         given: dict[Name, Any] = {("ids",): ids, ("authors",): self.authors}
         given |= {("columns", name): values for name, values in (self.columns or {}).items()}
-        return {name: values for name, values in given.items() if values is not None}
+        given = {name: values for name, values in given.items() if values is not None}
+        for name, values in given.items():
+            if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+                raise InputError(
+                    f"{_shown(name)}={values!r:.60}: give a list, or another iterable, with one value per document"
+                )
+        return given
 
 
 @dataclass(frozen=True)

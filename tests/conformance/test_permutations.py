@@ -20,7 +20,7 @@ ALPHA = np.array([0.1, 0.5, 1.3, 0.2, 0.7])
 MASS = 1e6  # of topics so heavy that copies that see each other's labels do not matter to each other
 
 
-@pytest.mark.parametrize("name", kernels.names())
+@pytest.mark.parametrize("name", case.of_lda(kernels.names()))
 def test_permuting_topics_permutes_the_mean_of_many_copies(name):
     """Within four and a half standard errors: of the topics of a document of seven tokens."""
     kernel, topic_words = kernels.load(name), MASS * case.topics(4, 5, seed=2)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from bigtopic import methods as table
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.datasets.synthetic import lda_corpus
 from bigtopic.estimators.lda import LDA
 from bigtopic.evaluation import log_predictive
 from bigtopic.methods import Method, get
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from reference import case
 
 TRUTH = lda_corpus(700, 50, 2, mean_length=40.0, doc_topic_prior=0.2, topic_word_prior=0.1, random_state=2)
 FEW, MANY, HELD_OUT = (from_matrix(TRUTH.counts[own]) for own in (slice(30), slice(600), slice(600, 700)))
@@ -43,7 +48,7 @@ def marked(name: str) -> Any:
     return pytest.param(name, marks=[pytest.mark.slow] if remembers else [])
 
 
-@pytest.mark.parametrize("name", [marked(row["method"]) for row in table()])
+@pytest.mark.parametrize("name", [marked(name) for name in case.methods_of_lda()])
 def test_topics_are_found_again(name):
     if name == "cdf":
         pytest.skip("one sweep of each document: what the first ones drew stays")

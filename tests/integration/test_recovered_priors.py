@@ -5,8 +5,10 @@ Topics begin at the truth, so that what is left to find is the prior.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,12 +18,15 @@ from scipy.special import polygamma
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.datasets.synthetic import SyntheticCorpus, lda_corpus
 from bigtopic.estimators.lda import LDA
-from bigtopic.methods import Method
-from bigtopic.methods.table import TABLE
+from bigtopic.methods import Method, get
 from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.schemes.fixed_point import FixedPoint
 from bigtopic.schemes.gamma_prior import GammaPrior
 from bigtopic.schemes.newton import Newton
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from reference import case
 
 TRUTH = 0.3
 N_COMPONENTS = 4
@@ -29,7 +34,7 @@ BLURS = {"ml-cgs"}  # gives every word of a document the document's topics: true
 
 
 def methods() -> Iterator[Method]:
-    for method in TABLE:
+    for method in map(get, case.methods_of_lda()):
         if DOC_TOPIC_PRIOR in {**method.load_kernel().statistics, **method.load_kernel().offers}:
             yield method
 
@@ -55,7 +60,7 @@ def standard_error(made: SyntheticCorpus) -> float:
 
 def test_all_methods_learn_it_but_those_whose_documents_are_points():
     points = {"ope", "frank_wolfe", "map_em"}
-    assert {method.name for method in TABLE if method.kernel not in points} == set(METHODS)
+    assert {name for name in case.methods_of_lda() if get(name).kernel not in points} == set(METHODS)
 
 
 def fitted(method: Method, made: SyntheticCorpus, **settings: Any) -> LDA:

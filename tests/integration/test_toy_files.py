@@ -49,8 +49,8 @@ def test_lines_of_code_are_counted():
     assert lines_of_code(text) == 5
 
 
-def test_there_are_ten_files_of_toys():
-    assert len(TOYS) == 10
+def test_there_are_eleven_files_of_toys():
+    assert len(TOYS) == 11
 
 
 @pytest.mark.parametrize("path", TOYS, ids=lambda path: path.stem)

@@ -6,7 +6,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -79,6 +79,8 @@ def _client(n_workers: int) -> Iterator[Any]:
     # not the default client: a test that is not about clusters must not find one
     with LocalCluster(**settings) as cluster, Client(cluster, set_as_default=False) as client:
         yield client
+        with suppress(TimeoutError):  # a nanny that is closed while it starts a worker again fails
+            client.wait_for_workers(n_workers, timeout=30)
 
 
 @pytest.fixture

@@ -344,12 +344,20 @@ def test_a_run_that_fails_before_it_is_saved_leaves_nothing(corpus, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.fixture(scope="module")
+def ended(corpus, tmp_path_factory):
+    """By kind, the checkpoint of a run that has ended."""
+    paths = {kind: tmp_path_factory.mktemp(kind) / "run.ckpt" for kind in KINDS}
+    for kind, path in paths.items():
+        estimator(kind).fit(corpus, checkpoint=bt.Checkpoint(path, rounds=1))
+    return paths
+
+
 @pytest.mark.parametrize("text", ["", "{", '{"attributes": {"bigtopic-model": {}}}', '{"attributes": {}}'])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_damaged_description_of_the_last_version(kind, text, corpus, expected, tmp_path):
+def test_a_damaged_description_of_the_last_version(kind, text, corpus, ended, expected, tmp_path):
     """It is passed over, and neither in the way of the next one nor counted among those that are kept."""
-    path, checkpoint = tmp_path / "run.ckpt", bt.Checkpoint(tmp_path / "run.ckpt", rounds=1)
-    estimator(kind).fit(corpus, checkpoint=checkpoint)
+    path = shutil.copytree(ended[kind], tmp_path / "run.ckpt")
     last = max(path.glob("step-*"))
     (last / "zarr.json").write_text(text)
     with pytest.warns(BigtopicWarning, match=rf"{last.name}.*going on from the version before it"):

@@ -66,7 +66,8 @@ class AuthorQueries(TopicInference):
             When the model does not know the author, there is no such measure, or `n_top` is below 1.
         """
         (own,) = self._ids([name])
-        return self._most_similar(self._topics_of([own])[0], n_top, measure, min_documents, without=own)
+        array = self._author_array()
+        return self._most_similar(array, self._rows(array, [own])[0], n_top, measure, min_documents, own)
 
     def authors_like(
         self, X: Any, n_top: int = 10, *, measure: str = "hellinger", min_documents: int = 1
@@ -75,7 +76,8 @@ class AuthorQueries(TopicInference):
 
         The topics of a document are those of `transform`; the rest is as in `similar_authors`.
         """
-        return [self._most_similar(row, n_top, measure, min_documents) for row in self.transform(X)]
+        array = self._author_array()  # once: where the method averages, it is computed
+        return [self._most_similar(array, row, n_top, measure, min_documents) for row in self.transform(X)]
 
     def predict_authors(
         self, X: Any, n_top: int = 5, *, threshold: float | None = None, min_documents: int = 1
@@ -172,7 +174,13 @@ class AuthorQueries(TopicInference):
     # ------------------------------------------------------------------ inside
 
     def _most_similar(
-        self, one: np.ndarray, n_top: int, measure: str, min_documents: int, without: int = -1
+        self,
+        array: LazyArray,
+        one: np.ndarray,
+        n_top: int,
+        measure: str,
+        min_documents: int,
+        without: int = -1,
     ) -> list[tuple[str, float]]:
         require_positive("n_top", n_top)
         if measure not in MEASURES:
@@ -181,7 +189,7 @@ class AuthorQueries(TopicInference):
         ids = ids[ids != without]
         blocks = [ids[start : start + _ROWS] for start in range(0, len(ids), _ROWS)]
         query = one / one.sum(dtype=np.float64)
-        found = [MEASURES[measure](_rows(self._topics_of(block)), query) for block in blocks]
+        found = [MEASURES[measure](_as_rows(self._rows(array, block)), query) for block in blocks]
         values = np.concatenate([np.zeros(0), *found])
         best = np.argsort(-values, kind="stable")[:n_top]
         return [(self.authors_[int(ids[i])], float(values[i])) for i in best]
@@ -198,7 +206,10 @@ class AuthorQueries(TopicInference):
 
     def _topics_of(self, ids: Any) -> np.ndarray:
         """Posterior means of these authors' topics, float32 (n_ids, n_components)."""
-        return mean_rows(self._author_array(), np.asarray(ids, np.int32))[:, : self._fitted().n_components]
+        return self._rows(self._author_array(), ids)
+
+    def _rows(self, array: LazyArray, ids: Any) -> np.ndarray:
+        return mean_rows(array, np.asarray(ids, np.int32))[:, : self._fitted().n_components]
 
     def _author_array(self) -> LazyArray:
         return self._fitted().estimate(AUTHOR_TOPICS)
@@ -225,7 +236,7 @@ class AuthorQueries(TopicInference):
         return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 
-def _rows(topics: np.ndarray) -> TopicRows:
+def _as_rows(topics: np.ndarray) -> TopicRows:
     """All entries of rows (n, n_components), which are made to sum to 1."""
     n_rows, n = topics.shape
     shares = topics / topics.sum(axis=1, keepdims=True, dtype=np.float64)

@@ -141,6 +141,15 @@ def test_every_answer_is_of_the_averaged_topics(corpus):
     np.testing.assert_allclose(found[0], averaged.author_topics("a0"), rtol=1e-6)
 
 
+def test_the_authors_are_read_once_for_all_documents(fitted, corpus, monkeypatch):
+    """Where the method averages, reading them is work over all of them."""
+    read = []
+    array = type(fitted)._author_array
+    monkeypatch.setattr(type(fitted), "_author_array", lambda self: read.append(1) or array(self))
+    assert len(fitted.authors_like(corpus[:5])) == 5
+    assert len(read) == 1
+
+
 @pytest.mark.parametrize("n_top", [0, -1, 1.5])
 def test_a_number_of_authors_that_is_none_is_refused(fitted, corpus, n_top):
     for ask in (

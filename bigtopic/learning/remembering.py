@@ -1,7 +1,8 @@
 """Document state as executors read and write it: in files for a run, in memory for a round.
 
-Files are read a little ahead of the work, with the documents, and written behind it, by separate threads. The params
-move by a round only after its state is written (`flush`), so the state of all that they count can always be found.
+Files are read a little ahead of the work, with the documents, and written behind it, by separate threads; how much is
+in memory is bounded (`most_slices`). The params move by a round only after its state is written (`flush`), so the state
+of all that they count can always be found.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import takewhile
 from typing import Protocol
 
 import numpy as np
@@ -18,10 +20,11 @@ from bigtopic.learning.work import Iteration, Work
 from bigtopic.plan.slices import SliceRef
 from bigtopic.state.documents.state_files import State, StateFiles
 
-__all__ = ["InFiles", "InMemory", "Kept", "Nothing", "Remembering", "remembering"]
+__all__ = ["InFiles", "InMemory", "Kept", "Nothing", "Remembering", "most_slices", "remembering"]
 
 N_THREADS = 2
-MOST_WAITING = 2  # slices whose state is not written yet
+MOST_AHEAD = 1  # slices whose state is there, or being read, before it is needed
+MOST_UNWRITTEN = 1  # slices whose state is being written
 
 
 # Which entries of a slice the kernel sees, those whose word the params know: {"entry": bool (n_entries,)}, and "token",
@@ -104,37 +107,54 @@ class InFiles:
     def __init__(self, files: StateFiles) -> None:
         self._files = files
         self._pool = ThreadPoolExecutor(N_THREADS, thread_name_prefix="bigtopic-state")
+        self._wanted: dict[tuple[SliceRef, int], None] = {}  # in the order of the work
         self._coming: dict[tuple[SliceRef, int], Future[State | None]] = {}
         self._writes: deque[Future[None]] = deque()
+        self._room = threading.Semaphore(MOST_UNWRITTEN)
         self._lock = threading.Lock()
 
     def prefetch(self, ref: SliceRef, pass_number: int) -> None:
         with self._lock:
             if (ref, pass_number) not in self._coming:
-                future = self._pool.submit(self._files.read, ref.part, ref.start, ref.stop, pass_number)
-                self._coming[ref, pass_number] = future
+                self._wanted[ref, pass_number] = None
+            self._read_ahead()
+
+    def _read_ahead(self) -> None:
+        while self._wanted and len(self._coming) < MOST_AHEAD:
+            wanted = next(iter(self._wanted))
+            del self._wanted[wanted]
+            self._coming[wanted] = self._reading(*wanted)
+
+    def _reading(self, ref: SliceRef, pass_number: int) -> Future[State | None]:
+        return self._pool.submit(self._files.read, ref.part, ref.start, ref.stop, pass_number)
 
     def read(self, ref: SliceRef, iteration: Iteration, kept: Kept) -> State | None:
+        wanted = (ref, iteration.pass_number)
         with self._lock:
-            future = self._coming.pop((ref, iteration.pass_number), None)
-        if future is not None:
-            state = future.result()
-        else:
-            state = self._files.read(ref.part, ref.start, ref.stop, iteration.pass_number)
+            self._wanted.pop(wanted, None)
+            reading = self._coming.pop(wanted, None) or self._reading(*wanted)
+            self._read_ahead()
+        state = reading.result()
         return state if state is None or kept is None else self._seen(state, kept)
 
     def write(self, ref: SliceRef, iteration: Iteration, kept: Kept, state: State) -> None:
+        self._room.acquire()
         future = self._pool.submit(self._write, ref, iteration.pass_number + 1, kept, state)
         with self._lock:
             self._writes.append(future)
-            oldest = self._writes.popleft() if len(self._writes) > MOST_WAITING else None
-        if oldest is not None:
-            oldest.result()
+            written = list(takewhile(Future.done, self._writes))
+            for _ in written:
+                self._writes.popleft()
+        for one in written:
+            one.result()
 
     def _write(self, ref: SliceRef, n_passes: int, kept: Kept, state: State) -> None:
-        if kept is not None:
-            state = self._with_unseen(state, kept)
-        self._files.write(ref.part, ref.start, ref.stop, n_passes, state)
+        try:
+            if kept is not None:
+                state = self._with_unseen(state, kept)
+            self._files.write(ref.part, ref.start, ref.stop, n_passes, state)
+        finally:
+            self._room.release()
 
     def _seen(self, state: State, kept: Mapping[str, np.ndarray]) -> State:
         seen = dict(state)
@@ -160,6 +180,18 @@ class InFiles:
 
     def close(self) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def most_slices(n_threads: int, n_slices: int, reads: bool) -> int:
+    """Slices whose state is in memory at once, at most; one that is at work has an old state and a new one.
+
+    Parameters
+    ----------
+    n_slices : of a minibatch
+    reads : whether there is state of an earlier pass
+    """
+    old = min(n_threads, n_slices) + MOST_AHEAD
+    return min(n_threads + MOST_UNWRITTEN, n_slices) + reads * old
 
 
 def remembering(work: Work) -> Remembering:

@@ -24,14 +24,24 @@ def files_of(page):
     return [block for block in pages.blocks_of(page, "python") if block.title]
 
 
+def link(folder, copy, new):
+    """A copy of a folder with room for new files; the folders that get none are links, with what is compiled there."""
+    copy.mkdir()
+    for child in folder.iterdir():
+        if child.is_dir() and any(copy / child.name in file.parents for file in new):
+            link(child, copy / child.name, new)
+        elif child.name != "__pycache__":
+            (copy / child.name).symlink_to(child)
+
+
 @pytest.mark.parametrize("member", PROMISED)
 def test_the_files_of_a_page_pass_the_tests_that_it_names(member, tmp_path):
     page = ROOT / "docs" / "extend" / f"{member}.md"
     assert all(test in page.read_text(encoding="utf-8") for test in PROMISED[member])
-    for folder in ("bigtopic", "tests"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, copy_function=os.symlink)
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
     blocks = files_of(page)
+    link(ROOT / "bigtopic", tmp_path / "bigtopic", {tmp_path / block.title for block in blocks})
+    shutil.copytree(ROOT / "tests", tmp_path / "tests", copy_function=os.symlink)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
     for block in blocks:
         (tmp_path / block.title).write_text(block.code + "\n", encoding="utf-8")
     of_these = " or ".join(Path(block.title).stem.replace("_", "-") for block in blocks)

@@ -417,7 +417,7 @@ def test_a_run_that_remembers_nothing_says_nothing_of_the_disk(new, documents):
 
 
 def test_the_computing_threads_neither_read_nor_write(new, documents, monkeypatch):
-    """Whoever opens a file of state is a thread of its own, but for slices that nobody saw coming."""
+    """Whoever opens a file of state is a thread of its own."""
     import threading
 
     writers = set()

@@ -5,8 +5,8 @@
     lookups  = T x words x 4
     reading  = (entries + a chunk) x 8 + documents x 16 for each read block: all of a small corpus, else those kept and
                the next one; none where the corpus is in memory
-    state    = rows x bytes of a row: of two inner iterations of the minibatch ("round"), or of the slices that are
-               read ahead or not written yet ("run")
+    state    = rows x bytes of a row: of two inner iterations of the minibatch ("round"), or of the slices at work, read
+               ahead, and not written yet ("run")
 
     worker   = documents + 2 x params, or the rows of them that a minibatch reads from files + T x (words x 4 + a read
                block + peak of a replay of a task + stats(bundle)) + stats(bundle) + state, for tasks of a graph on a

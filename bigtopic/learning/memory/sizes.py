@@ -164,8 +164,11 @@ class Sizes:
         plan, kernel = self._run.plan, self._run.work.kernel
         if kernel.state == "round":
             return 2 * plan.batch_size * self._state_bytes
-        n_slices = n_threads + threads.SLICES_AHEAD + remembering.MOST_WAITING
-        return min(n_slices * plan.slice_size, plan.n_docs) * self._state_bytes
+        n_steps, minibatch_docs = self._run.settings.n_steps, min(plan.batch_size, plan.n_docs)
+        n_slices = -(-minibatch_docs // max(1, min(plan.slice_size, minibatch_docs)))
+        reads = n_steps is None or n_steps > plan.n_rounds
+        most = remembering.most_slices(n_threads, n_slices, reads)
+        return most * minibatch_docs / max(1, n_slices) * self._state_bytes
 
     @property
     def _state_bytes(self) -> float:

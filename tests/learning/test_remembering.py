@@ -1,0 +1,105 @@
+"""How much document state is in memory at once: reading ahead and writing behind are bounded."""
+
+import threading
+from itertools import count
+
+import numpy as np
+import pytest
+
+from bigtopic.learning.remembering import MOST_AHEAD, MOST_UNWRITTEN, InFiles, most_slices
+from bigtopic.learning.work import Iteration
+from bigtopic.plan.slices import SliceRef
+
+REFS = [SliceRef(0, start, start + 1, 0, 10) for start in range(10)]
+
+
+class Files:
+    """State files whose writes wait until they may."""
+
+    def __init__(self):
+        self.reads, self.writes, self.may_write = [], [], threading.Event()
+
+    def read(self, part, start, stop, n_passes):
+        self.reads.append(start)
+        return {"labels": np.array([start])}
+
+    def write(self, part, start, stop, n_passes, state):
+        assert self.may_write.wait(10)
+        if stop > len(REFS):
+            raise OSError("full")
+        self.writes.append(start)
+
+
+@pytest.fixture
+def files():
+    return Files()
+
+
+@pytest.fixture
+def remembering(files):
+    remembering = InFiles(files)
+    yield remembering
+    files.may_write.set()
+    remembering.close()
+
+
+@pytest.fixture
+def iteration():
+    return Iteration(seed=0, pass_number=1)
+
+
+def settled(remembering):
+    """After what is being read or written."""
+    remembering._pool.submit(int).result()
+    return remembering
+
+
+def test_few_are_read_before_they_are_needed(remembering, files, iteration):
+    for ref in REFS:
+        remembering.prefetch(ref, 1)
+    for number, ref in zip(count(), REFS, strict=False):
+        settled(remembering)
+        assert len(files.reads) <= number + MOST_AHEAD
+        assert remembering.read(ref, iteration, None)["labels"] == ref.start
+    assert files.reads == [ref.start for ref in REFS]
+
+
+def test_a_slice_is_read_once_in_whatever_order(remembering, files, iteration):
+    for ref in REFS:
+        remembering.prefetch(ref, 1)
+    for ref in reversed(REFS):
+        assert remembering.read(ref, iteration, None)["labels"] == ref.start
+    assert sorted(files.reads) == [ref.start for ref in REFS]
+
+
+def test_who_is_ahead_of_the_writes_waits(remembering, files, iteration):
+    given = []
+
+    def give():
+        for ref in REFS:
+            remembering.write(ref, iteration, None, {})
+            given.append(ref)
+
+    giver = threading.Thread(target=give)
+    giver.start()
+    giver.join(0.2)
+    assert giver.is_alive() and len(given) == MOST_UNWRITTEN
+    files.may_write.set()
+    giver.join(10)
+    remembering.flush()
+    assert files.writes == [ref.start for ref in REFS]
+
+
+def test_a_failed_write_is_told_soon_and_blocks_nobody(remembering, files, iteration):
+    files.may_write.set()
+    full = SliceRef(0, 10, 11, 0, 11)
+    with pytest.raises(OSError, match="full"):
+        for _ in range(100):
+            remembering.write(full, iteration, None, {})
+            settled(remembering)
+
+
+def test_the_most_that_is_in_memory():
+    assert most_slices(1, 5, reads=False) == 1 + MOST_UNWRITTEN
+    assert most_slices(2, 1, reads=False) == 1
+    assert most_slices(2, 5, reads=True) == 2 + MOST_UNWRITTEN + 2 + MOST_AHEAD

@@ -141,8 +141,7 @@ def test_topics_line_up_with_a_table(corpus, model):
     assert sorted(means.to_numpy().argmax(1).tolist()) == [0, 1, 2] and means.to_numpy().max(1).min() > 0.8
 
 
-@pytest.mark.parametrize("bucket", [64, 1 << 18])
-@pytest.mark.parametrize("order", ["source", "stored"])
+@pytest.mark.parametrize(("order", "bucket"), [("source", 64), ("source", 1 << 18), ("stored", 64)])
 def test_stores_of_topics_carry_ids_and_columns(corpus, model, tmp_path, monkeypatch, bucket, order):
     anndata = pytest.importorskip("anndata")
     monkeypatch.setattr(contents, "BUCKET_DOCUMENTS", bucket)

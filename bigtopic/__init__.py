@@ -23,7 +23,7 @@ _HOME = {
     "open_corpus": "bigtopic.corpus.store",
     "seed_prior": "bigtopic.estimators.priors",
 }
-_MODULES = ("datasets", "errors", "evaluate", "methods", "optimize", "plots", "report")
+_MODULES = ("datasets", "errors", "evaluate", "foreign", "methods", "optimize", "plots", "report")
 
 __all__ = sorted([*_HOME, *_MODULES])
 

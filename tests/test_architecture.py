@@ -31,6 +31,7 @@ LAYERS = [
     {"evaluation"},
     {"plots"},
     {"estimators"},
+    {"foreign"},
     {"report"},
     {"cli"},
     {"__main__"},

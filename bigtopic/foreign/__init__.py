@@ -1,0 +1,25 @@
+"""Models of other libraries, read and written; one library per file of this folder.
+
+A model that is read is a fitted `LDA`: it transforms, scores, is saved, and goes on learning. Libraries are imported
+when they are needed. Nothing pickled is loaded: models that are Python objects are given as objects.
+"""
+
+from bigtopic.foreign.gensim import from_gensim, to_gensim
+from bigtopic.foreign.mallet import from_mallet, to_mallet
+from bigtopic.foreign.pandas import Frames, to_pandas
+from bigtopic.foreign.sklearn import from_sklearn, to_sklearn
+from bigtopic.foreign.tomotopy import from_tomotopy
+from bigtopic.foreign.topicwizard import to_topicwizard
+
+__all__ = [
+    "Frames",
+    "from_gensim",
+    "from_mallet",
+    "from_sklearn",
+    "from_tomotopy",
+    "to_gensim",
+    "to_mallet",
+    "to_pandas",
+    "to_sklearn",
+    "to_topicwizard",
+]

@@ -1,0 +1,160 @@
+"""MALLET: topics that it wrote as text, and text files that it and its readers know.
+
+It counts the tokens of each word in each topic by collapsed Gibbs sampling, so the model goes on with `cgs`. Models
+that MALLET saved with `--output-model` are serialised Java objects and are not read.
+
+References
+----------
+McCallum: MALLET, a machine learning for language toolkit. 2002.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.readers.containers.files import File
+from bigtopic.errors import InputError, SettingError, StoreError
+from bigtopic.estimators.inputs import as_corpus
+from bigtopic.estimators.lda import LDA
+from bigtopic.foreign._fitted import Weights, fitted, weights_of
+from bigtopic.foreign._mallet_files import Counts, read_counts, read_state, read_topic_keys, read_weights
+from bigtopic.storage import local
+
+__all__ = ["from_mallet", "to_mallet"]
+
+_ALPHA_SUM, _BETA = 5.0, 0.01  # MALLET's defaults
+_N_KEYS = 20  # words of a topic, as MALLET's
+WEIGHTS, KEYS, DOC_TOPICS = "topic-word-weights.txt", "topic-keys.txt", "doc-topics.txt"
+
+
+def from_mallet(
+    path: str | Path,
+    *,
+    topic_keys: str | Path | None = None,
+    doc_topic_prior: Any = None,
+    topic_word_prior: Any = None,
+) -> LDA:
+    """Read a model from a text file of MALLET.
+
+    Parameters
+    ----------
+    path : the file of `--output-state`, which has the priors; else of `--topic-word-weights-file`, or of
+        `--word-topic-counts-file`, which lack topics without tokens. Plain or compressed; path or URL
+    topic_keys : the file of `--output-topic-keys`, for its document-topic prior
+    doc_topic_prior : a number or (n_components,); None for that of the files, else MALLET's default, 5 / n_components
+    topic_word_prior : a number; None for that of the file (of weights the smallest one), else MALLET's default, 0.01
+
+    Returns
+    -------
+    LDA
+        Fitted; `partial_fit` adds the tokens of more documents, and keeps the priors.
+
+    Raises
+    ------
+    InputError
+        When the file is none of these, is damaged, or a line is malformed; names the line.
+    SettingError
+        When a prior is not allowed.
+    """
+    file = File(str(path))
+    found = read_state(file) or read_weights(file) or read_counts(file)
+    if found is None:
+        raise InputError(
+            f"{path} is not a text file of a MALLET model; give that of --output-state, --topic-word-weights-file or "
+            "--word-topic-counts-file"
+        )
+    n_components = len(found.tokens)
+    prior = _prior(found, topic_keys) if doc_topic_prior is None else doc_topic_prior
+    if np.shape(prior) not in ((), (n_components,)):
+        raise SettingError(
+            f"the document-topic prior has shape {np.shape(prior)}, but {path} has {n_components} topics; give "
+            "a number, or one for each"
+        )
+    if topic_word_prior is None:
+        topic_word_prior = _BETA if found.topic_word_prior is None else found.topic_word_prior
+    weights = Weights(
+        found.tokens,
+        np.full(n_components, prior, np.float64),
+        np.asarray(topic_word_prior, np.float64),
+        found.words,
+    )
+    return fitted(weights, n_docs=found.n_docs, method="cgs")
+
+
+def _prior(found: Counts, topic_keys: str | Path | None) -> Any:
+    if topic_keys is not None:
+        return read_topic_keys(File(str(topic_keys)))
+    return _ALPHA_SUM / len(found.tokens) if found.doc_topic_prior is None else found.doc_topic_prior
+
+
+def to_mallet(model: LDA, folder: str | Path, X: Any = None) -> list[Path]:
+    """Write a model as text files of MALLET, for tools that read these.
+
+    MALLET itself reads none of them; what `from_mallet` reads from them has the same topics.
+
+    Parameters
+    ----------
+    model : a fitted `LDA`
+    folder : made if it does not exist
+    X : documents, as `transform` takes them, for the file of their topics; in memory
+
+    Returns
+    -------
+    list of Path
+        topic-word-weights.txt, topic-keys.txt and, with documents, doc-topics.txt.
+
+    Raises
+    ------
+    SettingError
+        When `model` is not an `LDA`, or a word holds a tab or a line end.
+    StoreError
+        When one of the files exists, or the system refuses to write.
+    """
+    weights, folder = weights_of(model), Path(folder).expanduser()
+    words = list(weights.words or ())
+    if odd := next((word for word in words if {*"\t\r\n"} & {*word}), None):
+        raise SettingError(f"model: word {odd!r} holds a tab or a line end, which would break MALLET's lines")
+    files: dict[str, Iterable[str]] = {WEIGHTS: _weights(weights, words), KEYS: _keys(model)}
+    if X is not None:
+        files[DOC_TOPICS] = _doc_topics(model, as_corpus(X, shuffle=False, text=model._fitted().text))
+    paths = [folder / name for name in files]
+    for path in paths:
+        if path.exists():
+            raise StoreError(f"{path} exists; nothing was written: give another folder")
+    for path, lines in zip(paths, files.values(), strict=True):
+        _write(path, lines)
+    return paths
+
+
+def _weights(weights: Weights, words: list[str]) -> Iterator[str]:
+    for k, row in enumerate((weights.statistics + weights.topic_word_prior).astype(np.float32)):
+        yield from (f"{k}\t{word}\t{value}\n" for word, value in zip(words, row, strict=True))
+
+
+def _keys(model: LDA) -> Iterator[str]:
+    for k, alpha in enumerate(model.doc_topic_prior_.tolist()):
+        yield f"{k}\t{alpha}\t{' '.join(word for word, _ in model.show_topic(k, _N_KEYS))}\n"
+
+
+def _doc_topics(model: LDA, corpus: Any) -> Iterator[str]:
+    ids = corpus.document_ids("source").tolist()
+    for d, (name, shares) in enumerate(zip(ids, model.transform(corpus), strict=True)):
+        yield "\t".join([str(d), str(name), *map(str, shares.tolist())]) + "\n"
+
+
+def _write(path: Path, lines: Iterable[str]) -> None:
+    """Write a file, whole or not at all."""
+    draft = path.with_name(f"{path.name}.partial")
+    with local.told("written", str(path)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with draft.open("x", encoding="utf-8", newline="\n") as file:
+            try:
+                file.writelines(lines)
+            except BaseException:
+                draft.unlink()
+                raise
+        draft.replace(path)

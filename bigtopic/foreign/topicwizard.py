@@ -1,0 +1,71 @@
+"""topicwizard's and turftopic's `TopicData`: what their pictures are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bigtopic.errors import InputError
+from bigtopic.estimators.inputs import as_corpus
+
+__all__ = ["to_topicwizard"]
+
+_N_NAMING = 3  # words
+
+
+def to_topicwizard(model: Any, X: Any, texts: Sequence[str] | None = None) -> dict[str, Any]:
+    """Write a model and documents for `topicwizard.visualize(topic_data=...)`, in memory.
+
+    Parameters
+    ----------
+    model : a fitted estimator
+    X : documents, as `transform` takes them
+    texts : what is shown of each document, (n_docs,); None for `X` itself if it is a list of texts, else the ids
+
+    Returns
+    -------
+    dict
+        With the keys of topicwizard's `TopicData`; matrices of counts are sparse.
+
+    Raises
+    ------
+    InputError
+        When there is not one text for each document.
+    """
+    fitted = model._fitted()
+    corpus = as_corpus(X, shuffle=False, text=fitted.text)
+    counts = _of_model(corpus.to_scipy(order="source"), fitted.word_map(corpus.vocabulary), fitted)
+    return {
+        "corpus": _shown(X, texts, corpus),
+        "vocab": np.asarray(model.vocabulary_[:]),
+        "document_term_matrix": counts,
+        "document_topic_matrix": model.transform(corpus),
+        "topic_term_matrix": model.get_topics(),
+        "document_representation": counts,
+        "transform": model.transform,
+        "topic_names": [f"{k} {words}" for k, words in model.show_topics(_N_NAMING)],
+    }
+
+
+def _shown(X: Any, texts: Sequence[str] | None, corpus: Any) -> list[str]:
+    if texts is None:
+        texts = X if isinstance(X, list) else corpus.document_ids("source").tolist()
+    if len(texts) != corpus.n_docs:
+        raise InputError(
+            f"texts: has {len(texts)}, but there are {corpus.n_docs} documents; give one for each"
+        )
+    return list(texts)
+
+
+def _of_model(counts: Any, word_map: np.ndarray | None, model: Any) -> Any:
+    """Counts with the columns of the model, CSR (n_docs, n_words of the model); other words are left out."""
+    if word_map is None:
+        return counts
+    from scipy.sparse import csr_matrix
+
+    entries = counts.tocoo()
+    known = (ids := word_map[entries.col]) >= 0
+    shape = (counts.shape[0], len(model.vocabulary))
+    return csr_matrix((entries.data[known], (entries.row[known], ids[known])), shape=shape)

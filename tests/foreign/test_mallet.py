@@ -1,0 +1,160 @@
+"""MALLET's text files are read, and written; malformed ones are errors that name the line.
+
+The files are written here as `ParallelTopicModel` of MALLET 2.0.8 prints them.
+"""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pytest
+
+from bigtopic import foreign
+from bigtopic.errors import InputError, SettingError, StoreError
+from bigtopic.estimators.lda import LDA
+from bigtopic.estimators.persistence import load_model
+
+ALPHA, BETA = [0.5, 0.25, 1.0], 0.01
+
+
+@pytest.fixture(scope="module")
+def labels(halves) -> list[list[tuple[str, int]]]:
+    """Each token of the documents with a topic, the third topic without any."""
+    rng = np.random.default_rng(0)
+    return [[(word, int(rng.integers(2))) for word in tokens] for tokens in halves[0].tokens]
+
+
+@pytest.fixture(scope="module")
+def counts(halves, labels) -> np.ndarray:
+    """(3, 80), tokens of each word in each topic."""
+    found = np.zeros((3, 80))
+    for word, topic in (token for document in labels for token in document):
+        found[topic, halves[0].words.index(word)] += 1
+    return found
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory, halves, labels, counts):
+    """MALLET's folder of results."""
+    folder, words = tmp_path_factory.mktemp("mallet"), halves[0].words
+    lines = ["#doc source pos typeindex type topic", "#alpha : 0.5 0.25 1.0 ", f"#beta : {BETA}"]
+    for d, document in enumerate(labels):
+        source = "NA" if d % 2 else f"file:/a folder/{d}.txt"  # a source may hold spaces
+        lines += [f"{d} {source} {i} {words.index(w)} {w} {k}" for i, (w, k) in enumerate(document)]
+    (folder / "state.gz").write_bytes(gzip.compress("\n".join([*lines, ""]).encode()))
+    with (folder / "weights.txt").open("w") as file:
+        file.writelines(f"{k}\t{w}\t{counts[k, v] + BETA}\n" for k in range(3) for v, w in enumerate(words))
+    with (folder / "counts.txt").open("w") as file:
+        for v, word in enumerate(words):
+            pairs = [f"{k}:{int(counts[k, v])}" for k in np.argsort(-counts[:, v]) if counts[k, v]]
+            print(v, word, *pairs, file=file)
+    (folder / "keys.txt").write_text("0\t0,5\tw1 w2 \n1\t0,25\tw3 \n2\t1\t\n")
+    return folder
+
+
+def test_a_state_has_counts_and_priors(files, counts, halves, score, tmp_path):
+    model = foreign.from_mallet(files / "state.gz").set_params(client=False, progress=False)
+    order = model.vocabulary_.index_of(halves[0].words)
+    known = order >= 0
+    np.testing.assert_allclose(model.components_[:, order[known]], counts[:, known] + BETA, rtol=1e-6)
+    np.testing.assert_array_equal(model.doc_topic_prior_, ALPHA)
+    assert model.topic_word_prior_ == BETA and model.n_docs_seen_ == 200 and not counts[:, ~known].any()
+    topics = counts[:, known] + BETA
+    words = [word for word, k in zip(halves[0].words, known, strict=True) if k]
+    expected = score(topics / topics.sum(axis=1, keepdims=True), vocabulary=words, doc_topic_prior=ALPHA)
+    assert score(model) == pytest.approx(expected, rel=1e-6)
+    model.save(tmp_path / "model.zarr")
+    assert score(load_model(tmp_path / "model.zarr")) == score(model)
+    model.partial_fit(halves[1].corpus)
+    n_tokens = counts.sum() + halves[1].matrix.sum()
+    assert (model.components_ - BETA).sum() == pytest.approx(n_tokens, rel=1e-5)
+
+
+def test_other_files_have_the_same_topics(files, counts, halves):
+    weights = foreign.from_mallet(files / "weights.txt", topic_keys=files / "keys.txt")
+    np.testing.assert_allclose(weights.components_, counts + BETA, rtol=1e-6)
+    np.testing.assert_array_equal(weights.doc_topic_prior_, ALPHA)
+    assert weights.vocabulary_[:] == halves[0].words and weights.topic_word_prior_ == BETA
+    of_counts = foreign.from_mallet(files / "counts.txt")  # in which the third topic does not appear
+    np.testing.assert_allclose(of_counts.components_, counts[:2] + BETA, rtol=1e-6)
+    np.testing.assert_array_equal(of_counts.doc_topic_prior_, [2.5, 2.5])
+    given = foreign.from_mallet(files / "counts.txt", doc_topic_prior=0.1, topic_word_prior=0.2)
+    assert given.doc_topic_prior_.tolist() == [0.1, 0.1] and given.topic_word_prior_ == 0.2
+
+
+def test_ours_there_and_back(ours, score, halves, tmp_path):
+    paths = foreign.to_mallet(ours, tmp_path / "mallet", halves[1].corpus)
+    assert [path.name for path in paths] == ["topic-word-weights.txt", "topic-keys.txt", "doc-topics.txt"]
+    back = foreign.from_mallet(paths[0], topic_keys=paths[1])
+    assert score(back) == pytest.approx(score(ours), rel=1e-6)
+    np.testing.assert_array_equal(back.doc_topic_prior_, ours.doc_topic_prior_)
+    first = paths[2].read_text().splitlines()[0].split("\t")
+    assert first[:2] == ["0", "0"]
+    np.testing.assert_allclose([float(x) for x in first[2:]], ours.transform(halves[1].corpus)[0])
+    with pytest.raises(StoreError, match=r"topic-word-weights\.txt exists; nothing was written"):
+        foreign.to_mallet(ours, tmp_path / "mallet")
+
+
+def test_nothing_is_left_of_files_that_cannot_be_written(ours, tmp_path):
+    from bigtopic.foreign.mallet import _write
+
+    def lines():
+        yield "one\n"
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        _write(tmp_path / "file.txt", lines())
+    assert not list(tmp_path.iterdir())
+    odd = LDA(2, max_iter=1, client=False).fit(np.ones((70, 2)))
+    odd._model.axes["word"] = type(odd.vocabulary_)(["a", "b\tc"])
+    with pytest.raises(SettingError, match=r"'b\\tc' holds a tab"):
+        foreign.to_mallet(odd, tmp_path)
+
+
+STATE = "#doc source pos typeindex type topic\n#alpha : 0.5 0.5 \n#beta : 0.01\n"
+MALFORMED = {
+    "empty": ("", "is not a text file of a MALLET model"),
+    "prose": ("Once upon a time\n", "is not a text file of a MALLET model"),
+    "binary": (b"\xac\xed\x00\x05sr\x00", r"line 1: not UTF-8.*--output-state"),
+    "cut gzip": (gzip.compress(STATE.encode() * 99)[:60], "ends in the middle"),
+    "no alpha": (STATE.split("#alpha")[0], r"line 2: expected #alpha : and numbers; found ''"),
+    "alpha": (STATE.replace("0.5 0.5", "0.5 x"), r"line 2: expected #alpha"),
+    "negative beta": (STATE.replace("0.01", "-1"), r"line 3: expected #beta"),
+    "no tokens": (STATE, "holds no words"),
+    "topic": (STATE + "0 NA 0 0 cat 2\n", r"line 4: expected .*topics 0 \.\. 1; found '0 NA 0 0 cat 2'"),
+    "escape": (STATE + "0 NA \x1b[31m\n", r"line 4: .*found '0 NA \\x1b\[31m'"),
+    "infinite": ("0\tcat\tInfinity\n", "is not a text file"),
+    "weight": ("0\tcat\t1.5\n0\tdog\tmany\n", r"line 2: expected topic, word and weight.*'0\\tdog\\tmany'"),
+    "cut": (
+        "0\tcat\t1.5\n0\tdog\t1\n1\tcat\t1\n",
+        "holds 3 weights, not one for each of 2 topics and 2 words",
+    ),
+    "twice": ("0\tcat\t1.5\n0\tcat\t1\n1\tcat\t1\n1\tdog\t1\n", "holds 4 weights, not one for each"),
+    "count": ("0 cat 0:2\n1 dog 0-2\n", r"line 2: expected 1, a new word, topic:count.*'1 dog 0-2'"),
+    "again": ("0 cat 0:2\n1 cat 1:2\n", r"line 2: expected 1, a new word"),
+    "huge": (
+        "0 cat 0:2\n1 dog 16000000:1\n" + "".join(f"{i} w{i} 0:1\n" for i in range(2, 9999)),
+        "fewer topics",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_malformed_files_are_errors(name, tmp_path):
+    content, words = MALFORMED[name]
+    (tmp_path / "file").write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises((InputError, SettingError), match=words):
+        foreign.from_mallet(tmp_path / "file")
+
+
+def test_topic_keys_must_be_those_of_the_model(files, tmp_path):
+    (tmp_path / "keys").write_text("0\t0.5\tcat\n2\t0.5\tdog\n")
+    with pytest.raises(InputError, match=r"keys, line 2: expected topic 1, alpha and words"):
+        foreign.from_mallet(files / "weights.txt", topic_keys=tmp_path / "keys")
+    (tmp_path / "keys").write_text("0\t0.5\tcat\n")
+    with pytest.raises(SettingError, match=r"shape \(1,\), but .*weights\.txt has 3 topics"):
+        foreign.from_mallet(files / "weights.txt", topic_keys=tmp_path / "keys")
+    (tmp_path / "keys").write_text("")
+    with pytest.raises(InputError, match="keys is empty"):
+        foreign.from_mallet(files / "weights.txt", topic_keys=tmp_path / "keys")

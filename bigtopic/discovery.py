@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, did_you_mean
 
 __all__ = ["load", "modules", "names"]
 
@@ -59,7 +59,9 @@ def load(package: str, name: str, attribute: str, kind: str, *, hyphens: bool = 
         path = modules(package).get(module)
     if path is None:
         there = [_written(one, hyphens) for one in names(package, attribute)]
-        raise SettingError(f"there is no {kind} {name!r}; there are: {', '.join(there)}")
+        raise SettingError(
+            f"there is no {kind} {name!r}; there are: {', '.join(there)}{did_you_mean(name, there)}"
+        )
     found = _defined(path, attribute, _written(module, hyphens))
     _paths[package, module] = path
     return found

@@ -1,6 +1,6 @@
 """Exceptions raised to users: each message says what was found, where, and how to fix it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,6 +23,7 @@ __all__ = [
     "SettingError",
     "StoreError",
     "VocabularyMismatch",
+    "did_you_mean",
     "noting",
     "require",
 ]
@@ -113,6 +114,21 @@ class BigtopicWarning(UserWarning):
 
 class RenamedWarning(BigtopicWarning, FutureWarning):
     """An argument or attribute was used under its old name; names the new one."""
+
+
+def did_you_mean(name: object, known: Iterable[object]) -> str:
+    """The end of a message about an unknown name: those spelt like it, upper and lower case alike; "" if none is.
+
+    Examples
+    --------
+    >>> did_you_mean("Titel", ["text", "title"])
+    "; did you mean 'title'?"
+    """
+    from difflib import get_close_matches
+
+    folded = {str(each).casefold(): each for each in known}
+    close = [folded[each] for each in get_close_matches(str(name).casefold(), folded)]
+    return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 
 @contextmanager

@@ -11,10 +11,10 @@ from typing import Any
 import click
 
 from bigtopic import discovery
-from bigtopic.errors import BigtopicError
+from bigtopic.errors import BigtopicError, did_you_mean
 from bigtopic.printable import printable
 
-__all__ = ["Verbs"]
+__all__ = ["INTERRUPTED", "Verbs"]
 
 _ORDER = (
     "demo",
@@ -39,6 +39,9 @@ _COMMANDS = {
 }
 
 
+INTERRUPTED = 130  # the exit code, as of shells: 128 + SIGINT
+
+
 class _Failure(click.ClickException):
     """A user error: one message, exit code 2."""
 
@@ -61,6 +64,12 @@ class Verbs(click.Group):
             return None
         return import_module(f"bigtopic.cli.{name}").command
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        verbs = self.list_commands(ctx)
+        if ctx.resilient_parsing or args[0] in verbs or args[0].startswith("-"):
+            return super().resolve_command(ctx, args)
+        raise click.UsageError(f"there is no verb {args[0]!r}{did_you_mean(args[0], verbs)}", ctx)
+
     def invoke(self, ctx: click.Context) -> Any:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
@@ -79,6 +88,9 @@ class Verbs(click.Group):
                 raise _Failure(
                     message if verb is None else _as_options(message, _options(verb, ctx))
                 ) from error
+            except KeyboardInterrupt:
+                click.echo("Interrupted", err=True)
+                ctx.exit(INTERRUPTED)
 
 
 def _options(verb: click.Command, ctx: click.Context) -> list[click.Parameter]:
@@ -99,6 +111,10 @@ def _as_options(message: str, params: list[click.Parameter]) -> str:
             argument = rf"(?<![\w.]){option.name}=(?:True\b|'(.*?)'|([-\w.]*[-\w])|)"
             message = re.sub(argument, partial(_spelled, option.opts[0]), message)
             message = re.sub(rf"^{option.name}(?=: )", option.opts[0], message)
+            if "_" in option.name:  # else it may be a word
+                message = re.sub(
+                    rf"(?<![\w./\\'\"-]){option.name}(?![\w'\"(-]|\.\w)", option.opts[0], message
+                )
     return message
 
 

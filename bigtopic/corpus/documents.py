@@ -15,7 +15,7 @@ from bigtopic.corpus.blocks import concatenate, empty_block, take
 from bigtopic.corpus.order import by_source, source_order
 from bigtopic.corpus.part import Part, PartView
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, did_you_mean
 from bigtopic.types import Block
 
 __all__ = ["DocumentsInParts"]
@@ -190,7 +190,9 @@ class DocumentsInParts:
         for name in names:
             if name not in self.columns:
                 have = ", ".join(self.columns) or "none"
-                raise SettingError(f"there is no column {name!r} in this corpus; columns: {have}")
+                raise SettingError(
+                    f"there is no column {name!r} in this corpus; columns: {have}{did_you_mean(name, self.columns)}"
+                )
         return names
 
     # ------------------------------------------------------------------ views

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import InputError, SettingError, require
+from bigtopic.errors import InputError, SettingError, did_you_mean, require
 from bigtopic.estimators.inference import TopicInference
 from bigtopic.estimators.inputs import require_positive
 from bigtopic.estimators.topic_stores.similarity import MEASURES
@@ -231,9 +230,7 @@ class AuthorQueries(TopicInference):
     def _suggestion(self, name: Any) -> str:
         if not isinstance(name, str) or self.authors_.words is None:
             return ""
-        folded = {each.casefold(): each for each in self.authors_.words.tolist()}
-        close = [folded[each] for each in get_close_matches(name.casefold(), folded, n=3)]
-        return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+        return did_you_mean(name, self.authors_.words.tolist())
 
 
 def _as_rows(topics: np.ndarray) -> TopicRows:

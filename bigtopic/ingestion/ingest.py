@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import fields, replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from bigtopic.corpus.stored.manifest import Manifest, PartRecord, read_manifest
 from bigtopic.corpus.stored.stored_part import StoredPart
 from bigtopic.corpus.stored.transaction import Transaction, current_manifest
 from bigtopic.corpus.text.text_settings import TextSettings
-from bigtopic.errors import CorpusExists, CorpusLocked, SettingError
+from bigtopic.errors import CorpusExists, CorpusLocked, SettingError, did_you_mean
 from bigtopic.ingestion.collocate import with_collocations
 from bigtopic.ingestion.corpus_source import CorpusReader
 from bigtopic.ingestion.job import build
@@ -263,7 +264,7 @@ def _check_text(text: Mapping[str, Any]) -> None:
     if unknown:
         raise TypeError(
             f"ingest() got an unexpected keyword argument {unknown[0]!r}; settings of the tokeniser are "
-            f"{', '.join(sorted(_TEXT))}"
+            f"{', '.join(sorted(_TEXT))}{did_you_mean(unknown[0], [*_TEXT, *signature(ingest).parameters])}"
         )
 
 

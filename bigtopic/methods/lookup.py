@@ -6,7 +6,7 @@ paper, as "ope:Online-VB", and may be given without it, in capitals or not, wher
 
 from __future__ import annotations
 
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, did_you_mean
 from bigtopic.methods.method import Method
 from bigtopic.methods.table import TABLE
 
@@ -49,5 +49,5 @@ def _unknown(name: object) -> SettingError:
     aliases = sorted(a for method in TABLE for a in method.aliases if a.split(":")[1].lower() not in _BY_NAME)
     return SettingError(
         f"method={name!r} is not known; choose one of: {', '.join(sorted(_BY_NAME))}; or a paper's name: "
-        f"{', '.join(aliases)}; or pass a bigtopic.Method"
+        f"{', '.join(aliases)}; or pass a bigtopic.Method{did_you_mean(name, [*_BY_NAME, *aliases])}"
     )

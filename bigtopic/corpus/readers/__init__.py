@@ -21,7 +21,7 @@ from bigtopic.corpus.readers.support.annotate import AnnotatedReader, Annotation
 from bigtopic.corpus.readers.support.foreign import refuse_foreign
 from bigtopic.corpus.readers.support.vocabulary import read_vocabulary
 from bigtopic.corpus.text.text_settings import TextSettings
-from bigtopic.errors import InputError, SettingError
+from bigtopic.errors import InputError, SettingError, did_you_mean
 
 __all__ = ["FORMATS", "Chunk", "Options", "RawBlock", "Reader", "Stream", "open_source"]
 
@@ -103,7 +103,9 @@ def _split_columns(columns: Any) -> tuple[Mapping[str, Any] | None, tuple[str, .
 def _module(format: str) -> ModuleType:
     name = format.replace("-", "_").lower()
     if name not in FORMATS:
-        raise SettingError(f"format={format!r} is not known; allowed are {', '.join(sorted(FORMATS))}")
+        raise SettingError(
+            f"format={format!r} is not known; allowed are {', '.join(sorted(FORMATS))}{did_you_mean(name, FORMATS)}"
+        )
     return import_module(FORMATS[name])
 
 

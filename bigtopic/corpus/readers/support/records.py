@@ -8,7 +8,7 @@ from typing import Any
 
 from bigtopic.corpus.readers.base import Options
 from bigtopic.corpus.readers.support.documents import Documents, kind_of
-from bigtopic.errors import InputError
+from bigtopic.errors import InputError, did_you_mean
 
 __all__ = ["AUTHORS", "BODIES", "IDS", "Layout", "is_record", "record_documents", "record_layout"]
 
@@ -31,7 +31,10 @@ def choose(wanted: Any, usual: Sequence[str], names: Sequence[str], what: str, w
     """The requested field, or else the first field with a usual name in any case."""
     if wanted is not None:
         if wanted not in names:
-            raise InputError(f"{where} has no {what} named {wanted!r}; it has {', '.join(map(str, names))}")
+            raise InputError(
+                f"{where} has no {what} named {wanted!r}; it has {', '.join(map(str, names))}"
+                f"{did_you_mean(wanted, names)}"
+            )
         return wanted
     folded = {str(name).lower(): name for name in reversed(names)}
     return next((folded[name] for name in usual if name in folded), None)

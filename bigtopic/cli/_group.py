@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from bigtopic import discovery
+from bigtopic.cli._repeat import CONFIG
 from bigtopic.errors import BigtopicError, did_you_mean
 from bigtopic.printable import printable
 
@@ -62,7 +63,10 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in self.list_commands(ctx):
             return None
-        return import_module(f"bigtopic.cli.{name}").command
+        command: click.Command = import_module(f"bigtopic.cli.{name}").command
+        if CONFIG not in command.params:
+            command.params.append(CONFIG)
+        return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         verbs = self.list_commands(ctx)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-__all__ = ["WithMeasures", "WithSettings", "given", "joined", "named", "options_of"]
+__all__ = ["WithMeasures", "WithSettings", "given", "is_given", "joined", "named", "options_of"]
 
 
 class WithMeasures(click.Command):
@@ -78,15 +78,16 @@ def options_of(members: Iterable[Any]) -> list[click.Parameter]:
 
 def given(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings on the command line; the others keep their defaults, which differ from measure to measure."""
-    return {name: value for name, value in settings.items() if _is_given(name)}
+    return {name: value for name, value in settings.items() if is_given(name)}
 
 
 def named(names: Sequence[str]) -> Sequence[str] | None:
     """The measures named on the command line, or None without --measure."""
-    return names if _is_given("measures") else None
+    return names if is_given("measures") else None
 
 
-def _is_given(name: str) -> bool:
+def is_given(name: str) -> bool:
+    """Whether an option is on the command line, or in the file of --config."""
     return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
 
 

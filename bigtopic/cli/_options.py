@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-__all__ = ["Duration", "connected", "duration", "parallel", "random_state"]
+__all__ = ["Duration", "as_json", "connected", "duration", "parallel", "random_state"]
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _PIECE = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
@@ -74,6 +74,11 @@ def random_state(function: _Decorated) -> _Decorated:
     return click.option(
         "--random-state", "--seed", type=int, default=0, show_default=True, help="Seed of all randomness."
     )(function)
+
+
+def as_json(function: _Decorated) -> _Decorated:
+    """--json."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON, for other programs.")(function)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import click
 from bigtopic.printable import printable
 from bigtopic.report import Summary, text_table
 
-__all__ = ["figures", "line", "table", "to_json"]
+__all__ = ["figures", "line", "table", "to_json", "wrote"]
 
 _WIDEST = 140
 
@@ -20,6 +20,14 @@ _WIDEST = 140
 def line(text: str) -> None:
     """One line."""
     click.echo(printable(text))
+
+
+def wrote(path: object, as_json: bool) -> None:
+    """That a file was written."""
+    if as_json:
+        to_json({"wrote": str(path)})
+    else:
+        line(f"Wrote {path}")
 
 
 def figures(pairs: Mapping[str, str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["is_checkpoint", "is_corpus", "is_model", "is_result_of", "require_room"]
+__all__ = ["is_checkpoint", "is_corpus", "is_model", "is_result_of", "is_topics", "require_room"]
 
 
 def is_corpus(url: str) -> bool:
@@ -21,6 +21,11 @@ def is_model(url: str) -> bool:
 def is_checkpoint(url: str) -> bool:
     """Whether there is a run with checkpoints; it loads as a model."""
     return "bigtopic-checkpoint" in _attributes(url)
+
+
+def is_topics(url: str) -> bool:
+    """Whether there are topics of documents."""
+    return "bigtopic-topics" in _attributes(url)
 
 
 def is_result_of(checkpoint: str, url: str) -> bool:

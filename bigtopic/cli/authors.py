@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import click
 
+from bigtopic.cli._options import as_json
+from bigtopic.cli._pipes import source_file
+
 
 @click.command("authors", short_help="Attach authors, tags or labels to a corpus.")
 @click.argument("corpus")
 @click.argument("file")
-def command(corpus: str, file: str) -> None:
+@as_json
+def command(corpus: str, file: str, as_json: bool) -> None:
     """Attach the authors, tags or other labels in FILE to the documents of CORPUS, instead of those they have.
 
     FILE is CSV or TSV with two columns, document id and author, and a row for each pair; or a JSON object, {document
-    id: [names]} or {name: [document ids]}. It may be compressed.
+    id: [names]} or {name: [document ids]}. It may be compressed; - reads standard input.
 
     \b
     Example:
@@ -22,5 +26,9 @@ def command(corpus: str, file: str) -> None:
     from bigtopic.corpus.readers.support.author_file import authors_of_file
     from bigtopic.corpus.store import open_corpus
 
-    made = open_corpus(corpus).with_authors(authors_of_file(file))
-    _show.line(f"{made.url} has {made.n_authors:,} authors now")
+    with source_file(file) as path:
+        made = open_corpus(corpus).with_authors(authors_of_file(path))
+    if as_json:
+        _show.to_json({"corpus": made.url, "authors": made.n_authors})
+    else:
+        _show.line(f"{made.url} has {made.n_authors:,} authors now")

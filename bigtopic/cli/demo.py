@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import click
 
-from bigtopic.cli._options import random_state
+from bigtopic.cli._options import as_json, random_state
+from bigtopic.printable import printable
 
 _TEST_SHARE = 0.1
 
@@ -38,9 +40,15 @@ _TEST_SHARE = 0.1
 @click.option(
     "--threads", "n_threads", type=click.IntRange(1), help="Number of threads; default all processors."
 )
+@as_json
 @random_state
 def command(
-    n_components: int, max_iter: int, folder: Path | None, n_threads: int | None, random_state: int
+    n_components: int,
+    max_iter: int,
+    folder: Path | None,
+    n_threads: int | None,
+    as_json: bool,
+    random_state: int,
 ) -> None:
     """Learn topics from the documentation of Python and of the packages installed here.
 
@@ -58,11 +66,10 @@ def command(
 
     begun = time.perf_counter()
     folder = demo_folder() if folder is None else folder.expanduser()
-    corpus = kept_corpus(folder, _show.line, n_threads)
+    tell = partial(click.echo, err=True) if as_json else click.echo
+    corpus = kept_corpus(folder, lambda text: tell(printable(text)), n_threads)
     train, test = corpus.split(test_size=_TEST_SHARE, random_state=random_state)
-    click.echo(
-        f"Learning {n_components} topics from {len(train):,} documents, {train.n_tokens:,.0f} words ...\n"
-    )
+    tell(f"Learning {n_components} topics from {len(train):,} documents, {train.n_tokens:,.0f} words ...\n")
     model = LDA(
         n_components,
         max_iter=max_iter,
@@ -73,7 +80,6 @@ def command(
     )
     model.fit(train)
     summary = summarise(model, train, test=test, client=False, n_threads=n_threads)
-    _show.table(summary)
     figures = _figures(summary, model.history_, time.perf_counter() - begun)
     page = write_html(
         summary,
@@ -84,6 +90,10 @@ def command(
         figures={label: figures[label] for label in ("tokens per second", "peak memory") if figures[label]},
         author_noun="modules",
     )
+    if as_json:
+        _show.to_json({"corpus": corpus.url, "page": str(page), **summary.results.to_dict()})
+        return
+    _show.table(summary)
     click.echo()
     _show.figures({**figures, "page": page.as_uri(), "corpus": str(corpus.url)})
 

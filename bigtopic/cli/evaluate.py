@@ -7,13 +7,13 @@ from typing import Any
 import click
 
 from bigtopic.cli._measures import WithSettings, given
-from bigtopic.cli._options import connected, parallel
+from bigtopic.cli._options import as_json, connected, parallel
 
 
 @click.command("evaluate", cls=WithSettings, short_help="Score a model on a corpus.")
 @click.argument("model")
 @click.argument("corpus")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, for other programs.")
+@as_json
 @parallel
 def command(
     model: str,

@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from bigtopic.cli._options import connected, parallel
+from bigtopic.cli._options import as_json, connected, parallel
+from bigtopic.cli._pipes import source_file
 
 
 @click.command("infer", short_help="Write the topics of documents.")
@@ -25,6 +26,7 @@ from bigtopic.cli._options import connected, parallel
     "--token-pattern", help="The pattern used to tokenise the model's texts, if it was a custom one."
 )
 @click.option("--overwrite", is_flag=True, help="Replace THETA if it exists.")
+@as_json
 @parallel
 def command(
     model: str,
@@ -35,6 +37,7 @@ def command(
     text_column: str | None,
     token_pattern: str | None,
     overwrite: bool,
+    as_json: bool,
     scheduler: str | None,
     n_threads: int | None,
 ) -> None:
@@ -57,7 +60,10 @@ def command(
         written = estimator.transform_to(
             corpus, theta, min_probability=min_probability, top_k=top_k, overwrite=overwrite
         )
-    _show.line(f"Wrote the topics of {len(corpus):,} documents to {written}")
+    if as_json:
+        _show.to_json({"wrote": written, "documents": len(corpus)})
+    else:
+        _show.line(f"Wrote the topics of {len(corpus):,} documents to {written}")
 
 
 @contextmanager
@@ -81,9 +87,9 @@ def _as_corpus(source: str, estimator: Any, text_column: str | None, n_threads: 
     from bigtopic.ingestion.ingest import ingest
 
     settings = _text_settings(estimator._fitted().text or {})
-    with TemporaryDirectory(prefix="bigtopic-infer-") as folder:
+    with source_file(source) as path, TemporaryDirectory(prefix="bigtopic-infer-") as folder:
         yield ingest(
-            source,
+            path,
             f"{folder}/corpus.zarr",
             text_column=text_column,
             shuffle=False,

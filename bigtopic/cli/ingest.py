@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Any
 
 import click
 
-from bigtopic.cli._options import connected, parallel, random_state
+from bigtopic.cli._options import as_json, connected, parallel, random_state
+from bigtopic.cli._pipes import source_file
 
 
 def _number_or_share(context: click.Context, parameter: click.Parameter, value: str) -> float:
@@ -103,6 +105,7 @@ class _WithFormats(click.Command):
 @click.option("--keep-order", is_flag=True, help="Keep the documents in the order of the source.")
 @click.option("--append", is_flag=True, help="Add to CORPUS.")
 @click.option("--overwrite", is_flag=True, help="Replace CORPUS if it exists.")
+@as_json
 @random_state
 @parallel
 def command(
@@ -110,28 +113,42 @@ def command(
     corpus: str,
     keep_case: bool,
     keep_order: bool,
+    as_json: bool,
     scheduler: str | None,
     **settings: Any,
 ) -> None:
-    """Make CORPUS from files, globs, folders or URLs of one format, compressed or not.
+    """Make CORPUS from files, globs, folders or URLs of one format, compressed or not; - reads standard input, where
+    tables need --format csv.
 
     \b
     Examples:
         bigtopic ingest docword.pubmed.txt.gz pubmed.zarr --vocabulary vocab.pubmed.txt
         bigtopic ingest articles.jsonl.gz articles.zarr --text-column body --author-column authors
         bigtopic ingest notes/ notes.zarr --stop-words english --min-df 5 --max-df 0.5
+        curl https://example.org/articles.jsonl.gz | bigtopic ingest - articles.zarr
     """
     from bigtopic.cli import _show
+    from bigtopic.cli._facts import corpus_lines, facts_of_corpus
     from bigtopic.cli._stores import is_model
-    from bigtopic.cli.info import _of_corpus
     from bigtopic.ingestion.ingest import ingest
 
-    source: Any = sources[0] if len(sources) == 1 else list(sources)
     given = {name: value for name, value in settings.items() if value is not None}
     if "vocabulary" in given and is_model(given["vocabulary"]):
         from bigtopic.estimators.persistence import load_model
 
         given["vocabulary"] = load_model(given["vocabulary"]).vocabulary_
-    with connected(scheduler) as client:
-        made = ingest(source, corpus, lowercase=not keep_case, shuffle=not keep_order, client=client, **given)
-    _show.figures(_of_corpus(made))
+    with connected(scheduler) as client, ExitStack() as stack:
+        paths = [stack.enter_context(source_file(source)) for source in sources]
+        made = ingest(
+            paths[0] if len(paths) == 1 else paths,
+            corpus,
+            lowercase=not keep_case,
+            shuffle=not keep_order,
+            client=client,
+            **given,
+        )
+    facts = facts_of_corpus(made)
+    if as_json:
+        _show.to_json(facts)
+    else:
+        _show.figures(corpus_lines(facts))

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from bigtopic.cli._measures import given, joined, options_of
-from bigtopic.cli._options import connected, parallel
+from bigtopic.cli._options import as_json, connected, parallel
 
 
 class _WithPlots(click.Command):
@@ -35,12 +35,14 @@ class _WithPlots(click.Command):
 @click.argument("model")
 @click.argument("corpus", required=False)
 @click.option("--out", required=True, help="Picture to write: a path that ends in .pdf, .png or .svg.")
+@as_json
 @parallel
 def command(
     name: str,
     model: str,
     corpus: str | None,
     out: str,
+    as_json: bool,
     scheduler: str | None,
     n_threads: int | None,
     **settings: Any,
@@ -61,7 +63,7 @@ def command(
     documents = None if corpus is None else open_corpus(corpus)
     with connected(scheduler) as client:
         figure = plots.draw(plot, estimator, documents, client=client, n_threads=n_threads, **given(settings))
-    _show.line(f"Wrote {plots.save(figure, path)}")
+    _show.wrote(plots.save(figure, path), as_json)
 
 
 def _described(plot: Any) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from bigtopic.cli._measures import WithMeasures, named
-from bigtopic.cli._options import connected, parallel
+from bigtopic.cli._options import as_json, connected, parallel
+from bigtopic.cli._pipes import STANDARD
 
 
 @click.command("report", cls=WithMeasures, short_help="Write one HTML page about a model.")
@@ -23,6 +24,7 @@ from bigtopic.cli._options import connected, parallel
     show_default=True,
     help="Words per topic.",
 )
+@as_json
 @parallel
 def command(
     model: str,
@@ -32,10 +34,11 @@ def command(
     title: str | None,
     n_words: int,
     measures: tuple[str, ...],
+    as_json: bool,
     scheduler: str | None,
     n_threads: int | None,
 ) -> None:
-    """Write one self-contained HTML page about MODEL to PAGE.
+    """Write one self-contained HTML page about MODEL to PAGE; - writes to standard output.
 
     \b
     Example:
@@ -44,7 +47,7 @@ def command(
     from bigtopic.cli import _show
     from bigtopic.corpus.store import open_corpus
     from bigtopic.estimators.persistence import load_model
-    from bigtopic.report import summarise, write_html
+    from bigtopic.report import html_page, summarise, write_html
 
     estimator = load_model(model)
     documents, held_out = (None if url is None else open_corpus(url) for url in (corpus, test))
@@ -59,5 +62,8 @@ def command(
             n_threads=n_threads,
         )
     name = model.rstrip("/").rpartition("/")[2].removesuffix(".zarr")
-    path = write_html(summary, page, title=title or f"Topics: {name}")
-    _show.line(f"Wrote {path}")
+    title = title or f"Topics: {name}"
+    if page == STANDARD:
+        click.echo(html_page(summary, title=title))
+        return
+    _show.wrote(write_html(summary, page, title=title), as_json)

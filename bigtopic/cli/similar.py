@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
+
+from bigtopic.cli._options import as_json
+from bigtopic.cli._pipes import STANDARD
 
 
 @click.command("similar", short_help="List the documents most like a document or a text.")
@@ -18,7 +23,7 @@ import click
 @click.option(
     "--token-pattern", help="The pattern used to tokenise the model's texts, if it was a custom one."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, for other programs.")
+@as_json
 def command(
     model: str,
     theta: str,
@@ -30,7 +35,8 @@ def command(
 ) -> None:
     """List the documents of THETA, which `bigtopic infer` wrote with MODEL, whose topics are most like those of QUERY.
 
-    QUERY is the id of a document of THETA, else a text. Scores are from 0, nothing in common, to 1, equal topics.
+    QUERY is the id of a document of THETA, else a text; - reads it from standard input. Scores are from
+    0, nothing in common, to 1, equal topics.
 
     \b
     Examples:
@@ -41,6 +47,8 @@ def command(
     from bigtopic.estimators.persistence import load_model
 
     estimator = load_model(model, token_pattern=token_pattern)
+    if query == STANDARD:
+        query = sys.stdin.read().strip()
     found = estimator.similar_documents(query, theta, n_documents=n_documents, measure=measure)
     if as_json:
         _show.to_json([{"document": name, "score": score} for name, score in found])

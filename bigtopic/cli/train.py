@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from bigtopic.cli._options import connected, duration, parallel, random_state
+from bigtopic.cli._measures import is_given
+from bigtopic.cli._options import as_json, connected, duration, parallel, random_state
 
 _SHAPE = click.Choice(["symmetric", "asymmetric"])
 
@@ -22,6 +23,10 @@ _SHAPE = click.Choice(["symmetric", "asymmetric"])
     show_default=True,
     help="Number of topics.",
 )
+@click.option("--row-topics", "n_row_topics", type=click.IntRange(1), help="Of dual topics; default 10.")
+@click.option(
+    "--column-topics", "n_column_topics", type=click.IntRange(1), help="Of dual topics; default 10."
+)
 @click.option("--method", help="Learning method; the default suits most corpora.")
 @click.option(
     "--passes", "max_iter", type=click.IntRange(1), help="Passes over the corpus; default the method's."
@@ -34,6 +39,9 @@ _SHAPE = click.Choice(["symmetric", "asymmetric"])
     help="In the literature alpha, of documents or authors; default the method's.",
 )
 @click.option("--topic-word-prior", type=float, help="In the literature eta; default the method's.")
+@click.option("--row-topic-prior", type=float, help="Of dual topics; default the method's.")
+@click.option("--column-topic-prior", type=float, help="Of dual topics; default the method's.")
+@click.option("--joint-prior", type=float, help="Of dual topics; default the method's.")
 @click.option("--learn-doc-topic-prior", type=_SHAPE, help="Learn alpha: one number, or one per topic.")
 @click.option("--learn-topic-word-prior", type=_SHAPE, help="Learn eta: one number, or one per word.")
 @click.option("--learning-decay", type=float, help="In the literature kappa; default the method's.")
@@ -56,6 +64,7 @@ _SHAPE = click.Choice(["symmetric", "asymmetric"])
 )
 @click.option("--resume", is_flag=True, help="Continue the run in --checkpoint, if there is one.")
 @click.option("--overwrite", is_flag=True, help="Replace MODEL if it exists.")
+@as_json
 @random_state
 @parallel
 def command(
@@ -65,6 +74,7 @@ def command(
     checkpoint_every: float,
     resume: bool,
     overwrite: bool,
+    as_json: bool,
     random_state: int,
     scheduler: str | None,
     n_threads: int | None,
@@ -72,9 +82,12 @@ def command(
 ) -> None:
     """Learn topics from CORPUS and write them to MODEL.
 
-    Ctrl-C ends the training early and writes the topics learnt so far. With --checkpoint and --resume, repeating the
-    command of a killed run continues it from its last checkpoint, to the same topics; the command of a complete run
-    writes its MODEL again.
+    The method says what is learnt: topics of documents, of authors (such as author-vb), or of rows and columns (such as
+    dual-mf), which have options of their own.
+
+    Ctrl-C ends the training early, writes the topics learnt so far and exits with 130. With --checkpoint and --resume,
+    repeating the command of a killed run continues it from its last checkpoint, to the same topics; the command of a
+    complete run writes its MODEL again.
 
     Methods that remember documents from pass to pass (such as cgs and ilr) keep that on disk: in the --checkpoint
     folder, or without one in the temporary folder (TMPDIR). Before they begin, a line on standard error says how many
@@ -88,6 +101,7 @@ def command(
         bigtopic train s3://bucket/articles.zarr topics.zarr --scheduler tcp://10.0.0.1:8786
     """
     from bigtopic.cli import _show
+    from bigtopic.cli._group import INTERRUPTED
     from bigtopic.cli._stores import is_model, is_result_of, require_room
     from bigtopic.corpus.store import open_corpus
     from bigtopic.errors import CorpusExists, SettingError
@@ -112,22 +126,43 @@ def command(
         estimator.fit(documents, checkpoint=saved, resume=resume)
     estimator.set_params(client=None, validation=None)
     estimator.save(model)
-    _show.table(summarise(estimator))
-    click.echo()
-    _show.figures(_figures(estimator, model))
+    if as_json:
+        from bigtopic.cli._facts import facts_of_model
+
+        _show.to_json(facts_of_model(estimator, model, click.get_current_context().command))
+    else:
+        _show.table(summarise(estimator))
+        click.echo()
+        _show.figures(_figures(estimator, model))
+    if estimator.run_["ended"] == "interrupt":
+        click.get_current_context().exit(INTERRUPTED)
 
 
 def _estimator(method: str | None, **settings: Any) -> Any:
-    """For methods of authors an `AuthorTopicModel`, whose alpha is the authors'."""
-    from bigtopic.estimators.author_topic import AuthorTopicModel
-    from bigtopic.estimators.lda import LDA
-    from bigtopic.methods import get
-    from bigtopic.models.author_topic import AUTHOR_TOPICS
+    """An estimator of the model that the method learns; for methods of authors, alpha is the authors'.
 
-    if AUTHOR_TOPICS not in get(method).model.arrays:
-        return LDA(method=method, **settings)
-    renamed = {name.replace("doc_topic", "author_topic"): value for name, value in settings.items()}
-    return AuthorTopicModel(method=method, **renamed)  # type: ignore[arg-type]
+    Raises
+    ------
+    SettingError
+        When an option is given that this model does not have.
+    """
+    from bigtopic.errors import SettingError
+    from bigtopic.estimators.persistence import kind_for
+    from bigtopic.methods import get
+
+    kind = kind_for(get(method))
+    known = kind().get_params()
+    for name in [*settings]:
+        of_authors = name.replace("doc_topic", "author_topic")
+        if of_authors in known:
+            settings[of_authors] = settings.pop(name)
+        elif name not in known and not is_given(name):
+            del settings[name]
+        elif name not in known:
+            raise SettingError(
+                f"{name}: method {get(method).name!r} learns a {kind.__name__}, which has no such option"
+            )
+    return kind(method=method or known["method"], **settings)
 
 
 def _figures(estimator: Any, model: str) -> dict[str, str]:

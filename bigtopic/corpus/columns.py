@@ -15,6 +15,7 @@ whole column: a chunk of a source reports the kinds of values it holds, and all 
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -30,6 +31,7 @@ __all__ = [
     "Cells",
     "absent",
     "array_name",
+    "column_name",
     "converted",
     "date_text",
     "kinds_of",
@@ -158,6 +160,13 @@ def array_name(name: str) -> str:
             f"column {name[:40]!r}... {_NO_NAME}: it takes {size} bytes, where {_LONGEST_NAME} are allowed; {_REMEDY}"
         )
     return encoded
+
+
+def column_name(array: str) -> str:
+    """The column whose array has this name; the inverse of `array_name`."""
+    if array == "~":
+        return ""
+    return re.sub("(?:~[0-9A-F]{2})+", lambda run: bytes.fromhex(run[0].replace("~", "")).decode(), array)
 
 
 def _escaped(char: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bigtopic.errors import SettingError
-from bigtopic.estimators import checkpoints, saving, starts, streams
+from bigtopic.estimators import checkpoints, run_record, saving, starts, streams
 from bigtopic.estimators.inference import TopicInference
 from bigtopic.estimators.inputs import as_corpus
 from bigtopic.learning.events import Callback
@@ -56,6 +56,7 @@ class TopicLearning(TopicInference):
     patience: int | None
     callbacks: Sequence[Callback]
     progress: bool | None
+    run_: dict[str, Any] | None = None  # see `run_record`
 
     def fit(self, X: Any, y: Any = None, *, checkpoint: Any = None, resume: bool = False) -> Self:
         """Learn topics from a corpus, its path, a matrix (n_docs, n_words), or texts.
@@ -83,6 +84,7 @@ class TopicLearning(TopicInference):
             raise SettingError("resume=True needs checkpoint=: the folder in which the run was saved")
         seed = self._seed()
         corpus = as_corpus(X, shuffle=self.order != "stored", seed=seed)
+        self.run_ = run_record.begun(self, corpus, seed)
         corpus, held_out = starts.held_out(self.validation, corpus, seed)
         if checkpoint is None:
             self._model = self._begun(corpus, seed)
@@ -113,6 +115,8 @@ class TopicLearning(TopicInference):
         left = self._passes(corpus) - self._model.cursor.pass_number
         if left > 0:
             self._learn(corpus, left, held_out, saver=checkpoints.SavedFit(self, saved, counts))
+        else:
+            self.run_ = run_record.ended(self.run_ or {}, "max_iter", self.history_)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Continue learning: one pass over the documents, in their order. New words are added at the end.
@@ -168,7 +172,7 @@ class TopicLearning(TopicInference):
             tuple(self.callbacks),
             self.progress,
         )
-        train(
+        reason = train(
             self._fitted(),
             corpus,
             limits,
@@ -180,6 +184,8 @@ class TopicLearning(TopicInference):
             n_threads=self.n_threads,
             saver=saver,
         )
+        record = self.run_ if total is None else run_record.continued(self.run_)
+        self.run_ = run_record.ended(record or {}, reason, self.history_)
 
     def _new_model(self, corpus: Any, seed: int) -> TopicModel:
         starts.check_corpus(corpus)

@@ -14,13 +14,18 @@ from bigtopic.estimators.starts import check_settings
 from bigtopic.methods import Method
 from bigtopic.state.checkpoint_versions import load_newest
 
-__all__ = ["load_model"]
+__all__ = ["KINDS", "kind_for", "load_model"]
 
 KINDS: Mapping[str, Any] = {
     "LDA": LDA,
     "AuthorTopicModel": AuthorTopicModel,
     "DualTopicModel": DualTopicModel,
 }
+
+
+def kind_for(method: Method) -> Any:
+    """The estimator that fits the model of a method; of several, the most special one."""
+    return next(kind for kind in reversed([*KINDS.values()]) if kind()._fits(method.model))
 
 
 def load_model(
@@ -62,6 +67,7 @@ def load_model(
     estimator._model = model
     estimator.n_docs_seen_ = extra.get("n_docs_seen", 0)
     estimator.n_iter_ = extra.get("n_iter", 0)
+    estimator.run_ = extra.get("run")
     return estimator
 
 

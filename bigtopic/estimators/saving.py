@@ -9,7 +9,7 @@ import numpy as np
 
 from bigtopic.state import model_store
 
-__all__ = ["extra_of", "save_model"]
+__all__ = ["NOT_KEPT", "extra_of", "is_plain", "save_model"]
 
 NOT_KEPT = ("client",)  # a connection, good for this process only
 
@@ -20,17 +20,20 @@ def save_model(estimator: Any, url: Any, storage_options: Mapping[str, Any] | No
 
 
 def extra_of(estimator: Any) -> dict[str, Any]:
-    """What is saved with the model: the estimator's kind, its arguments that JSON can represent, its counts."""
+    """What is saved with the model: the estimator's kind, its arguments that JSON can represent, its counts, and
+    the record of its run."""
     params = {
         name: value
         for name, value in estimator.get_params().items()
-        if name not in NOT_KEPT and _is_plain(value)
+        if name not in NOT_KEPT and is_plain(value)
     }
     fitted = {"n_docs_seen": estimator.n_docs_seen_, "n_iter": estimator.n_iter_}
-    return {"estimator": type(estimator).__name__, "params": params, **fitted}
+    run = {} if estimator.run_ is None else {"run": estimator.run_}
+    return {"estimator": type(estimator).__name__, "params": params, **fitted, **run}
 
 
-def _is_plain(value: Any) -> bool:
+def is_plain(value: Any) -> bool:
+    """Whether JSON can represent an argument."""
     if isinstance(value, dict):
-        return all(isinstance(key, str) and _is_plain(item) for key, item in value.items())
+        return all(isinstance(key, str) and is_plain(item) for key, item in value.items())
     return value is None or isinstance(value, bool | int | float | str | np.generic)

@@ -42,7 +42,7 @@ def train(
     n_threads: int | None = None,
     executor: Callable[[Run], Executor] | None = None,
     saver: Saver | None = None,
-) -> None:
+) -> str:
     """Learn from a corpus; `model` moves in place and is valid after every round, Ctrl-C included.
 
     Parameters
@@ -54,6 +54,10 @@ def train(
     n_threads : of the in-process executor
     executor : makes the executor instead
     saver : saves the run as it goes on, and knows whether it goes on with one that was saved
+
+    Returns
+    -------
+    Why the run ended, see `bigtopic.learning.events.Event`.
     """
     with ExitStack() as stack:
         stack.enter_context(corpus_in_reach(client, corpus))
@@ -88,7 +92,7 @@ def train(
         bar = stack.enter_context(Progress("learning", total, " tokens", limits.progress))
         stack.callback(buffers.clear)
         history = History(model, limits.callbacks, bar)
-        _Loop(model, run, engine, limits, history, stop, saver).passes()
+        return _Loop(model, run, engine, limits, history, stop, saver).passes()
 
 
 class Saver(Protocol):
@@ -124,7 +128,8 @@ class _Loop:
             self.measure.resume()
             self._owes_score = self._cut_before_a_score()
 
-    def passes(self) -> None:
+    def passes(self) -> str:
+        """Learn to the end; why it came."""
         self.history.begin(self._disk)
         reason = self._ended_before()
         end = self.model.cursor.pass_number + self.limits.max_iter
@@ -134,6 +139,7 @@ class _Loop:
         if self.saver is not None and not self._half_measured:
             self.saver.save(self.model, self.history.counts())
         self.history.end(reason or "max_iter")
+        return reason or "max_iter"
 
     @property
     def _disk(self) -> DiskNeed | None:

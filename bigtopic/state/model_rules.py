@@ -84,6 +84,24 @@ _ROW = record(
         **dict.fromkeys(("score", "seconds", "n_docs", "n_tokens", "tokens_per_second"), _figure),
     },
 )
+_VALUES = mapping(NAME, either(mapping(text(), _scalar), _scalar))  # arguments of an estimator
+_RUN = record(
+    {},
+    {
+        "estimator": text(),
+        "settings": _VALUES,
+        "not_recorded": listing(text()),
+        "corpus": record(
+            {},
+            {"url": optional(text()), "fingerprint": text(), "documents": whole(), "tokens": number()},
+        ),
+        "versions": mapping(NAME, text()),
+        "ended": text(),
+        "finished": text(),
+        "score": optional(_figure),
+        "partial_fits": whole(),
+    },
+)
 _RULES: Rule = record(
     {
         "state": text(r"state-[0-9a-f]{1,32}", "'state-' and hexadecimal digits"),
@@ -104,7 +122,8 @@ _RULES: Rule = record(
             {},
             {
                 "estimator": text(),
-                "params": mapping(NAME, either(mapping(text(), _scalar), _scalar)),
+                "params": _VALUES,
+                "run": _RUN,
                 "n_docs_seen": number(),
                 "n_iter": _STEP,
                 "counts": record({"seconds": number(), "n_docs": whole(), "n_tokens": number()}),

@@ -14,9 +14,9 @@ SUBJECTS = {
 }
 
 
-def run(*arguments, code=0):
-    """The result of `bigtopic ARGUMENTS...`; the exit code must be `code`."""
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+def run(*arguments, code=0, stdin=None):
+    """The result of `bigtopic ARGUMENTS...`, given bytes or text on standard input; the exit code must be `code`."""
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments], input=stdin)
     assert result.exit_code == code, result.output
     return result
 

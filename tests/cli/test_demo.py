@@ -1,5 +1,7 @@
 """The demonstration: complete, kept, and made again when packages change."""
 
+import json
+
 import pytest
 
 from bigtopic.datasets import docstrings
@@ -43,5 +45,6 @@ def test_the_demo_shows_everything_and_keeps_its_corpus(some_packages, monkeypat
 def test_a_corpus_that_was_not_finished_is_made_again(some_packages, tmp_path):
     run("demo", "--folder", tmp_path, *SETTINGS)
     (tmp_path / "packages.txt").unlink()
-    run("demo", "--folder", tmp_path, *SETTINGS)
+    shown = json.loads(run("demo", "--folder", tmp_path, *SETTINGS, "--json").stdout)
+    assert shown["page"] == str(tmp_path / "topics.html") and shown["log-predictive"]["value"] < 0
     assert len(some_packages) == 2

@@ -47,8 +47,10 @@ def test_help_lists_every_verb_and_imports_nothing_heavy():
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_the_help_of_every_verb_has_an_example(verb):
-    assert f"bigtopic {verb} " in run(verb, "--help").output.split("Example")[1]
+def test_the_help_of_every_verb_has_an_example_and_what_all_have(verb):
+    shown = run(verb, "--help").output
+    assert f"bigtopic {verb} " in shown.split("Example")[1]
+    assert "--json" in shown and "--config FILE" in shown
 
 
 def test_ingest_says_what_it_made(source, tmp_path):
@@ -148,7 +150,7 @@ def test_training_with_a_method_of_authors_learns_their_topics(corpus, tmp_path)
         (["ingest", "SOURCE", "c.zarr", "--text-column", "body"], "body"),
         (["ingest", "SOURCE", "c.zarr", "--min-doc-length", "500"], "--min-doc-length 500"),
         (["ingest", "LATIN", "c.zarr"], "pass --encoding-errors replace"),
-        (["ingest", "-", "c.zarr"], "save it to a file"),
+        (["ingest", "-", "c.zarr"], "standard-input is empty"),
         (["topics", "nothing.zarr"], "nothing.zarr"),
         (["ingest", "no-file.txt", "c.zarr"], "no-file.txt"),
         (["train", "CORPUS", "m.zarr", "--topics", "0"], "'--topics'"),

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bigtopic.corpus.columns import column_name
 from bigtopic.corpus.readers.containers.files import intact
 from bigtopic.corpus.readers.containers.zarr import open_checked
 from bigtopic.errors import InputError, SettingError
@@ -46,7 +47,7 @@ class StoredTopics:
     Attributes
     ----------
     url : of the store
-    n_docs, n_components : its documents and topics
+    n_docs, n_components, n_entries : its documents, topics, and topics of documents
 
     Raises
     ------
@@ -73,8 +74,15 @@ class StoredTopics:
         lengths = {"X/indptr": self.n_docs + 1, "obs/document_id": self.n_docs}
         self._arrays = {name: self._array(name, length) for name, length in lengths.items()}
         self._arrays["X/indices"] = self._array("X/indices", None)
-        self._n_entries = self._arrays["X/indices"].shape[0]
-        self._arrays["X/data"] = self._array("X/data", self._n_entries)
+        self.n_entries = self._arrays["X/indices"].shape[0]
+        self._arrays["X/data"] = self._array("X/data", self.n_entries)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the documents' columns."""
+        with intact(f"{self.url}/obs"):
+            names = [column_name(str(name)) for name in self._group["obs"].attrs["column-order"]]
+        return [name for name in names if name != "source_row"]
 
     def _array(self, name: str, length: int | None) -> Any:
         with intact(f"{self.url}/{name}"):
@@ -127,13 +135,13 @@ class StoredTopics:
         steps = np.diff(indptr)
         if (
             indptr.min() < 0
-            or indptr.max() > self._n_entries
+            or indptr.max() > self.n_entries
             or steps.min() < 1
             or steps.max() > self.n_components
         ):
             raise InputError(
                 f"{self.url}/X/indptr does not rise by 1 to {self.n_components} for every document, up to "
-                f"{self._n_entries}; {_REMEDY}"
+                f"{self.n_entries}; {_REMEDY}"
             )
         return indptr
 

@@ -1,0 +1,149 @@
+"""What is known about a store, as JSON values; and as lines for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from bigtopic.cli._repeat import command_of
+from bigtopic.corpus.card import byte_size
+
+__all__ = [
+    "corpus_lines",
+    "facts_of_corpus",
+    "facts_of_model",
+    "facts_of_topics",
+    "model_lines",
+    "topics_lines",
+]
+
+_FREQUENT = 12  # words to show
+
+
+def facts_of_corpus(corpus: Any) -> dict[str, Any]:
+    return {
+        "kind": "corpus",
+        "url": corpus.url,
+        "documents": len(corpus),
+        "words": corpus.n_words,
+        "tokens": corpus.n_tokens,
+        "entries": corpus.nnz,
+        "authors": corpus.n_authors if corpus.authors is not None else None,
+        "columns": list(corpus.columns),
+        "parts": len(corpus.parts),
+        "bytes": corpus.n_bytes,
+        "shuffled": corpus.shuffled,
+        "frequent_words": [str(word) for word in corpus.vocabulary[:_FREQUENT]],
+    }
+
+
+def corpus_lines(facts: Mapping[str, Any]) -> dict[str, str]:
+    n_docs = max(1, facts["documents"])
+    return {
+        "corpus": str(facts["url"]),
+        "documents": f"{facts['documents']:,}",
+        "words": f"{facts['words']:,}",
+        "tokens": f"{facts['tokens']:,.0f}, {facts['tokens'] / n_docs:,.1f} per document",
+        "non-zeros": f"{facts['entries']:,}, {facts['entries'] / n_docs:,.1f} per document",
+        "authors": "" if facts["authors"] is None else f"{facts['authors']:,}",
+        "columns": ", ".join(facts["columns"]),
+        "parts": f"{facts['parts']:,}",
+        "size": byte_size(facts["bytes"]),
+        "order": "shuffled" if facts["shuffled"] else "as in the source",
+        "frequent words": " ".join(facts["frequent_words"]),
+    }
+
+
+def facts_of_topics(url: str, verify: bool = False) -> dict[str, Any]:
+    """Of a store of topics that `bigtopic infer` wrote; its topics are read only to verify them."""
+    from bigtopic.estimators.topic_stores.stored_topics import StoredTopics
+    from bigtopic.storage.place import Place
+
+    store = StoredTopics(url)
+    for _ in store.batches() if verify else ():
+        pass
+    return {
+        "kind": "topics of documents",
+        "url": store.url,
+        "documents": store.n_docs,
+        "topics": store.n_components,
+        "entries": store.n_entries,
+        "columns": store.columns,
+        "bytes": Place.of(url).n_bytes(),
+    }
+
+
+def topics_lines(facts: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        "topics of documents": facts["url"],
+        "documents": f"{facts['documents']:,}",
+        "topics": f"{facts['topics']:,}, {facts['entries'] / max(1, facts['documents']):,.1f} kept per document",
+        "columns": ", ".join(facts["columns"]),
+        "size": byte_size(facts["bytes"]),
+    }
+
+
+def facts_of_model(estimator: Any, url: str, train: click.Command) -> dict[str, Any]:
+    """Of a fitted estimator that is at `url`; `train` is the verb."""
+    history, model = estimator.history_, estimator._fitted()
+    scores = [row["score"] for row in history if row.get("score") is not None]
+    return {
+        "kind": "model",
+        "url": url,
+        "estimator": type(estimator).__name__,
+        "settings": repr(estimator),
+        "method": model.method.name,
+        "summary": model.method.summary,
+        "topics": dict(model.components),
+        "words": len(estimator.vocabulary_),
+        "authors": len(model.axes["author"]) if "author" in model.axes else None,
+        "passes": estimator.n_iter_,
+        "updates": estimator.n_batch_iter_,
+        "tokens": history[-1]["n_tokens"] if history else None,
+        "seconds": history[-1]["seconds"] if history else None,
+        "score": scores[-1] if scores else None,
+        "random_state": estimator.random_state_,
+        "run": estimator.run_,
+        "command": command_of(estimator.run_, train),
+    }
+
+
+def model_lines(facts: Mapping[str, Any]) -> dict[str, str]:
+    run = facts["run"] or {}
+    return {
+        "model": facts["url"],
+        "settings": facts["settings"],
+        "method": f"{facts['method']}: {facts['summary']}",
+        "topics": _counts(facts["topics"]),
+        "words": f"{facts['words']:,}",
+        "authors": "" if facts["authors"] is None else f"{facts['authors']:,}",
+        "trained": f"{facts['passes']:,} passes, {facts['updates']:,} updates" if facts["updates"] else "",
+        "learnt from": ""
+        if facts["tokens"] is None
+        else f"{facts['tokens']:,.0f} tokens in {facts['seconds']:.1f} s",
+        "held-out score": "" if facts["score"] is None else f"{facts['score']:.4f} nats per token",
+        "finished": _finished(run),
+        "versions": ", ".join(f"{name} {version}" for name, version in run.get("versions", {}).items()),
+        "to repeat it": facts["command"] or "",
+    }
+
+
+def _counts(topics: Mapping[str, int]) -> str:
+    """One number, or several with their names."""
+    if len(topics) == 1:
+        return f"{next(iter(topics.values())):,}"
+    return ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in topics.items())
+
+
+def _finished(run: Mapping[str, Any]) -> str:
+    reasons = {
+        "interrupt": "by Ctrl-C",
+        "max_time": "at its time limit",
+        "tol": "at rest",
+        "score": "out of patience",
+    }
+    if not run.get("finished"):
+        return ""
+    return " ".join(filter(None, [run["finished"], reasons.get(run.get("ended") or "", "")]))

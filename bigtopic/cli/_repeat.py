@@ -1,0 +1,129 @@
+"""A run again: as a command that is printed, and from a file of options or a model, with --config."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bigtopic.errors import InputError, SettingError, did_you_mean
+
+__all__ = ["CONFIG", "command_of", "options_of"]
+
+_ALWAYS = ("method", "random_state", "n_components")
+
+
+def command_of(run: Mapping[str, Any] | None, train: click.Command) -> str | None:
+    """The command that repeats a run, to write a model at MODEL; None when no command does.
+
+    Parameters
+    ----------
+    run : the record of a fit, see `bigtopic.estimators.run_record`
+    train : the verb
+    """
+    options = options_of(run, train)
+    url = ((run or {}).get("corpus") or {}).get("url")
+    if options is None or url is None:
+        return None
+    words = ["bigtopic", str(train.name), url, "MODEL"]
+    for name, value in options.items():
+        words += [f"--{name}", _written(value)]
+    return shlex.join(words)
+
+
+def options_of(run: Mapping[str, Any] | None, train: click.Command) -> dict[str, Any] | None:
+    """Options of `bigtopic train` by name, that repeat a run; None when some setting has no option.
+
+    Options whose values are the defaults are left out, but for the method and the seed.
+    """
+    from bigtopic.estimators.persistence import KINDS
+
+    if run is None or "settings" not in run or run.get("partial_fits") or run.get("not_recorded"):
+        return None
+    kind = KINDS.get(run["estimator"])
+    if kind is None:
+        return None
+    usual = kind().get_params()
+    settings = {name: v for name, v in run["settings"].items() if v != usual.get(name) or name in _ALWAYS}
+    names = {
+        _setting_of(option, settings): option.opts[0][2:]
+        for option in train.params
+        if isinstance(option, click.Option)
+    }
+    if settings.keys() - names.keys():
+        return None
+    return {option: settings[name] for name, option in names.items() if name in settings}
+
+
+def _setting_of(option: click.Option, settings: Mapping[str, Any]) -> str:
+    """The estimator's name of what an option sets; the prior of documents is that of authors where there are any."""
+    name = str(option.name)
+    of_authors = name.replace("doc_topic", "author_topic")
+    return of_authors if of_authors in settings else name
+
+
+def _written(value: Any) -> str:
+    """A number without the zeros after its point."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _configure(ctx: click.Context, parameter: click.Parameter, path: str | None) -> None:
+    """Take the options in a file as defaults of the verb."""
+    if path is None:
+        return
+    known = {
+        spelling[2:]: option
+        for option in ctx.command.get_params(ctx)
+        if isinstance(option, click.Option)
+        for spelling in option.opts
+    }
+    defaults = {}
+    for name, value in _options_in(path, ctx.command).items():
+        if name not in known or known[name] is parameter:
+            raise SettingError(
+                f"{path}: {ctx.command_path} has no option {name!r}{did_you_mean(name, known)}"
+            )
+        defaults[str(known[name].name)] = value
+    ctx.default_map = {**(ctx.default_map or {}), **defaults}
+
+
+def _options_in(path: str, verb: click.Command) -> Mapping[str, Any]:
+    """Options by name, in TOML, in JSON, or of the run that made a model."""
+    from bigtopic.cli._stores import is_checkpoint, is_model
+
+    if is_model(path) or is_checkpoint(path):
+        return _options_of_model(path, verb)
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        found = json.loads(text) if path.endswith(".json") else tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is not {'JSON' if path.endswith('.json') else 'TOML'}: {error}") from None
+    if not isinstance(found, dict):
+        raise InputError(
+            f"{path} holds a {type(found).__name__}; write options as name = value, such as topics = 100"
+        )
+    return found
+
+
+def _options_of_model(path: str, verb: click.Command) -> Mapping[str, Any]:
+    from bigtopic.estimators.persistence import load_model
+
+    options = options_of(load_model(path).run_, verb)
+    if options is None:
+        raise SettingError(f"{path}: no options of 'bigtopic {verb.name}' repeat the run of this model")
+    return options
+
+
+CONFIG = click.Option(
+    ["--config"],
+    metavar="FILE",
+    is_eager=True,
+    expose_value=False,
+    callback=_configure,
+    help="File of options, in TOML or JSON, or a model whose run to repeat; options of the command line go first.",
+)

@@ -1,0 +1,70 @@
+"""`-` is standard input or output, and `--json` is for other programs."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from bigtopic.corpus.store import open_corpus
+
+from .conftest import run
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_ingest_reads_standard_input(pack, source, corpus, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    made = json.loads(
+        run("ingest", "-", tmp_path / "c.zarr", "--json", stdin=pack(source.read_bytes())).output
+    )
+    assert made["kind"] == "corpus" and made["documents"] == 200
+    assert open_corpus(tmp_path / "c.zarr").fingerprint == open_corpus(corpus).fingerprint
+    assert [path.name for path in tmp_path.iterdir()] == ["c.zarr"]
+
+
+@pytest.mark.parametrize(
+    "text, format", [("one line\nanother\n", ()), ("id,text\n1,one\n2,b\n", ("--format", "csv"))]
+)
+def test_standard_input_has_no_name_to_tell_its_format(text, format, tmp_path):
+    made = run("ingest", "-", tmp_path / "c.zarr", *format, "--json", stdin=text).output
+    assert json.loads(made)["documents"] == 2
+
+
+def test_authors_and_queries_come_from_standard_input(source, model, corpus, tmp_path):
+    run("ingest", source, tmp_path / "c.zarr")
+    made = run("authors", tmp_path / "c.zarr", "-", "--json", stdin="d0,Ann\nd1,Bob\n").output
+    assert json.loads(made)["authors"] == 2
+    run("infer", model, corpus, tmp_path / "theta.zarr")
+    asked = ("similar", model, tmp_path / "theta.zarr")
+    assert run(*asked, "-", stdin="d5\n").output == run(*asked, "d5").output
+
+
+def test_a_report_goes_to_standard_output(model):
+    assert run("report", model, "-").output.lower().startswith("<!doctype html")
+
+
+def test_every_verb_prints_json(source, corpus, model, tmp_path):
+    theta, picture = tmp_path / "theta.zarr", tmp_path / "p.svg"
+    page = tmp_path / "page.html"
+    assert json.loads(run("info", corpus, "--json").output)["words"] == 16
+    assert json.loads(run("infer", model, corpus, theta, "--json").output)["wrote"] == str(theta)
+    assert json.loads(run("plot", "topics", model, "--out", picture, "--json").output) == {
+        "wrote": str(picture)
+    }
+    assert json.loads(run("report", model, page, "--json").output) == {"wrote": str(page)}
+    made = run("train", corpus, tmp_path / "m.zarr", "--topics", 2, "--passes", 1, "--json").output
+    assert json.loads(made)["command"].startswith(f"bigtopic train {corpus} MODEL --topics 2 ")
+    shown = json.loads(run("info", theta, "--verify", "--json").output)
+    assert shown["documents"] == 200 and shown["topics"] == 2 and 200 <= shown["entries"] <= 400
+    assert "200" in run("info", theta).output
+
+
+def test_a_broken_pipe_ends_quietly(corpus):
+    reader, writer = os.pipe()
+    os.close(reader)
+    verb = [sys.executable, "-m", "bigtopic", "info", corpus]
+    done = subprocess.run(verb, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert done.stderr == ""

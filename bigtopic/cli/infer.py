@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
@@ -10,7 +11,7 @@ from typing import Any
 import click
 
 from bigtopic.cli._options import as_json, connected, parallel
-from bigtopic.cli._pipes import source_file
+from bigtopic.cli._pipes import STANDARD, source_file
 
 
 @click.command("infer", short_help="Write the topics of documents.")
@@ -25,6 +26,11 @@ from bigtopic.cli._pipes import source_file
 @click.option(
     "--token-pattern", help="The pattern used to tokenise the model's texts, if it was a custom one."
 )
+@click.option(
+    "--to",
+    "format",
+    help="Format of THETA: zarr, csv, tsv, jsonl, parquet or h5ad; default its ending, or csv for -.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace THETA if it exists.")
 @as_json
 @parallel
@@ -36,6 +42,7 @@ def command(
     top_k: int | None,
     text_column: str | None,
     token_pattern: str | None,
+    format: str | None,
     overwrite: bool,
     as_json: bool,
     scheduler: str | None,
@@ -44,12 +51,14 @@ def command(
     """Write the topics of DOCUMENTS under MODEL to THETA, an AnnData store with one sparse row per document.
 
     DOCUMENTS is a corpus, or any source that `bigtopic ingest` reads without options other than --text-column; text is
-    tokenised like the model's training texts.
+    tokenised like the model's training texts. If THETA ends in .csv, .tsv, .jsonl, .parquet or .h5ad, it is a file of
+    that kind, with the documents' ids and columns. - is standard input or output.
 
     \b
     Examples:
         bigtopic infer topics.zarr articles.zarr theta.zarr
-        bigtopic infer topics.zarr new.csv theta.zarr --text-column body
+        bigtopic infer topics.zarr new.csv theta.parquet --text-column body
+        cat new.jsonl | bigtopic infer topics.zarr - - --to jsonl
     """
     from bigtopic.cli import _show
     from bigtopic.estimators.persistence import load_model
@@ -58,8 +67,15 @@ def command(
     with connected(scheduler) as client, _as_corpus(documents, estimator, text_column, n_threads) as corpus:
         estimator.set_params(client=client, n_threads=n_threads)
         written = estimator.transform_to(
-            corpus, theta, min_probability=min_probability, top_k=top_k, overwrite=overwrite
+            corpus,
+            sys.stdout.buffer if theta == STANDARD else theta,
+            min_probability=min_probability,
+            top_k=top_k,
+            format=format or ("csv" if theta == STANDARD else None),
+            overwrite=overwrite,
         )
+    if theta == STANDARD:
+        return
     if as_json:
         _show.to_json({"wrote": written, "documents": len(corpus)})
     else:

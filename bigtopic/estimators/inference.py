@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ from bigtopic.corpus.order import by_source, source_order
 from bigtopic.errors import BigtopicWarning, SettingError, VocabularyMismatch
 from bigtopic.estimators.inputs import as_corpus, require_positive
 from bigtopic.estimators.reading import FittedTopics
+from bigtopic.estimators.topic_stores.formats import STORE, format_of
 from bigtopic.estimators.topic_stores.output import write_topics
 from bigtopic.estimators.topic_stores.sparsity import check_sparsity, sparse_topics
+from bigtopic.estimators.topic_stores.tables import write_table
 from bigtopic.inference.infer import Inferred, infer, unknown_share
 from bigtopic.parallel import cluster
 from bigtopic.parallel.progress import Progress
@@ -76,6 +79,7 @@ class TopicInference(FittedTopics):
         top_k: int | None = None,
         order: str = "source",
         overwrite: bool = False,
+        format: str | None = None,
         storage_options: Mapping[str, Any] | None = None,
     ) -> str:
         """Write the topics of documents, as they are computed, to an AnnData store in Zarr with a sparse X.
@@ -85,16 +89,23 @@ class TopicInference(FittedTopics):
         below `min_probability`, or beyond the `top_k` largest of a document, are left out; the largest always stays.
         `storage_options` are passed to fsspec when `url` is a URL. Returns the path.
 
+        Parameters
+        ----------
+        url : of the store. With the ending .csv, .tsv, .jsonl, .parquet or .h5ad, a file of that kind is written
+        format : "zarr" or one of these endings; None takes it from `url`, which may be an open binary file if the
+            format is csv, tsv or jsonl
+
         Raises
         ------
         CorpusExists
             When the path is taken and `overwrite` is false, or it holds something other than topics.
         """
+        kind = format_of(url, format)
         corpus = self._known_corpus(X)
-        return write_topics(
+        return (write_topics if kind == STORE else partial(write_table, kind))(
+            url,
             self._infer(corpus, "inferring"),
             corpus,
-            url,
             self._fitted().n_components,
             min_probability=min_probability,
             top_k=top_k,

@@ -1,4 +1,4 @@
-"""A store that is always replaced as a whole: it is written beside its place and moved there in one step.
+"""A store, or a file, that is always replaced as a whole: it is written beside its place and moved there in one step.
 
     theta.zarr                                the store, old or new, always whole
     theta.zarr.<12 hex digits>.partial/       only while a writer is at work
@@ -30,13 +30,14 @@ __all__ = ["drafted"]
 
 
 @contextmanager
-def drafted(place: Place, members: Collection[str], check: Callable[[], None]) -> Iterator[Place]:
-    """A new folder to fill; when the block ends without an error, it takes the place, else it is removed.
+def drafted(place: Place, members: Collection[str] | None, check: Callable[[], None]) -> Iterator[Place]:
+    """A new folder, or file, to fill; when the block ends without an error, it takes the place, else it is removed.
 
     Parameters
     ----------
     place : a local path
-    members : names that a store of this kind may have; nothing else is removed from the one that is replaced
+    members : names that a store of this kind may have; nothing else is removed from the one that is replaced. None for
+        a file, beside whose draft there may be a folder of scratch files, "store.scratch"
     check : raises when the place may not be taken; called before and after the work
 
     Raises
@@ -82,7 +83,7 @@ def _remove_last(folder: Place, place: Place) -> None:
 
 
 @contextmanager
-def _removed(folder: Place, place: Place, members: Collection[str]) -> Iterator[None]:
+def _removed(folder: Place, place: Place, members: Collection[str] | None) -> Iterator[None]:
     """On exit, remove the rest of the draft, or the store that it replaced."""
     error = None
     try:
@@ -114,14 +115,19 @@ def _moved_to_a_free_place(folder: Place, place: Place) -> bool:
     return False
 
 
-def _remove(folder: Place, members: Collection[str]) -> None:
+def _remove(folder: Place, members: Collection[str] | None) -> None:
+    if members is None:
+        (folder / "store.scratch").remove()
     for name in ("store", "old"):
-        for member in members:
+        if members is None and not Path((folder / name).url).is_dir():
+            (folder / name).remove()
+            continue
+        for member in members or ():
             (folder / name / member).remove()
         (folder / name).remove_empty()
 
 
-def _sweep(place: Place, members: Collection[str]) -> None:
+def _sweep(place: Place, members: Collection[str] | None) -> None:
     """Remove what killed writers left beside the place: only folders that have our lock file."""
     path = Path(place.url)
     pattern = re.compile(re.escape(path.name) + r"\.[0-9a-f]{12}\.partial")

@@ -204,6 +204,12 @@ class Place:
         with self._reaching():
             remove_if(*self._opened, version)
 
+    def upload(self, path: str) -> None:
+        """Create or replace this remote file with the bytes of a local one."""
+        with self._reaching():
+            filesystem, target = self._opened
+            filesystem.put_file(path, target)
+
     def copy(self, target: Place) -> None:
         """Copy this remote folder to another place of the same store, which copies by itself."""
         with self._reaching():

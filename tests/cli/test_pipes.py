@@ -68,3 +68,15 @@ def test_a_broken_pipe_ends_quietly(corpus):
     done = subprocess.run(verb, stdout=writer, stderr=subprocess.PIPE, text=True)
     os.close(writer)
     assert done.stderr == ""
+
+
+def test_infer_is_a_filter(model, source, corpus, tmp_path):
+    shown = run("infer", model, "-", "-", "--to", "jsonl", stdin=source.read_bytes()).stdout
+    documents = [json.loads(line) for line in shown.splitlines()]
+    assert [document["document_id"] for document in documents] == [f"d{number}" for number in range(200)]
+    assert run("infer", model, corpus, "-").stdout.startswith("document_id,topic_0,topic_1\nd0,")
+    run("infer", model, corpus, tmp_path / "theta.tsv", "--top-k", 1)
+    assert (tmp_path / "theta.tsv").read_text().count("\t0\n") > 50
+    shown = run("infer", model, corpus, "-", "--to", "parquet", code=2).output
+    assert "--to parquet: must be written to a path" in shown
+    assert "did you mean 'tsv'" in run("infer", model, corpus, "-", "--to", "tvs", code=2).output

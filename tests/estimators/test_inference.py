@@ -16,7 +16,7 @@ from bigtopic.errors import (
     VocabularyMismatch,
 )
 from bigtopic.estimators.lda import LDA
-from bigtopic.estimators.topic_stores import contents
+from bigtopic.estimators.topic_stores import batches, contents
 from bigtopic.ingestion.ingest import ingest
 
 WORDS = [f"w{i}" for i in range(80)]
@@ -230,7 +230,7 @@ def test_a_failure_leaves_no_half_store(model, corpus, tmp_path, monkeypatch):
     def fail(*args):
         raise RuntimeError("disk full")
 
-    monkeypatch.setattr(contents, "BUCKET_DOCUMENTS", 100)
+    monkeypatch.setattr(batches, "BUCKET_DOCUMENTS", 100)
     for place in ("_frame", "_growing"):
         with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="disk full"):
             patch.setattr(contents, place, fail)

@@ -13,12 +13,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bigtopic.corpus.blocks import offsets, take_segments
+from bigtopic.corpus.order import by_source, source_order
 from bigtopic.corpus.spill import Header, Spilled, spill
-from bigtopic.estimators.topic_stores.sparsity import sparse_topics
+from bigtopic.estimators.topic_stores.sparsity import most_entries, sparse_topics
 from bigtopic.inference.infer import Inferred
 from bigtopic.storage.place import Place
 
-__all__ = ["Batch", "in_source_order", "labelled"]
+__all__ = ["Batch", "arranged"]
+
+BUCKET_ENTRIES = 1 << 23  # 64 MiB of topics and shares
+BUCKET_DOCUMENTS = 1 << 18
 
 
 class Batch(NamedTuple):
@@ -41,6 +45,33 @@ class Batch(NamedTuple):
         indptr, entries = take_segments(self.indptr, positions)
         documents = {name: values[positions] for name, values in self.documents.items()}
         return Batch(indptr, self.topics[entries], self.shares[entries], documents)
+
+
+def arranged(
+    pieces: Iterator[Inferred],
+    corpus: Any,
+    n_components: int,
+    scratch: Place,
+    *,
+    min_probability: float,
+    top_k: int | None,
+    order: str,
+) -> Iterator[Batch]:
+    """Topics of all documents of the corpus, with their ids and columns.
+
+    Parameters
+    ----------
+    pieces : topics of all documents of the corpus, in stored order
+    scratch : a folder that may be filled until the last batch has been taken
+    min_probability, top_k : see `sparse_topics`
+    order : of the documents, "source" or "stored"
+    """
+    where = source_order(corpus.rows(order="stored")) if by_source(order) else None
+    batches = labelled(pieces, corpus, min_probability, top_k)
+    if where is None:
+        return batches
+    size = min(BUCKET_DOCUMENTS, BUCKET_ENTRIES // most_entries(n_components, min_probability, top_k))
+    return in_source_order(batches, where, max(1, size), scratch)
 
 
 def labelled(

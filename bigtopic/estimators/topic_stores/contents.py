@@ -13,18 +13,14 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.columns import array_name
-from bigtopic.corpus.order import by_source, source_order
-from bigtopic.estimators.topic_stores.batches import Batch, in_source_order, labelled
-from bigtopic.estimators.topic_stores.sparsity import most_entries
+from bigtopic.estimators.topic_stores.batches import Batch, arranged
 from bigtopic.inference.infer import Inferred
 from bigtopic.storage.place import Place, zarr_store
 
-__all__ = ["MARK", "write_contents"]
+__all__ = ["MARK", "write_batches", "write_contents"]
 
 CHUNK = 1 << 18
 MARK = "bigtopic-topics"  # the attribute of the root: 1, or 0 behind a URL while the store is being replaced
-BUCKET_ENTRIES = 1 << 23  # 64 MiB of topics and shares
-BUCKET_DOCUMENTS = 1 << 18
 
 
 def write_contents(
@@ -32,27 +28,18 @@ def write_contents(
     pieces: Iterator[Inferred],
     corpus: Any,
     n_components: int,
-    *,
-    min_probability: float,
-    top_k: int | None,
-    order: str,
+    **settings: Any,
 ) -> None:
     """Write an AnnData store at a place that no process reads yet: X is the CSR (n_docs, n_components).
 
     Parameters
     ----------
     pieces : topics of all documents of the corpus, in stored order
-    min_probability, top_k : see `sparse_topics`
-    order : of the rows, "source" or "stored"
+    settings : see `arranged`
     """
-    where = source_order(corpus.rows(order="stored")) if by_source(order) else None
-    batches = labelled(pieces, corpus, min_probability, top_k)
-    if where is None:
-        _write(place, batches, corpus.columns, n_components)
-        return
-    size = min(BUCKET_DOCUMENTS, BUCKET_ENTRIES // most_entries(n_components, min_probability, top_k))
     with _scratch(place) as scratch:
-        _write(place, in_source_order(batches, where, max(1, size), scratch), corpus.columns, n_components)
+        batches = arranged(pieces, corpus, n_components, scratch, **settings)
+        write_batches(place, batches, corpus.columns, n_components)
 
 
 @contextmanager
@@ -68,7 +55,8 @@ def _scratch(place: Place) -> Iterator[Place]:
         (place / "scratch").remove()
 
 
-def _write(place: Place, batches: Iterator[Batch], columns: Sequence[str], n_components: int) -> None:
+def write_batches(place: Place, batches: Iterator[Batch], columns: Sequence[str], n_components: int) -> None:
+    """Write the documents of the batches, one after the other, see `write_contents`."""
     import zarr
 
     root = zarr.open_group(zarr_store(place), mode="a")

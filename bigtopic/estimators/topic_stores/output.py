@@ -26,9 +26,9 @@ _WHAT = "a store of topics"
 
 
 def write_topics(
+    url: Any,
     pieces: Iterator[Inferred],
     corpus: Any,
-    url: Any,
     n_components: int,
     *,
     min_probability: float,

@@ -1,0 +1,40 @@
+"""Files for the topics of documents, one format per file of this folder, which has the name of the ending.
+
+A file defines `FORMAT`, see `_table.Format`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bigtopic import discovery
+from bigtopic.errors import SettingError, did_you_mean
+
+__all__ = ["STORE", "format_of", "load"]
+
+STORE = "zarr"
+_PACKAGE = "bigtopic.estimators.topic_stores.formats"
+
+
+def format_of(path: Any, format: str | None) -> str:
+    """The format of a path or URL: the one that is given, or the ending; without one of these endings, a store.
+
+    Raises
+    ------
+    SettingError
+        When there is no such format.
+    """
+    known = [STORE, *discovery.modules(_PACKAGE)]
+    if format is None:
+        ending = str(path).rstrip("/").rpartition(".")[2].lower()
+        return ending if ending in known else STORE
+    if format not in known:
+        raise SettingError(
+            f"format={format!r}: must be one of {', '.join(known)}{did_you_mean(format, known)}"
+        )
+    return format
+
+
+def load(format: str) -> Any:
+    """The `Format` of a name that `format_of` returned."""
+    return discovery.load(_PACKAGE, format, "FORMAT", "format")

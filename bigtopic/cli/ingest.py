@@ -102,6 +102,9 @@ class _WithFormats(click.Command):
     help="Drop documents with fewer tokens left.",
 )
 @click.option("--weights", is_flag=True, help="Accept fractional counts.")
+@click.option(
+    "--keep-text", is_flag=True, default=None, help="Store the text, too, so that it can be shown again."
+)
 @click.option("--keep-order", is_flag=True, help="Keep the documents in the order of the source.")
 @click.option("--append", is_flag=True, help="Add to CORPUS.")
 @click.option("--overwrite", is_flag=True, help="Replace CORPUS if it exists.")

@@ -20,6 +20,8 @@ from bigtopic.types import Block
 
 __all__ = ["DocumentsInParts"]
 
+_NO_ROW = np.iinfo(np.int64).max
+
 
 @dataclass(frozen=True, eq=False)
 class DocumentsInParts:
@@ -80,6 +82,11 @@ class DocumentsInParts:
     def n_authors(self) -> int:
         """Number of authors; 0 if the corpus has none."""
         return 0 if self.author_vocabulary is None else self.author_vocabulary.size
+
+    @property
+    def has_text(self) -> bool:
+        """Whether the text of the documents was kept, see `ingest`."""
+        return any(part.has_text for part in self.parts)
 
     @cached_property
     def authors(self) -> list[str] | None:
@@ -181,6 +188,18 @@ class DocumentsInParts:
             raise SettingError(f"names={names!r}: pass a list of names, or call read_column for one column")
         return {name: self.read_column(name, order) for name in (self.columns if names is None else names)}
 
+    def read_texts(self, order: str = "source") -> np.ndarray:
+        """Texts, object (n_docs,) of str; "" for documents whose text was not kept. All of them are in memory.
+
+        Raises
+        ------
+        SettingError
+            When the corpus has no text.
+        """
+        if not self.has_text:
+            raise SettingError("this corpus has no text; ingest its source with keep_text=True")
+        return self._ordered(self._joined([part.texts(0, part.n_docs) for part in self.parts], object), order)
+
     @staticmethod
     def _joined(pieces: list[np.ndarray], dtype: Any) -> np.ndarray:
         return np.concatenate(pieces) if pieces else np.zeros(0, dtype)
@@ -194,6 +213,15 @@ class DocumentsInParts:
                     f"there is no column {name!r} in this corpus; columns: {have}{did_you_mean(name, self.columns)}"
                 )
         return names
+
+    def position(self, document_id: str) -> int | None:
+        """Where the document with this id is in the source's order, the first of several; None if there is none."""
+        found = [
+            part.rows(0, part.n_docs)[part.ids(0, part.n_docs) == document_id].min(initial=_NO_ROW)
+            for part in self.parts
+        ]
+        row = min(found, default=_NO_ROW)
+        return None if row == _NO_ROW else int(np.searchsorted(self.rows(), row))
 
     # ------------------------------------------------------------------ views
 

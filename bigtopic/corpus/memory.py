@@ -31,6 +31,7 @@ class MemoryPart:
     block: Block
     document_ids: np.ndarray | None = None
     extra: Mapping[str, np.ndarray] = field(default_factory=dict)
+    has_text = False
 
     @property
     def n_docs(self) -> int:
@@ -75,6 +76,9 @@ class MemoryPart:
 
     def columns(self, names: Sequence[str], start: int, stop: int) -> dict[str, np.ndarray]:
         return {name: self.extra[name][start:stop] for name in names}
+
+    def texts(self, start: int, stop: int) -> np.ndarray:
+        return np.full(len(self.rows(start, stop)), "", object)
 
 
 @renamed(seed="random_state")

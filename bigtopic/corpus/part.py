@@ -30,6 +30,7 @@ class Part(Protocol):
     n_tokens : sum of the counts
     n_bytes : on disk or in memory; of a view, its share of the documents
     fingerprint : equal for equal contents
+    has_text : whether the documents' text was kept
     """
 
     @property
@@ -44,6 +45,8 @@ class Part(Protocol):
     def n_bytes(self) -> int: ...
     @property
     def fingerprint(self) -> str: ...
+    @property
+    def has_text(self) -> bool: ...
 
     def read(self, start: int, stop: int) -> Block:
         """Documents at positions `start` to `stop`, in stored order."""
@@ -62,6 +65,9 @@ class Part(Protocol):
 
     def columns(self, names: Sequence[str], start: int, stop: int) -> dict[str, np.ndarray]:
         """Further columns by name, each (n,)."""
+
+    def texts(self, start: int, stop: int) -> np.ndarray:
+        """Texts of the documents, object (n,) of str; "" where they were not kept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +156,10 @@ class PartView:
         words = "" if self.word_map is None else f"/{zlib.crc32(self.word_map.new_ids.tobytes()):08x}"
         return f"{self.base.fingerprint}[{chosen}]{words}"
 
+    @property
+    def has_text(self) -> bool:
+        return self.base.has_text
+
     def read(self, start: int, stop: int) -> Block:
         block = self._read(self.documents[start:stop])
         return block if self.word_map is None else map_words(block, self.word_map.new_ids)
@@ -176,6 +186,13 @@ class PartView:
             return self._gather(lambda a, b: self.base.columns([name], a, b)[name], start, stop)
 
         return {name: column(name) for name in names}
+
+    def texts(self, start: int, stop: int) -> np.ndarray:
+        """Of scattered documents only the chunks that hold them are read."""
+        chosen = np.asarray(self.documents[start:stop])
+        runs = np.split(chosen, np.flatnonzero(np.diff(chosen) > 1) + 1)
+        found = [self.base.texts(int(run[0]), int(run[-1]) + 1) for run in runs if len(run)]
+        return np.concatenate(found) if found else np.zeros(0, object)
 
     def entries(self, start: int, stop: int) -> np.ndarray:
         if self.word_map is None:

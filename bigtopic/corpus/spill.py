@@ -81,6 +81,11 @@ class Spilled:
         self.fill(name, start, values)
         return values
 
+    def n_bytes(self, name: str, start: int, stop: int) -> int:
+        """Bytes of the strings `start` to `stop` of an array, as UTF-8."""
+        ends = self._ends(self._header[name], start, stop)
+        return int(ends[-1] - ends[0])
+
     def fill(self, name: str, start: int, out: np.ndarray) -> None:
         """Values from `start` on of an array of numbers, as many as `out` takes."""
         span = self._header[name]
@@ -102,9 +107,13 @@ class Spilled:
                 raise StoreError(f"{self._place.url} was cut short; scratch files must not be touched")
             done += n_read
 
-    def _texts(self, span: Span, start: int, stop: int) -> np.ndarray:
+    def _ends(self, span: Span, start: int, stop: int) -> np.ndarray:
         ends = np.empty(stop - start + 1, np.int64)
         self._read(span.offset + 8 * start, ends.view(np.uint8))
+        return ends
+
+    def _texts(self, span: Span, start: int, stop: int) -> np.ndarray:
+        ends = self._ends(span, start, stop)
         data = np.empty(ends[-1] - ends[0], np.uint8)
         self._read(span.offset + 8 * (span.size + 1) + int(ends[0]), data)
         text, cuts = data.tobytes(), (ends - ends[0]).tolist()

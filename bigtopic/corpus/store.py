@@ -44,16 +44,18 @@ class Corpus(DocumentsInParts):
 
     # ------------------------------------------------------------------ views
 
-    def __getitem__(self, item: slice | int) -> Any:
-        """A view of a run of documents, or, for an integer, the `Document` itself; both in source order.
+    def __getitem__(self, item: slice | int | str) -> Any:
+        """A view of a run of documents, or, for an integer or an id, the `Document` itself; all in source order.
 
         Positions count the documents of this corpus or view: `view[0]` has its lowest source row.
         """
+        if isinstance(item, str):
+            return self.document(item)
         if isinstance(item, int | np.integer):
             return views.document(self, int(item))
         if not isinstance(item, slice):
             raise SettingError(
-                f"corpus[{item!r:.60}]: give the number of a document, or a slice; use select() for others"
+                f"corpus[{item!r:.60}]: give the number or the id of a document, or a slice; use select() for others"
             )
         start, stop, step = item.indices(self.n_docs)
         if step != 1:
@@ -61,6 +63,16 @@ class Corpus(DocumentsInParts):
                 f"corpus[{start}:{stop}:{step}]: a slice must have step 1; use select() for other rows"
             )
         return self.run(start, stop)
+
+    def document(self, document_id: str) -> views.Document:
+        """The document with this id, the first of several: its text, columns, authors and counts.
+
+        Raises
+        ------
+        SettingError
+            When there is none; names the nearest id.
+        """
+        return views.document_with_id(self, str(document_id))
 
     def __iter__(self) -> Iterator[views.Document]:
         """The documents in source order; about 2^23 entries are in memory at a time."""

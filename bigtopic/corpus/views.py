@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -14,21 +15,33 @@ from bigtopic.corpus.filter import VocabularySettings, kept_words
 from bigtopic.corpus.part import PartView, WordMap
 from bigtopic.corpus.stored.schema import PART_ENTRIES
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import InputError
+from bigtopic.errors import InputError, SettingError
 
-__all__ = ["Document", "by_functions", "document", "documents", "filtered"]
+__all__ = ["Document", "by_functions", "document", "document_with_id", "documents", "filtered"]
 
 
 Known = TypeVar("Known", bound=DocumentsInParts)
 
 
 class Document(NamedTuple):
-    """One document: source row, id, {word: count}, author names (or None)."""
+    """One document.
+
+    Attributes
+    ----------
+    row : in the source
+    id : its id, or its row as text when the source had no ids
+    counts : {word: count}
+    authors : their names; None in a corpus without authors
+    text : None where it was not kept, "" if other documents read with it have theirs
+    columns : {name: value} of further columns
+    """
 
     row: int
     id: str
     counts: dict[str, float]
     authors: list[str] | None
+    text: str | None = None
+    columns: Mapping[str, Any] = MappingProxyType({})
 
 
 def document(corpus: DocumentsInParts, position: int) -> Document:
@@ -37,6 +50,18 @@ def document(corpus: DocumentsInParts, position: int) -> Document:
         raise IndexError(f"document {position} of a corpus of {corpus.n_docs}")
     start = position % corpus.n_docs
     return next(_read(corpus.run(start, start + 1)))
+
+
+def document_with_id(corpus: DocumentsInParts, document_id: str) -> Document:
+    """See `Corpus.document`."""
+    from bigtopic.corpus.authors import nearest
+
+    position = corpus.position(document_id)
+    if position is not None:
+        return document(corpus, position)
+    near = nearest(document_id, corpus.document_ids().tolist()) if corpus.n_docs else None
+    hint = "it has no documents" if near is None else f"the nearest is {near!r}"
+    raise SettingError(f"there is no document {document_id!r} in this corpus; {hint}")
 
 
 def documents(corpus: DocumentsInParts) -> Iterator[Document]:
@@ -49,6 +74,8 @@ def documents(corpus: DocumentsInParts) -> Iterator[Document]:
 
 def _read(view: DocumentsInParts) -> Iterator[Document]:
     block, ids = view.read(), view.document_ids().tolist()
+    texts = view.read_texts().tolist() if view.has_text else [None] * len(ids)
+    columns = {name: values.tolist() for name, values in view.read_columns().items()}
     known, names = view.vocabulary, view.author_vocabulary
     for i, (row, name) in enumerate(zip(block.rows.tolist(), ids, strict=True)):
         own = slice(block.indptr[i], block.indptr[i + 1])
@@ -57,7 +84,9 @@ def _read(view: DocumentsInParts) -> Iterator[Document]:
         if block.author_indptr is not None and block.authors is not None and names is not None:
             a, b = block.author_indptr[i : i + 2]
             authors = [names[author] for author in block.authors[a:b]]
-        yield Document(row, str(name), dict(zip(words, block.counts[own].tolist(), strict=True)), authors)
+        counts = dict(zip(words, block.counts[own].tolist(), strict=True))
+        own_columns = {column: values[i] for column, values in columns.items()}
+        yield Document(row, str(name), counts, authors, texts[i], own_columns)
 
 
 def by_functions(

@@ -114,5 +114,12 @@ class _ChosenRecords:
     def ids(self, start: int, stop: int) -> np.ndarray:
         return self.base.ids(start, stop)
 
+    @property
+    def has_text(self) -> bool:
+        return self.base.has_text
+
+    def texts(self, start: int, stop: int) -> np.ndarray:
+        return self.base.texts(start, stop)
+
     def columns(self, names: Sequence[str], start: int, stop: int) -> dict[str, np.ndarray]:
         return self.base.columns(names, start, stop)

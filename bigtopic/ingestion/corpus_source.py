@@ -16,12 +16,12 @@ __all__ = ["CorpusReader"]
 
 
 class CorpusReader:
-    """Reads the documents of a corpus; they keep their source rows, ids, columns and authors."""
+    """Reads the documents of a corpus; they keep their source rows, ids, columns, authors and text."""
 
     name = "corpus"
     unit = "docs"
 
-    def __init__(self, corpus: Corpus) -> None:
+    def __init__(self, corpus: Corpus, keep_text: bool = True) -> None:
         words = corpus.vocabulary.words
         self.n_words = corpus.n_words
         self.vocabulary = None if words is None else words.tolist()
@@ -30,6 +30,7 @@ class CorpusReader:
         self._columns = list(corpus.columns)
         self._has_ids = corpus.has_ids
         self._authors = corpus.author_vocabulary
+        self._keeps_text = keep_text and corpus.has_text
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "vocabulary": None, "_spans": []}
@@ -59,4 +60,5 @@ class CorpusReader:
             author_names=names,
             authors=None if authors is None else authors.astype(np.int32),
             rows=block.rows,
+            texts=part.texts(chunk.start, chunk.stop).tolist() if self._keeps_text else None,
         )

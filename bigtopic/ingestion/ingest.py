@@ -7,7 +7,8 @@ processes and clusters give the same corpus. Memory is bounded by
     + the vocabulary (about 200 bytes a word; words past two million at a time are counted on disk)
     + up to four files of counts that are read at a time x two chunks
 
-for a source of any size. Scratch space is about 8 bytes per entry (a word of a document), or 16 if the store is remote.
+for a source of any size. Scratch space is about 8 bytes per entry (a word of a document), or 16 if the store is remote,
+and that of the texts if they are kept.
 """
 
 from __future__ import annotations
@@ -65,6 +66,7 @@ def ingest(
     shuffle: bool = True,
     random_state: int = 0,
     weights: bool = False,
+    keep_text: bool | None = None,
     overwrite: bool = False,
     append: bool = False,
     client: Any = None,
@@ -95,6 +97,8 @@ def ingest(
         minibatch; False keeps the source's order, for streams
     random_state : seed of that order
     weights : accept fractional counts
+    keep_text : store the text of the documents beside their counts, compressed, so that `corpus["id"].text` and
+        `model.documents` show it; None keeps it in a corpus that has text already, or if the source is such a corpus
     overwrite : replace the existing corpus once the new one is complete
     append : add to the existing corpus; new words get new ids at the end
     client : a Dask client, or a scheduler's address; None for the current one, if there is one; False for threads
@@ -137,7 +141,7 @@ def ingest(
     tokeniser = _text_settings(text, min_doc_length, known)
     workers = _workers(root, client, n_threads, progress)
     if isinstance(source, Corpus):
-        reader: Any = CorpusReader(source)
+        reader: Any = CorpusReader(source, keep_text is not False)
     else:
         reader = open_source(
             source,
@@ -151,6 +155,7 @@ def ingest(
             id_column=id_column,
             author_column=author_column,
             weights=weights,
+            keep_text=_keeps_text(known) if keep_text is None else keep_text,
             storage_options=storage_options,
         )
     with (
@@ -168,6 +173,7 @@ def ingest(
             Order(shuffle, seed) if known is None else Order(known.shuffled, known.seed),
             _closed(source, known),
             _text_record(source, reader, tokeniser, pairs, known),
+            must_have_text=bool(keep_text),
         )
         manifest = build(reader, transaction, settings, workers, known)
         if isinstance(authors, Mapping):
@@ -293,6 +299,10 @@ def _text_settings(text: Mapping[str, Any], min_doc_length: int, known: Manifest
             f"an append uses the tokeniser settings of the corpus; leave out {', '.join(changed)}"
         )
     return settings
+
+
+def _keeps_text(known: Manifest | None) -> bool:
+    return known is not None and any(part.has_text for part in known.parts)
 
 
 def _closed(source: Any, known: Manifest | None) -> bool:

@@ -46,7 +46,8 @@ def build(
         When the source has no documents, or no word is left.
     """
     names = Names(reader, transaction, known, settings)
-    runs = sorted(_parsed(reader, transaction, names, workers), key=lambda run: run.stream)
+    parsed = _parsed(reader, transaction, names, workers, settings.must_have_text)
+    runs = sorted(parsed, key=lambda run: run.stream)
     n_rows = _place_runs(runs, 0 if known is None else known.n_rows)
     if not runs or not sum(run.n_docs for run in runs):
         raise InputError(
@@ -58,9 +59,9 @@ def build(
     sorted_runs = list(_sorted(runs, plan, names, workers))
     columns = _column_types(runs, known, transaction.root)
     own = {name: columns[name] for name in columns if any(name in run.columns for run in runs)}
-    has_ids = any("ids" in run.header for run in runs)
+    has_ids, has_text = (any(name in run.header for run in runs) for name in ("ids", "text"))
     merge_plan = MergePlan(
-        transaction.drafts, settings.order, names.vocabulary.size, names.n_authors, own, has_ids
+        transaction.drafts, settings.order, names.vocabulary.size, names.n_authors, own, has_ids, has_text
     )
     first = transaction.next_part
     paths = [transaction.path("parts", first + i) for i in range(len(bounds) + 1)]
@@ -91,7 +92,9 @@ def build(
     )
 
 
-def _parsed(reader: Any, transaction: Transaction, names: Names, workers: Workers) -> Iterator[ParsedRun]:
+def _parsed(
+    reader: Any, transaction: Transaction, names: Names, workers: Workers, must_have_text: bool
+) -> Iterator[ParsedRun]:
     """First stage; counts are added up, in the order chunks were read, while other chunks are parsed."""
     function = partial(parse_run, reader=reader, scratch=transaction.scratch)
     with (
@@ -99,6 +102,10 @@ def _parsed(reader: Any, transaction: Transaction, names: Names, workers: Worker
         closing(workers.map(function, parse_tasks(reader, workers.n_threads))) as runs,
     ):
         for run in runs:
+            if must_have_text and "text" not in run.header:
+                raise InputError(
+                    f"keep_text=True: {reader.name} holds no text, or none that is with its documents; leave it out"
+                )
             names.add(run)
             bar.update(run.size)
             yield run

@@ -29,6 +29,7 @@ from bigtopic.types import Block
 __all__ = ["MergePlan", "MergeTask", "Merged", "merge_part"]
 
 _BATCH = 1 << 20  # entries put in order at a time
+_TEXTS = 1 << 12  # texts put in order at a time
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class MergePlan:
     n_authors: int
     columns: Mapping[str, str]
     has_ids: bool
+    has_text: bool
 
 
 class MergeTask(NamedTuple):
@@ -81,6 +83,7 @@ def merge_part(task: MergeTask, plan: MergePlan) -> Merged | None:
         plan.columns,
         plan.has_ids,
         n_pairs,
+        sum(piece.n_text for piece in pieces) if plan.has_text else None,
     )
     step = max(1, int(_BATCH * block.n_docs / max(1, len(block.words))))
     for start in range(0, block.n_docs, step):
@@ -91,6 +94,8 @@ def merge_part(task: MergeTask, plan: MergePlan) -> Merged | None:
             None if ids is None else ids[start:stop],
             {name: values[start:stop] for name, values in columns.items()},
         )
+    for start in range(0, block.n_docs if plan.has_text else 0, _TEXTS):
+        writer.add_texts(_texts(pieces, order[start : start + _TEXTS]))
     record = writer.close()
     verify_part(StoredPart(draft, record, plan.n_words, plan.n_authors, plan.columns, "verify"))
     return Merged(record, draft)
@@ -114,6 +119,14 @@ class _Piece(NamedTuple):
     @property
     def n_docs(self) -> int:
         return self.documents[1] - self.documents[0]
+
+    @property
+    def n_text(self) -> int:
+        """Bytes of its texts."""
+        if "text" not in self.run.header:
+            return 0
+        with self.open() as spilled:
+            return spilled.n_bytes("text", *self.documents)
 
     def open(self) -> Spilled:
         return Spilled(self.run.place, self.run.header)
@@ -157,6 +170,23 @@ def _ids(pieces: Sequence[_Piece]) -> np.ndarray:
     for piece in pieces:
         found += map(str, piece.read("ids" if "ids" in piece.run.header else "rows").tolist())
     return word_array(found)
+
+
+def _texts(pieces: Sequence[_Piece], chosen: np.ndarray) -> list[str]:
+    """Texts at these positions of the pieces, one after the other; "" where a run has none.
+
+    The documents of a run are in order already, so those of each piece are next to each other.
+    """
+    found = np.full(len(chosen), "", object)
+    ends = np.cumsum([piece.n_docs for piece in pieces])
+    owners = np.searchsorted(ends, chosen, side="right")
+    for number in np.unique(owners).tolist():
+        here, piece = owners == number, pieces[number]
+        if "text" in piece.run.header:
+            first = piece.documents[0] + int(chosen[here][0]) - int(ends[number]) + piece.n_docs
+            with piece.open() as spilled:
+                found[here] = spilled.read("text", first, first + int(here.sum()))
+    return found.tolist()
 
 
 def _column(pieces: Sequence[_Piece], name: str, dtype: str) -> np.ndarray:

@@ -128,6 +128,8 @@ def parse_run(task: ParseTask, reader: Any, scratch: Place) -> ParsedRun:
         arrays["vocabulary"] = word_array(block.vocabulary)
     if block.ids is not None:
         arrays["ids"] = word_array(block.ids)
+    if block.texts is not None:
+        arrays["text"] = word_array(block.texts)
     if block.author_indptr is not None:
         arrays["author_indptr"], arrays["authors"] = block.author_indptr, block.authors
         arrays["author_names"] = word_array(block.author_names or [])

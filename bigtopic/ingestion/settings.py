@@ -29,6 +29,7 @@ class IngestSettings:
     order : order of the documents
     closed : only the existing words (of the corpus to extend)
     text : settings of the tokeniser for the manifest, or None
+    must_have_text : refuse a source without text, which was asked to be kept
     """
 
     words: VocabularySettings
@@ -36,6 +37,7 @@ class IngestSettings:
     order: Order
     closed: bool
     text: Mapping[str, Any] | None
+    must_have_text: bool = False
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ def sort_run(run: ParsedRun, plan: SortPlan) -> SortedRun:
         block = _sorted_authors(rearranged(block, order, new_ids))
         arrays = {"indptr": block.indptr, "words": block.words, "counts": block.counts, "rows": block.rows}
         for name in run.header:
-            if name == "ids" or name.startswith("column "):
+            if name in ("ids", "text") or name.startswith("column "):
                 arrays[name] = spilled.read(name)[order]
     if block.author_indptr is not None and block.authors is not None:
         arrays["author_indptr"], arrays["authors"] = block.author_indptr, block.authors

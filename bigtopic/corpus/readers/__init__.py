@@ -41,6 +41,7 @@ def open_source(
     id_column: str | int | None = None,
     author_column: str | int | None = None,
     weights: bool = False,
+    keep_text: bool = False,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Reader:
     """Open any source of documents.
@@ -59,6 +60,7 @@ def open_source(
         (default all)
     text_column, id_column, author_column : fields of records and tables; numbers if there is no header
     weights : accept fractional counts
+    keep_text : hand on the text of the documents
     storage_options : passed to fsspec for URLs
 
     Raises
@@ -81,6 +83,7 @@ def open_source(
         kept,
         weights,
         bool(annotations),
+        keep_text,
         storage_options,
         forced=format is not None,
     )

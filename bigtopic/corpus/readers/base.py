@@ -88,7 +88,8 @@ class Options:
     """The checked arguments of `open_source`; the same for every format.
 
     `keep_columns` are the further columns to keep (None: all); `whole` asks streams to count documents, because values
-    are attached to each of them; `forced`: the caller named the format, so it is not questioned.
+    are attached to each of them; `keep_text` asks for the documents' text; `forced`: the caller named the format, so it
+    is not questioned.
     """
 
     text: TextSettings = field(default_factory=TextSettings)
@@ -99,5 +100,6 @@ class Options:
     keep_columns: tuple[str, ...] | None = None
     weights: bool = False
     whole: bool = False
+    keep_text: bool = False
     storage_options: Mapping[str, Any] | None = None
     forced: bool = False

@@ -33,6 +33,11 @@ class PartRecord:
     crc32: Mapping[str, str]
     authors: str | None = None
 
+    @property
+    def has_text(self) -> bool:
+        """Whether the part holds the text of its documents."""
+        return "text/utf8" in self.crc32
+
     def path_of(self, array: str) -> str:
         """Path of an array, below the root."""
         if self.authors is not None and array.startswith("authors/"):
@@ -94,8 +99,14 @@ class Manifest:
             "nnz": sum(part.nnz for part in self.parts),
             "n_tokens": sum(part.n_tokens for part in self.parts),
         }
-        version = 1 if all(part.authors is None for part in self.parts) else FORMAT_VERSION
-        return {"format": FORMAT, "version": version, **figures, **asdict(self)}
+        return {"format": FORMAT, "version": self._version, **figures, **asdict(self)}
+
+    @property
+    def _version(self) -> int:
+        """The first version of the format that has all that this corpus has."""
+        if any(part.has_text for part in self.parts):
+            return FORMAT_VERSION
+        return 1 if all(part.authors is None for part in self.parts) else 2
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], where: str = "the manifest") -> Manifest:

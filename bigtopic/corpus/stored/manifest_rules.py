@@ -32,8 +32,8 @@ _MOST_DOCUMENTS = (1 << 31) - 1  # of a part: positions in it are int32
 # Arrays are files below the part: no name may lead elsewhere, or to the metadata of the folder.
 _SEGMENT = r"(?!\.{1,2}(?:/|$)|zarr\.json(?:/|$))[^/\\\x00]+"
 _ARRAY = text(
-    rf"(?s)X/(?:indptr|indices|data)|authors/(?:indptr|indices)|obs/{_SEGMENT}",
-    "an array of X, obs or authors",
+    rf"(?s)X/(?:indptr|indices|data)|authors/(?:indptr|indices)|text/(?:indptr|utf8)|obs/{_SEGMENT}",
+    "an array of X, obs, authors or text",
 )
 _HEX8 = text(r"[0-9a-f]{8}", "8 hexadecimal digits")
 _HEX32 = text(r"[0-9a-f]{32}", "32 hexadecimal digits")

@@ -8,6 +8,7 @@ corpus.zarr/                zarr.json: attributes["bigtopic"] is the manifest, r
   parts/<number>/
     X/                      AnnData csr_matrix 0.1.0: data, indices, indptr
     obs/                    AnnData dataframe 0.2.0: source_row, n_tokens, document_id and further columns
+    text/                   indptr, utf8: the documents' text, if it was kept
     authors/                indptr, indices into the names, if any
 ```
 Behind a URL, `<generation>` and `<number>` end with "-" and the token of their writer.
@@ -30,7 +31,7 @@ __all__ = [
 ]
 
 FORMAT = "bigtopic-corpus"
-FORMAT_VERSION = 2  # 1 without authors that were attached later
+FORMAT_VERSION = 3  # 2 without text, 1 also without authors that were attached later
 MANIFEST = "bigtopic"  # the attribute of the root group that holds the manifest
 
 CHUNK = 1 << 18  # elements: 1 MiB of int32 before compression
@@ -45,6 +46,7 @@ TYPES = {
     "data": "float32",
     "source_row": "int64",
     "n_tokens": "float64",
+    "utf8": "uint8",
     "document_id": "string",
     "words": "string",
     "document_frequency": "int64",
@@ -53,4 +55,12 @@ TYPES = {
 COLUMN_TYPES = ("int64", "float64", "bool", "string")
 
 # A chunk that is missing reads as the fill value, so fill values are what no array may hold.
-FILL = {"indices": -1, "indptr": -1, "data": 0, "source_row": -1, "n_tokens": -1, "document_frequency": -1}
+FILL = {
+    "indices": -1,
+    "indptr": -1,
+    "data": 0,
+    "source_row": -1,
+    "n_tokens": -1,
+    "document_frequency": -1,
+    "utf8": 255,
+}

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -72,6 +73,10 @@ class StoredPart:
         return self.record.n_bytes
 
     @property
+    def has_text(self) -> bool:
+        return self.record.has_text
+
+    @property
     def fingerprint(self) -> str:
         crc = "".join(self.record.crc32[name] for name in sorted(self.record.crc32))
         return f"{self.n_docs}-{self.nnz}-{crc}"
@@ -106,6 +111,11 @@ class StoredPart:
             raise CorpusDamaged(f"{self.name}/{path} holds strings, but the manifest says {dtype}; {REMEDY}")
         return converted(values, dtype)
 
+    def texts(self, start: int, stop: int) -> np.ndarray:
+        if not self.has_text:
+            return np.full(len(self.rows(start, stop)), "", object)
+        return _open_text(self).read(start, stop)
+
     def _checked(self, array: str, values: np.ndarray, least: float, below: float = np.inf) -> np.ndarray:
         """Values that no writer writes are a damaged chunk, or one that Zarr filled in."""
         if len(values) and not (values.min() >= least and values.max() < below):
@@ -122,26 +132,17 @@ class _OpenPart:
         self._part = part
         self.words = self.array("X/indices", part.nnz)
         self.counts = self.array("X/data", part.nnz)
-        self.indptr = self._offsets("X/indptr", part.n_docs, part.nnz)
+        self.indptr = _offsets(part, "X/indptr", part.nnz)
         self.rows = part._checked("obs/source_row", self.array("obs/source_row", part.n_docs)[:], 0)
         self.authors: ChunkedArray | None = None
         if "authors/indices" in part.record.crc32:
             self.authors = self.array("authors/indices", None)
-            self.author_indptr = self._offsets("authors/indptr", part.n_docs, len(self.authors))
+            self.author_indptr = _offsets(part, "authors/indptr", len(self.authors))
         elif part.n_authors:  # another part has authors, this one not
             self.author_indptr = np.zeros(part.n_docs + 1, np.int64)
 
     def array(self, name: str, size: int | None) -> ChunkedArray:
         return typed_array(self._part.root, self._part.record.path_of(name), size)
-
-    def _offsets(self, name: str, n_docs: int, last: int) -> np.ndarray:
-        indptr = self.array(name, n_docs + 1)[:]
-        self._part._checked(name, np.diff(indptr), 0)
-        if indptr[0] != 0 or indptr[-1] != last:
-            raise CorpusDamaged(
-                f"{self._part.name}/{name} runs from {indptr[0]} to {indptr[-1]}, not 0 to {last}"
-            )
-        return indptr
 
     def read(self, start: int, stop: int) -> Block:
         part = self._part
@@ -164,9 +165,41 @@ class _OpenPart:
         )
 
 
+def _offsets(part: StoredPart, name: str, last: int) -> np.ndarray:
+    """Where the entries of each document begin and end, int64 (n_docs + 1,)."""
+    indptr = typed_array(part.root, part.record.path_of(name), part.n_docs + 1)[:]
+    part._checked(name, np.diff(indptr), 0)
+    if indptr[0] != 0 or indptr[-1] != last:
+        raise CorpusDamaged(f"{part.name}/{name} runs from {indptr[0]} to {indptr[-1]}, not 0 to {last}")
+    return indptr
+
+
 @lru_cache(maxsize=_OPEN_PARTS)
 def _open(part: StoredPart) -> _OpenPart:
     return _OpenPart(part)
+
+
+class _OpenText:
+    """The text of a part: UTF-8, one document after the other, with the offsets of all documents in memory."""
+
+    def __init__(self, part: StoredPart) -> None:
+        self._part = part
+        self._utf8 = typed_array(part.root, part.record.path_of("text/utf8"), None)
+        self._indptr = _offsets(part, "text/indptr", len(self._utf8))
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        start, stop, _ = slice(start, stop).indices(self._part.n_docs)
+        cuts = self._indptr[start : max(start, stop) + 1]
+        data = self._utf8[int(cuts[0]) : int(cuts[-1])].tobytes()
+        try:
+            return word_array([data[a:b].decode() for a, b in pairwise((cuts - cuts[0]).tolist())])
+        except UnicodeDecodeError as error:
+            raise CorpusDamaged(f"{self._part.name}/text/utf8 is not UTF-8 ({error}); {REMEDY}") from error
+
+
+@lru_cache(maxsize=_OPEN_PARTS)
+def _open_text(part: StoredPart) -> _OpenText:
+    return _OpenText(part)
 
 
 def stored_kinds(root: Place, manifest: Manifest, names: Sequence[str]) -> dict[str, frozenset[str]]:

@@ -99,6 +99,7 @@ class PartWriter:
     columns : {name: type} of further columns
     has_ids : whether document ids follow
     n_pairs : (document, author) pairs, or None without authors
+    n_text : bytes of all texts as UTF-8, or None without texts
     """
 
     def __init__(
@@ -111,12 +112,13 @@ class PartWriter:
         columns: Mapping[str, str],
         has_ids: bool,
         n_pairs: int | None = None,
+        n_text: int | None = None,
     ) -> None:
         import zarr
 
         self._root, self._path = root, path
         self._n_docs, self._nnz, self._n_tokens = n_docs, nnz, 0.0
-        self._entries = self._pairs = 0
+        self._entries = self._pairs = self._text = 0
         self._columns = tuple(columns)
         self._has_ids = has_ids
         part = zarr.open_group(zarr_store(root), path=path, mode="a")
@@ -138,7 +140,11 @@ class PartWriter:
             authors = part.create_group("authors")
             self._arrays["authors/indptr"] = ArrayWriter(root, authors, "indptr", n_docs + 1, "int64")
             self._arrays["authors/indices"] = ArrayWriter(root, authors, "indices", n_pairs, "int32")
-        for name in ("X/indptr", "authors/indptr"):
+        if n_text is not None:
+            text = part.create_group("text")
+            self._arrays["text/indptr"] = ArrayWriter(root, text, "indptr", n_docs + 1, "int64")
+            self._arrays["text/utf8"] = ArrayWriter(root, text, "utf8", n_text, "uint8")
+        for name in ("X/indptr", "authors/indptr", "text/indptr"):
             if name in self._arrays:
                 self._arrays[name].add(np.zeros(1, np.int64))
 
@@ -161,6 +167,14 @@ class PartWriter:
             self._pairs += len(block.authors)
         self._entries += len(block.words)
         self._n_tokens += float(tokens.sum())
+
+    def add_texts(self, texts: Sequence[str]) -> None:
+        """The texts of the next documents; they may be ahead of the documents, or behind."""
+        encoded = [text.encode() for text in texts]
+        ends = self._text + np.cumsum([len(text) for text in encoded], dtype=np.int64)
+        self._arrays["text/indptr"].add(ends)
+        self._arrays["text/utf8"].add(np.frombuffer(b"".join(encoded), np.uint8))
+        self._text = int(ends[-1])
 
     def close(self) -> PartRecord:
         """Write what is left and make it durable."""

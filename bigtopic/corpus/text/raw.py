@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -31,6 +31,7 @@ class RawBlock:
     first_row : row of the first document in its source, where the file says so, or None
     n_zeros : explicit zeros that were dropped
     n_unknown : tokens that were dropped because a given vocabulary lacks their word
+    texts : the documents' text, if it is to be kept and the source has one
     """
 
     indptr: np.ndarray
@@ -45,6 +46,7 @@ class RawBlock:
     first_row: int | None = None
     n_zeros: int = 0
     n_unknown: float = 0.0
+    texts: Sequence[str] | None = None
 
     @property
     def n_docs(self) -> int:

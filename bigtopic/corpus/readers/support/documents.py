@@ -173,6 +173,7 @@ class DocumentReader:
             author_names=authors[1],
             authors=authors[2],
             first_row=chunk.first_row,
+            texts=_texts(documents.bodies) if self.options.keep_text and self.kind == "text" else None,
         )
 
     def _check_kind(self, documents: Documents) -> None:

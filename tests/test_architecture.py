@@ -29,7 +29,7 @@ LAYERS = [
     {"learning"},
     {"inference"},
     {"evaluation"},
-    {"plots"},
+    {"plots", "questions"},
     {"estimators"},
     {"foreign"},
     {"report"},

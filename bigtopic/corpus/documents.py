@@ -242,6 +242,10 @@ class DocumentsInParts:
             return self._view(self._chosen(slice(start, stop)))
         return self._view(PartView.of(part, range(a, b)) for part, a, b in self._spans(start, stop))
 
+    def at(self, positions: np.ndarray) -> Self:
+        """A view of the documents at these positions of the stored order, int64 (n,), ascending."""
+        return self._view(split.by_positions(self.parts, self._starts, positions))
+
     def _chosen(self, places: slice | np.ndarray) -> Sequence[Part]:
         """The documents at these places of the source's order: a slice, or a boolean for each."""
         where = np.arange(self.n_docs) if self._source_order is None else self._source_order

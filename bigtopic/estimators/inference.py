@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.order import by_source, source_order
-from bigtopic.errors import BigtopicWarning, SettingError, VocabularyMismatch
+from bigtopic.errors import BigtopicWarning, VocabularyMismatch
 from bigtopic.estimators.inputs import as_corpus, require_positive
 from bigtopic.estimators.reading import FittedTopics
 from bigtopic.estimators.topic_stores.formats import STORE, format_of
@@ -177,12 +177,7 @@ class TopicInference(FittedTopics):
         from bigtopic.estimators.topic_stores.similarity import similar
         from bigtopic.estimators.topic_stores.stored_topics import StoredTopics
 
-        store = StoredTopics(theta, storage_options)
-        if store.n_components != self._fitted().n_components:
-            raise SettingError(
-                f"theta: {store.url} has {store.n_components} topics, but the model has {self._fitted().n_components}; "
-                "write the store with this model"
-            )
+        store = StoredTopics(theta, storage_options).of_model(self._fitted().n_components)
         return similar(query, store, self._topics_of_text, n_documents, measure, self.progress)
 
     def plot(self, name: Any, X: Any = None, *, figure: Any = None, **settings: Any) -> Any:

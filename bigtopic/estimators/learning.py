@@ -10,7 +10,7 @@ import numpy as np
 
 from bigtopic.errors import SettingError
 from bigtopic.estimators import checkpoints, run_record, saving, starts, streams
-from bigtopic.estimators.inference import TopicInference
+from bigtopic.estimators.document_questions import DocumentQuestions
 from bigtopic.estimators.inputs import as_corpus
 from bigtopic.learning.events import Callback
 from bigtopic.learning.stopping import Limits
@@ -28,7 +28,7 @@ from bigtopic.state.new_model import new_model
 __all__ = ["TopicLearning"]
 
 
-class TopicLearning(TopicInference):
+class TopicLearning(DocumentQuestions):
     """Estimators that learn; their parameters are those of `LDA`."""
 
     # Each with a learn_ beside it
@@ -100,7 +100,7 @@ class TopicLearning(TopicInference):
         model = self._new_model(corpus, seed)
         if self.init is not None:
             starts.begin_with(model, self.init, corpus.n_tokens)
-        self.n_docs_seen_ = corpus.n_docs
+        self.n_docs_seen_, self._labels = corpus.n_docs, None
         return model
 
     def _fit_saved(self, corpus: Any, held_out: Any, saved: CheckpointFolder, seed: int) -> None:

@@ -68,6 +68,7 @@ def load_model(
     estimator.n_docs_seen_ = extra.get("n_docs_seen", 0)
     estimator.n_iter_ = extra.get("n_iter", 0)
     estimator.run_ = extra.get("run")
+    estimator._labels = _labels(extra.get("labels"), model.n_components, url)
     return estimator
 
 
@@ -80,6 +81,14 @@ def _check(estimator: Any, url: Any) -> None:
         check_settings(type(estimator)(**{**estimator.get_params(), "validation": True}))
     except SettingError as error:
         raise ModelError(f"the model at {url} is damaged: {error}") from error
+
+
+def _labels(labels: list[str | None] | None, n_components: int, url: Any) -> list[str | None] | None:
+    if labels is not None and len(labels) != n_components:
+        raise ModelError(
+            f"the model at {url} is damaged: it has {len(labels)} labels of {n_components} topics"
+        )
+    return labels
 
 
 def _give_pattern(pattern: str, text: Mapping[str, Any], url: Any) -> None:

@@ -28,8 +28,9 @@ def extra_of(estimator: Any) -> dict[str, Any]:
         if name not in NOT_KEPT and is_plain(value)
     }
     fitted = {"n_docs_seen": estimator.n_docs_seen_, "n_iter": estimator.n_iter_}
+    labels = {} if estimator._labels is None else {"labels": list(estimator._labels)}
     run = {} if estimator.run_ is None else {"run": estimator.run_}
-    return {"estimator": type(estimator).__name__, "params": params, **fitted, **run}
+    return {"estimator": type(estimator).__name__, "params": params, **fitted, **labels, **run}
 
 
 def is_plain(value: Any) -> bool:

@@ -126,6 +126,7 @@ _RULES: Rule = record(
                 "run": _RUN,
                 "n_docs_seen": number(),
                 "n_iter": _STEP,
+                "labels": listing(optional(text())),
                 "counts": record({"seconds": number(), "n_docs": whole(), "n_tokens": number()}),
             },
         ),

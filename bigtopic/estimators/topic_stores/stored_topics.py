@@ -5,16 +5,20 @@ A store may come from any source, so what compiled loops rely on is checked as i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from bigtopic.corpus.columns import column_name
 from bigtopic.corpus.readers.containers.files import intact
 from bigtopic.corpus.readers.containers.zarr import open_checked
+from bigtopic.corpus.store import Corpus
+from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError
 from bigtopic.estimators.topic_stores.contents import MARK
 from bigtopic.storage.place import Place
@@ -69,7 +73,7 @@ class StoredTopics:
                 raise SettingError(
                     f"theta: there is no store of topics at {self.url}; write one with transform_to"
                 )
-            self._group = open_checked(place, ("X", "obs/document_id"))
+            self._group = open_checked(place, ("X", "obs"))
             self.n_docs, self.n_components = map(int, self._group["X"].attrs["shape"])
         lengths = {"X/indptr": self.n_docs + 1, "obs/document_id": self.n_docs}
         self._arrays = {name: self._array(name, length) for name, length in lengths.items()}
@@ -94,7 +98,8 @@ class StoredTopics:
 
     def _read(self, name: str, start: int, stop: int, dtype: Any = object) -> np.ndarray:
         with intact(f"{self.url}/{name}"):
-            return np.asarray(self._arrays[name][start:stop]).astype(dtype)
+            values = np.asarray(self._arrays[name][start:stop])
+        return values if dtype is None else values.astype(dtype)
 
     def batches(self) -> Iterator[tuple[int, TopicRows]]:
         """All documents in the store's order, each batch with the position of its first."""
@@ -103,6 +108,42 @@ class StoredTopics:
             inner = np.searchsorted(indptr, np.arange(indptr[0], indptr[-1], ENTRIES))
             for a, b in pairwise(np.unique([*inner.tolist(), len(indptr) - 1]).tolist()):
                 yield start + a, self._rows(indptr[a : b + 1])
+
+    def of_model(self, n_components: int) -> Self:
+        """The store itself.
+
+        Raises
+        ------
+        SettingError
+            When the model has another number of topics.
+        """
+        if self.n_components != n_components:
+            raise SettingError(
+                f"theta: {self.url} has {self.n_components} topics, but the model has {n_components}; write the store "
+                "with this model"
+            )
+        return self
+
+    def matrices(self) -> Iterator[Any]:
+        """All documents in the store's order, as csr_matrix (n_docs, n_components) of each batch."""
+        from scipy.sparse import csr_matrix
+
+        for _, rows in self.batches():
+            shape = len(rows.indptr) - 1, self.n_components
+            yield csr_matrix((rows.shares, rows.topics, rows.indptr), shape=shape)
+
+    def row_of(self, document_id: str) -> np.ndarray:
+        """As `row`, of the first document with this id.
+
+        Raises
+        ------
+        SettingError
+            When there is none.
+        """
+        position = self.position(document_id)
+        if position is None:
+            raise SettingError(f"{self.url} has no document {document_id!r}")
+        return self.row(position)
 
     def row(self, position: int) -> np.ndarray:
         """Topics of one document, float64 (n_components,); they sum to 1."""
@@ -119,6 +160,21 @@ class StoredTopics:
             if len(found):
                 return start + int(found[0])
         return None
+
+    @cached_property
+    def documents(self) -> Corpus:
+        """The documents' ids, source rows and columns, stored in the order of `batches`; they have no counts."""
+        with intact(f"{self.url}/obs"):
+            order = list(self._group["obs"].attrs["column-order"])
+        for name in order:
+            self._arrays[f"obs/{name}"] = self._array(f"obs/{name}", self.n_docs)
+        columns = {column_name(name): name for name in order if name != "source_row"}
+        return Corpus([_StoredDocuments(self, columns)], Vocabulary([]), columns=list(columns), has_ids=True)
+
+    def read_documents(self, name: str, start: int, stop: int) -> np.ndarray:
+        """Values of an array of obs: strings, or numbers as they are stored."""
+        values = self._read(f"obs/{name}", start, stop, None)
+        return values.astype(object) if values.dtype.kind in "OTU" else values
 
     def ids(self, positions: np.ndarray) -> list[str]:
         """Ids of the documents at these positions."""
@@ -160,6 +216,46 @@ class StoredTopics:
         if not (shares.min() >= 0 and sums.min() > 0 and sums.max() < np.inf):
             raise InputError(f"{self.url}/X/data holds shares that are not probabilities; {_REMEDY}")
         return rows._replace(shares=shares / np.repeat(sums, np.diff(indptr)))
+
+
+@dataclass(frozen=True, eq=False)
+class _StoredDocuments:
+    """The documents of a store as a part of a corpus without words.
+
+    columns : {column: array of obs}
+    """
+
+    store: StoredTopics
+    arrays: Mapping[str, str]
+    has_text = False
+    nnz = n_bytes = 0
+    n_tokens = 0.0
+
+    @property
+    def name(self) -> str:
+        return self.store.url
+
+    @property
+    def n_docs(self) -> int:
+        return self.store.n_docs
+
+    @property
+    def fingerprint(self) -> str:
+        return self.name
+
+    def rows(self, start: int, stop: int) -> np.ndarray:
+        return self.store.read_documents("source_row", start, stop)
+
+    def ids(self, start: int, stop: int) -> np.ndarray:
+        return self.store.read_documents("document_id", start, stop)
+
+    def columns(self, names: Sequence[str], start: int, stop: int) -> dict[str, np.ndarray]:
+        return {name: self.store.read_documents(self.arrays[name], start, stop) for name in names}
+
+    def read(self, start: int, stop: int) -> Any:
+        raise AssertionError("a store of topics has no words")
+
+    entries = tokens = texts = read
 
 
 _REMEDY = "the store is damaged: write it again with transform_to"

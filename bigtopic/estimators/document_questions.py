@@ -1,0 +1,244 @@
+"""What people ask of the documents of a fitted model: those about a topic, their change over time, their topics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bigtopic.errors import SettingError
+from bigtopic.estimators.inputs import as_corpus, require_positive
+from bigtopic.estimators.topic_questions import TopicQuestions
+from bigtopic.questions import words
+from bigtopic.questions.documents import (
+    DocumentTopics,
+    about_topic,
+    topics_of_document,
+    with_text,
+    word_topics,
+)
+from bigtopic.questions.groups import grouping
+from bigtopic.questions.moments import correlation, mean_shares
+from bigtopic.questions.over import over_groups
+from bigtopic.questions.table import frame, square
+from bigtopic.questions.theta import Theta, checked, selected
+
+__all__ = ["DocumentQuestions"]
+
+
+class DocumentQuestions(TopicQuestions):
+    """Questions about documents: those of a corpus, `X`, or of a store that `transform_to` wrote, `theta`, or both.
+
+    With `theta` nothing is inferred again: time is that of a pass over the store, memory that of a batch. `X` then adds
+    what the store has not: text, authors, words. `where` is what `Corpus.select` takes, as a mapping, such as
+    {"year": slice(2000, None)}.
+    """
+
+    def topic_info(
+        self,
+        X: Any = None,
+        *,
+        theta: Any = None,
+        n_words: int = 10,
+        relevance: float = 0.6,
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """The topics, one per row: topic, label, size (tokens the model has learnt from), share and words.
+
+        The words are those with the largest probability, relevance, FREX and lift, columns words, relevant, frex and
+        lift; see `bigtopic.questions.words`.
+
+        Parameters
+        ----------
+        X : documents for the column npmi, the coherence of the most probable words; one pass
+        theta : store of topics; share is then the mean over its documents, and n_documents how many each topic leads
+        n_words : words in each list
+        relevance : weight of the probability beside the lift, 0 to 1; in the literature lambda
+        """
+        require_positive("n_words", n_words)
+        source, model = self.topic_source(), self._fitted()
+        columns: dict[str, Any] = {"topic": range(model.n_components), "label": self.topic_labels_}
+        columns["size"] = source.weights
+        columns["share"] = words.shares_of(source)
+        if theta is not None:
+            found = mean_shares(self._theta(None, theta, None, storage_options))
+            columns |= {"share": found.share, "n_documents": found.n_led}
+        if X is not None:
+            columns["npmi"] = self._coherence(X, min(n_words, source.n_words))
+        orders = {"probability": None, "relevance": relevance, "frex": None, "lift": None}
+        lists = words.best_words(source, n_words, orders)
+        names = {"words": "probability", "relevant": "relevance", "frex": "frex", "lift": "lift"}
+        return frame(columns | {name: lists[order] for name, order in names.items()})
+
+    def documents(
+        self,
+        topic: int,
+        X: Any = None,
+        n: int = 10,
+        *,
+        theta: Any = None,
+        where: Mapping[str, Any] | None = None,
+        columns: Sequence[str] = (),
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """The documents with the largest shares of a topic, with their text.
+
+        Parameters
+        ----------
+        topic : its number
+        X : corpus, its path, a matrix, or texts; has the text if it was ingested with `keep_text=True`
+        n : documents to return, largest share first
+        theta : store of topics of these documents, which then are not inferred
+        where : only these documents, see `Corpus.select`
+        columns : further columns to show
+
+        Returns
+        -------
+        table of document (id), row (in the source), share, text if X has it, and the columns asked for
+
+        Raises
+        ------
+        SettingError
+            When there is no such topic or column, a condition is not allowed, or neither X nor theta is given.
+        """
+        require_positive("n", n)
+        source = self._theta(X, theta, where, storage_options)
+        view, found = about_topic(source, self._topic(topic), n)
+        corpus = self._opened(X)
+        if corpus is None:
+            corpus = view
+        return frame(with_text(found, corpus, list(columns)))
+
+    def document(
+        self,
+        document_id: str,
+        X: Any = None,
+        *,
+        theta: Any = None,
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> DocumentTopics:
+        """A document by its id: its topics, and its words with their topics.
+
+        Parameters
+        ----------
+        document_id : in the corpus, the store, or both
+        X : corpus with the document; None for its topics only
+        theta : store with its topics, which then are not inferred
+
+        Raises
+        ------
+        SettingError
+            When there is no such document, or neither X nor theta is given.
+        """
+        corpus, labels, found = self._opened(X), self.topic_labels_, None
+        if corpus is not None:
+            found = corpus.document(document_id)
+        if theta is not None:
+            shares = self._stored(theta, storage_options).row_of(str(document_id))
+        elif found is not None:
+            shares = self.transform(corpus.select(rows=[found.row]))[0].astype(np.float64)
+        else:
+            raise SettingError("give X, the corpus of the document, or theta, a store with its topics")
+        own = None
+        if found is not None:
+            own = word_topics(self.topic_source(), found.counts, shares, labels)
+        return DocumentTopics(found, topics_of_document(shares, labels), own)
+
+    def topics_over(
+        self,
+        column: str,
+        X: Any = None,
+        *,
+        freq: str | None = None,
+        bins: int | Sequence[float] | None = None,
+        topics: int | Iterable[int] | None = None,
+        theta: Any = None,
+        where: Mapping[str, Any] | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """The mean share of each topic in groups of documents, with its standard error: over time, classes, authors.
+
+        Every document counts the same. Documents without a value are left out.
+
+        Parameters
+        ----------
+        column : whose values group the documents; "authors" groups them by author, of whom a document may have several
+        X, theta, where : see `documents`
+        freq : "decade", "year", "quarter", "month" or "day", of dates as text, or the first two of years as numbers;
+            None for the values themselves
+        bins : number of bins of equal width, or their edges, for numbers
+        topics : only these
+
+        Returns
+        -------
+        table of the column's values (in ascending order; (lower, upper) of bins), topic, label, share, standard_error
+        and n_documents. The first column is called "group" if the name is one of the others
+
+        Raises
+        ------
+        SettingError
+            When there is no such column, or it does not hold what `freq` or `bins` need.
+        """
+        source = self._theta(X, theta, where, storage_options)
+        groups = grouping(source, column, freq, bins, self._opened(X))
+        found = over_groups(source, groups, column)
+        wanted = self._topics(topics)
+        labels, n_groups = self._labels_of(wanted), len(found["groups"])
+        others: dict[str, Any] = {
+            "topic": wanted * n_groups,
+            "label": labels * n_groups,
+            "share": found["share"][:, wanted].ravel(),
+            "standard_error": found["standard_error"][:, wanted].ravel(),
+            "n_documents": np.repeat(found["n_documents"], len(wanted)),
+        }
+        name = "group" if column in others else column
+        return frame({name: [group for group in found["groups"] for _ in wanted], **others})
+
+    def topic_correlation(
+        self,
+        X: Any = None,
+        *,
+        theta: Any = None,
+        where: Mapping[str, Any] | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Pearson's correlation of the shares of topics over documents, (n_components, n_components).
+
+        See `documents` for X, theta and where. Shares that the store leaves out count as 0.
+        """
+        return square(correlation(self._theta(X, theta, where, storage_options)))
+
+    def _theta(self, X: Any, theta: Any, where: Any, storage_options: Mapping[str, Any] | None) -> Theta:
+        """Topics of the documents: stored, or inferred from those that were asked for."""
+        if theta is not None:
+            store = self._stored(theta, storage_options)
+            chosen = selected(store.documents, where)
+            return Theta(store.documents, store.n_components, store.matrices, chosen, self.progress)
+        if X is None:
+            raise SettingError("give X, a corpus of documents, or theta, a store that transform_to wrote")
+        corpus = self._known_corpus(checked(self._opened(X), where))
+
+        def pieces() -> Iterator[Any]:
+            from scipy.sparse import csr_matrix
+
+            for piece in self._infer(corpus, "inferring"):
+                yield csr_matrix(piece.doc_topics, dtype=np.float64)
+
+        return Theta(corpus, self._fitted().n_components, pieces, None, False)
+
+    def _stored(self, theta: Any, storage_options: Mapping[str, Any] | None) -> Any:
+        from bigtopic.estimators.topic_stores.stored_topics import StoredTopics
+
+        return StoredTopics(theta, storage_options).of_model(self._fitted().n_components)
+
+    def _opened(self, X: Any) -> Any:
+        return None if X is None else as_corpus(X, shuffle=False, text=self._fitted().text)
+
+    def _coherence(self, X: Any, n_top: int) -> np.ndarray:
+        from bigtopic.evaluation import coherence
+
+        client = self._client() or False
+        return coherence(
+            self, self._opened(X), n_top=n_top, client=client, n_threads=self.n_threads
+        ).per_topic

@@ -1,0 +1,159 @@
+"""Groups of documents: by the values of a column, by dates, by numbers in bins, by authors.
+
+A grouping says of some documents which groups they are in; a document may be in none (its value is missing), or in
+several (its authors).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.blocks import take_segments
+from bigtopic.corpus.store import Corpus
+from bigtopic.errors import SettingError
+from bigtopic.questions.theta import Theta
+
+__all__ = ["FREQUENCIES", "Grouping", "grouping"]
+
+Grouping = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, Sequence[Any]]]
+"""positions (n,) -> which of them are in which group, int64 (n_pairs,) and int64 (n_pairs,); what the groups are"""
+
+_DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d).*)?)?")
+_LENGTHS = {"year": 4, "month": 7, "day": 10}
+FREQUENCIES = ("decade", "year", "quarter", "month", "day")
+
+
+def grouping(
+    theta: Theta, column: str, freq: str | None, bins: int | Sequence[float] | None, corpus: Corpus | None
+) -> Grouping:
+    """How a column groups the documents.
+
+    Parameters
+    ----------
+    column : of the documents; "authors" groups them by author if there is no column of that name
+    freq : one of `FREQUENCIES`, for dates (text in ISO 8601) and years (whole numbers)
+    bins : number of bins of equal width, or their edges, for numbers
+    corpus : has the authors
+
+    Raises
+    ------
+    SettingError
+        When there is no such column, or it does not hold what `freq` or `bins` need.
+    """
+    if freq is not None and freq not in FREQUENCIES:
+        raise SettingError(f"freq={freq!r}: choose one of {', '.join(FREQUENCIES)}")
+    if freq is not None and bins is not None:
+        raise SettingError("freq and bins are mutually exclusive; choose one")
+    if column == "authors" and column not in theta.documents.columns:
+        return _by_author(theta, corpus)
+    if bins is not None:
+        edges = _edges(theta, column, bins)
+        return _of_column(theta, column, lambda value: _bin(value, edges))
+    return _of_column(theta, column, lambda value: _group(value, column, freq))
+
+
+def _of_column(theta: Theta, column: str, group: Callable[[Any], Any]) -> Grouping:
+    """`group` gives the group of a value, None if that is none. Equal values are looked at once."""
+
+    def groups(positions: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[Any]]:
+        index: dict[Any, int] = {}
+        values = theta.read_column(column, positions).tolist()
+        codes = np.array([index.setdefault(value, len(index)) for value in values], np.int64)
+        names = [group(value) for value in index]
+        kept = np.flatnonzero(np.array([name is not None for name in names], bool)[codes])
+        present, codes = np.unique(codes[kept], return_inverse=True)
+        return kept, codes, [names[i] for i in present.tolist()]
+
+    return groups
+
+
+def _group(value: Any, column: str, freq: str | None) -> Any:
+    if value == "" or value != value:
+        return None
+    if freq is None:
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and freq in ("year", "decade"):
+        return value if freq == "year" else value // 10 * 10
+    date = _DATE.fullmatch(value) if isinstance(value, str) else None
+    if (
+        date is None
+        or (freq not in ("year", "decade") and date[2] is None)
+        or (freq == "day" and not date[3])
+    ):
+        raise SettingError(
+            f"freq={freq!r}: column {column!r} holds {value!r}, which is not a date such as 2005-03-01; leave freq out "
+            "to group by the values themselves, or give bins for numbers"
+        )
+    if freq == "decade":
+        return f"{date[1][:3]}0"
+    if freq == "quarter":
+        return f"{date[1]}-Q{(int(date[2]) + 2) // 3}"
+    return value[: _LENGTHS[freq]]
+
+
+def _edges(theta: Theta, column: str, bins: int | Sequence[float]) -> np.ndarray:
+    """Edges of the bins, float64 (n_bins + 1,); those of equal width cover all values."""
+    if isinstance(bins, int | np.integer):
+        least, largest = np.inf, -np.inf
+        for part in theta.documents.parts:
+            values = part.columns([column], 0, part.n_docs).get(column, np.zeros(0))
+            if values.dtype.kind not in "iuf":
+                raise SettingError(f"bins: column {column!r} does not hold numbers; leave bins out")
+            known = values[~np.isnan(values.astype(np.float64))]
+            least, largest = min(least, known.min(initial=np.inf)), max(largest, known.max(initial=-np.inf))
+        if bins < 1 or least > largest:
+            raise SettingError(f"bins={bins!r}: give 1 or more, and a column that has numbers")
+        return np.linspace(least, largest, int(bins) + 1)
+    edges = np.asarray(bins, np.float64)
+    if edges.ndim != 1 or len(edges) < 2 or not (np.diff(edges) > 0).all():
+        raise SettingError(
+            f"bins={bins!r:.60}: give a number of bins, or two or more edges in ascending order"
+        )
+    return edges
+
+
+def _bin(value: Any, edges: np.ndarray) -> tuple[float, float] | None:
+    """The lower and upper edge of the bin; the last bin includes its upper edge."""
+    if not isinstance(value, int | float):
+        raise SettingError(f"bins: the column holds {value!r:.60}, which is not a number; leave bins out")
+    if not edges[0] <= value <= edges[-1]:
+        return None
+    i = min(int(np.searchsorted(edges, value, side="right")) - 1, len(edges) - 2)
+    return float(edges[i]), float(edges[i + 1])
+
+
+def _by_author(theta: Theta, corpus: Corpus | None) -> Grouping:
+    """One pass over the corpus; the ids of all authors of all documents are in memory."""
+    if corpus is None or corpus.authors is None:
+        raise SettingError(
+            "column 'authors': authors are in the corpus, not in a store of topics; give a corpus that has authors as X"
+        )
+    names, rows, indptr, authors = corpus.authors, *_author_lists(corpus)
+
+    def groups(positions: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[str]]:
+        wanted = theta.documents.at(positions).rows(order="stored")
+        at = np.minimum(np.searchsorted(rows, wanted), len(rows) - 1)
+        known = np.flatnonzero(rows[at] == wanted)
+        cuts, entries = take_segments(indptr, at[known])
+        present, codes = np.unique(authors[entries], return_inverse=True)
+        return np.repeat(known, np.diff(cuts)), codes, [names[i] for i in present.tolist()]
+
+    return groups
+
+
+def _author_lists(corpus: Corpus) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Source rows, ascending, and the authors of each as CSR: indptr, ids."""
+    found = [
+        (block.rows, np.diff(block.author_indptr), block.authors)
+        for block in corpus.blocks()
+        if block.author_indptr is not None
+    ]
+    rows, lengths, authors = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    order = np.argsort(rows, kind="stable")
+    indptr, entries = take_segments(indptr, order)
+    return rows[order], indptr, authors[entries]

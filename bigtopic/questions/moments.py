@@ -1,0 +1,49 @@
+"""Shares of topics over documents: their means, how many documents each leads, and their correlation.
+
+One pass over the topics of documents; the correlation takes n_components^2 numbers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bigtopic.questions.theta import Theta
+
+__all__ = ["Shares", "correlation", "mean_shares"]
+
+
+class Shares(NamedTuple):
+    """share : float64 (n_components,), mean over documents; n_led : documents in which the topic is the largest"""
+
+    share: np.ndarray
+    n_led: np.ndarray
+
+
+def mean_shares(theta: Theta) -> Shares:
+    """Mean share of each topic, and the documents that it leads; ties go to the lower topic."""
+    sums, led, n_docs = np.zeros(theta.n_components), np.zeros(theta.n_components, np.int64), 0
+    for _, shares in theta.batches("adding up"):
+        sums += np.asarray(shares.sum(axis=0)).ravel()
+        led += np.bincount(np.asarray(shares.argmax(axis=1)).ravel(), minlength=theta.n_components)
+        n_docs += shares.shape[0]
+    return Shares(sums / max(n_docs, 1), led)
+
+
+def correlation(theta: Theta) -> np.ndarray:
+    """Pearson's correlation of the shares of topics over documents, float64 (n_components, n_components).
+
+    Equivalent to `np.corrcoef(shares.T)`; nan for a topic that has the same share of all documents.
+    """
+    sums, products, n_docs = np.zeros(theta.n_components), np.zeros((theta.n_components,) * 2), 0
+    for _, shares in theta.batches("correlating"):
+        sums += np.asarray(shares.sum(axis=0)).ravel()
+        products += (shares.T @ shares).toarray()
+        n_docs += shares.shape[0]
+    mean = sums / max(n_docs, 1)
+    covariance = products / max(n_docs, 1) - np.outer(mean, mean)
+    deviation = np.sqrt(np.maximum(np.diagonal(covariance), 0))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found: np.ndarray = covariance / np.outer(deviation, deviation)
+    return found

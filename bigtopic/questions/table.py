@@ -1,0 +1,104 @@
+"""Answers as tables: a pandas DataFrame where pandas is installed, else a `Table` with the same columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from bigtopic.errors import SettingError
+from bigtopic.printable import printable
+
+__all__ = ["Table", "frame", "square"]
+
+_WIDEST = 60  # characters of a cell in a terminal
+
+
+class Table:
+    """Columns of equal length by name. Prints as text, and as HTML in notebooks, in which everything is escaped.
+
+    Attributes
+    ----------
+    columns : {name: values}
+    """
+
+    def __init__(self, columns: Mapping[str, Any]) -> None:
+        self.columns = dict(columns)
+
+    @classmethod
+    def of(cls, found: Any) -> Table:
+        """A table, or a DataFrame, as a table."""
+        return cls({str(name): list(found[name]) for name in found.columns})
+
+    def __getitem__(self, name: str) -> Sequence[Any]:
+        if name not in self.columns:
+            raise SettingError(f"there is no column {name!r}; columns: {', '.join(self.columns)}")
+        return self.columns[name]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """The rows, each with a value per column."""
+        return zip(*self.columns.values(), strict=True)
+
+    def text(self, widest: int = _WIDEST) -> str:
+        """Aligned lines; cells longer than `widest` characters are cut."""
+        cells = [[printable(name), *map(_cell, values)] for name, values in self.columns.items()]
+        cells = [[cell if len(cell) <= widest else f"{cell[: widest - 1]}…" for cell in own] for own in cells]
+        sizes = [max(map(len, own)) for own in cells]
+        right = [all(isinstance(value, _NUMBERS) for value in own) for own in self.columns.values()]
+        lines = (
+            "  ".join(
+                cell.rjust(n) if by_number else cell.ljust(n)
+                for cell, n, by_number in zip(line, sizes, right, strict=True)
+            )
+            for line in zip(*cells, strict=True)
+        )
+        return "\n".join(line.rstrip() for line in lines)
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
+        body = "".join(
+            f"<tr>{''.join(f'<td>{escape(_shown(cell))}</td>' for cell in row)}</tr>" for row in self.rows()
+        )
+        return f"<table><tr>{head}</tr>{body}</table>"
+
+
+_NUMBERS = (bool, int, float, np.generic)
+
+
+def _cell(value: Any) -> str:
+    return printable(" ".join(_shown(value).split()))
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return " ".join(map(str, value))
+    if isinstance(value, float | np.floating):
+        return f"{value:.4f}"
+    return "" if value is None else str(value)
+
+
+def frame(columns: Mapping[str, Any]) -> Any:
+    """The columns as a `pandas.DataFrame`, or as a `Table` where pandas is not installed."""
+    try:
+        import pandas
+    except ImportError:
+        return Table(columns)
+    return pandas.DataFrame(dict(columns))
+
+
+def square(values: np.ndarray) -> Any:
+    """A matrix of topics by topics, as a `pandas.DataFrame`, or as it is where pandas is not installed."""
+    try:
+        import pandas
+    except ImportError:
+        return values
+    topics = pandas.RangeIndex(len(values), name="topic")
+    return pandas.DataFrame(values, index=topics, columns=topics)

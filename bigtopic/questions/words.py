@@ -1,0 +1,122 @@
+"""The words of topics, by what makes a word good: it is probable, it is particular to the topic, or both.
+
+With p(w | k) of a topic k, its share p(k) of the tokens, and p(w) = sum_k p(k) p(w | k):
+
+    probability   p(w | k)
+    lift          p(w | k) / p(w)
+    relevance     lambda log p(w | k) + (1 - lambda) log lift(w, k)
+    frex          1 / (1/2 / F_k(exclusivity(w, k)) + 1/2 / F_k(p(w | k))),  exclusivity = p(w | k) / sum_j p(w | j)
+
+where F_k(x) is the share of the topic's words whose value is at most x. All but frex cost one pass over the rows of the
+topics; frex has the values of `FREX_CELLS` words and topics in memory at a time, and a pass for as many topics.
+
+References
+----------
+Sievert and Shirley, "LDAvis: A method for visualizing and interpreting topics", 2014 (relevance); Airoldi and Bischof,
+"Improving and evaluating topic models and other models of text", 2016 (FREX); Taddy, "On estimation and selection for
+topic models", 2012 (lift).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from bigtopic.errors import SettingError
+from bigtopic.evaluation.largest import Largest
+
+__all__ = ["ORDERS", "best_words", "rows_of", "shares_of", "top_labels"]
+
+ROWS = 1 << 15  # words read at a time
+FREX_CELLS = 1 << 26  # 256 MiB of float32
+ORDERS = ("probability", "relevance", "frex", "lift")
+
+
+def shares_of(source: Any) -> np.ndarray:
+    """p(topic), float64 (n_components,): of the model's weights where it has them, else all the same."""
+    weights = np.asarray(getattr(source, "weights", np.ones(source.n_components)), np.float64)
+    return weights / weights.sum()
+
+
+def rows_of(source: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """All words in blocks: ids, int64 (n,), and p(word | topic), float64 (n, n_components)."""
+    for start in range(0, source.n_words, ROWS):
+        ids = np.arange(start, min(start + ROWS, source.n_words))
+        yield ids, source.gather(ids.astype(np.int32))[:, : source.n_components].astype(np.float64)
+
+
+def best_words(source: Any, n: int, orders: Mapping[str, float | None]) -> dict[str, list[list[str]]]:
+    """The n best words of each topic in several orders: {order: for each topic its words, best first}.
+
+    Parameters
+    ----------
+    source : topics, see `bigtopic.evaluation.topics_of`
+    orders : names from `ORDERS`; the value is the lambda of relevance, 0 to 1
+
+    Raises
+    ------
+    SettingError
+        When there is no such order, or lambda is outside 0 .. 1.
+    """
+    for name, value in orders.items():
+        if name not in ORDERS:
+            raise SettingError(f"order {name!r}: choose one of {', '.join(ORDERS)}")
+        if name == "relevance" and not (value is not None and 0 <= value <= 1):
+            raise SettingError(f"relevance={value!r}: must be from 0 (lift alone) to 1 (probability alone)")
+    shares, n = shares_of(source), min(n, source.n_words)
+    best = {name: Largest(source.n_components, n) for name in orders if name != "frex"}
+    for ids, rows in rows_of(source) if best else ():
+        lift = rows / (rows @ shares)[:, None]
+        for name, found in best.items():
+            found.add(ids, _scores(name, rows, lift, orders[name]))
+    ids_of = {name: found.positions for name, found in best.items()}
+    if "frex" in orders:
+        ids_of["frex"] = _by_frex(source, n)
+    names = source.vocabulary
+    return {name: [[str(names[i]) for i in own] for own in ids_of[name].tolist()] for name in orders}
+
+
+def _scores(name: str, rows: np.ndarray, lift: np.ndarray, weight: float | None) -> np.ndarray:
+    if name == "relevance":
+        assert weight is not None
+        return weight * np.log(rows) + (1 - weight) * np.log(lift)
+    return rows if name == "probability" else lift
+
+
+def _by_frex(source: Any, n: int) -> np.ndarray:
+    """Ids of the n best words of each topic, int64 (n_components, n)."""
+    step = max(1, FREX_CELLS // source.n_words)
+    best = np.empty((source.n_components, n), np.int64)
+    for first in range(0, source.n_components, step):
+        topics = slice(first, min(first + step, source.n_components))
+        values, exclusive = _columns(source, topics)
+        for i, topic in enumerate(range(topics.start, topics.stop)):
+            frex = 2 / (1 / _ranks(exclusive[i]) + 1 / _ranks(values[i]))
+            best[topic] = np.argsort(-frex, kind="stable")[:n]
+    return best
+
+
+def _columns(source: Any, topics: slice) -> tuple[np.ndarray, np.ndarray]:
+    """p(w | k) and exclusivity of all words in some topics, float32 (n_topics, n_words)."""
+    values = np.empty((topics.stop - topics.start, source.n_words), np.float32)
+    exclusive = np.empty_like(values)
+    for ids, rows in rows_of(source):
+        values[:, ids] = rows[:, topics].T
+        exclusive[:, ids] = (rows[:, topics] / rows.sum(axis=1, keepdims=True)).T
+    return values, exclusive
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """Share of the values that are at most each of them, (n,)."""
+    return np.searchsorted(np.sort(values), values, side="right") / len(values)
+
+
+def top_labels(source: Any, given: Any = None) -> list[str]:
+    """A label for each topic: the given one, or, where that is None, its three most probable words."""
+    given = [None] * source.n_components if given is None else given
+    if all(label is not None for label in given):
+        return list(given)
+    words = best_words(source, 3, {"probability": None})["probability"]
+    return [" ".join(own) if label is None else label for label, own in zip(given, words, strict=True)]

@@ -1,0 +1,211 @@
+"""Questions about documents: the same as by brute force over all of them, from a store or inferred."""
+
+import re
+
+import numpy as np
+import pytest
+
+import bigtopic as bt
+from bigtopic.errors import SettingError
+from bigtopic.estimators.topic_stores import stored_topics as stored
+from bigtopic.questions import over
+from bigtopic.questions.table import Table
+
+
+def columns_of(found):
+    return Table.of(found).columns
+
+
+@pytest.fixture(params=[False, True])
+def small(request, monkeypatch):
+    """Batches of a few documents, or all in one."""
+    if request.param:
+        monkeypatch.setattr(stored, "DOCUMENTS", 37)
+        monkeypatch.setattr(stored, "ENTRIES", 11)
+
+
+def test_documents_about_a_topic(model, asked, theta, dense, records, small):
+    found = columns_of(model.documents(2, asked, n=7, theta=theta, columns=["year"]))
+    best = np.sort(dense[:, 2])[::-1][:7]
+    np.testing.assert_allclose(found["share"], best)
+    for i, row in enumerate(found["row"]):
+        assert (found["document"][i], found["text"][i], found["year"][i]) == tuple(
+            records[row][name] for name in ("id", "text", "year")
+        )
+        assert found["share"][i] == pytest.approx(dense[row, 2])
+    alone = columns_of(model.documents(2, n=7, theta=theta, columns=["year"]))
+    assert list(alone) == ["document", "row", "share", "year"]
+    assert alone == {name: found[name] for name in alone}
+
+
+def test_documents_without_a_store_are_inferred(model, asked):
+    found = columns_of(model.documents(1, asked, n=5))
+    shares = model.transform(asked)
+    np.testing.assert_allclose(found["share"], np.sort(shares[:, 1])[::-1][:5], rtol=1e-6)
+    np.testing.assert_allclose(shares[found["row"], 1], found["share"], rtol=1e-6)
+    assert found["text"] == [asked[row].text for row in found["row"]]
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        {"year": [1997, 2000]},
+        {"date": slice("1998-02", "2001-11-30"), "kind": "long"},
+        {"rows": np.arange(0, 300, 3)},
+        {"score": lambda score: score > np.nanmedian(score)},
+        {"year": 1900},
+    ],
+)
+def test_where_is_what_select_takes(model, asked, theta, where, small):
+    chosen = asked.select(**where).rows().tolist()
+    found = columns_of(model.documents(0, n=1000, theta=theta, where=where))
+    everything = columns_of(model.documents(0, n=1000, theta=theta))
+    expected = [row for row in everything["row"] if row in set(chosen)]
+    assert found["row"] == expected
+    inferred = columns_of(model.documents(0, asked, n=1000, where=where))
+    assert set(found["row"]) <= set(inferred["row"]) <= set(chosen)
+
+
+@pytest.mark.parametrize(
+    ("column", "settings", "key"),
+    [
+        ("year", {}, lambda r: r["year"]),
+        ("kind", {}, lambda r: r["kind"]),
+        ("year", {"freq": "decade"}, lambda r: r["year"] // 10 * 10),
+        ("date", {"freq": "year"}, lambda r: r["date"] and r["date"][:4]),
+        ("date", {"freq": "month"}, lambda r: r["date"] and r["date"][:7]),
+        (
+            "date",
+            {"freq": "quarter"},
+            lambda r: r["date"] and f"{r['date'][:4]}-Q{(int(r['date'][5:7]) - 1) // 3 + 1}",
+        ),
+        (
+            "score",
+            {"bins": [0, 10, 20, 50]},
+            lambda r: (
+                None
+                if r["score"] is None
+                else next(
+                    (p for p in ((0.0, 10.0), (10.0, 20.0), (20.0, 50.0)) if p[0] <= r["score"] < p[1]), None
+                )
+            ),
+        ),
+    ],
+)
+def test_topics_over_groups(model, asked, theta, dense, records, column, settings, key, small):
+    found = columns_of(model.topics_over(column, theta=theta, **settings))
+    keys = [key(record) for record in records]
+    groups = sorted({k for k in keys if k is not None})
+    assert found[column][::4] == groups and found["topic"][:4] == [0, 1, 2, 3]
+    for g, name in enumerate(groups):
+        own = dense[[k == name for k in keys]]
+        rows = slice(4 * g, 4 * g + 4)
+        assert found["n_documents"][rows] == [len(own)] * 4
+        np.testing.assert_allclose(found["share"][rows], own.mean(axis=0))
+        np.testing.assert_allclose(
+            found["standard_error"][rows], own.std(axis=0, ddof=1) / np.sqrt(len(own)), atol=1e-9
+        )
+
+
+def test_bins_of_equal_width_cover_all_numbers(model, asked, theta, records):
+    found = columns_of(model.topics_over("score", theta=theta, bins=3, topics=[1]))
+    scores = [record["score"] for record in records if record["score"] is not None]
+    assert sum(found["n_documents"]) == len(scores) and len(found["score"]) == 3
+    assert found["score"][0][0] == min(scores) and found["score"][-1][1] == max(scores)
+
+
+def test_topics_of_authors(model, asked, theta, dense, records):
+    found = columns_of(model.topics_over("authors", asked, theta=theta, topics=3))
+    assert found["authors"] == ["ann", "bob", "cy"]
+    for name, share in zip(found["authors"], found["share"], strict=True):
+        own = dense[[name in record["authors"] for record in records]]
+        assert share == pytest.approx(own[:, 3].mean())
+    inferred = columns_of(model.topics_over("authors", asked, topics=3))
+    np.testing.assert_allclose(inferred["share"], found["share"], atol=0.05)
+    with pytest.raises(SettingError, match="give a corpus"):
+        model.topics_over("authors", theta=theta)
+
+
+def test_a_standard_error_covers_the_truth(model, asked, theta, dense):
+    """Of groups that are random samples, about 95 % of the means are within two errors of the mean of all."""
+    found = columns_of(model.topics_over("year", theta=theta))
+    off = (np.array(found["share"]).reshape(-1, 4) - dense.mean(axis=0)) / np.array(
+        found["standard_error"]
+    ).reshape(-1, 4)
+    assert (np.abs(off) < 2).mean() > 0.8
+
+
+def test_correlation(model, theta, dense, small):
+    found = np.asarray(model.topic_correlation(theta=theta))
+    np.testing.assert_allclose(found, np.corrcoef(dense.T), atol=1e-10)
+
+
+def test_a_document_with_its_topics(model, asked, theta, dense, records):
+    found = model.document("doc-7", asked, theta=theta)
+    assert found.document.text == records[7]["text"]
+    topics, words = columns_of(found.topics), columns_of(found.words)
+    np.testing.assert_allclose(topics["share"], sorted(dense[7][dense[7] > 0], reverse=True))
+    assert dict(zip(words["word"], words["count"], strict=True)) == asked["doc-7"].counts
+    source = model.topic_source()
+    for word, topic, probability in zip(words["word"], words["topic"], words["probability"], strict=True):
+        joint = dense[7] * source.gather(model.vocabulary_.index_of([word]))[0, :4]
+        assert topic == joint.argmax() and probability == pytest.approx(joint.max() / joint.sum(), rel=1e-5)
+    inferred = columns_of(model.document("doc-7", asked).topics)
+    assert dict(zip(inferred["topic"], inferred["share"], strict=True)) == pytest.approx(
+        dict(enumerate(model.transform(asked)[7])), abs=1e-6
+    )
+    assert model.document("doc-7", theta=theta).words is None
+    assert "w" in repr(found) and "<table" in found._repr_html_()
+
+
+def test_topics_with_figures_of_documents(model, asked, theta, dense):
+    found = columns_of(model.topic_info(asked, theta=theta))
+    np.testing.assert_allclose(found["share"], dense.mean(axis=0))
+    assert found["n_documents"] == np.bincount(dense.argmax(axis=1), minlength=4).tolist()
+    scores = bt.evaluate.coherence(model, asked).per_topic
+    np.testing.assert_allclose(found["npmi"], scores)
+
+
+@pytest.mark.parametrize(
+    ("question", "message"),
+    [
+        (lambda m, c, t: m.documents(4, theta=t), r"0 \.\. 3"),
+        (lambda m, c, t: m.documents(True, theta=t), r"0 \.\. 3"),
+        (lambda m, c, t: m.documents(0), "give X"),
+        (lambda m, c, t: m.documents(0, theta=t, n=0), "n=0"),
+        (lambda m, c, t: m.documents(0, theta=t, where={"yaer": 1}), "no column 'yaer'"),
+        (lambda m, c, t: m.documents(0, theta=t, where=["year"]), "give a mapping"),
+        (lambda m, c, t: m.documents(0, theta=t, where={"year": "2002"}), "whole numbers"),
+        (lambda m, c, t: m.documents(0, c.select(year=1999), theta=t), "other documents"),
+        (lambda m, c, t: m.topics_over("text", theta=t), "no column 'text'"),
+        (lambda m, c, t: m.topics_over("kind", theta=t, freq="year"), "not a date"),
+        (lambda m, c, t: m.topics_over("year", theta=t, freq="month"), "not a date"),
+        (lambda m, c, t: m.topics_over("year", theta=t, freq="week"), "freq='week'"),
+        (lambda m, c, t: m.topics_over("kind", theta=t, bins=3), "does not hold numbers"),
+        (lambda m, c, t: m.topics_over("year", theta=t, bins=[3]), "bins"),
+        (lambda m, c, t: m.document("doc-300", c), "nearest is 'doc-30'"),
+        (lambda m, c, t: m.document("doc-300", theta=t), "no document 'doc-300'"),
+        (lambda m, c, t: m.document("doc-3"), "give X"),
+    ],
+)
+def test_mistakes_are_named(model, asked, theta, question, message):
+    with pytest.raises(SettingError, match=message):
+        question(model, asked, theta)
+
+
+def test_too_many_groups_are_refused(model, theta, monkeypatch):
+    monkeypatch.setattr(over, "MOST_CELLS", 20)
+    with pytest.raises(SettingError, match="too many"):
+        model.topics_over("score", theta=theta)
+
+
+def test_answers_without_pandas(model, asked, theta, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
+    model = bt.LDA(4, max_iter=1, client=False, progress=False).fit(asked)
+    model.set_topic_labels({0: "<b>bold\x1b[31m"})
+    found = model.topics_over("kind", theta=theta)
+    assert isinstance(found, Table) and len(found) == 8 and found["kind"][0] == "long"
+    html, text = found._repr_html_(), repr(found)
+    assert "<b>" not in html and "&lt;b&gt;" in html and "\x1b" not in text
+    assert len(re.findall("<tr>", html)) == 9 and len(text.splitlines()) == 9
+    assert isinstance(model.topic_correlation(theta=theta), np.ndarray)

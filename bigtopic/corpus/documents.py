@@ -54,6 +54,11 @@ class DocumentsInParts:
         """Size of the vocabulary."""
         return self.vocabulary.size
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_docs, n_words), as of a matrix."""
+        return self.n_docs, self.n_words
+
     @cached_property
     def nnz(self) -> int:
         """Entries: distinct words of each document, summed."""

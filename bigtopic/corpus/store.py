@@ -44,13 +44,19 @@ class Corpus(DocumentsInParts):
 
     # ------------------------------------------------------------------ views
 
-    def __getitem__(self, item: slice | int | str) -> Any:
+    def __getitem__(self, item: Any) -> Any:
         """A view of a run of documents, or, for an integer or an id, the `Document` itself; all in source order.
 
-        Positions count the documents of this corpus or view: `view[0]` has its lowest source row.
+        Positions count the documents of this corpus or view: `view[0]` has its lowest source row. A list or array of
+        positions, or of a boolean for each document, gives a view, too; `corpus[positions, ...]` is how scikit-learn
+        divides a corpus, like a matrix of this `shape`.
         """
         if isinstance(item, str):
             return self.document(item)
+        if isinstance(item, tuple) and len(item) == 2 and item[1] is Ellipsis:
+            item = item[0]
+        if isinstance(item, list | np.ndarray):
+            return self._view(self._chosen(views.positions(item, self.n_docs)))
         if isinstance(item, int | np.integer):
             return views.document(self, int(item))
         if not isinstance(item, slice):

@@ -17,7 +17,15 @@ from bigtopic.corpus.stored.schema import PART_ENTRIES
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError
 
-__all__ = ["Document", "by_functions", "document", "document_with_id", "documents", "filtered"]
+__all__ = [
+    "Document",
+    "by_functions",
+    "document",
+    "document_with_id",
+    "documents",
+    "filtered",
+    "positions",
+]
 
 
 Known = TypeVar("Known", bound=DocumentsInParts)
@@ -87,6 +95,22 @@ def _read(view: DocumentsInParts) -> Iterator[Document]:
         counts = dict(zip(words, block.counts[own].tolist(), strict=True))
         own_columns = {column: values[i] for column, values in columns.items()}
         yield Document(row, str(name), counts, authors, texts[i], own_columns)
+
+
+def positions(chosen: Any, n_docs: int) -> np.ndarray:
+    """The positions, int64, that a list or array of integers, or of a boolean for each document, means.
+
+    Raises
+    ------
+    IndexError
+        When there is no such document, or these are neither.
+    SettingError
+        When a document is chosen twice: a view has it once.
+    """
+    found = np.arange(n_docs)[np.asarray(chosen, None if len(chosen) else np.int64)]
+    if len(np.unique(found)) != len(found):
+        raise SettingError("corpus[...]: a position is given twice, but a view has each document once")
+    return found
 
 
 def by_functions(

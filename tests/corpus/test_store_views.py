@@ -74,9 +74,23 @@ def test_slices(corpus, matrix):
     assert corpus[:] is corpus and len(corpus[5:5]) == 0 and corpus[5:5].read().n_docs == 0
     with pytest.raises(SettingError, match="step 1"):
         corpus[::2]
-    for others in ([1, 5], np.arange(3), np.ones(5, bool), 1.5, (1, 2)):
+    for others in (1.5, (1, 2)):
         with pytest.raises(SettingError, match=r"use select\(\)"):
             corpus[others]
+
+
+def test_lists_and_arrays_of_positions(corpus, matrix):
+    half = corpus[100:250]
+    even = np.arange(150) % 2 == 0
+    for chosen in ([4, 0, 148], np.array([148, 4, 0]), [4, 0, -2]):
+        assert half[chosen].rows().tolist() == half[chosen, ...].rows().tolist() == [100, 104, 248]
+    assert (dense(half[even], "source") == matrix.toarray()[100:250:2]).all()
+    assert len(half[[]]) == 0 and half.shape == (150, matrix.shape[1])
+    for wrong in ([150], np.ones(5, bool), [1.5], ["d3"]):
+        with pytest.raises(IndexError):
+            half[wrong]
+    with pytest.raises(SettingError, match="twice"):
+        half[[3, 3]]
 
 
 def test_runs_of_the_stored_order(corpus):

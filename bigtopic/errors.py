@@ -1,8 +1,10 @@
 """Exceptions raised to users: each message says what was found, where, and how to fix it."""
 
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from functools import cache
+from typing import Any, Self, cast
 
 from bigtopic.printable import printable
 
@@ -15,6 +17,7 @@ __all__ = [
     "CorpusLocked",
     "CorpusVersionError",
     "InputError",
+    "InputTypeError",
     "MissingExtra",
     "ModelError",
     "ModelVersionError",
@@ -38,6 +41,10 @@ class BigtopicError(Exception):
 
 class InputError(BigtopicError, ValueError):
     """A source (file, matrix, iterable) is not valid input; names the file and line or document."""
+
+
+class InputTypeError(InputError, TypeError):
+    """A matrix holds objects that are not numbers."""
 
 
 class SettingError(BigtopicError, ValueError):
@@ -97,8 +104,24 @@ class ModelVersionError(ModelError):
     """A stored model or checkpoint was written in a newer format than this version reads."""
 
 
-class NotFitted(BigtopicError, AttributeError):
-    """The estimator has not been fitted yet."""
+class NotFitted(BigtopicError, ValueError, AttributeError):
+    """The estimator has not been fitted yet. Where scikit-learn is imported, this is also its `NotFittedError`."""
+
+    def __new__(cls, *args: Any) -> Self:
+        """An instance of both, when there are both."""
+        both = cls is NotFitted and sys.modules.get("sklearn.exceptions") is not None
+        kind = _also_of_sklearn() if both else cls
+        return cast(Self, super().__new__(kind, *args))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return NotFitted, self.args
+
+
+@cache
+def _also_of_sklearn() -> type[NotFitted]:
+    from sklearn.exceptions import NotFittedError
+
+    return type("NotFitted", (NotFitted, NotFittedError), {"__module__": __name__})
 
 
 class MissingExtra(BigtopicError, ImportError):

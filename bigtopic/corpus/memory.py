@@ -141,8 +141,12 @@ def _checked(X: Any) -> tuple[Block, int]:
 
     checked = checked_csr if sparse.issparse(X) else checked_dense
     matrix = sparse.csr_matrix(checked(X, "the matrix"))
-    if matrix.shape[0] == 0 or matrix.shape[1] == 0:
-        raise InputError(f"the matrix has shape {matrix.shape}: there are no documents or no words")
+    for size, what, names in zip(matrix.shape, ("sample", "feature"), ("documents", "words"), strict=True):
+        if size == 0:
+            raise InputError(
+                f"there are no {names}: the matrix has 0 {what}(s) (shape={matrix.shape}) while a minimum of 1 is "
+                "required."
+            )
     check_columns(matrix.indices[: matrix.indptr[-1]], matrix.shape[1], "the matrix")
     data = matrix.data
     with np.errstate(invalid="ignore"):
@@ -150,9 +154,10 @@ def _checked(X: Any) -> tuple[Block, int]:
     if wrong.any():
         at = int(np.argmax(wrong))
         row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
+        problem = "Negative values" if data[at] < 0 else "NaN" if np.isnan(data[at]) else "inf"
         raise InputError(
-            f"row {row} of the matrix holds {data[at]!s} at column {matrix.indices[at]}: counts must be finite "
-            "and not negative; replace such values by 0 or drop the row"
+            f"{problem} in data: row {row} of the matrix holds {data[at]!s} at column {matrix.indices[at]}; counts "
+            "must be finite and not negative: replace such values by 0 or drop the row"
         )
     if not matrix.has_canonical_format or not data.all():
         matrix = (

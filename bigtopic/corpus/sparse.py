@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.stored.schema import MOST_WORDS
-from bigtopic.errors import InputError
+from bigtopic.errors import InputError, InputTypeError
 
 __all__ = [
     "ALWAYS",
     "check_claim",
     "check_columns",
+    "check_numbers",
     "check_offsets",
     "checked_csr",
     "checked_dense",
@@ -49,8 +50,7 @@ def checked_csr(matrix: Any, name: str) -> Any:
     InputError
         When the matrix is inconsistent; names the inconsistency.
     """
-    if matrix.dtype.kind not in "iufb":
-        raise InputError(f"{name} has dtype {matrix.dtype}; counts must be numbers")
+    check_numbers(matrix.dtype, name)
     if matrix.ndim != 2:
         raise InputError(f"{name} has {matrix.ndim} dimensions; give two: documents x words")
     n_rows, n_columns = matrix.shape
@@ -82,17 +82,38 @@ def checked_dense(values: Any, name: str) -> np.ndarray:
         found = np.asarray(values)
     except ValueError as error:
         raise InputError(f"{name}: its rows differ in length or shape ({error})") from error
-    if found.dtype.kind not in "iufb":
-        raise InputError(f"{name} has dtype {found.dtype}; counts must be numbers")
+    if found.dtype == object:
+        found = _as_numbers(found, name)
+    check_numbers(found.dtype, name)
     if found.ndim != 2:
         raise InputError(f"{name} has {found.ndim} dimensions; give two: documents x words")
     found = found.astype(found.dtype.newbyteorder("="), copy=False)
     return found.astype(np.float32) if found.dtype == np.float16 else found
 
 
+def check_numbers(dtype: np.dtype, name: str) -> None:
+    """Refuse values that cannot be counts.
+
+    Raises
+    ------
+    InputError
+    """
+    if dtype.kind == "c":
+        raise InputError(f"Complex data not supported: {name} has dtype {dtype}; counts must be real numbers")
+    if dtype.kind not in "iufb":
+        raise InputError(f"{name} has dtype {dtype}; counts must be numbers")
+
+
+def _as_numbers(objects: np.ndarray, name: str) -> np.ndarray:
+    try:
+        return objects.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(f"{name} has dtype object; counts must be numbers ({error})") from error
+
+
 def _n_bytes(matrix: Any) -> int:
     """Bytes of the entries, 8 each where they are Python objects."""
-    return int(getattr(matrix.data, "nbytes", 0)) or 8 * int(matrix.nnz)
+    return int(getattr(getattr(matrix, "data", None), "nbytes", 0)) or 8 * int(matrix.nnz)
 
 
 def _check_compressed(matrix: Any, name: str) -> None:

@@ -47,7 +47,8 @@ class AuthorTopicModel(AuthorUpdates):
     total_samples : number of documents in the stream that `partial_fit` sees in pieces; for None see `partial_fit`
     init : start from the topics of another model (an estimator, the path of a model, a scikit-learn or gensim model,
         or an array (n_components, n_words)), matched by word; None starts from random topics
-    random_state : the same seed gives bit-identical topics on any number of workers; None draws a seed
+    random_state : the same seed gives bit-identical topics on any number of workers; None draws a seed, as does a
+        `numpy.random.RandomState`
     order : "shuffled", or "stored" to follow the order of the store
     slice_size : documents per kernel call; None for the method's default
     validation : held-out documents (a corpus or matrix), or a share of the corpus, to score while learning
@@ -110,7 +111,7 @@ class AuthorTopicModel(AuthorUpdates):
         options: Mapping[str, Any] | None = None,
         total_samples: float | None = None,
         init: Any = None,
-        random_state: int | None = 0,
+        random_state: int | np.random.RandomState | None = 0,
         order: str = "shuffled",
         slice_size: int | None = None,
         validation: Any = None,

@@ -76,7 +76,8 @@ class AuthorQueries(TopicInference):
         The topics of a document are those of `transform`; the rest is as in `similar_authors`.
         """
         array = self._author_array()  # once: where the method averages, it is computed
-        return [self._most_similar(array, row, n_top, measure, min_documents) for row in self.transform(X)]
+        topics = self._doc_topics(self._known_corpus(X))
+        return [self._most_similar(array, row, n_top, measure, min_documents) for row in topics]
 
     def predict_authors(
         self, X: Any, n_top: int = 5, *, threshold: float | None = None, min_documents: int = 1

@@ -55,7 +55,7 @@ class Estimator:
         return Tags(
             estimator_type=None,
             target_tags=TargetTags(required=False),
-            transformer_tags=TransformerTags(),
+            transformer_tags=TransformerTags(preserves_dtype=["float32"]),
             input_tags=InputTags(sparse=True, positive_only=True),
         )
 

@@ -47,8 +47,10 @@ def folder(
         When the estimator has no seed: another process could not continue the fit.
     """
     settings = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
-    if estimator.random_state is None:
-        raise SettingError("checkpoint= needs random_state=: without a seed, the run could not be resumed")
+    if not isinstance(estimator.random_state, int | np.integer):
+        raise SettingError(
+            "checkpoint= needs random_state=, a whole number: without a seed, the run could not be resumed"
+        )
     given = {name: value for name, value in estimator.get_params().items() if name not in _FREE}
     given["method"] = get(estimator.method)  # the same, whether by default, by name or as an object
     if held_out is not None and not isinstance(estimator.validation, int | float):

@@ -36,7 +36,8 @@ class DualTopicModel(TopicLearning):
     learning_decay, learning_offset : step size of online methods, as of `LDA`
     options : further settings of the kernel, by name
     total_samples : number of rows in the stream that `partial_fit` sees in pieces; None for those seen so far
-    random_state : the same seed gives bit-identical topics on any number of workers; None draws a seed
+    random_state : the same seed gives bit-identical topics on any number of workers; None draws a seed, as does a
+        `numpy.random.RandomState`
     order, slice_size, callbacks, progress, client, n_threads : as of `LDA`
     validation, evaluate_every, patience : as of `LDA`; the score is that of rows that are new to the model
 
@@ -83,7 +84,7 @@ class DualTopicModel(TopicLearning):
         learning_offset: float | None = None,
         options: Mapping[str, Any] | None = None,
         total_samples: float | None = None,
-        random_state: int | None = 0,
+        random_state: int | np.random.RandomState | None = 0,
         order: str = "shuffled",
         slice_size: int | None = None,
         validation: Any = None,

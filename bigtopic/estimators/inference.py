@@ -5,13 +5,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from bigtopic.corpus.order import by_source, source_order
+from bigtopic.corpus.store import Corpus
 from bigtopic.errors import BigtopicWarning, VocabularyMismatch
+from bigtopic.estimators import output
 from bigtopic.estimators.inputs import as_corpus, require_positive
+from bigtopic.estimators.matrices import check_width
 from bigtopic.estimators.reading import FittedTopics
 from bigtopic.estimators.topic_stores.formats import STORE, format_of
 from bigtopic.estimators.topic_stores.output import write_topics
@@ -33,9 +36,10 @@ class TopicInference(FittedTopics):
     client: Any
     n_threads: int | None
     progress: bool | None
+    _sklearn_output_config: Mapping[str, str] = {}  # a name that scikit-learn's `clone` copies
 
     def transform(self, X: Any, *, order: str = "source", sparse: bool = False, **sparsity: Any) -> Any:
-        """Topics of documents: float32 (n_docs, n_components), rows sum to 1, in the caller's order.
+        """Topics of documents: float32 (n_docs, n_components), rows sum to 1, in the caller's order; see `set_output`.
 
         Parameters
         ----------
@@ -54,21 +58,34 @@ class TopicInference(FittedTopics):
         settings = {"min_probability": 0.01, "top_k": None, **sparsity}
         check_sparsity(**settings)
         corpus = self._known_corpus(X)
-        rows, topics = [], []
-        for piece in self._infer(corpus, "inferring"):
-            rows.append(piece.rows)
-            topics.append(piece.doc_topics)
-        if not rows:
-            return np.zeros((0, self._fitted().n_components), np.float32)
-        result = np.concatenate(topics)
-        where = source_order(np.concatenate(rows)) if wanted else None
-        result = result if where is None else result[where]
-        if not sparse:
-            return result
-        from scipy.sparse import csr_matrix
+        result = self._doc_topics(corpus, wanted)
+        if sparse:
+            from scipy.sparse import csr_matrix
 
-        indptr, indices, data = sparse_topics(result, **settings)
-        return csr_matrix((data, indices, indptr), shape=result.shape)
+            indptr, indices, data = sparse_topics(result, **settings)
+            return csr_matrix((data, indices, indptr), shape=result.shape)
+        kind = output.chosen(self._sklearn_output_config)
+        if kind == "default":
+            return result
+        return output.in_frame(kind, result, self.get_feature_names_out(), X, corpus, order)
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Choose what `transform` and `fit_transform` return, as in scikit-learn.
+
+        Parameters
+        ----------
+        transform : "default", an array; "pandas" or "polars", a DataFrame with the columns of
+            `get_feature_names_out` and, for pandas, the index of X or the documents' ids; None changes nothing
+
+        Raises
+        ------
+        SettingError
+            When it is none of these.
+        """
+        if transform is not None:
+            output.check_kind(transform)
+            self._sklearn_output_config = {"transform": transform}
+        return self
 
     def transform_to(
         self,
@@ -204,7 +221,7 @@ class TopicInference(FittedTopics):
         """
         from bigtopic.plots import draw
 
-        corpus = None if X is None else as_corpus(X, shuffle=False, text=self._fitted().text)
+        corpus = None if X is None else self._documents(X)
         workers = {"client": self._client() or False, "n_threads": self.n_threads}
         return draw(name, self, corpus, figure=figure, **workers, **settings)
 
@@ -233,6 +250,15 @@ class TopicInference(FittedTopics):
             "term_frequency": counts[used],
         }
 
+    def _doc_topics(self, corpus: Corpus, in_source_order: bool = True) -> np.ndarray:
+        """Topics of documents, float32 (n_docs, n_components)."""
+        pieces = list(self._infer(corpus, "inferring"))
+        if not pieces:
+            return np.zeros((0, self._fitted().n_components), np.float32)
+        topics = np.concatenate([piece.doc_topics for piece in pieces])
+        order = source_order(np.concatenate([piece.rows for piece in pieces])) if in_source_order else None
+        return topics if order is None else topics[order]
+
     def _infer(self, corpus: Any, description: str) -> Iterator[Inferred]:
         with Progress(description, corpus.n_docs, " docs", self.progress) as bar:
             for piece in infer(self._fitted(), corpus, client=self._client(), n_threads=self.n_threads):
@@ -244,11 +270,17 @@ class TopicInference(FittedTopics):
         corpus = as_corpus([text], shuffle=False, text=self._fitted().text)
         if not corpus.n_tokens:
             raise VocabularyMismatch("the model's tokeniser finds no words in it")
-        return self.transform(corpus)[0]
+        return self._doc_topics(self._known_corpus(corpus))[0]
+
+    def _documents(self, X: Any) -> Corpus:
+        model = self._fitted()
+        corpus = as_corpus(X, shuffle=False, text=model.text)
+        check_width(corpus.vocabulary, model.vocabulary, type(self).__name__)
+        return corpus
 
     def _known_corpus(self, X: Any) -> Any:
         model = self._fitted()
-        corpus = as_corpus(X, shuffle=False, text=model.text)
+        corpus = self._documents(X)
         share = unknown_share(model, corpus, client=self._client(), n_threads=self.n_threads)
         # Even of its training texts, the model knows only the share of tokens that limits such as max_df left.
         known = (1.0 - share) / model.known_share
@@ -267,7 +299,7 @@ class TopicInference(FittedTopics):
         """Held-out log probability in nats per token, see `bigtopic.evaluate.log_predictive`; higher is better."""
         from bigtopic.evaluation import log_predictive
 
-        corpus = as_corpus(X, shuffle=False, text=self._fitted().text)
+        corpus = self._documents(X)
         return log_predictive(self, corpus, client=self._client() or False, n_threads=self.n_threads).value
 
     def perplexity(self, X: Any) -> float:

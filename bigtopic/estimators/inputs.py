@@ -11,6 +11,7 @@ from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.store import Corpus, open_corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import CorpusVersionError, InputError, ModelError, SettingError
+from bigtopic.estimators.matrices import as_matrix
 from bigtopic.state.contract.declaration_rules import is_whole
 
 __all__ = ["as_corpus", "require_positive"]
@@ -40,6 +41,7 @@ def as_corpus(data: Any, *, shuffle: bool, seed: int = 0, text: Any = None) -> C
         return data
     if isinstance(data, str | PathLike):
         return _opened(data)
+    data = as_matrix(data)
     if hasattr(data, "columns") and hasattr(data, "to_numpy"):
         return from_matrix(
             _numbers(data), [str(name) for name in data.columns], shuffle=shuffle, random_state=seed

@@ -49,7 +49,7 @@ class TopicLearning(DocumentQuestions):
     options: Mapping[str, Any] | None
     total_samples: float | None
     init: Any
-    random_state: int | None
+    random_state: int | np.random.RandomState | None
     order: str
     validation: Any
     evaluate_every: int | None
@@ -126,7 +126,7 @@ class TopicLearning(DocumentQuestions):
         prior, at most 4000.
         """
         self._check()
-        corpus = as_corpus(X, shuffle=False, text=None if self._model is None else self._model.text)
+        corpus = as_corpus(X, shuffle=False) if self._model is None else self._documents(X)
         if self._model is None:
             model = self._new_model(corpus, self._seed())
             self.n_docs_seen_, self.n_iter_ = corpus.n_docs, 0
@@ -147,7 +147,7 @@ class TopicLearning(DocumentQuestions):
         self.n_iter_ += 1
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
         """`fit(X).transform(X)`."""
         return self.fit(X).transform(X)
 
@@ -244,10 +244,14 @@ class TopicLearning(DocumentQuestions):
         return self.max_iter or get(self.method).max_iter_for(corpus.n_docs, self._batch_size(corpus.n_docs))
 
     def _seed(self) -> int:
+        if isinstance(self.random_state, np.random.RandomState):
+            return int(self.random_state.randint(1 << 31))
         if self.random_state is None:
             return int(np.random.SeedSequence().entropy % (1 << 62))  # type: ignore[operator]
         if isinstance(self.random_state, bool) or not isinstance(self.random_state, int | np.integer):
-            raise SettingError(f"random_state={self.random_state!r}: must be a whole number or None")
+            raise SettingError(
+                f"random_state={self.random_state!r}: must be a whole number, a RandomState, or None"
+            )
         return int(self.random_state) % (1 << 62)
 
     def _check(self) -> None:

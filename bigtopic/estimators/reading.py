@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import NotFitted, SettingError, require
+from bigtopic.errors import NotFitted, SettingError, VocabularyMismatch, require
 from bigtopic.estimators.base import Estimator
 from bigtopic.renamed import also_named, renamed
 from bigtopic.state.model import ModelTopics, TopicModel
@@ -95,6 +95,33 @@ class FittedTopics(Estimator):
         rows = array.gather(None) if array.normalised_over is None else mean_rows(array, None)
         axis = model.axes.get(array.axis)
         return FittedArray(rows[:, : array.n_components], None if axis is None else axis.words)
+
+    def name_words(self, vocabulary: Any) -> Self:
+        """Name the words of a model that learnt from a matrix without names, such as the last step of a pipeline.
+
+        Parameters
+        ----------
+        vocabulary : the words of the columns, (n_words,), or the fitted vectorizer that made the matrix
+
+        Raises
+        ------
+        VocabularyMismatch
+            When there is not one word for each column.
+        SettingError
+            When the words have names.
+        """
+        axes, known = self._fitted().axes, self.vocabulary_
+        if known.named:
+            raise SettingError("vocabulary: the words of this model have names, which cannot be changed")
+        if hasattr(vocabulary, "get_feature_names_out"):
+            vocabulary = vocabulary.get_feature_names_out()
+        named = Vocabulary(vocabulary, None, known.document_frequency, known.frequency)
+        if len(named) != len(known):
+            raise VocabularyMismatch(
+                f"vocabulary has {len(named)} words, but the model has {len(known)}; give one word for each column"
+            )
+        axes.update((axis, named) for axis in ("word", "column") if axis in axes)
+        return self
 
     def topic_source(self) -> ModelTopics:
         """The topics by rows, for evaluations."""

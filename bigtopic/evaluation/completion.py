@@ -68,7 +68,10 @@ class Completion:
         from bigtopic.evaluation import _kernels
 
         if self.split == "token" and (docs.counts != np.floor(docs.counts)).any():
-            raise InputError("the corpus has fractional counts, which are not tokens; use split='type'")
+            raise InputError(
+                "the corpus has fractional counts, which are not tokens; use bigtopic.evaluate.log_predictive with "
+                "split='type'"
+            )
         divide = _kernels.observed_tokens if self.split == "token" else _kernels.observed_types
         observed = np.empty(len(docs.counts), np.float32)
         seed = self.random_state * 1_000_003 + repeat

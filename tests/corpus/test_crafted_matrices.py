@@ -271,7 +271,7 @@ def test_a_header_of_python_2_is_read(tmp_path):
         (np.array([["a", "b"]]), "dtype <U1"),
         (np.zeros((2, 3), "M8[s]"), "dtype datetime64"),
         (np.ones((2, 2), complex), "dtype complex128"),
-        (np.ones((2, 2), object), "dtype object"),
+        (np.array([[1, {}]], object), "dtype object"),
         (np.ones((2, 2, 2)), "3 dimensions"),
         ([1, 2], "1 dimensions"),
         ([[1, 2], [3]], "differ in length"),

@@ -196,7 +196,7 @@ def test_wrong_counts_name_the_row(value):
 
 def test_a_matrix_of_another_width_is_refused(corpus):
     model = LDA(2, max_iter=1, client=False).fit(np.ones((5, 7)))
-    with pytest.raises(VocabularyMismatch, match=r"9 columns.*7"):
+    with pytest.raises(VocabularyMismatch, match=r"9 features.*7"):
         model.transform(np.ones((2, 9)))
     with pytest.raises(VocabularyMismatch):
         from_matrix(np.ones((5, 7)), list("abcde"))

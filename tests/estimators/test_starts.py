@@ -192,7 +192,7 @@ def test_the_tokeniser_of_texts_is_recorded(tmp_path):
 def test_unnamed_columns_cannot_grow(corpus):
     model = LDA(3, **QUIET).partial_fit(np.ones((70, 7)))
     model.partial_fit(np.ones((70, 7)))
-    with pytest.raises(VocabularyMismatch, match="9 columns"):
+    with pytest.raises(VocabularyMismatch, match="9 features"):
         model.partial_fit(np.ones((5, 9)))
 
 

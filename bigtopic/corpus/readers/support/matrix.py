@@ -9,7 +9,7 @@ import numpy as np
 
 from bigtopic.corpus.readers.base import CHUNK_BYTES, CHUNK_DOCS
 from bigtopic.corpus.readers.support.assemble import canonical, check_counts, count_remedy
-from bigtopic.corpus.sparse import checked_csr
+from bigtopic.corpus.sparse import check_numbers, checked_csr
 from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.errors import InputError, VocabularyMismatch
 
@@ -81,8 +81,7 @@ def _inside(indptr: np.ndarray, nnz: int) -> np.ndarray:
 
 
 def _csr(rows: Any, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    if rows.dtype.kind not in "iufb":
-        raise InputError(f"{name} has dtype {rows.dtype}; counts must be numbers")
+    check_numbers(rows.dtype, name)
     if hasattr(rows, "tocsr"):
         rows = checked_csr(rows, name)
         indptr = rows.indptr.astype(np.int64)

@@ -1,0 +1,55 @@
+"""Matrices as users have them: what NumPy reads as one, and whether their columns fit the model's."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.sparse import checked_dense
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.errors import SettingError, VocabularyMismatch
+
+__all__ = ["as_matrix", "check_width"]
+
+
+def as_matrix(data: Any) -> Any:
+    """Array-like numbers, such as lists of equally long rows, as an array; anything else as it is.
+
+    Raises
+    ------
+    SettingError
+        For numbers in one dimension.
+    InputError
+        When rows differ in length.
+    """
+    if _is_array_like(data):
+        data = np.asarray(data) if hasattr(data, "__array__") else checked_dense(data, "the matrix")
+    if isinstance(data, np.ndarray) and data.ndim == 1 and data.dtype.kind in "iufbc":
+        raise SettingError(
+            f"documents: a matrix has two dimensions, (n_docs, n_words), but this array has shape {data.shape}. "
+            "Reshape your data, with X.reshape(1, -1) if it is one document"
+        )
+    return data
+
+
+def _is_array_like(data: Any) -> bool:
+    if isinstance(data, list | tuple):
+        row = data[0] if data else None
+        return isinstance(row, list | tuple | np.ndarray) and len(row) > 0 and isinstance(row[0], Real)
+    return hasattr(data, "__array__") and not hasattr(data, "shape")
+
+
+def check_width(given: Vocabulary, known: Vocabulary, estimator: str) -> None:
+    """Columns without names can only be matched by position, so there must be as many as the model has.
+
+    Raises
+    ------
+    VocabularyMismatch
+    """
+    if len(given) != len(known) and not (given.named and known.named):
+        raise VocabularyMismatch(
+            f"X has {len(given)} features, but {estimator} is expecting {len(known)} features as input. Columns "
+            "without names are matched by position: pass a matrix with the model's, or a corpus with a vocabulary"
+        )

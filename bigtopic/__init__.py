@@ -3,8 +3,8 @@
 Nothing heavy is imported here: each public name is fetched from its module when it is first used.
 """
 
-from importlib import import_module
-from typing import Any
+import importlib as _importlib
+import typing as _typing
 
 __version__ = "0.1.0"
 
@@ -27,19 +27,41 @@ _MODULES = ("datasets", "errors", "evaluate", "foreign", "methods", "optimize", 
 
 __all__ = sorted([*_HOME, *_MODULES])
 
+if _typing.TYPE_CHECKING:  # the same, for editors and type checkers
+    from bigtopic import datasets as datasets
+    from bigtopic import errors as errors
+    from bigtopic import evaluate as evaluate
+    from bigtopic import optimize as optimize
+    from bigtopic import plots as plots
+    from bigtopic import report as report
+    from bigtopic.corpus.memory import from_matrix as from_matrix
+    from bigtopic.corpus.store import Corpus as Corpus
+    from bigtopic.corpus.store import open_corpus as open_corpus
+    from bigtopic.estimators.author_topic import AuthorTopicModel as AuthorTopicModel
+    from bigtopic.estimators.dual_topic import DualTopicModel as DualTopicModel
+    from bigtopic.estimators.lda import LDA as LDA
+    from bigtopic.estimators.persistence import load_model as load_model
+    from bigtopic.estimators.priors import seed_prior as seed_prior
+    from bigtopic.ingestion.ingest import append as append
+    from bigtopic.ingestion.ingest import compact as compact
+    from bigtopic.ingestion.ingest import ingest as ingest
+    from bigtopic.methods import Method as Method
+    from bigtopic.methods import Methods as _Methods
+    from bigtopic.state.checkpoint import Checkpoint as Checkpoint
 
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        value = getattr(import_module(_HOME[name]), name)
-    elif name == "evaluate":
-        value = import_module("bigtopic.evaluation")
-    elif name in _MODULES:
-        value = import_module(f"bigtopic.{name}")
-    else:
-        raise AttributeError(f"module 'bigtopic' has no attribute {name!r}")
-    globals()[name] = value
-    return value
+    methods: _Methods
+else:
+
+    def __getattr__(name: str) -> _typing.Any:
+        if name in _HOME:
+            value = getattr(_importlib.import_module(_HOME[name]), name)
+        elif name in _MODULES:
+            value = _importlib.import_module(f"bigtopic.{name}")
+        else:
+            raise AttributeError(f"module 'bigtopic' has no attribute {name!r}")
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return ["__version__", *__all__]

@@ -29,7 +29,7 @@ LAYERS = [
     {"learning"},
     {"inference"},
     {"evaluation"},
-    {"plots", "questions"},
+    {"plots", "questions", "evaluate"},
     {"estimators"},
     {"foreign"},
     {"report"},

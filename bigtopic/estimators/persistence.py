@@ -33,7 +33,7 @@ def load_model(
     method: Method | None = None,
     token_pattern: str | None = None,
     storage_options: Mapping[str, Any] | None = None,
-) -> Any:
+) -> LDA | AuthorTopicModel | DualTopicModel:
     """Load the estimator stored at a path or URL; from a run with checkpoints, the newest that is intact.
 
     A checkpoint whose newest version is damaged gives the version before it, with a warning.

@@ -15,13 +15,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError, VocabularyMismatch
 from bigtopic.evaluation import measures
 from bigtopic.evaluation.base import Measure, Result, Setting
 from bigtopic.evaluation.measuring import result_of
 from bigtopic.evaluation.source import top_words
-from bigtopic.evaluation.streaming import documents_of
+from bigtopic.evaluation.streaming import CorpusOrPath, documents_of
 from bigtopic.evaluation.subject import Documents, Subject
 from bigtopic.renamed import renamed, renamed_attribute
 
@@ -65,7 +64,7 @@ class Coherence(Result):
 @renamed(topn="n_top")
 def coherence(
     model: Any,
-    corpus: Corpus,
+    corpus: CorpusOrPath,
     measure: str = "npmi",
     n_top: int = 10,
     client: Any = None,

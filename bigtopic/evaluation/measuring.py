@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError, noting
 from bigtopic.evaluation import measures as folder
 from bigtopic.evaluation.base import Measure, Result, renamed_settings
-from bigtopic.evaluation.streaming import documents_of, over_blocks
+from bigtopic.evaluation.streaming import CorpusOrPath, documents_of, over_blocks
 from bigtopic.evaluation.subject import Documents, Inference, Subject
 from bigtopic.printable import printable
 from bigtopic.types import Block
@@ -76,14 +75,14 @@ def free_label(label: str, measure: Measure, taken: Mapping[str, str]) -> str:
 
 def measure(
     model: Any,
-    corpus: Corpus | None = None,
+    corpus: CorpusOrPath | None = None,
     measures: str | Measure | Iterable[str | Measure] | None = None,
     client: Any = None,
     n_threads: int | None = None,
     *,
     vocabulary: Any = None,
     doc_topic_prior: Any = None,
-    train: Corpus | None = None,
+    train: CorpusOrPath | None = None,
     **settings: Any,
 ) -> Evaluation:
     """Compute several measures of a model in one pass over a corpus.

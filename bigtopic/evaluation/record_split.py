@@ -12,7 +12,7 @@ from bigtopic.corpus.order import checked_seed
 from bigtopic.corpus.part import Part
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import InputError, SettingError
-from bigtopic.evaluation.streaming import documents_of
+from bigtopic.evaluation.streaming import CorpusOrPath, documents_of
 from bigtopic.types import Block
 
 __all__ = ["split_records"]
@@ -20,7 +20,9 @@ __all__ = ["split_records"]
 _STEP = 1 << 16  # documents read together for figures
 
 
-def split_records(records: Corpus, test_size: float = 0.1, random_state: int = 0) -> tuple[Corpus, Corpus]:
+def split_records(
+    records: CorpusOrPath, test_size: float = 0.1, random_state: int = 0
+) -> tuple[Corpus, Corpus]:
     """Split the records of each row into train and test, as views: records are chosen when they are read.
 
     Parameters

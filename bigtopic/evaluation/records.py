@@ -15,13 +15,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bigtopic.corpus.store import Corpus
 from bigtopic.errors import InputError
 from bigtopic.evaluation.base import Result
 from bigtopic.evaluation.fold_in import word_map
 from bigtopic.evaluation.measures.log_predictive import ratio_of_sums
 from bigtopic.evaluation.pair_source import PairSource, pairs_of
-from bigtopic.evaluation.streaming import documents_of, over_blocks
+from bigtopic.evaluation.streaming import CorpusOrPath, documents_of, over_blocks
 from bigtopic.types import Block
 
 __all__ = ["RecordScore", "log_records"]
@@ -63,7 +62,9 @@ class RecordScore(Result):
         return float(np.exp(-self.joint))
 
 
-def log_records(model: Any, records: Corpus, client: Any = None, n_threads: int | None = None) -> RecordScore:
+def log_records(
+    model: Any, records: CorpusOrPath, client: Any = None, n_threads: int | None = None
+) -> RecordScore:
     """Score a dual topic model by held-out records of rows that it knows, as `split_records` makes them.
 
     Parameters

@@ -10,7 +10,9 @@ from bigtopic.corpus.store import Corpus, open_corpus
 from bigtopic.errors import InputError, SettingError
 from bigtopic.types import Block
 
-__all__ = ["documents_of", "over_blocks"]
+__all__ = ["CorpusOrPath", "documents_of", "over_blocks"]
+
+CorpusOrPath = Corpus | str | PathLike[str]
 
 _ENTRIES = 1 << 18
 _FEWEST_ENTRIES = 1 << 13

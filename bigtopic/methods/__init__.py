@@ -80,11 +80,11 @@ def _row(family: str, method: Method) -> dict[str, Any]:
     }
 
 
-class _CallableModule(ModuleType):
+class Methods(ModuleType):
     """`bigtopic.methods()` returns the table, although importing this package binds `bigtopic.methods` to it."""
 
     def __call__(self) -> MethodTable:
         return methods()
 
 
-sys.modules[__name__].__class__ = _CallableModule
+sys.modules[__name__].__class__ = Methods

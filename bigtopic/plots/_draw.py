@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError, noting, require
 from bigtopic.evaluation import measures
 from bigtopic.evaluation.measuring import Evaluation, results_of
-from bigtopic.evaluation.streaming import documents_of
+from bigtopic.evaluation.streaming import CorpusOrPath, documents_of
 from bigtopic.evaluation.subject import Subject
 from bigtopic.plots._base import Plot, load
 
@@ -18,7 +17,7 @@ __all__ = ["draw"]
 def draw(
     name: str | Plot,
     model: Any,
-    corpus: Corpus | None = None,
+    corpus: CorpusOrPath | None = None,
     *,
     figure: Any = None,
     vocabulary: Any = None,

@@ -15,7 +15,7 @@ from bigtopic.evaluation import Coherence, LogPredictive, Measure, Prevalence, R
 from bigtopic.evaluation import measures as folder
 from bigtopic.evaluation.measuring import Evaluation, checked_names, results_of
 from bigtopic.evaluation.source import TopicSource, top_words, topics_of
-from bigtopic.evaluation.streaming import documents_of
+from bigtopic.evaluation.streaming import CorpusOrPath, documents_of
 from bigtopic.evaluation.subject import Subject
 
 __all__ = ["Summary", "Topic", "summarise"]
@@ -94,9 +94,9 @@ class Summary:
 
 def summarise(
     model: Any,
-    corpus: Corpus | None = None,
+    corpus: CorpusOrPath | None = None,
     *,
-    test: Corpus | None = None,
+    test: CorpusOrPath | None = None,
     measures: str | Measure | Iterable[str | Measure] | None = None,
     n_words: int = 12,
     n_documents: int = 3,

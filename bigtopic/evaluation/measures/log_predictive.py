@@ -32,7 +32,7 @@ from bigtopic.evaluation.completion import Completion, Scores
 from bigtopic.evaluation.fold_in import word_map
 from bigtopic.evaluation.measuring import result_of
 from bigtopic.evaluation.source import TopicSource
-from bigtopic.evaluation.streaming import documents_of
+from bigtopic.evaluation.streaming import CorpusOrPath, documents_of
 from bigtopic.evaluation.subject import Documents, Subject
 from bigtopic.evaluation.unigram import unigram
 from bigtopic.renamed import renamed
@@ -115,7 +115,7 @@ class LogPredictive(Result):
 @renamed(seed="random_state")
 def log_predictive(
     model: Any,
-    corpus: Corpus,
+    corpus: CorpusOrPath,
     split: str = "token",
     ratio: float = 0.5,
     repeats: int = 1,
@@ -125,7 +125,7 @@ def log_predictive(
     *,
     vocabulary: Any = None,
     doc_topic_prior: Any = None,
-    train: Corpus | None = None,
+    train: CorpusOrPath | None = None,
 ) -> LogPredictive:
     """Score a model by document completion on unseen documents.
 

@@ -13,11 +13,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError
 from bigtopic.evaluation.base import Measure, Result, Setting
 from bigtopic.evaluation.measuring import result_of
-from bigtopic.evaluation.streaming import documents_of
+from bigtopic.evaluation.streaming import CorpusOrPath, documents_of
 from bigtopic.evaluation.subject import Documents, Subject
 from bigtopic.renamed import renamed
 from bigtopic.types import Block
@@ -97,7 +96,7 @@ class _State(NamedTuple):
 @renamed(n_top="n_documents")
 def prevalence(
     model: Any,
-    corpus: Corpus,
+    corpus: CorpusOrPath,
     n_documents: int = 3,
     client: Any = None,
     n_threads: int | None = None,

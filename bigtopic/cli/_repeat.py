@@ -23,7 +23,7 @@ def command_of(run: Mapping[str, Any] | None, train: click.Command) -> str | Non
 
     Parameters
     ----------
-    run : the record of a fit, see `bigtopic.estimators.run_record`
+    run : the record of a fit, see `bigtopic.estimators.saved.run_record`
     train : the verb
     """
     options = options_of(run, train)

@@ -9,9 +9,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bigtopic.errors import SettingError
-from bigtopic.estimators import checkpoints, run_record, saving, starts, streams
+from bigtopic.estimators import starts, streams
 from bigtopic.estimators.document_questions import DocumentQuestions
 from bigtopic.estimators.inputs import as_corpus
+from bigtopic.estimators.saved import checkpoints, run_record
+from bigtopic.estimators.saved import settings as saved_settings
 from bigtopic.learning.events import Callback
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import Saver, train
@@ -231,7 +233,7 @@ class TopicLearning(DocumentQuestions):
 
         `storage_options` are passed to fsspec when `url` is a URL.
         """
-        saving.save_model(self, url, storage_options)
+        saved_settings.save_model(self, url, storage_options)
 
     def _or_method(self, name: str) -> Any:
         value = getattr(self, name)

@@ -23,7 +23,7 @@ def topics_of_words(source: Any, words: str | Iterable[str], n: int) -> dict[str
     """The topics that words belong to, most probable first, as columns topic, probability, rank and lift.
 
     The rank of a word in a topic is 1 if it is the topic's most probable word; of several words it is their mean rank,
-    and lift the geometric mean of theirs.
+    and lift the geometric mean of their lifts.
 
     Raises
     ------

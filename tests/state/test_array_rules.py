@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from bigtopic.errors import ModelError
-from bigtopic.estimators.checkpoints import Checkpoint
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
+from bigtopic.estimators.saved.checkpoints import Checkpoint
 from bigtopic.kernels import load
 from bigtopic.methods import Method
 from bigtopic.schemes.add import Add

@@ -14,7 +14,7 @@ import numpy as np
 
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError
-from bigtopic.estimators.saving import extra_of
+from bigtopic.estimators.saved.settings import extra_of
 from bigtopic.methods import Method, get
 from bigtopic.state.checkpoint import Checkpoint, CheckpointFolder
 from bigtopic.state.model import TopicModel

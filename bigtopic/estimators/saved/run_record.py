@@ -12,7 +12,7 @@ from typing import Any
 from bigtopic.corpus.store import Corpus, open_corpus
 from bigtopic.corpus.stored.stored_part import StoredPart
 from bigtopic.errors import BigtopicError
-from bigtopic.estimators.saving import NOT_KEPT, is_plain
+from bigtopic.estimators.saved.settings import NOT_KEPT, is_plain
 from bigtopic.methods import get
 
 __all__ = ["begun", "continued", "ended"]

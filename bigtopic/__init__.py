@@ -31,6 +31,7 @@ if _typing.TYPE_CHECKING:  # the same, for editors and type checkers
     from bigtopic import datasets as datasets
     from bigtopic import errors as errors
     from bigtopic import evaluate as evaluate
+    from bigtopic import foreign as foreign
     from bigtopic import optimize as optimize
     from bigtopic import plots as plots
     from bigtopic import report as report

@@ -59,7 +59,10 @@ else:
         elif name in _MODULES:
             value = _importlib.import_module(f"bigtopic.{name}")
         else:
-            raise AttributeError(f"module 'bigtopic' has no attribute {name!r}")
+            from bigtopic.elsewhere import OF_THE_MODULE, of_attribute
+
+            answer = of_attribute(name, __all__, OF_THE_MODULE)
+            raise AttributeError(f"module 'bigtopic' has no attribute {name!r}{answer}")
         globals()[name] = value
         return value
 

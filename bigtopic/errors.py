@@ -9,6 +9,7 @@ from typing import Any, Self, cast
 from bigtopic.printable import printable
 
 __all__ = [
+    "ArgumentError",
     "BigtopicError",
     "BigtopicWarning",
     "ClusterError",
@@ -49,6 +50,10 @@ class InputTypeError(InputError, TypeError):
 
 class SettingError(BigtopicError, ValueError):
     """An argument has a value that is not allowed; names the argument, the value found, and the allowed values."""
+
+
+class ArgumentError(BigtopicError, TypeError):
+    """A call has an argument that the function does not have; names what it is here, or the nearest."""
 
 
 class ClusterError(BigtopicError, RuntimeError):

@@ -20,7 +20,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 LAYERS = [
     {"printable"},
     {"types", "arrays", "errors", "buffers", "_kernels"},
-    {"discovery", "renamed"},
+    {"discovery", "renamed", "elsewhere"},
     {"storage", "models", "kernels", "schemes"},
     {"corpus", "methods", "optimize"},
     {"parallel", "datasets"},

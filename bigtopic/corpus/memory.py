@@ -16,7 +16,7 @@ from bigtopic.corpus.sparse import check_columns, checked_csr, checked_dense
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.stored.schema import PART_DOCUMENTS, PART_ENTRIES
 from bigtopic.corpus.vocabulary import Vocabulary, word_array
-from bigtopic.errors import InputError, VocabularyMismatch
+from bigtopic.errors import InputError, SettingError, VocabularyMismatch
 from bigtopic.renamed import renamed
 from bigtopic.types import Block
 
@@ -107,8 +107,14 @@ def from_matrix(
         For negative, infinite or NaN values (names the row), or a matrix without rows or columns.
     VocabularyMismatch
         When the vocabulary's length is not the number of columns.
+    SettingError
+        When the vocabulary is a text.
     """
     block, n_words = _checked(X)
+    if isinstance(vocabulary, str):
+        raise SettingError(
+            f"vocabulary={vocabulary!r:.60}: give a list of words; bigtopic.ingest reads them from files"
+        )
     if vocabulary is None:
         known = Vocabulary(size=n_words)
     else:

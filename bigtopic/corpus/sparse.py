@@ -101,7 +101,8 @@ def check_numbers(dtype: np.dtype, name: str) -> None:
     if dtype.kind == "c":
         raise InputError(f"Complex data not supported: {name} has dtype {dtype}; counts must be real numbers")
     if dtype.kind not in "iufb":
-        raise InputError(f"{name} has dtype {dtype}; counts must be numbers")
+        remedy = ", and texts go into bigtopic.ingest as a list" if dtype.kind in "US" else ""
+        raise InputError(f"{name} has dtype {dtype}; counts must be numbers{remedy}")
 
 
 def _as_numbers(objects: np.ndarray, name: str) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ def n_test_documents(test_size: float, n_docs: int) -> int:
     """
     if isinstance(test_size, float | np.floating) and 0 < test_size < 1:
         wanted = round(float(test_size) * n_docs)
-    elif float(test_size).is_integer():
+    elif isinstance(test_size, Real) and float(test_size).is_integer():
         wanted = int(test_size)
     else:
         wanted = -1

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import numpy as np
 
+from bigtopic import elsewhere
 from bigtopic.corpus import export, split, views
 from bigtopic.corpus.documents import DocumentsInParts
 from bigtopic.corpus.filter import VocabularySettings
+from bigtopic.elsewhere import answering
 from bigtopic.errors import SettingError
 from bigtopic.renamed import renamed
 
@@ -41,6 +43,11 @@ class Corpus(DocumentsInParts):
     url : where the corpus is stored; None in memory
     counted : whether the vocabulary's frequencies are those of exactly these documents
     """
+
+    if not TYPE_CHECKING:  # for type checkers, there is nothing but what is declared
+
+        def __getattr__(self, name: str) -> Any:
+            return elsewhere.missing(self, name, elsewhere.OF_CORPORA)
 
     # ------------------------------------------------------------------ views
 
@@ -85,6 +92,7 @@ class Corpus(DocumentsInParts):
         return views.documents(self)
 
     @renamed(seed="random_state")
+    @answering
     def split(self, test_size: float = 0.1, random_state: int = 0) -> tuple[Corpus, Corpus]:
         """Split into train and test documents, as views.
 
@@ -130,6 +138,7 @@ class Corpus(DocumentsInParts):
         parts = parts if rows is None else split.by_rows(parts, rows)
         return self._view(split.by_columns(parts, values) if values else parts)
 
+    @answering
     def filter_vocabulary(
         self,
         min_df: float = 1,

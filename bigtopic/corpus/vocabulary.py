@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from bigtopic.errors import VocabularyMismatch
+from bigtopic.errors import SettingError, VocabularyMismatch
 from bigtopic.printable import printable
 
 __all__ = ["Vocabulary", "fingerprint_words", "word_array"]
@@ -195,6 +195,8 @@ class Vocabulary:
             if not -self.size <= item < self.size:
                 raise IndexError(f"word id {item} is outside 0 .. {self.size - 1}")
             return str(item % self.size) if self.words is None else self.words[item]
+        if isinstance(item, str):
+            raise SettingError(f"vocabulary[{item!r}]: give the id of a word; index_of([{item!r}]) finds it")
         ids = np.arange(self.size)[item]
         return [str(i) for i in ids] if self.words is None else self.words[ids].tolist()
 

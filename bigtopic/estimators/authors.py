@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -46,8 +46,9 @@ class AuthorQueries(TopicInference):
         SettingError
             When the model does not know an author; suggests the nearest names.
         """
-        rows = self._topics_of(self._ids([names] if isinstance(names, str) else names))
-        return rows[0] if isinstance(names, str) else rows
+        if isinstance(names, str) or not isinstance(names, Iterable):
+            return self._topics_of(self._ids([names]))[0]
+        return self._topics_of(self._ids(names))
 
     def similar_authors(
         self, name: str, n_top: int = 10, *, measure: str = "hellinger", min_documents: int = 1

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
+from bigtopic import elsewhere
 from bigtopic.errors import SettingError
 from bigtopic.methods import Method
 
@@ -13,6 +14,15 @@ __all__ = ["Estimator"]
 
 class Estimator:
     """Parameters by name: a constructor that only stores, `get_params`, `set_params`, a readable `repr`."""
+
+    def __new__(cls, *args: Any, **settings: Any) -> Self:
+        elsewhere.check_constructor(cls, args, settings)
+        return super().__new__(cls)
+
+    if not TYPE_CHECKING:  # for type checkers, there is nothing but what is declared
+
+        def __getattr__(self, name: str) -> Any:
+            return elsewhere.missing(self, name, elsewhere.ATTRIBUTES)
 
     @classmethod
     def _names(cls) -> list[str]:
@@ -33,9 +43,8 @@ class Estimator:
         known = self._names()
         for name, value in params.items():
             if name not in known:
-                raise SettingError(
-                    f"{type(self).__name__} has no parameter {name!r}; it has: {', '.join(sorted(known))}"
-                )
+                answer = elsewhere.of_argument(name, known) or f"; it has: {', '.join(sorted(known))}"
+                raise SettingError(f"{type(self).__name__} has no parameter {name!r}{answer}")
             setattr(self, name, value)
         return self
 

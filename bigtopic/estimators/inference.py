@@ -11,6 +11,7 @@ import numpy as np
 
 from bigtopic.corpus.order import by_source, source_order
 from bigtopic.corpus.store import Corpus
+from bigtopic.elsewhere import answering
 from bigtopic.errors import BigtopicWarning, VocabularyMismatch
 from bigtopic.estimators import output
 from bigtopic.estimators.inputs import as_corpus, require_positive
@@ -38,14 +39,23 @@ class TopicInference(FittedTopics):
     progress: bool | None
     _sklearn_output_config: Mapping[str, str] = {}  # a name that scikit-learn's `clone` copies
 
-    def transform(self, X: Any, *, order: str = "source", sparse: bool = False, **sparsity: Any) -> Any:
+    @answering
+    def transform(
+        self,
+        X: Any,
+        *,
+        order: str = "source",
+        sparse: bool = False,
+        min_probability: float = 0.01,
+        top_k: int | None = None,
+    ) -> Any:
         """Topics of documents: float32 (n_docs, n_components), rows sum to 1, in the caller's order; see `set_output`.
 
         Parameters
         ----------
         X : corpus, its path, a matrix, or texts (tokenised like the model's training texts)
         order : order of the rows: "source", like `document_ids` and `read_columns` of the corpus, or "stored"
-        sparse : return a scipy CSR matrix of the entries chosen by `min_probability` (default 0.01) and `top_k`
+        sparse : return a scipy CSR matrix of the entries chosen by `min_probability` and `top_k`, see `transform_to`
 
         Raises
         ------
@@ -55,14 +65,13 @@ class TopicInference(FittedTopics):
             When `order`, `min_probability` or `top_k` is not allowed.
         """
         wanted = by_source(order)
-        settings = {"min_probability": 0.01, "top_k": None, **sparsity}
-        check_sparsity(**settings)
+        check_sparsity(min_probability, top_k)
         corpus = self._known_corpus(X)
         result = self._doc_topics(corpus, wanted)
         if sparse:
             from scipy.sparse import csr_matrix
 
-            indptr, indices, data = sparse_topics(result, **settings)
+            indptr, indices, data = sparse_topics(result, min_probability, top_k)
             return csr_matrix((data, indices, indptr), shape=result.shape)
         kind = output.chosen(self._sklearn_output_config)
         if kind == "default":

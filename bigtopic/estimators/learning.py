@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from bigtopic.elsewhere import answering
 from bigtopic.errors import SettingError
 from bigtopic.estimators import starts, streams
 from bigtopic.estimators.document_questions import DocumentQuestions
@@ -60,6 +61,7 @@ class TopicLearning(DocumentQuestions):
     progress: bool | None
     run_: dict[str, Any] | None = None  # see `run_record`
 
+    @answering
     def fit(self, X: Any, y: Any = None, *, checkpoint: Any = None, resume: bool = False) -> Self:
         """Learn topics from a corpus, its path, a matrix (n_docs, n_words), or texts.
 
@@ -120,6 +122,7 @@ class TopicLearning(DocumentQuestions):
         else:
             self.run_ = run_record.ended(self.run_ or {}, "max_iter", self.history_)
 
+    @answering
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Continue learning: one pass over the documents, in their order. New words are added at the end.
 

@@ -20,16 +20,16 @@ def as_matrix(data: Any) -> Any:
     Raises
     ------
     SettingError
-        For numbers in one dimension.
+        For numbers in any other than two dimensions.
     InputError
         When rows differ in length.
     """
     if _is_array_like(data):
         data = np.asarray(data) if hasattr(data, "__array__") else checked_dense(data, "the matrix")
-    if isinstance(data, np.ndarray) and data.ndim == 1 and data.dtype.kind in "iufbc":
+    if isinstance(data, np.ndarray) and data.ndim != 2 and data.dtype.kind in "iufbc":
+        remedy = ". Reshape your data, with X.reshape(1, -1) if it is one document" if data.ndim == 1 else ""
         raise SettingError(
-            f"documents: a matrix has two dimensions, (n_docs, n_words), but this array has shape {data.shape}. "
-            "Reshape your data, with X.reshape(1, -1) if it is one document"
+            f"documents: a matrix has two dimensions, (n_docs, n_words), but this array has shape {data.shape}{remedy}"
         )
     return data
 

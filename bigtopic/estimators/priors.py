@@ -53,6 +53,8 @@ def seed_prior(
     for topic, given in items:
         if not 0 <= topic < n_components:
             raise SettingError(f"seeds: topic {topic} is outside 0 .. {n_components - 1}")
+        if isinstance(given, str):
+            raise SettingError(f"seeds: topic {topic} has {given!r:.60}; give a list of words")
         given = list(given)
         ids = known.index_of(given)
         if (ids < 0).any():

@@ -8,9 +8,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.elsewhere import answering
 from bigtopic.errors import NotFitted, SettingError, VocabularyMismatch, require
 from bigtopic.estimators.base import Estimator
+from bigtopic.estimators.inputs import require_positive
 from bigtopic.renamed import also_named, renamed
+from bigtopic.state.contract.declaration_rules import is_whole
 from bigtopic.state.model import ModelTopics, TopicModel
 from bigtopic.state.views import mean_rows
 
@@ -35,10 +38,12 @@ class FittedTopics(Estimator):
     _model: TopicModel | None = None
 
     @renamed(n="n_top")
+    @answering
     def topics(self, n_top: int = 10) -> list[list[tuple[str, float]]]:
         """The most probable words of each topic: [[(word, probability), ...], ...]."""
         from bigtopic.evaluation.source import top_words
 
+        require_positive("n_top", n_top)
         ids, probabilities = top_words(self.topic_source(), min(n_top, len(self.vocabulary_)))
         return [
             [(self.vocabulary_[int(i)], float(p)) for i, p in zip(row, values, strict=True)]
@@ -46,6 +51,7 @@ class FittedTopics(Estimator):
         ]
 
     @renamed(n="n_top")
+    @answering
     def topics_frame(self, n_top: int = 10) -> Any:
         """The most probable words of each topic, as a pandas DataFrame with columns topic, rank, word, probability.
 
@@ -60,16 +66,18 @@ class FittedTopics(Estimator):
         return require("pandas", "pandas").DataFrame(rows, columns=["topic", "rank", "word", "probability"])
 
     @also_named(topn="n_top")
+    @answering
     def show_topic(self, topic: int, n_top: int = 10) -> list[tuple[str, float]]:
         """The most probable words of one topic: [(word, probability), ...].
 
         `n_top` may also be given as `topn`, as in gensim.
         """
-        if not 0 <= topic < self._fitted().n_components:
-            raise SettingError(f"topic={topic}: must be in 0 .. {self._fitted().n_components - 1}")
+        if not is_whole(topic) or not 0 <= topic < self._fitted().n_components:
+            raise SettingError(f"topic={topic!r}: must be in 0 .. {self._fitted().n_components - 1}")
         return self.topics(n_top)[topic]
 
     @renamed(topn="n_top")
+    @answering
     def show_topics(self, n_top: int = 10) -> list[tuple[int, str]]:
         """The topics as text: [(topic, "word word ..."), ...]."""
         return [(k, " ".join(word for word, _ in topic)) for k, topic in enumerate(self.topics(n_top))]

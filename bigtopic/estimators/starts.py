@@ -50,7 +50,11 @@ def check_settings(estimator: Any) -> None:
         raise SettingError(f"callbacks={callbacks!r:.60}: must be a list of functions of an event")
     if estimator.order not in ORDERS:
         raise SettingError(f"order={estimator.order!r}: must be one of {', '.join(map(repr, ORDERS))}")
+    settings = estimator.get_params()
     for name in estimator._priors:
+        if isinstance(settings[name], str):
+            learns = f"; learn_{name}='asymmetric' learns it" if f"learn_{name}" in settings else ""
+            raise SettingError(f"{name}={settings[name]!r}: must be a number or an array of numbers{learns}")
         _learned(name, getattr(estimator, f"learn_{name}"), getattr(estimator, name))
     if estimator.validation is None and (
         estimator.patience is not None or estimator.evaluate_every is not None

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from bigtopic.elsewhere import answering
 from bigtopic.errors import SettingError, VocabularyMismatch
 from bigtopic.evaluation import measures
 from bigtopic.evaluation.base import Measure, Result, Setting
@@ -62,6 +63,7 @@ class Coherence(Result):
 
 
 @renamed(topn="n_top")
+@answering
 def coherence(
     model: Any,
     corpus: CorpusOrPath,

@@ -31,6 +31,10 @@ def documents_of(corpus: Any, argument: str = "corpus") -> Corpus:
     """
     if isinstance(corpus, str | PathLike):
         corpus = open_corpus(corpus)
+    if hasattr(corpus, "topic_source"):
+        raise SettingError(
+            f"{argument}: {type(corpus).__name__} is a model; give the model first, then the corpus"
+        )
     if not isinstance(corpus, Corpus):
         raise SettingError(
             f"{argument}: {type(corpus).__name__} is not a corpus; pass one, or its path: bigtopic.from_matrix makes "

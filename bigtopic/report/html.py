@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bigtopic.errors import StoreError
+from bigtopic.errors import SettingError, StoreError
 from bigtopic.evaluation.measuring import free_label
 from bigtopic.report.summary import Summary
 
@@ -71,9 +71,15 @@ def write_html(summary: Summary, path: str | Path, **settings: Any) -> Path:
 
     Raises
     ------
+    SettingError
+        When `summary` is something else.
     StoreError
         When the path holds something else.
     """
+    if not isinstance(summary, Summary):
+        raise SettingError(
+            f"summary: {type(summary).__name__} is not one; make it with bigtopic.report.summarise(model, corpus)"
+        )
     path = Path(path).expanduser().resolve()
     if path.exists() and not _is_page(path):
         raise StoreError(f"{path} exists but is not an HTML page; nothing was written: give another path")

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic import errors
+from bigtopic.corpus.stored.schema import MANIFEST
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.methods import Method
 from bigtopic.plan.cursor import Cursor
@@ -141,9 +142,7 @@ def load(
     place = Place.of(url, storage_options)
     description = _description(place)
     if description is None:
-        raise errors.ModelError(
-            f"there is no bigtopic model at {place.url}; check the path, or train one with bigtopic.LDA and save it"
-        )
+        raise errors.ModelError(f"there is no bigtopic model at {place.url}{_remedy(place)}")
     _check_version(description, place)
     try:
         description = upgraded(description)
@@ -153,6 +152,14 @@ def load(
         raise type(error)(f"{place.url}: {error}") from error
     except (errors.CorpusDamaged, errors.SettingError, ValueError, TypeError, RecursionError) as error:
         raise errors.ModelError(f"the model at {place.url} is damaged: {error}") from error
+
+
+def _remedy(place: Place) -> str:
+    """What to do where there is no model."""
+    with suppress(errors.CorpusExists):
+        if MANIFEST in (root_attributes(place, _WHAT) or {}):
+            return ", but a corpus; bigtopic.open_corpus opens it"
+    return place.nearest() or "; check the path, or train one with bigtopic.LDA and save it"
 
 
 def describe(url: Any) -> Any:

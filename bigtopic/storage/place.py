@@ -89,8 +89,10 @@ class Place:
         Raises
         ------
         SettingError
-            When a URL has no name, or has characters that fsspec takes for a pattern or a query.
+            When it is neither, or a URL has no name, or has characters that fsspec takes for a pattern or a query.
         """
+        if not isinstance(url, str | os.PathLike):
+            raise SettingError(f"{type(url).__name__} is not a path; give the path or the URL of a store")
         text = os.fspath(url)
         for scheme in ("file://", "local://"):
             text = text.removeprefix(scheme)
@@ -114,6 +116,11 @@ class Place:
     def beside(self, suffix: str) -> Place:
         """The place in the same folder whose name has this ending in addition."""
         return Place(self.url + suffix, self.options, self.below)
+
+    def nearest(self) -> str:
+        """The end of a message that nothing is at this path: the store of this name with its ending; "" if none is."""
+        store = self.beside(".zarr")
+        return f"; did you mean {store.url}?" if self.local and store.exists() else ""
 
     @property
     def _opened(self) -> tuple[Any, str]:

@@ -184,7 +184,8 @@ def _attributes(root: Place) -> dict[str, Any]:
         )
     if attributes is None:
         raise CorpusVersionError(
-            f"there is no corpus at {root.url}; make one with bigtopic.ingest(source, {root.url!r})"
+            f"there is no corpus at {root.url}"
+            + (root.nearest() or f"; make one with bigtopic.ingest(source, {root.url!r})")
         )
     if not set(attributes) - {WRITER}:
         raise Unfinished(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +13,9 @@ from bigtopic.corpus.order import by_source, source_order
 from bigtopic.corpus.store import Corpus
 from bigtopic.elsewhere import answering
 from bigtopic.errors import BigtopicWarning, VocabularyMismatch
-from bigtopic.estimators import output
+from bigtopic.estimators.contract import output
+from bigtopic.estimators.contract.matrices import check_width
 from bigtopic.estimators.inputs import as_corpus, require_positive
-from bigtopic.estimators.matrices import check_width
 from bigtopic.estimators.reading import FittedTopics
 from bigtopic.estimators.topic_stores.formats import STORE, format_of
 from bigtopic.estimators.topic_stores.output import write_topics
@@ -37,7 +37,6 @@ class TopicInference(FittedTopics):
     client: Any
     n_threads: int | None
     progress: bool | None
-    _sklearn_output_config: Mapping[str, str] = {}  # a name that scikit-learn's `clone` copies
 
     @answering
     def transform(
@@ -77,24 +76,6 @@ class TopicInference(FittedTopics):
         if kind == "default":
             return result
         return output.in_frame(kind, result, self.get_feature_names_out(), X, corpus, order)
-
-    def set_output(self, *, transform: str | None = None) -> Self:
-        """Choose what `transform` and `fit_transform` return, as in scikit-learn.
-
-        Parameters
-        ----------
-        transform : "default", an array; "pandas" or "polars", a DataFrame with the columns of
-            `get_feature_names_out` and, for pandas, the index of X or the documents' ids; None changes nothing
-
-        Raises
-        ------
-        SettingError
-            When it is none of these.
-        """
-        if transform is not None:
-            output.check_kind(transform)
-            self._sklearn_output_config = {"transform": transform}
-        return self
 
     def transform_to(
         self,

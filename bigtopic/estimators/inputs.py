@@ -11,7 +11,7 @@ from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.store import Corpus, open_corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import CorpusVersionError, InputError, ModelError, SettingError
-from bigtopic.estimators.matrices import as_matrix
+from bigtopic.estimators.contract.matrices import as_matrix
 from bigtopic.state.contract.declaration_rules import is_whole
 
 __all__ = ["as_corpus", "require_positive"]

@@ -10,7 +10,7 @@ import numpy as np
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.elsewhere import answering
 from bigtopic.errors import NotFitted, SettingError, VocabularyMismatch, require
-from bigtopic.estimators.base import Estimator
+from bigtopic.estimators.contract.base import Estimator
 from bigtopic.estimators.inputs import require_positive
 from bigtopic.renamed import also_named, renamed
 from bigtopic.state.contract.declaration_rules import is_whole

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from bigtopic import elsewhere
 from bigtopic.errors import SettingError
+from bigtopic.estimators.contract import output
 from bigtopic.methods import Method
 
 __all__ = ["Estimator"]
@@ -14,6 +16,8 @@ __all__ = ["Estimator"]
 
 class Estimator:
     """Parameters by name: a constructor that only stores, `get_params`, `set_params`, a readable `repr`."""
+
+    _sklearn_output_config: Mapping[str, str] = {}  # a name that scikit-learn's `clone` copies
 
     def __new__(cls, *args: Any, **settings: Any) -> Self:
         elsewhere.check_constructor(cls, args, settings)
@@ -46,6 +50,24 @@ class Estimator:
                 answer = elsewhere.of_argument(name, known) or f"; it has: {', '.join(sorted(known))}"
                 raise SettingError(f"{type(self).__name__} has no parameter {name!r}{answer}")
             setattr(self, name, value)
+        return self
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Choose what `transform` and `fit_transform` return, as in scikit-learn.
+
+        Parameters
+        ----------
+        transform : "default", an array; "pandas" or "polars", a DataFrame with the columns of
+            `get_feature_names_out` and, for pandas, the index of X or the documents' ids; None changes nothing
+
+        Raises
+        ------
+        SettingError
+            When it is none of these.
+        """
+        if transform is not None:
+            output.check_kind(transform)
+            self._sklearn_output_config = {"transform": transform}
         return self
 
     def __repr__(self) -> str:

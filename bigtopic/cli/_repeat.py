@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from bigtopic.cli._values import PATH
 from bigtopic.errors import InputError, SettingError, did_you_mean
 
 __all__ = ["CONFIG", "command_of", "options_of"]
@@ -121,6 +122,7 @@ def _options_of_model(path: str, verb: click.Command) -> Mapping[str, Any]:
 
 CONFIG = click.Option(
     ["--config"],
+    type=PATH,
     metavar="FILE",
     is_eager=True,
     expose_value=False,

@@ -6,11 +6,12 @@ import click
 
 from bigtopic.cli._options import as_json
 from bigtopic.cli._pipes import source_file
+from bigtopic.cli._values import PATH
 
 
 @click.command("authors", short_help="Attach authors, tags or labels to a corpus.")
-@click.argument("corpus")
-@click.argument("file")
+@click.argument("corpus", type=PATH)
+@click.argument("file", type=PATH)
 @as_json
 def command(corpus: str, file: str, as_json: bool) -> None:
     """Attach the authors, tags or other labels in FILE to the documents of CORPUS, instead of those they have.

@@ -8,11 +8,12 @@ import click
 
 from bigtopic.cli._measures import WithSettings, given
 from bigtopic.cli._options import as_json, connected, parallel
+from bigtopic.cli._values import PATH
 
 
 @click.command("evaluate", cls=WithSettings, short_help="Score a model on a corpus.")
-@click.argument("model")
-@click.argument("corpus")
+@click.argument("model", type=PATH)
+@click.argument("corpus", type=PATH)
 @as_json
 @parallel
 def command(

@@ -12,12 +12,13 @@ import click
 
 from bigtopic.cli._options import as_json, connected, parallel
 from bigtopic.cli._pipes import STANDARD, source_file
+from bigtopic.cli._values import FUNCTION, PATH
 
 
 @click.command("infer", short_help="Write the topics of documents.")
-@click.argument("model")
-@click.argument("documents")
-@click.argument("theta")
+@click.argument("model", type=PATH)
+@click.argument("documents", type=PATH)
+@click.argument("theta", type=PATH)
 @click.option(
     "--min-probability", type=float, default=0.01, show_default=True, help="Leave out smaller entries."
 )
@@ -25,6 +26,9 @@ from bigtopic.cli._pipes import STANDARD, source_file
 @click.option("--text-column", help="Column with the text, in records and tables.")
 @click.option(
     "--token-pattern", help="The pattern used to tokenise the model's texts, if it was a custom one."
+)
+@click.option(
+    "--token-filter", type=FUNCTION, help="The filter of tokens of the model's texts, if there was one."
 )
 @click.option(
     "--to",
@@ -42,6 +46,7 @@ def command(
     top_k: int | None,
     text_column: str | None,
     token_pattern: str | None,
+    token_filter: Any,
     format: str | None,
     overwrite: bool,
     as_json: bool,
@@ -64,7 +69,8 @@ def command(
     from bigtopic.estimators.persistence import load_model
 
     estimator = load_model(model, token_pattern=token_pattern)
-    with connected(scheduler) as client, _as_corpus(documents, estimator, text_column, n_threads) as corpus:
+    read = _as_corpus(documents, estimator, text_column, token_filter, n_threads)
+    with connected(scheduler) as client, read as corpus:
         estimator.set_params(client=client, n_threads=n_threads)
         written = estimator.transform_to(
             corpus,
@@ -83,7 +89,9 @@ def command(
 
 
 @contextmanager
-def _as_corpus(source: str, estimator: Any, text_column: str | None, n_threads: int | None) -> Iterator[Any]:
+def _as_corpus(
+    source: str, estimator: Any, text_column: str | None, token_filter: Any, n_threads: int | None
+) -> Iterator[Any]:
     """The corpus at `source`, or a temporary one made from it; the model matches its words.
 
     Raises
@@ -102,7 +110,7 @@ def _as_corpus(source: str, estimator: Any, text_column: str | None, n_threads: 
         return
     from bigtopic.ingestion.ingest import ingest
 
-    settings = _text_settings(estimator._fitted().text or {})
+    settings = _text_settings(estimator._fitted().text or {}, token_filter)
     with source_file(source) as path, TemporaryDirectory(prefix="bigtopic-infer-") as folder:
         yield ingest(
             path,
@@ -115,19 +123,23 @@ def _as_corpus(source: str, estimator: Any, text_column: str | None, n_threads: 
         )
 
 
-def _text_settings(stored: Mapping[str, Any]) -> dict[str, Any]:
+def _text_settings(stored: Mapping[str, Any], token_filter: Any) -> dict[str, Any]:
     """The tokeniser settings of the model, collocations included, as `ingest` takes them; no document is dropped."""
     from bigtopic.corpus.text.text_settings import TextSettings, stored_pairs
     from bigtopic.errors import ModelError, SettingError
 
     values = dict(stored)
+    if token_filter is not None and values.get("token_filter") is None:
+        raise SettingError("token_filter: the texts of the model were tokenised without one; leave it out")
     try:
         if values.get("collocations") is not None:
             values["collocations"] = [*map(list, stored_pairs(values))]
-        settings = vars(TextSettings.from_dict(values))
+        settings = vars(TextSettings.from_dict(values, token_filter=token_filter))
     except SettingError as error:
+        if values.get("tokenizer") is None:
+            raise
         raise ModelError(
-            f"{error}. A function cannot be passed here: ingest the documents in Python with bigtopic.ingest and the "
+            f"{error}. A tokenizer cannot be passed here: ingest the documents in Python with bigtopic.ingest and the "
             "function, and pass that corpus"
         ) from error
     return {name: value for name, value in settings.items() if name != "min_doc_length"}

@@ -8,10 +8,11 @@ from typing import Any
 import click
 
 from bigtopic.cli._options import as_json
+from bigtopic.cli._values import PATH
 
 
 @click.command("info", short_help="Describe a corpus, a model, or topics of documents.")
-@click.argument("store")
+@click.argument("store", type=PATH)
 @click.option("--verify", is_flag=True, help="Read and check every chunk.")
 @as_json
 def command(store: str, verify: bool, as_json: bool) -> None:

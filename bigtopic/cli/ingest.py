@@ -7,8 +7,10 @@ from typing import Any
 
 import click
 
+from bigtopic import discovery
 from bigtopic.cli._options import as_json, connected, parallel, random_state
 from bigtopic.cli._pipes import source_file
+from bigtopic.cli._values import FUNCTION, PATH, completed
 
 
 def _number_or_share(context: click.Context, parameter: click.Parameter, value: str) -> float:
@@ -36,17 +38,18 @@ class _WithFormats(click.Command):
     """The verb; its help lists the formats, which are looked up when it is shown."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        from bigtopic import discovery
-
         with formatter.section("Formats"):
             formatter.write_text(", ".join(discovery.names("bigtopic.corpus.readers.formats", "match")))
 
 
 @click.command("ingest", cls=_WithFormats, short_help="Make a corpus from documents in any format.")
-@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
-@click.argument("corpus")
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...", type=PATH)
+@click.argument("corpus", type=PATH)
 @click.option(
-    "--format", "format", help="Format, such as bag_of_words, json_lines, csv, text; detected by default."
+    "--format",
+    "format",
+    shell_complete=completed(lambda: discovery.modules("bigtopic.corpus.readers.formats")),
+    help="Format, such as bag_of_words, json_lines, csv, text; detected by default.",
 )
 @click.option(
     "--vocabulary",
@@ -57,6 +60,11 @@ class _WithFormats(click.Command):
 @click.option("--author-column", help="Column with the authors or tags, in records and tables.")
 @click.option("--stop-words", help="'english', or a file with a word per line.")
 @click.option("--token-pattern", help=r"Regular expression of a token; default two or more word characters.")
+@click.option(
+    "--token-filter",
+    type=FUNCTION,
+    help="Function of a token that returns what to count, or None to drop it: a stemmer, a lemmatiser.",
+)
 @click.option("--keep-case", is_flag=True, help="Do not lower-case text.")
 @click.option(
     "--ngrams",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 import click
 
 from bigtopic.cli._measures import given, joined, options_of
 from bigtopic.cli._options import as_json, connected, parallel
+from bigtopic.cli._values import PATH, completed
 
 
 class _WithPlots(click.Command):
@@ -31,10 +33,12 @@ class _WithPlots(click.Command):
 
 
 @click.command("plot", cls=_WithPlots, short_help="Draw a picture of a model.")
-@click.argument("name")
-@click.argument("model")
-@click.argument("corpus", required=False)
-@click.option("--out", required=True, help="Picture to write: a path that ends in .pdf, .png or .svg.")
+@click.argument("name", shell_complete=completed(lambda: import_module("bigtopic.plots").names()))
+@click.argument("model", type=PATH)
+@click.argument("corpus", required=False, type=PATH)
+@click.option(
+    "--out", type=PATH, required=True, help="Picture to write: a path that ends in .pdf, .png or .svg."
+)
 @as_json
 @parallel
 def command(

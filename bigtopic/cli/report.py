@@ -7,11 +7,12 @@ import click
 from bigtopic.cli._measures import WithMeasures, named
 from bigtopic.cli._options import as_json, connected, parallel
 from bigtopic.cli._pipes import STANDARD
+from bigtopic.cli._values import PATH
 
 
 @click.command("report", cls=WithMeasures, short_help="Write one HTML page about a model.")
-@click.argument("model")
-@click.argument("page")
+@click.argument("model", type=PATH)
+@click.argument("page", type=PATH)
 @click.option("--corpus", help="Corpus for shares, coherence, leading authors and documents.")
 @click.option("--test", help="Corpus that the model was not trained on, for the held-out score.")
 @click.option("--title", help="Title of the page; default the name of the model.")

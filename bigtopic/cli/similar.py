@@ -8,11 +8,12 @@ import click
 
 from bigtopic.cli._options import as_json
 from bigtopic.cli._pipes import STANDARD
+from bigtopic.cli._values import PATH
 
 
 @click.command("similar", short_help="List the documents most like a document or a text.")
-@click.argument("model")
-@click.argument("theta")
+@click.argument("model", type=PATH)
+@click.argument("theta", type=PATH)
 @click.argument("query")
 @click.option(
     "--n-documents", type=click.IntRange(1), default=10, show_default=True, help="Documents to list."

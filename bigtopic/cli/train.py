@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import click
 
 from bigtopic.cli._measures import is_given
 from bigtopic.cli._options import as_json, connected, duration, parallel, random_state
+from bigtopic.cli._values import PATH, completed
 
 _SHAPE = click.Choice(["symmetric", "asymmetric"])
 
 
 @click.command("train", short_help="Learn topics from a corpus.")
-@click.argument("corpus")
-@click.argument("model")
+@click.argument("corpus", type=PATH)
+@click.argument("model", type=PATH)
 @click.option(
     "--topics",
     "n_components",
@@ -27,7 +29,11 @@ _SHAPE = click.Choice(["symmetric", "asymmetric"])
 @click.option(
     "--column-topics", "n_column_topics", type=click.IntRange(1), help="Of dual topics; default 10."
 )
-@click.option("--method", help="Learning method; the default suits most corpora.")
+@click.option(
+    "--method",
+    shell_complete=completed(lambda: import_module("bigtopic.methods").names()),
+    help="Learning method; the default suits most corpora.",
+)
 @click.option(
     "--passes", "max_iter", type=click.IntRange(1), help="Passes over the corpus; default the method's."
 )
@@ -58,7 +64,9 @@ _SHAPE = click.Choice(["symmetric", "asymmetric"])
     help="Share or number of documents to hold out and score after every pass.",
 )
 @click.option("--patience", type=click.IntRange(1), help="Stop after this many scores without improvement.")
-@click.option("--checkpoint", metavar="PATH", help="Folder in which to save the run while it learns.")
+@click.option(
+    "--checkpoint", type=PATH, metavar="PATH", help="Folder in which to save the run while it learns."
+)
 @click.option(
     "--checkpoint-every", type=duration, default="10m", show_default=True, help="Time between saves."
 )

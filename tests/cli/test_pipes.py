@@ -61,11 +61,16 @@ def test_every_verb_prints_json(source, corpus, model, tmp_path):
     assert "200" in run("info", theta).output
 
 
-def test_a_broken_pipe_ends_quietly(corpus):
+@pytest.mark.parametrize(
+    "verb", [["info", "CORPUS"], ["infer", "MODEL", "CORPUS", "-"]], ids=lambda verb: verb[0]
+)
+def test_a_broken_pipe_ends_quietly(verb, corpus, model):
     reader, writer = os.pipe()
     os.close(reader)
-    verb = [sys.executable, "-m", "bigtopic", "info", corpus]
-    done = subprocess.run(verb, stdout=writer, stderr=subprocess.PIPE, text=True)
+    paths = {"CORPUS": corpus, "MODEL": model}
+    arguments = [paths.get(argument, argument) for argument in verb]
+    command = [sys.executable, "-m", "bigtopic", *arguments]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True)
     os.close(writer)
     assert done.stderr == ""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator, Sequence
-from io import TextIOWrapper
 from itertools import pairwise
 from typing import IO, Any, NamedTuple
 
@@ -81,15 +80,23 @@ def write_delimited(file: IO[bytes], topics: Table, delimiter: str) -> None:
 
     A text that a spreadsheet would take for a formula gets an apostrophe before it, unless it is a number.
     """
-    lines = TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
-    writer = csv.writer(lines, delimiter=delimiter, lineterminator="\n")
+    writer = csv.writer(_Encoded(file), delimiter=delimiter, lineterminator="\n")
     writer.writerow([_safe(name) for name in topics.header])
     for batch in blocks(topics):
         cells = [[_safe(value) for value in own.tolist()] for own in values_of(batch, topics.columns)]
         writer.writerows(
             [*own, *row] for own, row in zip(zip(*cells, strict=True), _shares(batch, topics), strict=True)
         )
-    lines.detach()
+
+
+class _Encoded:
+    """Text for a binary file, which stays open."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def write(self, text: str) -> int:
+        return self._file.write(text.encode())
 
 
 def _shares(batch: Batch, topics: Table) -> Iterator[list[str]]:

@@ -107,3 +107,13 @@ def test_every_field_of_the_manifest_is_in_the_page_of_the_format(corpus, tmp_pa
     page = (ROOT / "docs" / "format-corpus.md").read_text(encoding="utf-8")
     names = [*manifest, *manifest["parts"][0], *manifest["vocabulary"]]
     assert not [name for name in names if f"`{name}`" not in page]
+
+
+def test_every_verb_and_format_of_topics_is_on_the_page_of_the_shell():
+    from bigtopic import discovery
+    from bigtopic.estimators.topic_stores import formats
+
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    verbs = discovery.modules("bigtopic.cli")
+    assert [verb for verb in verbs if f"bigtopic {verb}" not in page] == []
+    assert [name for name in discovery.modules(formats.__name__) if f"`.{name}`" not in page] == []

@@ -24,6 +24,9 @@ BLOCK = re.compile(
 )
 
 
+PIPED = re.compile(r"(?:cat (\S+) \| )?bigtopic (.*)")
+
+
 class Block(NamedTuple):
     """One block: its text, the line of the page it begins at, and the file it is of, or ""."""
 
@@ -94,14 +97,16 @@ def test_commands_of_the_shell_page_run(tmp_path, monkeypatch):
     for block in blocks_of(page, "python"):  # writes the file that is ingested
         exec(block.code, {})
     for command in [line for block in blocks_of(page, "sh") for line in _commands(block.code)]:
-        result = CliRunner().invoke(main, shlex.split(command)[1:])
+        file, own = PIPED.fullmatch(command).groups()
+        given = None if file is None else Path(file).read_bytes()
+        result = CliRunner().invoke(main, shlex.split(own), input=given)
         assert result.exit_code == 0, f"{command}\n{result.output}\n{result.exception!r}"
 
 
 def _commands(code: str) -> list[str]:
     lines = [line.strip() for line in code.replace("\\\n", " ").splitlines()]
     commands = [line.partition(" #")[0] for line in lines if line and not line.startswith("#")]
-    assert commands and all(command.startswith("bigtopic ") for command in commands), commands
+    assert commands and all(map(PIPED.fullmatch, commands)), commands
     return commands
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from html import escape
 
 import numpy as np
 
+from bigtopic import cards
 from bigtopic.corpus.documents import DocumentsInParts
 from bigtopic.printable import printable
 
@@ -65,25 +65,28 @@ def _histogram_svg(corpus: DocumentsInParts) -> str:
     bars = "".join(
         f'<rect x="{i * width:.1f}" y="{height - height * n / tallest:.1f}" width="{width - 1:.1f}" '
         f'height="{height * n / tallest:.1f}" fill="currentColor" opacity="0.6">'
-        f"<title>{edges[i]:,} to {edges[i + 1] - 1:,} tokens: {n:,} documents</title></rect>"
+        f"<title>{_tokens(edges, i)}: {n:,} documents</title></rect>"
         for i, n in enumerate(counts.tolist())
     )
+    sample = f", of the first {_SAMPLE:,}" if corpus.n_docs > _SAMPLE else ""
     return (
         f'<svg width="240" height="{height + 16}" role="img" aria-label="document lengths">{bars}'
         f'<text x="0" y="{height + 13}" font-size="11" fill="currentColor">0</text>'
         f'<text x="240" y="{height + 13}" font-size="11" text-anchor="end" fill="currentColor">'
-        f"{edges[-1] - 1:,} tokens a document</text></svg>"
+        f"{edges[-1] - 1:,} tokens a document{sample}</text></svg>"
     )
+
+
+def _tokens(edges: np.ndarray, bin: int) -> str:
+    """The lengths that a bin of the histogram holds; the last one has the longest, too."""
+    last = bin + 2 == len(edges)
+    return f"{edges[bin]:,} tokens or more" if last else f"{edges[bin]:,} to {edges[bin + 1] - 1:,} tokens"
 
 
 def html_card(corpus: DocumentsInParts) -> str:
     """A small table beside a histogram of document lengths; everything that came from data is escaped."""
-    rows = "".join(
-        f"<tr><td style='text-align:left'>{escape(name)}</td><td style='text-align:right'>{escape(value)}</td></tr>"
-        for name, value in _figures(corpus)
-    )
-    return (
-        f"<div><strong>Corpus</strong> <code>{escape(corpus.url or 'in memory')}</code>"
-        f"<div style='display:flex;gap:2em;align-items:center'><table>{rows}</table>{_histogram_svg(corpus)}</div>"
-        "</div>"
+    beside = "display:flex;gap:2em;align-items:center"
+    table = cards.figures(dict(_figures(corpus)))
+    return cards.card(
+        f"Corpus {corpus.url or 'in memory'}", f"<div style='{beside}'>{table}{_histogram_svg(corpus)}</div>"
     )

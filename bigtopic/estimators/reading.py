@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from bigtopic import cards
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.elsewhere import answering
 from bigtopic.errors import NotFitted, SettingError, VocabularyMismatch, require
@@ -196,11 +197,13 @@ class FittedTopics(Estimator):
         return self._is_fitted()
 
     def _repr_html_(self) -> str:
-        from html import escape
-
         if not self._is_fitted():
-            return f"<pre>{escape(repr(self))}</pre>"
-        rows = "".join(
-            f"<tr><td>{k}</td><td>{escape(words)}</td></tr>" for k, words in self.show_topics(8)[:100]
-        )
-        return f"<pre>{escape(repr(self))}</pre><table><tr><th>topic</th><th>words</th></tr>{rows}</table>"
+            return cards.card(repr(self))
+        scores = [row["score"] for row in self.history_ if row.get("score") is not None]
+        values = {
+            "trained": f"{self._fitted().cursor.pass_number:,} passes, {self.n_batch_iter_:,} updates",
+            "words": f"{self.n_features_in_:,}",
+            "held-out score": f"{scores[-1]:.4f} nats per token" if scores else "",
+        }
+        topics = cards.scrolling(["topic", "its 8 most probable words"], self.show_topics(8))
+        return cards.card(repr(self), cards.figures(values), topics)

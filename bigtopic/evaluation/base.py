@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from bigtopic import cards
 from bigtopic.errors import SettingError
 from bigtopic.renamed import current_names
 from bigtopic.state.contract.declaration_rules import check_arguments
@@ -63,6 +64,14 @@ class Result:
     def details(self) -> dict[str, str]:
         """Further lines of a table, {label: text}; empty texts are left out."""
         return {}
+
+    def _repr_html_(self) -> str:
+        baselines = {name: f"{value:.4f}" for name, value in self.baselines.items()}
+        values = cards.figures({"value": self.text(), **baselines, **self.details()})
+        if self.per_topic is None:
+            return cards.card(type(self).__name__, values)
+        topics = ((k, f"{value:.4f}") for k, value in enumerate(self.per_topic.tolist()))
+        return cards.card(type(self).__name__, values, cards.scrolling(["topic", "value"], topics))
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON values; None stands for nan."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from bigtopic import cards
 from bigtopic.errors import SettingError, noting
 from bigtopic.evaluation import measures as folder
 from bigtopic.evaluation.base import Measure, Result, renamed_settings
@@ -61,11 +61,7 @@ class Evaluation(Mapping[str, Result]):
         return "\n".join(printable(f"{label.ljust(size)}  {text}") for label, text in lines.items())
 
     def _repr_html_(self) -> str:
-        rows = (
-            f"<tr><th>{escape(label)}</th><td>{escape(text)}</td></tr>"
-            for label, text in self.lines().items()
-        )
-        return f"<table>{''.join(rows)}</table>"
+        return cards.figures(self.lines())
 
 
 def free_label(label: str, measure: Measure, taken: Mapping[str, str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -25,19 +26,12 @@ class Progress:
     def __init__(self, description: str, total: float | None, unit: str, show: bool | None = None) -> None:
         self._bar: Any = None
         self._silent = show is False
+        in_notebook = "ipykernel" in sys.modules
         if show is None:
-            show = sys.stderr.isatty() or "ipykernel" in sys.modules
+            show = sys.stderr.isatty() or in_notebook
         if show:
-            from tqdm.auto import tqdm
-
-            self._bar = tqdm(
-                total=total,
-                desc=description,
-                unit=unit,
-                unit_scale=True,
-                delay=2.0,
-                leave=False,
-                dynamic_ncols=True,
+            self._bar = _bar(in_notebook)(
+                total=total, desc=description, unit=unit, unit_scale=True, delay=2.0, leave=False
             )
 
     def update(self, amount: float, **figures: object) -> None:
@@ -63,3 +57,14 @@ class Progress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _bar(in_notebook: bool) -> Any:
+    """The class of bars. tqdm's own one for notebooks needs widgets, and warns where there are none."""
+    if in_notebook:
+        from bigtopic.parallel.notebook_bar import NotebookBar
+
+        return NotebookBar
+    from tqdm import tqdm
+
+    return partial(tqdm, dynamic_ncols=True)

@@ -6,14 +6,24 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bigtopic import cards
 from bigtopic.errors import SettingError, StoreError
 from bigtopic.evaluation.measuring import free_label
 from bigtopic.report.summary import Summary
 
-__all__ = ["html_page", "write_html"]
+__all__ = ["Page", "html_page", "write_html"]
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _CURVE_WIDTH, _CURVE_HEIGHT, _MARGIN = 560.0, 150.0, 8.0
+
+
+class Page(str):
+    """A page of HTML as text, which notebooks show."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return cards.framed(self)
 
 
 class Curve(NamedTuple):
@@ -33,8 +43,8 @@ def html_page(
     subtitle: str = "",
     figures: Mapping[str, str] | None = None,
     author_noun: str = "authors",
-) -> str:
-    """The page as text.
+) -> Page:
+    """The page as text; a notebook shows it.
 
     Parameters
     ----------
@@ -51,7 +61,7 @@ def html_page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("page.html.j2").render(
+    page = environment.get_template("page.html.j2").render(
         summary=summary,
         title=title,
         subtitle=subtitle,
@@ -62,6 +72,7 @@ def html_page(
         width=_CURVE_WIDTH,
         height=_CURVE_HEIGHT,
     )
+    return Page(page)
 
 
 def write_html(summary: Summary, path: str | Path, **settings: Any) -> Path:

@@ -17,6 +17,7 @@ from bigtopic.evaluation.measuring import Evaluation, checked_names, results_of
 from bigtopic.evaluation.source import TopicSource, top_words, topics_of
 from bigtopic.evaluation.streaming import CorpusOrPath, documents_of
 from bigtopic.evaluation.subject import Subject
+from bigtopic.report.card import summary_card
 
 __all__ = ["Summary", "Topic", "summarise"]
 
@@ -90,6 +91,9 @@ class Summary:
     @property
     def has_authors(self) -> bool:
         return any(topic.authors for topic in self.topics)
+
+    def _repr_html_(self) -> str:
+        return summary_card(self)
 
 
 def summarise(

@@ -316,7 +316,8 @@ def test_one_name_is_enough():
 def test_an_unknown_measure_is_told_the_names_as_they_are_written():
     with pytest.raises(SettingError) as raised:
         measures.load("log-predictiv")
-    assert str(raised.value) == f"there is no measure 'log-predictiv'; there are: {', '.join(EVERY)}"
+    there = f"there is no measure 'log-predictiv'; there are: {', '.join(EVERY)}"
+    assert str(raised.value) == f"{there}; did you mean 'log-predictive'?"
 
 
 def test_measures_with_the_same_title_each_have_a_line():

@@ -32,6 +32,13 @@ def test_notebook_runs(notebook, tmp_path):
     book = nbformat.read(notebook, as_version=4)
     assert not any(cell.get("outputs") for cell in book.cells), "commit notebooks without their outputs"
     NotebookClient(book, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
-    assert any(
-        output.get("data", {}).get("image/png") for cell in book.cells for output in cell.get("outputs", ())
-    )
+    outputs = [output for cell in book.cells for output in cell.get("outputs", ())]
+    assert any(output.get("data", {}).get("image/png") for output in outputs)
+    assert not [output for output in outputs if output.get("name") == "stderr"]
+
+
+def test_the_notebook_ends_with_the_page():
+    import nbformat
+
+    book = nbformat.read(EXAMPLES / "topics.ipynb", as_version=4)
+    assert "html_page(" in book.cells[-1].source.splitlines()[-1]

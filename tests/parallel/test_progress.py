@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from bigtopic.parallel.progress import Progress
@@ -18,3 +20,25 @@ def test_a_folder_in_a_note_cannot_command_the_terminal(capsys):
     with Progress("learning", 10, " tokens") as bar:
         bar.note("in /tmp/\x1b[31m")
     assert capsys.readouterr().err == "in /tmp/\\x1b[31m\n"
+
+
+def test_a_notebook_shows_a_bar_without_widgets(monkeypatch, capsys):
+    pytest.importorskip("IPython")
+    shown = []
+
+    class Output:
+        def update(self, data, raw):
+            shown.append(data["text/plain"])
+
+    def display(data, raw, display_id):
+        shown.append(data["text/plain"])
+        return Output()
+
+    monkeypatch.setitem(sys.modules, "ipykernel", object())
+    monkeypatch.setattr("bigtopic.parallel.notebook_bar.display", display)
+    with Progress("learning", 10, " tokens") as bar:
+        bar._bar.delay = bar._bar.mininterval = 0
+        bar.update(4, score="-7.5")
+        bar.update(6)
+    assert shown[0].startswith("learning:  40%|") and "score=-7.5" in shown[0]
+    assert shown[-1] == "" and capsys.readouterr() == ("", "")

@@ -1,0 +1,40 @@
+"""Pieces of HTML that notebooks show. All text is escaped; long tables scroll, so that nothing is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+
+__all__ = ["card", "figures", "framed", "scrolling"]
+
+_LEFT = "style='text-align:left'"
+
+
+def card(title: str, *pieces: str) -> str:
+    """A title over pieces of HTML."""
+    return f"<div><strong>{escape(title)}</strong>{''.join(pieces)}</div>"
+
+
+def figures(values: Mapping[str, str]) -> str:
+    """A table of labels and values; empty values are left out."""
+    rows = "".join(
+        f"<tr><th {_LEFT}>{escape(label)}</th><td {_LEFT}>{escape(value)}</td></tr>"
+        for label, value in values.items()
+        if value
+    )
+    return f"<table>{rows}</table>"
+
+
+def scrolling(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table of any number of rows in a box that scrolls."""
+    head = "".join(f"<th {_LEFT}>{escape(heading)}</th>" for heading in headings)
+    body = "".join(
+        f"<tr>{''.join(f'<td {_LEFT}>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in rows
+    )
+    return f"<div style='max-height:30em;overflow:auto'><table><tr>{head}</tr>{body}</table></div>"
+
+
+def framed(page: str) -> str:
+    """A whole page inside another one, apart from it: neither can reach the other."""
+    style = "width:100%;height:42em;border:1px solid #8884"
+    return f'<iframe sandbox="allow-scripts" srcdoc="{escape(page)}" style="{style}"></iframe>'

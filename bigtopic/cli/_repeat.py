@@ -29,7 +29,7 @@ def command_of(run: Mapping[str, Any] | None, train: click.Command) -> str | Non
     """
     options = options_of(run, train)
     url = ((run or {}).get("corpus") or {}).get("url")
-    if options is None or url is None:
+    if options is None or url is None or url.startswith("-"):
         return None
     words = ["bigtopic", str(train.name), url, "MODEL"]
     for name, value in options.items():
@@ -102,6 +102,8 @@ def _options_in(path: str, verb: click.Command) -> Mapping[str, Any]:
     try:
         text = Path(path).read_text(encoding="utf-8")
         found = json.loads(text) if path.endswith(".json") else tomllib.loads(text)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not {'JSON' if path.endswith('.json') else 'TOML'}: {error}") from None
     if not isinstance(found, dict):

@@ -64,7 +64,7 @@ class AuthorTopicModel(AuthorUpdates):
     ----------
     authors_ : `Vocabulary`, the authors with their documents and tokens in the training corpus
     author_topic_prior_, topic_word_prior_ : as used, or learned
-    components_, vocabulary_, history_, n_iter_, n_batch_iter_, n_features_in_, random_state_ : see `LDA`
+    components_, vocabulary_, history_, n_iter_, n_batch_iter_, n_features_in_, random_state_, run_ : see `LDA`
 
     Raises
     ------

@@ -47,7 +47,7 @@ class DualTopicModel(TopicLearning):
     column_topics_ : float64 (n_columns, n_column_topics), p(column | column topic), columns sum to 1
     joint_ : float64 (n_row_topics, n_column_topics), sums to 1
     vocabulary_ : `Vocabulary`, the names of the columns
-    history_, n_iter_, n_batch_iter_, n_features_in_, random_state_ : as of `LDA`
+    history_, n_iter_, n_batch_iter_, n_features_in_, random_state_, run_ : as of `LDA`
 
     Examples
     --------

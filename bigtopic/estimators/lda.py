@@ -67,6 +67,8 @@ class LDA(TopicLearning):
     n_iter_, n_batch_iter_ : passes and updates done
     n_features_in_ : n_words
     random_state_ : the seed used
+    run_ : dict, the record of the fit: settings, corpus, versions, how it ended; see "The record of a run" in the
+        documentation
 
     Examples
     --------

@@ -10,6 +10,7 @@ from bigtopic import cards
 from bigtopic.errors import SettingError, StoreError
 from bigtopic.evaluation.measuring import free_label
 from bigtopic.report.summary import Summary
+from bigtopic.storage import local
 
 __all__ = ["Page", "html_page", "write_html"]
 
@@ -78,14 +79,14 @@ def html_page(
 def write_html(summary: Summary, path: str | Path, **settings: Any) -> Path:
     """Write the page; for `settings` see `html_page`. Returns the absolute path.
 
-    An existing page is replaced.
+    An existing page is replaced in one step.
 
     Raises
     ------
     SettingError
         When `summary` is something else.
     StoreError
-        When the path holds something else.
+        When the path holds something else, or the system refuses to write.
     """
     if not isinstance(summary, Summary):
         raise SettingError(
@@ -94,8 +95,7 @@ def write_html(summary: Summary, path: str | Path, **settings: Any) -> Path:
     path = Path(path).expanduser().resolve()
     if path.exists() and not _is_page(path):
         raise StoreError(f"{path} exists but is not an HTML page; nothing was written: give another path")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(html_page(summary, **settings), encoding="utf-8")
+    local.replace(str(path), 0, html_page(summary, **settings).encode())
     return path
 
 

@@ -120,6 +120,15 @@ def test_models_without_a_record_open_and_damaged_records_do_not(model, tmp_path
     assert "to repeat it" not in run("info", tmp_path / "m.zarr").output
 
 
+@pytest.mark.parametrize("url", ["c.zarr; rm -rf ~", "$(rm -rf ~)", "--debug"])
+def test_a_command_from_a_crafted_model_is_quoted(url, model, tmp_path):
+    estimator = load_model(model)
+    estimator.run_["corpus"]["url"] = url
+    estimator.save(tmp_path / "m.zarr")
+    command = facts(tmp_path / "m.zarr")["command"]
+    assert command is None if url == "--debug" else shlex.split(command)[2] == url
+
+
 @pytest.mark.parametrize("ending", ["toml", "json"])
 def test_options_are_taken_from_a_file_and_the_command_line_goes_first(ending, corpus, tmp_path):
     options = {"topics": 4, "held-out": 0.1, "passes": 1}
@@ -139,10 +148,11 @@ def test_options_are_taken_from_a_file_and_the_command_line_goes_first(ending, c
         ("a.toml", "topics = 'many'", "--topics"),
         ("a.json", "[3]", "a.json holds a list"),
         ("a.json", "{", "a.json is not JSON"),
+        ("a.json/b.toml", None, "cannot be read: Not a directory"),
     ],
 )
 def test_mistakes_in_a_file_of_options_are_named(name, text, said, corpus, tmp_path):
-    (tmp_path / name).write_text(text)
+    (tmp_path / name.partition("/")[0]).write_text(text or "")
     shown = run("train", corpus, tmp_path / "m.zarr", "--config", tmp_path / name, code=2).output
     assert said in shown and "Traceback" not in shown
 

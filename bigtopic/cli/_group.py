@@ -24,6 +24,8 @@ _ORDER = (
     "info",
     "train",
     "topics",
+    "find",
+    "show",
     "evaluate",
     "infer",
     "similar",

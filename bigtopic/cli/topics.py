@@ -1,15 +1,17 @@
-"""`bigtopic topics`: print the words of each topic."""
+"""`bigtopic topics`: the words of each topic, the documents about one, and how topics change."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from bigtopic.cli._options import connected, parallel
+from bigtopic.cli._where import conditions, of_documents
 
 
-@click.command("topics", short_help="Print the topics of a model.")
+@click.command("topics", short_help="Print the topics of a model, their documents, or their change.")
 @click.argument("model")
 @click.option(
     "--corpus", help="Corpus for shares, coherence and leading authors; costs one or two passes over it."
@@ -23,28 +25,100 @@ from bigtopic.cli._options import connected, parallel
     show_default=True,
     help="Words per topic.",
 )
+@click.option("--topic", type=int, help="Only this topic, by its number.")
+@click.option(
+    "--documents", "n_documents", type=click.IntRange(1), help="List this many documents about --topic."
+)
+@click.option(
+    "--by", "column", metavar="COLUMN", help="Shares of topics by the values of a column, or authors."
+)
+@click.option(
+    "--freq", metavar="UNIT", help="Group the dates of --by by decade, year, quarter, month or day."
+)
+@click.option("--bins", type=click.IntRange(1), help="Group the numbers of --by into this many bins.")
+@of_documents
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for other programs.")
 @parallel
 def command(
-    model: str, corpus: str | None, n_words: int, as_json: bool, scheduler: str | None, n_threads: int | None
+    model: str,
+    corpus: str | None,
+    n_words: int,
+    topic: int | None,
+    n_documents: int | None,
+    column: str | None,
+    freq: str | None,
+    bins: int | None,
+    theta: str | None,
+    where: tuple[str, ...],
+    as_json: bool,
+    scheduler: str | None,
+    n_threads: int | None,
 ) -> None:
     """Print the topics of MODEL: their most probable words and, given a corpus, their shares of it.
 
+    With --documents, list the documents that are most about a topic, with their text if the corpus keeps it. With --by,
+    print the mean share of each topic in the documents of each value of a column, with its standard error.
+
     \b
-    Example:
+    Examples:
         bigtopic topics topics.zarr --corpus articles.zarr
+        bigtopic topics topics.zarr --topic 5 --documents 20 --corpus articles.zarr --theta theta.zarr
+        bigtopic topics topics.zarr --topic 5 --by year --theta theta.zarr
+        bigtopic topics topics.zarr --by date --freq month --theta theta.zarr --where kind=news
     """
-    from bigtopic.cli import _show
+    from bigtopic.cli import _answers
     from bigtopic.corpus.store import open_corpus
     from bigtopic.estimators.persistence import load_model
-    from bigtopic.report import summarise
 
+    _check(topic, n_documents, column, theta or where or freq or bins)
     estimator = load_model(model)
     documents = None if corpus is None else open_corpus(corpus)
     with connected(scheduler) as client:
-        summary = summarise(estimator, documents, n_words=n_words, client=client, n_threads=n_threads)
+        estimator.set_params(client=client, n_threads=n_threads)
+        if n_documents is None and column is None:
+            _words(estimator, documents, n_words, topic, as_json)
+            return
+        chosen = {"theta": theta, "where": conditions(where, _chosen_from(documents, theta))}
+        if column is not None:
+            found = estimator.topics_over(column, documents, freq=freq, bins=bins, topics=topic, **chosen)
+            _answers.show(found, as_json)
+            return
+        found = estimator.documents(topic, documents, n_documents, **chosen)
     if as_json:
-        _show.to_json([_as_dict(topic) for topic in summary.topics])
+        _answers.show(found, as_json)
+    else:
+        _answers.documents(found)
+
+
+def _check(topic: int | None, n_documents: int | None, column: str | None, further: Any) -> None:
+    """Refuse options that do not go together."""
+    if n_documents is not None and (topic is None or column is not None):
+        raise click.UsageError("--documents lists those about one topic: give --topic, and leave out --by")
+    if further and n_documents is None and column is None:
+        raise click.UsageError("--theta, --where, --freq and --bins need --documents or --by")
+
+
+def _chosen_from(documents: Any, theta: str | None) -> Any:
+    """The documents whose columns --where names."""
+    if theta is None:
+        return documents
+    from bigtopic.estimators.topic_stores.stored_topics import StoredTopics
+
+    return StoredTopics(theta).documents
+
+
+def _words(estimator: Any, documents: Any, n_words: int, topic: int | None, as_json: bool) -> None:
+    from bigtopic.cli import _show
+    from bigtopic.report import summarise
+
+    summary = summarise(
+        estimator, documents, n_words=n_words, client=estimator.client, n_threads=estimator.n_threads
+    )
+    if topic is not None:
+        estimator.show_topic(topic, 1)  # refuses a topic that does not exist
+        summary = replace(summary, topics=[own for own in summary.topics if own.number == topic])
+    if as_json:
+        _show.to_json([_as_dict(own) for own in summary.topics])
     else:
         _show.table(summary)
 

@@ -1,0 +1,57 @@
+"""Which documents a verb is about: options, and what they mean to `Corpus.select`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import click
+
+__all__ = ["conditions", "of_documents"]
+
+
+def of_documents(function: Callable[..., Any]) -> Callable[..., Any]:
+    """--theta and --where."""
+    for option in (
+        click.option(
+            "--where",
+            "where",
+            multiple=True,
+            metavar="COLUMN=VALUE",
+            help="Only documents with this value of a column, or from a to b: year=2000..2005. May be repeated.",
+        ),
+        click.option(
+            "--theta", help="Topics of the documents, as `bigtopic infer` wrote them; else they are inferred."
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def conditions(given: Iterable[str], documents: Any) -> dict[str, Any]:
+    """What `Corpus.select` takes, from COLUMN=VALUE; values have the type of the column of these documents."""
+    found = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise click.UsageError(
+                f"--where {text!r}: write COLUMN=VALUE, such as year=2005 or year=2000..2005"
+            )
+        kind = documents.run(0, 1, order="stored").read_column(name).dtype.kind
+        low, dots, high = value.partition("..")
+        found[name] = slice(_typed(low, kind), _typed(high, kind)) if dots else _typed(value, kind)
+    return found
+
+
+def _typed(value: str, kind: str) -> Any:
+    """The value as a column of this kind has it; None for an empty end of a range."""
+    if kind == "O":
+        return value or None
+    if kind == "b":
+        return value.lower() == "true"
+    for number in (int, float):
+        try:
+            return number(value)
+        except ValueError:
+            continue
+    return value or None

@@ -60,10 +60,11 @@ def _of_column(theta: Theta, column: str, group: Callable[[Any], Any]) -> Groupi
     """`group` gives the group of a value, None if that is none. Equal values are looked at once."""
 
     def groups(positions: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[Any]]:
-        index: dict[Any, int] = {}
         values = theta.read_column(column, positions).tolist()
-        codes = np.array([index.setdefault(value, len(index)) for value in values], np.int64)
-        names = [group(value) for value in index]
+        distinct = dict.fromkeys(values)
+        index = dict(zip(distinct, range(len(distinct)), strict=True))
+        codes = np.fromiter(map(index.__getitem__, values), np.int64, len(values))
+        names = [group(value) for value in distinct]
         kept = np.flatnonzero(np.array([name is not None for name in names], bool)[codes])
         present, codes = np.unique(codes[kept], return_inverse=True)
         return kept, codes, [names[i] for i in present.tolist()]

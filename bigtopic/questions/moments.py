@@ -5,7 +5,7 @@ One pass over the topics of documents; the correlation takes n_components^2 numb
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,9 +26,19 @@ def mean_shares(theta: Theta) -> Shares:
     sums, led, n_docs = np.zeros(theta.n_components), np.zeros(theta.n_components, np.int64), 0
     for _, shares in theta.batches("adding up"):
         sums += np.asarray(shares.sum(axis=0)).ravel()
-        led += np.bincount(np.asarray(shares.argmax(axis=1)).ravel(), minlength=theta.n_components)
+        led += np.bincount(_leaders(shares), minlength=theta.n_components)
         n_docs += shares.shape[0]
     return Shares(sums / max(n_docs, 1), led)
+
+
+def _leaders(shares: Any) -> np.ndarray:
+    """The largest topic of each document. Equivalent to `shares.argmax(axis=1)`, which looks at one after the other."""
+    largest = np.maximum.reduceat(shares.data, shares.indptr[:-1])
+    n_topics = np.diff(shares.indptr)
+    best = np.flatnonzero(shares.data == np.repeat(largest, n_topics))
+    documents = np.repeat(np.arange(len(n_topics)), n_topics)[best]
+    leaders: np.ndarray = shares.indices[best[np.unique(documents, return_index=True)[1]]]
+    return leaders
 
 
 def correlation(theta: Theta) -> np.ndarray:

@@ -1,6 +1,6 @@
 """What every benchmark does with its figures: a table on the screen, a line of JSON in a file, a table on the page.
 
-python tests/benchmarks/results.py FILE      write the tables in FILE into docs/benchmarks.md, between their marks
+python tests/benchmarks/results.py FILE      write the tables in FILE into the pages of docs/, between their marks
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
+PAGES = Path(__file__).parents[2] / "docs"
 MARKS = re.compile(r"(<!-- figures: (\S+) -->\n).*?(<!-- /figures -->)", re.DOTALL)
 
 
@@ -123,4 +123,7 @@ def _shown(record: dict[str, Any]) -> str:
 
 if __name__ == "__main__":
     lines = Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()
-    PAGE.write_text(fill(PAGE.read_text(encoding="utf-8"), [json.loads(x) for x in lines]), encoding="utf-8")
+    for page in PAGES.glob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        if MARKS.search(text):
+            page.write_text(fill(text, [json.loads(line) for line in lines]), encoding="utf-8")

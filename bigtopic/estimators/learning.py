@@ -260,7 +260,7 @@ class TopicLearning(DocumentQuestions):
         return int(self.random_state) % (1 << 62)
 
     def _check(self) -> None:
-        method = get(self.method)
+        method = get(self.method, self._fits)
         check_method(method)
         if not self._fits(method.model):
             raise SettingError(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 from bigtopic.methods.lookup import find
 from bigtopic.methods.method import Method
 from bigtopic.methods.table import DEFAULT, FAMILIES, TABLE
+from bigtopic.models.base import Model
 
 __all__ = ["DEFAULT", "Method", "MethodTable", "get", "methods", "names"]
 
@@ -18,8 +20,10 @@ def names() -> list[str]:
     return [method.name for method in TABLE]
 
 
-def get(method: str | Method | None) -> Method:
+def get(method: str | Method | None, fits: Callable[[Model], bool] = lambda model: True) -> Method:
     """A method by its name or one that a paper uses; None gives the default, a `Method` is returned as it is.
+
+    `fits` says of which models an error lists the methods.
 
     Raises
     ------
@@ -28,7 +32,7 @@ def get(method: str | Method | None) -> Method:
     """
     if isinstance(method, Method):
         return method
-    return find(DEFAULT if method is None else method)
+    return find(DEFAULT if method is None else method, fits)
 
 
 class MethodTable(list[dict[str, Any]]):

@@ -72,11 +72,18 @@ def _check(method: Method, prior: str, array: str, known: Callable[[Method], Col
         return
     from bigtopic import kernels
 
-    methods = [other.name for other in TABLE if array in known(other)]
-    fit = [name for name in kernels.names() if array in known(replace(method, kernel=name))]
+    def can(other: Method) -> bool:
+        return array in known(other) and _counts_authors(other) == _counts_authors(method)
+
+    methods = [other.name for other in TABLE if can(other)]
+    fit = [name for name in kernels.names() if can(replace(method, kernel=name))]
     kernel = method.load_kernel().name
     raise SettingError(
         f"learn_{prior}: method {method.name!r} cannot learn it, because its kernel {kernel!r} has neither posteriors "
         f"nor labels to learn it from; choose one of the methods {', '.join(methods)}, or a Method with one of the "
         f"kernels {', '.join(fit)}"
     )
+
+
+def _counts_authors(method: Method) -> bool:
+    return AUTHOR_TOPICS in method.load_kernel().statistics

@@ -6,25 +6,28 @@ paper, as "ope:Online-VB", and may be given without it, in capitals or not, wher
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from bigtopic.errors import SettingError, did_you_mean
 from bigtopic.methods.method import Method
 from bigtopic.methods.table import TABLE
+from bigtopic.models.base import Model
 
 __all__ = ["find"]
 
 _BY_NAME = {method.name: method for method in TABLE}
 
 
-def find(name: object) -> Method:
-    """The method that a name means.
+def find(name: object, fits: Callable[[Model], bool] = lambda model: True) -> Method:
+    """The method that a name means, of whatever model.
 
     Raises
     ------
     SettingError
-        When no method has the name, or several do; lists the names to choose from.
+        When no method has the name, or several do; lists the names to choose from: those of models that fit.
     """
     if not isinstance(name, str):
-        raise _unknown(name)
+        raise _unknown(name, fits)
     if name in _BY_NAME:
         return _BY_NAME[name]
     meant = {form: method for method in TABLE for form in _forms(method) if _means(name, form)}
@@ -33,7 +36,7 @@ def find(name: object) -> Method:
         raise SettingError(f"method={name!r} is ambiguous; choose one of: {', '.join(forms)}")
     for method in meant.values():
         return method
-    raise _unknown(name)
+    raise _unknown(name, fits)
 
 
 def _forms(method: Method) -> tuple[str, ...]:
@@ -45,9 +48,11 @@ def _means(name: str, form: str) -> bool:
     return name.lower() in (form.lower(), form.rpartition(":")[2].lower())
 
 
-def _unknown(name: object) -> SettingError:
-    aliases = sorted(a for method in TABLE for a in method.aliases if a.split(":")[1].lower() not in _BY_NAME)
+def _unknown(name: object, fits: Callable[[Model], bool]) -> SettingError:
+    known = [method for method in TABLE if fits(method.model)]
+    aliases = sorted(a for method in known for a in method.aliases if a.split(":")[1].lower() not in _BY_NAME)
+    names = sorted(method.name for method in known)
     return SettingError(
-        f"method={name!r} is not known; choose one of: {', '.join(sorted(_BY_NAME))}; or a paper's name: "
-        f"{', '.join(aliases)}; or pass a bigtopic.Method{did_you_mean(name, [*_BY_NAME, *aliases])}"
+        f"method={name!r} is not known; choose one of: {', '.join(names)}; or a paper's name: "
+        f"{', '.join(aliases)}; or pass a bigtopic.Method{did_you_mean(name, [*names, *aliases])}"
     )

@@ -31,7 +31,7 @@ _NEEDS = {
     "corpus": "documents; give a corpus, or its path",
     "history": "the history of a model of this package",
     "curves": "curves, and the history of this model has no score, bound or change; learn with held-out documents "
-    "(validation=), or with a method that has a bound, such as 'vb'",
+    "(validation=), or with a method that has a bound, such as 'vb' or 'author-vb'",
     "pairs": "row topics and column topics; give a DualTopicModel",
 }
 

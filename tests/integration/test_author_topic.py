@@ -236,6 +236,24 @@ def test_priors_have_their_names(corpus):
     np.testing.assert_allclose(model.author_topic_prior_, [0.2, 0.7])
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"method": "author-bv"},
+            r"choose one of: author-cgs, author-cvb0, [^;]*-vb; or a paper's name: [mr]",
+        ),
+        (
+            {"method": "author-cgs", "learn_topic_word_prior": "symmetric"},
+            r"choose one of the methods author-vb, .*-mean-field, or .* kernels author_mean_field, author_vb$",
+        ),
+    ],
+)
+def test_errors_name_methods_with_authors(settings, message, corpus):
+    with pytest.raises(SettingError, match=message):
+        bt.AuthorTopicModel(K, **settings, **QUIET).fit(corpus)
+
+
 def test_methods_without_authors_are_refused(corpus):
     with pytest.raises(
         SettingError, match="'lda' counts topic, but AuthorTopicModel fits models with topics of authors"

@@ -12,6 +12,7 @@ from bigtopic.learning import executors
 from bigtopic.learning.executors import choice
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.new_run import make_run
+from bigtopic.state.axes import axes_of
 from bigtopic.state.new_model import new_model
 
 
@@ -50,3 +51,16 @@ def test_what_is_chosen_is_there(run):
     }
     assert names == {"threads", "whole", "graphs"} <= set(executors.names())
     assert {name for name in names if executors.load(name).on_client} == {"whole", "graphs"}
+
+
+@pytest.mark.parametrize(("method", "times"), [("dual-mf", 9), ("dual-online", 1)])
+def test_kernels_of_pairs_of_topics_cost_their_number(method, times, corpus):
+    def seconds(n_column_topics: int) -> float:
+        counts = {"row_topic": 4, "column_topic": n_column_topics}
+        own = table.get(method)
+        model = new_model(own, counts, axes_of(own.model, corpus), n_tokens=corpus.n_tokens)
+        return choice._round_seconds(
+            make_run(model, corpus, batch_size=100, slice_size=None, order="shuffled")
+        )
+
+    assert seconds(9) == pytest.approx(times * seconds(1))

@@ -103,6 +103,6 @@ def whole_counts(docs: Docs) -> np.ndarray:
         row = docs.rows[np.searchsorted(docs.indptr, wrong[0], side="right") - 1]
         raise InputError(
             f"document {row} has a count of {docs.counts[wrong[0]]:g}, but labels are of whole tokens; choose a method "
-            "that takes weights, such as 'online-cvb0'"
+            "that takes weights: one that does not sample"
         )
     return counts

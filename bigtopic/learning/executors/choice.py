@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from math import prod
 from typing import Any
 
 from bigtopic.errors import BigtopicWarning
 from bigtopic.learning import sharing
 from bigtopic.learning.executors.protocol import Run
+from bigtopic.learning.work import Work
 from bigtopic.parallel import cluster
 from bigtopic.parallel.shared_files import shares_files
 from bigtopic.state.contract.kernel_results import check_cost
@@ -33,7 +35,14 @@ def _round_seconds(run: Run) -> float:
     """A rough estimate of one core's time for one round."""
     work, entries = run.work, run.plan.batch_size * run.plan.entries_per_doc
     passes = check_cost(work.kernel, work.kernel.cost(work.hyper.options))
-    return entries * work.hyper.n_components * passes * NANOSECONDS_PER_ENTRY * 1e-9
+    return entries * _n_topics(work) * passes * NANOSECONDS_PER_ENTRY * 1e-9
+
+
+def _n_topics(work: Work) -> int:
+    """Topics of an entry; pairs of topics, where the kernel reads all arrays that it has statistics of."""
+    if set(work.kernel.statistics) <= set(work.kernel.views):
+        return prod(work.hyper.components.values())
+    return work.hyper.n_components
 
 
 def _warn_of_idle_workers(run: Run, client: Any) -> None:
@@ -46,7 +55,7 @@ def _warn_of_idle_workers(run: Run, client: Any) -> None:
         warnings.warn(
             f"minibatches of {run.plan.batch_size} documents take about {seconds * 1000:.0f} ms, too short to spread "
             f"over {workers} workers, so they keep {busy} of them busy; choose a larger batch_size (about "
-            f"{int(run.plan.batch_size * workers / max(seconds, 1e-9)):,} documents keep all busy) or method='vb'",
+            f"{int(run.plan.batch_size * workers / max(seconds, 1e-9)):,} documents keep all busy) or a batch method",
             BigtopicWarning,
             stacklevel=2,
         )

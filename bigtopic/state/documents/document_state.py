@@ -293,7 +293,7 @@ def _n_tokens(part: Any, names: Sequence[str]) -> int:
     if (tokens != np.rint(tokens)).any():
         raise SettingError(
             f"the method remembers {', '.join(map(repr, names))} of each token, so counts must be whole numbers, but "
-            f"{part.name} has weights; choose a method that takes weights, such as 'online-cvb0'"
+            f"those of {part.name} are weights; choose a method that takes weights: one that does not sample"
         )
     return int(tokens.sum())
 

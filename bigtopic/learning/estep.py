@@ -21,7 +21,7 @@ from bigtopic.state.overlay import Overlay
 from bigtopic.state.views import take_view
 from bigtopic.types import AxisStats, Block, Docs, Hyper, Kernel, Stats, View
 
-__all__ = ["Gathered", "estep_task", "evaluate", "gather"]
+__all__ = ["Gathered", "Prepared", "estep_task", "evaluate", "gather", "look_up", "prepare"]
 
 Arrays = Mapping[str, LazyArray | Overlay]
 
@@ -30,8 +30,8 @@ _INFINITY = {np.dtype(f"f{size}"): np.array(np.inf, f"f{size}").view(f"u{size}")
 
 
 @dataclass(frozen=True)
-class Gathered:
-    """What a kernel needs of some documents, independent of the values of the params.
+class Prepared:
+    """Documents with local ids.
 
     axes : {axis: the params' row of each local id}, all rows of the others; n_tokens : of words the params know
     kept : which entries of the documents have words that the params know, see `remembering.Kept`; only where the kernel
@@ -39,23 +39,40 @@ class Gathered:
     """
 
     docs: Docs
-    view: View
-    hyper: Hyper
     axes: Mapping[str, np.ndarray | None]
     n_tokens: float
-    kept: Kept = None
+    kept: Kept
+
+
+@dataclass(frozen=True)
+class Gathered(Prepared):
+    """What a kernel needs of some documents, independent of the values of the params."""
+
+    view: View
+    hyper: Hyper
 
 
 def gather(block: Block, arrays: Arrays, work: Work) -> Gathered:
     """Documents with local ids, the rows of the params at these ids, and the hyper-parameters of the kernel."""
+    return look_up(prepare(block, arrays, work), arrays, work)
+
+
+def prepare(block: Block, arrays: Arrays, work: Work) -> Prepared:
+    """Documents with local ids; of the arrays, only their axes count."""
     if block.authors is not None and not _uses_authors(work.kernel, arrays):
         block = replace(block, author_indptr=None, authors=None)  # renaming them would be for nothing
     docs, axes = make_docs(
         block, work.n_words, work.id_maps.get("word"), work.n_authors, work.id_maps.get("author")
     )
-    view = take_view(arrays, work.kernel.views, axes)
     n_tokens = float(docs.counts.sum(dtype=np.float64))
-    return Gathered(docs, view, _told(work.hyper, arrays), axes, n_tokens, _kept(block, docs, work))
+    return Prepared(docs, axes, n_tokens, _kept(block, docs, work))
+
+
+def look_up(documents: Prepared, arrays: Arrays, work: Work) -> Gathered:
+    """The rows of the params for these documents, and the hyper-parameters of the kernel."""
+    view = take_view(arrays, work.kernel.views, documents.axes)
+    known = documents.docs, documents.axes, documents.n_tokens, documents.kept
+    return Gathered(*known, view, _told(work.hyper, arrays))
 
 
 def _kept(block: Block, docs: Docs, work: Work) -> Kept:
@@ -75,7 +92,7 @@ def _told(hyper: Hyper, arrays: Arrays) -> Hyper:
     return hyper._replace(
         doc_topic_prior=hyper.doc_topic_prior if alpha is None else alpha.first_row(),
         priors={name: array.prior_mean for name, array in arrays.items()},
-        axis_sizes={array.axis: array.n_rows for array in arrays.values()},
+        axis_sizes=hyper.axis_sizes or {array.axis: array.n_rows for array in arrays.values()},
     )
 
 

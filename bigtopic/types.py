@@ -307,6 +307,7 @@ class RoundInfo(NamedTuple):
     arrays : the params by name; those that the method lists before this one are already updated
     stats : statistics of the whole round for every array, and the kernel's figures
     companions : companion arrays of the array to update, by the names that the scheme gave them
+    largest_step : of schemes whose changes add up: no step size is larger
     """
 
     step: int
@@ -319,6 +320,7 @@ class RoundInfo(NamedTuple):
     arrays: Mapping[str, MutableArray] = {}
     stats: Stats | None = None
     companions: Mapping[str, MutableArray] = {}
+    largest_step: float = 1.0
 
 
 class MutableArray(Protocol):
@@ -379,7 +381,9 @@ class Scheme(Protocol):
     must be the sums of E[log theta] that kernels offer for "doc_topic_prior"; `own_prior`, that the prior of the array
     is a setting of the scheme, so that the array must have none; `sets_prior`, that the scheme sets the prior of its
     array and uses no statistics, so that it belongs into `prior_schemes`; `of_rows`, that this is the prior of
-    rows that are distributions over the columns.
+    rows that are distributions over the columns; `adds_up`, that the changes that replicas make to copies of the array
+    may be added: a step is `add` with a weight and a decay for all rows alike, and 1 - decay is at most
+    `RoundInfo.largest_step`.
     """
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:

@@ -38,6 +38,7 @@ class Settings:
     inner : inner iterations per round, or a rule `(inner iteration from 1, info of its statistics) -> continue?`
     n_steps : total number of updates of the run; None if unknown
     average : share of the updates, at the end, over which arrays are averaged; all updates where `n_steps` is unknown
+    largest_step : of a scheme whose step sizes fall; 1 unless replicas share the updates
     """
 
     schemes: Mapping[str, Scheme]
@@ -48,6 +49,7 @@ class Settings:
     n_steps: int | None = None
     prior_schemes: Mapping[str, Scheme] = field(default_factory=dict)
     average: float = 0.0
+    largest_step: float = 1.0
 
     @property
     def one_iteration(self) -> bool:
@@ -113,6 +115,7 @@ def _step(
         settings.n_steps,
         {**arrays, **means},
         stats,
+        largest_step=settings.largest_step,
     )
     for name, scheme in settings.schemes.items():
         paths = companion_names(name, scheme)

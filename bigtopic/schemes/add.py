@@ -25,6 +25,7 @@ class Add:
 
     dtype: ClassVar[str] = "float64"
     takes_changes: ClassVar[bool] = True
+    adds_up: ClassVar[bool] = True
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
         """Costs the rows of `stats`."""

@@ -28,6 +28,7 @@ class AddToPrior:
     """
 
     dtype: ClassVar[str] = "float64"
+    adds_up: ClassVar[bool] = True
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
         """Costs the rows of `stats`; the first update, the axis once."""

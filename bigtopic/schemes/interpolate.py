@@ -12,6 +12,7 @@ documents); Foulds et al. (2013), "Stochastic collapsed variational Bayesian inf
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from bigtopic.errors import SettingError
 from bigtopic.schemes.schedule import LearningRate, decaying_end, is_number
@@ -39,6 +40,8 @@ class Interpolate(LearningRate):
         When a parameter is outside its range.
     """
 
+    adds_up: ClassVar[bool] = True
+
     scale: str = "documents"
     end: float = 0.0
 
@@ -59,7 +62,7 @@ class Interpolate(LearningRate):
             return
         usual = self.schedule()
         schedule = decaying_end(usual, self.end, size / total) if self.end else usual
-        rate = schedule(info.step, info.n_steps)
+        rate = min(schedule(info.step, info.n_steps), info.largest_step)
         array.add(stats, weight=rate * total / size, decay=1.0 - rate)
 
 

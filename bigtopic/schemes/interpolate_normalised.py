@@ -11,6 +11,7 @@ Reference: Than and Doan (2017), "Guaranteed inference in topic models", equatio
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -34,12 +35,14 @@ class InterpolateNormalised(LearningRate):
         When a parameter is outside its range.
     """
 
+    adds_up: ClassVar[bool] = True
+
     learning_decay: float | None = 0.9
     learning_offset: float = 1.0
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
         """Costs the rows of `stats`."""
-        rate = self.schedule()(info.step, info.n_steps)
+        rate = self.rate(info)
         mass = stats.totals()
         seen = mass > 0
         held = array.totals()

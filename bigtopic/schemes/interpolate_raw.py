@@ -37,12 +37,13 @@ class InterpolateRaw(LearningRate):
     learning_decay: float | None = 0.5
     learning_offset: float = 1.0
     dtype: ClassVar[str] = "float64"
+    adds_up: ClassVar[bool] = True
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
         """Costs the rows of `stats`. A minibatch without documents changes nothing."""
         if info.n_docs == 0:
             return
-        rate = self.schedule()(info.step, info.n_steps)
+        rate = self.rate(info)
         array.add(stats, weight=rate / info.n_docs, decay=1.0 - rate)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from bigtopic.types import AxisStats, MutableArray, RoundInfo
 
@@ -12,6 +13,8 @@ __all__ = ["SCHEME", "Keep"]
 @dataclass(frozen=True)
 class Keep:
     """Nothing moves."""
+
+    adds_up: ClassVar[bool] = True
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
         """Costs nothing."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bigtopic.errors import SettingError
+from bigtopic.types import RoundInfo
 
 __all__ = [
     "LearningRate",
@@ -117,6 +118,10 @@ class LearningRate:
             return robbins_monro(step, decay, offset, scale)
 
         return joined(constant(falling(max(1, self.hold), None)), self.hold, falling)
+
+    def rate(self, info: RoundInfo) -> float:
+        """The step size of this update."""
+        return min(self.schedule()(info.step, info.n_steps), info.largest_step)
 
 
 def check(decay: float | None, offset: float, scale: float = 1.0, hold: int = 0) -> None:

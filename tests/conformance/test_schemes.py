@@ -69,6 +69,19 @@ def test_padding_stays_zero_and_weights_stay_finite(scheme):
     assert np.isfinite(array.prior).all() and (array.prior > 0).all()
 
 
+def test_who_adds_up_takes_no_larger_step_than_allowed(scheme):
+    """And scales all rows alike."""
+    if not getattr(scheme, "adds_up", False):
+        pytest.skip("its changes do not add up")
+    array = random_array()
+    before = array.statistics.copy()
+    update(scheme, array, random_stats(), info(2)._replace(largest_step=0.01))
+    others = np.setdiff1d(np.arange(N_ROWS), random_stats().ids)
+    kept = array.statistics[others, :N_COMPONENTS] / before[others, :N_COMPONENTS]
+    np.testing.assert_allclose(kept, kept[:1].repeat(len(others), axis=0))
+    assert (kept >= 0.99 - 1e-12).all() and (kept <= 1).all()
+
+
 def test_order_of_rows_does_not_matter(scheme):
     first, second, stats = random_array(), random_array(), random_stats()
     update(scheme, first, stats, info())

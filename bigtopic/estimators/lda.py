@@ -38,6 +38,9 @@ class LDA(TopicLearning):
     average : the topics of the fitted model are the mean over this share of the run's updates, at its end: 0.5 for the
         last half, True for all; None for the method's default, 0 for the latest topics. See 'Averaged topics' in the
         documentation
+    replicas, replica_updates : copies of the topics that learn side by side, each from its own minibatches, and updates
+        of each before their changes are added, so that a whole cluster learns from short minibatches; None for 1 and 8.
+        Both change the result, which is the same on any number of workers. See 'Replicas' in the documentation
     max_doc_update_iter, mean_change_tol : largest number of local iterations per document, and the mean change below
         which they stop earlier; None for the method's default
     options : further settings of the kernel, by name
@@ -95,6 +98,8 @@ class LDA(TopicLearning):
         learning_decay: float | None = None,
         learning_offset: float | None = None,
         average: float | None = None,
+        replicas: int | None = None,
+        replica_updates: int | None = None,
         max_doc_update_iter: int | None = None,
         mean_change_tol: float | None = None,
         options: Mapping[str, Any] | None = None,
@@ -124,6 +129,8 @@ class LDA(TopicLearning):
         self.learning_decay = learning_decay
         self.learning_offset = learning_offset
         self.average = average
+        self.replicas = replicas
+        self.replica_updates = replica_updates
         self.max_doc_update_iter = max_doc_update_iter
         self.mean_change_tol = mean_change_tol
         self.options = options

@@ -49,6 +49,8 @@ class TopicLearning(DocumentQuestions):
     learning_decay: float | None
     learning_offset: float | None
     average: float | None = None
+    replicas: int | None = None
+    replica_updates: int | None = None
     options: Mapping[str, Any] | None
     total_samples: float | None
     init: Any
@@ -188,6 +190,8 @@ class TopicLearning(DocumentQuestions):
             client=self._client(),
             n_threads=self.n_threads,
             saver=saver,
+            replicas=self.replicas,
+            replica_updates=self.replica_updates,
         )
         record = self.run_ if total is None else run_record.continued(self.run_)
         self.run_ = run_record.ended(record or {}, reason, self.history_)

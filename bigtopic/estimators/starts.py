@@ -32,6 +32,8 @@ def check_settings(estimator: Any) -> None:
         "batch_size",
         "max_iter",
         "slice_size",
+        "replicas",
+        "replica_updates",
         "evaluate_every",
         "patience",
         "n_threads",

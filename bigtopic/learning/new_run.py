@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from bigtopic import schemes
 from bigtopic.errors import SettingError
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.rounds import Settings
@@ -13,6 +14,7 @@ from bigtopic.learning.work import Work
 from bigtopic.methods import Method
 from bigtopic.parallel.shared_files import require_shared
 from bigtopic.plan.cursor import Cursor
+from bigtopic.plan.exchanges import REPLICA_UPDATES
 from bigtopic.plan.slices import Plan
 from bigtopic.state.documents.document_state import DocumentState
 from bigtopic.state.documents.state_files import REMEDY, resolved, state_sizes
@@ -31,16 +33,20 @@ def make_run(
     order: str,
     total_docs: float | None = None,
     max_iter: int | None = None,
+    replicas: int | None = None,
+    replica_updates: int | None = None,
 ) -> Run:
     """What stays the same during a run over this corpus; of `max_iter` more passes, where that is known.
 
     Raises
     ------
     SettingError
-        When the method delays updates, and its kernel keeps document state.
+        When the method delays updates, and its kernel keeps document state; or when replicas cannot share its updates.
     """
     kernel = model.method.load_kernel()
     _check_delay(model.method, kernel)
+    if replicas is not None and replicas > 1:
+        _check_replicas(model.method, replicas)
     parts = corpus.parts
     entries = corpus.nnz / max(1, corpus.n_docs)
     plan = Plan(
@@ -51,6 +57,8 @@ def make_run(
         delay=model.method.delay if model.method.inner == 1 else 0,
         shuffled=order != "stored",
         seed=model.seed,
+        replicas=replicas or 1,
+        replica_updates=replica_updates or REPLICA_UPDATES,
     )
     work = Work(kernel, model.hyper(), len(corpus.vocabulary), corpus.n_authors, model.id_maps(corpus))
     share = (total_docs or corpus.n_docs) / max(1, corpus.n_docs)
@@ -79,6 +87,22 @@ def _check_delay(method: Method, kernel: Kernel) -> None:
             f"(state={kernel.state!r}): a delayed minibatch would see params that do not hold what the documents "
             "before it remember; use dataclasses.replace(method, delay=0)"
         )
+
+
+def _check_replicas(method: Method, replicas: int) -> None:
+    where = f"replicas={replicas}: method {method.name!r}"
+    if method.prior_schemes:
+        raise SettingError(
+            f"{where} learns the prior of {', '.join(method.prior_schemes)}, which the changes of replicas do not add "
+            "up to; keep the prior, or give replicas=1"
+        )
+    for name, scheme in method.schemes.items():
+        if not getattr(scheme, "adds_up", False):
+            fit = [other for other in schemes.names() if getattr(schemes.load(other), "adds_up", False)]
+            raise SettingError(
+                f"{where} moves {name} by {scheme!r}, whose changes do not add up; give replicas=1, or a method with "
+                f"the schemes {', '.join(fit)}"
+            )
 
 
 def with_document_state(run: Run, model: TopicModel, corpus: Any, client: Any = None) -> Run:

@@ -18,18 +18,19 @@ from bigtopic.learning import _kernels
 from bigtopic.plan.slices import SUBTREE, lookup_table
 from bigtopic.types import AxisStats, Stats
 
-__all__ = ["BUNDLE", "Tree", "add"]
+__all__ = ["BUNDLE", "Tree", "add", "add_axis"]
 
 BUNDLE = 64
 
 
 def add(a: Stats, b: Stats) -> Stats:
     """The elementwise sum; neither argument is changed."""
-    arrays = {name: _add_axis(a.arrays[name], b.arrays[name]) for name in a.arrays}
+    arrays = {name: add_axis(a.arrays[name], b.arrays[name]) for name in a.arrays}
     return Stats(arrays, a.n_docs + b.n_docs, a.n_tokens + b.n_tokens, _add_info(a.info, b.info))
 
 
-def _add_axis(a: AxisStats, b: AxisStats) -> AxisStats:
+def add_axis(a: AxisStats, b: AxisStats) -> AxisStats:
+    """The same for one array."""
     if a.ids is None or b.ids is None:
         return AxisStats(None, a.values + b.values)
     size = int(max(a.ids.max(initial=-1), b.ids.max(initial=-1))) + 1

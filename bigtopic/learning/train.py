@@ -42,6 +42,8 @@ def train(
     n_threads: int | None = None,
     executor: Callable[[Run], Executor] | None = None,
     saver: Saver | None = None,
+    replicas: int | None = None,
+    replica_updates: int | None = None,
 ) -> str:
     """Learn from a corpus; `model` moves in place and is valid after every round, Ctrl-C included.
 
@@ -54,6 +56,8 @@ def train(
     n_threads : of the in-process executor
     executor : makes the executor instead
     saver : saves the run as it goes on, and knows whether it goes on with one that was saved
+    replicas, replica_updates : copies of the params that learn side by side, and the most updates of each between two
+        exchanges, see `learning.replicas`
 
     Returns
     -------
@@ -69,6 +73,8 @@ def train(
             order=order,
             total_docs=total_docs,
             max_iter=limits.max_iter if total_docs is None else None,
+            replicas=replicas,
+            replica_updates=replica_updates,
         )
         if saver is not None and saver.counts is not None:
             _check_cursor(model.cursor, run.plan.n_rounds)  # before the state of documents is touched

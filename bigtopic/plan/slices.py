@@ -4,8 +4,8 @@ A *minibatch* is the documents of one update; a *slice* the documents of one ker
 from the store at once (several slices, about a million entries). All three are ranges of positions, fixed by the corpus
 and the settings alone, never by the executor. A pass permutes read blocks, and minibatches inside a read block.
 
-A *segment* is some consecutive rounds after which all updates are in: where delayed updates end, and where a run can
-be cut.
+A *segment* is some consecutive rounds after which all updates are in: where delayed updates end, or replicas exchange
+theirs, and where a run can be cut.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 from bigtopic import buffers
 from bigtopic.corpus.order import mix
 from bigtopic.plan import _kernels
+from bigtopic.plan.exchanges import REPLICA_UPDATES, divided, exchange_of
 from bigtopic.types import Block, Docs
 
 __all__ = ["SUBTREE", "Plan", "Round", "SliceRef", "lookup_table", "make_docs"]
@@ -79,6 +80,8 @@ class Plan:
         keep the threads busy anyway
     shuffled : permute read blocks and minibatches in each pass; otherwise follow the stored order
     seed : seed of the permutation
+    replicas : copies of the params that learn side by side
+    replica_updates : rounds of each between two exchanges, at most; those of all of them are a segment, see `exchanges`
 
     Attributes
     ----------
@@ -96,8 +99,10 @@ class Plan:
         delay: int = 0,
         shuffled: bool = True,
         seed: int = 0,
+        replicas: int = 1,
+        replica_updates: int = REPLICA_UPDATES,
     ) -> None:
-        self.settings = {
+        self.settings: dict[str, Any] = {
             "part_docs": [int(n) for n in part_docs],
             "entries_per_doc": float(entries_per_doc),
             "batch_size": None if batch_size is None else int(batch_size),
@@ -106,6 +111,8 @@ class Plan:
             "shuffled": shuffled,
             "seed": seed,
         }
+        if replicas > 1:
+            self.settings |= {"replicas": replicas, "replica_updates": replica_updates}
         self.offsets = np.concatenate([[0], np.cumsum(np.asarray(part_docs, np.int64))])
         self.n_docs = int(self.offsets[-1])
         self.entries_per_doc = entries_per_doc
@@ -118,6 +125,7 @@ class Plan:
         self.delay = delay if self.slice_size >= self.batch_size else 0
         self.shuffled = shuffled
         self.seed = seed
+        self.replicas, self.replica_updates = replicas, replica_updates
         # A read block holds whole minibatches, or, of a minibatch larger than a read block, one subtree of slices.
         self.read_block_docs = max(1, int(READ_BLOCK_ENTRIES / max(entries_per_doc, 1.0)))
         self.batches_per_read_block = max(1, self.read_block_docs // self.batch_size)
@@ -141,6 +149,17 @@ class Plan:
         for _, segment in groupby(rounds, lambda rnd: self._segment(pass_number, rnd.number)):
             yield list(segment)
 
+    def shares(self, pass_number: int, segment: Sequence[Round]) -> list[Sequence[Round]]:
+        """What each replica does of a segment; nothing where its rounds are not for replicas."""
+        exchanged = self._exchange(pass_number, segment[0].number) > 0
+        return divided(segment, self.replicas) if exchanged and len(segment) > 1 else []
+
+    def _exchange(self, pass_number: int, number: int) -> int:
+        """The exchange that a round belongs to, see `exchanges`; 0 for none."""
+        if self.replicas == 1:
+            return 0
+        return exchange_of(number, pass_number, self.n_rounds, self.replicas * self.replica_updates)
+
     def may_cut(self, pass_number: int, number: int) -> bool:
         """Whether all updates of earlier rounds are done when this round starts; the number may be `n_rounds`."""
         inside = 0 < number < self.n_rounds
@@ -148,6 +167,8 @@ class Plan:
 
     def _segment(self, pass_number: int, number: int) -> tuple[int, int]:
         """A name for the segment that a round belongs to."""
+        if exchange := self._exchange(pass_number, number):
+            return exchange, -2
         alone = self.delay == 0 or _prompt(pass_number, number)
         return number // SEGMENT, number if alone else -1
 

@@ -40,10 +40,21 @@ AVERAGED = {
     f"{name}-averaged": replace(table.get(name), average=0.6)
     for name in ("online-cvb0", "g-oem++", "cgs", "lds")
 }
-METHODS = {name: table.get(name) for name in table.names()} | toys.METHODS | AVERAGED
+# Those that interpolate, averaged; add; have inner iterations and document state of a round, or of a run and authors.
+REPLICATED = {
+    f"{method.name}-replicas": replace(method, name=f"{method.name}-replicas")
+    for method in (
+        replace(table.get("online-cvb0"), average=0.6),
+        table.get("streaming-vb"),
+        replace(table.get("v-oem++"), inner=2),
+        table.get("author-cgs"),
+    )
+}
+METHODS = {name: table.get(name) for name in table.names()} | toys.METHODS | AVERAGED | REPLICATED
 # One of each kind that executors tell apart: all documents at once, minibatches, delayed updates, inner iterations, and
-# document state of a round or of a run; and means.
+# document state of a round or of a run; means; and replicas.
 KINDS = ["vb", "online-ope", "online-cvb0", "svb", "v-oem++", "cgs", "labels", "stopping", *AVERAGED]
+KINDS += ["online-cvb0-replicas", "author-cgs-replicas"]
 SYNCHRONOUS = [name for name in executors.names() if executors.load(name).synchronous]
 CLIENTS = [name for name in SYNCHRONOUS if executors.load(name).on_client]
 N_PASSES, CUTS, N_AUTHORS = 2, [0, 17, 61, 120], 6
@@ -102,7 +113,7 @@ def sizes(method: Method) -> tuple[int | None, int | None]:
     """Documents of an update and of a slice: one pass of 24 slices; of 24 updates that overlap; or of four."""
     if method.batch_size is None:
         return None, 5
-    return (5, None) if method.delay else (35, 9)
+    return (5, None) if method.delay or method.name in REPLICATED else (35, 9)
 
 
 def begin(method: Method, documents: Corpus) -> tuple[Run, TopicModel]:
@@ -117,6 +128,8 @@ def begin(method: Method, documents: Corpus) -> tuple[Run, TopicModel]:
         slice_size=slice_size,
         order="shuffled",
         max_iter=N_PASSES,
+        replicas=3 if method.name in REPLICATED else 1,
+        replica_updates=2,
     )
     return with_document_state(run, model, documents), model
 

@@ -39,15 +39,17 @@ sys.path.insert(0, str(Path(__file__).parent))
 import toys
 
 HERE = {"client": False, "n_threads": 1, "progress": False}
-KINDS = ("interpolating", "adding", "stateful")
+KINDS = ("interpolating", "adding", "stateful", "replicas")
 
 
 def estimator(kind, max_iter=4, **more):
-    """An interpolating, an adding, and a stateful method, of 30 or more rounds."""
+    """An interpolating, an adding, and a stateful method, of 30 or more rounds; and replicas."""
     if kind == "stateful":
         method = replace(toys.METHODS["labels"], batch_size=40, slice_size=20)
         return bt.LDA(3, method=method, max_iter=max_iter, **HERE, **more)
-    method = "online-cvb0" if kind == "interpolating" else "streaming-vb"
+    method = "streaming-vb" if kind == "adding" else "online-cvb0"
+    if kind == "replicas":
+        more = {"replicas": 2, "replica_updates": 3, **more}
     return bt.LDA(4, method=method, batch_size=20, max_iter=max_iter, **HERE, **more)
 
 

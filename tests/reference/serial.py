@@ -5,9 +5,11 @@ One thread reads, infers, adds and steps; every version of the params is kept, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+
+from reference import replicas
 
 from bigtopic.learning.estep import evaluate, gather
 from bigtopic.learning.executors.protocol import Run
@@ -39,6 +41,14 @@ def learn(run: Run, params: Params, n_passes: int) -> Iterator[tuple[Params, Rou
     n_steps = 0
     for pass_number in range(n_passes):
         for segment in run.plan.segments(pass_number):
+            if run.plan.shares(pass_number, segment):
+                cursors = [Cursor(pass_number, rnd.number, n_steps + i) for i, rnd in enumerate(segment)]
+                params, reports = replicas.exchange(
+                    params, segment, cursors, run.plan, run.settings, map_reduce, total
+                )
+                n_steps += len(reports)
+                yield from ((params, report) for report in reports)
+                continue
             versions = [params]
             for number, rnd in enumerate(segment):
                 here = Cursor(pass_number, rnd.number, n_steps)
@@ -69,19 +79,19 @@ class Remembered(Nothing):
         return (iteration.pass_number,) if self._lives == "run" else (iteration.step, iteration.number)
 
 
-def total(stats: Sequence[Stats]) -> Stats:
+def total(values: Sequence[Any], plus: Callable[[Any, Any], Any] = add) -> Any:
     """The sum of a round's slices along the tree: sixteen to a subtree, 64 of these to a bundle, then on from left."""
-    subtrees = [_halved(stats[i : i + SUBTREE]) for i in range(0, len(stats), SUBTREE)]
-    bundles = [_from_left(subtrees[i : i + BUNDLE]) for i in range(0, len(subtrees), BUNDLE)]
-    return _from_left(bundles)
+    subtrees = [_halved(values[i : i + SUBTREE], plus) for i in range(0, len(values), SUBTREE)]
+    bundles = [_from_left(subtrees[i : i + BUNDLE], plus) for i in range(0, len(subtrees), BUNDLE)]
+    return _from_left(bundles, plus)
 
 
-def _halved(stats: Sequence[Stats]) -> Stats:
-    if len(stats) == 1:
-        return stats[0]
-    middle = 1 << (len(stats) - 1).bit_length() - 1
-    return add(_halved(stats[:middle]), _halved(stats[middle:]))
+def _halved(values: Sequence[Any], plus: Callable[[Any, Any], Any]) -> Any:
+    if len(values) == 1:
+        return values[0]
+    middle = 1 << (len(values) - 1).bit_length() - 1
+    return plus(_halved(values[:middle], plus), _halved(values[middle:], plus))
 
 
-def _from_left(stats: Sequence[Stats]) -> Stats:
-    return stats[0] if len(stats) == 1 else add(_from_left(stats[:-1]), stats[-1])
+def _from_left(values: Sequence[Any], plus: Callable[[Any, Any], Any]) -> Any:
+    return values[0] if len(values) == 1 else plus(_from_left(values[:-1], plus), values[-1])

@@ -25,7 +25,7 @@ def choose(run: Run, client: Any) -> str:
     """Name of the executor: threads without a client; with one, graphs for long rounds and whole for short ones."""
     if client is None:
         return "threads"
-    if _round_seconds(run) > LONG_ROUND_SECONDS:
+    if run.plan.replicas > 1 or _round_seconds(run) > LONG_ROUND_SECONDS:
         return "graphs"
     _warn_of_idle_workers(run, client)
     return "whole"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import Any
 
 from bigtopic.learning import sharing
@@ -20,6 +21,7 @@ from bigtopic.learning.executors.segments import Segment, by_segments, do_rounds
 from bigtopic.learning.executors.sending import Sender
 from bigtopic.learning.reduce import BUNDLE, Tree, add
 from bigtopic.learning.remembering import InMemory, remembering
+from bigtopic.learning.replicas import Changes, Share, joined, share_changes
 from bigtopic.learning.work import Iteration
 from bigtopic.parallel.shared_files import shares_files
 from bigtopic.plan.cursor import Cursor
@@ -31,7 +33,7 @@ from bigtopic.state.overlay import Overlay
 from bigtopic.state.params import Params
 from bigtopic.types import Stats
 
-__all__ = ["EXECUTOR", "GraphExecutor", "remembering_graph", "round_graph"]
+__all__ = ["EXECUTOR", "GraphExecutor", "remembering_graph", "replica_graph", "round_graph"]
 
 Arrays = Mapping[str, LazyArray | Overlay]
 
@@ -65,10 +67,29 @@ class GraphExecutor(Executor):
         n_passes: int = 1,
     ) -> Updates:
         """See `Executor.advance`."""
-        return by_segments(self._run, params, cursor, max_rounds, max_seconds, self._do)
+        return by_segments(
+            self._run, params, cursor, max_rounds, max_seconds, self._do, replicate=self._replicate
+        )
 
     def _do(self, segment: Segment) -> None:
         do_rounds(segment, self._run.plan.delay, self.map_reduce)
+
+    def _replicate(self, segment: Segment) -> Changes:
+        """A task for each replica, and one for each sum of two; the driver gets the last sum."""
+
+        def attempt() -> Changes:
+            shared = self._sender.share(segment.params.without_means().arrays)
+            try:
+                name = self._sender.key("replicas")[1]
+                graph = replica_graph(self._sender.run(), segment.shares, shared, name=name)
+                (changes,) = self._compute([graph])
+                found: Changes = changes if self._client is None else changes.result()
+                return found
+            finally:
+                if isinstance(shared, sharing.MappedArrays):
+                    shared.remove()
+
+        return self._sender.repeated(attempt)
 
     def map_reduce(self, rnd: Round, arrays: Arrays, iteration: Iteration) -> Stats:
         """The statistics of a round at these arrays: a graph per bundle of slices, two bundles in flight."""
@@ -124,17 +145,20 @@ class GraphExecutor(Executor):
             graph, states = remembering_graph(run, slices, shared, iteration, before, name=name)
         else:
             graph = round_graph(run, slices, shared, iteration, name=name)
+        total, *kept = self._compute([graph, *states])
+        return total, kept
+
+    def _compute(self, graphs: list[Any]) -> Any:
+        """The results; futures on a client."""
         if self._client is None:
             import dask
 
             compute: Any = dask.compute
-            total, *kept = compute(graph, *states, scheduler=self._scheduler)
-        else:
-            workers = self._sender.able()
-            total, *kept = self._client.compute(
-                [graph, *states], retries=2, workers=workers, allow_other_workers=workers is not None
-            )
-        return total, kept
+            return compute(*graphs, scheduler=self._scheduler)
+        workers = self._sender.able()
+        return self._client.compute(
+            graphs, retries=2, workers=workers, allow_other_workers=workers is not None
+        )
 
     def use_workers(self, able: AbleWorkers) -> None:
         """See `Executor.use_workers`."""
@@ -209,6 +233,28 @@ def remembering_graph(
     return _sum(stats, name), states
 
 
+def replica_graph(run: Any, shares: Sequence[Share], shared: Any, name: str) -> Any:
+    """The graph of an exchange: one task per replica, added along the tree.
+
+    Parameters
+    ----------
+    run, shared, name : as for `round_graph`; keys are ("bt-replica", name, i) and ("bt-join", name, i)
+    shares : one for each replica
+
+    Returns
+    -------
+    dask.delayed.Delayed
+        Of `Changes`.
+    """
+    from dask import delayed
+
+    learn, join, numbers = delayed(_share, pure=False), delayed(joined, pure=False), count()
+    tree = Tree(lambda a, b: join(a, b, dask_key_name=("bt-join", name, next(numbers))))
+    for i, share in enumerate(shares):
+        tree.push(learn(run, share, shared, dask_key_name=("bt-replica", name, i)))
+    return tree.result()
+
+
 def _tasks(slices: Sequence[SliceRef]) -> list[tuple[SliceRef, ...]]:
     return [tuple(slices[first : first + SUBTREE]) for first in range(0, len(slices), SUBTREE)]
 
@@ -242,6 +288,11 @@ def _remembering_subtree(
     reader, remembered = BlockReader(run.parts, ahead=0), InMemory(before)
     stats = estep_task(slices, reader.block, sharing.load_arrays(shared), run.work, iteration, remembered)
     return stats, remembered.state
+
+
+def _share(run: Run, share: Share, shared: Any) -> Changes:
+    arrays: Any = sharing.load_arrays(shared)
+    return share_changes(run, share, BlockReader(run.parts, ahead=0).block, arrays)
 
 
 def _pick(both: tuple[Any, Any], which: int) -> Any:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from typing import Any, Protocol
 
-from bigtopic.learning.reduce import Tree
+from bigtopic.learning.reduce import Tree, add
 from bigtopic.types import Stats
 
 __all__ = ["Jobs", "Pipeline"]
@@ -34,11 +34,11 @@ class Jobs(Protocol):
     def gather(self, number: int, task: Any) -> Any:
         """Everything that reads the params: documents, and the rows that they need."""
 
-    def evaluate(self, number: int, task: Any, gathered: Any) -> Stats:
-        """Run the kernel; reads no params."""
+    def evaluate(self, number: int, task: Any, gathered: Any) -> Any:
+        """Run the kernel; reads no params that a step moves."""
 
-    def step(self, number: int, stats: Stats) -> None:
-        """Update the params."""
+    def step(self, number: int, total: Any) -> None:
+        """Update the params by the sum of what the tasks of a round evaluate to, usually `Stats`."""
 
 
 class Pipeline:
@@ -49,9 +49,16 @@ class Pipeline:
     rounds : the tasks of each, in order
     jobs : the work for tasks and rounds
     delay : number of latest updates that a round may miss, at least 0
+    plus : the sum of what two tasks evaluate to
     """
 
-    def __init__(self, rounds: Sequence[Sequence[Any]], jobs: Jobs, delay: int = 0) -> None:
+    def __init__(
+        self,
+        rounds: Sequence[Sequence[Any]],
+        jobs: Jobs,
+        delay: int = 0,
+        plus: Callable[[Any, Any], Any] = add,
+    ) -> None:
         self._jobs = jobs
         self._delay = delay
         self._items = [(number, task) for number, tasks in enumerate(rounds) for task in tasks]
@@ -67,7 +74,8 @@ class Pipeline:
         self._merged = 0
         self._stepped = 0
         self._updating = False
-        self._tree = Tree()
+        self._plus = plus
+        self._tree = Tree(plus)
         self._window = 0
         self._failure: BaseException | None = None
 
@@ -168,7 +176,7 @@ class Pipeline:
                 self._step()
 
     def _step(self) -> None:
-        total, self._tree = self._tree.result(), Tree()
+        total, self._tree = self._tree.result(), Tree(self._plus)
         assert total is not None
         self._jobs.step(self._stepped, total)
         with self._changed:

@@ -8,8 +8,11 @@ from dataclasses import dataclass, field
 
 from bigtopic.learning.executors.pipeline import Pipeline
 from bigtopic.learning.executors.protocol import Run, Updates
+from bigtopic.learning.reduce import Tree
+from bigtopic.learning.replicas import Changes, Share, add_changes, joined, share_changes
 from bigtopic.learning.rounds import MapReduce, Settings, round_stats, step
 from bigtopic.plan.cursor import Cursor, RoundReport
+from bigtopic.plan.reading import BlockReader
 from bigtopic.plan.slices import Round
 from bigtopic.state.params import Params
 from bigtopic.types import Stats
@@ -27,6 +30,7 @@ class Segment:
     ----------
     params : updated by one step for each report
     rounds, cursors : one cursor for each round
+    shares : the rounds of each replica; none where there are no replicas
     reports : those before a failure are there
     """
 
@@ -34,11 +38,17 @@ class Segment:
     rounds: Sequence[Round]
     cursors: Sequence[Cursor]
     settings: Settings
+    shares: Sequence[Share] = ()
     reports: list[RoundReport] = field(default_factory=list)
 
     def step(self, number: int, stats: Stats) -> None:
         """Update the params by the statistics of the `number`-th round of the segment."""
         self.reports.append(step(self.params, self.cursors[number], stats, self.settings))
+
+    def exchange(self, changes: Changes) -> None:
+        """Update the params by what all replicas changed."""
+        add_changes(self.params, changes, self.settings)
+        self.reports.extend(changes.reports)
 
 
 def by_segments(
@@ -49,10 +59,16 @@ def by_segments(
     max_seconds: float | None,
     do: Callable[[Segment], None],
     prefetching: Prefetching | None = None,
+    replicate: Callable[[Segment], Changes] | None = None,
 ) -> Updates:
-    """What `Executor.advance` yields: `params` itself after each segment, updated in place by `do`.
+    """What `Executor.advance` yields: `params` itself after each segment, updated in place.
 
-    `prefetching` is given the segments and their pass, and yields the same segments.
+    Parameters
+    ----------
+    do : does the rounds of a segment without replicas
+    prefetching : is given the segments and their pass, and yields the same segments
+    replicate : what the replicas of a segment change, added along the tree; None for one after the other, on this
+        thread
     """
     begun = time.perf_counter()
     n_rounds = 0
@@ -65,15 +81,35 @@ def by_segments(
             Cursor(cursor.pass_number, rnd.number, cursor.step + number)
             for number, rnd in enumerate(rounds, n_rounds)
         ]
-        segment = Segment(params, rounds, cursors, run.settings)
+        shares = _shares(run, cursor.pass_number, rounds, cursors)
+        segment = Segment(params, rounds, cursors, run.settings, shares)
         try:
-            do(segment)
+            if shares:
+                segment.exchange(replicate(segment) if replicate else _in_turn(run, segment))
+            else:
+                do(segment)
         except BaseException:
             if segment.reports:
                 yield params, segment.reports
             raise
         yield params, segment.reports
         n_rounds += len(rounds)
+
+
+def _shares(run: Run, pass_number: int, rounds: Sequence[Round], cursors: Sequence[Cursor]) -> list[Share]:
+    cursor_of = dict(zip((rnd.number for rnd in rounds), cursors, strict=True))
+    return [
+        Share(share, [cursor_of[rnd.number] for rnd in share], len(rounds))
+        for share in run.plan.shares(pass_number, rounds)
+    ]
+
+
+def _in_turn(run: Run, segment: Segment) -> Changes:
+    tree, reader = Tree(joined), BlockReader(run.parts, ahead=0)
+    for share in segment.shares:
+        tree.push(share_changes(run, share, reader.block, segment.params.without_means().arrays))
+    changes: Changes = tree.result()
+    return changes
 
 
 def do_rounds(segment: Segment, delay: int, map_reduce: MapReduce) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 from bigtopic.learning.estep import Gathered, evaluate, gather
@@ -13,6 +13,7 @@ from bigtopic.learning.executors.pipeline import Pipeline
 from bigtopic.learning.executors.protocol import Executor, ExecutorSpec, Run, Updates
 from bigtopic.learning.executors.segments import Segment, by_segments, do_rounds
 from bigtopic.learning.remembering import Remembering, remembering
+from bigtopic.learning.replicas import Changes, Share, joined, share_changes
 from bigtopic.learning.rounds import iteration_of
 from bigtopic.learning.work import Iteration, Work
 from bigtopic.plan.cursor import Cursor
@@ -57,7 +58,9 @@ class ThreadExecutor(Executor):
         n_passes: int = 1,
     ) -> Updates:
         """See `Executor.advance`; ends with the pass."""
-        return by_segments(self._run, params, cursor, max_rounds, max_seconds, self._do, self._prefetching)
+        return by_segments(
+            self._run, params, cursor, max_rounds, max_seconds, self._do, self._prefetching, self._replicate
+        )
 
     def read_ahead(self, cursor: Cursor) -> None:
         """Begin to read what the round at the cursor needs."""
@@ -72,6 +75,11 @@ class ThreadExecutor(Executor):
         iterations = [iteration_of(cursor, 1, settings) for cursor in segment.cursors]
         arrays = segment.params.without_means().arrays
         self._map([rnd.slices for rnd in segment.rounds], arrays, iterations, segment.step, delay)
+
+    def _replicate(self, segment: Segment) -> Changes:
+        jobs = _ReplicaJobs(self._reader, self._run, segment.params.without_means().arrays)
+        Pipeline([segment.shares], jobs, plus=joined).run(self._pool, self._n_threads)
+        return jobs.changes[0]
 
     def map_reduce(
         self, rnd: Round, arrays: Mapping[str, LazyArray | Overlay], iteration: Iteration
@@ -107,7 +115,8 @@ class ThreadExecutor(Executor):
             read_blocks = dict.fromkeys(rnd.slices[0].read_block for rnd in segment)
             for read_block in islice(read_blocks, READ_BLOCKS_AHEAD):
                 self._reader.prefetch(read_block)
-            for ref in islice((ref for rnd in segment for ref in rnd.slices), self._n_threads + SLICES_AHEAD):
+            own = [] if self._run.plan.shares(pass_number, segment) else segment  # replicas read their own
+            for ref in islice((ref for rnd in own for ref in rnd.slices), self._n_threads + SLICES_AHEAD):
                 self._remembering.prefetch(ref, pass_number)
             if len(queue) > 1:
                 yield queue.popleft()
@@ -143,6 +152,28 @@ class _SliceJobs:
     def step(self, number: int, stats: Stats) -> None:
         self.remembering.flush()
         self.move(number, stats)
+
+
+@dataclass(frozen=True)
+class _ReplicaJobs:
+    """The jobs of a pipeline whose tasks are the shares of replicas: their changes are its only result."""
+
+    reader: BlockReader
+    run: Run
+    arrays: Mapping[str, LazyArray]
+    changes: list[Changes] = field(default_factory=list)
+
+    def prefetch(self, share: Share) -> None:
+        self.reader.prefetch(share.rounds[0].slices[0].read_block)
+
+    def gather(self, number: int, share: Share) -> None:
+        """A replica copies the rows that it needs itself."""
+
+    def evaluate(self, number: int, share: Share, gathered: None) -> Changes:
+        return share_changes(self.run, share, self.reader.block, self.arrays)
+
+    def step(self, number: int, changes: Changes) -> None:
+        self.changes.append(changes)
 
 
 EXECUTOR = ExecutorSpec(lambda run, client, n_threads: ThreadExecutor(run, n_threads))

@@ -83,7 +83,8 @@ _PLAN = record(
         "delay": whole(),
         "shuffled": flag,
         "seed": whole(most=1 << 64),
-    }
+    },
+    {"replicas": whole(1), "replica_updates": whole(1)},
 )
 _RULES = record(
     {

@@ -1,0 +1,51 @@
+"""Which rounds replicas do between two exchanges of their changes, and which of them each replica does.
+
+    rounds of an exchange = min(replicas x updates of each, a quarter of the rounds done before it)
+
+At the beginning of a run the topics change much, and replicas that have not seen each other's updates would pull them
+apart: the first rounds are not divided, and the exchanges grow until each replica does all of its updates.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TypeVar
+
+__all__ = ["REPLICA_UPDATES", "divided", "exchange_of"]
+
+REPLICA_UPDATES = 8  # of each replica, unless a run says otherwise
+FIRST = 20  # rounds of a run, which no replicas do
+LARGEST_SHARE = 4  # an exchange has at most one in so many of the rounds before it
+
+Item = TypeVar("Item")
+
+
+def exchange_of(number: int, pass_number: int, n_rounds: int, most: int) -> int:
+    """The exchange that a round of a pass belongs to, counted from 1 in the pass; 0 for none.
+
+    Parameters
+    ----------
+    number, pass_number : of the round, and of the pass, from 0
+    n_rounds : of a pass
+    most : rounds of an exchange
+    """
+    return bisect_right(_starts(pass_number, n_rounds, most), number)
+
+
+@lru_cache(maxsize=4)
+def _starts(pass_number: int, n_rounds: int, most: int) -> list[int]:
+    """The first round of each exchange of a pass."""
+    before = pass_number * n_rounds
+    number, starts = max(0, FIRST - before), []
+    while number < n_rounds:
+        starts.append(number)
+        number += max(1, min(most, (before + number) // LARGEST_SHARE))
+    return starts
+
+
+def divided(items: Sequence[Item], n: int) -> list[Sequence[Item]]:
+    """Consecutive items for each of `n` replicas, of even numbers; for fewer replicas if there are fewer items."""
+    n, size = min(n, len(items)), len(items)
+    return [items[r * size // n : (r + 1) * size // n] for r in range(n)]

@@ -1,0 +1,98 @@
+"""Replicas: what an exchange does to topics and counts, and what cannot be shared out. For bits on all executors, see
+`conformance/test_executors`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bigtopic as bt
+from bigtopic import methods as table
+from bigtopic.errors import SettingError
+from bigtopic.estimators.lda import LDA
+from bigtopic.learning.new_run import make_run
+from bigtopic.learning.replicas import Share, add_changes, joined, share_changes
+from bigtopic.plan.cursor import Cursor
+from bigtopic.plan.reading import BlockReader
+from bigtopic.state.new_model import new_model
+
+QUIET = {"client": False, "n_threads": 1, "progress": False, "random_state": 0}
+ADDING_UP = r"add, add_to_prior, interpolate, interpolate_normalised, interpolate_raw, keep"
+
+
+def weights(array):
+    return array.gather(None)[:, : array.n_components].astype(float)
+
+
+def test_what_replicas_change_is_added_and_mass_stays(corpus):
+    """x + sum (x_r - x), computed densely from replicas that run by themselves."""
+    model = new_model(table.get("online-cvb0"), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    run = make_run(
+        model, corpus, batch_size=10, slice_size=None, order="stored", replicas=3, replica_updates=2
+    )
+    *_, segment = run.plan.segments(0)
+    cursors = [Cursor(0, rnd.number, rnd.number) for rnd in segment]
+    read, arrays = BlockReader(run.parts, ahead=0).block, model.params.arrays
+    start, alone, total = weights(model.topic_words), [], None
+    for first in range(0, len(segment), 2):
+        share = Share(segment[first : first + 2], cursors[first : first + 2], len(segment))
+        changes = share_changes(run, share, read, arrays)
+        total = changes if total is None else joined(total, changes)
+        one = model.params.copy()
+        add_changes(one, changes, run.settings)
+        alone.append(weights(one["topic_words"]))
+    assert np.array_equal(weights(model.topic_words), start)
+    add_changes(model.params, total, run.settings)
+    expected = start + sum(one - start for one in alone)
+    np.testing.assert_allclose(weights(model.topic_words), expected, rtol=1e-4, atol=1e-4)
+    assert model.topic_words.totals().sum() == pytest.approx(corpus.n_tokens, rel=1e-5)
+    assert [report.cursor for report in total.reports] == cursors
+
+
+def test_counts_of_labels_are_conserved(corpus):
+    model = LDA(4, method="cgs", batch_size=10, max_iter=3, replicas=3, replica_updates=2, **QUIET).fit(
+        corpus
+    )
+    counts = model._model.topic_words
+    assert counts.raw.min() >= 0
+    np.testing.assert_array_equal(counts.raw.sum(axis=1), corpus.vocabulary.frequency)
+    np.testing.assert_array_equal(counts.raw.sum(axis=0), counts.totals())
+
+
+def test_one_replica_changes_no_bit(corpus):
+    usual, one = (LDA(4, batch_size=10, replicas=n, **QUIET).fit(corpus) for n in (None, 1))
+    assert one.components_.tobytes() == usual.components_.tobytes()
+
+
+def test_topics_are_about_as_good(corpus):
+    train, test = corpus.split(test_size=60, random_state=0)
+    scores = [
+        bt.evaluate.log_predictive(
+            LDA(4, batch_size=5, max_iter=4, replicas=n, replica_updates=2, **QUIET).fit(train),
+            test,
+            client=False,
+        )
+        for n in (1, 3)
+    ]
+    difference, error = scores[1].minus(scores[0])
+    assert difference > -3 * error
+
+
+@pytest.mark.parametrize(("name", "scheme"), [("vb", "Replace"), ("sgs", "DecayAdd"), ("lds", "Langevin")])
+def test_changes_that_do_not_add_up_are_refused(name, scheme, corpus):
+    with pytest.raises(
+        SettingError, match=rf"replicas=2: method '{name}'.*{scheme}.*replicas=1.*{ADDING_UP}"
+    ):
+        LDA(4, method=name, replicas=2, **QUIET).fit(corpus)
+
+
+def test_learned_priors_are_refused(corpus):
+    with pytest.raises(SettingError, match=r"replicas=2.*online-vb.*prior.*replicas=1"):
+        LDA(4, method="online-vb", learn_topic_word_prior="symmetric", replicas=2, **QUIET).fit(corpus)
+
+
+@pytest.mark.parametrize("name", ["replicas", "replica_updates"])
+@pytest.mark.parametrize("value", [0, 1.5, True, "all"])
+def test_numbers_that_are_none_are_refused(name, value, corpus):
+    with pytest.raises(SettingError, match=rf"{name}={value!r}: must be a whole number, 1 or more"):
+        LDA(4, **{name: value}, **QUIET).fit(corpus)

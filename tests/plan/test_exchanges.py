@@ -1,0 +1,59 @@
+"""Exchanges of replicas: they grow with the run, cover all rounds, and are divided evenly."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from bigtopic.plan.exchanges import FIRST, LARGEST_SHARE, divided
+from bigtopic.plan.slices import Plan
+
+
+def replicated(n_docs: int, **more: int) -> Plan:
+    return Plan([n_docs], 20.0, 10, None, delay=1, seed=2, **{"replicas": 3, "replica_updates": 4, **more})
+
+
+@pytest.mark.parametrize("n_docs", [10, 70, 420, 3000])
+def test_exchanges_hold_every_round_once_and_grow_with_the_run(n_docs):
+    plan, done = replicated(n_docs), 0
+    for pass_number in range(3):
+        numbers = []
+        for segment in plan.segments(pass_number):
+            assert plan.may_cut(pass_number, segment[0].number)
+            shares = plan.shares(pass_number, segment)
+            if shares:
+                assert done >= FIRST and [rnd for share in shares for rnd in share] == segment
+                assert 2 <= len(segment) <= min(3 * 4, done // LARGEST_SHARE)
+                assert not any(plan.may_cut(pass_number, rnd.number) for rnd in segment[1:])
+            else:
+                assert done < FIRST or len(segment) == 1
+            numbers += [rnd.number for rnd in segment]
+            done += len(segment)
+        assert numbers == list(range(plan.n_rounds))
+
+
+def test_later_exchanges_are_as_large_as_they_may_be():
+    sizes = [len(segment) for segment in replicated(3000).segments(1)]
+    assert sizes == [12] * 25
+
+
+def test_with_one_replica_the_plan_is_that_without_any():
+    with_one, without = replicated(500, replicas=1), Plan([500], 20.0, 10, None, delay=1, seed=2)
+    assert with_one.settings == without.settings
+    assert list(with_one.segments(0)) == list(without.segments(0))
+    assert not any(with_one.shares(0, segment) for segment in with_one.segments(0))
+
+
+def test_a_plan_is_made_again_from_its_settings():
+    plan = replicated(500)
+    assert list(Plan(**plan.settings).segments(0)) == list(plan.segments(0))
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 9])
+def test_consecutive_items_are_divided_evenly(n):
+    shares = divided(range(7), n)
+    assert [i for share in shares for i in share] == list(range(7))
+    lengths = sorted(len(share) for share in shares)
+    assert lengths[0] > 0 and lengths[-1] - lengths[0] <= 1 and len(shares) == min(n, 7)
+    assert all(a[-1] < b[0] for a, b in pairwise(shares))

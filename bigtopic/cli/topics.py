@@ -78,11 +78,12 @@ def command(
         if n_documents is None and column is None:
             _words(estimator, documents, n_words, topic, as_json)
             return
-        chosen = {"theta": theta, "where": conditions(where, _chosen_from(documents, theta))}
+        chosen: dict[str, Any] = {"theta": theta, "where": conditions(where, _chosen_from(documents, theta))}
         if column is not None:
             found = estimator.topics_over(column, documents, freq=freq, bins=bins, topics=topic, **chosen)
             _answers.show(found, as_json)
             return
+        assert topic is not None and n_documents is not None  # see _check
         found = estimator.documents(topic, documents, n_documents, **chosen)
     if as_json:
         _answers.show(found, as_json)

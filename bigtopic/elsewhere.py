@@ -83,6 +83,7 @@ ATTRIBUTES: Names = {
     "get_feature_names_out()": "get_feature_names",
     "author_topics(names)": "get_author_topics",
     "a method of AuthorTopicModel": "author_topics similar_authors predict_authors",
+    "topic_info()": "get_topic_info get_topic_freq",
     "plot('topics')": "visualize_topics visualize_barchart",
     "bigtopic.evaluate.coherence(model, corpus)": "coherence get_coherence",
 }

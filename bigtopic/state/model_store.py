@@ -156,10 +156,11 @@ def load(
 
 def _remedy(place: Place) -> str:
     """What to do where there is no model."""
+    train = "train one with bigtopic.LDA and save it"
     with suppress(errors.CorpusExists):
         if MANIFEST in (root_attributes(place, _WHAT) or {}):
-            return ", but a corpus; bigtopic.open_corpus opens it"
-    return place.nearest() or "; check the path, or train one with bigtopic.LDA and save it"
+            return f", but a corpus: bigtopic.open_corpus opens it, or {train}"
+    return place.nearest() or f"; check the path, or {train}"
 
 
 def describe(url: Any) -> Any:

@@ -55,6 +55,7 @@ MISTAKES = [
     ("get_document_topics", lambda at: at.model.get_document_topics(TEXTS), "transform(documents)"),
     ("get_topic_terms", lambda at: at.model.get_topic_terms(0), "show_topic(topic, n_top)"),
     ("log_perplexity", lambda at: at.model.log_perplexity(TEXTS), "score(documents)"),
+    ("get_topic_info", lambda at: at.model.get_topic_info(), "topic_info()"),
     ("update", lambda at: at.model.update(TEXTS), "partial_fit(documents)"),
     ("model.num_topics", lambda at: at.model.num_topics, "n_components"),
     ("model.id2word", lambda at: at.model.id2word, "vocabulary_"),

@@ -103,6 +103,13 @@ def test_other_containers_are_refused(model):
     assert model.set_output() is model
 
 
+def test_a_frame_of_polars_has_no_index(model):
+    pytest.importorskip("polars")
+    frame = clone(model).set_output(transform="polars").fit_transform(TEXTS)
+    assert frame.columns == ["lda0", "lda1"] and frame.shape == (20, 2)
+    np.testing.assert_array_equal(frame.to_numpy(), model.transform(TEXTS))
+
+
 def test_a_missing_package_is_named(model, monkeypatch):
     monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(MissingExtra, match="'polars'"):

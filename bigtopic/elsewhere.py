@@ -11,6 +11,7 @@ from bigtopic.errors import ArgumentError, did_you_mean
 
 __all__ = [
     "ATTRIBUTES",
+    "METHODS",
     "OF_CORPORA",
     "OF_THE_MODULE",
     "answering",
@@ -63,6 +64,8 @@ SOURCES: Names = {
     "words belong to the corpus: bigtopic.ingest(source, store, vocabulary=)": "id2word dictionary vocabulary",
     "authors belong to the corpus: bigtopic.ingest(source, store, authors=)": "author2doc doc2author",
 }
+
+METHODS: Names = {"'vb'": "batch", "'online-vb'": "online"}
 
 ATTRIBUTES: Names = {
     "n_components": "num_topics n_topics k",

@@ -37,6 +37,7 @@ _COMMANDS = {
     r"bigtopic\.ingest\(source, '(.*?)'\)": r"'bigtopic ingest SOURCE \1'",
     r"bigtopic\.ingest\('(.*?)', store\)": r"'bigtopic ingest \1 CORPUS'",
     r" bigtopic\.open_corpus opens it, or": "",
+    r", see bigtopic\.methods\(\)": "",
     r"bigtopic\.LDA and save it": "'bigtopic train CORPUS MODEL'",
     r"pass it: load_model\(url, method=\.\.\.\)": "commands need a row for it in bigtopic/methods/families; in "
     "Python, load_model takes it",

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bigtopic.errors import SettingError, did_you_mean
+from bigtopic.elsewhere import METHODS, of_attribute
+from bigtopic.errors import SettingError
 from bigtopic.methods.method import Method
 from bigtopic.methods.table import TABLE
 from bigtopic.models.base import Model
@@ -52,7 +53,10 @@ def _unknown(name: object, fits: Callable[[Model], bool]) -> SettingError:
     known = [method for method in TABLE if fits(method.model)]
     aliases = sorted(a for method in known for a in method.aliases if a.split(":")[1].lower() not in _BY_NAME)
     names = sorted(method.name for method in known)
+    answer = of_attribute(str(name), [*names, *aliases], METHODS)
+    if answer:
+        return SettingError(f"method={name!r} is not known, see bigtopic.methods(){answer}")
     return SettingError(
         f"method={name!r} is not known; choose one of: {', '.join(names)}; or a paper's name: "
-        f"{', '.join(aliases)}; or pass a bigtopic.Method{did_you_mean(name, [*names, *aliases])}"
+        f"{', '.join(aliases)}; or pass a bigtopic.Method"
     )

@@ -70,6 +70,8 @@ MISTAKES = [
     ("bt.load", lambda at: bt.load("model.zarr"), "load_model(path) or open_corpus(path)"),
     ("bt.Lda", lambda at: bt.Lda, "did you mean 'LDA'?"),
     # values
+    ("a method of scikit-learn", lambda at: bt.LDA(2, method="batch").fit(at.corpus), "here it is 'vb'"),
+    ("a misspelt name", lambda at: bt.LDA(2, method="online_vb").fit(at.corpus), "did you mean 'online-vb'"),
     ("topics as text", lambda at: bt.LDA("ten").fit(at.corpus), "must be a whole number"),
     (
         "a corpus as the number of topics",

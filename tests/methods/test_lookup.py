@@ -56,7 +56,19 @@ def test_a_name_of_two_methods_is_an_error_with_their_papers(name, forms):
         get(name)
 
 
-@pytest.mark.parametrize("name", ["online_vb", "ope:", ":", "", "ope:OLDA", "sgs:Online-VB", 3])
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("online_vb", "online-vb"), ("ope:OLDA", "g-oem:OLDA"), ("batch", "vb"), ("online", "online-vb")],
+)
+def test_a_name_like_others_is_told_them(name, meant):
+    with pytest.raises(
+        SettingError, match=rf"{name}' is not known, see bigtopic.methods\(\); .* '{meant}'"
+    ) as caught:
+        get(name)
+    assert len(str(caught.value)) < 120
+
+
+@pytest.mark.parametrize("name", [":", "", "magic", 3])
 def test_an_unknown_name_lists_names(name):
     with pytest.raises(
         SettingError, match=r"is not known; choose one of: .*cdf, .*vb; or a paper's name: .*OLDA"

@@ -12,8 +12,6 @@ from bigtopic.estimators.inputs import as_corpus
 
 __all__ = ["to_topicwizard"]
 
-_N_NAMING = 3  # words
-
 
 def to_topicwizard(model: Any, X: Any, texts: Sequence[str] | None = None) -> dict[str, Any]:
     """Write a model and documents for `topicwizard.visualize(topic_data=...)`, in memory.
@@ -22,7 +20,8 @@ def to_topicwizard(model: Any, X: Any, texts: Sequence[str] | None = None) -> di
     ----------
     model : a fitted estimator
     X : documents, as `transform` takes them
-    texts : what is shown of each document, (n_docs,); None for `X` itself if it is a list of texts, else the ids
+    texts : what is shown of each document, (n_docs,); None for `X` itself if it is a list of texts, for the texts that
+        a corpus keeps, or else for the ids
 
     Returns
     -------
@@ -45,13 +44,15 @@ def to_topicwizard(model: Any, X: Any, texts: Sequence[str] | None = None) -> di
         "topic_term_matrix": model.get_topics(),
         "document_representation": counts,
         "transform": model.transform,
-        "topic_names": [f"{k} {words}" for k, words in model.show_topics(_N_NAMING)],
+        "topic_names": model.topic_labels_,
     }
 
 
 def _shown(X: Any, texts: Sequence[str] | None, corpus: Any) -> list[str]:
-    if texts is None:
-        texts = X if isinstance(X, list) else corpus.document_ids("source").tolist()
+    if texts is None and isinstance(X, list):
+        texts = X
+    elif texts is None:
+        texts = (corpus.read_texts() if corpus.has_text else corpus.document_ids()).tolist()
     if len(texts) != corpus.n_docs:
         raise InputError(
             f"texts: has {len(texts)}, but there are {corpus.n_docs} documents; give one for each"

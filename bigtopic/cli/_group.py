@@ -39,6 +39,7 @@ _COMMANDS = {
     r" bigtopic\.open_corpus opens it, or": "",
     r", see bigtopic\.methods\(\)": "",
     r"bigtopic\.LDA and save it": "'bigtopic train CORPUS MODEL'",
+    r"bigtopic\.open_corpus opens it": "train a model on it with 'bigtopic train CORPUS MODEL'",
     r"pass it: load_model\(url, method=\.\.\.\)": "commands need a row for it in bigtopic/methods/families; in "
     "Python, load_model takes it",
 }

@@ -140,7 +140,11 @@ def test_training_with_a_method_of_authors_learns_their_topics(corpus, tmp_path)
     [
         (["info", "nothing.zarr"], "'bigtopic ingest SOURCE "),
         (["info", "PAGE"], "page.html is a file, not a corpus; make a corpus of it with 'bigtopic ingest "),
-        (["evaluate", "CORPUS", "MODEL"], "train one with 'bigtopic train CORPUS MODEL'"),
+        (
+            ["evaluate", "CORPUS", "MODEL"],
+            "but a corpus; train a model on it with 'bigtopic train CORPUS MODEL'",
+        ),
+        (["topics", "nothing.zarr"], "train one with 'bigtopic train CORPUS MODEL'"),
         (["train", "MODEL", "m.zarr"], "bigtopic-model"),
         (["train", "CORPUS", "CORPUS"], "exists but is not a model"),
         (["train", "CORPUS", "PAGE", "--overwrite"], "exists but is not a model"),

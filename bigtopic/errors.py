@@ -149,7 +149,7 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
 
     Examples
     --------
-    >>> did_you_mean("Titel", ["text", "title"])
+    >>> did_you_mean("Titles", ["text", "title"])
     "; did you mean 'title'?"
     """
     from difflib import get_close_matches

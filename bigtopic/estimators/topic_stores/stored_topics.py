@@ -174,7 +174,7 @@ class StoredTopics:
     def read_documents(self, name: str, start: int, stop: int) -> np.ndarray:
         """Values of an array of obs: strings, or numbers as they are stored."""
         values = self._read(f"obs/{name}", start, stop, None)
-        return values.astype(object) if values.dtype.kind in "OTU" else values
+        return values.astype(object) if values.dtype.kind in ("O", "T", "U") else values
 
     def ids(self, positions: np.ndarray) -> list[str]:
         """Ids of the documents at these positions."""

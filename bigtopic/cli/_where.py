@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from bigtopic.cli._values import PATH
+
 __all__ = ["conditions", "of_documents"]
 
 
@@ -21,7 +23,9 @@ def of_documents(function: Callable[..., Any]) -> Callable[..., Any]:
             help="Only documents with this value of a column, or from a to b: year=2000..2005. May be repeated.",
         ),
         click.option(
-            "--theta", help="Topics of the documents, as `bigtopic infer` wrote them; else they are inferred."
+            "--theta",
+            type=PATH,
+            help="Topics of the documents, as `bigtopic infer` wrote them; else they are inferred.",
         ),
     ):
         function = option(function)
@@ -30,8 +34,10 @@ def of_documents(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def conditions(given: Iterable[str], documents: Any) -> dict[str, Any]:
     """What `Corpus.select` takes, from COLUMN=VALUE; values have the type of the column of these documents."""
-    found = {}
+    found: dict[str, Any] = {}
     for text in given:
+        if documents is None:
+            raise click.UsageError("--where needs --corpus or --theta, which have the columns")
         name, equals, value = text.partition("=")
         if not equals:
             raise click.UsageError(
@@ -48,6 +54,8 @@ def _typed(value: str, kind: str) -> Any:
     if kind == "O":
         return value or None
     if kind == "b":
+        if value.lower() not in ("true", "false"):
+            raise click.UsageError(f"--where: {value!r} is neither true nor false, which the column holds")
         return value.lower() == "true"
     for number in (int, float):
         try:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import click
 
+from bigtopic.cli._options import as_json
+from bigtopic.cli._values import PATH
+
 
 @click.command("find", short_help="Find the topics of a word.")
 @click.argument("words", nargs=-1, required=True, metavar="WORD...")
-@click.argument("model")
+@click.argument("model", type=PATH)
 @click.option("--n-top", type=click.IntRange(1), default=10, show_default=True, help="Topics to list.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, for other programs.")
+@as_json
 def command(words: tuple[str, ...], model: str, n_top: int, as_json: bool) -> None:
     """List the topics of MODEL that WORD, or several words together, most probably belong to.
 

@@ -6,17 +6,22 @@ from typing import Any
 
 import click
 
+from bigtopic.cli._options import as_json
+from bigtopic.cli._values import PATH
+
 _WORDS = 20
 
 
 @click.command("show", short_help="Show a document and its topics.")
 @click.argument("document")
-@click.argument("corpus")
-@click.option("--model", help="Model, for the topics of the document and of its words.")
+@click.argument("corpus", type=PATH)
+@click.option("--model", type=PATH, help="Model, for the topics of the document and of its words.")
 @click.option(
-    "--theta", help="Topics of the documents, as `bigtopic infer` wrote them; else they are inferred."
+    "--theta",
+    type=PATH,
+    help="Topics of the documents, as `bigtopic infer` wrote them; else they are inferred.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, for other programs.")
+@as_json
 def command(document: str, corpus: str, model: str | None, theta: str | None, as_json: bool) -> None:
     """Show the document of CORPUS with the id DOCUMENT: its text, if the corpus keeps it, its columns and its words.
 

@@ -7,14 +7,17 @@ from typing import Any
 
 import click
 
-from bigtopic.cli._options import connected, parallel
+from bigtopic.cli._options import as_json, connected, parallel
+from bigtopic.cli._values import PATH
 from bigtopic.cli._where import conditions, of_documents
 
 
 @click.command("topics", short_help="Print the topics of a model, their documents, or their change.")
-@click.argument("model")
+@click.argument("model", type=PATH)
 @click.option(
-    "--corpus", help="Corpus for shares, coherence and leading authors; costs one or two passes over it."
+    "--corpus",
+    type=PATH,
+    help="Corpus for shares, coherence and leading authors; costs one or two passes over it.",
 )
 @click.option(
     "--n-top",
@@ -37,7 +40,7 @@ from bigtopic.cli._where import conditions, of_documents
 )
 @click.option("--bins", type=click.IntRange(1), help="Group the numbers of --by into this many bins.")
 @of_documents
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, for other programs.")
+@as_json
 @parallel
 def command(
     model: str,

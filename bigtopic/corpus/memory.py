@@ -31,7 +31,7 @@ class MemoryPart:
     block: Block
     document_ids: np.ndarray | None = None
     extra: Mapping[str, np.ndarray] = field(default_factory=dict)
-    has_text = False
+    document_texts: np.ndarray | None = None
 
     @property
     def n_docs(self) -> int:
@@ -40,6 +40,10 @@ class MemoryPart:
     @property
     def nnz(self) -> int:
         return len(self.block.words)
+
+    @property
+    def has_text(self) -> bool:
+        return self.document_texts is not None
 
     @cached_property
     def n_tokens(self) -> float:
@@ -78,7 +82,9 @@ class MemoryPart:
         return {name: self.extra[name][start:stop] for name in names}
 
     def texts(self, start: int, stop: int) -> np.ndarray:
-        return np.full(len(self.rows(start, stop)), "", object)
+        if self.document_texts is None:
+            return np.full(len(self.rows(start, stop)), "", object)
+        return self.document_texts[start:stop]
 
 
 @renamed(seed="random_state")

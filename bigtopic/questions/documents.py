@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic.cards import card
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.views import Document
 from bigtopic.errors import SettingError
@@ -97,12 +98,10 @@ class DocumentTopics:
         return [printable(self.document.id), *([] if text is None else map(printable, text.splitlines()))]
 
     def _repr_html_(self) -> str:
-        head, text = "", ""
-        if self.document is not None:
-            head = f"<strong>{escape(self.document.id)}</strong>"
-            text = f"<pre>{escape(self.document.text or '')}</pre>"
         tables = [Table.of(table)._repr_html_() for table in (self.topics, self.words) if table is not None]
-        return f"<div>{head}{text}{''.join(tables)}</div>"
+        if self.document is None:
+            return card("", *tables)
+        return card(self.document.id, f"<pre>{escape(self.document.text or '')}</pre>", *tables)
 
 
 def topics_of_document(shares: np.ndarray, labels: list[str]) -> Any:

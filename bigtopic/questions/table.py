@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
 
+from bigtopic.cards import scrolling
 from bigtopic.errors import SettingError
 from bigtopic.printable import printable
 
@@ -63,11 +63,7 @@ class Table:
         return self.text()
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
-        body = "".join(
-            f"<tr>{''.join(f'<td>{escape(_shown(cell))}</td>' for cell in row)}</tr>" for row in self.rows()
-        )
-        return f"<table><tr>{head}</tr>{body}</table>"
+        return scrolling(list(self.columns), ([_shown(cell) for cell in row] for row in self.rows()))
 
 
 _NUMBERS = (bool, int, float, np.generic)

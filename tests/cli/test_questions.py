@@ -14,7 +14,7 @@ def kept(source, tmp_path_factory):
     """The corpus with its text, and columns."""
     records = [json.loads(line) for line in source.read_text().splitlines()]
     records = [
-        {**record, "year": 2000 + i // 50, "kind": "\x1b[31mred" if i % 3 else "blue"}
+        {**record, "year": 2000 + i // 50, "open": i % 2 == 0, "kind": "\x1b[31mred" if i % 3 else "blue"}
         for i, record in enumerate(records)
     ]
     path = tmp_path_factory.mktemp("kept") / "documents.jsonl"
@@ -56,6 +56,8 @@ def test_topics_by_a_column(model, kept, theta):
         and "blue" in shown
         and "\x1b[31m" not in run(*wanted, "--by", "kind").output
     )
+    half = json.loads(run(*wanted, "--by", "open", "--where", "open=true", "--json").output)
+    assert [(one["open"], one["n_documents"]) for one in half] == [(True, 100)]
     authors = run("topics", model, "--corpus", kept, "--by", "authors", "--json").output
     assert {one["authors"] for one in json.loads(authors)} == {"music-club", "rivers-club"}
     assert [one["topic"] for one in json.loads(run("topics", model, "--topic", 1, "--json").output)] == [1]
@@ -90,6 +92,10 @@ def test_show(model, kept, theta):
         (("--by", "yaer", "--theta", "THETA"), "no column 'yaer'"),
         (("--by", "year", "--theta", "THETA", "--where", "year"), "COLUMN=VALUE"),
         (("--by", "year", "--theta", "THETA", "--freq", "month"), "not a date"),
+        (("--by", "year", "--where", "year=2000"), "--where needs --corpus or --theta"),
+        (("--by", "year", "--theta", "THETA", "--where", "open=ture"), "neither true nor false"),
+        (("--by", "year", "--theta", "THETA", "--where", "year=..2000..1"), "year"),
+        (("--by", "year", "--theta", "THETA", "--where", "year=soon"), "whole numbers"),
     ],
 )
 def test_mistakes(model, theta, arguments, message):

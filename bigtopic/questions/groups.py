@@ -15,6 +15,7 @@ import numpy as np
 from bigtopic.corpus.blocks import take_segments
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError
+from bigtopic.parallel.progress import Progress
 from bigtopic.questions.theta import Theta
 
 __all__ = ["FREQUENCIES", "Grouping", "grouping"]
@@ -133,7 +134,7 @@ def _by_author(theta: Theta, corpus: Corpus | None) -> Grouping:
         raise SettingError(
             "column 'authors': authors are in the corpus, not in a store of topics; give a corpus that has authors as X"
         )
-    names, rows, indptr, authors = corpus.authors, *_author_lists(corpus)
+    names, rows, indptr, authors = corpus.authors, *_author_lists(corpus, theta.progress)
 
     def groups(positions: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[str]]:
         wanted = theta.documents.at(positions).rows(order="stored")
@@ -146,13 +147,14 @@ def _by_author(theta: Theta, corpus: Corpus | None) -> Grouping:
     return groups
 
 
-def _author_lists(corpus: Corpus) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _author_lists(corpus: Corpus, progress: bool | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Source rows, ascending, and the authors of each as CSR: indptr, ids."""
-    found = [
-        (block.rows, np.diff(block.author_indptr), block.authors)
-        for block in corpus.blocks()
-        if block.author_indptr is not None
-    ]
+    found = []
+    with Progress("reading authors", corpus.n_docs, " docs", progress) as bar:
+        for block in corpus.blocks():
+            assert block.author_indptr is not None
+            found.append((block.rows, np.diff(block.author_indptr), block.authors))
+            bar.update(block.n_docs)
     rows, lengths, authors = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
     indptr = np.concatenate([[0], np.cumsum(lengths)])
     order = np.argsort(rows, kind="stable")

@@ -81,13 +81,14 @@ class TopicQuestions(TopicInference):
         """
         require_positive("n", n)
         scores = compare.similarity(self.topic_source(), measure=measure)
+        labels = self.topic_labels_
         first, second = compare.similar_pairs(scores, None if topic is None else self._topic(topic), n)
         return frame(
             {
                 "topic": first,
-                "label": self._labels_of(first),
+                "label": [labels[k] for k in first],
                 "other": second,
-                "other_label": self._labels_of(second),
+                "other_label": [labels[k] for k in second],
                 "similarity": scores[first, second],
             }
         )

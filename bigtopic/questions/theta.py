@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bigtopic.corpus.part import PartView
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError
 from bigtopic.parallel.progress import Progress
@@ -80,7 +81,7 @@ def selected(documents: Corpus, where: Mapping[str, Any] | None) -> np.ndarray |
         return None
     chosen = np.zeros(documents.n_docs, bool)
     for part in checked(documents, where).parts:
-        chosen[np.asarray(part.documents) if hasattr(part, "documents") else slice(None)] = True
+        chosen[np.asarray(part.documents) if isinstance(part, PartView) else slice(None)] = True
     return chosen
 
 

@@ -77,6 +77,11 @@ def test_files_of_text(tmp_path):
     assert corpus["2"].text == "third ß line"
 
 
+def test_a_corpus_behind_a_url(corpus):
+    copied = bt.ingest(corpus, "memory://texts.zarr", **QUIET)
+    assert copied["d17"] == corpus["d17"] and copied.read_texts().tolist() == TEXTS
+
+
 def test_a_source_without_text_is_refused(corpus, tmp_path):
     for source in ([["a", "b"], ["b"]], np.eye(3), corpus.select(year=1991).filter_vocabulary(min_df=1)[:0]):
         with pytest.raises(InputError):

@@ -4,9 +4,10 @@ import re
 
 import numpy as np
 import pytest
+import zarr
 
 import bigtopic as bt
-from bigtopic.errors import SettingError
+from bigtopic.errors import InputError, SettingError
 from bigtopic.estimators.topic_stores import stored_topics as stored
 from bigtopic.questions import over
 from bigtopic.questions.table import Table
@@ -191,6 +192,22 @@ def test_topics_with_figures_of_documents(model, asked, theta, dense):
 def test_mistakes_are_named(model, asked, theta, question, message):
     with pytest.raises(SettingError, match=message):
         question(model, asked, theta)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda obs: obs.attrs.pop("column-order"),
+        lambda obs: obs.attrs.update({"column-order": ["source_row", "gone"]}),
+        lambda obs: obs["year"].resize((7,)),
+        lambda obs: obs["source_row"].resize((7,)),
+    ],
+)
+def test_a_damaged_store_is_named(model, asked, tmp_path, damage):
+    path = model.transform_to(asked[:20], tmp_path / "theta.zarr")
+    damage(zarr.open_group(path, mode="r+")["obs"])
+    with pytest.raises(InputError, match="obs"):
+        model.topics_over("year", theta=path)
 
 
 def test_too_many_groups_are_refused(model, theta, monkeypatch):

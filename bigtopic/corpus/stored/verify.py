@@ -12,7 +12,8 @@ from bigtopic.corpus.blocks import document_tokens
 from bigtopic.corpus.documents import DocumentsInParts
 from bigtopic.corpus.part import ENTRIES_AT_ONCE, PartView
 from bigtopic.corpus.stored.schema import CHUNK
-from bigtopic.corpus.stored.stored_part import StoredPart, read_any
+from bigtopic.corpus.stored.stored_arrays import read_any
+from bigtopic.corpus.stored.stored_part import StoredPart
 from bigtopic.corpus.stored.writer import crc32_of
 from bigtopic.corpus.vocabulary import fingerprint_words
 from bigtopic.errors import CorpusDamaged

@@ -37,6 +37,8 @@ def _figures(corpus: DocumentsInParts) -> list[tuple[str, str]]:
         figures.insert(2, ("authors", f"{corpus.n_authors:,}"))
     if corpus.columns:
         figures.append(("columns", ", ".join(corpus.columns)))
+    if corpus.has_text:
+        figures.append(("text", "kept"))
     return figures
 
 

@@ -60,7 +60,7 @@ def test_infer_takes_the_column_with_the_text(model, corpus, tmp_path):
     expected = load_model(model).transform(["boat water mill", "choir opera concert"])
     np.testing.assert_allclose(theta_of(tmp_path / "theta.zarr"), expected, atol=1e-6)
     shown = run("infer", model, corpus, tmp_path / "other.zarr", "--text-column", "story", code=2).output
-    assert "--text-column story: " in shown and "is a corpus, which holds no text" in shown
+    assert "--text-column story: " in shown and "is a corpus, whose words are counted already" in shown
 
 
 def test_infer_refuses_documents_the_model_knows_nothing_of(model, tmp_path):

@@ -105,7 +105,9 @@ def _as_corpus(
 
     if is_corpus(source):
         if text_column is not None:
-            raise SettingError(f"{text_column=}: {source} is a corpus, whose words are counted already; leave it out")
+            raise SettingError(
+                f"{text_column=}: {source} is a corpus, whose words are counted already; leave it out"
+            )
         yield open_corpus(source)
         return
     from bigtopic.ingestion.ingest import ingest

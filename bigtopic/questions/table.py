@@ -74,10 +74,12 @@ def _cell(value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, list | tuple):
+    if isinstance(value, tuple):  # the edges of a bin
+        return " to ".join(f"{edge:g}" for edge in value)
+    if isinstance(value, list):
         return " ".join(map(str, value))
     if isinstance(value, float | np.floating):
-        return f"{value:.4f}"
+        return f"{value:.0f}" if float(value).is_integer() else f"{value:.4f}"
     return "" if value is None else str(value)
 
 

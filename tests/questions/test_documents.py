@@ -216,6 +216,16 @@ def test_too_many_groups_are_refused(model, theta, monkeypatch):
         model.topics_over("score", theta=theta)
 
 
+def test_cells_are_shown_as_they_are_meant():
+    table = Table(
+        {"bin": [(0.5, 71.142857)], "count": [2.0], "share": [0.25], "words": [["a", "b"]], "no": [None]}
+    )
+    assert repr(table).splitlines()[1].split() == ["0.5", "to", "71.1429", "2", "0.2500", "a", "b"]
+    assert len(table.text(5).splitlines()[1]) < 40 and "…" in table.text(5)
+    with pytest.raises(SettingError, match="columns: bin"):
+        table["bins"]
+
+
 def test_answers_without_pandas(model, asked, theta, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
     model = bt.LDA(4, max_iter=1, client=False, progress=False).fit(asked)

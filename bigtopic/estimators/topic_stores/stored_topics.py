@@ -66,14 +66,14 @@ class StoredTopics:
             raise SettingError(
                 f"theta: give the path of a store that transform_to wrote; found {type(url).__name__}"
             )
-        place = Place.of(url, storage_options)
+        place = self._place = Place.of(url, storage_options)
         self.url = place.url
         with intact(self.url):
             if not (group_attributes(place) or {}).get(MARK):
                 raise SettingError(
                     f"theta: there is no store of topics at {self.url}; write one with transform_to"
                 )
-            self._group = open_checked(place, ("X", "obs"))
+            self._group = open_checked(place, ("X", "obs/document_id"))
             self.n_docs, self.n_components = map(int, self._group["X"].attrs["shape"])
         lengths = {"X/indptr": self.n_docs + 1, "obs/document_id": self.n_docs}
         self._arrays = {name: self._array(name, length) for name, length in lengths.items()}
@@ -165,6 +165,7 @@ class StoredTopics:
     def documents(self) -> Corpus:
         """The documents' ids, source rows and columns, stored in the order of `batches`; they have no counts."""
         with intact(f"{self.url}/obs"):
+            self._group = open_checked(self._place, ("obs",))
             order = list(self._group["obs"].attrs["column-order"])
         for name in order:
             self._arrays[f"obs/{name}"] = self._array(f"obs/{name}", self.n_docs)

@@ -210,6 +210,18 @@ def test_a_damaged_store_is_named(model, asked, tmp_path, damage):
         model.topics_over("year", theta=path)
 
 
+def test_columns_of_any_name(tmp_path):
+    names = ["source_row", "a/b", "~", "", "topic", "share"]
+    records = [{"text": "river bank boat", **dict.fromkeys(names, i % 2)} for i in range(6)]
+    corpus = bt.ingest(records, tmp_path / "c.zarr", client=False, n_threads=1)
+    model = bt.LDA(2, max_iter=1, client=False, progress=False).fit(corpus)
+    path = model.transform_to(corpus, tmp_path / "theta.zarr")
+    for name in names:
+        found = columns_of(model.topics_over(name, theta=path, topics=1))
+        assert next(iter(found)) == (name if name not in ("topic", "share") else "group")
+        assert found["n_documents"] == [3, 3] and next(iter(found.values())) == [0, 1]
+
+
 def test_too_many_groups_are_refused(model, theta, monkeypatch):
     monkeypatch.setattr(over, "MOST_CELLS", 20)
     with pytest.raises(SettingError, match="too many"):

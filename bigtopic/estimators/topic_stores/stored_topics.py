@@ -84,9 +84,14 @@ class StoredTopics:
     @property
     def columns(self) -> list[str]:
         """Names of the documents' columns."""
+        return list(self._column_arrays)
+
+    @cached_property
+    def _column_arrays(self) -> dict[str, str]:
+        """{column: its array in obs}"""
         with intact(f"{self.url}/obs"):
-            names = [column_name(str(name)) for name in self._group["obs"].attrs["column-order"]]
-        return [name for name in names if name != "source_row"]
+            order = [str(name) for name in self._group["obs"].attrs["column-order"]]
+        return {column_name(name): name for name in order if name != "source_row"}
 
     def _array(self, name: str, length: int | None) -> Any:
         with intact(f"{self.url}/{name}"):
@@ -164,12 +169,11 @@ class StoredTopics:
     @cached_property
     def documents(self) -> Corpus:
         """The documents' ids, source rows and columns, stored in the order of `batches`; they have no counts."""
+        columns = self._column_arrays
         with intact(f"{self.url}/obs"):
             self._group = open_checked(self._place, ("obs",))
-            order = list(self._group["obs"].attrs["column-order"])
-        for name in order:
+        for name in ("source_row", *columns.values()):
             self._arrays[f"obs/{name}"] = self._array(f"obs/{name}", self.n_docs)
-        columns = {column_name(name): name for name in order if name != "source_row"}
         return Corpus([_StoredDocuments(self, columns)], Vocabulary([]), columns=list(columns), has_ids=True)
 
     def read_documents(self, name: str, start: int, stop: int) -> np.ndarray:

@@ -133,11 +133,43 @@ def test_the_bound_that_needs_no_replay_is_one(method, batch_size):
             assert footprint.on_threads(n_threads, compares) <= footprint.at_most(n_threads, compares)
 
 
+def test_the_bound_is_one_of_replicas_too():
+    corpus = from_matrix(matrix(500, 3_000, 30.0))
+    model = new_model(methods.get("online-cvb0"), 20, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    sizes = {"batch_size": 40, "slice_size": None, "order": "shuffled"}
+    alone = Footprint(make_run(model, corpus, **sizes), model.params, model.axes)
+    run = make_run(model, corpus, replicas=6, replica_updates=3, **sizes)
+    footprint = Footprint(run, model.params, model.axes)
+    for n_threads in (1, 2, 5):
+        assert footprint.on_threads(n_threads) <= footprint.at_most(n_threads)
+        assert alone.of_tasks(n_threads, mapped=True) < footprint.of_tasks(n_threads, mapped=True)
+
+
+def test_replicas_that_cannot_fit_name_what_to_change(monkeypatch):
+    monkeypatch.setattr(machine_memory, "total_bytes", lambda: 20_000)
+    with pytest.raises(
+        SettingError, match=r"batch_size .now 64., fewer replica_updates .now 3., fewer topics"
+    ):
+        fit(replicas=2, replica_updates=3)
+
+
 # ---------------------------------------------------------------- the estimate and the peak
 
 
 def test_short_documents_in_delayed_minibatches_on_two_threads():
     check(method="online-cvb0", n_components=200, n_threads=2, corpus=SHORT, batch_size=2000)
+
+
+def test_replicas_on_two_threads():
+    check(
+        method="online-cvb0",
+        n_components=200,
+        n_threads=2,
+        corpus=SHORT,
+        batch_size=500,
+        replicas=4,
+        replica_updates=4,
+    )
 
 
 def test_more_threads_than_slices():

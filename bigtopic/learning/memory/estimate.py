@@ -12,6 +12,7 @@ from bigtopic.errors import BigtopicWarning, SettingError
 from bigtopic.learning.executors.protocol import ExecutorSpec, Run
 from bigtopic.learning.memory.footprint import Footprint
 from bigtopic.parallel import cluster
+from bigtopic.plan.slices import Plan
 from bigtopic.state import machine_memory
 from bigtopic.state.params import Params
 
@@ -51,9 +52,14 @@ def check_memory(
         return  # nearly always, and quickly decided
     machine_memory.refuse_beyond(
         footprint.on_threads(n_threads, compares),
-        f"choose a smaller batch_size (now {run.plan.batch_size}), fewer topics (now {run.work.hyper.n_components}) "
-        f"or fewer threads (now {n_threads})",
+        f"choose a smaller batch_size (now {run.plan.batch_size}), {_fewer_updates(run.plan)}"
+        f"fewer topics (now {run.work.hyper.n_components}) or fewer threads (now {n_threads})",
     )
+
+
+def _fewer_updates(plan: Plan) -> str:
+    """What else would help where there are replicas."""
+    return f"fewer replica_updates (now {plan.replica_updates}), " if plan.replicas > 1 else ""
 
 
 class WorkerMemory:
@@ -114,6 +120,6 @@ class WorkerMemory:
         return (
             f"worker {worker} has {have / 1e9:.2f} GB, and its tasks for this model need about {need / 1e9:.2f} GB; "
             f"choose a smaller batch_size (now {self._plan.batch_size}) or slice_size (now {self._plan.slice_size}), "
-            f"fewer topics (now {self._n_components}), or workers with fewer threads (now {n_threads}) or a larger "
-            f"memory_limit; or {other}"
+            f"{_fewer_updates(self._plan)}fewer topics (now {self._n_components}), or workers with fewer threads (now "
+            f"{n_threads}) or a larger memory_limit; or {other}"
         )

@@ -23,6 +23,8 @@ A replay (`replay`) allocates and frees these arrays in the order of the run, by
     averaged = rows(minibatch) x columns x 24, where a mean follows the step
     inner    = rows(minibatch) x columns x 28 for each step over provisional params, of which 8 are kept for the inner
                iteration; rows(slice) x columns x 24 where a slice reads them
+    share    = documents x 36 + entries x 8 + rows(share) x columns x itemsize x 2 for each replica that is at work, and
+               what one of its updates needs; and sums of rows(share) x (columns x itemsize + 4)
     compared = the topics at the beginning and at the end of a pass, rows x columns x 4 each
 
 where rows(n) is that of `expected_rows`.
@@ -40,6 +42,7 @@ from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.memory.replay import PENDING, Ledger, Piece, Rounds, Sum
 from bigtopic.learning.memory.sizes import Sizes
 from bigtopic.learning.reduce import BUNDLE
+from bigtopic.plan.exchanges import divided
 from bigtopic.plan.slices import PROMPT_ROUNDS, SUBTREE
 from bigtopic.state.params import Params
 
@@ -81,7 +84,17 @@ class Footprint:
             + moved
             + 2 * compares * sizes.topics()
         )
-        return self._always(n_threads) + pools + outside
+        return self._always(n_threads) + pools + outside + self._exchange_at_most(n_threads)
+
+    def _exchange_at_most(self, n_threads: int) -> float:
+        """The same for replicas."""
+        if not (shares := self._shares()):
+            return 0.0
+        share = self._sizes.of_share(shares[0])
+        largest = max(*share.gathered, *share.scratch.pooled, *self._sizes.all_changes())
+        own = sum(share.gathered) + share.passing + sum(share.scratch.pooled) + share.scratch.transient
+        pooled = buffers.KEPT * buffers.room(int(largest))
+        return n_threads * (own + pooled) + (n_threads + PENDING) * sum(self._sizes.all_changes())
 
     def _always(self, n_threads: int) -> float:
         """Params, lookups, documents and their state."""
@@ -117,14 +130,18 @@ class Footprint:
         sizes, slices = self._sizes, self._minibatch()
         params = sizes.read(sum(slices)) if mapped else sizes.params()
         total = sum(sizes.stats(sum(slices[: SUBTREE * BUNDLE])))
+        if shares := self._shares():
+            total = max(total, sum(sizes.changes(sum(shares))))
         shared = self.of_documents() + 2 * params + total
         return int(shared + n_threads * (self._task() + total) + sizes.state(n_threads))
 
     def _task(self) -> float:
         """Bytes of a task without what is remembered of documents."""
-        ledger, slices = Ledger(1), self._minibatch()[:SUBTREE]
+        ledger, slices, shares = Ledger(1), self._minibatch()[:SUBTREE], self._shares()[:2]
         self._rounds(ledger, 1).round(slices)
-        return self._run.work.n_words * 4 + self._sizes.read_block(sum(slices)) + ledger.peak
+        if shares:
+            self._exchanges(ledger, 1).round(shares)
+        return self._run.work.n_words * 4 + self._sizes.read_block(max([sum(slices), *shares])) + ledger.peak
 
     def _rounds(self, ledger: Ledger, n_threads: int, seed: int = 0) -> Rounds:
         sizes = self._sizes
@@ -152,6 +169,27 @@ class Footprint:
         waiting: Sum | None = None
         for _ in _until_level(ledger, min(total - prompt, most) if plan.delay else 0):
             waiting = rounds.delayed(plan.slice_size, waiting)
+
+        self._replay_exchanges(ledger, n_threads)
+
+    def _replay_exchanges(self, ledger: Ledger, n_threads: int) -> None:
+        rounds, shares = self._exchanges(ledger, n_threads), self._shares()
+        for _ in _until_level(ledger, _ROUNDS if shares else 0):
+            ledger.free(*rounds.round(shares).pieces)
+
+    def _exchanges(self, ledger: Ledger, n_threads: int) -> Rounds:
+        """Replays exchanges as if they were rounds, and shares their slices."""
+        sizes = self._sizes
+        own = cache(sizes.of_share), cache(sizes.changes), sizes.all_changes()
+        return Rounds(ledger, n_threads, *own, random.Random(0))
+
+    def _shares(self) -> list[int]:
+        """Documents of each replica between two exchanges, where they are most; none without replicas."""
+        plan = self._run.plan
+        n_rounds = min(plan.replicas * plan.replica_updates, plan.n_rounds)
+        if plan.replicas == 1:
+            return []
+        return [len(share) * plan.batch_size for share in divided(range(n_rounds), plan.replicas)]
 
     def _minibatch(self) -> list[int]:
         """Documents in each slice of one of the first rounds."""

@@ -28,7 +28,7 @@ from bigtopic.state.documents.state_files import resolved, state_sizes
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Params
 from bigtopic.state.running_mean import MEAN
-from bigtopic.types import CallSize
+from bigtopic.types import CallSize, Scratch
 
 __all__ = ["Sizes"]
 
@@ -107,6 +107,25 @@ class Sizes:
         scratch = check_scratch(kernel, kernel.scratch(size, self._run.work.hyper.options))
         return SliceSizes(gathered, 24 * provisional, scratch)
 
+    def of_share(self, n_docs: int) -> SliceSizes:
+        """What a replica holds for its documents, and what one of its updates needs besides, as if it were scratch."""
+        one = self.of_slice(min(n_docs, self._run.plan.slice_size))
+        entries = n_docs * self._run.plan.entries_per_doc
+        copies = sum(
+            2 * self._rows(a.axis, n_docs) * a.n_columns * a.raw.itemsize for a in self._moved_arrays
+        )
+        held = [n_docs * _DOCUMENT_BYTES + entries * threads.ENTRY_BYTES, copies]
+        pooled = [*one.gathered, *one.scratch.pooled, *self.stats(self._run.plan.batch_size)]
+        return SliceSizes(held, one.passing, Scratch([int(size) for size in pooled], one.scratch.transient))
+
+    def changes(self, n_docs: int) -> list[float]:
+        """Bytes of each array's changes by replicas that saw `n_docs` documents."""
+        return [self._rows(a.axis, n_docs) * (a.n_columns * a.raw.itemsize + 4) for a in self._moved_arrays]
+
+    def all_changes(self) -> list[float]:
+        """Bytes of each array's changes where they cover all rows."""
+        return [float(a.n_rows * (a.n_columns * a.raw.itemsize + 4)) for a in self._moved_arrays]
+
     def _call_size(self, n_docs: int) -> CallSize:
         kernel, (longest, longest_tokens) = self._run.work.kernel, self._longest
         arrays = {name: self._params[name] for name in kernel.views}
@@ -133,10 +152,13 @@ class Sizes:
     def _moved(self) -> list[str]:
         return moved_arrays(self._run.settings.schemes)
 
+    @property
+    def _moved_arrays(self) -> list[LazyArray]:
+        return [self._params[name] for name in self._moved]
+
     def moved_entries(self, n_docs: int) -> list[float]:
         """Entries of the rows that a step moves, for each array that it moves."""
-        arrays = [self._params[name] for name in self._moved]
-        return [self._rows(array.axis, n_docs) * array.n_columns for array in arrays]
+        return [self._rows(array.axis, n_docs) * array.n_columns for array in self._moved_arrays]
 
     def read_blocks(self) -> float:
         """The read blocks that are in use, kept, or read ahead."""

@@ -1,0 +1,97 @@
+"""What replicas cost in score: the default method with some numbers of replicas, and of updates between exchanges.
+
+Documents are drawn from a known LDA of 100 topics, and scored are others. `--share` and `--cap` change the rules: an
+exchange has at most one in `share` of the updates before it, and no step is larger than `cap` / (its updates).
+
+python -m tests.benchmarks replicas [--docs 1000000] [--replicas 1x1,4x8,16x8] [--seeds 1] [--share 4,1] [--cap 1,0.5]
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.memory import from_matrix
+from bigtopic.corpus.store import Corpus, open_corpus
+from bigtopic.datasets import KnownLDA
+from bigtopic.errors import CorpusVersionError
+from bigtopic.ingestion.ingest import ingest
+from bigtopic.learning.executors import threads
+from bigtopic.plan import exchanges
+
+TRUTH = KnownLDA(
+    n_words=30_000,
+    n_components=100,
+    mean_length=60,
+    length_spread=0.8,
+    doc_topic_prior=0.05,
+    topic_word_prior=0.02,
+    zipf_exponent=1.1,
+)
+HELD_OUT, N_HELD_OUT = 1 << 40, 1500  # first document that is in no corpus, and how many
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--docs", type=int, default=1_000_000)
+    parser.add_argument("--replicas", default="1x1,4x1,4x8,16x1,16x8,64x1,64x8", help="replicas x updates")
+    parser.add_argument("--passes", type=int, help="the method's default unless given")
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--share", default=f"{exchanges.LARGEST_SHARE}")
+    parser.add_argument("--cap", default="1")
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "bigtopic-benchmark")
+    given = parser.parse_args()
+    corpus = stored(given.folder, given.docs)
+    held_out = from_matrix(TRUTH.documents(N_HELD_OUT, first=HELD_OUT).counts)
+    rules = itertools.product(given.share.split(","), given.cap.split(","), given.replicas.split(","))
+    for share, cap, sizes in rules:
+        set_rules(int(share), float(cap))
+        n_replicas, n_updates = map(int, sizes.split("x"))
+        settings = {"max_iter": given.passes, "replicas": n_replicas, "replica_updates": n_updates}
+        scores = [score(corpus, held_out, random_state=seed, **settings) for seed in range(given.seeds)]
+        print(
+            f"share {share}, cap {cap}: {n_replicas:3d} replicas, {n_updates:2d} updates: {np.mean(scores):.4f}",
+            flush=True,
+        )
+
+
+def stored(folder: Path, n_docs: int) -> Corpus:
+    """The first documents, made unless they are there."""
+    store = folder / f"replicas-{n_docs}.zarr"
+    try:
+        return open_corpus(store)
+    except CorpusVersionError:
+        folder.mkdir(parents=True, exist_ok=True)
+        return ingest(TRUTH.dask_array(n_docs), store, client=False)
+
+
+def set_rules(share: int, cap: float) -> None:
+    """Change the rules of exchanges in this process."""
+    from bigtopic.learning.replicas import share_changes
+
+    exchanges.LARGEST_SHARE = share
+    exchanges._starts.cache_clear()
+    threads.share_changes = lambda run, share, *rest: share_changes(
+        run, replace(share, n_updates=max(1.0, share.n_updates / cap)), *rest
+    )
+
+
+def score(corpus: Corpus, held_out: Corpus, **settings: Any) -> float:
+    """Held-out nats per token after a fit."""
+    from bigtopic.estimators.lda import LDA
+    from bigtopic.evaluation import log_predictive
+
+    model = LDA(TRUTH.n_components, client=False, progress=False, **settings).fit(corpus)
+    return log_predictive(model, held_out, client=False).value
+
+
+if __name__ == "__main__":
+    main()

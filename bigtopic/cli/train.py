@@ -58,6 +58,14 @@ _SHAPE = click.Choice(["symmetric", "asymmetric"])
     help="Write the mean of the topics over this share of the updates, at the end; 0.5 for the last half.",
 )
 @click.option(
+    "--replicas",
+    type=click.IntRange(1),
+    help="Copies of the topics that learn side by side, each from its own minibatches; for clusters.",
+)
+@click.option(
+    "--replica-updates", type=click.IntRange(1), help="Updates of a replica between exchanges; default 8."
+)
+@click.option(
     "--held-out",
     "validation",
     type=float,

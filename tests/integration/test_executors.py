@@ -230,6 +230,21 @@ def test_a_worker_that_dies_in_a_task_changes_nothing(cluster, mode, dying, in_p
 
 
 @pytest.mark.distributed
+def test_a_worker_that_dies_with_a_replica_changes_nothing(dying, in_parts, tmp_path, mortal_workers):
+    mortal_workers.upload_file(str(tmp_path / "dying_kernel.py"), load=False)
+    settings = {"method": dying, "batch_size": 30, "max_iter": 4, "replicas": 2, "replica_updates": 2}
+
+    def endanger(event):
+        if event.kind == "round" and event.step == 30:
+            (tmp_path / "flag").touch()
+
+    alive = LDA(4, client=False, n_threads=1, **settings).fit(in_parts)
+    model = LDA(4, client=mortal_workers, callbacks=[endanger], **settings).fit(in_parts)
+    assert not (tmp_path / "flag").exists()
+    assert bits(model._model) == bits(alive._model)
+
+
+@pytest.mark.distributed
 @pytest.mark.parametrize("mode", ["whole", "graphs"])
 def test_a_run_travels_once(mode, in_parts, one_worker, monkeypatch):
     """With a corpus in memory it is large; there are ten rounds, each a task or a graph of its own."""

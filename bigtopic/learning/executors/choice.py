@@ -22,7 +22,8 @@ NANOSECONDS_PER_ENTRY = 0.4  # a distinct word, a topic, an iteration; only deci
 
 
 def choose(run: Run, client: Any) -> str:
-    """Name of the executor: threads without a client; with one, graphs for long rounds and whole for short ones."""
+    """Name of the executor: threads without a client; with one, graphs for long rounds and for replicas, and whole for
+    short ones."""
     if client is None:
         return "threads"
     if run.plan.replicas > 1 or _round_seconds(run) > LONG_ROUND_SECONDS:
@@ -55,7 +56,8 @@ def _warn_of_idle_workers(run: Run, client: Any) -> None:
         warnings.warn(
             f"minibatches of {run.plan.batch_size} documents take about {seconds * 1000:.0f} ms, too short to spread "
             f"over {workers} workers, so they keep {busy} of them busy; choose a larger batch_size (about "
-            f"{int(run.plan.batch_size * workers / max(seconds, 1e-9)):,} documents keep all busy) or a batch method",
+            f"{int(run.plan.batch_size * workers / max(seconds, 1e-9)):,} documents keep all busy), a batch method, or "
+            f"replicas={workers} if the corpus has hundreds of minibatches for each",
             BigtopicWarning,
             stacklevel=2,
         )

@@ -10,8 +10,12 @@ import bigtopic as bt
 from bigtopic import methods as table
 from bigtopic.errors import SettingError
 from bigtopic.estimators.lda import LDA
+from bigtopic.learning.executors.segments import by_segments
+from bigtopic.learning.executors.threads import ThreadExecutor
 from bigtopic.learning.new_run import make_run
 from bigtopic.learning.replicas import Share, add_changes, joined, share_changes
+from bigtopic.learning.stopping import Limits
+from bigtopic.learning.train import train
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
 from bigtopic.state.new_model import new_model
@@ -47,6 +51,31 @@ def test_what_replicas_change_is_added_and_mass_stays(corpus):
     np.testing.assert_allclose(weights(model.topic_words), expected, rtol=1e-4, atol=1e-4)
     assert model.topic_words.totals().sum() == pytest.approx(corpus.n_tokens, rel=1e-5)
     assert [report.cursor for report in total.reports] == cursors
+
+
+class InTurn(ThreadExecutor):
+    """An executor that knows nothing of replicas."""
+
+    def advance(self, params, cursor, max_rounds=None, max_seconds=None, n_passes=1):
+        return by_segments(self._run, params, cursor, max_rounds, max_seconds, self._do)
+
+
+def test_executors_that_know_nothing_of_replicas_have_them_in_turn(corpus):
+    topics = []
+    for executor in (None, InTurn):
+        model = new_model(table.get("online-cvb0"), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+        train(
+            model,
+            corpus,
+            Limits(1),
+            batch_size=10,
+            n_threads=1,
+            executor=executor,
+            replicas=3,
+            replica_updates=2,
+        )
+        topics.append(model.topic_words.raw.tobytes())
+    assert topics[0] == topics[1]
 
 
 def test_counts_of_labels_are_conserved(corpus):

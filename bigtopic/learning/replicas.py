@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from bigtopic import buffers
 from bigtopic.learning.estep import Prepared, evaluate, look_up, prepare
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.reduce import Tree, add_axis
@@ -113,7 +114,7 @@ class _Replica:
     def changes(self, share: Share) -> Changes:
         """Make the updates of the share."""
         moved = moved_arrays(self._settings.schemes)
-        params = Params({**self._start, **{name: self._start[name].copy() for name in moved}})
+        params = Params({**self._start, **{name: _moving(self._start[name]) for name in moved}})
         reports = [
             self._update(params, rnd, cursor) for rnd, cursor in zip(share.rounds, share.cursors, strict=True)
         ]
@@ -135,7 +136,8 @@ class _Replica:
 
     def _change(self, name: str, now: LazyArray) -> AxisStats:
         """a_r, since the scale was 1 at the start and is d_r now."""
-        values = now.raw - self._start[name].raw
+        values = buffers.empty(now.raw.shape, now.dtype)
+        np.subtract(now.raw, self._start[name].raw, out=values)
         values *= now.scale.astype(now.dtype)
         return AxisStats(self._ids.get(now.axis), values)
 
@@ -159,10 +161,18 @@ def _with_own_rows(
 
 def _copied(array: LazyArray, ids: np.ndarray | None) -> LazyArray:
     """These rows as an array of their own, of scale 1, whose totals are those of the whole axis."""
-    rows = array.local(array.rows_of(ids))
-    rows.raw *= rows.scale.astype(rows.dtype)
-    rows.scale = np.ones(rows.n_columns)
-    return rows
+    ids = array.rows_of(ids)
+    raw = buffers.empty((len(ids), array.n_columns), array.dtype)
+    np.take(array.raw, ids, axis=0, out=raw, mode="clip")  # the only mode that needs no further copy
+    raw *= array.scale.astype(array.dtype)
+    prior = array.prior if len(array.prior) == 1 else array.prior[ids]
+    return replace(array, raw=raw, prior=prior, scale=np.ones(array.n_columns), sums=array.sums.copy())
+
+
+def _moving(start: LazyArray) -> LazyArray:
+    raw = buffers.empty(start.raw.shape, start.dtype)
+    raw[:] = start.raw
+    return replace(start, raw=raw, scale=start.scale.copy(), sums=start.sums.copy())
 
 
 def add_changes(params: Params, changes: Changes, settings: Settings) -> None:

@@ -1,6 +1,6 @@
 """Which rounds replicas do between two exchanges of their changes, and which of them each replica does.
 
-    rounds of an exchange = min(replicas x updates of each, a quarter of the rounds done before it)
+    rounds of an exchange = min(replicas x updates of each, an eighth of the rounds done before it)
 
 At the beginning of a run the topics change much, and replicas that have not seen each other's updates would pull them
 apart: the first rounds are not divided, and the exchanges grow until each replica does all of its updates.
@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TypeVar
 
-__all__ = ["REPLICA_UPDATES", "divided", "exchange_of"]
+__all__ = ["FIRST", "LARGEST_SHARE", "REPLICA_UPDATES", "divided", "exchange_of"]
 
 REPLICA_UPDATES = 8  # of each replica, unless a run says otherwise
 FIRST = 20  # rounds of a run, which no replicas do
-LARGEST_SHARE = 4  # an exchange has at most one in so many of the rounds before it
+LARGEST_SHARE = 8  # an exchange has at most one in so many of the rounds before it
 
 Item = TypeVar("Item")
 

@@ -34,7 +34,7 @@ def test_what_replicas_change_is_added_and_mass_stays(corpus):
     run = make_run(
         model, corpus, batch_size=10, slice_size=None, order="stored", replicas=3, replica_updates=2
     )
-    *_, segment = run.plan.segments(0)
+    segment = list(run.plan.rounds(0))[:6]
     cursors = [Cursor(0, rnd.number, rnd.number) for rnd in segment]
     read, arrays = BlockReader(run.parts, ahead=0).block, model.params.arrays
     start, alone, total = weights(model.topic_words), [], None

@@ -42,7 +42,7 @@ from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.memory.replay import PENDING, Ledger, Piece, Rounds, Sum
 from bigtopic.learning.memory.sizes import Sizes
 from bigtopic.learning.reduce import BUNDLE
-from bigtopic.plan.exchanges import divided
+from bigtopic.plan.exchanges import LARGEST_SHARE, divided
 from bigtopic.plan.slices import PROMPT_ROUNDS, SUBTREE
 from bigtopic.state.params import Params
 
@@ -185,9 +185,11 @@ class Footprint:
 
     def _shares(self) -> list[int]:
         """Documents of each replica between two exchanges, where they are most; none without replicas."""
-        plan = self._run.plan
+        plan, n_steps = self._run.plan, self._run.settings.n_steps
         n_rounds = min(plan.replicas * plan.replica_updates, plan.n_rounds)
-        if plan.replicas == 1:
+        if n_steps is not None:
+            n_rounds = min(n_rounds, n_steps // LARGEST_SHARE)
+        if plan.replicas == 1 or n_rounds < 2:
             return []
         return [len(share) * plan.batch_size for share in divided(range(n_rounds), plan.replicas)]
 

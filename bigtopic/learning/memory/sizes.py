@@ -111,12 +111,11 @@ class Sizes:
         """What a replica holds for its documents, and what one of its updates needs besides, as if it were scratch."""
         one = self.of_slice(min(n_docs, self._run.plan.slice_size))
         entries = n_docs * self._run.plan.entries_per_doc
-        copies = sum(
-            2 * self._rows(a.axis, n_docs) * a.n_columns * a.raw.itemsize for a in self._moved_arrays
-        )
-        held = [n_docs * _DOCUMENT_BYTES + entries * threads.ENTRY_BYTES, copies]
+        rows = [self._rows(a.axis, n_docs) * a.n_columns * a.raw.itemsize for a in self._moved_arrays]
+        held = [n_docs * _DOCUMENT_BYTES + entries * threads.ENTRY_BYTES, *rows, *rows]
         pooled = [*one.gathered, *one.scratch.pooled, *self.stats(self._run.plan.batch_size)]
-        return SliceSizes(held, one.passing, Scratch([int(size) for size in pooled], one.scratch.transient))
+        passing = one.passing + self.read_block(min(self._run.plan.n_docs, self._run.plan.read_block_docs))
+        return SliceSizes(held, passing, Scratch([int(size) for size in pooled], one.scratch.transient))
 
     def changes(self, n_docs: int) -> list[float]:
         """Bytes of each array's changes by replicas that saw `n_docs` documents."""
@@ -189,7 +188,8 @@ class Sizes:
         n_steps, minibatch_docs = self._run.settings.n_steps, min(plan.batch_size, plan.n_docs)
         n_slices = -(-minibatch_docs // max(1, min(plan.slice_size, minibatch_docs)))
         reads = n_steps is None or n_steps > plan.n_rounds
-        most = remembering.most_slices(n_threads, n_slices, reads)
+        own = n_threads if plan.replicas > 1 else 1  # each replica at work reads and writes by itself
+        most = own * remembering.most_slices(n_threads // own, n_slices, reads)
         return most * minibatch_docs / max(1, n_slices) * self._state_bytes
 
     @property

@@ -40,7 +40,6 @@ from bigtopic.state.axes import axes_of
 from bigtopic.state.model import TopicModel
 from bigtopic.state.new_model import new_model
 
-N_AUTHORS = 500
 # Iterations, sweeps and samples of a kernel cost time, and no memory.
 FEW = {"max_doc_update_iter": 2, "max_sweeps": 2, "n_iter": 2, "burn_in": 1, "samples": 1}
 LIBC = ctypes.CDLL(None)
@@ -66,6 +65,7 @@ def measure(
     n_parts: int = 1,
     average: float = 0.0,
     learns: str | None = None,
+    n_authors: int = 500,
     **settings: Any,
 ) -> dict[str, float]:
     """Growth of the peak of resident memory by a model and its run, and the estimate.
@@ -80,13 +80,15 @@ def measure(
     n_parts : of a corpus in memory
     average : of the method
     learns : shape of the document-topic prior, if it is learned
+    n_authors : of all documents, each of which has one to three
     settings : batch_size, slice_size, max_iter
     """
     chosen = learning(replace(_method(method), average=average), learns)
     with tempfile.TemporaryDirectory() as folder:
         counts = matrix(**corpus)
-        documents = ingest(counts, Path(folder) / "c.zarr") if stored else _in_memory(counts, n_parts)
-        few = _in_memory(matrix(int(corpus["n_words"]), 64, 20.0))
+        documents = _in_memory(counts, n_authors, n_parts)
+        documents = ingest(documents, Path(folder) / "c.zarr") if stored else documents
+        few = _in_memory(matrix(int(corpus["n_words"]), 64, 20.0), n_authors)
         _train(_model(chosen, few, 4), few, n_threads, {}, tol)  # loads libraries and compiled functions
         del counts
         base = settle()
@@ -119,17 +121,17 @@ def matrix(n_words: int, n_docs: int, length: float, seed: int = 0) -> csr_array
     return counts
 
 
-def _in_memory(counts: csr_array, n_parts: int = 1) -> Corpus:
+def _in_memory(counts: csr_array, n_authors: int, n_parts: int = 1) -> Corpus:
     """With one to three authors a document."""
     corpus = from_matrix(counts)
     rng = np.random.default_rng(1)
     block = corpus.parts[0].block
-    writers = [np.sort(rng.choice(N_AUTHORS, n, replace=False)) for n in rng.integers(1, 4, block.n_docs)]
+    writers = [np.unique(rng.integers(0, n_authors, n)) for n in rng.integers(1, 4, block.n_docs)]
     indptr = np.concatenate([[0], np.cumsum([len(own) for own in writers])])
     block = type(block)(
         block.indptr, block.words, block.counts, block.rows, indptr, np.concatenate(writers).astype(np.int32)
     )
-    names = Vocabulary([f"author {i}" for i in range(N_AUTHORS)])
+    names = Vocabulary([f"author {i}" for i in range(n_authors)])
     cuts = np.linspace(0, block.n_docs, n_parts + 1).astype(int).tolist()
     parts = [MemoryPart(f"part {i}", block[cuts[i] : cuts[i + 1]]) for i in range(n_parts)]
     return Corpus(parts, corpus.vocabulary, author_vocabulary=names)

@@ -14,6 +14,7 @@ __all__ = [
     "axis_bound",
     "clear_columns",
     "column_sums",
+    "decay_rows",
     "expected_log_rows",
     "fold_scale",
     "gather_linear",
@@ -110,6 +111,17 @@ def scatter_add(raw, ids, values, factor, sums):
                 part[k] += source[k]
         for k in range(n_columns):
             sums[k] += part[k]
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+def decay_rows(raw, ids, decay, lost):
+    """raw[ids[i]] *= decay[i], adding what is lost up by column in float64."""
+    for i in range(len(ids)):
+        row, gone = raw[ids[i]], 1.0 - decay[i]
+        for k in range(row.shape[0]):
+            value = np.float64(row[k])
+            lost[k] += gone * value
+            row[k] = value * decay[i]
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)

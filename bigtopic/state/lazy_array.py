@@ -22,6 +22,9 @@ from bigtopic.types import AxisStats
 __all__ = ["FOLD_ROWS", "SMALLEST_SCALE", "LazyArray", "padded", "prior_table"]
 
 FOLD_ROWS = 1 << 16
+_STEP = (
+    1 << 12
+)  # rows that are weighted at once; a multiple of those that `_kernels.scatter_add` sums up at once
 SMALLEST_SCALE = 1e-18
 
 
@@ -184,21 +187,23 @@ class LazyArray:
         ids = self.rows_of(stats.ids)
         self._decay(decay)
         if row_decay is not None:
-            self._decay_rows(ids, row_decay[:, None])
-        values = values if row_weight is None else values * row_weight[:, None]
+            lost = np.zeros(self.n_columns)
+            _kernels.decay_rows(self.raw, ids, row_decay, lost)
+            self.sums = self.sums - self.scale * lost
+        added = np.zeros(self.n_columns)
+        for start in range(0, len(ids), _STEP):
+            rows = slice(start, start + _STEP)
+            some = values[rows] if row_weight is None else values[rows] * row_weight[rows, None]
+            self._scatter(ids[rows], some, weight, added)
+        self.sums = self.sums + (added if self._counts else weight * added)
+
+    def _scatter(self, ids: np.ndarray, values: np.ndarray, weight: np.ndarray, added: np.ndarray) -> None:
+        """Add weighted statistics to rows, and what was added to `added`, of floats before they are weighted."""
         if self._counts:
             product = values * weight
             values, weight = np.rint(product, out=product).astype(self.raw.dtype), np.ones(self.n_columns)
-            del product
-        added = np.zeros(self.n_columns)
         values = np.ascontiguousarray(values)
         _kernels.scatter_add(self.raw, ids, values, (weight / self.scale).astype(self.raw.dtype), added)
-        self.sums = self.sums + weight * added
-
-    def _decay_rows(self, ids: np.ndarray, decay: np.ndarray) -> None:
-        rows = self.raw[ids].astype(np.float64)
-        self.raw[ids] = rows * decay
-        self.sums = self.sums - self.scale * ((1.0 - decay) * rows).sum(axis=0)
 
     def _decay(self, decay: np.ndarray) -> None:
         if np.all(decay == 1.0):

@@ -69,10 +69,13 @@ def _expected_log(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, np.
     out = array.gather_scaled(ids, np.ones(array.n_columns), 0.0, np.float32)
     shift = np.empty(len(ids))
     if array.normalised_over == "components":
-        weights = out[:, :n].astype(np.float64)
-        expected = psi(weights) - psi(weights.sum(axis=1, keepdims=True))
+        expected = out[:, :n].astype(np.float64)  # only one large array besides `out`
+        log_total = psi(expected.sum(axis=1, keepdims=True))
+        psi(expected, out=expected)
+        expected -= log_total
         shift[:] = expected.max(axis=1, initial=-np.inf)
-        out[:, :n] = np.exp(expected - shift[:, None])
+        expected -= shift[:, None]
+        out[:, :n] = np.exp(expected, out=expected)
     else:
         log_total = psi(array.weight_totals())
         inverse = np.zeros(array.n_columns, np.float32)

@@ -31,6 +31,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))
 import toys
 
 COUNTS = np.ones((200, 40))
+OF_AUTHORS = [name for name in methods.names() if "author_topics" in methods.get(name).model.arrays]
 OF_PAIRS = [name for name in methods.names() if len(methods.get(name).model.components) > 1]
 SHORT = {"n_words": 100_000, "n_docs": 40_000, "length": 20}
 LONG = {"n_words": 3_000, "n_docs": 800, "length": 1500}
@@ -204,6 +205,17 @@ def test_updates_that_a_mean_follows():
     check(method="online-vb", n_components=200, n_threads=1, corpus=SHORT, **settings)
 
 
+def test_updates_of_many_authors():
+    settings = {"batch_size": None, "n_authors": 30_000}
+    check(
+        method="online-author-vb",
+        n_components=100,
+        n_threads=1,
+        corpus=SHORT | {"n_words": 20_000},
+        **settings,
+    )
+
+
 def test_a_task_of_a_graph():
     check(method="online-vb", n_components=200, n_threads=1, corpus=SHORT, task=True, stored=True)
 
@@ -236,6 +248,15 @@ def test_every_method(method, n_components, batched, n_threads, stored):
             stored=stored,
             max_iter=2 if remembers else 1,  # in the first pass there is no state to read
         )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch_size", [2000, None])
+@pytest.mark.parametrize("method", OF_AUTHORS)
+def test_every_method_of_authors(method, batch_size):
+    corpus, n_authors = {"n_words": 20_000, "n_docs": 20_000, "length": 20}, 15_000
+    settings = {"batch_size": batch_size, "max_iter": 2, "n_authors": n_authors, "stored": True}
+    check(method=method, n_components=100, n_threads=1, corpus=corpus, **settings)
 
 
 @pytest.mark.slow

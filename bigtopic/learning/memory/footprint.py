@@ -19,7 +19,6 @@ A replay (`replay`) allocates and frees these arrays in the order of the run, by
     stats    = rows(slice) x (columns x itemsize + 4), for each array it returns; and their sums: pending subtrees, the
                bundle and the round
     scratch  = as the kernel declares
-    integers = rows(minibatch) x columns x 16, where a step rounds to integers
     averaged = rows(minibatch) x columns x 24, where a mean follows the step
     inner    = rows(minibatch) x columns x 28 for each step over provisional params, of which 8 are kept for the inner
                iteration; rows(slice) x columns x 24 where a slice reads them
@@ -76,8 +75,7 @@ class Footprint:
             for stats, most in zip(sizes.stats(round_docs), sizes.all_rows(), strict=True)
         ]
         pools = n_threads * buffers.KEPT * buffers.room(int(max([*one.gathered, *one.scratch.pooled, *sums])))
-        moved = 2 * 24 * sum(sizes.moved_entries(round_docs)) + sizes.rounded(round_docs)
-        moved += sizes.averaged(round_docs)
+        moved = 2 * 24 * sum(sizes.moved_entries(round_docs)) + sizes.averaged(round_docs)
         outside = (
             n_threads * slice_bytes
             + (n_threads + PENDING) * sum(sums)
@@ -211,7 +209,7 @@ class Footprint:
             fresh = [take(8 * n, None) for n in moved]
             free(*overlays, *stats.pieces)
             overlays, stats = fresh, rounds.round(slices)
-        free(take(self._sizes.rounded(n_docs), None), take(self._sizes.averaged(n_docs), None), *overlays)
+        free(take(self._sizes.averaged(n_docs), None), *overlays)
         return stats
 
 

@@ -65,11 +65,6 @@ class Sizes:
         words = [a for a in self._params.arrays.values() if a.axis in ("word", "column")]
         return sum(4 * array.n_rows * array.n_columns for array in words[:1])
 
-    def rounded(self, n_docs: int) -> float:
-        """Temporary arrays of a step that rounds what it adds to an array of integers."""
-        counts = [array for array in self.returned.values() if array.raw.dtype.kind == "i"]
-        return sum(16 * self._rows(array.axis, n_docs) * array.n_columns for array in counts)
-
     def averaged(self, n_docs: int) -> float:
         """Temporary arrays of a step that a mean follows: rows before it, rows after it, and their difference."""
         means = [self._params.arrays.get(f"{name}.{MEAN}") for name in self.returned]
@@ -104,8 +99,13 @@ class Sizes:
         provisional = (
             0 if self._run.settings.one_iteration else sum(entries[n] for n in entries if n in self._moved)
         )
+        by_row = sum(entries[name] for name, kind in kernel.views.items() if self._takes_float64(name, kind))
         scratch = check_scratch(kernel, kernel.scratch(size, self._run.work.hyper.options))
-        return SliceSizes(gathered, 24 * provisional, scratch)
+        return SliceSizes(gathered, 24 * provisional + 8 * by_row, scratch)
+
+    def _takes_float64(self, name: str, kind: str) -> bool:
+        """Whether the view is computed in float64: expected logarithms of rows that are distributions."""
+        return kind == "expected_log" and self._params[name].normalised_over == "components"
 
     def of_share(self, n_docs: int) -> SliceSizes:
         """What a replica holds for its documents, and what one of its updates needs besides, as if it were scratch."""

@@ -13,7 +13,8 @@ class Counts(NamedTuple):
     A division counts as 4 multiply-adds (an estimate, improved once), an exponential or a logarithm as 10. A visit is
     of a document to the tables of its words: once, or in every iteration where documents interact.
 
-    entry : multiply-adds per entry and iteration
+    entry : multiply-adds per entry and iteration; of kernels that look at all pairs of a row topic and a column topic,
+        pairs take the place of topics
     topic : multiply-adds per topic and iteration
     reads, writes : numbers that are only read, and that are read and written, per entry and iteration
     draws : random choices of a topic per token and iteration; where there are some, entries are of tokens, not of
@@ -31,7 +32,7 @@ class Counts(NamedTuple):
     draws: int = 0
     visit: int = 0
     numbers: int = 0
-    remembers: int = 0
+    remembers: float = 0
     by_word: bool = False
 
 
@@ -87,4 +88,13 @@ COUNTS = {
     "author_mean_field": Counts(entry=16, topic=0, reads=1, writes=0),
     # the sum; the share of each topic. The word, once for both
     "author_documents": Counts(entry=2, topic=0, reads=1, writes=0),
+    # as cvb0, of the row topics
+    "dual_cvb0": Counts(entry=4, topic=0, reads=1, writes=1),
+    # the product with the column's factor and the sum, of each pair. All pairs stay in cache
+    "dual_cgs": Counts(entry=1, topic=0, reads=0, writes=0, draws=1),
+    # the old share of each pair and its two sums; the joint less it, two products, the sum; the new share and by how
+    # much it differs; the joint and two sums. The shares that are kept
+    "dual_ilr": Counts(entry=12, topic=0, reads=0, writes=0, remembers=1),
+    # two products and the sum of each pair; the joint and two sums. The sums are kept, a fifth of the pairs
+    "dual_mf": Counts(entry=6, topic=0, reads=0, writes=0, remembers=0.2),
 }

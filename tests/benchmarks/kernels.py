@@ -38,6 +38,7 @@ from bigtopic.types import Docs, Hyper, Kernel, View
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from reference import case
+from reference.dual import Chain
 
 HEAD = (
     "kernel", "iterations", "took, ns", "arithmetic, ns", "memory, ns", "bound by", "share of bound", "µs a document",
@@ -157,19 +158,37 @@ class Call(NamedTuple):
         return kernel.run(self.docs, self.view, self.hyper, 0, self.state)
 
 
+def dual_call(kernel: Kernel, docs: Docs, n_components: int) -> Call:
+    """Rows and columns that have been counted once. `n_components` is the number of pairs of topics, or of row topics
+    where the kernel does not look at pairs."""
+    width, of_pairs = 10 if n_components % 16 else 16, kernel.state == "run"
+    shape = (n_components // width if of_pairs else n_components, width)
+    chain = Chain(kernel if of_pairs else kernels.load("dual_mf"), docs, shape)
+    chain.sweep()
+    if of_pairs:
+        return Call(docs, chain.view, chain.hyper, chain.state)
+    rows = {name: chain.view.arrays[name] for name in kernel.views}
+    weights = rows["column_topics"]
+    rows["column_topics"] = (weights / weights.sum(axis=0).clip(1)).astype(np.float32)
+    return Call(docs, View(rows, {}), chain.hyper._replace(options=dict(kernel.options)), None)
+
+
 def call(kernel: Kernel, n_distinct: int, n_components: int) -> Call:
     """The documents as `corpus` makes them, seen once before if the kernel remembers them.
 
     Counts are those of as many tokens in each topic as the documents have, and of these where they are remembered.
     """
     docs, topic_words = corpus(n_distinct, n_components)
+    if "column_topics" in kernel.views:
+        return dual_call(kernel, docs, n_components)
     if "author_topics" in kernel.views:
         docs = by_two_authors(docs)
     rows = case.padded(topic_words, kernel.dtype)
     counted = "counts" in kernel.views.values()
     rows = rows * docs.counts.sum() if counted else rows
     options = {name: value for name, value in OPTIONS.items() if name in kernel.options}
-    told = case.hyper(kernel, case.accepted(kernel, 1 / n_components), n_components, **options)
+    prior = case.accepted(kernel, 1 / n_components) if kernel.statistics else 1 / n_components
+    told = case.hyper(kernel, prior, n_components, **options)
     view = View(dict.fromkeys(kernel.views, rows), dict.fromkeys(kernel.views, rows.sum(axis=0)))
     new = Call(docs, view, told, None)
     if kernel.state == "none":
@@ -188,7 +207,10 @@ class Row:
         self.name, self.n_docs = kernel.name, given.docs.n_docs
         self.n_distinct, self.n_components = n_distinct, n_components
         counts, n_entries = COUNTS[kernel.name], len(given.docs.words)
-        iterations = given.run(kernel).info.get("iterations", self.n_docs) / self.n_docs
+        info = given.run(kernel).info
+        iterations = (
+            info.get("iterations", self.n_docs) / self.n_docs + info.get("word_iterations", 0) / n_entries
+        )
         self.visits = iterations if kernel.interacts else 1.0
         self.iterations = iterations * (given.docs.counts.sum() / n_entries if counts.draws else 1.0)
         own = 4 * n_distinct * n_components * max(1, counts.reads + counts.writes)
@@ -239,7 +261,7 @@ def main() -> None:
     parser.add_argument("kernels", nargs="*", help="default all")
     results.add_option(parser)
     given = parser.parse_args()
-    names = given.kernels or case.of_lda(kernels.names())
+    names = given.kernels or kernels.names()
     rows = [Row(kernels.load(name), n, k) for name in names for n in DOCUMENTS for k in (100, 128)]
     for _ in range(TURNS):
         for row in rows:

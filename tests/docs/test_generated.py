@@ -59,7 +59,7 @@ def test_the_benchmark_of_kernels_counts_what_each_must_do():
     from bigtopic import kernels
 
     counts = runpy.run_path(str(ROOT / "tests" / "benchmarks" / "counts.py"))["COUNTS"]
-    assert sorted(counts) == [name for name in kernels.names() if not name.startswith("dual_")]
+    assert sorted(counts) == kernels.names()
 
 
 def test_every_format_has_a_row():

@@ -1,6 +1,6 @@
 """The author-topic model: bound and seconds next to gensim's, and how the time of a pass grows.
 
-gensim: batch and online variational Bayes and gensim's AuthorTopicModel, with the same documents, priors and passes.
+gensim: three methods of variational Bayes and gensim's AuthorTopicModel, with the same documents, priors and passes.
 One function computes the bound of all, from the weights of topics and authors. growth: seconds of a pass against
 documents, authors of a document, vocabulary, words of a document and topics, one of them growing at a time. loops: the
 parts of a pass, on one thread, next to one that writes out the responsibilities of every author and topic.
@@ -32,7 +32,7 @@ from bigtopic.models.author_topic import AUTHOR_TOPICS
 from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.state.bound import global_part
 
-METHODS = ("author-vb", "online-author-vb")
+METHODS = ("author-vb", "online-author-vb", "online-author-vb-local")
 BOUNDS = ("corpus", "system", "bound, nats per token", "above gensim's by", "seconds", "times faster")
 GROWTH = ("grows", "from", "to", "times", *(f"{method}, times as long" for method in METHODS))
 LOOPS = (
@@ -240,7 +240,7 @@ def draw(figures: list[dict[str, Any]]) -> str:
 
     figure, panels = canvas(len(figures), figsize=(3 * len(figures), 2.8))
     for axes, found in zip(panels, figures, strict=True):
-        for (method, seconds), style in zip(found["seconds"].items(), ("o-", "s--"), strict=True):
+        for (method, seconds), style in zip(found["seconds"].items(), ("o-", "s--", "^:"), strict=True):
             axes.plot(found["values"], 1e3 * np.array(seconds), style, color=OURS, markersize=4, label=method)
         axes.set(xlabel=found["grows"], xlim=(0, None), ylim=(0, None))
         axes.locator_params(axis="x", nbins=4)

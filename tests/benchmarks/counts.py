@@ -80,6 +80,8 @@ COUNTS = {
     "v_oem_expected_log": _VB,
     # the sum; the share of each topic, for its word and for the authors. The word; its counts
     "author_vb": Counts(entry=3, topic=0, reads=1, writes=1),
+    # the product and the sum; exp psi of two authors. The word, once for both
+    "author_vb_local": Counts(entry=2, topic=56, reads=1, writes=0),
     # two authors' products and running sums. The authors
     "author_cgs": _GIBBS._replace(entry=4),
     # as in ilr, of two authors

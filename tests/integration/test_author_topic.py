@@ -17,6 +17,7 @@ from bigtopic import methods
 from bigtopic.errors import InputError, SettingError
 from bigtopic.schemes.interpolate import Interpolate
 from bigtopic.schemes.interpolate_rows import InterpolateRows
+from bigtopic.state.bound import global_part
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -36,7 +37,7 @@ def corpus(truth):
     return signed.corpus_of(truth.docs, n_parts=3)
 
 
-METHODS = ("author-vb", "online-author-vb", "author-mean-field")
+METHODS = ("author-vb", "online-author-vb", "online-author-vb-local", "author-mean-field")
 
 
 @pytest.fixture(scope="module", params=METHODS)
@@ -101,6 +102,16 @@ def test_batch_learning_does_not_stop_before_topics_differ():
     corpus = signed.corpus_of(truth.docs)
     model = bt.AuthorTopicModel(8, method="author-vb", random_state=2, **QUIET).fit(corpus)
     assert model.author_perplexity(corpus) < 115  # 168 after three passes
+
+
+def test_documents_that_move_their_authors_need_fewer_passes(corpus):
+    def bound(method, seed):
+        settings = {"method": method, "max_iter": 3, "random_state": seed, **QUIET}
+        model = bt.AuthorTopicModel(K, **settings).fit(corpus)
+        return (model.document_bounds(corpus).sum() + global_part(model._model.params)) / corpus.n_tokens
+
+    gains = [bound("online-author-vb-local", seed) - bound("online-author-vb", seed) for seed in range(3)]
+    assert min(gains) > 0
 
 
 def test_every_token_is_counted_once_on_both_axes(corpus, truth):

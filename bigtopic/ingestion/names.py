@@ -21,11 +21,8 @@ from bigtopic.storage.place import Place
 __all__ = ["Names"]
 
 _MATRICES = ("matrix", "anndata", "dask_array")  # readers whose columns keep their place
-_WORDS = (
-    "text",
-    "tokens",
-    "counts",
-)  # kinds of documents that hold words: a vocabulary given for them is a choice
+# Kinds of documents that hold words: a vocabulary given for them is a choice
+_WORDS = ("text", "tokens", "counts", "triples")
 _ALL = 1 << 62
 
 

@@ -372,13 +372,6 @@ def test_sources_that_are_none(tmp_path):
     refused([{"text": "x", "year": 3}], "no field named 'yaer'", "year", columns=["yaer"])
 
 
-def test_a_data_frame_says_what_to_give_instead():
-    frame = pytest.importorskip("pandas").DataFrame({"text": ["a text"], "year": [1990]})
-    refused(frame, r"table.to_dict\('records'\)", "vocabulary=table.columns")
-    (block,) = read(frame.to_dict("records"))
-    assert block.columns["year"].tolist() == [1990]
-
-
 def test_a_url_whose_package_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "s3fs", None)
     refused("s3://bucket/x.txt", "s3://bucket/x.txt cannot be reached: Install s3fs", error=MissingExtra)

@@ -79,8 +79,9 @@ def test_written_then_read_is_equal_in_source_order(make, small, tmp_path, monke
     reader, blocks = read(source, **keywords)
     expected = counts[counts.any(axis=1)] if make in TRIPLES else counts
     np.testing.assert_array_equal(dense(reader, blocks), expected)
-    by_block = ("text_files", "dask_blocks", "dask_columns", "text_glob", "parquet_triples")
-    assert len(blocks) > 1 if small else len(blocks) == 1 or make.__name__ in by_block
+    by_block = ("text_files", "text_glob", "parquet_triples", "arrow_triples")
+    in_one = len(blocks) == 1 or make.__name__.startswith("dask_") or make.__name__ in by_block
+    assert len(blocks) > 1 if small else in_one
     assert make.__name__.startswith(reader.name) or reader.name in (
         "text",
         "files",

@@ -272,6 +272,41 @@ def saved_npy(folder, counts):
     return folder / "toy.npy", {"vocabulary": WORDS}
 
 
+def pandas_text(folder, counts):
+    pandas = pytest.importorskip("pandas")
+    texts = [text_of(row) or None for row in counts]
+    return pandas.DataFrame(
+        {"year": range(N_DOCS), "text": texts}, index=[f"d{i}" for i in range(N_DOCS)]
+    ), {}
+
+
+def pandas_counts(folder, counts):
+    return pytest.importorskip("pandas").DataFrame(counts, columns=WORDS), {}
+
+
+def arrow_triples(folder, counts):
+    rows = [(document, WORDS[word], n) for document, word, n in triples_of(counts)]
+    return pytest.importorskip("pandas").DataFrame(rows, columns=["doc", "word", "count"]), {}
+
+
+def arrow_tokens(folder, counts):
+    pa = pytest.importorskip("pyarrow")
+    return pa.table({"tokens": [text_of(row).split() for row in counts]}), {}
+
+
+def dask_frame_text(folder, counts):
+    frame = pytest.importorskip("dask.dataframe").from_pandas(
+        pandas_text(folder, counts)[0], npartitions=3, sort=False
+    )
+    return frame, {}
+
+
+def dask_bag_counters(folder, counts):
+    return pytest.importorskip("dask.bag").from_sequence(
+        iterable_counters(folder, counts)[0], npartitions=4
+    ), {}
+
+
 def dask_blocks(folder, counts):
     """As dask-ml makes them: CSR blocks of unknown length."""
     import dask
@@ -320,14 +355,20 @@ WHOLE = [
     text_lines, text_windows, text_files, text_glob, json_lines_text, json_lines_tokens, json_lines_counts, csv_text,
     tsv_without_header, parquet_text, parquet_tokens, anndata_object, anndata_h5ad, anndata_h5ad_dense,
     anndata_h5ad_csc, anndata_zarr, matrix_csr, matrix_csc_array, matrix_dense, saved_npz, saved_npy, dask_blocks,
-    dask_columns, iterable_texts, iterable_tokens, iterable_counters, iterable_gensim, iterable_records,
+    dask_columns, dask_frame_text, dask_bag_counters, pandas_text, pandas_counts, arrow_tokens, iterable_texts,
+    iterable_tokens, iterable_counters, iterable_gensim, iterable_records,
 ]  # fmt: skip
-TRIPLES = [csv_triples, parquet_triples]  # a document without words has no row there
+TRIPLES = [csv_triples, parquet_triples, arrow_triples]  # a document without words has no row there
 
 
 def cut_small(monkeypatch):
     """Chunks of a few documents instead of millions of bytes."""
-    for name in ["containers.pieces", "support.matrix", *(f"formats.{name}" for name in FORMATS)]:
+    for name in [
+        "containers.pieces",
+        "support.arrow",
+        "support.matrix",
+        *(f"formats.{name}" for name in FORMATS),
+    ]:
         module = importlib.import_module(f"bigtopic.corpus.readers.{name}")
         for constant, value in (("CHUNK_BYTES", 200), ("CHUNK_DOCS", 7), ("_TRIPLES", 20)):
             if hasattr(module, constant):

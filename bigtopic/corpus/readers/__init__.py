@@ -23,7 +23,7 @@ from bigtopic.corpus.readers.support.vocabulary import read_vocabulary
 from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.errors import InputError, SettingError, did_you_mean
 
-__all__ = ["FORMATS", "Chunk", "Options", "RawBlock", "Reader", "Stream", "open_source"]
+__all__ = ["FORMATS", "Chunk", "Options", "RawBlock", "Reader", "Stream", "format_of", "open_source"]
 
 _SURE = 0.8  # less than that is only the file's name, or that it may be text
 
@@ -174,14 +174,22 @@ def _names_file(text: str) -> bool:
     return re.fullmatch(r"\S*(://|[*?]|[\w*]/[\w*]|\w\.\w{1,7}$)\S*", text) is not None
 
 
-def _open_object(source: Any, options: Options) -> Reader:
+def format_of(source: Any) -> str | None:
+    """The format of an object, or None; an iterable is one that no other format knows."""
     for name in sorted(FORMATS, key=lambda name: (name == "iterable", name)):
         module = _module(name)
         if hasattr(module, "accepts") and module.accepts(source):
-            return module.open_reader(source, options)
+            return name
+    return None
+
+
+def _open_object(source: Any, options: Options) -> Reader:
+    name = format_of(source)
+    if name is not None:
+        return _module(name).open_reader(source, options)
     raise InputError(
-        f"the source is a {type(source).__name__}; give files, a folder, a sparse matrix, an array, an AnnData object, "
-        "or an iterable of texts, token lists, counters or (id, count) pairs"
+        f"the source is a {type(source).__name__}; give files, a folder, a sparse matrix, an array, a table, an "
+        "AnnData object, or an iterable of texts, token lists, counters or (id, count) pairs"
     )
 
 

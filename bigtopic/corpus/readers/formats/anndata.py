@@ -20,7 +20,7 @@ from bigtopic.corpus.readers.containers.files import File, intact
 from bigtopic.corpus.readers.containers.hdf5 import check_hdf5
 from bigtopic.corpus.readers.containers.zarr import open_checked
 from bigtopic.corpus.readers.support.assemble import author_csr
-from bigtopic.corpus.readers.support.columns import column
+from bigtopic.corpus.readers.support.columns import column, series_values
 from bigtopic.corpus.readers.support.matrix import check_width, matrix_block, row_ranges
 from bigtopic.corpus.readers.support.records import AUTHORS, choose
 from bigtopic.corpus.sparse import check_claim, check_columns, check_offsets, checked_csr
@@ -229,7 +229,7 @@ class AnnDataReader:
             return f"{chunk.name}, row {first + i}"
 
         columns = {
-            str(name): column(_values(obs[name]), str(name), place)
+            str(name): column(series_values(obs[name]), str(name), place)
             for name in obs.columns
             if name != author_column
         }
@@ -257,11 +257,3 @@ class AnnDataReader:
         return csr_array(
             (data, indices, indptr - first), shape=(chunk.stop - chunk.start, self.n_words), copy=False
         )
-
-
-def _values(values: Any) -> Any:
-    """Values of a column of obs; categories become their labels."""
-    array = values.to_numpy()
-    if array.dtype.kind in "iufb":
-        return array
-    return values.astype(object).where(values.notna(), None).tolist()

@@ -83,7 +83,8 @@ def open_reader(files: Sequence[File], options: Options) -> CsvReader:
     layout = table_layout(names, options, files[0].path, opened[0][2])
     dialects = tuple(dialect for dialect, _, _ in opened)
     size = sum(file.size for file in files)
-    return CsvReader("csv", options, "text", size, files=tuple(files), dialects=dialects, layout=layout)
+    kind = "text" if layout.triple is None else "triples"
+    return CsvReader("csv", options, kind, size, files=tuple(files), dialects=dialects, layout=layout)
 
 
 def _header(file: File, options: Options) -> tuple[Dialect, list[str], int | None]:
@@ -214,6 +215,10 @@ class CsvReader(DocumentReader):
             CsvStream(file, dialect, self.layout, self.options)
             for file, dialect in zip(self.files, self.dialects, strict=True)
         ]
+
+    @property
+    def body_name(self) -> str | None:
+        return self.layout.body_name
 
     def documents(self, chunk: Chunk) -> Documents:
         columns, lines = self._table(chunk)

@@ -12,6 +12,7 @@ import numpy as np
 
 from bigtopic.corpus.readers.base import Chunk, Options, RawBlock
 from bigtopic.corpus.readers.support.matrix import check_width, matrix_block
+from bigtopic.corpus.readers.support.partitions import holds_futures
 from bigtopic.corpus.sparse import check_columns, checked_csr
 from bigtopic.errors import InputError
 
@@ -58,20 +59,13 @@ class DaskArrayStream:
             # Optimised alone, a block takes only its own tasks along.
             (block,) = dask.optimize(self.array.blocks[i])
             data: Any = block.to_delayed().ravel().tolist()
-            if _holds_futures(block) or (self.whole and np.isnan(length)):
+            if holds_futures(block) or (self.whole and np.isnan(length)):
                 data = list(dask.compute(*data))
                 length = data[0].shape[0]
             first_row = None if np.isnan(row) else int(row)
             n_docs = None if np.isnan(length) else int(length)
             yield Chunk(f"{_NAME}, block {i}", n_docs or 0, data=data, first_row=first_row, n_docs=n_docs)
             row += length
-
-
-def _holds_futures(block: Any) -> bool:
-    """Whether results on a cluster are part of the graph: only its client can fetch them."""
-    return any(
-        type(task).__module__.startswith("distributed") for task in dict(block.__dask_graph__()).values()
-    )
 
 
 @dataclass

@@ -18,6 +18,7 @@ from bigtopic.errors import InputError
 __all__ = ["match", "open_reader", "opens_folders"]
 
 opens_folders = True
+_SAMPLE = 200  # files that show what the others are like
 _CHUNK_LIMIT = 16 * DOCUMENT_BYTES  # of characters: files are put together by their size as stored
 
 
@@ -69,6 +70,9 @@ class FilesReader(DocumentReader):
 
     def streams(self) -> list[FilesStream]:
         return [FilesStream(self.found)]
+
+    def first_chunk(self) -> Chunk:
+        return Chunk("", 0, data=self.found[:_SAMPLE])
 
     def documents(self, chunk: Chunk) -> Documents:
         names = [name for name, _ in chunk.data]

@@ -25,25 +25,21 @@ def accepts(source: Any) -> bool:
 
 
 def open_reader(source: Iterable[Any], options: Options) -> IterableReader:
-    if hasattr(source, "iterrows"):
-        raise InputError(
-            "the source is a table; give table.to_dict('records') for a document per row, or one column of texts, or "
-            "table.to_numpy() with vocabulary=table.columns where the columns are words"
-        )
     items = iter(source)
     first = [_listed(item) for item in islice(items, _PEEK)]
     layout, kind = record_layout(first, options, "the iterable")
     size = len(source) if isinstance(source, Sized) else None
     again = source if items is not source else None  # an iterator can be read only once
-    stream = IterableStream(chain(first, items), again)
+    stream = IterableStream(first, items, again)
     return IterableReader("iterable", options, kind, size, "docs", stream=stream, layout=layout)
 
 
 class IterableStream:
     """Chunks of documents; the source is read again from its beginning when it can be."""
 
-    def __init__(self, items: Iterator[Any] | None, source: Iterable[Any] | None) -> None:
-        self._items, self._source = items, source
+    def __init__(self, first: list[Any], rest: Iterator[Any], source: Iterable[Any] | None) -> None:
+        self.first, self._source = first, source
+        self._items: Iterator[Any] | None = chain(first, rest)
 
     @property
     def repeatable(self) -> bool:
@@ -101,6 +97,10 @@ class IterableReader(DocumentReader):
     def streams(self) -> list[IterableStream]:
         assert self.stream is not None
         return [self.stream]
+
+    def first_chunk(self) -> Chunk:
+        assert self.stream is not None
+        return Chunk("the iterable", 0, data=self.stream.first, first_row=0)
 
     def documents(self, chunk: Chunk) -> Documents:
         def place(i: int) -> str:

@@ -81,6 +81,10 @@ class JsonLinesReader(DocumentReader):
     files: tuple[File, ...] = field(default=())
     layout: Layout = field(default_factory=Layout)
 
+    @property
+    def body_name(self) -> str | None:
+        return self.layout.body
+
     def streams(self) -> list[LineStream]:
         return [LineStream(file, self.options.whole, skip=()) for file in self.files]
 

@@ -173,7 +173,14 @@ class AnnotatedReader:
         return [_AnnotatedStream(s, self._values, i == 0, i == last) for i, s in enumerate(streams)]
 
     def with_collocations(self, pairs: Iterable[tuple[str, str]]) -> AnnotatedReader:
-        other = AnnotatedReader(self.reader.with_collocations(pairs), {})
+        return self._annotating(self.reader.with_collocations(pairs))
+
+    def with_text(self, settings: TextSettings) -> AnnotatedReader:
+        """This reader, with other settings of the tokeniser."""
+        return self._annotating(self.reader.with_text(settings))
+
+    def _annotating(self, reader: Any) -> AnnotatedReader:
+        other = AnnotatedReader(reader, {})
         other._values = self._values
         return other
 

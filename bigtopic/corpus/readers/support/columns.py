@@ -20,7 +20,7 @@ from bigtopic.corpus.columns import ABSENT, EXACT, MISSING_TYPES, Cells, date_te
 from bigtopic.corpus.vocabulary import word_array
 from bigtopic.errors import InputError
 
-__all__ = ["cells", "column"]
+__all__ = ["cells", "column", "series_values"]
 
 _NONE = type(None)
 _PLAIN = {str, bool, int, float, _NONE}
@@ -65,6 +65,16 @@ def column(values: Any, name: str, place: Callable[[int], str]) -> np.ndarray | 
 
 
 _WIDEST: Mapping[str, Any] = {"i": np.int64, "f": np.float64}
+
+
+def series_values(series: Any) -> Any:
+    """Values of a pandas Series: an array of numbers, or a list with None where one is missing; categories become their
+    labels.
+    """
+    array = series.to_numpy()
+    if array.dtype.kind in "iufb":
+        return array
+    return series.astype(object).where(series.notna(), None).tolist()
 
 
 def cells(texts: Sequence[str]) -> np.ndarray | Cells:

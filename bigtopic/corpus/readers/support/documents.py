@@ -1,18 +1,19 @@
 """Documents that are Python objects (texts, token lists, counters) to a block; readers of such sources.
 
 The kind of a source is decided once, from its first documents, so that every block has the same form: "text",
-"tokens", "counts" ({word: n} or [(word, n), ...]) or "pairs" ({id: n} or [(id, n), ...], ids fixed by the source).
+"tokens", "counts" ({word: n} or [(word, n), ...]), "pairs" ({id: n} or [(id, n), ...], ids fixed by the source) or
+"triples" (rows of document, word and count).
 """
 
 from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral, Number
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -30,12 +31,13 @@ from bigtopic.corpus.readers.support.columns import cells, column
 from bigtopic.corpus.stored.schema import MOST_WORDS
 from bigtopic.corpus.text.collocations import CollocationCounts
 from bigtopic.corpus.text.raw import RawBlock
+from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.corpus.text.tokenizer import Tokenizer
 from bigtopic.corpus.text.tokens import NotAWord
 from bigtopic.corpus.text.utf8 import Utf8Lines
 from bigtopic.errors import InputError
 
-__all__ = ["DocumentReader", "Documents", "kind_of"]
+__all__ = ["DocumentReader", "Documents", "kind_of", "kind_of_all"]
 
 _WANTED = {
     "text": "a string",
@@ -93,6 +95,11 @@ def kind_of(body: Any) -> str | None:
     return None if body is None else "?"
 
 
+def kind_of_all(bodies: Iterable[Any]) -> str:
+    """The kind of the first document that is not empty; "text" when all are."""
+    return next((kind for kind in map(kind_of, bodies) if kind is not None), "text")
+
+
 @dataclass
 class DocumentReader:
     """Base of the readers whose documents are texts, tokens or counters; a subclass turns a chunk into
@@ -113,6 +120,11 @@ class DocumentReader:
         return self.options.vocabulary
 
     @property
+    def body_name(self) -> str | None:
+        """Name of the field or column with the document, where there are several."""
+        return None
+
+    @property
     def n_words(self) -> int | None:
         return None if self.vocabulary is None else len(self.vocabulary)
 
@@ -121,6 +133,31 @@ class DocumentReader:
 
     def documents(self, chunk: Chunk) -> Documents:
         raise NotImplementedError
+
+    def sample(self) -> Documents:
+        """The first documents; those of a source that can be read only once are not used up.
+
+        Raises
+        ------
+        InputError
+            As `parse`.
+        """
+        chunk = self.first_chunk()
+        documents = Documents((), str) if chunk is None else self.documents(chunk)
+        self._check_kind(documents)
+        return documents
+
+    def first_chunk(self) -> Chunk | None:
+        """The first chunk there is."""
+        for stream in self.streams():
+            with closing(stream.chunks()) as chunks:
+                for chunk in chunks:
+                    return chunk
+        return None
+
+    def with_text(self, settings: TextSettings) -> Self:
+        """This reader, with other settings of the tokeniser."""
+        return replace(self, options=replace(self.options, text=settings))
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:

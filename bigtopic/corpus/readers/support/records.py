@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bigtopic.corpus.readers.base import Options
-from bigtopic.corpus.readers.support.documents import Documents, kind_of
+from bigtopic.corpus.readers.support.documents import Documents, kind_of, kind_of_all
 from bigtopic.errors import InputError, did_you_mean
 
 __all__ = ["AUTHORS", "BODIES", "IDS", "Layout", "is_record", "record_documents", "record_layout"]
@@ -81,8 +81,7 @@ def record_layout(items: Sequence[Any], options: Options, where: str) -> tuple[L
             f"{where} has no columns, so {options.keep_columns[0]!r} cannot be kept; give columns as a mapping, "
             "{name: values}, with one value per document"
         )
-    kinds = (kind_of(item) for item in bodies)
-    kind = next((kind for kind in kinds if kind is not None), "text")
+    kind = kind_of_all(bodies)
     if kind == "?":
         wrong = next(item for item in bodies if kind_of(item) == "?")
         raise InputError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,16 @@ from bigtopic.corpus.readers.support.records import AUTHORS, BODIES, IDS, choose
 from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.errors import InputError
 
-__all__ = ["TableLayout", "Together", "table_documents", "table_layout", "triples_block"]
+__all__ = [
+    "TableLayout",
+    "Together",
+    "holds_counts",
+    "only_text",
+    "table_documents",
+    "table_layout",
+    "triples_block",
+    "words_of_columns",
+]
 
 _DOCUMENTS = ("doc", "document", "doc_id", "docid", "document_id", "id")
 _WORDS = ("word", "term", "token", "feature", "word_id", "term_id")
@@ -34,10 +43,39 @@ class TableLayout:
     kept: tuple[int, ...] = ()
 
     @property
+    def body_name(self) -> str | None:
+        """Name of the column with the document, unless it lies in many rows."""
+        return None if self.triple else self.names[self.body]
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """The columns that are read."""
+        positions = self.triple or (self.body, self.id, self.authors, *self.kept)
+        return tuple(dict.fromkeys(i for i in positions if i is not None))
+
+    @property
     def used(self) -> tuple[str, ...]:
         """Names of the columns that are read."""
-        positions = self.triple or (self.body, self.id, self.authors, *self.kept)
-        return tuple(dict.fromkeys(self.names[i] for i in positions if i is not None))
+        return tuple(dict.fromkeys(self.names[i] for i in self.positions))
+
+
+def holds_counts(names: Sequence[str], numbers: Sequence[bool], options: Options) -> bool:
+    """Whether a table is a matrix of counts, with a column for each word.
+
+    Its columns are numbers; three of them may still be document, word and count.
+    """
+    return options.text_column is None and all(numbers) and (len(names) != 3 or _triple(tuple(names)) is None)
+
+
+def words_of_columns(names: Sequence[str], options: Options) -> Options:
+    """The options for the counts of a table: its columns are the words, unless a vocabulary is given."""
+    return replace(options, vocabulary=options.vocabulary or [str(name) for name in names])
+
+
+def only_text(names: Sequence[str], texts: Sequence[bool]) -> int | None:
+    """Position of the only column of texts that no usual name makes an id or an author."""
+    found = [i for i, text in enumerate(texts) if text and names[i].lower() not in (*IDS, *AUTHORS)]
+    return found[0] if len(found) == 1 else None
 
 
 def table_layout(

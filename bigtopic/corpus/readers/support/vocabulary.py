@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,7 @@ def _words(vocabulary: Any) -> list[str]:
     for name in ("token2id", "vocabulary_", "id2word", "get_feature_names_out", "words"):
         value = getattr(vocabulary, name, None)
         if value is not None:
-            return _words(value() if callable(value) else value)
+            return _words(_called(value) if callable(value) else value)
     if isinstance(vocabulary, Iterable):
         words = list(vocabulary)
         if all(isinstance(word, (str, np.str_)) for word in words):
@@ -55,6 +55,13 @@ def _words(vocabulary: Any) -> list[str]:
         f"vocabulary is a {type(vocabulary).__name__}; give a file with a word per line, a list of words, a mapping "
         "of words to ids, a gensim Dictionary, or a fitted model"
     )
+
+
+def _called(names: Callable[[], Any]) -> Any:
+    try:
+        return names()
+    except (AttributeError, ValueError) as error:  # scikit-learn's NotFittedError is both
+        raise SettingError(f"vocabulary cannot be asked for its words: {error}") from error
 
 
 def _from_mapping(mapping: Mapping[str, int]) -> list[str]:

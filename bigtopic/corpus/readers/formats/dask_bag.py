@@ -1,0 +1,45 @@
+"""Dask bags of whatever an iterable may hold: a chunk per partition, computed by the task that parses it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from bigtopic.corpus.readers.base import Chunk, Options
+from bigtopic.corpus.readers.support.documents import DocumentReader, Documents
+from bigtopic.corpus.readers.support.partitions import PartitionStream, computed
+from bigtopic.corpus.readers.support.records import Layout, record_documents, record_layout
+
+__all__ = ["accepts", "open_reader"]
+
+_NAME = "the Dask bag"
+_PEEK = 1000
+
+
+def accepts(source: Any) -> bool:
+    return type(source).__module__.startswith("dask.bag") and hasattr(source, "to_delayed")
+
+
+def open_reader(source: Any, options: Options) -> BagReader:
+    beginning, *rest = source.to_delayed()
+    first = list(beginning.compute())
+    layout, kind = record_layout(first[:_PEEK], options, _NAME)
+    stream = PartitionStream(_NAME, first, rest, options.whole)
+    return BagReader("dask_bag", options, kind, None, "docs", stream=stream, layout=layout)
+
+
+@dataclass
+class BagReader(DocumentReader):
+    stream: PartitionStream | None = None
+    layout: Layout = field(default_factory=Layout)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "stream": None}
+
+    def streams(self) -> list[PartitionStream]:
+        assert self.stream is not None
+        return [self.stream]
+
+    def documents(self, chunk: Chunk) -> Documents:
+        items = list(computed(chunk.data))
+        return record_documents(items, self.layout, lambda i: f"{chunk.name}, document {i}")

@@ -1,0 +1,64 @@
+"""Dask DataFrames and their columns: as of pandas, a chunk per partition, computed by the task that parses it.
+
+Rows of (document, word, count) are not read: a document may lie in two partitions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from bigtopic.corpus.readers.base import Chunk, Options
+from bigtopic.corpus.readers.formats import dask_array
+from bigtopic.corpus.readers.support.documents import DocumentReader, Documents
+from bigtopic.corpus.readers.support.frames import (
+    as_frame,
+    column_names,
+    frame_documents,
+    frame_kind,
+    frame_layout,
+    is_frame,
+    is_matrix,
+)
+from bigtopic.corpus.readers.support.partitions import PartitionStream, computed
+from bigtopic.corpus.readers.support.tables import TableLayout, words_of_columns
+from bigtopic.errors import InputError
+
+__all__ = ["accepts", "open_reader"]
+
+_NAME = "the Dask DataFrame"
+
+
+def accepts(source: Any) -> bool:
+    return is_frame(source, "dask")
+
+
+def open_reader(source: Any, options: Options) -> DaskFrameReader | dask_array.DaskArrayReader:
+    frame = as_frame(source)
+    if is_matrix(frame, options):
+        return dask_array.open_reader(frame.to_dask_array(), words_of_columns(column_names(frame), options))
+    layout = frame_layout(frame, options, _NAME)
+    if layout.triple is not None:
+        raise InputError(
+            f"{_NAME} has rows of document, word and count; write it with to_parquet and give its files"
+        )
+    beginning, *rest = frame.to_delayed()
+    first = beginning.compute()
+    kind, stream = frame_kind(first, layout), PartitionStream(_NAME, first, rest, options.whole)
+    return DaskFrameReader("dask_frame", options, kind, None, "docs", stream=stream, layout=layout)
+
+
+@dataclass
+class DaskFrameReader(DocumentReader):
+    stream: PartitionStream | None = None
+    layout: TableLayout = field(default_factory=lambda: TableLayout(()))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "stream": None}
+
+    def streams(self) -> list[PartitionStream]:
+        assert self.stream is not None
+        return [self.stream]
+
+    def documents(self, chunk: Chunk) -> Documents:
+        return frame_documents(computed(chunk.data), self.layout, lambda i: f"{chunk.name}, row {i}")

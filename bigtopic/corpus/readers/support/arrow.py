@@ -1,0 +1,173 @@
+"""Batches of Arrow, from a file or in memory, to documents: a row each, or rows of (document, word, count)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bigtopic.corpus.readers.base import CHUNK_DOCS, Chunk
+from bigtopic.corpus.readers.support.documents import DocumentReader, Documents, kind_of_all
+from bigtopic.corpus.readers.support.tables import TableLayout, Together, table_documents, triples_block
+from bigtopic.corpus.text.raw import RawBlock
+from bigtopic.errors import InputError, require
+
+__all__ = ["ArrowReader", "ArrowStream", "check_unique", "first_kind"]
+
+_TRIPLES = 1 << 19
+
+Batches = Callable[[int, list[str]], Iterator[Any]]
+"""Record batches of at most so many rows, with these columns."""
+
+
+def check_unique(layout: TableLayout, where: str) -> None:
+    """Columns are read by their names.
+
+    Raises
+    ------
+    InputError
+        When several of those that are read have one name.
+    """
+    for name in layout.used:
+        if layout.names.count(name) > 1:
+            raise InputError(
+                f"{where} has several columns {name!r}; rename them, or leave them out by naming the columns to keep "
+                "with columns="
+            )
+
+
+def first_kind(layout: TableLayout, batches: Batches, where: str) -> str:
+    """The kind of a table's documents, from its first thousand rows."""
+    if layout.triple is not None:
+        return "triples"
+    batch = next(batches(1000, [layout.names[layout.body]]), None)
+    with _whole(where, 0, 1000):
+        return kind_of_all(batch.column(0).to_pylist() if batch is not None else [])
+
+
+@contextmanager
+def _whole(name: str, start: int, stop: int) -> Iterator[None]:
+    """Arrow does not look at text when it reads: say which rows are damaged."""
+    try:
+        yield
+    except (UnicodeDecodeError, require("pyarrow", "parquet").ArrowException) as error:
+        raise InputError(
+            f"{name}, rows {start} to {stop}: a column is damaged ({error}); get it again"
+        ) from error
+
+
+@dataclass(frozen=True)
+class ArrowStream:
+    """Chunks of whole documents from the batches of the table with this name."""
+
+    name: str
+    layout: TableLayout
+    batches: Batches
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether a second pass is possible."""
+        return getattr(self.batches, "repeatable", True)
+
+    def chunks(self) -> Iterator[Chunk]:
+        columns = list(self.layout.used)
+        if self.layout.triple is None:
+            yield from self._rows(self.batches(CHUNK_DOCS, columns))
+        else:
+            yield from self._documents(self.batches(_TRIPLES, columns))
+
+    def _rows(self, batches: Iterator[Any]) -> Iterator[Chunk]:
+        row = 0
+        for batch in batches:
+            n = batch.num_rows
+            yield Chunk(self.name, n, row, row + n, batch, n_docs=n)
+            row += n
+
+    def _documents(self, batches: Iterator[Any]) -> Iterator[Chunk]:
+        """Batches of rows, each cut where its last document begins; the rest waits for the next."""
+        pyarrow = require("pyarrow", "parquet")
+        assert self.layout.triple is not None
+        name, row, left, together = self.layout.names[self.layout.triple[0]], 0, None, Together()
+        for batch in batches:
+            table = pyarrow.Table.from_batches([batch])
+            table = table if left is None else pyarrow.concat_tables([left, table])
+            documents = _plain(table[name])
+            same = np.flatnonzero(documents != documents[-1])
+            cut = int(same[-1]) + 1 if len(same) else 0
+            left = table.slice(cut)
+            if cut:
+                yield self._chunk(table.slice(0, cut), row, documents[:cut], together)
+                row += cut
+        if left is not None and left.num_rows:
+            yield self._chunk(left, row, _plain(left[name]), together)
+
+    def _chunk(self, table: Any, row: int, documents: np.ndarray, together: Together) -> Chunk:
+        starts = np.flatnonzero(np.append(True, documents[1:] != documents[:-1]))
+        names = documents[starts].tolist()
+        n_docs = together.check(names, lambda i: f"{self.name}, row {row + starts[i]}")
+        return Chunk(
+            self.name, table.num_rows, row, row + table.num_rows, table.combine_chunks(), n_docs=n_docs
+        )
+
+
+def _plain(values: Any) -> np.ndarray:
+    return (
+        values.to_numpy(zero_copy_only=False)
+        if values.num_chunks == 1
+        else values.combine_chunks().to_numpy(False)
+    )
+
+
+def _listed(chunk: Chunk, name: str) -> list[Any]:
+    try:
+        return chunk.data.column(name).to_pylist()
+    except (ValueError, OverflowError) as error:  # a date of the year 20000, nanoseconds without pandas
+        raise InputError(
+            f"{chunk.name}, rows from {chunk.start}: column {name!r} holds values that Python cannot represent "
+            f"({error}); convert it, or leave it out by naming the columns to keep with columns="
+        ) from None
+
+
+@dataclass
+class ArrowReader(DocumentReader):
+    layout: TableLayout = field(default_factory=lambda: TableLayout(()))
+
+    @property
+    def body_name(self) -> str | None:
+        return self.layout.body_name
+
+    def documents(self, chunk: Chunk) -> Documents:
+        with _whole(chunk.name, chunk.start, chunk.stop):
+            found = {name: _listed(chunk, name) for name in chunk.data.schema.names}
+        columns: list[Any] = [found.get(name, ()) for name in self.layout.names]
+        return table_documents(columns, self.layout, self._place(chunk))
+
+    def _place(self, chunk: Chunk) -> Any:
+        return lambda i: f"{chunk.name}, row {chunk.start + i}"
+
+    def parse(self, chunk: Chunk) -> RawBlock:
+        with _whole(chunk.name, chunk.start, chunk.stop):
+            return super().parse(chunk) if self.layout.triple is None else self._triples(chunk)
+
+    def _triples(self, chunk: Chunk) -> RawBlock:
+        assert self.layout.triple is not None
+        document, word, count = (chunk.data.column(self.layout.names[i]) for i in self.layout.triple)
+        place = self._place(chunk)
+        for cells in (document, word, count):
+            if cells.null_count:
+                at = cells.is_null().to_pylist().index(True)
+                raise InputError(f"{place(at)} has an empty cell; every row needs document, word and count")
+        encoded = word.combine_chunks().dictionary_encode()
+        encoded = encoded.combine_chunks() if hasattr(encoded, "combine_chunks") else encoded
+        vocabulary = [str(value) for value in encoded.dictionary.to_pylist()]
+        values = _plain(count)
+        if values.dtype.kind not in "iuf":
+            raise InputError(
+                f"{place(0)}: column {self.layout.names[self.layout.triple[2]]} does not hold numbers"
+            )
+        given = None if self.vocabulary is None else self._index
+        ids = encoded.indices.to_numpy()
+        return triples_block(_plain(document), ids, vocabulary, values, place, self.options.weights, given)

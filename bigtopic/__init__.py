@@ -22,6 +22,7 @@ _HOME = {
     "load_model": "bigtopic.estimators.persistence",
     "open_corpus": "bigtopic.corpus.store",
     "seed_prior": "bigtopic.estimators.priors",
+    "stop_words": "bigtopic.corpus.text.stopwords",
 }
 _MODULES = ("datasets", "errors", "evaluate", "foreign", "methods", "optimize", "plots", "report")
 
@@ -38,6 +39,7 @@ if _typing.TYPE_CHECKING:  # the same, for editors and type checkers
     from bigtopic.corpus.memory import from_matrix as from_matrix
     from bigtopic.corpus.store import Corpus as Corpus
     from bigtopic.corpus.store import open_corpus as open_corpus
+    from bigtopic.corpus.text.stopwords import stop_words as stop_words
     from bigtopic.estimators.author_topic import AuthorTopicModel as AuthorTopicModel
     from bigtopic.estimators.dual_topic import DualTopicModel as DualTopicModel
     from bigtopic.estimators.lda import LDA as LDA

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from bigtopic.cli._repeat import command_of
-from bigtopic.corpus.card import byte_size
+from bigtopic.corpus.card import byte_size, left_out
 
 __all__ = [
     "corpus_lines",
@@ -35,6 +35,7 @@ def facts_of_corpus(corpus: Any) -> dict[str, Any]:
         "text": corpus.has_text,
         "parts": len(corpus.parts),
         "bytes": corpus.n_bytes,
+        "left_out": left_out(corpus.text_settings) or None,
         "shuffled": corpus.shuffled,
         "frequent_words": [str(word) for word in corpus.vocabulary[:_FREQUENT]],
     }
@@ -53,6 +54,7 @@ def corpus_lines(facts: Mapping[str, Any]) -> dict[str, str]:
         "text": "kept" if facts["text"] else "",
         "parts": f"{facts['parts']:,}",
         "size": byte_size(facts["bytes"]),
+        "left out": facts["left_out"] or "",
         "order": "shuffled" if facts["shuffled"] else "as in the source",
         "frequent words": " ".join(facts["frequent_words"]),
     }
@@ -101,6 +103,7 @@ def facts_of_model(estimator: Any, url: str, train: click.Command) -> dict[str, 
         "topics": dict(model.components),
         "words": len(estimator.vocabulary_),
         "authors": len(model.axes["author"]) if "author" in model.axes else None,
+        "left_out": left_out(model.text) or None,
         "passes": estimator.n_iter_,
         "updates": estimator.n_batch_iter_,
         "tokens": history[-1]["n_tokens"] if history else None,
@@ -121,6 +124,7 @@ def model_lines(facts: Mapping[str, Any]) -> dict[str, str]:
         "topics": _counts(facts["topics"]),
         "words": f"{facts['words']:,}",
         "authors": "" if facts["authors"] is None else f"{facts['authors']:,}",
+        "left out": facts["left_out"] or "",
         "trained": f"{facts['passes']:,} passes, {facts['updates']:,} updates" if facts["updates"] else "",
         "learnt from": ""
         if facts["tokens"] is None

@@ -121,24 +121,22 @@ def _as_corpus(
             shuffle=False,
             client=False,
             n_threads=n_threads,
+            max_df=1.0,
             **settings,
         )
 
 
 def _text_settings(stored: Mapping[str, Any], token_filter: Any) -> dict[str, Any]:
     """The tokeniser settings of the model, collocations included, as `ingest` takes them; no document is dropped."""
-    from bigtopic.corpus.text.text_settings import TextSettings, stored_pairs
+    from bigtopic.corpus.text.text_settings import TextSettings
     from bigtopic.errors import ModelError, SettingError
 
-    values = dict(stored)
-    if token_filter is not None and values.get("token_filter") is None:
+    if token_filter is not None and stored.get("token_filter") is None:
         raise SettingError("token_filter: the texts of the model were tokenised without one; leave it out")
     try:
-        if values.get("collocations") is not None:
-            values["collocations"] = [*map(list, stored_pairs(values))]
-        settings = vars(TextSettings.from_dict(values, token_filter=token_filter))
+        settings = vars(TextSettings.like(stored, token_filter=token_filter))
     except SettingError as error:
-        if values.get("tokenizer") is None:
+        if stored.get("tokenizer") is None:
             raise
         raise ModelError(
             f"{error}. A tokenizer cannot be passed here: ingest the documents in Python with bigtopic.ingest and the "

@@ -13,8 +13,10 @@ from bigtopic.cli._pipes import source_file
 from bigtopic.cli._values import FUNCTION, PATH, completed
 
 
-def _number_or_share(context: click.Context, parameter: click.Parameter, value: str) -> float:
+def _number_or_share(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
     """'5' is a number of documents, '0.5' a share of them."""
+    if value is None:
+        return None
     try:
         return int(value)
     except ValueError:
@@ -58,7 +60,12 @@ class _WithFormats(click.Command):
 @click.option("--text-column", help="Column with the text, in records and tables.")
 @click.option("--id-column", help="Column with the document's name, in records and tables.")
 @click.option("--author-column", help="Column with the authors or tags, in records and tables.")
-@click.option("--stop-words", help="'english', or a file with a word per line.")
+@click.option(
+    "--stop-words",
+    default="auto",
+    show_default=True,
+    help="A language such as 'english', 'auto' for that of the text, 'none', or a file with a word per line.",
+)
 @click.option("--token-pattern", help=r"Regular expression of a token; default two or more word characters.")
 @click.option(
     "--token-filter",
@@ -97,9 +104,8 @@ class _WithFormats(click.Command):
 @click.option(
     "--max-df",
     callback=_number_or_share,
-    default="1.0",
-    show_default=True,
-    help="Drop words in more documents than this number, or a share such as 0.5.",
+    help="Drop words in more documents than this number, or a share such as 0.5, the default for text of 100 documents "
+    "or more.",
 )
 @click.option("--max-features", type=click.IntRange(1), help="Keep only the most frequent words.")
 @click.option(
@@ -135,7 +141,7 @@ def command(
     Examples:
         bigtopic ingest docword.pubmed.txt.gz pubmed.zarr --vocabulary vocab.pubmed.txt
         bigtopic ingest articles.jsonl.gz articles.zarr --text-column body --author-column authors
-        bigtopic ingest notes/ notes.zarr --stop-words english --min-df 5 --max-df 0.5
+        bigtopic ingest notes/ notes.zarr --stop-words german --min-df 5 --max-df 0.2
         curl https://example.org/articles.jsonl.gz | bigtopic ingest - articles.zarr
     """
     from bigtopic.cli import _show
@@ -148,6 +154,8 @@ def command(
         from bigtopic.estimators.persistence import load_model
 
         given["vocabulary"] = load_model(given["vocabulary"]).vocabulary_
+    if given["stop_words"] == "none":
+        given["stop_words"] = None
     with connected(scheduler) as client, ExitStack() as stack:
         paths = [stack.enter_context(source_file(source)) for source in sources]
         made = ingest(

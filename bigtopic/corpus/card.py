@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from bigtopic import cards
 from bigtopic.corpus.documents import DocumentsInParts
+from bigtopic.corpus.text.stopwords import list_name
 from bigtopic.printable import printable
 
-__all__ = ["byte_size", "html_card", "length_histogram", "text_card"]
+__all__ = ["byte_size", "html_card", "left_out", "length_histogram", "text_card"]
 
+_SHOWN = 5
 _SAMPLE = 20_000  # documents the histogram looks at; more would not change the picture
 
 
@@ -39,14 +43,31 @@ def _figures(corpus: DocumentsInParts) -> list[tuple[str, str]]:
         figures.append(("columns", ", ".join(corpus.columns)))
     if corpus.has_text:
         figures.append(("text", "kept"))
+    if found := left_out(corpus.text_settings):
+        figures.append(("left out", found))
     return figures
+
+
+def left_out(text: Mapping[str, Any] | None) -> str:
+    """The words that these settings of text left out, such as "english stop words, words in more than 50% of the
+    documents (said, new)"; empty if none.
+    """
+    text = text or {}
+    most, stop_words, common = text.get("max_df", 1.0), text.get("stop_words"), text.get("common_words", ())
+    found = [f"{list_name(stop_words)} stop words"] if stop_words else []
+    if common:
+        documents = f"{most:.0%} of the documents" if isinstance(most, float) else f"{most:,} documents"
+        shown = ", ".join([*common[:_SHOWN], *["..."] * (len(common) > _SHOWN)])
+        found.append(f"words in more than {documents} ({shown})")
+    return ", ".join(found)
 
 
 def text_card(corpus: DocumentsInParts) -> str:
     """One line of figures."""
     where = corpus.url or "in memory"
     figures = ", ".join(f"{value} {name}" for name, value in _figures(corpus)[:4])
-    return f"Corpus({printable(where)}: {figures})"
+    omitted = left_out(corpus.text_settings)
+    return f"Corpus({printable(where)}: {figures}{f'; left out: {printable(omitted)}' if omitted else ''})"
 
 
 def length_histogram(corpus: DocumentsInParts) -> tuple[np.ndarray, np.ndarray]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from bigtopic.errors import SettingError
 
-__all__ = ["VocabularySettings", "kept_words"]
+__all__ = ["VocabularySettings", "common_words", "kept_words"]
+
+_COMMON = 0.5  # share of the documents, as in gensim's filter_extremes
+_MANY = 100  # documents from which on a share says something
 
 
 @dataclass(frozen=True)
@@ -19,12 +22,13 @@ class VocabularySettings:
     Parameters
     ----------
     min_df : drop words in fewer documents than this, a number (int) or a share (float) of the documents
-    max_df : drop words in more documents than this, a number (int) or a share (float) of the documents
+    max_df : drop words in more documents than this, a number (int) or a share (float) of the documents; None sets no
+        limit, until `settled` chooses one for raw text
     max_features : keep at most this many of the rest, those with the most tokens; None keeps all
     """
 
     min_df: float = 1
-    max_df: float = 1.0
+    max_df: float | None = 1.0
     max_features: int | None = None
 
     def __post_init__(self) -> None:
@@ -34,6 +38,8 @@ class VocabularySettings:
                 object.__setattr__(self, name, value.item())
         for name in ("min_df", "max_df"):
             value = getattr(self, name)
+            if value is None and name == "max_df":
+                continue
             number = isinstance(value, int | float) and not isinstance(value, bool)
             if not number or not value >= 0 or (isinstance(value, float) and value > 1):
                 raise SettingError(
@@ -48,6 +54,12 @@ class VocabularySettings:
     def idle(self) -> bool:
         """Whether no word that occurs can be dropped."""
         return self == VocabularySettings()
+
+    def settled(self, n_docs: int) -> VocabularySettings:
+        """With a limit where none was chosen: words in more than half of many documents tell no topic."""
+        if self.max_df is not None:
+            return self
+        return replace(self, max_df=_COMMON if n_docs >= _MANY else 1.0)
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -68,12 +80,17 @@ def kept_words(
         keep, new = known.copy(), ~known
         keep[new] = kept_words(document_frequency[new], frequency[new], n_docs, settings)
         return keep
-    low, high = (
-        limit * n_docs if isinstance(limit, float) else limit for limit in (settings.min_df, settings.max_df)
-    )
-    keep = (document_frequency >= low) & (document_frequency <= high)
+    low = settings.min_df * n_docs if isinstance(settings.min_df, float) else settings.min_df
+    keep = (document_frequency >= low) & ~common_words(document_frequency, n_docs, settings)
     if settings.max_features is not None and keep.sum() > settings.max_features:
         candidates = np.flatnonzero(keep)
         ranked = candidates[np.argsort(-frequency[candidates], kind="stable")]
         keep[ranked[settings.max_features :]] = False
     return keep
+
+
+def common_words(document_frequency: np.ndarray, n_docs: int, settings: VocabularySettings) -> np.ndarray:
+    """Mask (n_words,) of the words in more documents than `max_df`."""
+    most = 1.0 if settings.max_df is None else settings.max_df
+    mask: np.ndarray = document_frequency > (most * n_docs if isinstance(most, float) else most)
+    return mask

@@ -26,6 +26,7 @@ class CorpusReader:
         self.n_words = corpus.n_words
         self.vocabulary = None if words is None else words.tolist()
         self.size = corpus.n_docs
+        self.text_settings = corpus.text_settings
         self._spans = list(corpus.spans())
         self._columns = list(corpus.columns)
         self._has_ids = corpus.has_ids

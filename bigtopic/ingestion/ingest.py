@@ -16,7 +16,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
-from dataclasses import fields, replace
+from dataclasses import replace
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -29,21 +29,19 @@ from bigtopic.corpus.stored.author_layer import with_mapping
 from bigtopic.corpus.stored.manifest import Manifest, PartRecord, read_manifest
 from bigtopic.corpus.stored.stored_part import StoredPart
 from bigtopic.corpus.stored.transaction import Transaction, current_manifest
-from bigtopic.corpus.text.text_settings import TextSettings
-from bigtopic.errors import CorpusExists, CorpusLocked, SettingError, did_you_mean
+from bigtopic.errors import CorpusExists, CorpusLocked, SettingError
 from bigtopic.ingestion.collocate import with_collocations
 from bigtopic.ingestion.corpus_source import CorpusReader
 from bigtopic.ingestion.job import build
 from bigtopic.ingestion.settings import REMEDY, IngestSettings, Workers
 from bigtopic.ingestion.sort import Order
+from bigtopic.ingestion.text import check_names, is_text, left_out, recorded, settings_for, with_language
 from bigtopic.parallel.cluster import default_threads, resolve_client
 from bigtopic.parallel.shared_files import corpus_in_reach, require_shared
 from bigtopic.renamed import renamed
 from bigtopic.storage.place import Place
 
 __all__ = ["append", "compact", "ingest"]
-
-_TEXT = {field.name for field in fields(TextSettings)}
 
 
 @renamed(seed="random_state")
@@ -60,13 +58,14 @@ def ingest(
     id_column: str | int | None = None,
     author_column: str | int | None = None,
     min_df: float = 1,
-    max_df: float = 1.0,
+    max_df: float | None = None,
     max_features: int | None = None,
     min_doc_length: int = 0,
     shuffle: bool = True,
     random_state: int = 0,
     weights: bool = False,
     keep_text: bool | None = None,
+    stop_words: str | Iterable[str] | None = "auto",
     overwrite: bool = False,
     append: bool = False,
     client: Any = None,
@@ -80,8 +79,9 @@ def ingest(
 
     Parameters
     ----------
-    source : path, URL or glob of files, a folder, a list of these; a scipy or NumPy matrix; an AnnData object; an
-        iterable of texts, token lists, counters, (id, count) pairs or records; or a `Corpus` (to store a view)
+    source : path, URL or glob of files, a folder, a list of these; a scipy or NumPy matrix; an AnnData object; a table
+        or column of pandas, Polars, Arrow or Dask; a Dask bag or array; an iterable of texts, token lists, counters,
+        (id, count) pairs or records; or a `Corpus` (to store a view)
     store : folder or fsspec URL of the new corpus
     format : name of the source's format; None detects it from content and name
     vocabulary : names of the word ids of a source of counts; for text, the only words to keep, with their ids. A file
@@ -90,7 +90,8 @@ def ingest(
     authors : one per document: a name, a list of names, or None; or a mapping as in `Corpus.with_authors`
     columns : {name: one value per document} to add, or the names of the source's columns to keep (default all)
     text_column, id_column, author_column : fields of records and tables
-    min_df, max_df : drop words in fewer, or more, documents than this number (int) or share (float)
+    min_df, max_df : drop words in fewer, or more, documents than this number (int) or share (float). `max_df=None` is
+        0.5 for text of 100 documents or more, and else no limit
     max_features : keep at most this many words, those with the most tokens
     min_doc_length : drop documents with fewer tokens left; the default keeps empty documents
     shuffle : store documents in the order of a hash of (random_state, row), so that a run of them is a random
@@ -99,6 +100,8 @@ def ingest(
     weights : accept fractional counts
     keep_text : store the text of the documents beside their counts, compressed, so that `corpus["id"].text` and
         `model.documents` show it; None keeps it in a corpus that has text already, or if the source is such a corpus
+    stop_words : words to leave out: a language (see `bigtopic.stop_words`), a list, a file, or None. "auto" for text
+        takes the language of its first documents, if there is a list for it; other sources stay as they are
     overwrite : replace the existing corpus once the new one is complete
     append : add to the existing corpus; new words get new ids at the end
     client : a Dask client, or a scheduler's address; None for the current one, if there is one; False for threads
@@ -106,8 +109,8 @@ def ingest(
     progress : show a progress bar; None shows it in terminals and notebooks, after two seconds
     scratch : folder for temporary files, visible to all workers; default inside the store
     storage_options : passed to fsspec
-    **text : settings of the tokeniser, see `TextSettings`: token_pattern, lowercase, stop_words, ngram_range,
-        collocations, token_filter, tokenizer, encoding, encoding_errors
+    **text : settings of the tokeniser, see `TextSettings`: token_pattern, lowercase, ngram_range, collocations,
+        token_filter, tokenizer, encoding, encoding_errors
 
     Returns
     -------
@@ -131,14 +134,16 @@ def ingest(
     >>> corpus.n_docs, corpus.vocabulary[:2]
     (3, ['cat', 'ran'])
     """
-    _check_text(text)
+    check_names(text, signature(ingest).parameters)
     if overwrite and append:
         raise SettingError("overwrite=True and append=True are mutually exclusive; choose one")
     seed = checked_seed(random_state)
     root = Place.of(store, storage_options)
     known = _existing(root, overwrite, append)
     limits = VocabularySettings(min_df, max_df, max_features)
-    tokeniser = _text_settings(text, min_doc_length, known)
+    chosen = isinstance(stop_words, str) and stop_words == "auto"
+    text = text if chosen else {**text, "stop_words": stop_words}
+    tokeniser = settings_for(text, min_doc_length, known)
     workers = _workers(root, client, n_threads, progress)
     if isinstance(source, Corpus):
         reader: Any = CorpusReader(source, keep_text is not False)
@@ -158,6 +163,8 @@ def ingest(
             keep_text=_keeps_text(known) if keep_text is None else keep_text,
             storage_options=storage_options,
         )
+    reader, tokeniser = with_language(reader, tokeniser, chosen and known is None)
+    limits = limits if is_text(reader) and known is None else limits.settled(0)
     with (
         Transaction(root, _scratch(root, workers, scratch)) as transaction,
         corpus_in_reach(workers.client, source) if isinstance(source, Corpus) else nullcontext(),
@@ -172,7 +179,8 @@ def ingest(
             tokeniser.min_doc_length,
             Order(shuffle, seed) if known is None else Order(known.shuffled, known.seed),
             _closed(source, known),
-            _text_record(source, reader, tokeniser, pairs, known),
+            known.text if known is not None else recorded(reader, tokeniser, pairs),
+            left_out(None if known is None else known.text),
             must_have_text=bool(keep_text),
         )
         manifest = build(reader, transaction, settings, workers, known)
@@ -265,15 +273,6 @@ def _stored_at(corpus: Any, options: Any) -> tuple[Any, Any]:
     return corpus.url, options or corpus.storage_options
 
 
-def _check_text(text: Mapping[str, Any]) -> None:
-    unknown = sorted(set(text) - _TEXT)
-    if unknown:
-        raise TypeError(
-            f"ingest() got an unexpected keyword argument {unknown[0]!r}; settings of the tokeniser are "
-            f"{', '.join(sorted(_TEXT))}{did_you_mean(unknown[0], [*_TEXT, *signature(ingest).parameters])}"
-        )
-
-
 def _existing(root: Place, overwrite: bool, append: bool) -> Manifest | None:
     manifest = current_manifest(root)
     if manifest is not None and not overwrite and not append:
@@ -282,23 +281,6 @@ def _existing(root: Place, overwrite: bool, append: bool) -> Manifest | None:
             "another path"
         )
     return manifest if append else None
-
-
-def _text_settings(text: Mapping[str, Any], min_doc_length: int, known: Manifest | None) -> TextSettings:
-    """The requested tokeniser; for an append, that of the corpus."""
-    given = TextSettings(**text, min_doc_length=min_doc_length)
-    if known is None or known.text is None:
-        return given
-    functions = {name: text[name] for name in ("token_filter", "tokenizer") if name in text}
-    settings = TextSettings.from_dict(known.text, **functions)
-    changed = [name for name in text if getattr(settings, name) != getattr(given, name)]
-    if min_doc_length not in (0, settings.min_doc_length):
-        changed.append("min_doc_length")
-    if changed:
-        raise SettingError(
-            f"an append uses the tokeniser settings of the corpus; leave out {', '.join(changed)}"
-        )
-    return settings
 
 
 def _keeps_text(known: Manifest | None) -> bool:
@@ -310,19 +292,6 @@ def _closed(source: Any, known: Manifest | None) -> bool:
     if known is None and isinstance(source, Corpus) and source.url is not None:
         known = read_manifest(Place.of(source.url, source.storage_options))
     return known is not None and bool(known.words.get("closed"))
-
-
-def _text_record(
-    source: Any, reader: Any, text: TextSettings, pairs: frozenset[tuple[str, str]], known: Manifest | None
-) -> Mapping[str, Any] | None:
-    """The tokeniser settings, for the manifest; None for sources of counts."""
-    if known is not None:
-        return known.text
-    if isinstance(source, Corpus):
-        return source.text_settings
-    if getattr(reader, "kind", None) != "text":
-        return None
-    return {**text.to_dict(), "collocation_pairs": sorted(map(list, pairs))}
 
 
 def _workers(root: Place, client: Any, n_threads: int | None, progress: bool | None) -> Workers:

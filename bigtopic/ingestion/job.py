@@ -1,10 +1,10 @@
-"""The stages, one after the other: the common part of `ingest`, `append` and `compact`."""
+"""The stages, one after the other: the common part of `ingest`, `append`, `compact` and of reading into memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -26,7 +26,64 @@ from bigtopic.ingestion.sort import Order, SortedRun, SortPlan, sort_run
 from bigtopic.parallel.progress import Progress
 from bigtopic.storage.place import Place
 
-__all__ = ["build"]
+__all__ = ["SortedSource", "build", "sort_source", "text_record"]
+
+
+@dataclass(frozen=True)
+class SortedSource:
+    """A source after the third stage; what is left is to merge its runs into parts.
+
+    Attributes
+    ----------
+    n_rows : rows that the corpus then has
+    columns : {name: type} of all further columns of the corpus; own : of those of this source
+    """
+
+    names: Names
+    runs: Sequence[SortedRun]
+    n_parts: int
+    n_rows: int
+    columns: dict[str, str]
+    own: dict[str, str]
+    has_ids: bool
+    has_text: bool
+
+    def plan(self, drafts: Place, order: Order) -> MergePlan:
+        """How the runs are merged; drafts go to a place."""
+        n_words, n_authors = self.names.vocabulary.size, self.names.n_authors
+        return MergePlan(drafts, order, n_words, n_authors, self.own, self.has_ids, self.has_text)
+
+
+def sort_source(
+    reader: Any,
+    root: Place,
+    scratch: Place,
+    settings: IngestSettings,
+    workers: Workers,
+    known: Manifest | None = None,
+) -> SortedSource:
+    """The first three stages; runs are left in scratch.
+
+    Raises
+    ------
+    InputError
+        When the source has no documents, no word is left, or the settings refuse what there is.
+    """
+    names = Names(reader, root, scratch, known, settings)
+    runs = sorted(_parsed(reader, scratch, names, workers, settings), key=lambda run: run.stream)
+    n_rows = _place_runs(runs, 0 if known is None else known.n_rows)
+    if not runs or not sum(run.n_docs for run in runs):
+        raise InputError(
+            "the source holds no documents; check the path, or the iterable, which may be used up"
+        )
+    names.finish(sum(run.n_docs for run in runs))
+    bounds = _bounds(runs, names.n_entries, n_rows, settings.order)
+    plan = SortPlan(*names.spilled(), settings.order, bounds, settings.min_doc_length)
+    sorted_runs = list(_sorted(runs, plan, names, workers))
+    columns = _column_types(runs, known, root)
+    own = {name: columns[name] for name in columns if any(name in run.columns for run in runs)}
+    has_ids, has_text = (any(name in run.header for run in runs) for name in ("ids", "text"))
+    return SortedSource(names, sorted_runs, len(bounds) + 1, n_rows, columns, own, has_ids, has_text)
 
 
 def build(
@@ -45,28 +102,12 @@ def build(
     InputError
         When the source has no documents, or no word is left.
     """
-    names = Names(reader, transaction, known, settings)
-    parsed = _parsed(reader, transaction, names, workers, settings.must_have_text)
-    runs = sorted(parsed, key=lambda run: run.stream)
-    n_rows = _place_runs(runs, 0 if known is None else known.n_rows)
-    if not runs or not sum(run.n_docs for run in runs):
-        raise InputError(
-            "the source holds no documents; check the path, or the iterable, which may be used up"
-        )
-    names.finish(sum(run.n_docs for run in runs))
-    bounds = _bounds(runs, names.n_entries, n_rows, settings.order)
-    plan = SortPlan(*names.spilled(), settings.order, bounds, settings.min_doc_length)
-    sorted_runs = list(_sorted(runs, plan, names, workers))
-    columns = _column_types(runs, known, transaction.root)
-    own = {name: columns[name] for name in columns if any(name in run.columns for run in runs)}
-    has_ids, has_text = (any(name in run.header for run in runs) for name in ("ids", "text"))
-    merge_plan = MergePlan(
-        transaction.drafts, settings.order, names.vocabulary.size, names.n_authors, own, has_ids, has_text
-    )
+    source = sort_source(reader, transaction.root, transaction.scratch, settings, workers, known)
+    names, plan = source.names, source.plan(transaction.drafts, settings.order)
     first = transaction.next_part
-    paths = [transaction.path("parts", first + i) for i in range(len(bounds) + 1)]
+    paths = [transaction.path("parts", first + i) for i in range(source.n_parts)]
     transaction.claim(paths)
-    records = list(_merged(sorted_runs, paths, merge_plan, transaction, workers))
+    records = list(_merged(source.runs, paths, plan, transaction, workers))
     if not records:
         least = f"every document has fewer than min_doc_length={settings.min_doc_length} tokens"
         raise InputError(
@@ -78,35 +119,49 @@ def build(
     return Manifest(
         generation=transaction.generation,
         next_part=first + len(paths),
-        n_rows=n_rows,
+        n_rows=source.n_rows,
         seed=settings.order.seed,
         shuffled=settings.order.shuffle,
         vocabulary=vocabulary,
         authors=authors,
-        columns=columns,
-        has_ids=has_ids or (known is not None and known.has_ids),
-        text=None if settings.text is None else {"known_share": names.known_share, **settings.text},
-        words={**settings.words.to_dict(), "closed": names.closed},
+        columns=source.columns,
+        has_ids=source.has_ids or (known is not None and known.has_ids),
+        text=text_record(settings, names),
+        words={**names.limits.to_dict(), "closed": names.closed},
         parts=(*(() if known is None else known.parts), *records),
         replaced=() if known is None else known.replaced,
     )
 
 
+def text_record(settings: IngestSettings, names: Names) -> Mapping[str, Any] | None:
+    """What is kept of how text became words; None for sources of counts."""
+    if settings.text is None:
+        return None
+    found = {"known_share": names.known_share, "max_df": names.limits.max_df, "common_words": names.common}
+    return {**found, **settings.text}
+
+
 def _parsed(
-    reader: Any, transaction: Transaction, names: Names, workers: Workers, must_have_text: bool
+    reader: Any, scratch: Place, names: Names, workers: Workers, settings: IngestSettings
 ) -> Iterator[ParsedRun]:
     """First stage; counts are added up, in the order chunks were read, while other chunks are parsed."""
-    function = partial(parse_run, reader=reader, scratch=transaction.scratch)
+    function, n_entries = partial(parse_run, reader=reader, scratch=scratch), 0
     with (
         Progress("reading", reader.size, reader.unit, workers.progress) as bar,
         closing(workers.map(function, parse_tasks(reader, workers.n_threads))) as runs,
     ):
         for run in runs:
-            if must_have_text and "text" not in run.header:
+            if settings.must_have_text and "text" not in run.header:
                 raise InputError(
                     f"keep_text=True: {reader.name} holds no text, or none that is with its documents; leave it out"
                 )
             names.add(run)
+            n_entries += run.nnz
+            if n_entries > settings.most_entries:
+                raise InputError(
+                    f"the source has more than {settings.most_entries:,.0f} entries (words of documents), too many "
+                    "for memory; store it with bigtopic.ingest(source, path), and pass the corpus that it returns"
+                )
             bar.update(run.size)
             yield run
 

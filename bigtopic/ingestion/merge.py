@@ -26,7 +26,7 @@ from bigtopic.ingestion.sort import Order, SortedRun, rearranged
 from bigtopic.storage.place import Place
 from bigtopic.types import Block
 
-__all__ = ["MergePlan", "MergeTask", "Merged", "merge_part"]
+__all__ = ["MergePlan", "MergeTask", "Merged", "PartDocuments", "merge_part", "part_documents"]
 
 _BATCH = 1 << 20  # entries put in order at a time
 _TEXTS = 1 << 12  # texts put in order at a time
@@ -63,15 +63,37 @@ class Merged(NamedTuple):
     draft: Place
 
 
-def merge_part(task: MergeTask, plan: MergePlan) -> Merged | None:
-    """Write a part, read it back and compare; None if the part has no documents."""
-    pieces = [piece for run in task.runs if (piece := _Piece.of(run, task.number)).n_docs]
+class PartDocuments(NamedTuple):
+    """The documents of a part, the block in the order of the source, the rest in stored order.
+
+    order : where in the block each stored document is, (n_docs,)
+    """
+
+    block: Block
+    order: np.ndarray
+    ids: np.ndarray | None
+    columns: dict[str, np.ndarray]
+    pieces: Sequence[_Piece]
+
+
+def part_documents(runs: Sequence[SortedRun], number: int, plan: MergePlan) -> PartDocuments | None:
+    """The pieces of all runs that belong to part `number`; None if it has no documents."""
+    pieces = [piece for run in runs if (piece := _Piece.of(run, number)).n_docs]
     if not pieces:
         return None
     block = _gathered(pieces)
     order = np.argsort(plan.order.keys(block.rows), kind="stable")
     ids = _ids(pieces)[order] if plan.has_ids else None
     columns = {name: _column(pieces, name, dtype)[order] for name, dtype in plan.columns.items()}
+    return PartDocuments(block, order, ids, columns, pieces)
+
+
+def merge_part(task: MergeTask, plan: MergePlan) -> Merged | None:
+    """Write a part, read it back and compare; None if the part has no documents."""
+    documents = part_documents(task.runs, task.number, plan)
+    if documents is None:
+        return None
+    block, order, ids, columns, pieces = documents
     draft = plan.drafts / f"part-{uuid4().hex[:12]}" if plan.drafts.local else plan.drafts
     n_pairs = None if block.authors is None else len(block.authors)
     writer = PartWriter(

@@ -10,7 +10,6 @@ from bigtopic.corpus.filter import kept_words
 from bigtopic.corpus.spill import Header, spill
 from bigtopic.corpus.stored.manifest import Manifest, NameList
 from bigtopic.corpus.stored.stored_part import stored_names
-from bigtopic.corpus.stored.transaction import Transaction
 from bigtopic.corpus.vocabulary import Vocabulary, word_array
 from bigtopic.errors import InputError, VocabularyMismatch
 from bigtopic.ingestion.parse import ParsedRun, WordCounts
@@ -37,14 +36,18 @@ class Names:
     n_entries : entries of the runs whose words are kept
     closed : only the words that were given
     known_share : share of the source's tokens whose word was kept
+    limits : on the words, once the number of documents is known
+    common : words that are in more documents than these allow
     """
 
     def __init__(
-        self, reader: Any, transaction: Transaction, known: Manifest | None, settings: IngestSettings
+        self, reader: Any, root: Place, scratch: Place, known: Manifest | None, settings: IngestSettings
     ) -> None:
-        self._reader, self._settings, self._scratch = reader, settings, transaction.scratch
-        self._known = None if known is None else stored_names(transaction.root, known.vocabulary)
-        self._known_authors = _authors(transaction.root, None if known is None else known.authors)
+        self._reader, self._settings, self._scratch = reader, settings, scratch
+        self._known = None if known is None else stored_names(root, known.vocabulary)
+        self._known_authors = _authors(root, None if known is None else known.authors)
+        self.limits = settings.words
+        self.common: list[str] = []
         self._words: WordTally | None = None
         self._columns: ColumnTally | None = None
         self._authors = WordTally(self._scratch, _ALL)
@@ -81,24 +84,33 @@ class Names:
         VocabularyMismatch
             When columns without names are appended to words, or vice versa.
         """
+        self.limits = self.limits.settled(n_docs)
         if self._words is not None:
             self._finish_words(n_docs, self._words)
         else:
             self._finish_columns(n_docs, self._columns or ColumnTally(self._reader.n_words))
         self._finish_authors()
-        if not self.vocabulary.size or (self._known is None and not self.n_entries):
+        if self._wordless and not self._settings.wordless:
             raise InputError(
                 "no word is left; loosen min_df, max_df, stop words or the token pattern, or give a vocabulary "
                 "that fits the source"
             )
-        if self._known is None:
+        if self._known is None and self._n_tokens:
             self.known_share = float(self.vocabulary.counted[1].sum()) / self._n_tokens
+
+    @property
+    def _wordless(self) -> bool:
+        return not self.vocabulary.size or (self._known is None and not self.n_entries)
 
     # ------------------------------------------------------------------ words that are strings
 
     def _finish_words(self, n_docs: int, tally: WordTally) -> None:
         self._require_names(True)
-        found = tally.finish(n_docs, self._settings.words, self._known)
+        found = tally.finish(n_docs, self.limits, self._known)
+        self.common = sorted(tally.common)
+        if self._settings.left_out:
+            left_out = self._settings.left_out
+            found = found.take(np.array([word not in left_out for word in found.words], bool))
         if self._known is not None:
             self._extend_known(found)
         else:
@@ -135,9 +147,9 @@ class Names:
         n_columns = len(tally.tokens)
         self._require_names(words is not None)
         keep = np.ones(n_columns, bool)
-        if not self._settings.words.idle:
+        if not self.limits.idle:
             known = self._known_columns(words, n_columns)
-            keep = kept_words(tally.documents, tally.tokens, n_docs, self._settings.words, known)
+            keep = kept_words(tally.documents, tally.tokens, n_docs, self.limits, known)
         source = Vocabulary(words, n_columns, tally.documents, tally.tokens)
         if self._known is not None and words is not None:
             present = np.flatnonzero(keep & (tally.documents > 0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +30,10 @@ class IngestSettings:
     order : order of the documents
     closed : only the existing words (of the corpus to extend)
     text : settings of the tokeniser for the manifest, or None
+    left_out : words that were too common in earlier documents
+    wordless : whether the documents may be without any word
     must_have_text : refuse a source without text, which was asked to be kept
+    most_entries : refuse a source with more
     """
 
     words: VocabularySettings
@@ -37,7 +41,10 @@ class IngestSettings:
     order: Order
     closed: bool
     text: Mapping[str, Any] | None
+    left_out: frozenset[str] = frozenset()
+    wordless: bool = False
     must_have_text: bool = False
+    most_entries: float = math.inf
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bigtopic.corpus.filter import VocabularySettings, kept_words
+from bigtopic.corpus.filter import VocabularySettings, common_words, kept_words
 from bigtopic.corpus.spill import Header, Spilled, spill
 from bigtopic.corpus.vocabulary import Vocabulary, word_array
 from bigtopic.ingestion.parse import WordCounts
@@ -47,13 +47,19 @@ class ColumnTally:
 
 
 class WordTally:
-    """Counts of strings. Past `limit` distinct words, sorted lists go to scratch and are merged at the end."""
+    """Counts of strings. Past `limit` distinct words, sorted lists go to scratch and are merged at the end.
+
+    Attributes
+    ----------
+    common : the words in too many documents, after `finish`
+    """
 
     def __init__(self, scratch: Place, limit: int = WORD_LIMIT) -> None:
         self._scratch, self._limit = scratch, limit
         self._index: dict[str, int] = {}
         self._tokens, self._documents = np.zeros(1024), np.zeros(1024, np.int64)
         self._lists: list[tuple[Place, Header]] = []
+        self.common: list[str] = []
 
     def add(self, counts: WordCounts) -> None:
         index = self._index
@@ -93,6 +99,8 @@ class WordTally:
 
         def passing(counts: WordCounts) -> WordCounts:
             here = None if known is None else known.index_of(counts.words) >= 0
+            common = common_words(counts.documents, n_docs, settings)
+            self.common += counts.words[common if here is None else common & ~here].tolist()
             return counts.take(kept_words(counts.documents, counts.tokens, n_docs, settings, here))
 
         if not self._lists:

@@ -215,7 +215,7 @@ def test_vocabularies_ids_and_stop_words_are_bounded(packed, outcome, tmp_path):
     assert "line 1: a document is longer" in message, message
     with pytest.raises(SettingError, match="longer than 16 MiB"):
         ingest(text, "memory://s.zarr", stop_words=str(write(tmp_path / "s.txt", b"x" * (17 << 20))))
-    with pytest.raises(SettingError, match="neither 'english' nor a file"):
+    with pytest.raises(SettingError, match="neither a language nor a file"):
         ingest(text, "memory://s.zarr", stop_words="/dev/zero")
 
 

@@ -218,7 +218,7 @@ def test_stop_words_of_a_file_travel_with_the_settings(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"stop_words": "german"}, "neither 'english' nor a file"),
+        ({"stop_words": "klingon"}, "neither a language nor a file"),
         ({"stop_words": [1]}, "must be strings"),
         ({"token_pattern": "("}, "not a regular expression"),
         ({"token_pattern": "(a)(b)"}, "2 groups"),

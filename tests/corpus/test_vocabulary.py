@@ -71,7 +71,7 @@ def test_kept_words_like_scikit_learn():
 
 WRONG = {
     "min_df": [-1, True, np.nan, "2"],
-    "max_df": [1.5, np.float32("nan"), None],
+    "max_df": [1.5, np.float32("nan")],
     "max_features": [0, 1.5, np.nan, "100", True],
 }
 

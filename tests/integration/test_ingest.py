@@ -73,7 +73,9 @@ def test_text_like_scikit_learn(tmp_path):
     ):
         counter = text.CountVectorizer(**settings)
         expected = counter.fit_transform(texts)
-        corpus = ingest(texts, tmp_path / "c.zarr", overwrite=True, n_threads=1, **settings)
+        corpus = ingest(
+            texts, tmp_path / "c.zarr", overwrite=True, n_threads=1, **{"max_df": 1.0, **settings}
+        )
         order = [counter.vocabulary_[word] for word in corpus.vocabulary]
         assert sorted(order) == list(range(expected.shape[1]))
         assert (corpus.to_scipy() != expected[:, order]).nnz == 0
@@ -321,13 +323,13 @@ def test_scratch_is_removed(tmp_path):
 
 def test_append_keeps_ids_and_adds_words_at_the_end(tmp_path, small_chunks):
     first, second = random_texts(300, seed=1), [*random_texts(200, seed=2, n_words=400), "brandnew brandnew"]
-    corpus = ingest(first, tmp_path / "c.zarr", n_threads=2)
+    corpus = ingest(first, tmp_path / "c.zarr", n_threads=2, max_df=1.0)
     before = corpus.vocabulary[:]
     longer = append(corpus, second, n_threads=2)
     assert longer.vocabulary[: len(before)] == before and len(corpus) == 300
     assert corpus.to_scipy().shape == (300, len(before))  # what was open still reads
     assert np.sort(longer.rows()).tolist() == list(range(501))
-    together = ingest(first + second, tmp_path / "all.zarr", n_threads=2)
+    together = ingest(first + second, tmp_path / "all.zarr", n_threads=2, max_df=1.0)
     assert counted(longer) == counted(together)
     index = together.vocabulary.index_of(longer.vocabulary)
     assert (together.vocabulary.frequency[index] == longer.vocabulary.frequency).all()
@@ -356,10 +358,11 @@ def test_limits_of_an_append_are_for_its_new_words(tmp_path, monkeypatch, limits
 
 def test_compact_is_as_if_ingested_at_once(tmp_path, small_parts, small_chunks):
     first, second = random_texts(900, seed=1), random_texts(700, seed=2, n_words=400)
-    ingest(first, tmp_path / "c.zarr", n_threads=2, random_state=5)
+    settings = {"n_threads": 2, "random_state": 5, "max_df": 1.0}
+    ingest(first, tmp_path / "c.zarr", **settings)
     append(tmp_path / "c.zarr", second, n_threads=2)
     compacted = compact(tmp_path / "c.zarr", n_threads=2)
-    together = ingest(first + second, tmp_path / "all.zarr", n_threads=2, random_state=5)
+    together = ingest(first + second, tmp_path / "all.zarr", **settings)
     assert compacted.fingerprint == together.fingerprint and len(compacted.parts) > 3
     assert compacted.text_settings == together.text_settings
     assert len(list((tmp_path / "c.zarr" / "parts").glob("0*"))) == len(compacted.parts)

@@ -31,7 +31,8 @@ def records(synthetic):
 def asked(records, tmp_path_factory):
     """The corpus, with its text."""
     path = tmp_path_factory.mktemp("asked") / "corpus.zarr"
-    return bt.ingest(records, path, keep_text=True, client=False, n_threads=1, progress=False)
+    settings = {"client": False, "n_threads": 1, "progress": False}
+    return bt.ingest(records, path, keep_text=True, max_df=1.0, **settings)
 
 
 @pytest.fixture(scope="session")

@@ -94,6 +94,8 @@ TEXT = record(
         "encoding_errors": one_of("strict", "replace", "ignore"),
         "collocation_pairs": _PAIRS,
         "known_share": number(0.0, 1.0 + 1e-9),
+        "max_df": number(0.0),
+        "common_words": _WORDS,
     },
 )
 """Settings of a tokeniser, in a corpus or a model."""

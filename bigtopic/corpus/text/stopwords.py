@@ -1,47 +1,90 @@
-"""Words that say nothing about a topic: a list of English function words, or the user's own."""
+"""Words that say nothing about a topic: function words of a language, or the user's own list."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any
 
+from bigtopic import discovery
 from bigtopic.errors import SettingError
 
-__all__ = ["ENGLISH", "resolve_stop_words"]
+__all__ = ["ENGLISH", "language_of", "languages", "list_name", "resolve_stop_words", "stop_words", "words_of"]
 
+_PACKAGE = "bigtopic.corpus.text.languages"
 _LIMIT = 1 << 24  # bytes of a file
+_LOOKED_AT = 1 << 16  # characters that tell a language
+_LEAST = 0.1  # share of function words in text of a language: a half in prose, a fifth in titles
+_TOKEN = re.compile(r"\w\w+")
 
-# Function words by class; the last group are the pieces a word-character pattern leaves of contractions.
-_ENGLISH = """
-a an the this that these those such same other others another each every either neither both all any some
-none no not nor only own few fewer many more most much less least several enough
 
-i me my mine myself we us our ours ourselves you your yours yourself yourselves he him his himself she her
-hers herself it its itself they them their theirs themselves one ones oneself
-who whom whose which what whoever whatever whichever
-anyone anybody anything someone somebody something everyone everybody everything nobody nothing nowhere
-anywhere somewhere everywhere
+def languages() -> list[str]:
+    """The languages with a list of stop words: one file each in `languages/`."""
+    return list(discovery.modules(_PACKAGE))
 
-am is are was were be been being do does did doing done have has had having
-can cannot could may might must shall should will would ought
 
-about above across after against along alongside amid among amongst around as at before behind below beneath
-beside besides between beyond but by concerning despite down during except for from in inside into like near
-of off on onto out outside over past per since than through throughout till to toward towards under until up
-upon via with within without
+def stop_words(language: str) -> list[str]:
+    """The stop words of a language, sorted: to be extended, or for `Corpus.filter_vocabulary(drop=...)`.
 
-and or if unless because although though while whereas whether so yet then else hence thus therefore
-thereby therein however moreover furthermore nevertheless nonetheless otherwise
+    Raises
+    ------
+    SettingError
+        When there is no list for it.
 
-again already almost also alone always anyhow anyway away back elsewhere ever even further here how indeed
-just maybe meanwhile mostly never now often once perhaps quite rather really seldom soon sometimes still
-there too twice usually very well when whenever where wherever why
+    Examples
+    --------
+    >>> stop_words("english")[-3:]
+    ['yours', 'yourself', 'yourselves']
+    """
+    return sorted(words_of(language))
 
-ain aren couldn didn doesn don hadn hasn haven isn ll mightn mustn needn re shan shouldn ve wasn weren won
-wouldn
-"""
 
-ENGLISH = frozenset(_ENGLISH.split())
+@cache
+def words_of(language: str) -> frozenset[str]:
+    """The stop words of a language.
+
+    Raises
+    ------
+    SettingError
+        When there is no list for it.
+    """
+    return frozenset(discovery.load(_PACKAGE, language, "WORDS", "list of stop words").split())
+
+
+ENGLISH = words_of("english")
+
+
+def language_of(texts: Iterable[str]) -> str | None:
+    """The language whose stop words are most frequent at the beginning of these texts.
+
+    None if they are less than a tenth of the tokens, or of the ten most frequent words less than four: the texts are in
+    another language, or not prose. A related language has the same share, from few words.
+    """
+    counts = Counter(_beginning(texts))
+    shares = {name: sum(counts[word] for word in words_of(name)) for name in languages()}
+    best = max(shares, key=lambda name: shares[name])
+    frequent = [word for word, _ in counts.most_common(10) if word in words_of(best)]
+    return best if shares[best] >= _LEAST * counts.total() and len(frequent) >= 4 else None
+
+
+def _beginning(texts: Iterable[str]) -> Iterator[str]:
+    left = _LOOKED_AT
+    for text in texts:
+        yield from _TOKEN.findall(text[:left].lower())
+        left -= len(text)
+        if left <= 0:
+            break
+
+
+def list_name(stop_words: Any) -> str:
+    """How a list is shown: the name of its language, or its length."""
+    if isinstance(stop_words, str):
+        return stop_words
+    words = frozenset(stop_words)
+    return next((name for name in languages() if words_of(name) == words), f"{len(words):,}")
 
 
 def resolve_stop_words(stop_words: str | Iterable[str] | None) -> tuple[str, ...] | str | None:
@@ -49,23 +92,29 @@ def resolve_stop_words(stop_words: str | Iterable[str] | None) -> tuple[str, ...
 
     Parameters
     ----------
-    stop_words : None, "english", a path of a text file (a word per line; `#` begins a comment), or words
+    stop_words : None, a language, a path of a text file (a word per line; `#` begins a comment), or words
 
     Raises
     ------
     SettingError
-        When a string is neither "english" nor the path of a file.
+        When a string is neither a language nor the path of a file.
     """
     if stop_words is None or stop_words == "english":
         return stop_words
+    if isinstance(stop_words, str) and stop_words in languages():
+        return tuple(sorted(words_of(stop_words)))
     if isinstance(stop_words, (str, Path)):
         stop_words = _read(Path(stop_words))
     words = tuple(sorted(set(stop_words)))
     if not all(isinstance(word, str) for word in words):
         raise SettingError(
-            "stop_words must be strings; allowed are None, 'english', a file, or a list of words"
+            f"stop_words must be strings; allowed are None, {_named()}, a file, or a list of words"
         )
     return words
+
+
+def _named() -> str:
+    return ", ".join(map(repr, languages()))
 
 
 def _read(path: Path) -> list[str]:
@@ -79,8 +128,8 @@ def _read(path: Path) -> list[str]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
         raise SettingError(
-            f"stop_words={str(path)!r} is neither 'english' nor a file; give 'english', the path of a file "
-            "with one word per line, a list of words, or None"
+            f"stop_words={str(path)!r} is neither a language nor a file; give {_named()}, the path of a file with one "
+            "word per line, a list of words, or None"
         ) from None
     except UnicodeDecodeError as error:
         raise SettingError(f"stop_words file {path} is not UTF-8 text: {error}") from None

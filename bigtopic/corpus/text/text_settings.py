@@ -26,8 +26,8 @@ class TextSettings:
     token_pattern : regular expression of a token; as in scikit-learn two or more word characters.
         With one group, the group is the token.
     lowercase : lower-case the text first (not applied to the input of a custom `tokenizer`)
-    stop_words : None, "english", a list of words, or a file with a word per line. Default None, because a list
-        for the wrong language removes content words.
+    stop_words : None, a language (see `bigtopic.stop_words`), a list of words, or a file with a word per line. `ingest`
+        chooses the language itself by default
     ngram_range : (shortest, longest) run of tokens that counts as a term; joined with a space
     collocations : None, or a threshold in [-1, 1] for the normalised pointwise mutual information above which
         two adjacent tokens that are seen at least five times become one, joined with "_" [1]_; 0.5 is a usual
@@ -111,6 +111,21 @@ class TextSettings:
                 )
             values[name] = function
         return _restored(cls, values)
+
+    @classmethod
+    def like(cls, values: Mapping[str, Any], **functions: Any) -> TextSettings:
+        """Those of a manifest for further documents: the collocations it found, and no document is dropped.
+
+        `functions` are those of `from_dict`.
+
+        Raises
+        ------
+        SettingError
+            As `from_dict`.
+        """
+        joined = values.get("collocations") is not None
+        pairs = [*map(list, stored_pairs(values))] if joined else None
+        return cls.from_dict({**values, "collocations": pairs, "min_doc_length": 0}, **functions)
 
 
 def _restored(cls: type[TextSettings], values: dict[str, Any]) -> TextSettings:

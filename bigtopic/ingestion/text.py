@@ -1,0 +1,104 @@
+"""The tokeniser of an ingest: what is asked for, what the corpus has, what suits the language of the documents."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from bigtopic.corpus.readers.support.documents import Documents
+from bigtopic.corpus.stored.manifest import Manifest
+from bigtopic.corpus.text.stopwords import language_of
+from bigtopic.corpus.text.text_settings import TextSettings
+from bigtopic.errors import BigtopicWarning, SettingError, did_you_mean
+
+__all__ = ["check_names", "is_text", "left_out", "recorded", "settings_for", "with_language"]
+
+_NAMES = {field.name for field in fields(TextSettings)}
+_HTML = re.compile(
+    r"</?(?:a|b|blockquote|body|br|div|em|h[1-6]|head|html|i|img|li|ol|p|pre|script|span|strong|style|table|td|tr|ul)"
+    r"(?:\s[^<>]*)?/?>|&(?:amp|gt|lt|nbsp|quot|#\d+);",
+    re.IGNORECASE,
+)
+_BEGINNING = 10_000  # characters
+_MUCH = 0.1  # share of documents with markup: fewer may write about it
+
+
+def check_names(text: Mapping[str, Any], others: Iterable[str]) -> None:
+    """Refuse what is neither a setting of the tokeniser nor one of the other arguments of `ingest`."""
+    unknown = sorted(set(text) - _NAMES)
+    if unknown:
+        raise TypeError(
+            f"ingest() got an unexpected keyword argument {unknown[0]!r}; settings of the tokeniser are "
+            f"{', '.join(sorted(_NAMES))}{did_you_mean(unknown[0], [*_NAMES, *others])}"
+        )
+
+
+def settings_for(text: Mapping[str, Any], min_doc_length: int, known: Manifest | None) -> TextSettings:
+    """The requested tokeniser; for an append, that of the corpus."""
+    given = TextSettings(**text, min_doc_length=min_doc_length)
+    if known is None or known.text is None:
+        return given
+    functions = {name: text[name] for name in ("token_filter", "tokenizer") if name in text}
+    settings = TextSettings.from_dict(known.text, **functions)
+    changed = [name for name in text if getattr(settings, name) != getattr(given, name)]
+    if min_doc_length not in (0, settings.min_doc_length):
+        changed.append("min_doc_length")
+    if changed:
+        raise SettingError(
+            f"an append uses the tokeniser settings of the corpus; leave out {', '.join(changed)}"
+        )
+    return settings
+
+
+def is_text(reader: Any) -> bool:
+    """Whether the documents are texts that are still to be tokenised."""
+    return getattr(reader, "kind", None) == "text"
+
+
+def with_language(reader: Any, settings: TextSettings, choose: bool) -> tuple[Any, TextSettings]:
+    """The reader and its settings after a look at the first texts; `choose`: with the stop words of their language.
+
+    Warns of HTML.
+    """
+    if not is_text(reader):
+        return reader, settings
+    sample = reader.sample()
+    _warn_of_html(sample)
+    if not choose:
+        return reader, settings
+    settings = replace(settings, stop_words=language_of(text or "" for text in sample.bodies))
+    return reader.with_text(settings), settings
+
+
+def recorded(
+    reader: Any, settings: TextSettings, pairs: frozenset[tuple[str, str]]
+) -> Mapping[str, Any] | None:
+    """The settings for a manifest: those used, or of a corpus its own; None for sources of counts."""
+    if not is_text(reader):
+        return getattr(reader, "text_settings", None)
+    return {**settings.to_dict(), "collocation_pairs": sorted(map(list, pairs))}
+
+
+def left_out(text: Mapping[str, Any] | None) -> frozenset[str]:
+    """The words that were too common in the documents with these recorded settings."""
+    return frozenset((text or {}).get("common_words", ()))
+
+
+def _is_html(text: str) -> bool:
+    """Whether the beginning of a text has tags or entities, one in a thousand characters."""
+    beginning = text[:_BEGINNING]
+    return len(_HTML.findall(beginning)) > len(beginning) / 1000
+
+
+def _warn_of_html(sample: Documents) -> None:
+    found = [i for i, text in enumerate(sample.bodies) if text and _is_html(text)]
+    if len(found) > _MUCH * len(sample.bodies):
+        warnings.warn(
+            f"{sample.place(found[0])} holds HTML, as do {len(found)} of the first {len(sample.bodies)} documents, and "
+            "its tags become words; extract the text first, with pandoc -t plain or a parser such as BeautifulSoup",
+            BigtopicWarning,
+            stacklevel=5,
+        )

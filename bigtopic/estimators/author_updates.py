@@ -10,7 +10,7 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.errors import InputError
 from bigtopic.estimators import starts, streams
 from bigtopic.estimators.authors import AuthorQueries
-from bigtopic.estimators.inputs import as_corpus, require_positive
+from bigtopic.estimators.inputs import require_positive
 from bigtopic.estimators.learning import TopicLearning
 from bigtopic.estimators.reading import FittedArray
 from bigtopic.inference.new_authors import learn_authors
@@ -29,9 +29,9 @@ class AuthorUpdates(TopicLearning, AuthorQueries):
         self._check_signed(corpus)
         return super()._new_model(corpus, seed)
 
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, *, vocabulary: Any = None) -> Self:
         """Continue learning as `LDA.partial_fit` does, from documents that have authors, of whom some may be new."""
-        corpus = as_corpus(X, shuffle=False)
+        corpus = self._next_documents(X, vocabulary)
         self._check_signed(corpus)
         return super().partial_fit(corpus)
 
@@ -75,7 +75,7 @@ class AuthorUpdates(TopicLearning, AuthorQueries):
         if max_iter is not None:
             require_positive("max_iter", max_iter)
         model = self._fitted()
-        corpus = as_corpus(corpus, shuffle=False, text=model.text)
+        corpus = self._documents(corpus)
         first = self.n_docs_seen_ if first_new is None else first_new
         rows = corpus.rows()
         new = corpus.select(rows=rows[rows >= first])

@@ -233,7 +233,7 @@ class DocumentQuestions(TopicQuestions):
         return StoredTopics(theta, storage_options).of_model(self._fitted().n_components)
 
     def _opened(self, X: Any) -> Any:
-        return None if X is None else as_corpus(X, shuffle=False, text=self._fitted().text)
+        return None if X is None else as_corpus(X, shuffle=False, text=self._fitted().text or {})
 
     def _coherence(self, X: Any, n_top: int) -> np.ndarray:
         from bigtopic.evaluation import coherence

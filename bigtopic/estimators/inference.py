@@ -43,6 +43,7 @@ class TopicInference(FittedTopics):
         self,
         X: Any,
         *,
+        vocabulary: Any = None,
         order: str = "source",
         sparse: bool = False,
         min_probability: float = 0.01,
@@ -52,7 +53,8 @@ class TopicInference(FittedTopics):
 
         Parameters
         ----------
-        X : corpus, its path, a matrix, or texts (tokenised like the model's training texts)
+        X : whatever `fit` takes; texts are tokenised like the model's training texts
+        vocabulary : of the documents, see `fit`; their words are matched with the model's
         order : order of the rows: "source", like `document_ids` and `read_columns` of the corpus, or "stored"
         sparse : return a scipy CSR matrix of the entries chosen by `min_probability` and `top_k`, see `transform_to`
 
@@ -65,7 +67,7 @@ class TopicInference(FittedTopics):
         """
         wanted = by_source(order)
         check_sparsity(min_probability, top_k)
-        corpus = self._known_corpus(X)
+        corpus = self._known_corpus(X, vocabulary)
         result = self._doc_topics(corpus, wanted)
         if sparse:
             from scipy.sparse import csr_matrix
@@ -257,20 +259,28 @@ class TopicInference(FittedTopics):
 
     def _topics_of_text(self, text: str) -> np.ndarray:
         """Raises VocabularyMismatch for a text without words, which would have the topics of the prior."""
-        corpus = as_corpus([text], shuffle=False, text=self._fitted().text)
+        corpus = self._documents([text])
         if not corpus.n_tokens:
             raise VocabularyMismatch("the model's tokeniser finds no words in it")
         return self._doc_topics(self._known_corpus(corpus))[0]
 
-    def _documents(self, X: Any) -> Corpus:
+    def _documents(self, X: Any, vocabulary: Any = None, limited: bool = False) -> Corpus:
         model = self._fitted()
-        corpus = as_corpus(X, shuffle=False, text=model.text)
+        corpus = as_corpus(
+            X,
+            shuffle=False,
+            text=model.text or {},
+            vocabulary=vocabulary,
+            limited=limited,
+            known=model.vocabulary,
+            n_threads=self.n_threads,
+        )
         check_width(corpus.vocabulary, model.vocabulary, type(self).__name__)
         return corpus
 
-    def _known_corpus(self, X: Any) -> Any:
+    def _known_corpus(self, X: Any, vocabulary: Any = None) -> Any:
         model = self._fitted()
-        corpus = self._documents(X)
+        corpus = self._documents(X, vocabulary)
         share = unknown_share(model, corpus, client=self._client(), n_threads=self.n_threads)
         # Even of its training texts, the model knows only the share of tokens that limits such as max_df left.
         known = (1.0 - share) / model.known_share
@@ -285,11 +295,14 @@ class TopicInference(FittedTopics):
             )
         return corpus
 
-    def score(self, X: Any, y: Any = None) -> float:
-        """Held-out log probability in nats per token, see `bigtopic.evaluate.log_predictive`; higher is better."""
+    def score(self, X: Any, y: Any = None, *, vocabulary: Any = None) -> float:
+        """Held-out log probability in nats per token, see `bigtopic.evaluate.log_predictive`; higher is better.
+
+        `X` and `vocabulary` are those of `transform`.
+        """
         from bigtopic.evaluation import log_predictive
 
-        corpus = self._documents(X)
+        corpus = self._documents(X, vocabulary)
         return log_predictive(self, corpus, client=self._client() or False, n_threads=self.n_threads).value
 
     def perplexity(self, X: Any) -> float:

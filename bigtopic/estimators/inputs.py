@@ -1,59 +1,99 @@
-"""What users pass: to `fit` and `transform` a corpus, its path, a matrix, or texts; to others, numbers."""
+"""What users pass: to `fit` and `transform` a corpus, its path, or whatever `ingest` reads; to others, numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
+from pathlib import PurePath
 from typing import Any
 
+import numpy as np
+
 from bigtopic.corpus.memory import from_matrix
+from bigtopic.corpus.readers import format_of, open_source
+from bigtopic.corpus.readers.support.vocabulary import read_vocabulary
 from bigtopic.corpus.store import Corpus, open_corpus
+from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import CorpusVersionError, InputError, ModelError, SettingError
+from bigtopic.errors import (
+    BigtopicError,
+    CorpusVersionError,
+    InputError,
+    ModelError,
+    SettingError,
+    VocabularyMismatch,
+)
 from bigtopic.estimators.contract.matrices import as_matrix
+from bigtopic.ingestion.in_memory import ENTRY_BYTES, read_corpus
+from bigtopic.ingestion.text import left_out
 from bigtopic.state.contract.declaration_rules import is_whole
+from bigtopic.state.machine_memory import total_bytes
 
 __all__ = ["as_corpus", "require_positive"]
 
 
-def as_corpus(data: Any, *, shuffle: bool, seed: int = 0, text: Any = None) -> Corpus:
+def as_corpus(
+    data: Any,
+    *,
+    shuffle: bool,
+    seed: int = 0,
+    text: Mapping[str, Any] | None = None,
+    vocabulary: Any = None,
+    limited: bool = False,
+    known: Vocabulary | None = None,
+    n_threads: int | None = None,
+) -> Corpus:
     """Convert a user's input to a corpus.
 
     Parameters
     ----------
-    data : a `Corpus`; its path or URL; a scipy or NumPy matrix or a pandas DataFrame (n_docs, n_words); or an iterable
-        of texts
+    data : a `Corpus`; its path or URL; a scipy or NumPy matrix (n_docs, n_words); or any object that `ingest` reads,
+        which is then read into memory
     shuffle : whether to put documents that are not stored yet into hashed order
     seed : seed of that order
-    text : settings of the tokeniser for texts, or None for the defaults
+    text : recorded settings of the tokeniser, or None for the defaults of `ingest`; {} leaves out no word
+    vocabulary : the words of the columns of a matrix, or as for `ingest`
+    limited : whether words in very many documents are left out of texts, as `ingest` and `append` do
+    known : the words or columns of the model; (id, count) pairs need not use the last ones
+    n_threads : threads that read; default all processors
 
     Raises
     ------
     CorpusVersionError
         When there is no corpus at the path, or it was written in a newer format.
     InputError
-        When there are no texts.
+        When the documents are not valid, or too many for memory.
+    ModelError
+        When texts cannot be tokenised as the settings say.
     SettingError
-        When `data` is none of these.
+        When a vocabulary is given for a corpus.
+    VocabularyMismatch
+        When pairs come without a vocabulary, and the model has words.
     """
-    if isinstance(data, Corpus):
-        return data
-    if isinstance(data, str | PathLike):
-        return _opened(data)
+    if isinstance(data, Corpus | str | PathLike):
+        if vocabulary is not None:
+            raise SettingError("vocabulary: the words of a corpus are stored with it; leave it out")
+        return data if isinstance(data, Corpus) else _opened(data)
     data = as_matrix(data)
-    if hasattr(data, "columns") and hasattr(data, "to_numpy"):
-        return from_matrix(
-            _numbers(data), [str(name) for name in data.columns], shuffle=shuffle, random_state=seed
-        )
-    if hasattr(data, "shape") and len(data.shape) == 2:
-        return from_matrix(data, shuffle=shuffle, random_state=seed)
-    if isinstance(data, Iterable):
-        return _from_texts(list(data), shuffle, seed, text)
-    raise SettingError(
-        f"documents: {type(data).__name__} is not a corpus; pass a bigtopic corpus or its path, a matrix of counts, "
-        "or a list of texts"
+    if _is_matrix(data):
+        words = None if vocabulary is None else read_vocabulary(vocabulary)
+        return from_matrix(data, words, shuffle=shuffle, random_state=seed)
+    reader, memory = _reader(data, text, vocabulary), total_bytes()
+    corpus = read_corpus(
+        reader,
+        choose_language=text is None,
+        limited=limited and text is None,
+        left_out=left_out(text) if limited else frozenset(),
+        shuffle=shuffle,
+        random_state=seed,
+        n_threads=n_threads,
+        most_entries=math.inf if memory is None else memory // (2 * ENTRY_BYTES),
     )
+    if known is None or corpus.vocabulary.named or getattr(reader, "kind", None) != "pairs":
+        return corpus
+    return _with_columns_of(corpus, known)
 
 
 def require_positive(name: str, number: Any) -> None:
@@ -66,46 +106,62 @@ def _opened(path: str | PathLike[str]) -> Corpus:
     try:
         return open_corpus(path)
     except CorpusVersionError as error:
-        if " " in str(path):
-            raise type(error)(f"{error}; a text goes into a list") from error
-        raise
+        remedy = _ingest_of(str(path)) or ("a text goes into a list" if " " in str(path) else "")
+        raise type(error)(f"{error}; {remedy}" if remedy else str(error)) from error
 
 
-def _numbers(table: Any) -> Any:
-    counts = table.to_numpy()
-    if counts.dtype.kind in "biuf":
-        return counts
-    raise SettingError(
-        "documents: a table must hold counts, a column per word, but this one holds values that are not numbers; for "
-        "texts pass their column, such as table['text'], or ingest table.to_dict('records') with bigtopic.ingest"
-    )
-
-
-def _from_texts(texts: list[Any], shuffle: bool, seed: int, text: Any) -> Corpus:
-    from scipy.sparse import csr_matrix
-
-    from bigtopic.corpus.text.tokenizer import Tokenizer
-
-    if not texts:
-        raise InputError("documents: the list is empty; give one text, or more")
-    if not all(isinstance(item, str) for item in texts):
-        odd = next(type(item).__name__ for item in texts if not isinstance(item, str))
-        raise SettingError(
-            f"documents: a list must hold texts, found {odd}; use bigtopic.ingest for tokens, counters or records"
-        )
-    tokenizer = _tokenizer(Tokenizer, text)
-    raw = tokenizer.counts(texts)
-    words = raw.vocabulary or []
-    matrix = csr_matrix((raw.counts, raw.words, raw.indptr), shape=(len(texts), max(1, len(words))))
-    vocabulary = Vocabulary(words or ["\N{EMPTY SET}"])
-    corpus = from_matrix(matrix, vocabulary, shuffle=shuffle, random_state=seed)
-    return replace(corpus, text_settings=text or tokenizer.settings.to_dict())
-
-
-def _tokenizer(kind: Any, text: Any) -> Any:
-    """The tokeniser these settings describe; the default one for None."""
+def _ingest_of(path: str) -> str:
+    """What `ingest` would do with the files at a path; nothing if it cannot read them."""
     try:
-        return kind() if text is None else kind.from_dict(text)
+        reader: Any = open_source(path)
+    except (BigtopicError, OSError):
+        return ""
+    store = f"{PurePath(path).name.partition('.')[0]}.zarr"
+    body = getattr(reader, "body_name", None)
+    column = "" if body is None else f", its documents from {body!r}"
+    return f"bigtopic.ingest({path!r}, {store!r}) reads it as {reader.name}{column}: pass the corpus that it returns"
+
+
+def _is_matrix(data: Any) -> bool:
+    """Whether NumPy or SciPy holds it, or something that NumPy converts and no reader knows better."""
+    if len(getattr(data, "shape", ())) != 2 or not (hasattr(data, "__array__") or hasattr(data, "tocsr")):
+        return False
+    return format_of(data) in ("matrix", "iterable", None)
+
+
+def _reader(data: Any, text: Mapping[str, Any] | None, vocabulary: Any) -> Any:
+    """The documents, opened; texts and tokens with the tokeniser of these settings."""
+    if format_of(data) is None:
+        raise SettingError(
+            f"documents: {type(data).__name__} is not a corpus; pass a bigtopic corpus or its path, a matrix of "
+            "counts, a table, or a list of texts or tokens"
+        )
+    texts = isinstance(data, list | tuple)  # strings in a list are texts, even where they name files
+    if texts and not data:
+        raise InputError("documents: the list is empty; give one text, or more")
+    reader: Any = open_source(data, format="iterable" if texts else None, vocabulary=vocabulary, weights=True)
+    if text is not None and getattr(reader, "kind", None) in ("text", "tokens"):
+        return reader.with_text(_like_the_model(text))
+    return reader
+
+
+def _with_columns_of(corpus: Corpus, known: Vocabulary) -> Corpus:
+    """The corpus with as many columns as the model, if they are only numbers there, too."""
+    if known.named:
+        raise VocabularyMismatch(
+            "the documents are (id, count) pairs, but the model has words; pass the vocabulary= of the ids, such as a "
+            "gensim Dictionary"
+        )
+    missing = len(known) - corpus.n_words
+    if missing <= 0:
+        return corpus
+    df, tf = (np.pad(counts, (0, missing)) for counts in corpus.vocabulary.counted)
+    return replace(corpus, vocabulary=Vocabulary(None, len(known), df, tf))
+
+
+def _like_the_model(text: Mapping[str, Any]) -> TextSettings:
+    try:
+        return TextSettings.like(text)
     except SettingError as error:
         raise ModelError(
             f"texts cannot be tokenised like the model's: {error} to bigtopic.ingest, and pass the corpus it "

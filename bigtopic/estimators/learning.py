@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from bigtopic.corpus.store import Corpus
 from bigtopic.elsewhere import answering
 from bigtopic.errors import SettingError
 from bigtopic.estimators import starts, streams
@@ -64,11 +65,16 @@ class TopicLearning(DocumentQuestions):
     run_: dict[str, Any] | None = None  # see `run_record`
 
     @answering
-    def fit(self, X: Any, y: Any = None, *, checkpoint: Any = None, resume: bool = False) -> Self:
-        """Learn topics from a corpus, its path, a matrix (n_docs, n_words), or texts.
+    def fit(
+        self, X: Any, y: Any = None, *, vocabulary: Any = None, checkpoint: Any = None, resume: bool = False
+    ) -> Self:
+        """Learn topics from a corpus, its path, a matrix (n_docs, n_words), or whatever else `ingest` reads: texts,
+        lists of tokens, tables and so on, which are then read into memory.
 
         Parameters
         ----------
+        vocabulary : the words of a matrix' columns or of gensim's (id, count) pairs: a list, a gensim Dictionary, a
+            fitted vectoriser; for texts and tokens, the only words to keep
         checkpoint : folder in which to save the run, every ten minutes and at its end; or a `Checkpoint`, which sets
             how often
         resume : continue the run from its last checkpoint in that folder; if there is none, start one. With the same
@@ -89,7 +95,8 @@ class TopicLearning(DocumentQuestions):
         if resume and checkpoint is None:
             raise SettingError("resume=True needs checkpoint=: the folder in which the run was saved")
         seed = self._seed()
-        corpus = as_corpus(X, shuffle=self.order != "stored", seed=seed)
+        shuffle = self.order != "stored"
+        corpus = self._first_documents(X, vocabulary, shuffle, seed)
         self.run_ = run_record.begun(self, corpus, seed)
         corpus, held_out = starts.held_out(self.validation, corpus, seed)
         if checkpoint is None:
@@ -125,15 +132,16 @@ class TopicLearning(DocumentQuestions):
             self.run_ = run_record.ended(self.run_ or {}, "max_iter", self.history_)
 
     @answering
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, *, vocabulary: Any = None) -> Self:
         """Continue learning: one pass over the documents, in their order. New words are added at the end.
 
-        Texts are tokenised like those of the first call. `total_samples` gives the size of the stream; without it, the
+        Texts are tokenised like those of the first call, without the words that were too common there. `vocabulary` is
+        that of `fit`. `total_samples` gives the size of the stream; without it, the
         size is the number of documents seen so far or, at the start of a stream, enough to outweigh the topic-word
         prior, at most 4000.
         """
         self._check()
-        corpus = as_corpus(X, shuffle=False) if self._model is None else self._documents(X)
+        corpus = self._next_documents(X, vocabulary)
         if self._model is None:
             model = self._new_model(corpus, self._seed())
             self.n_docs_seen_, self.n_iter_ = corpus.n_docs, 0
@@ -153,6 +161,16 @@ class TopicLearning(DocumentQuestions):
         self._learn(corpus, 1, None, order="stored", total=total)
         self.n_iter_ += 1
         return self
+
+    def _first_documents(self, X: Any, vocabulary: Any, shuffle: bool, seed: int = 0) -> Corpus:
+        return as_corpus(
+            X, shuffle=shuffle, seed=seed, vocabulary=vocabulary, limited=True, n_threads=self.n_threads
+        )
+
+    def _next_documents(self, X: Any, vocabulary: Any) -> Corpus:
+        if self._model is None:
+            return self._first_documents(X, vocabulary, shuffle=False)
+        return self._documents(X, vocabulary, limited=True)
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """`fit(X).transform(X)`."""

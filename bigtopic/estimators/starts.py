@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
@@ -9,13 +10,18 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import InputError, SettingError, VocabularyMismatch
+from bigtopic.corpus.text.stopwords import languages, words_of
+from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.errors import BigtopicWarning, InputError, SettingError, VocabularyMismatch
 from bigtopic.schemes.dirichlet import SHAPES
 from bigtopic.state.checkpoint_versions import load_newest
 from bigtopic.state.model import TopicModel
 
 __all__ = ["begin_with", "check_corpus", "check_settings", "held_out"]
 
+_FREQUENT = 200  # words that are looked at
+_DOMINANT = 0.2  # share of the tokens; stop words are half of prose
+_SEVERAL = 5  # different ones: names of columns may happen to be on a list
 ORDERS = ("shuffled", "stored")
 
 
@@ -118,6 +124,27 @@ def check_corpus(corpus: Corpus) -> None:
             f"there is nothing to learn from: {corpus.n_docs} documents, {corpus.n_words} words, {corpus.nnz} entries; "
             "check the source and settings such as min_df and stop_words"
         )
+    _warn_of_stop_words(corpus.vocabulary)
+
+
+def _warn_of_stop_words(vocabulary: Vocabulary) -> None:
+    """Say when stop words of a language are many of the tokens: they would be what the topics are made of."""
+    if not vocabulary.named or vocabulary.frequency is None:
+        return
+    frequent = np.argsort(-vocabulary.frequency, kind="stable")[:_FREQUENT]
+    counts = dict(zip(vocabulary[frequent], vocabulary.frequency[frequent], strict=True))
+    found = {name: [word for word in counts if word in words_of(name)] for name in languages()}
+    tokens = {name: sum(counts[word] for word in words) for name, words in found.items()}
+    most = max(tokens, key=lambda name: tokens[name])
+    share = tokens[most] / float(vocabulary.frequency.sum())
+    if share > _DOMINANT and len(found[most]) >= _SEVERAL:
+        warnings.warn(
+            f"{share:.0%} of the tokens are {most} stop words ({', '.join(found[most][:3])}, ...), and so will be the "
+            f"words of topics; leave them out with corpus.filter_vocabulary(drop=bigtopic.stop_words({most!r})), or "
+            f"stop_words={most!r} of ingest",
+            BigtopicWarning,
+            stacklevel=5,
+        )
 
 
 def held_out(validation: Any, corpus: Corpus, seed: int) -> tuple[Corpus, Corpus | None]:
@@ -128,7 +155,7 @@ def held_out(validation: Any, corpus: Corpus, seed: int) -> tuple[Corpus, Corpus
         return corpus.split(test_size=validation, random_state=seed)
     from bigtopic.estimators.inputs import as_corpus
 
-    return corpus, as_corpus(validation, shuffle=False, text=corpus.text_settings)
+    return corpus, as_corpus(validation, shuffle=False, text=corpus.text_settings or {})
 
 
 def begin_with(model: TopicModel, other: Any, n_tokens: float) -> None:

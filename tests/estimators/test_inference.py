@@ -58,8 +58,8 @@ def test_words_are_matched_by_name(model, synthetic):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(synthetic.counts.toarray(), columns=WORDS)
     np.testing.assert_array_equal(model.transform(frame), model.transform(synthetic.counts))
-    with pytest.raises(SettingError, match=r"for texts pass their column, such as table\['text'\]"):
-        model.transform(pandas.DataFrame({"id": ["a"], "text": ["some words"]}))
+    texts = pandas.DataFrame({"id": ["a"], "text": ["w0 w0 w1"]})
+    np.testing.assert_array_equal(model.transform(texts), model.transform([{"w0": 2, "w1": 1}]))
 
 
 @pytest.mark.parametrize("method", ["vb", "online-vb", "online-cvb0", "online-ope", "ml-ope"])

@@ -186,7 +186,7 @@ def test_the_tokeniser_of_texts_is_recorded(tmp_path):
     model = LDA(2, **QUIET).partial_fit(["cat dog", "sun rain"])
     model.save(tmp_path / "m.zarr")
     description = json.loads((tmp_path / "m.zarr" / "zarr.json").read_text())["attributes"]["bigtopic-model"]
-    assert description["text"] == TextSettings().to_dict()
+    assert description["text"].items() > TextSettings().to_dict().items()
 
 
 def test_unnamed_columns_cannot_grow(corpus):

@@ -22,7 +22,8 @@ _HTML = re.compile(
     r"(?:\s[^<>]*)?/?>|&(?:amp|gt|lt|nbsp|quot|#\d+);",
     re.IGNORECASE,
 )
-_BEGINNING = 10_000  # characters
+_FIRST = 1000  # documents that are looked at
+_BEGINNING = 10_000  # characters of each
 _MUCH = 0.1  # share of documents with markup: fewer may write about it
 
 
@@ -94,10 +95,11 @@ def _is_html(text: str) -> bool:
 
 
 def _warn_of_html(sample: Documents) -> None:
-    found = [i for i, text in enumerate(sample.bodies) if text and _is_html(text)]
-    if len(found) > _MUCH * len(sample.bodies):
+    texts = sample.bodies[:_FIRST]
+    found = [i for i, text in enumerate(texts) if text and _is_html(text)]
+    if len(found) > _MUCH * len(texts):
         warnings.warn(
-            f"{sample.place(found[0])} holds HTML, as do {len(found)} of the first {len(sample.bodies)} documents, and "
+            f"{sample.place(found[0])} holds HTML, as do {len(found)} of the first {len(texts)} documents, and "
             "its tags become words; extract the text first, with pandoc -t plain or a parser such as BeautifulSoup",
             BigtopicWarning,
             stacklevel=5,

@@ -40,7 +40,7 @@ def _ap(source: Path, store: Path) -> None:
 
 
 def _titles(source: Path, store: Path) -> None:
-    ingest(_records(source / "corpus.tsv"), store, min_df=2)
+    ingest(_records(source / "corpus.tsv"), store, min_df=2, stop_words=None, max_df=1.0)
 
 
 def _records(path: Path) -> Iterator[dict[str, str]]:

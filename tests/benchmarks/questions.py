@@ -73,7 +73,8 @@ def make(folder: Path, n_docs: int) -> int:
     import bigtopic as bt
     from bigtopic.estimators.topic_stores.output import write_topics
 
-    corpus = bt.ingest(records(n_docs), folder / "corpus.zarr", keep_text=True, client=False, n_threads=2)
+    settings = {"keep_text": True, "max_df": 1.0, "client": False, "n_threads": 2}
+    corpus = bt.ingest(records(n_docs), folder / "corpus.zarr", **settings)
     model = bt.LDA(N_TOPICS, max_iter=1, client=False).fit(corpus.run(0, 5000, order="stored"))
     model.save(folder / "model.zarr")
     settings = {"min_probability": 0.01, "top_k": None, "order": "source", "overwrite": False}

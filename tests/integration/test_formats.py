@@ -30,3 +30,18 @@ def test_ingested_and_read_back_is_equal_in_the_source_order(make, tmp_path, mon
     np.testing.assert_array_equal(np.sort(corpus.rows()), np.arange(len(expected)))
     assert corpus.rows(order="stored").tolist() != list(range(len(expected)))
     assert corpus.verify().n_docs == len(expected)
+
+
+def test_results_on_a_cluster_are_fetched_by_its_client(one_worker):
+    import dask.array as da
+    import dask.bag as db
+
+    texts = ["cat dog", "dog", "", "emu cat"]
+    with one_worker.as_current():
+        bag = one_worker.persist(db.from_sequence(texts, npartitions=2)).map(str.upper)
+        array = one_worker.persist(da.from_array(np.eye(4), chunks=(2, 3))) + 1
+        for source, expected in ((bag, texts), (array, np.eye(4) + 1)):
+            fetched = ingest(source, "memory://fetched.zarr", overwrite=True)
+            assert (
+                fetched.fingerprint == ingest(expected, "memory://expected.zarr", overwrite=True).fingerprint
+            )

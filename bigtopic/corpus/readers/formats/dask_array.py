@@ -54,14 +54,15 @@ class DaskArrayStream:
     def chunks(self) -> Iterator[Chunk]:
         import dask
 
-        row: float = 0
+        row, held = 0.0, holds_futures(self.array)
         for i, length in enumerate(self.array.chunks[0]):
-            # Optimised alone, a block takes only its own tasks along.
-            (block,) = dask.optimize(self.array.blocks[i])
-            data: Any = block.to_delayed().ravel().tolist()
-            if holds_futures(block) or (self.whole and np.isnan(length)):
-                data = list(dask.compute(*data))
+            block = self.array.blocks[i]
+            if held or (self.whole and np.isnan(length)):
+                data = list(dask.compute(*block.to_delayed(optimize_graph=not held).ravel()))
                 length = data[0].shape[0]
+            else:
+                # Optimised alone, a block takes only its own tasks along.
+                data = dask.optimize(block)[0].to_delayed().ravel().tolist()
             first_row = None if np.isnan(row) else int(row)
             n_docs = None if np.isnan(length) else int(length)
             yield Chunk(f"{_NAME}, block {i}", n_docs or 0, data=data, first_row=first_row, n_docs=n_docs)

@@ -21,10 +21,8 @@ def accepts(source: Any) -> bool:
 
 
 def open_reader(source: Any, options: Options) -> BagReader:
-    beginning, *rest = source.to_delayed()
-    first = list(beginning.compute())
-    layout, kind = record_layout(first[:_PEEK], options, _NAME)
-    stream = PartitionStream(_NAME, first, rest, options.whole)
+    stream = PartitionStream.of(source.map_partitions(list), _NAME, options.whole)
+    layout, kind = record_layout(stream.first[:_PEEK], options, _NAME)
     return BagReader("dask_bag", options, kind, None, "docs", stream=stream, layout=layout)
 
 
@@ -41,5 +39,4 @@ class BagReader(DocumentReader):
         return [self.stream]
 
     def documents(self, chunk: Chunk) -> Documents:
-        items = list(computed(chunk.data))
-        return record_documents(items, self.layout, lambda i: f"{chunk.name}, document {i}")
+        return record_documents(computed(chunk.data), self.layout, lambda i: f"{chunk.name}, document {i}")

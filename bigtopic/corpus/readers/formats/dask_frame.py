@@ -42,9 +42,8 @@ def open_reader(source: Any, options: Options) -> DaskFrameReader | dask_array.D
         raise InputError(
             f"{_NAME} has rows of document, word and count; write it with to_parquet and give its files"
         )
-    beginning, *rest = frame.to_delayed()
-    first = beginning.compute()
-    kind, stream = frame_kind(first, layout), PartitionStream(_NAME, first, rest, options.whole)
+    stream = PartitionStream.of(frame, _NAME, options.whole)
+    kind = frame_kind(stream.first, layout)
     return DaskFrameReader("dask_frame", options, kind, None, "docs", stream=stream, layout=layout)
 
 

@@ -251,12 +251,12 @@ def test_priors_have_their_names(corpus):
     ("settings", "message"),
     [
         (
-            {"method": "author-bv"},
-            r"choose one of: author-cgs, author-cvb0, [^;]*-vb; or a paper's name: [mr]",
+            {"method": "xyz"},
+            r"choose one of: author-cgs, author-cvb0, [^;]*-vb-local; or a paper's name: [mr]",
         ),
         (
             {"method": "author-cgs", "learn_topic_word_prior": "symmetric"},
-            r"choose one of the methods author-vb, .*-mean-field, or .* kernels author_mean_field, author_vb$",
+            r"choose one of the methods author-vb, .*-mean-field, or .* kernels author_mean_field, author_vb",
         ),
     ],
 )

@@ -142,7 +142,7 @@ def test_training_with_a_method_of_authors_learns_their_topics(corpus, tmp_path)
         (["info", "PAGE"], "page.html is a file, not a corpus; make a corpus of it with 'bigtopic ingest "),
         (
             ["evaluate", "CORPUS", "MODEL"],
-            "but a corpus; train a model on it with 'bigtopic train CORPUS MODEL'",
+            "but a corpus: train one with 'bigtopic train CORPUS MODEL'",
         ),
         (["topics", "nothing.zarr"], "train one with 'bigtopic train CORPUS MODEL'"),
         (["train", "MODEL", "m.zarr"], "bigtopic-model"),

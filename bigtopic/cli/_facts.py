@@ -132,7 +132,7 @@ def model_lines(facts: Mapping[str, Any]) -> dict[str, str]:
         "held-out score": "" if facts["score"] is None else f"{facts['score']:.4f} nats per token",
         "finished": _finished(run),
         "versions": ", ".join(f"{name} {version}" for name, version in run.get("versions", {}).items()),
-        "to repeat it": facts["command"] or "",
+        "repeat with": facts["command"] or "",
     }
 
 
@@ -147,8 +147,8 @@ def _finished(run: Mapping[str, Any]) -> str:
     reasons = {
         "interrupt": "by Ctrl-C",
         "max_time": "at its time limit",
-        "tol": "at rest",
-        "score": "out of patience",
+        "tol": "because it converged",
+        "score": "because the score stopped improving",
     }
     if not run.get("finished"):
         return ""

@@ -129,5 +129,5 @@ CONFIG = click.Option(
     is_eager=True,
     expose_value=False,
     callback=_configure,
-    help="File of options, in TOML or JSON, or a model whose run to repeat; options of the command line go first.",
+    help="File of options, in TOML or JSON, or a model whose run to repeat; options typed here override its own.",
 )

@@ -74,6 +74,8 @@ def command(
     from bigtopic.estimators.persistence import load_model
 
     _check(topic, n_documents, column, theta or where or freq or bins)
+    if (n_documents is not None or column is not None) and corpus is None and theta is None:
+        raise click.UsageError("--documents and --by need --corpus or --theta")
     estimator = load_model(model)
     documents = None if corpus is None else open_corpus(corpus)
     with connected(scheduler) as client:

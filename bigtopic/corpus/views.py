@@ -109,7 +109,7 @@ def positions(chosen: Any, n_docs: int) -> np.ndarray:
     """
     found = np.arange(n_docs)[np.asarray(chosen, None if len(chosen) else np.int64)]
     if len(np.unique(found)) != len(found):
-        raise SettingError("corpus[...]: a position is given twice, but a view has each document once")
+        raise SettingError("corpus[...]: a position is listed twice; list each once")
     return found
 
 

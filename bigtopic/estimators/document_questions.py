@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.errors import SettingError
-from bigtopic.estimators.inputs import as_corpus, require_positive
+from bigtopic.estimators.inputs import require_positive
 from bigtopic.estimators.topic_questions import TopicQuestions
 from bigtopic.questions import words
 from bigtopic.questions.documents import (
@@ -40,7 +40,7 @@ class DocumentQuestions(TopicQuestions):
         X: Any = None,
         *,
         theta: Any = None,
-        n_words: int = 10,
+        n_top: int = 10,
         relevance: float = 0.6,
         storage_options: Mapping[str, Any] | None = None,
     ) -> Any:
@@ -53,10 +53,10 @@ class DocumentQuestions(TopicQuestions):
         ----------
         X : documents for the column npmi, the coherence of the most probable words; one pass
         theta : store of topics; share is then the mean over its documents, and n_documents how many each topic leads
-        n_words : words in each list
+        n_top : words in each list
         relevance : weight of the probability beside the lift, 0 to 1; in the literature lambda
         """
-        require_positive("n_words", n_words)
+        require_positive("n_top", n_top)
         source, model = self.topic_source(), self._fitted()
         columns: dict[str, Any] = {"topic": range(model.n_components), "label": self.topic_labels_}
         columns["size"] = source.weights
@@ -65,9 +65,9 @@ class DocumentQuestions(TopicQuestions):
             found = mean_shares(self._theta(None, theta, None, storage_options))
             columns |= {"share": found.share, "n_documents": found.n_led}
         if X is not None:
-            columns["npmi"] = self._coherence(X, min(n_words, source.n_words))
+            columns["npmi"] = self._coherence(X, min(n_top, source.n_words))
         orders = {"probability": None, "relevance": relevance, "frex": None, "lift": None}
-        lists = words.best_words(source, n_words, orders)
+        lists = words.best_words(source, n_top, orders)
         names = {"words": "probability", "relevant": "relevance", "frex": "frex", "lift": "lift"}
         return frame(columns | {name: lists[order] for name, order in names.items()})
 
@@ -233,7 +233,7 @@ class DocumentQuestions(TopicQuestions):
         return StoredTopics(theta, storage_options).of_model(self._fitted().n_components)
 
     def _opened(self, X: Any) -> Any:
-        return None if X is None else as_corpus(X, shuffle=False, text=self._fitted().text or {})
+        return None if X is None else self._documents(X)
 
     def _coherence(self, X: Any, n_top: int) -> np.ndarray:
         from bigtopic.evaluation import coherence

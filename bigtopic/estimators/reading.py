@@ -110,7 +110,7 @@ class FittedTopics(Estimator):
 
         Parameters
         ----------
-        vocabulary : the words of the columns, (n_words,), or the fitted vectorizer that made the matrix
+        vocabulary : the words of the columns, (n_words,), or the fitted vectoriser that made the matrix
 
         Raises
         ------

@@ -139,9 +139,9 @@ def _warn_of_stop_words(vocabulary: Vocabulary) -> None:
     share = tokens[most] / float(vocabulary.frequency.sum())
     if share > _DOMINANT and len(found[most]) >= _SEVERAL:
         warnings.warn(
-            f"{share:.0%} of the tokens are {most} stop words ({', '.join(found[most][:3])}, ...), and so will be the "
-            f"words of topics; leave them out with corpus.filter_vocabulary(drop=bigtopic.stop_words({most!r})), or "
-            f"stop_words={most!r} of ingest",
+            f"{share:.0%} of the tokens are {most} stop words ({', '.join(found[most][:3])}, ...), which will dominate "
+            f"the topics; drop them with corpus.filter_vocabulary(drop=bigtopic.stop_words({most!r})), or pass "
+            f"stop_words={most!r} to ingest",
             BigtopicWarning,
             stacklevel=5,
         )

@@ -93,7 +93,7 @@ class TopicQuestions(TopicInference):
             }
         )
 
-    def topic_changes(self, other: Any, n_words: int = 8, measure: str = "hellinger") -> Any:
+    def topic_changes(self, other: Any, n_top: int = 8, measure: str = "hellinger") -> Any:
         """What changed between this model and another, a later one; what changed most comes first.
 
         Topics are matched by their words.
@@ -110,8 +110,8 @@ class TopicQuestions(TopicInference):
         """
         from bigtopic.evaluation.source import topics_of
 
-        require_positive("n_words", n_words)
-        found = compare.changes(self.topic_source(), topics_of(other), n_words, measure)
+        require_positive("n_top", n_top)
+        found = compare.changes(self.topic_source(), topics_of(other), n_top, measure)
         labels = self.topic_labels_
         own = [None if topic is None else labels[topic] for topic in found["topic"]]
         return frame({"topic": found["topic"], "label": own, **found})

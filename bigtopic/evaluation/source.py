@@ -71,7 +71,7 @@ def topics_of(model: Any, vocabulary: Any = None, doc_topic_prior: Any = None) -
     model : an estimator of this package; a fitted scikit-learn model (`components_`); a gensim model
         (`get_topics`); or an array (n_components, n_words) of topic weights, which need not be normalised
     vocabulary : the words of the columns, for arrays and scikit-learn models: a list, a `Vocabulary`, a corpus, or a
-        fitted vectorizer. None matches columns by position
+        fitted vectoriser. None matches columns by position
     doc_topic_prior : a number or (n_components,); None for the model's own, or 1 / n_components for an array
 
     Raises
@@ -130,7 +130,7 @@ def _dense(weights: np.ndarray, words: Any, prior: Any) -> DenseTopics:
 def _vocabulary(words: Any, n_words: int) -> Vocabulary:
     if words is None:
         return Vocabulary(size=n_words)
-    if hasattr(words, "get_feature_names_out"):  # a vectorizer
+    if hasattr(words, "get_feature_names_out"):  # a vectoriser
         words = words.get_feature_names_out()
     if isinstance(words, Corpus) and not words.counted:  # frequencies of more documents than the view has
         words = words.vocabulary.with_counts(None, None)

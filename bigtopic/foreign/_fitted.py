@@ -58,7 +58,7 @@ def fitted(weights: Weights, *, n_docs: int = 0, n_iter: int = 1, n_updates: int
     n_components, n_words = weights.statistics.shape
     check_params(n_words, n_components)
     if not np.isfinite(weights.statistics).all():
-        raise InputError("topic weights: some are not finite; the model is damaged, learn it again")
+        raise InputError("topic weights: some are not finite; the model is damaged; train it again")
     priors = {
         "doc_topic_prior": shortest(weights.doc_topic_prior),
         # Models without one have 0, which may not be given.

@@ -18,7 +18,6 @@ import numpy as np
 
 from bigtopic.corpus.readers.containers.files import File
 from bigtopic.errors import InputError, SettingError, StoreError
-from bigtopic.estimators.inputs import as_corpus
 from bigtopic.estimators.lda import LDA
 from bigtopic.foreign._fitted import Weights, fitted, weights_of
 from bigtopic.foreign._mallet_files import Counts, read_counts, read_state, read_topic_keys, read_weights
@@ -120,7 +119,7 @@ def to_mallet(model: LDA, folder: str | Path, X: Any = None) -> list[Path]:
         raise SettingError(f"model: word {odd!r} holds a tab or a line end, which would break MALLET's lines")
     files: dict[str, Iterable[str]] = {WEIGHTS: _weights(weights, words), KEYS: _keys(model)}
     if X is not None:
-        files[DOC_TOPICS] = _doc_topics(model, as_corpus(X, shuffle=False, text=model._fitted().text))
+        files[DOC_TOPICS] = _doc_topics(model, model._documents(X))
     paths = [folder / name for name in files]
     for path in paths:
         if path.exists():

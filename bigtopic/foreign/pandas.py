@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from bigtopic.errors import require
-from bigtopic.estimators.inputs import as_corpus
 
 __all__ = ["Frames", "to_pandas"]
 
@@ -40,6 +39,6 @@ def to_pandas(model: Any, X: Any = None) -> Frames:
     words = pandas.DataFrame(model.get_topics(), columns=model.vocabulary_[:]).rename_axis("topic")
     if X is None:
         return Frames(words, None)
-    corpus = as_corpus(X, shuffle=False, text=model._fitted().text)
+    corpus = model._documents(X)
     ids = pandas.Index(corpus.document_ids("source").astype(str), name="document")
     return Frames(words, pandas.DataFrame(model.transform(corpus), index=ids).rename_axis(columns="topic"))

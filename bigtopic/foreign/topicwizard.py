@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from bigtopic.errors import InputError
-from bigtopic.estimators.inputs import as_corpus
 
 __all__ = ["to_topicwizard"]
 
@@ -34,7 +33,7 @@ def to_topicwizard(model: Any, X: Any, texts: Sequence[str] | None = None) -> di
         When there is not one text for each document.
     """
     fitted = model._fitted()
-    corpus = as_corpus(X, shuffle=False, text=fitted.text)
+    corpus = model._documents(X)
     counts = _of_model(corpus.to_scipy(order="source"), fitted.word_map(corpus.vocabulary), fitted)
     return {
         "corpus": _shown(X, texts, corpus),

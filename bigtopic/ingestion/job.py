@@ -153,7 +153,7 @@ def _parsed(
         for run in runs:
             if settings.must_have_text and "text" not in run.header:
                 raise InputError(
-                    f"keep_text=True: {reader.name} holds no text, or none that is with its documents; leave it out"
+                    f"keep_text=True: {reader.name} has no text that belongs to its documents; leave keep_text out"
                 )
             names.add(run)
             n_entries += run.nnz

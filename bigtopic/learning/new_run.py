@@ -93,15 +93,15 @@ def _check_replicas(method: Method, replicas: int) -> None:
     where = f"replicas={replicas}: method {method.name!r}"
     if method.prior_schemes:
         raise SettingError(
-            f"{where} learns the prior of {', '.join(method.prior_schemes)}, which the changes of replicas do not add "
-            "up to; keep the prior, or give replicas=1"
+            f"{where} learns the prior of {', '.join(method.prior_schemes)}, which replicas cannot; keep the prior, or "
+            "give replicas=1"
         )
     for name, scheme in method.schemes.items():
         if not getattr(scheme, "adds_up", False):
             fit = [other for other in schemes.names() if getattr(schemes.load(other), "adds_up", False)]
             raise SettingError(
-                f"{where} moves {name} by {scheme!r}, whose changes do not add up; give replicas=1, or a method with "
-                f"the schemes {', '.join(fit)}"
+                f"{where} moves {name} by {scheme!r}, whose updates cannot be added across replicas; give replicas=1, "
+                f"or a method with one of the schemes {', '.join(fit)}"
             )
 
 

@@ -117,7 +117,7 @@ def test_models_without_a_record_open_and_damaged_records_do_not(model, tmp_path
     del extra["run"]
     path.write_text(json.dumps(written))
     assert facts(tmp_path / "m.zarr")["run"] is None
-    assert "to repeat it" not in run("info", tmp_path / "m.zarr").output
+    assert "repeat with" not in run("info", tmp_path / "m.zarr").output
 
 
 @pytest.mark.parametrize("url", ["c.zarr; rm -rf ~", "$(rm -rf ~)", "--debug"])

@@ -39,7 +39,7 @@ def test_words_by_every_measure(model, phi, small):
         "lift": lift,
         "frex": 1 / (0.5 / ranks[0] + 0.5 / ranks[1]),
     }
-    found = columns_of(model.topic_info(n_words=6, relevance=0.3))
+    found = columns_of(model.topic_info(n_top=6, relevance=0.3))
     assert found["topic"] == [0, 1, 2, 3]
     np.testing.assert_allclose(found["share"], shares)
     np.testing.assert_allclose(found["size"], model.topic_source().weights)
@@ -111,7 +111,7 @@ def test_changes_between_models(model, phi):
     words, rare = model.vocabulary_[:], np.argsort(changed[0])[:5]
     changed[0, rare] += 0.3
     other = bt.evaluate.topics_of(changed, vocabulary=words)
-    found = columns_of(model.topic_changes(other, n_words=5))
+    found = columns_of(model.topic_changes(other, n_top=5))
     assert found["topic"][0] == 2 and dict(zip(found["topic"], found["other"], strict=True)) == {
         0: 1,
         1: 3,

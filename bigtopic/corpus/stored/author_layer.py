@@ -1,4 +1,4 @@
-"""Authors attached to a corpus that stands: a layer of its own beside each part, committed like a part.
+"""Authors attached to an existing corpus: a layer of its own beside each part, committed like a part.
 
 A layer that is replaced stays until the next one replaces it in turn, so that readers that have the corpus open go on.
 """

@@ -35,8 +35,8 @@ Kept = Mapping[str, np.ndarray] | None
 class Remembering(Protocol):
     """The state of slices. Thread-safe."""
 
-    def prefetch(self, ref: SliceRef, pass_number: int) -> None:
-        """The slice will be read soon, in this pass."""
+    def prefetch(self, ref: SliceRef, pass_number: int, later: bool = False) -> None:
+        """The slice will be read soon, in this pass; `later`: after all others that are asked for."""
 
     def read(self, ref: SliceRef, iteration: Iteration, kept: Kept) -> State | None:
         """The state of a slice at the beginning of an inner iteration; None where it has none yet."""
@@ -54,7 +54,7 @@ class Remembering(Protocol):
 class Nothing:
     """For kernels that remember nothing."""
 
-    def prefetch(self, ref: SliceRef, pass_number: int) -> None:
+    def prefetch(self, ref: SliceRef, pass_number: int, later: bool = False) -> None:
         pass
 
     def read(self, ref: SliceRef, iteration: Iteration, kept: Kept) -> State | None:
@@ -108,21 +108,24 @@ class InFiles:
         self._files = files
         self._pool = ThreadPoolExecutor(N_THREADS, thread_name_prefix="bigtopic-state")
         self._wanted: dict[tuple[SliceRef, int], None] = {}  # in the order of the work
+        self._later: dict[tuple[SliceRef, int], None] = {}  # the same, of what comes after
         self._coming: dict[tuple[SliceRef, int], Future[State | None]] = {}
         self._writes: deque[Future[None]] = deque()
         self._room = threading.Semaphore(MOST_UNWRITTEN)
         self._lock = threading.Lock()
 
-    def prefetch(self, ref: SliceRef, pass_number: int) -> None:
+    def prefetch(self, ref: SliceRef, pass_number: int, later: bool = False) -> None:
+        wanted = (ref, pass_number)
         with self._lock:
-            if (ref, pass_number) not in self._coming:
-                self._wanted[ref, pass_number] = None
+            self._later.pop(wanted, None)
+            if wanted not in self._coming:
+                (self._later if later else self._wanted)[wanted] = None
             self._read_ahead()
 
     def _read_ahead(self) -> None:
-        while self._wanted and len(self._coming) < MOST_AHEAD:
-            wanted = next(iter(self._wanted))
-            del self._wanted[wanted]
+        while len(self._coming) < MOST_AHEAD and (queue := self._wanted or self._later):
+            wanted = next(iter(queue))
+            del queue[wanted]
             self._coming[wanted] = self._reading(*wanted)
 
     def _reading(self, ref: SliceRef, pass_number: int) -> Future[State | None]:
@@ -132,6 +135,7 @@ class InFiles:
         wanted = (ref, iteration.pass_number)
         with self._lock:
             self._wanted.pop(wanted, None)
+            self._later.pop(wanted, None)
             reading = self._coming.pop(wanted, None) or self._reading(*wanted)
             self._read_ahead()
         state = reading.result()
@@ -139,7 +143,11 @@ class InFiles:
 
     def write(self, ref: SliceRef, iteration: Iteration, kept: Kept, state: State) -> None:
         self._room.acquire()
-        future = self._pool.submit(self._write, ref, iteration.pass_number + 1, kept, state)
+        try:
+            future = self._pool.submit(self._write, ref, iteration.pass_number + 1, kept, state)
+        except BaseException:
+            self._room.release()
+            raise
         with self._lock:
             self._writes.append(future)
             written = list(takewhile(Future.done, self._writes))

@@ -12,7 +12,7 @@ from bigtopic.errors import CorpusDamaged, InputError, SettingError
 from bigtopic.ingestion import job, merge
 from bigtopic.storage.place import Place
 
-TEXTS = [f"text {i} of {'rivers änd lakes ' * (i % 7)}\n\x1b<b>" for i in range(90)]
+TEXTS = [f"text {i} of {'rivers änd lakes ' * (i % 7)}\n\x1b<3>" for i in range(90)]
 RECORDS = [{"id": f"d{i}", "text": text, "year": 1990 + i // 10} for i, text in enumerate(TEXTS)]
 QUIET = {"n_threads": 1, "client": False, "progress": False}
 

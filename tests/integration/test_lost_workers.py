@@ -51,7 +51,7 @@ def test_workers_die_with_results_that_nobody_fetched(stage, texts, mortal_worke
 @pytest.mark.parametrize("write", [ingest, compact], ids=["ingest", "compact"])
 def test_attempts_that_were_given_up_go_on(write, dies, texts, tmp_path, monkeypatch):
     """Every task is done again after the commit, as a worker does that was lost from sight, but lives."""
-    corpus, tasks = ingest(texts, tmp_path / "c.zarr", client=False, n_threads=1), []
+    corpus, tasks = ingest(texts, tmp_path / "c.zarr", client=False, n_threads=1, max_df=1.0), []
     map_tasks, commit = Workers.map, Transaction.commit
 
     def remembered(self, function, items):

@@ -244,6 +244,8 @@ def test_streams_go_on_with_the_same_documents(documents, tmp_path):
 def test_documents_in_memory_that_were_fitted_are_recognised_in_a_stream(form, documents):
     """`fit` puts them into hashed order, `partial_fit` does not."""
     counts = documents.to_scipy().astype(int)
+    if form == "texts":  # which lose the words of more than half of the documents
+        counts = counts.multiply((counts > 0).sum(axis=0) <= counts.shape[0] / 2).tocsr()
     words = np.array([f"word{i}" for i in range(counts.shape[1])])
     given = {
         "dense": counts.toarray(),

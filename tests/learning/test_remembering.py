@@ -64,6 +64,27 @@ def test_few_are_read_before_they_are_needed(remembering, files, iteration):
     assert files.reads == [ref.start for ref in REFS]
 
 
+def test_what_comes_later_is_read_last(remembering, files, iteration):
+    now, later = REFS[:7], REFS[7:]
+    for ref in now[:2]:
+        remembering.prefetch(ref, 1)
+    for ref in later:
+        remembering.prefetch(ref, 1, later=True)
+    for number, ref in enumerate(now):
+        if number + 2 < len(now):
+            remembering.prefetch(now[number + 2], 1)
+        settled(remembering)
+        assert files.reads[-1] == ref.start  # before it is needed
+        remembering.read(ref, iteration, None)
+    settled(remembering)
+    assert files.reads == [ref.start for ref in REFS[:8]]
+    for ref in later:
+        remembering.prefetch(ref, 1)
+    for ref in later:
+        remembering.read(ref, iteration, None)
+    assert files.reads == [ref.start for ref in REFS]
+
+
 def test_a_slice_is_read_once_in_whatever_order(remembering, files, iteration):
     for ref in REFS:
         remembering.prefetch(ref, 1)

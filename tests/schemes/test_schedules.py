@@ -98,7 +98,7 @@ DECAYS = [
     (name, option)
     for name in kernels.names()
     for option in kernels.load(name).options
-    if option.endswith("decay")
+    if option.endswith("decay") and set(kernels.load(name).views) <= {"topic_words", "doc_topic_prior"}
 ]
 
 

@@ -115,12 +115,17 @@ class ThreadExecutor(Executor):
             read_blocks = dict.fromkeys(rnd.slices[0].read_block for rnd in segment)
             for read_block in islice(read_blocks, READ_BLOCKS_AHEAD):
                 self._reader.prefetch(read_block)
-            own = [] if self._run.plan.shares(pass_number, segment) else segment  # replicas read their own
-            for ref in islice((ref for rnd in own for ref in rnd.slices), self._n_threads + SLICES_AHEAD):
-                self._remembering.prefetch(ref, pass_number)
+            self._read_state_ahead(segment, pass_number, later=len(queue) > 1)
             if len(queue) > 1:
                 yield queue.popleft()
+                self._read_state_ahead(segment, pass_number)
         yield from queue
+
+    def _read_state_ahead(self, segment: list[Round], pass_number: int, later: bool = False) -> None:
+        """Of its first slices; the pipeline asks for the others. Replicas read their own."""
+        own = [] if self._run.plan.shares(pass_number, segment) else segment
+        for ref in islice((ref for rnd in own for ref in rnd.slices), self._n_threads + SLICES_AHEAD):
+            self._remembering.prefetch(ref, pass_number, later)
 
 
 def keeps_all(plan: Plan) -> bool:

@@ -17,7 +17,7 @@ from bigtopic.ingestion.job import SortedSource, sort_source, text_record
 from bigtopic.ingestion.merge import PartDocuments, part_documents
 from bigtopic.ingestion.settings import IngestSettings, Workers
 from bigtopic.ingestion.sort import Order, rearranged
-from bigtopic.ingestion.text import is_text, recorded, with_language
+from bigtopic.ingestion.text import is_open_text, recorded, with_language
 from bigtopic.parallel.cluster import default_threads
 from bigtopic.storage.place import Place
 
@@ -58,7 +58,7 @@ def read_corpus(
     workers = Workers(None, n_threads or default_threads(), None)
     reader, text = with_language(reader, getattr(reader, "options", Options()).text, choose_language)
     reader, pairs = with_collocations(reader, text, None, workers)
-    words = VocabularySettings(max_df=None if limited and is_text(reader) else 1.0)
+    words = VocabularySettings(max_df=None if limited and is_open_text(reader) else 1.0)
     order = Order(shuffle, checked_seed(random_state))
     record = recorded(reader, text, pairs)
     settings = IngestSettings(

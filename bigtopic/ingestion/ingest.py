@@ -35,7 +35,7 @@ from bigtopic.ingestion.corpus_source import CorpusReader
 from bigtopic.ingestion.job import build
 from bigtopic.ingestion.settings import REMEDY, IngestSettings, Workers
 from bigtopic.ingestion.sort import Order
-from bigtopic.ingestion.text import check_names, is_text, left_out, recorded, settings_for, with_language
+from bigtopic.ingestion.text import check_names, is_open_text, left_out, recorded, settings_for, with_language
 from bigtopic.parallel.cluster import default_threads, resolve_client
 from bigtopic.parallel.shared_files import corpus_in_reach, require_shared
 from bigtopic.renamed import renamed
@@ -91,7 +91,7 @@ def ingest(
     columns : {name: one value per document} to add, or the names of the source's columns to keep (default all)
     text_column, id_column, author_column : fields of records and tables
     min_df, max_df : drop words in fewer, or more, documents than this number (int) or share (float). `max_df=None` is
-        0.5 for text of 100 documents or more, and else no limit
+        0.5 for text of 100 documents or more without a `vocabulary`, and else no limit
     max_features : keep at most this many words, those with the most tokens
     min_doc_length : drop documents with fewer tokens left; the default keeps empty documents
     shuffle : store documents in the order of a hash of (random_state, row), so that a run of them is a random
@@ -101,7 +101,8 @@ def ingest(
     keep_text : store the text of the documents beside their counts, compressed, so that `corpus["id"].text` and
         `model.documents` show it; None keeps it in a corpus that has text already, or if the source is such a corpus
     stop_words : words to leave out: a language (see `bigtopic.stop_words`), a list, a file, or None. "auto" for text
-        takes the language of its first documents, if there is a list for it; other sources stay as they are
+        without a `vocabulary` takes the language of its first documents, if there is a list for it; other sources stay
+        as they are
     overwrite : replace the existing corpus once the new one is complete
     append : add to the existing corpus; new words get new ids at the end
     client : a Dask client, or a scheduler's address; None for the current one, if there is one; False for threads
@@ -164,7 +165,7 @@ def ingest(
             storage_options=storage_options,
         )
     reader, tokeniser = with_language(reader, tokeniser, chosen and known is None)
-    limits = limits if is_text(reader) and known is None else limits.settled(0)
+    limits = limits if is_open_text(reader) and known is None else limits.settled(0)
     with (
         Transaction(root, _scratch(root, workers, scratch)) as transaction,
         corpus_in_reach(workers.client, source) if isinstance(source, Corpus) else nullcontext(),

@@ -14,7 +14,7 @@ from bigtopic.corpus.text.stopwords import language_of
 from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.errors import BigtopicWarning, SettingError, did_you_mean
 
-__all__ = ["check_names", "is_text", "left_out", "recorded", "settings_for", "with_language"]
+__all__ = ["check_names", "is_open_text", "left_out", "recorded", "settings_for", "with_language"]
 
 _NAMES = {field.name for field in fields(TextSettings)}
 _HTML = re.compile(
@@ -59,6 +59,11 @@ def is_text(reader: Any) -> bool:
     return getattr(reader, "kind", None) == "text"
 
 
+def is_open_text(reader: Any) -> bool:
+    """Whether the documents are texts, and no vocabulary that was given says which of their words to keep."""
+    return is_text(reader) and reader.vocabulary is None
+
+
 def with_language(reader: Any, settings: TextSettings, choose: bool) -> tuple[Any, TextSettings]:
     """The reader and its settings after a look at the first texts; `choose`: with the stop words of their language.
 
@@ -68,7 +73,7 @@ def with_language(reader: Any, settings: TextSettings, choose: bool) -> tuple[An
         return reader, settings
     sample = reader.sample()
     _warn_of_html(sample)
-    if not choose:
+    if not choose or not is_open_text(reader):
         return reader, settings
     settings = replace(settings, stop_words=language_of(text or "" for text in sample.bodies))
     return reader.with_text(settings), settings

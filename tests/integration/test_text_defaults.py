@@ -12,6 +12,7 @@ from bigtopic.cli import main
 from bigtopic.corpus.store import open_corpus
 from bigtopic.corpus.text.stopwords import language_of, languages, stop_words, words_of
 from bigtopic.errors import BigtopicWarning, SettingError
+from bigtopic.estimators.inputs import as_corpus
 from bigtopic.estimators.lda import LDA
 from bigtopic.ingestion.ingest import append, ingest
 
@@ -91,6 +92,14 @@ def test_settings_win():
     assert "german stop words, words in more than 100 documents (cat, dog, mat, number, of, ...)" in german
     listed = ingest(ENGLISH, "memory://listed.zarr", stop_words=["cat", "dog"], max_df=1.0)
     assert "left out: 2 stop words" in repr(listed) and "mat" in listed.vocabulary
+
+
+def test_no_word_of_a_given_vocabulary_is_left_out():
+    words = ["the", "cat", "dog"]
+    stored = ingest(ENGLISH, "memory://chosen.zarr", vocabulary=words)
+    read = as_corpus(ENGLISH, shuffle=True, vocabulary=words, limited=True)
+    for corpus in (stored, read):
+        assert list(corpus.vocabulary) == words and "left out" not in repr(corpus)
 
 
 @pytest.mark.parametrize(

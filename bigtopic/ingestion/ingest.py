@@ -140,7 +140,7 @@ def ingest(
         raise SettingError("overwrite=True and append=True are mutually exclusive; choose one")
     seed = checked_seed(random_state)
     root = Place.of(store, storage_options)
-    known = _existing(root, overwrite, append)
+    known = _extended(root, current_manifest(root), overwrite, append)
     limits = VocabularySettings(min_df, max_df, max_features)
     chosen = isinstance(stop_words, str) and stop_words == "auto"
     text = text if chosen else {**text, "stop_words": stop_words}
@@ -172,7 +172,8 @@ def ingest(
     ):
         _require_shared(workers.client, transaction)
         workers = replace(workers, files=(transaction.scratch, transaction.root / "zarr.json"))
-        known = transaction.old if append else None
+        before, known = known, _extended(root, transaction.old, overwrite, append)
+        _require_same_text(before, known, root)
         _require_unchanged(source, root, transaction.old)
         reader, pairs = with_collocations(reader, tokeniser, known, workers)
         settings = IngestSettings(
@@ -261,6 +262,12 @@ def _require_unchanged(source: Any, root: Place, now: Manifest | None) -> None:
         )
 
 
+def _require_same_text(before: Manifest | None, now: Manifest | None, root: Place) -> None:
+    """Refuse a tokeniser chosen for a corpus that was replaced, or made, while the source was being opened."""
+    if (before is None, before and before.text) != (now is None, now and now.text):
+        raise CorpusLocked(f"{root.url} was changed by another writer in the meantime; try again")
+
+
 def _layers(records: Iterable[PartRecord]) -> dict[str, str | None]:
     """The authors attached to each part."""
     return {record.path: record.authors for record in records}
@@ -274,8 +281,8 @@ def _stored_at(corpus: Any, options: Any) -> tuple[Any, Any]:
     return corpus.url, options or corpus.storage_options
 
 
-def _existing(root: Place, overwrite: bool, append: bool) -> Manifest | None:
-    manifest = current_manifest(root)
+def _extended(root: Place, manifest: Manifest | None, overwrite: bool, append: bool) -> Manifest | None:
+    """The corpus to extend, of the one that is there; None for a new corpus."""
     if manifest is not None and not overwrite and not append:
         raise CorpusExists(
             f"there is a corpus at {root.url}; pass overwrite=True to replace it, append=True to add to it, or give "

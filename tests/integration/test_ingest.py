@@ -11,7 +11,14 @@ from scipy import sparse
 
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.store import open_corpus
-from bigtopic.errors import CorpusDamaged, CorpusLocked, InputError, SettingError, VocabularyMismatch
+from bigtopic.errors import (
+    CorpusDamaged,
+    CorpusExists,
+    CorpusLocked,
+    InputError,
+    SettingError,
+    VocabularyMismatch,
+)
 from bigtopic.ingestion import job, names, parse, tally
 from bigtopic.ingestion.ingest import append, compact, ingest
 from bigtopic.storage.place import Place
@@ -499,6 +506,24 @@ def test_two_writers_in_one_process(tmp_path):
         yield from source()
 
     assert len(ingest(many(), tmp_path / "c.zarr", n_threads=1)) == 1002
+
+
+@pytest.mark.parametrize(
+    ("before", "adds", "expected"),
+    [(False, False, CorpusExists), (False, True, CorpusLocked), (True, True, CorpusLocked)],
+)
+def test_a_corpus_made_while_the_source_is_opened_is_not_touched(tmp_path, before, adds, expected):
+    store = tmp_path / "c.zarr"
+    if before:
+        ingest(["Some words"], store, n_threads=1)
+
+    def source():
+        ingest(["The Cat"], store, lowercase=False, overwrite=before, n_threads=1)
+        yield "the cat"
+
+    with pytest.raises(expected):
+        ingest(source(), store, append=adds, n_threads=1)
+    assert sorted(open_corpus(store).vocabulary) == ["Cat", "The"]
 
 
 @pytest.mark.distributed

@@ -100,22 +100,28 @@ def _group(value: Any, column: str, freq: str | None) -> Any:
 def _edges(theta: Theta, column: str, bins: int | Sequence[float]) -> np.ndarray:
     """Edges of the bins, float64 (n_bins + 1,); those of equal width cover all values."""
     if isinstance(bins, int | np.integer):
-        least, largest = np.inf, -np.inf
-        for part in theta.documents.parts:
-            values = part.columns([column], 0, part.n_docs).get(column, np.zeros(0))
-            if values.dtype.kind not in "iuf":
-                raise SettingError(f"bins: column {column!r} does not hold numbers; leave bins out")
-            known = values[~np.isnan(values.astype(np.float64))]
-            least, largest = min(least, known.min(initial=np.inf)), max(largest, known.max(initial=-np.inf))
-        if bins < 1 or least > largest:
+        numbers = _numbers(theta, column)
+        if bins < 1 or not len(numbers):
             raise SettingError(f"bins={bins!r}: give 1 or more, and a column that has numbers")
-        return np.linspace(least, largest, int(bins) + 1)
-    edges = np.asarray(bins, np.float64)
+        return np.linspace(numbers.min(), numbers.max(), int(bins) + 1)
+    try:
+        edges = np.asarray(bins, np.float64)
+    except (TypeError, ValueError):
+        edges = np.zeros(0)
     if edges.ndim != 1 or len(edges) < 2 or not (np.diff(edges) > 0).all():
         raise SettingError(
             f"bins={bins!r:.60}: give a number of bins, or two or more edges in ascending order"
         )
     return edges
+
+
+def _numbers(theta: Theta, column: str) -> np.ndarray:
+    """What is known of a column of numbers, float64 (n,)."""
+    values = theta.documents.read_column(column, order="stored")
+    if values.size and values.dtype.kind not in "iuf":
+        raise SettingError(f"bins: column {column!r} does not hold numbers; leave bins out")
+    values = values.astype(np.float64)
+    return values[~np.isnan(values)]
 
 
 def _bin(value: Any, edges: np.ndarray) -> tuple[float, float] | None:

@@ -113,6 +113,8 @@ def test_bins_of_equal_width_cover_all_numbers(model, asked, theta, records):
     scores = [record["score"] for record in records if record["score"] is not None]
     assert sum(found["n_documents"]) == len(scores) and len(found["score"]) == 3
     assert found["score"][0][0] == min(scores) and found["score"][-1][1] == max(scores)
+    years = columns_of(model.topics_over("year", theta=theta, bins=2, topics=[1]))
+    assert years["year"] == [(1996.0, 1999.0), (1999.0, 2002.0)] and sum(years["n_documents"]) == len(records)
 
 
 def test_topics_of_authors(model, asked, theta, dense, records):
@@ -184,6 +186,8 @@ def test_topics_with_figures_of_documents(model, asked, theta, dense):
         (lambda m, c, t: m.topics_over("year", theta=t, freq="week"), "freq='week'"),
         (lambda m, c, t: m.topics_over("kind", theta=t, bins=3), "does not hold numbers"),
         (lambda m, c, t: m.topics_over("year", theta=t, bins=[3]), "bins"),
+        (lambda m, c, t: m.topics_over("year", theta=t, bins=["a", "b"]), "bins=.*edges"),
+        (lambda m, c, t: m.topics_over("yaer", theta=t, bins=2), "no column 'yaer'"),
         (lambda m, c, t: m.document("doc-300", c), "nearest is 'doc-30'"),
         (lambda m, c, t: m.document("doc-300", theta=t), "no document 'doc-300'"),
         (lambda m, c, t: m.document("doc-3"), "give X"),

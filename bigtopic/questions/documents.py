@@ -12,11 +12,10 @@ import numpy as np
 from bigtopic.cards import card
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.views import Document
-from bigtopic.errors import SettingError
 from bigtopic.evaluation.largest import Largest
 from bigtopic.printable import printable
 from bigtopic.questions.table import Table, frame
-from bigtopic.questions.theta import Theta
+from bigtopic.questions.theta import Theta, other_documents
 
 __all__ = ["DocumentTopics", "about_topic", "topics_of_document", "with_text", "word_topics"]
 
@@ -59,10 +58,7 @@ def with_text(columns: dict[str, list[Any]], corpus: Corpus, names: list[str]) -
     ids = view.document_ids()
     for row, document in zip(columns["row"], columns["document"], strict=True):
         if row not in at or str(ids[at[row]]) != document:
-            raise SettingError(
-                f"theta: document {document!r} is not in row {row} of the corpus; the store was written from other "
-                "documents: give their corpus, or write the topics of this one with transform_to"
-            )
+            raise other_documents(document, row)
     order = [at[row] for row in columns["row"]]
     added = {}
     if corpus.has_text:

@@ -16,7 +16,7 @@ from bigtopic.corpus.blocks import take_segments
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError
 from bigtopic.parallel.progress import Progress
-from bigtopic.questions.theta import Theta
+from bigtopic.questions.theta import Theta, other_documents
 
 __all__ = ["FREQUENCIES", "Grouping", "grouping"]
 
@@ -140,12 +140,15 @@ def _by_author(theta: Theta, corpus: Corpus | None) -> Grouping:
         raise SettingError(
             "column 'authors': authors are in the corpus, not in a store of topics; give a corpus that has authors as X"
         )
-    names, rows, indptr, authors = corpus.authors, *_author_lists(corpus, theta.progress)
+    names = corpus.authors
+    rows, places, indptr, authors = _author_lists(corpus, theta.progress)
 
     def groups(positions: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[str]]:
-        wanted = theta.documents.at(positions).rows(order="stored")
+        documents = theta.documents.at(positions)
+        wanted = documents.rows(order="stored")
         at = np.minimum(np.searchsorted(rows, wanted), len(rows) - 1)
         known = np.flatnonzero(rows[at] == wanted)
+        _check_same(documents.document_ids(order="stored")[known], wanted[known], corpus, places[at[known]])
         cuts, entries = take_segments(indptr, at[known])
         present, codes = np.unique(authors[entries], return_inverse=True)
         return np.repeat(known, np.diff(cuts)), codes, [names[i] for i in present.tolist()]
@@ -153,8 +156,19 @@ def _by_author(theta: Theta, corpus: Corpus | None) -> Grouping:
     return groups
 
 
-def _author_lists(corpus: Corpus, progress: bool | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Source rows, ascending, and the authors of each as CSR: indptr, ids."""
+def _check_same(ids: np.ndarray, rows: np.ndarray, corpus: Corpus, places: np.ndarray) -> None:
+    """Refuse documents whose ids are not those at these places of the corpus' stored order."""
+    order = np.argsort(places)
+    own = corpus.at(places[order]).document_ids(order="stored")
+    wrong = order[own != ids[order]]
+    if len(wrong):
+        raise other_documents(ids[wrong[0]], rows[wrong[0]])
+
+
+def _author_lists(
+    corpus: Corpus, progress: bool | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Source rows, ascending, where each is in the stored order, and its authors as CSR: indptr, ids."""
     found = []
     with Progress("reading authors", corpus.n_docs, " docs", progress) as bar:
         for block in corpus.blocks():
@@ -165,4 +179,4 @@ def _author_lists(corpus: Corpus, progress: bool | None) -> tuple[np.ndarray, np
     indptr = np.concatenate([[0], np.cumsum(lengths)])
     order = np.argsort(rows, kind="stable")
     indptr, entries = take_segments(indptr, order)
-    return rows[order], indptr, authors[entries]
+    return rows[order], order, indptr, authors[entries]

@@ -13,7 +13,7 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError
 from bigtopic.parallel.progress import Progress
 
-__all__ = ["Batch", "Theta", "checked", "selected"]
+__all__ = ["Batch", "Theta", "checked", "other_documents", "selected"]
 
 
 class Batch(NamedTuple):
@@ -45,11 +45,6 @@ class Theta:
     pieces: Callable[[], Iterator[Any]]
     chosen: np.ndarray | None = None
     progress: bool | None = None
-
-    @property
-    def n_docs(self) -> int:
-        """Documents that were asked for."""
-        return self.documents.n_docs if self.chosen is None else int(self.chosen.sum())
 
     def batches(self, description: str) -> Iterator[Batch]:
         """The documents that were asked for, a batch at a time, under a progress bar."""
@@ -98,3 +93,11 @@ def checked(documents: Corpus, where: Mapping[str, Any] | None) -> Corpus:
             f"where={where!r:.60}: give a mapping, {{column: condition}}, as Corpus.select takes"
         )
     return documents.select(**where) if where else documents
+
+
+def other_documents(document: str, row: int) -> SettingError:
+    """The error for a document of a store of topics that another one is in the place of in the corpus."""
+    return SettingError(
+        f"theta: document {document!r} is not in row {row} of the corpus; the store was written from other documents: "
+        "give their corpus, or write the topics of this one with transform_to"
+    )

@@ -129,6 +129,13 @@ def test_topics_of_authors(model, asked, theta, dense, records):
         model.topics_over("authors", theta=theta)
 
 
+def test_authors_of_other_documents_are_refused(model, records, theta, tmp_path):
+    renamed = [{**record, "id": f"other-{i}"} for i, record in enumerate(records)]
+    other = bt.ingest(renamed, tmp_path / "c.zarr", max_df=1.0, client=False, n_threads=1, progress=False)
+    with pytest.raises(SettingError, match="other documents"):
+        model.topics_over("authors", other, theta=theta)
+
+
 def test_a_standard_error_covers_the_truth(model, asked, theta, dense):
     """Of groups that are random samples, about 95 % of the means are within two errors of the mean of all."""
     found = columns_of(model.topics_over("year", theta=theta))

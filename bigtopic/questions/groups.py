@@ -23,7 +23,7 @@ __all__ = ["FREQUENCIES", "Grouping", "grouping"]
 Grouping = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, Sequence[Any]]]
 """positions (n,) -> which of them are in which group, int64 (n_pairs,) and int64 (n_pairs,); what the groups are"""
 
-_DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d).*)?)?")
+_DATE = re.compile(r"(\d{4})(?:-(0[1-9]|1[0-2])(?:-(\d\d).*)?)?")
 _LENGTHS = {"year": 4, "month": 7, "day": 10}
 FREQUENCIES = ("decade", "year", "quarter", "month", "day")
 
@@ -78,8 +78,8 @@ def _group(value: Any, column: str, freq: str | None) -> Any:
         return None
     if freq is None:
         return value
-    if isinstance(value, int) and not isinstance(value, bool) and freq in ("year", "decade"):
-        return value if freq == "year" else value // 10 * 10
+    if _is_year(value) and freq in ("year", "decade"):
+        return int(value) if freq == "year" else int(value) // 10 * 10
     date = _DATE.fullmatch(value) if isinstance(value, str) else None
     if (
         date is None
@@ -97,8 +97,14 @@ def _group(value: Any, column: str, freq: str | None) -> Any:
     return value[: _LENGTHS[freq]]
 
 
+def _is_year(value: Any) -> bool:
+    """Whether it is a whole number; numbers of which some are missing are floats."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return whole or (isinstance(value, float) and value.is_integer())
+
+
 def _edges(theta: Theta, column: str, bins: int | Sequence[float]) -> np.ndarray:
-    """Edges of the bins, float64 (n_bins + 1,); those of equal width cover all values."""
+    """Edges of the bins, float64 (n_bins + 1,); those of equal width cover the values of the documents asked for."""
     if isinstance(bins, int | np.integer):
         numbers = _numbers(theta, column)
         if bins < 1 or not len(numbers):
@@ -116,8 +122,9 @@ def _edges(theta: Theta, column: str, bins: int | Sequence[float]) -> np.ndarray
 
 
 def _numbers(theta: Theta, column: str) -> np.ndarray:
-    """What is known of a column of numbers, float64 (n,)."""
-    values = theta.documents.read_column(column, order="stored")
+    """What is known of a column of numbers of the documents that were asked for, float64 (n,)."""
+    documents = theta.documents if theta.chosen is None else theta.documents.at(np.flatnonzero(theta.chosen))
+    values = documents.read_column(column, order="stored")
     if values.size and values.dtype.kind not in "iuf":
         raise SettingError(f"bins: column {column!r} does not hold numbers; leave bins out")
     values = values.astype(np.float64)

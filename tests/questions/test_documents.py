@@ -9,7 +9,7 @@ import zarr
 import bigtopic as bt
 from bigtopic.errors import InputError, SettingError
 from bigtopic.estimators.topic_stores import stored_topics as stored
-from bigtopic.questions import over
+from bigtopic.questions import groups, over
 from bigtopic.questions.table import Table
 
 
@@ -115,6 +115,25 @@ def test_bins_of_equal_width_cover_all_numbers(model, asked, theta, records):
     assert found["score"][0][0] == min(scores) and found["score"][-1][1] == max(scores)
     years = columns_of(model.topics_over("year", theta=theta, bins=2, topics=[1]))
     assert years["year"] == [(1996.0, 1999.0), (1999.0, 2002.0)] and sum(years["n_documents"]) == len(records)
+
+
+def test_bins_are_those_of_the_documents_asked_for(model, asked, theta):
+    where = {"year": slice(None, 1999)}
+    stored_bins = columns_of(model.topics_over("year", theta=theta, bins=2, topics=0, where=where))
+    inferred = columns_of(model.topics_over("year", asked, bins=2, topics=0, where=where))
+    assert stored_bins["year"] == inferred["year"] == [(1996.0, 1997.5), (1997.5, 1999.0)]
+
+
+def test_years_of_which_one_is_missing(tmp_path):
+    records = [{"text": "river bank boat", "year": year} for year in (1998, 2001, None)]
+    corpus = bt.ingest(records, tmp_path / "c.zarr", client=False, n_threads=1, progress=False)
+    model = bt.LDA(2, max_iter=1, client=False, progress=False).fit(corpus)
+    assert columns_of(model.topics_over("year", corpus, freq="decade", topics=0))["year"] == [1990, 2000]
+
+
+def test_a_month_that_does_not_exist_is_no_date():
+    with pytest.raises(SettingError, match="not a date"):
+        groups._group("2005-13", "date", "quarter")
 
 
 def test_topics_of_authors(model, asked, theta, dense, records):

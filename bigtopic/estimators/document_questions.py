@@ -14,6 +14,7 @@ from bigtopic.questions import words
 from bigtopic.questions.documents import (
     DocumentTopics,
     about_topic,
+    further_columns,
     topics_of_document,
     with_text,
     word_topics,
@@ -100,15 +101,15 @@ class DocumentQuestions(TopicQuestions):
         Raises
         ------
         SettingError
-            When there is no such topic or column, a condition is not allowed, or neither X nor theta is given.
+            When there is no such topic or column, a column has the name of one of the answer, a condition is not
+            allowed, or neither X nor theta is given.
         """
         require_positive("n", n)
-        source = self._theta(X, theta, where, storage_options)
-        view, found = about_topic(source, self._topic(topic), n)
         corpus = self._opened(X)
-        if corpus is None:
-            corpus = view
-        return frame(with_text(found, corpus, list(columns)))
+        names = further_columns(columns, corpus is not None and corpus.has_text)
+        source = self._theta(corpus, theta, where, storage_options)
+        view, found = about_topic(source, self._topic(topic), n)
+        return frame(with_text(found, view if corpus is None else corpus, names))
 
     def document(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -12,12 +12,20 @@ import numpy as np
 from bigtopic.cards import card
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.views import Document
+from bigtopic.errors import SettingError
 from bigtopic.evaluation.largest import Largest
 from bigtopic.printable import printable
 from bigtopic.questions.table import Table, frame
 from bigtopic.questions.theta import Theta, other_documents
 
-__all__ = ["DocumentTopics", "about_topic", "topics_of_document", "with_text", "word_topics"]
+__all__ = [
+    "DocumentTopics",
+    "about_topic",
+    "further_columns",
+    "topics_of_document",
+    "with_text",
+    "word_topics",
+]
 
 
 def about_topic(theta: Theta, topic: int, n: int) -> tuple[Corpus, dict[str, list[Any]]]:
@@ -43,6 +51,25 @@ def about_topic(theta: Theta, topic: int, n: int) -> tuple[Corpus, dict[str, lis
         "share": values.tolist(),
     }
     return view, columns
+
+
+def further_columns(names: Sequence[str], has_text: bool) -> list[str]:
+    """The columns to show beside those of the answer.
+
+    Raises
+    ------
+    SettingError
+        When they are not a list, or one has the name of a column of the answer.
+    """
+    if isinstance(names, str):
+        raise SettingError(f"columns={names!r}: give a list of names")
+    taken = ("document", "row", "share", *(["text"] if has_text else []))
+    for name in names:
+        if name in taken:
+            raise SettingError(
+                f"columns: {name!r} is a column of the answer; read the corpus' own with read_column"
+            )
+    return list(names)
 
 
 def with_text(columns: dict[str, list[Any]], corpus: Corpus, names: list[str]) -> dict[str, list[Any]]:

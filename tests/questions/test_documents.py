@@ -202,6 +202,12 @@ def test_topics_with_figures_of_documents(model, asked, theta, dense):
         (lambda m, c, t: m.documents(True, theta=t), r"0 \.\. 3"),
         (lambda m, c, t: m.documents(0), "give X"),
         (lambda m, c, t: m.documents(0, theta=t, n=0), "n=0"),
+        (lambda m, c, t: m.documents(0, theta=t, columns="year"), "give a list"),
+        (
+            lambda m, c, t: m.documents(0, theta=t, columns=["year", "share"]),
+            "'share' is a column of the answer",
+        ),
+        (lambda m, c, t: m.documents(0, c, columns=["text"]), "'text' is a column of the answer"),
         (lambda m, c, t: m.documents(0, theta=t, where={"yaer": 1}), "no column 'yaer'"),
         (lambda m, c, t: m.documents(0, theta=t, where=["year"]), "give a mapping"),
         (lambda m, c, t: m.documents(0, theta=t, where={"year": "2002"}), "whole numbers"),

@@ -10,7 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["demo_folder", "kept_corpus"]
+__all__ = ["PAGE", "demo_folder", "kept_corpus"]
+
+PAGE = "topics.html"  # of the demo's folder
+_MARKER = ".bigtopic-demo"  # a folder of the demo has it; it holds the key of a complete corpus
 
 # Words that are frequent in docstrings of any subject.
 _FURNITURE = """
@@ -44,13 +47,19 @@ def kept_corpus(folder: Path, tell: Callable[[str], object], n_threads: int | No
     Parameters
     ----------
     tell : function that prints progress, one line at a time
+
+    Raises
+    ------
+    CorpusExists
+        When the folder holds a corpus or a page that the demo did not write.
     """
     from bigtopic.corpus.store import open_corpus
     from bigtopic.datasets import installed_packages
 
+    _check_is_ours(folder)
     packages = installed_packages()
     key = _key(packages)
-    marker, store = folder / "packages.txt", folder / "corpus.zarr"
+    marker, store = folder / _MARKER, folder / "corpus.zarr"
     if store.exists() and marker.exists() and marker.read_text() == key:
         corpus = open_corpus(store)
         tell(
@@ -59,10 +68,22 @@ def kept_corpus(folder: Path, tell: Callable[[str], object], n_threads: int | No
         return corpus
     tell(f"Reading the documentation of Python and {len(packages) - 1} installed packages ...")
     folder.mkdir(parents=True, exist_ok=True)
-    marker.unlink(missing_ok=True)  # the folder has no corpus until the new one is complete
+    marker.write_text("")  # the folder is the demo's, and has no corpus until the new one is complete
     corpus = _ingested(store, n_threads)
     marker.write_text(key)
     return corpus
+
+
+def _check_is_ours(folder: Path) -> None:
+    from bigtopic.errors import CorpusExists
+
+    if (folder / _MARKER).exists() or folder == demo_folder():
+        return
+    for name in ("corpus.zarr", PAGE):
+        if (folder / name).exists():
+            raise CorpusExists(
+                f"{folder / name} exists and was not written by `bigtopic demo`; give --folder another folder"
+            )
 
 
 def _ingested(store: Path, n_threads: int | None) -> Any:

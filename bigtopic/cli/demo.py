@@ -60,7 +60,7 @@ def command(
         bigtopic demo --topics 60
     """
     from bigtopic.cli import _show
-    from bigtopic.cli._demo_corpus import demo_folder, kept_corpus
+    from bigtopic.cli._demo_corpus import PAGE, demo_folder, kept_corpus
     from bigtopic.estimators.lda import LDA
     from bigtopic.report import summarise, write_html
 
@@ -83,7 +83,7 @@ def command(
     figures = _figures(summary, model.history_, time.perf_counter() - begun)
     page = write_html(
         summary,
-        folder / "topics.html",
+        folder / PAGE,
         title="What Python’s documentation is about",
         subtitle="Topics of the docstrings of the standard library and of the packages installed on one machine. "
         "Below each topic: the modules that write most about it, and documents that are almost entirely about it.",

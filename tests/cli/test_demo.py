@@ -44,7 +44,26 @@ def test_the_demo_shows_everything_and_keeps_its_corpus(some_packages, monkeypat
 
 def test_a_corpus_that_was_not_finished_is_made_again(some_packages, tmp_path):
     run("demo", "--folder", tmp_path, *SETTINGS)
-    (tmp_path / "packages.txt").unlink()
+    (tmp_path / ".bigtopic-demo").write_text("")
     shown = json.loads(run("demo", "--folder", tmp_path, *SETTINGS, "--json").stdout)
     assert shown["page"] == str(tmp_path / "topics.html") and shown["log-predictive"]["value"] < 0
     assert len(some_packages) == 2
+
+
+@pytest.mark.parametrize("name", ["corpus.zarr", "topics.html"])
+def test_a_folder_with_files_of_somebody_else_is_refused(some_packages, tmp_path, name):
+    (tmp_path / name).write_text("mine")
+    (tmp_path / "packages.txt").write_text("mine")
+    result = run("demo", "--folder", tmp_path, *SETTINGS, code=2)
+    assert f"{name} exists and was not written by `bigtopic demo`" in result.output
+    assert not some_packages
+    assert {(path.name, path.read_text()) for path in tmp_path.iterdir()} == {
+        (name, "mine"),
+        ("packages.txt", "mine"),
+    }
+
+
+def test_files_of_other_names_stay(some_packages, tmp_path):
+    (tmp_path / "packages.txt").write_text("mine")
+    run("demo", "--folder", tmp_path, *SETTINGS)
+    assert (tmp_path / "packages.txt").read_text() == "mine"

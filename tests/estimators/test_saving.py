@@ -21,6 +21,7 @@ from bigtopic.corpus.memory import from_matrix
 from bigtopic.errors import BigtopicError, CorpusExists, ModelError
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
+from bigtopic.estimators.saved.settings import without_password
 from bigtopic.evaluation import log_predictive
 from bigtopic.ingestion.ingest import ingest
 from bigtopic.state import model_store
@@ -152,6 +153,18 @@ def test_a_client_is_not_part_of_a_model(corpus, tmp_path):
     model.client = "tcp://127.0.0.1:1"
     model.save(tmp_path / "m.zarr")
     assert load_model(tmp_path / "m.zarr").client is None
+
+
+def test_passwords_in_urls_are_not_part_of_a_model(corpus, tmp_path):
+    begin, held_out = (f"memory://KEY:SECRET@bucket/{name}.zarr" for name in ("begin", "held-out"))
+    fitted(corpus).save(begin)
+    ingest(corpus, held_out)
+    model = LDA(3, max_iter=1, init=begin, validation=held_out, random_state=0, client=False, n_threads=1)
+    model.fit(corpus, checkpoint=tmp_path / "run.ckpt").save(tmp_path / "m.zarr")
+    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*.json"))
+    assert b"SECRET" not in written and b"memory://bucket/begin.zarr" in written
+    chained = {"url": "zip://c.zarr::s3://KEY:SEC@RET@bucket/a@b.zip"}
+    assert without_password(chained) == {"url": "zip://c.zarr::s3://bucket/a@b.zip"}
 
 
 def test_texts_are_split_by_a_loaded_model_as_before(tmp_path):

@@ -14,7 +14,7 @@ import numpy as np
 
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError
-from bigtopic.estimators.saved.settings import extra_of
+from bigtopic.estimators.saved.settings import extra_of, without_password
 from bigtopic.methods import Method, get
 from bigtopic.state.checkpoint import Checkpoint, CheckpointFolder
 from bigtopic.state.model import TopicModel
@@ -119,7 +119,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and isnan(value):  # which JSON may hold, but it differs from itself
         return "nan"
     if value is None or isinstance(value, bool | int | float | str):
-        return value
+        return without_password(value)
     return _ADDRESS.sub("", repr(value))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from bigtopic.corpus.store import Corpus, open_corpus
 from bigtopic.corpus.stored.stored_part import StoredPart
 from bigtopic.errors import BigtopicError
-from bigtopic.estimators.saved.settings import NOT_KEPT, is_plain
+from bigtopic.estimators.saved.settings import NOT_KEPT, is_plain, without_password
 from bigtopic.methods import get
 
 __all__ = ["begun", "continued", "ended"]
@@ -34,13 +34,13 @@ def begun(estimator: Any, corpus: Corpus, seed: int) -> dict[str, Any]:
         for name, value in estimator.get_params().items()
         if name not in _FREE and value is not None
     }
-    settings = {name: value for name, value in given.items() if is_plain(value)}
+    settings = {name: without_password(value) for name, value in given.items() if is_plain(value)}
     return {
         "estimator": type(estimator).__name__,
         "settings": {**settings, "method": get(estimator.method).name, "random_state": seed},
         "not_recorded": sorted(given.keys() - settings.keys()),
         "corpus": {
-            "url": _without_password(corpus.url) if _is_whole(corpus) else None,
+            "url": without_password(corpus.url) if _is_whole(corpus) else None,
             "fingerprint": corpus.fingerprint,
             "documents": corpus.n_docs,
             "tokens": corpus.n_tokens,
@@ -83,12 +83,3 @@ def _version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:  # run from its source
         return "unknown"
-
-
-def _without_password(url: str | None) -> str | None:
-    """A URL as it may be passed on: without a user and a password."""
-    if url is None or "@" not in url or "://" not in url:
-        return url
-    scheme, _, rest = url.partition("://")
-    host, slash, path = rest.partition("/")
-    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"

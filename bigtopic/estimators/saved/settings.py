@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,9 +10,10 @@ import numpy as np
 
 from bigtopic.state import model_store
 
-__all__ = ["NOT_KEPT", "extra_of", "is_plain", "save_model"]
+__all__ = ["NOT_KEPT", "extra_of", "is_plain", "save_model", "without_password"]
 
 NOT_KEPT = ("client",)  # a connection, good for this process only
+_PASSWORD = re.compile(r"(://)[^/]*@")  # and a user, in each link of a chained URL
 
 
 def save_model(estimator: Any, url: Any, storage_options: Mapping[str, Any] | None = None) -> None:
@@ -23,7 +25,7 @@ def extra_of(estimator: Any) -> dict[str, Any]:
     """What is saved with the model: the estimator's kind, its arguments that JSON can represent, its counts, and
     the record of its run."""
     params = {
-        name: value
+        name: without_password(value)
         for name, value in estimator.get_params().items()
         if name not in NOT_KEPT and is_plain(value)
     }
@@ -38,3 +40,10 @@ def is_plain(value: Any) -> bool:
     if isinstance(value, dict):
         return all(isinstance(key, str) and is_plain(item) for key, item in value.items())
     return value is None or isinstance(value, bool | int | float | str | np.generic)
+
+
+def without_password(value: Any) -> Any:
+    """An argument as it may be passed on: URLs in it without users and passwords."""
+    if isinstance(value, dict):
+        return {key: without_password(item) for key, item in value.items()}
+    return _PASSWORD.sub(r"\1", value) if isinstance(value, str) else value

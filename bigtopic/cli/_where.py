@@ -43,6 +43,10 @@ def conditions(given: Iterable[str], documents: Any) -> dict[str, Any]:
             raise click.UsageError(
                 f"--where {text!r}: write COLUMN=VALUE, such as year=2005 or year=2000..2005"
             )
+        if name in found:
+            raise click.UsageError(
+                f"--where {text!r}: {name} is given twice; write one range, such as {name}=2000..2005"
+            )
         kind = documents.run(0, 1, order="stored").read_column(name).dtype.kind
         low, dots, high = value.partition("..")
         found[name] = slice(_typed(low, kind), _typed(high, kind)) if dots else _typed(value, kind)

@@ -96,6 +96,10 @@ def test_show(model, kept, theta):
         (("--by", "year", "--theta", "THETA", "--where", "open=ture"), "neither true nor false"),
         (("--by", "year", "--theta", "THETA", "--where", "year=..2000..1"), "year"),
         (("--by", "year", "--theta", "THETA", "--where", "year=soon"), "whole numbers"),
+        (
+            ("--by", "kind", "--theta", "THETA", "--where", "year=2000..", "--where", "year=..2005"),
+            "year is given twice",
+        ),
     ],
 )
 def test_mistakes(model, theta, arguments, message):

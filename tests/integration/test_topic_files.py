@@ -64,6 +64,15 @@ def test_json_lines_have_the_text_as_it_is(model, corpus, tmp_path):
     assert [[*document["topics"]] for document in documents] == [[str(topic)] for topic in best]
 
 
+def test_json_lines_keep_columns_whose_names_clash(model, tmp_path):
+    columns = {"topics": ["T"], "column_topics": ["CT"]}
+    documents = ingest(["water violin"], tmp_path / "c.zarr", columns=columns, n_threads=1)
+    model.transform_to(documents, tmp_path / "theta.jsonl")
+    (line,) = (tmp_path / "theta.jsonl").read_text().splitlines()
+    kept = {name: value for name, value in json.loads(line).items() if isinstance(value, str)}
+    assert {*kept.values()} >= {"T", "CT"} and "column_topics" in kept
+
+
 def test_parquet_has_types(model, corpus, tmp_path):
     pandas = pytest.importorskip("pandas")
     frame = pandas.read_parquet(model.transform_to(corpus, tmp_path / "theta.parquet"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import IO, Any, NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from bigtopic.estimators.topic_stores.batches import Batch
 
-__all__ = ["Format", "Table", "blocks", "dense", "values_of", "write_delimited"]
+__all__ = ["Format", "Table", "blocks", "dense", "unique", "values_of", "write_delimited"]
 
 _BLOCK = 1 << 22  # numbers of a table in memory at once
 _FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # with which spreadsheets let a formula begin
@@ -32,14 +32,7 @@ class Table(NamedTuple):
         """Names of a table's columns: document_id, the documents' own, topic_0, topic_1, ... A column of the documents
         that has the name of another gets "column_" before it."""
         topics = [f"topic_{k}" for k in range(self.n_components)]
-        taken = {"document_id", *topics}
-        own = []
-        for name in self.columns:
-            while name in taken:
-                name = f"column_{name}"
-            taken.add(name)
-            own.append(name)
-        return ["document_id", *own, *topics]
+        return ["document_id", *unique(self.columns, {"document_id", *topics}), *topics]
 
 
 class Format(NamedTuple):
@@ -53,6 +46,16 @@ class Format(NamedTuple):
     name: str
     write: Callable[[IO[bytes], Table], None]
     streams: bool
+
+
+def unique(names: Iterable[str], taken: Collection[str]) -> list[str]:
+    """The names, each with "column_" before it as often as it is among those taken or before it."""
+    found: list[str] = []
+    for name in names:
+        while name in taken or name in found:
+            name = f"column_{name}"
+        found.append(name)
+    return found
 
 
 def blocks(topics: Table) -> Iterator[Batch]:

@@ -6,15 +6,14 @@ import json
 from math import isfinite
 from typing import IO, Any
 
-from bigtopic.estimators.topic_stores.formats._table import Format, Table, blocks, values_of
+from bigtopic.estimators.topic_stores.formats._table import Format, Table, blocks, unique, values_of
 
 __all__ = ["FORMAT"]
 _TOPICS = "topics"
 
 
 def _write(file: IO[bytes], topics: Table) -> None:
-    names = topics.header[: 1 + len(topics.columns)]
-    names = [f"column_{name}" if name == _TOPICS else name for name in names]
+    names = unique(topics.header[: 1 + len(topics.columns)], {_TOPICS})
     for batch in blocks(topics):
         cells = [own.tolist() for own in values_of(batch, topics.columns)]
         bounds, found, shares = batch.indptr.tolist(), batch.topics.tolist(), batch.shares.tolist()

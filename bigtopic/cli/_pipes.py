@@ -8,8 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TextIO
 
-__all__ = ["STANDARD", "source_file"]
+from bigtopic.errors import InputError
+
+__all__ = ["STANDARD", "source_file", "standard_input"]
 
 STANDARD = "-"
 _NAME = "standard-input"  # what messages call it, after the name of the temporary folder
@@ -24,5 +27,18 @@ def source_file(path: str) -> Iterator[str]:
     with TemporaryDirectory(prefix="bigtopic-") as folder:
         copy = Path(folder) / _NAME
         with copy.open("wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file)
+            shutil.copyfileobj(standard_input().buffer, file)
         yield str(copy)
+
+
+def standard_input() -> TextIO:
+    """Standard input.
+
+    Raises
+    ------
+    InputError
+        When it is closed, as by `<&-`.
+    """
+    if sys.stdin is None:
+        raise InputError("standard input is closed; write a file or a text in place of '-'")
+    return sys.stdin

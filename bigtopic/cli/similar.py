@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from bigtopic.cli._options import as_json
-from bigtopic.cli._pipes import STANDARD
+from bigtopic.cli._pipes import STANDARD, standard_input
 from bigtopic.cli._values import PATH
 
 
@@ -49,7 +47,7 @@ def command(
 
     estimator = load_model(model, token_pattern=token_pattern)
     if query == STANDARD:
-        query = sys.stdin.read().strip()
+        query = standard_input().read().strip()
     found = estimator.similar_documents(query, theta, n_documents=n_documents, measure=measure)
     if as_json:
         _show.to_json([{"document": name, "score": score} for name, score in found])

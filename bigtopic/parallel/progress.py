@@ -25,11 +25,12 @@ class Progress:
 
     def __init__(self, description: str, total: float | None, unit: str, show: bool | None = None) -> None:
         self._bar: Any = None
-        self._silent = show is False
+        has_stderr = sys.stderr is not None  # None where it is closed: `2>&-`, pythonw
+        self._silent = show is False or not has_stderr
         in_notebook = "ipykernel" in sys.modules
         if show is None:
-            show = sys.stderr.isatty() or in_notebook
-        if show:
+            show = in_notebook or (has_stderr and sys.stderr.isatty())
+        if show and (has_stderr or in_notebook):
             self._bar = _bar(in_notebook)(
                 total=total, desc=description, unit=unit, unit_scale=True, delay=2.0, leave=False
             )

@@ -8,7 +8,9 @@ import sys
 
 import pytest
 
+from bigtopic.cli._pipes import source_file
 from bigtopic.corpus.store import open_corpus
+from bigtopic.errors import InputError
 
 from .conftest import run
 
@@ -85,3 +87,9 @@ def test_infer_is_a_filter(model, source, corpus, tmp_path):
     shown = run("infer", model, corpus, "-", "--to", "parquet", code=2).output
     assert "--to parquet: must be written to a path" in shown
     assert "did you mean 'tsv'" in run("infer", model, corpus, "-", "--to", "tvs", code=2).output
+
+
+def test_a_closed_standard_input_is_told(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(InputError, match="standard input is closed"), source_file("-"):
+        pass

@@ -22,6 +22,15 @@ def test_a_folder_in_a_note_cannot_command_the_terminal(capsys):
     assert capsys.readouterr().err == "in /tmp/\\x1b[31m\n"
 
 
+@pytest.mark.parametrize("show", [None, True, False])
+def test_without_standard_error_nothing_is_shown(show, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stderr", None)
+    with Progress("learning", 10, " tokens", show) as bar:
+        bar.note("one line")
+        bar.update(10)
+    assert capsys.readouterr() == ("", "")
+
+
 def test_a_notebook_shows_a_bar_without_widgets(monkeypatch, capsys):
     pytest.importorskip("IPython")
     shown = []

@@ -142,12 +142,13 @@ class PassMeasure:
 
 @contextmanager
 def interruptible() -> Iterator[threading.Event]:
-    """The first Ctrl-C ends the run after the current round; a second one raises as usual."""
+    """The first Ctrl-C ends the run after the current round; a second one raises as usual. One that is ignored, as in
+    the background of a shell, or that is not handled in Python, stays so."""
     stop = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
+    usual = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or usual in (None, signal.SIG_IGN):
         yield stop
         return
-    usual = signal.getsignal(signal.SIGINT)
 
     def ask(number: int, frame: Any) -> None:
         stop.set()

@@ -17,7 +17,7 @@ from bigtopic.errors import SettingError
 from bigtopic.learning import executors
 from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.executors.threads import ThreadExecutor
-from bigtopic.learning.stopping import Limits
+from bigtopic.learning.stopping import Limits, interruptible
 from bigtopic.learning.train import train
 from bigtopic.methods import Method
 from bigtopic.schemes.interpolate import Interpolate
@@ -242,6 +242,26 @@ def test_the_first_interrupt_ends_the_run_after_the_round(corpus, undisturbed):
     assert recorder.reason == "interrupt" and model.cursor.step == 3
     assert bits(model) == undisturbed.bits[3]
     assert signal.getsignal(signal.SIGINT) is usual
+
+
+def test_a_signal_that_is_ignored_stays_ignored():
+    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)  # as of jobs that a shell has in the background
+    try:
+        with interruptible() as stop:
+            signal.raise_signal(signal.SIGINT)
+            assert not stop.is_set() and signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
+def test_a_signal_that_other_code_handles_is_left_to_it(monkeypatch):
+    monkeypatch.setattr(signal, "getsignal", lambda number: None)  # the handler was not installed from Python
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with interruptible():
+            pass
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 def test_a_second_interrupt_is_raised_and_leaves_a_valid_model(corpus, undisturbed):

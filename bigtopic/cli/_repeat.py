@@ -20,7 +20,8 @@ _ALWAYS = ("method", "random_state", "n_components")
 
 
 def command_of(run: Mapping[str, Any] | None, train: click.Command) -> str | None:
-    """The command that repeats a run, to write a model at MODEL; None when no command does.
+    """The command that repeats a run, to write a model at MODEL; None when no command does, as for a run that Ctrl-C
+    or its time limit ended.
 
     Parameters
     ----------
@@ -29,7 +30,8 @@ def command_of(run: Mapping[str, Any] | None, train: click.Command) -> str | Non
     """
     options = options_of(run, train)
     url = ((run or {}).get("corpus") or {}).get("url")
-    if options is None or url is None or url.startswith("-"):
+    cut = (run or {}).get("ended") in ("interrupt", "max_time")
+    if options is None or url is None or url.startswith("-") or cut:
         return None
     words = ["bigtopic", str(train.name), url, "MODEL"]
     for name, value in options.items():

@@ -97,14 +97,14 @@ class TopicLearning(DocumentQuestions):
         seed = self._seed()
         shuffle = self.order != "stored"
         corpus = self._first_documents(X, vocabulary, shuffle, seed)
-        self.run_ = run_record.begun(self, corpus, seed)
+        run = run_record.begun(self, corpus, seed)
         corpus, held_out = starts.held_out(self.validation, corpus, seed)
         if checkpoint is None:
-            self._model = self._begun(corpus, seed)
+            self._model, self.run_ = self._begun(corpus, seed), run
             self._learn(corpus, self._passes(corpus), held_out)
         else:
             with checkpoints.folder(checkpoint, self, corpus, held_out, resume) as saved:
-                self._fit_saved(corpus, held_out, saved, seed)
+                self._fit_saved(corpus, held_out, saved, seed, run)
         self.n_iter_ = self._fitted().cursor.pass_number
         return self
 
@@ -116,20 +116,23 @@ class TopicLearning(DocumentQuestions):
         self.n_docs_seen_, self._labels = corpus.n_docs, None
         return model
 
-    def _fit_saved(self, corpus: Any, held_out: Any, saved: CheckpointFolder, seed: int) -> None:
+    def _fit_saved(
+        self, corpus: Any, held_out: Any, saved: CheckpointFolder, seed: int, run: dict[str, Any]
+    ) -> None:
         found = checkpoints.newest(saved, self, *self._method_and_options(), seed)
         if found is None:
-            self._model, counts = self._begun(corpus, seed), None
+            self._model, self.run_, counts = self._begun(corpus, seed), run, None
             if self._model.method.load_kernel().state == "run":
                 saved.attach(self._model)
         else:
-            self._model, counts = found[0], found[1].get("counts", checkpoints.NOTHING)
+            self._model, self.run_, counts = found[0], run, found[1].get("counts", checkpoints.NOTHING)
             self.n_docs_seen_ = corpus.n_docs
         left = self._passes(corpus) - self._model.cursor.pass_number
-        if left > 0:
+        scored = held_out is None or any("score" in row for row in self.history_[-1:])
+        if left > 0 or not scored:
             self._learn(corpus, left, held_out, saver=checkpoints.SavedFit(self, saved, counts))
         else:
-            self.run_ = run_record.ended(self.run_ or {}, "max_iter", self.history_)
+            self.run_ = run_record.ended(run, "max_iter", self.history_)
 
     @answering
     def partial_fit(self, X: Any, y: Any = None, *, vocabulary: Any = None) -> Self:

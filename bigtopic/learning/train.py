@@ -142,6 +142,8 @@ class _Loop:
         while reason is None and self.model.cursor.pass_number < end:
             reason = self._one_pass(end)
             self._save()
+        if reason is None and self._owes_score:  # nothing else was left
+            reason = "score" if self._score() else None
         if self.saver is not None and not self._half_measured:
             self.saver.save(self.model, self.history.counts())
         self.history.end(reason or "max_iter")

@@ -166,7 +166,8 @@ def test_a_run_that_is_interrupted_is_written_and_exits_with_130(corpus, tmp_pat
 
     monkeypatch.setattr("bigtopic.learning.train.interruptible", interrupted)
     run("train", corpus, tmp_path / "m.zarr", "--topics", 2, "--passes", 50, "--batch-size", 20, code=130)
-    assert facts(tmp_path / "m.zarr")["run"]["ended"] == "interrupt"
+    found = facts(tmp_path / "m.zarr")
+    assert found["run"]["ended"] == "interrupt" and found["command"] is None
     assert "by Ctrl-C" in run("info", tmp_path / "m.zarr").output
 
 

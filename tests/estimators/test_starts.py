@@ -312,3 +312,12 @@ def test_patience_ends_a_fit(corpus):
     model = LDA(3, batch_size=50, max_iter=500, validation=0.2, patience=3, **QUIET).fit(corpus)
     scores = [row["score"] for row in model.history_ if "score" in row]
     assert model.n_iter_ < 500 and len(scores) - 1 - int(np.argmax(scores)) == 3
+
+
+def test_a_fit_that_is_refused_leaves_the_model_and_its_record(corpus):
+    model = LDA(2, max_iter=1, random_state=0, progress=False).fit(corpus)
+    known, topics = model.run_, model.components_
+    with pytest.raises(SettingError, match="nope"):
+        model.set_params(options={"nope": 1}, max_iter=3).fit(corpus)
+    assert model.run_ == known
+    np.testing.assert_array_equal(model.components_, topics)

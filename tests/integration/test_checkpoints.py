@@ -91,6 +91,19 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(kind, step, corpus, expecte
     assert bits(again) == expected[kind]
 
 
+def test_a_run_that_is_cut_before_its_last_score_takes_it(corpus, tmp_path):
+    settings = {"max_iter": 2, "validation": 0.1, "random_state": 1}
+    scores = [row.get("score") for row in estimator("adding", **settings).fit(corpus).history_]
+    last = 2 * 14  # updates
+    cut = estimator("adding", callbacks=[interrupt_at(last)], **settings).fit(
+        corpus, checkpoint=tmp_path / "r"
+    )
+    assert cut.n_iter_ == 2 and [row.get("score") for row in cut.history_] == scores[:-1]
+    resumed = estimator("adding", **settings).fit(corpus, checkpoint=tmp_path / "r", resume=True)
+    assert [row.get("score") for row in resumed.history_] == scores
+    assert resumed.run_["score"] == scores[-1]
+
+
 VICTIM = """
 import sys
 import numpy as np

@@ -116,14 +116,14 @@ def of_attribute(name: str, known: Iterable[str], elsewhere: Names) -> str:
     """The end of a message about an unknown attribute: what it is here, else what is spelt like it; "" for neither."""
     ours = _ours(name, elsewhere)
     return (
-        f"; here it is {ours[0]}" if ours else did_you_mean(name, [n for n in known if not n.startswith("_")])
+        f"; use {ours[0]}" if ours else did_you_mean(name, [n for n in known if not n.startswith("_")])
     )
 
 
 def of_argument(name: str, known: Collection[str]) -> str:
     """As `of_attribute`, about an unknown argument."""
     ours = [each for each in _ours(name, ARGUMENTS) if each in known]
-    return f"; here it is {' and '.join(ours)}" if ours else did_you_mean(name, known)
+    return f"; use {' and '.join(ours)}" if ours else did_you_mean(name, known)
 
 
 def _ours(name: str, elsewhere: Names) -> list[str]:

@@ -128,7 +128,7 @@ def _read(path: Path) -> list[str]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
         raise SettingError(
-            f"stop_words={str(path)!r} is neither a language nor a file; give {_named()}, the path of a file with one "
+            f"stop_words={str(path)!r} is neither a language nor a file; give 'auto', {_named()}, a file with one "
             "word per line, a list of words, or None"
         ) from None
     except UnicodeDecodeError as error:

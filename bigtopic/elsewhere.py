@@ -115,9 +115,7 @@ OF_THE_MODULE: Names = {
 def of_attribute(name: str, known: Iterable[str], elsewhere: Names) -> str:
     """The end of a message about an unknown attribute: what it is here, else what is spelt like it; "" for neither."""
     ours = _ours(name, elsewhere)
-    return (
-        f"; use {ours[0]}" if ours else did_you_mean(name, [n for n in known if not n.startswith("_")])
-    )
+    return f"; use {ours[0]}" if ours else did_you_mean(name, [n for n in known if not n.startswith("_")])
 
 
 def of_argument(name: str, known: Collection[str]) -> str:

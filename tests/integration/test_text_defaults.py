@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import warnings
 
+import dask.bag
+import pyarrow
 import pytest
 from click.testing import CliRunner
+from pyarrow import parquet
 
 from bigtopic.cli import main
 from bigtopic.corpus.store import open_corpus
@@ -144,6 +147,31 @@ def test_the_command_has_the_same_defaults(tmp_path, option, left):
     done = CliRunner().invoke(main, ["ingest", str(tmp_path / "t.txt"), store, "--stop-words", option])
     assert done.exit_code == 0, done.output
     assert set(open_corpus(store).vocabulary) & {"the", "cat"} == left
+
+
+def _bag(texts, folder):
+    return dask.bag.from_delayed([dask.delayed(list)(part) for part in ([], texts)])
+
+
+def _batches(texts, folder):
+    batch = pyarrow.record_batch({"text": texts})
+    return pyarrow.RecordBatchReader.from_batches(batch.schema, [batch[:0], batch])
+
+
+def _parquet(texts, folder):
+    table = pyarrow.table({"text": texts})
+    for name, rows in (("a", table[:0]), ("b", table)):
+        parquet.write_table(rows, folder / f"{name}.parquet")
+    return folder
+
+
+@pytest.mark.parametrize("make", [_bag, _batches, _parquet])
+def test_a_source_may_begin_with_an_empty_piece(make, tmp_path):
+    texts = ingest(make(ENGLISH[:20], tmp_path), "memory://t.zarr", client=False, overwrite=True)
+    assert texts.text_settings["stop_words"] == "english" and "the" not in texts.vocabulary
+    split = make([text.split() for text in ENGLISH], tmp_path)
+    tokens = ingest(split, "memory://t.zarr", client=False, overwrite=True)
+    assert tokens.n_docs == 120 and "the" in tokens.vocabulary
 
 
 def test_html_is_noticed_in_texts(tmp_path):

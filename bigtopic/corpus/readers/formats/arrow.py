@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -62,7 +62,7 @@ def _counts(table: Any) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Batches:
-    """The batches of a table, or, once, those of a stream; the first may be looked at before."""
+    """The batches of a table, or, once, those of a stream; the first, up to one with rows, may be looked at before."""
 
     first: Sequence[Any]
     rest: Iterable[Any]
@@ -70,8 +70,12 @@ class _Batches:
     @classmethod
     def of(cls, table: Any) -> _Batches:
         batches = table.to_batches() if hasattr(table, "num_rows") else table
-        first = list(islice(batches, 1))
-        return cls(first, batches[1:] if isinstance(batches, list) else batches)
+        first = []
+        for batch in batches:
+            first.append(batch)
+            if batch.num_rows:
+                break
+        return cls(first, batches[len(first) :] if isinstance(batches, list) else batches)
 
     @property
     def repeatable(self) -> bool:
@@ -82,7 +86,7 @@ class _Batches:
         return _runs(chain(self.first, self.rest), n_rows, columns)
 
     def beginning(self, n_rows: int, columns: list[str]) -> Iterator[Any]:
-        """Those of the first batch, any number of times."""
+        """The first of them, any number of times."""
         return _runs(self.first, n_rows, columns)
 
 

@@ -26,16 +26,17 @@ def open_reader(files: Sequence[File], options: Options) -> ParquetReader:
     names = _names(files[0])
     layout = table_layout(names, options, files[0].path)
     check_unique(layout, files[0].path)
-    size = 0
+    sizes = []
     for file in files:
         with _opened(file) as parquet:
             if parquet.schema_arrow.names != names:
                 raise InputError(
                     f"{file.path} has different columns from {files[0].path}; give files of one schema"
                 )
-            size += parquet.metadata.num_rows
-    kind = first_kind(layout, _Batches(files[0]), files[0].path)
-    return ParquetReader("parquet", options, kind, size, "docs", files=tuple(files), layout=layout)
+            sizes.append(parquet.metadata.num_rows)
+    first = files[next((i for i, size in enumerate(sizes) if size), 0)]
+    kind = first_kind(layout, _Batches(first), first.path)
+    return ParquetReader("parquet", options, kind, sum(sizes), "docs", files=tuple(files), layout=layout)
 
 
 @contextlib.contextmanager

@@ -27,12 +27,14 @@ def computed(data: Any) -> Any:
 class PartitionStream:
     """Chunks of a collection.
 
-    first : the first partition, computed, because it shows what the others hold
-    rest : the others, delayed
+    n_empty : partitions before `first`, none of which holds a document
+    first : the first partition with documents, computed, because it shows what the others hold
+    rest : those after it, delayed
     here : whether these are computed here, one by one: to count their documents, or because a client has to
     """
 
     name: str
+    n_empty: int
     first: Any
     rest: Sequence[Any]
     here: bool
@@ -41,14 +43,18 @@ class PartitionStream:
     def of(cls, collection: Any, name: str, whole: bool) -> PartitionStream:
         """The partitions of a collection; `whole` counts their documents."""
         held = holds_futures(collection)
-        first, *rest = collection.to_delayed(optimize_graph=not held)
-        return cls(name, first.compute(), rest, whole or held)
+        partitions = list(collection.to_delayed(optimize_graph=not held))
+        n_empty, first = 0, partitions[0].compute()
+        while not len(first) and n_empty + 1 < len(partitions):
+            n_empty += 1
+            first = partitions[n_empty].compute()
+        return cls(name, n_empty, first, partitions[n_empty + 1 :], whole or held)
 
     def chunks(self) -> Iterator[Chunk]:
         import dask
 
-        yield self._chunk(0, self.first)
-        for i, partition in enumerate(self.rest, 1):
+        yield self._chunk(self.n_empty, self.first)
+        for i, partition in enumerate(self.rest, self.n_empty + 1):
             # Optimised alone, a partition takes only its own tasks along.
             yield self._chunk(i, partition.compute() if self.here else dask.optimize(partition)[0])
 

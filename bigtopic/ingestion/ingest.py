@@ -181,7 +181,7 @@ def ingest(
             tokeniser.min_doc_length,
             Order(shuffle, seed) if known is None else Order(known.shuffled, known.seed),
             _closed(source, known),
-            known.text if known is not None else recorded(reader, tokeniser, pairs),
+            recorded(reader, tokeniser, pairs, known),
             left_out(None if known is None else known.text),
             must_have_text=bool(keep_text),
         )

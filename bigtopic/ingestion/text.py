@@ -80,10 +80,15 @@ def with_language(reader: Any, settings: TextSettings, choose: bool) -> tuple[An
 
 
 def recorded(
-    reader: Any, settings: TextSettings, pairs: frozenset[tuple[str, str]]
+    reader: Any, settings: TextSettings, pairs: frozenset[tuple[str, str]], known: Manifest | None = None
 ) -> Mapping[str, Any] | None:
-    """The settings for a manifest: those used, or of a corpus its own; None for sources of counts."""
-    if not is_text(reader):
+    """The settings for a manifest: those of the corpus to extend, else those used, or of a corpus its own; None for
+    counts.
+    """
+    tokenised = getattr(reader, "kind", None) in ("text", "tokens")
+    if known is not None and (known.text is not None or not tokenised):
+        return known.text
+    if not tokenised:
         return getattr(reader, "text_settings", None)
     return {**settings.to_dict(), "collocation_pairs": sorted(map(list, pairs))}
 

@@ -19,6 +19,7 @@ from bigtopic.errors import (
     SettingError,
     VocabularyMismatch,
 )
+from bigtopic.estimators.lda import LDA
 from bigtopic.ingestion import job, names, parse, tally
 from bigtopic.ingestion.ingest import append, compact, ingest
 from bigtopic.storage.place import Place
@@ -415,6 +416,22 @@ def test_append_is_tokenised_as_the_corpus_was(tmp_path):
     with pytest.raises(SettingError, match="token_filter"):
         append(stemmed, ["dogs"], n_threads=1)
     assert append(stemmed, ["dogs"], token_filter=_stem, n_threads=1).vocabulary[:] == ["cat", "dog"]
+
+
+def test_settings_of_token_lists_are_recorded(tmp_path):
+    tokens = [["the", "cat", "sat"], ["the", "dog"]]
+    corpus = ingest(tokens, tmp_path / "c.zarr", ngram_range=(1, 2), stop_words=["the"], n_threads=1)
+    longer = append(corpus, [["the", "new", "cat"]], n_threads=1)
+    assert {"new", "cat", "new cat"} < set(longer.vocabulary) and "the" not in longer.vocabulary
+    model = LDA(2, max_iter=1, client=False).fit(corpus)
+    assert np.array_equal(model.transform(tokens), model.transform(corpus))
+
+
+def test_the_first_texts_appended_to_counts_settle_the_tokeniser(tmp_path):
+    corpus = ingest([{"The": 1}, {"cat": 2}], tmp_path / "c.zarr", n_threads=1)
+    longer = append(corpus, ["The Dog"], lowercase=False, n_threads=1)
+    assert longer.text_settings["lowercase"] is False
+    assert append(longer, ["A Bird"], n_threads=1).vocabulary[:] == ["cat", "The", "Dog", "Bird"]
 
 
 def _stem(word):

@@ -50,15 +50,17 @@ def _figures(corpus: DocumentsInParts) -> list[tuple[str, str]]:
 
 def left_out(text: Mapping[str, Any] | None) -> str:
     """The words that these settings of text left out, such as "english stop words, words in more than 50% of the
-    documents (said, new)"; empty if none.
+    documents (said, new)", or "dropped words (said, new)" if some were named; empty if none.
     """
     text = text or {}
     most, stop_words, common = text.get("max_df", 1.0), text.get("stop_words"), text.get("common_words", ())
     found = [f"{list_name(stop_words)} stop words"] if stop_words else []
     if common:
-        documents = f"{most:.0%} of the documents" if isinstance(most, float) else f"{most:,} documents"
+        share = isinstance(most, float)
+        limit = f"{most:.0%} of the documents" if share else f"{most:,} documents"
+        which = "dropped words" if share and most == 1.0 else f"words in more than {limit}"
         shown = ", ".join([*common[:_SHOWN], *["..."] * (len(common) > _SHOWN)])
-        found.append(f"words in more than {documents} ({shown})")
+        found.append(f"{which} ({shown})")
     return ", ".join(found)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from bigtopic.errors import SettingError
 
-__all__ = ["VocabularySettings", "common_words", "kept_words"]
+__all__ = ["VocabularySettings", "common_words", "kept_words", "narrowed"]
 
 _COMMON = 0.5  # share of the documents, as in gensim's filter_extremes
 _MANY = 100  # documents from which on a share says something
@@ -94,3 +95,29 @@ def common_words(document_frequency: np.ndarray, n_docs: int, settings: Vocabula
     most = 1.0 if settings.max_df is None else settings.max_df
     mask: np.ndarray = document_frequency > (most * n_docs if isinstance(most, float) else most)
     return mask
+
+
+def narrowed(
+    text: Mapping[str, Any],
+    share: float,
+    limits: VocabularySettings,
+    common: Iterable[str],
+    dropped: Iterable[str] = (),
+) -> dict[str, Any]:
+    """The record of how text became words, after more of these words were left out.
+
+    Parameters
+    ----------
+    text : the record so far
+    share : of its tokens, that of the words that are left
+    limits : on the words
+    common, dropped : the words that are too common for these limits, and those that were named, whatever their number
+    """
+    common, dropped = set(common), set(dropped)
+    most = limits.max_df if common else text.get("max_df", limits.max_df)
+    return {
+        **text,
+        "known_share": share * text.get("known_share", 1.0),
+        "max_df": 1.0 if dropped else most,
+        "common_words": sorted(common.union(dropped, text.get("common_words", ()))),
+    }

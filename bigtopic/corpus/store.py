@@ -149,6 +149,8 @@ class Corpus(DocumentsInParts):
     ) -> Corpus:
         """Keep only some words, as a view: word ids are mapped when documents are read.
 
+        Texts that are added to the view, once stored, are without the words dropped by `max_df` or `drop`, too.
+
         Parameters
         ----------
         min_df, max_df, max_features : as in `ingest`, counted over the documents of this corpus or view

@@ -11,7 +11,7 @@ import numpy as np
 
 from bigtopic.corpus.conditions import of_function
 from bigtopic.corpus.documents import DocumentsInParts
-from bigtopic.corpus.filter import VocabularySettings, kept_words
+from bigtopic.corpus.filter import VocabularySettings, common_words, kept_words, narrowed
 from bigtopic.corpus.part import PartView, WordMap
 from bigtopic.corpus.stored.schema import PART_ENTRIES
 from bigtopic.corpus.vocabulary import Vocabulary
@@ -129,8 +129,8 @@ def filtered(
     mask = kept_words(*known.counted, corpus.n_docs, limits)
     if keep is not None:
         mask &= _named(known, keep)
-    if drop is not None:
-        mask &= ~_named(known, drop)
+    dropped = np.zeros(known.size, bool) if drop is None else _named(known, drop)
+    mask &= ~dropped
     if not mask.any():
         raise InputError("no word of the vocabulary is left; loosen min_df, max_df, keep or drop")
     word_map = WordMap(np.where(mask, np.cumsum(mask) - 1, -1).astype(np.int32))
@@ -138,9 +138,14 @@ def filtered(
     text = corpus.text_settings
     if text is not None:
         share = float(vocabulary.counted[1].sum()) / float(known.counted[1].sum())
-        text = {**text, "known_share": share * text.get("known_share", 1.0)}
+        common = common_words(known.counted[0], corpus.n_docs, limits)
+        text = narrowed(text, share, limits.settled(0), _words_of(known, common), _words_of(known, dropped))
     parts = tuple(PartView.of(part, None, word_map) for part in corpus.parts)
     return replace(corpus, parts=parts, vocabulary=vocabulary, text_settings=text, counted=True)
+
+
+def _words_of(known: Vocabulary, mask: np.ndarray) -> list[str]:
+    return [known[i] for i in np.flatnonzero(mask)]
 
 
 def _named(known: Vocabulary, words: Iterable[str]) -> np.ndarray:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.columns import kinds_of_types, united
+from bigtopic.corpus.filter import narrowed
 from bigtopic.corpus.order import key_bounds
 from bigtopic.corpus.stored.manifest import Manifest, NameList, PartRecord
 from bigtopic.corpus.stored.schema import PART_DOCUMENTS, PART_ENTRIES
@@ -137,8 +138,7 @@ def text_record(settings: IngestSettings, names: Names) -> Mapping[str, Any] | N
     """What is kept of how text became words; None for sources of counts."""
     if settings.text is None:
         return None
-    found = {"known_share": names.known_share, "max_df": names.limits.max_df, "common_words": names.common}
-    return {**found, **settings.text}
+    return narrowed(settings.text, names.known_share, names.limits, names.common)
 
 
 def _parsed(

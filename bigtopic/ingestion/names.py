@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.corpus.filter import kept_words
+from bigtopic.corpus.filter import common_words, kept_words
 from bigtopic.corpus.spill import Header, spill
 from bigtopic.corpus.stored.manifest import Manifest, NameList
 from bigtopic.corpus.stored.stored_part import stored_names
@@ -150,6 +150,7 @@ class Names:
         if not self.limits.idle:
             known = self._known_columns(words, n_columns)
             keep = kept_words(tally.documents, tally.tokens, n_docs, self.limits, known)
+            self.common = self._common_columns(words, tally, n_docs, known)
         source = Vocabulary(words, n_columns, tally.documents, tally.tokens)
         if self._known is not None and words is not None:
             present = np.flatnonzero(keep & (tally.documents > 0))
@@ -170,6 +171,15 @@ class Names:
         self.n_entries = int(tally.documents[order].sum())
         self._new_ids = np.full(n_columns, -1, np.int32)
         self._new_ids[order] = np.arange(len(order), dtype=np.int32)
+
+    def _common_columns(
+        self, words: np.ndarray | None, tally: ColumnTally, n_docs: int, known: np.ndarray | None
+    ) -> list[str]:
+        """The words of new columns in too many documents."""
+        if words is None:
+            return []
+        common = common_words(tally.documents, n_docs, self.limits)
+        return sorted(words[common if known is None else common & ~known].tolist())
 
     def _known_columns(self, words: np.ndarray | None, n_columns: int) -> np.ndarray | None:
         """Columns of the source that the corpus already has: they stay, regardless of the limits."""

@@ -129,6 +129,37 @@ def test_common_words_do_not_come_back(tmp_path):
     assert {"cat", "the"}.isdisjoint(corpus.vocabulary) and "new" in corpus.vocabulary
 
 
+def _stored(corpus, folder):
+    return ingest(corpus, folder / "b.zarr", max_df=0.5)
+
+
+def _filtered(corpus, folder):
+    return ingest(corpus.filter_vocabulary(max_df=0.5, drop=["n1"]), folder / "b.zarr")
+
+
+@pytest.mark.parametrize("make", [_stored, _filtered])
+def test_words_left_out_of_a_corpus_do_not_come_back(make, tmp_path):
+    corpus = make(ingest(ENGLISH, "memory://all.zarr", max_df=1.0, overwrite=True), tmp_path)
+    longer = append(corpus, ["the cat is new", *ENGLISH[:7]])
+    assert set(longer.vocabulary) == {*corpus.vocabulary, "new"}
+
+
+def test_the_words_that_a_view_leaves_out_are_shown(tmp_path):
+    corpus = ingest(ENGLISH, "memory://all.zarr", max_df=1.0, overwrite=True)
+    common = corpus.filter_vocabulary(max_df=0.9)
+    assert "words in more than 90% of the documents (cat, dog, mat, number, sat)" in repr(common)
+    for view, shown in ((corpus, "n1"), (common, "cat, dog, mat, n1, number, ...")):
+        assert f"english stop words, dropped words ({shown})" in repr(view.filter_vocabulary(drop=["n1"]))
+
+
+def test_the_words_of_a_corpus_that_are_left_out_again_are_expected_in_new_texts(tmp_path):
+    corpus = ingest(ENGLISH, "memory://all.zarr", overwrite=True, max_df=1.0)
+    few = ingest(corpus, tmp_path / "c.zarr", max_features=1)
+    share = few.n_tokens / corpus.n_tokens
+    assert few.text_settings["known_share"] == pytest.approx(share * corpus.text_settings["known_share"])
+    LDA(2, max_iter=1, client=False).fit(few).transform(ENGLISH)
+
+
 def test_appended_text_is_tokenised_like_the_corpus_and_has_no_common_words(tmp_path):
     ingest([PROSE["german"]] * 3, tmp_path / "c.zarr")
     corpus = append(tmp_path / "c.zarr", ["Die Katze und the hund"] * 200)

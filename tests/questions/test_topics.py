@@ -165,6 +165,14 @@ def test_merged_topics_are_sums(asked, method, tmp_path):
         np.testing.assert_allclose(merged.array("author_topics").values, np.transpose(own), rtol=1e-4)
 
 
+def test_a_merged_model_can_be_fitted_anew(asked):
+    prior = np.array([0.1, 0.2, 0.3, 0.4])
+    model = bt.LDA(4, doc_topic_prior=prior, max_iter=1, client=False, n_threads=1, progress=False)
+    merged = model.fit(asked[:50]).merge_topics([[0, 3]])
+    np.testing.assert_allclose(merged.doc_topic_prior, [0.5, 0.2, 0.3])
+    assert merged.fit(asked[:50]).n_components == 3
+
+
 def test_topics_that_cannot_be_merged(model):
     for groups, message in (([[0, 4]], "0 to 3"), ([[0, 1], [1]], "twice"), ([0, 1], "give lists")):
         with pytest.raises(SettingError, match=message):

@@ -27,6 +27,8 @@ __all__ = [
     "positions",
 ]
 
+MOST_COMPARED = 100_000  # ids that are read and sorted to suggest one
+
 
 Known = TypeVar("Known", bound=DocumentsInParts)
 
@@ -67,9 +69,10 @@ def document_with_id(corpus: DocumentsInParts, document_id: str) -> Document:
     position = corpus.position(document_id)
     if position is not None:
         return document(corpus, position)
-    near = nearest(document_id, corpus.document_ids().tolist()) if corpus.n_docs else None
-    hint = "it has no documents" if near is None else f"the nearest is {near!r}"
-    raise SettingError(f"there is no document {document_id!r} in this corpus; {hint}")
+    hint = "" if corpus.n_docs else "; it has no documents"
+    if 0 < corpus.n_docs <= MOST_COMPARED:
+        hint = f"; the nearest is {nearest(document_id, corpus.document_ids().tolist())!r}"
+    raise SettingError(f"there is no document {document_id!r} in this corpus{hint}")
 
 
 def documents(corpus: DocumentsInParts) -> Iterator[Document]:

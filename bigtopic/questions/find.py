@@ -7,7 +7,7 @@ If all the words W were drawn from one topic, that topic is k with the probabili
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -17,6 +17,8 @@ from bigtopic.errors import SettingError
 from bigtopic.questions.words import rows_of, shares_of
 
 __all__ = ["topics_of_words"]
+
+MOST_COMPARED = 100_000  # words
 
 
 def topics_of_words(source: Any, words: str | Iterable[str], n: int) -> dict[str, list[Any]]:
@@ -55,10 +57,17 @@ def _ids(source: Any, names: list[str]) -> np.ndarray:
     ids = source.vocabulary.index_of(names)
     if (ids < 0).any():
         wrong = names[int(np.argmax(ids < 0))]
-        near = get_close_matches(wrong, source.vocabulary[:], 3, 0.6)
+        near = _similar(wrong, source.vocabulary[:])
         hint = f"; similar words: {', '.join(near)}" if near else ""
         raise SettingError(f"the model does not know the word {wrong!r}{hint}")
     return ids
+
+
+def _similar(wrong: str, words: Sequence[str]) -> list[str]:
+    """Words that are spelt like it; of very many, only those that begin with the same two letters are compared."""
+    if len(words) > MOST_COMPARED:
+        words = [word for word in words if word[:2] == wrong[:2]]
+    return get_close_matches(wrong, words, 3, 0.6)
 
 
 def _ranks(source: Any, rows: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ import pytest
 import zarr
 
 import bigtopic as bt
+from bigtopic.corpus import views
 from bigtopic.corpus.stored.manifest import read_manifest
 from bigtopic.errors import CorpusDamaged, InputError, SettingError
 from bigtopic.ingestion import job, merge
@@ -46,6 +47,12 @@ def test_a_document_by_its_id(corpus):
     with pytest.raises(SettingError, match="no document 'd17'"):
         view["d17"]
     with pytest.raises(SettingError, match="nearest is 'd8'"):
+        corpus.document("D8")
+
+
+def test_many_ids_are_not_searched_for_the_nearest(corpus, monkeypatch):
+    monkeypatch.setattr(views, "MOST_COMPARED", 50)
+    with pytest.raises(SettingError, match=r"no document 'D8' in this corpus$"):
         corpus.document("D8")
 
 

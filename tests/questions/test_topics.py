@@ -6,6 +6,7 @@ from scipy.stats import rankdata
 
 import bigtopic as bt
 from bigtopic.errors import SettingError, VocabularyMismatch
+from bigtopic.questions import find
 from bigtopic.questions import words as words_module
 from bigtopic.questions.table import Table
 
@@ -73,6 +74,14 @@ def test_topics_of_several_words(model, phi):
         model.find_topics(["w3", "w99"])
     with pytest.raises(SettingError, match="give a word"):
         model.find_topics([])
+
+
+def test_of_many_words_those_that_begin_alike_are_suggested(model, monkeypatch):
+    monkeypatch.setattr(find, "MOST_COMPARED", 2)
+    with pytest.raises(SettingError, match="'w1x'; similar words: w1"):
+        model.find_topics("w1x")
+    with pytest.raises(SettingError, match=r"know the word 'v1'$"):
+        model.find_topics("v1")
 
 
 def test_labels_stay_with_the_model(asked, tmp_path):

@@ -181,8 +181,9 @@ class DocumentQuestions(TopicQuestions):
         SettingError
             When there is no such column, or it does not hold what `freq` or `bins` need.
         """
-        source = self._theta(X, theta, where, storage_options)
-        groups = grouping(source, column, freq, bins, self._opened(X))
+        corpus = self._opened(X)
+        source = self._theta(corpus, theta, where, storage_options)
+        groups = grouping(source, column, freq, bins, corpus)
         found = over_groups(source, groups, column)
         wanted = self._topics(topics)
         labels, n_groups = self._labels_of(wanted), len(found["groups"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -177,6 +177,8 @@ class TopicLearning(DocumentQuestions):
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """`fit(X).transform(X)`."""
+        if isinstance(X, Iterator):  # it can be read once
+            X = self._first_documents(X, None, self.order != "stored", self._seed())
         return self.fit(X).transform(X)
 
     def _learn(

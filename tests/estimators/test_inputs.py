@@ -22,6 +22,7 @@ from bigtopic.errors import (
 from bigtopic.estimators import inputs
 from bigtopic.estimators.lda import LDA
 from bigtopic.ingestion.ingest import ingest
+from bigtopic.questions.table import Table
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*stop words:bigtopic.errors.BigtopicWarning")
 
@@ -207,6 +208,19 @@ def test_a_stream_and_its_score_are_those_of_the_same_source_in_stores(name):
     assert same(in_memory, through_stores)
     source, vocabulary, stored = parts()
     assert in_memory.score(source, vocabulary=vocabulary) == through_stores.score(stored)
+
+
+@pytest.mark.parametrize("name", ["texts", "Arrow stream"])
+def test_what_can_be_read_once_is_read_once(name):
+    expected = model().fit_transform(SOURCES["texts"]()[0])
+    source = SOURCES[name]()[0]
+    once = iter(source) if isinstance(source, list) else source
+    fitted = model()
+    np.testing.assert_array_equal(fitted.fit_transform(once), expected)
+    best = Table.of(fitted.documents(1, iter(RECORDS), n=3)).columns
+    np.testing.assert_array_equal(best["share"], np.sort(expected[:, 1].astype(float))[::-1][:3])
+    years = Table.of(fitted.topics_over("year", iter(RECORDS), topics=0)).columns
+    assert sum(years["n_documents"]) == len(RECORDS)
 
 
 def test_ids_authors_and_columns_come_along():

@@ -38,7 +38,7 @@ def chosen(config: Mapping[str, str]) -> str:
 def in_frame(kind: str, topics: np.ndarray, names: np.ndarray, X: Any, corpus: Corpus, order: str) -> Any:
     """Topics (n_docs, n_components) as a DataFrame with a column for each name.
 
-    The index of pandas is that of X, or the documents' ids.
+    The index of pandas is that of X if it has a row for each document, or the documents' ids.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def in_frame(kind: str, topics: np.ndarray, names: np.ndarray, X: Any, corpus: C
     frame = require(kind, kind).DataFrame
     if kind == "polars":
         return frame(topics, schema=names.tolist())
-    if hasattr(X, "iloc"):
+    if hasattr(X, "iloc") and len(X) == corpus.n_docs:
         index = X.index
     else:
         index = corpus.document_ids(order=order) if corpus.has_ids else None

@@ -45,7 +45,7 @@ def open_reader(source: Any, options: Options) -> PandasReader | arrow.TableRead
 
 
 def _counts(frame: Any) -> Any:
-    if all(hasattr(dtype, "fill_value") for dtype in frame.dtypes):
+    if len(frame.columns) and all(hasattr(dtype, "fill_value") for dtype in frame.dtypes):
         return frame.sparse.to_coo().tocsr()
     counts = frame.to_numpy()
     return counts if counts.dtype.kind in "biuf" else frame.to_numpy(float)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from bigtopic.corpus.readers.base import Options
+from bigtopic.corpus.readers.support.arrow import check_unique
 from bigtopic.corpus.readers.support.columns import series_values
 from bigtopic.corpus.readers.support.documents import Documents, kind_of_all
 from bigtopic.corpus.readers.support.tables import (
@@ -51,9 +52,11 @@ def is_matrix(frame: Any, options: Options) -> bool:
 def frame_layout(frame: Any, options: Options, where: str) -> TableLayout:
     """Which column is what; a table without rows will do."""
     names = column_names(frame)
-    return table_layout(
-        names, options, where, only_text(names, [dtype.kind == "O" for dtype in frame.dtypes])
+    layout = table_layout(
+        names, options, where, only_text(names, [dtype.kind in "OU" for dtype in frame.dtypes])
     )
+    check_unique(layout, where)
+    return layout
 
 
 def frame_kind(frame: Any, layout: TableLayout) -> str:

@@ -28,6 +28,7 @@ __all__ = [
 
 _DOCUMENTS = ("doc", "document", "doc_id", "docid", "document_id", "id")
 _WORDS = ("word", "term", "token", "feature", "word_id", "term_id")
+_TEXTS = {*BODIES} - {"document"}
 _COUNTS = ("count", "n", "freq", "frequency", "tf", "value", "weight", "counts")
 
 
@@ -112,7 +113,9 @@ def _triple(names: tuple[str, ...]) -> tuple[int, int, int] | None:
     found = [
         next((folded.index(n) for n in usual if n in folded), None) for usual in (_DOCUMENTS, _WORDS, _COUNTS)
     ]
-    return None if None in found else tuple(found)  # type: ignore[return-value]
+    if None in found or any(name in _TEXTS for i, name in enumerate(folded) if i not in found):
+        return None
+    return tuple(found)  # type: ignore[return-value]
 
 
 def _position(names: tuple[str, ...], wanted: Any, usual: Sequence[str], where: str) -> int | None:

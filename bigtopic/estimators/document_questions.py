@@ -52,7 +52,7 @@ class DocumentQuestions(TopicQuestions):
 
         Parameters
         ----------
-        X : documents for the column npmi, the coherence of the most probable words; one pass
+        X : documents for the column npmi, the coherence of the most probable words, if there are two; one pass
         theta : store of topics; share is then the mean over its documents, and n_documents how many each topic leads
         n_top : words in each list
         relevance : weight of the probability beside the lift, 0 to 1; in the literature lambda
@@ -65,8 +65,8 @@ class DocumentQuestions(TopicQuestions):
         if theta is not None:
             found = mean_shares(self._theta(None, theta, None, storage_options))
             columns |= {"share": found.share, "n_documents": found.n_led}
-        if X is not None:
-            columns["npmi"] = self._coherence(X, min(n_top, source.n_words))
+        if X is not None and (n_scored := min(n_top, source.n_words)) > 1:
+            columns["npmi"] = self._coherence(X, n_scored)
         orders = {"probability": None, "relevance": relevance, "frex": None, "lift": None}
         lists = words.best_words(source, n_top, orders)
         names = {"words": "probability", "relevant": "relevance", "frex": "frex", "lift": "lift"}

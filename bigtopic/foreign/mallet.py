@@ -109,17 +109,18 @@ def to_mallet(model: LDA, folder: str | Path, X: Any = None) -> list[Path]:
     Raises
     ------
     SettingError
-        When `model` is not an `LDA`, or a word holds a tab or a line end.
+        When `model` is not an `LDA`, or a word or the id of a document holds a tab or a line end.
     StoreError
         When one of the files exists, or the system refuses to write.
     """
     weights, folder = weights_of(model), Path(folder).expanduser()
     words = list(weights.words or ())
-    if odd := next((word for word in words if {*"\t\r\n"} & {*word}), None):
-        raise SettingError(f"model: word {odd!r} holds a tab or a line end, which would break MALLET's lines")
+    _check_names("model: word", words)
     files: dict[str, Iterable[str]] = {WEIGHTS: _weights(weights, words), KEYS: _keys(model)}
     if X is not None:
-        files[DOC_TOPICS] = _doc_topics(model, model._documents(X))
+        corpus = model._documents(X)
+        _check_names("X: document", corpus.document_ids("source").tolist())
+        files[DOC_TOPICS] = _doc_topics(model, corpus)
     paths = [folder / name for name in files]
     for path in paths:
         if path.exists():
@@ -127,6 +128,11 @@ def to_mallet(model: LDA, folder: str | Path, X: Any = None) -> list[Path]:
     for path, lines in zip(paths, files.values(), strict=True):
         _write(path, lines)
     return paths
+
+
+def _check_names(what: str, names: Iterable[str]) -> None:
+    if odd := next((name for name in names if {*"\t\r\n"} & {*name}), None):
+        raise SettingError(f"{what} {odd!r} holds a tab or a line end, which would break MALLET's lines")
 
 
 def _weights(weights: Weights, words: list[str]) -> Iterator[str]:

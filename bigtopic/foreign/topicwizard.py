@@ -19,8 +19,8 @@ def to_topicwizard(model: Any, X: Any, texts: Sequence[str] | None = None) -> di
     ----------
     model : a fitted estimator
     X : documents, as `transform` takes them
-    texts : what is shown of each document, (n_docs,); None for `X` itself if it is a list of texts, for the texts that
-        a corpus keeps, or else for the ids
+    texts : what is shown of each document, (n_docs,); None for `X` itself if it is a list of texts or tokens, for the
+        texts that a corpus keeps, or else for the ids
 
     Returns
     -------
@@ -49,14 +49,22 @@ def to_topicwizard(model: Any, X: Any, texts: Sequence[str] | None = None) -> di
 
 def _shown(X: Any, texts: Sequence[str] | None, corpus: Any) -> list[str]:
     if texts is None and isinstance(X, list):
-        texts = X
-    elif texts is None:
+        texts = _texts_of(X)
+    if texts is None:
         texts = (corpus.read_texts() if corpus.has_text else corpus.document_ids()).tolist()
     if len(texts) != corpus.n_docs:
         raise InputError(
             f"texts: has {len(texts)}, but there are {corpus.n_docs} documents; give one for each"
         )
     return list(texts)
+
+
+def _texts_of(documents: list[Any]) -> list[str] | None:
+    """Texts as they are, tokens with spaces between them; None if the documents are neither."""
+    lists = [[document] if isinstance(document, str) else document for document in documents]
+    if not all(isinstance(tokens, list) and all(isinstance(t, str) for t in tokens) for tokens in lists):
+        return None
+    return [" ".join(tokens) for tokens in lists]
 
 
 def _of_model(counts: Any, word_map: np.ndarray | None, model: Any) -> Any:

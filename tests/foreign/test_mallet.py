@@ -96,6 +96,15 @@ def test_ours_there_and_back(ours, score, halves, tmp_path):
         foreign.to_mallet(ours, tmp_path / "mallet")
 
 
+@pytest.mark.parametrize("name", ["a\tb", "a\nb"])
+def test_ids_that_break_lines_are_refused(name, tmp_path):
+    records = [{"id": name, "text": "cat dog"}, {"id": "b", "text": "dog ran"}]
+    model = LDA(2, max_iter=1, client=False, progress=False).fit(records)
+    with pytest.raises(SettingError, match="document"):
+        foreign.to_mallet(model, tmp_path / "mallet", records)
+    assert not (tmp_path / "mallet").exists()
+
+
 def test_nothing_is_left_of_files_that_cannot_be_written(ours, tmp_path):
     from bigtopic.foreign.mallet import _write
 

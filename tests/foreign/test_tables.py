@@ -53,5 +53,9 @@ def test_topicwizard_shows_texts(tmp_path):
     assert given["corpus"] == texts and given["transform"](["dogs"]).shape == (1, 2)
     stored = ingest(texts, tmp_path / "texts.zarr", keep_text=True, progress=False)
     assert foreign.to_topicwizard(model, stored)["corpus"] == texts
+    tokens = [text.split() for text in texts]
+    assert foreign.to_topicwizard(model, tokens)["corpus"] == texts
+    records = [{"id": f"d{i}", "text": text} for i, text in enumerate(texts)]
+    assert foreign.to_topicwizard(model, records)["corpus"] == ["d0", "d1", "d2"]
     with pytest.raises(InputError, match="has 2, but there are 3"):
         foreign.to_topicwizard(model, texts, texts=texts[:2])

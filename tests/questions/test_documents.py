@@ -193,6 +193,8 @@ def test_topics_with_figures_of_documents(model, asked, theta, dense):
     assert found["n_documents"] == np.bincount(dense.argmax(axis=1), minlength=4).tolist()
     scores = bt.evaluate.coherence(model, asked).per_topic
     np.testing.assert_allclose(found["npmi"], scores)
+    alone = columns_of(model.topic_info(asked, n_top=1))
+    assert "npmi" not in alone and [len(words) for words in alone["words"]] == [1] * 4
 
 
 @pytest.mark.parametrize(

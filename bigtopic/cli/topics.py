@@ -73,7 +73,7 @@ def command(
     from bigtopic.corpus.store import open_corpus
     from bigtopic.estimators.persistence import load_model
 
-    _check(topic, n_documents, column, theta or where or freq or bins)
+    _check(topic, n_documents, column, theta or where, freq or bins)
     if (n_documents is not None or column is not None) and corpus is None and theta is None:
         raise click.UsageError("--documents and --by need --corpus or --theta")
     estimator = load_model(model)
@@ -96,12 +96,14 @@ def command(
         _answers.documents(found)
 
 
-def _check(topic: int | None, n_documents: int | None, column: str | None, further: Any) -> None:
+def _check(topic: int | None, n_documents: int | None, column: str | None, chosen: Any, grouped: Any) -> None:
     """Refuse options that do not go together."""
     if n_documents is not None and (topic is None or column is not None):
         raise click.UsageError("--documents lists those about one topic: give --topic, and leave out --by")
-    if further and n_documents is None and column is None:
-        raise click.UsageError("--theta, --where, --freq and --bins need --documents or --by")
+    if chosen and n_documents is None and column is None:
+        raise click.UsageError("--theta and --where need --documents or --by")
+    if grouped and column is None:
+        raise click.UsageError("--freq and --bins group the values of a column: name it with --by")
 
 
 def _chosen_from(documents: Any, theta: str | None) -> Any:

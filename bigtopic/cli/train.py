@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -125,6 +126,7 @@ def command(
     from bigtopic.state.checkpoint import Checkpoint
     from bigtopic.storage.place import Place
 
+    _check(checkpoint, settings)
     if not is_model(model):
         require_room(model)
     elif not overwrite and not (resume and checkpoint is not None and is_result_of(checkpoint, model)):
@@ -152,6 +154,14 @@ def command(
         _show.figures(_figures(estimator, model))
     if estimator.run_["ended"] == "interrupt":
         click.get_current_context().exit(INTERRUPTED)
+
+
+def _check(checkpoint: str | None, settings: Mapping[str, Any]) -> None:
+    """Refuse options that have no effect without another."""
+    if checkpoint is None and is_given("checkpoint_every"):
+        raise click.UsageError("--checkpoint-every needs --checkpoint, the folder in which to save the run")
+    if settings["replicas"] is None and settings["replica_updates"] is not None:
+        raise click.UsageError("--replica-updates needs --replicas, their number")
 
 
 def _estimator(method: str | None, **settings: Any) -> Any:

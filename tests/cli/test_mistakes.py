@@ -32,6 +32,8 @@ def test_the_nearest_name_is_given(arguments, meant, source, corpus, model, tmp_
         ),
         (["ingest", "SOURCE", "c.zarr", "--ngrams", "3-2"], "--ngrams must be"),
         (["train", "CORPUS", "m.zarr", "--doc-topic-prior", "-1"], "--doc-topic-prior"),
+        (["train", "CORPUS", "m.zarr", "--checkpoint-every", "5m"], "--checkpoint-every needs --checkpoint,"),
+        (["train", "CORPUS", "m.zarr", "--replica-updates", "4"], "--replica-updates needs --replicas,"),
     ],
 )
 def test_messages_name_the_options(arguments, said, source, corpus, tmp_path, monkeypatch):

@@ -89,6 +89,7 @@ def test_show(model, kept, theta):
         (("--topic", 9, "--documents", 3, "--theta", "THETA"), "0 .. 1"),
         (("--topic", 0, "--documents", 3), "need --corpus or --theta"),
         (("--where", "year=2000"), "--documents or --by"),
+        (("--topic", 0, "--documents", 3, "--theta", "THETA", "--freq", "year"), "name it with --by"),
         (("--by", "yaer", "--theta", "THETA"), "no column 'yaer'"),
         (("--by", "year", "--theta", "THETA", "--where", "year"), "COLUMN=VALUE"),
         (("--by", "year", "--theta", "THETA", "--freq", "month"), "not a date"),

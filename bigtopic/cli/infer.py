@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from os.path import realpath
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -67,25 +68,36 @@ def command(
     """
     from bigtopic.cli import _show
     from bigtopic.estimators.persistence import load_model
+    from bigtopic.estimators.topic_stores.targets import check_target
 
+    _check(documents, theta, as_json, overwrite)
+    target = sys.stdout.buffer if theta == STANDARD else theta
+    settings: dict[str, Any] = {
+        "min_probability": min_probability,
+        "top_k": top_k,
+        "format": format or ("csv" if theta == STANDARD else None),
+        "overwrite": overwrite,
+    }
+    check_target(target, **settings)
     estimator = load_model(model, token_pattern=token_pattern)
     read = _as_corpus(documents, estimator, text_column, token_filter, n_threads)
     with connected(scheduler) as client, read as corpus:
         estimator.set_params(client=client, n_threads=n_threads)
-        written = estimator.transform_to(
-            corpus,
-            sys.stdout.buffer if theta == STANDARD else theta,
-            min_probability=min_probability,
-            top_k=top_k,
-            format=format or ("csv" if theta == STANDARD else None),
-            overwrite=overwrite,
-        )
+        written = estimator.transform_to(corpus, target, **settings)
     if theta == STANDARD:
         return
     if as_json:
         _show.to_json({"wrote": written, "documents": len(corpus)})
     else:
         _show.line(f"Wrote the topics of {len(corpus):,} documents to {written}")
+
+
+def _check(documents: str, theta: str, as_json: bool, overwrite: bool) -> None:
+    """Refuse options and paths that do not go together."""
+    if theta == STANDARD and (as_json or overwrite):
+        raise click.UsageError("--json and --overwrite have no effect if THETA is -: leave them out")
+    if theta != STANDARD and realpath(documents) == realpath(theta):
+        raise click.UsageError(f"{theta} is both DOCUMENTS and THETA: give THETA another path")
 
 
 @contextmanager
@@ -97,17 +109,18 @@ def _as_corpus(
     Raises
     ------
     SettingError
-        When a column of a corpus is named.
+        When an option is given that has no effect on a corpus.
     """
     from bigtopic.cli._stores import is_corpus
     from bigtopic.corpus.store import open_corpus
     from bigtopic.errors import SettingError
 
     if is_corpus(source):
-        if text_column is not None:
-            raise SettingError(
-                f"{text_column=}: {source} is a corpus, whose words are counted already; leave it out"
-            )
+        for given in (text_column and f"{text_column=}", token_filter and "token_filter"):
+            if given:
+                raise SettingError(
+                    f"{given}: {source} is a corpus, whose words are counted already; leave it out"
+                )
         yield open_corpus(source)
         return
     from bigtopic.ingestion.ingest import ingest
@@ -134,7 +147,7 @@ def _text_settings(stored: Mapping[str, Any], token_filter: Any) -> dict[str, An
     if token_filter is not None and stored.get("token_filter") is None:
         raise SettingError("token_filter: the texts of the model were tokenised without one; leave it out")
     try:
-        settings = vars(TextSettings.like(stored, token_filter=token_filter))
+        settings = TextSettings.like(stored, token_filter=token_filter)
     except SettingError as error:
         if stored.get("tokenizer") is None:
             raise
@@ -142,4 +155,17 @@ def _text_settings(stored: Mapping[str, Any], token_filter: Any) -> dict[str, An
             f"{error}. A tokenizer cannot be passed here: ingest the documents in Python with bigtopic.ingest and the "
             "function, and pass that corpus"
         ) from error
-    return {name: value for name, value in settings.items() if name != "min_doc_length"}
+    _check_filter(stored.get("token_filter"), settings.to_dict()["token_filter"])
+    return {name: value for name, value in vars(settings).items() if name != "min_doc_length"}
+
+
+def _check_filter(recorded: str | None, given: str | None) -> None:
+    """Refuse another filter of tokens, by its name; that of a script may have moved to a module."""
+    module, _, name = str(recorded).partition(":")
+    if given == recorded or (module == "__main__" and str(given).endswith(f":{name}")):
+        return
+    from bigtopic.errors import SettingError
+
+    raise SettingError(
+        f"token_filter={given}: the texts of the model were tokenised with {recorded}; pass the same function"
+    )

@@ -75,3 +75,25 @@ def test_infer_cannot_split_text_by_a_function_that_is_not_stored(tmp_path):
     (tmp_path / "new.txt").write_text("a-b\n")
     shown = run("infer", tmp_path / "m.zarr", tmp_path / "new.txt", tmp_path / "theta.zarr", code=2).output
     assert "split" in shown and "ingest the documents in Python" in shown
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (["theta.csv"], "exists; choose another path, or pass --overwrite"),
+        (["theta.zarr", "--to", "cvs"], "did you mean 'csv'"),
+        (["-", "--to", "parquet"], "must be written to a path"),
+        (["new.zarr", "--min-probability", 1], "--min-probability"),
+        (["mine.zarr", "--overwrite"], "is not a store of topics"),
+        (["-", "--overwrite"], "no effect if THETA is -"),
+        (["-", "--json"], "no effect if THETA is -"),
+        (["documents.csv", "--overwrite"], "is both DOCUMENTS and THETA"),
+    ],
+)
+def test_infer_refuses_before_documents_are_read(arguments, said, model, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("bigtopic.cli.infer._as_corpus", None)
+    (tmp_path / "theta.csv").write_text("mine")
+    (tmp_path / "mine.zarr").write_text("mine")
+    shown = run("infer", model, "documents.csv", *arguments, code=2).output
+    assert said in shown

@@ -39,6 +39,10 @@ def test_a_filter_of_tokens_is_imported_where_the_user_says(stems):
     refused = run("infer", "m.zarr", "pets.txt", "-", code=2).output
     assert f"tokenised with --token-filter {stems}" in refused and "functions are not stored" in refused
     run("infer", "m.zarr", "pets.txt", "same.zarr", "--token-filter", stems.replace(":", ":Of."))
+    other = run("infer", "m.zarr", "pets.txt", "-", "--token-filter", "builtins:str", code=2).output
+    assert f"--token-filter builtins:str: the texts of the model were tokenised with {stems}" in other
+    counted = run("infer", "m.zarr", "c.zarr", "-", "--token-filter", stems, code=2).output
+    assert "--token-filter: c.zarr is a corpus, whose words are counted already" in counted
     run("infer", "m.zarr", "c.zarr", "theta.zarr")
     for name in ("same.zarr", "theta.zarr"):
         assert json.loads(run("info", name, "--json").output)["documents"] == 20

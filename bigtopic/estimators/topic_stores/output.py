@@ -18,7 +18,7 @@ from bigtopic.storage.place import Place
 from bigtopic.storage.remote_hold import RemoteHold, root_attributes
 from bigtopic.storage.zarr_group import group_attributes
 
-__all__ = ["write_topics"]
+__all__ = ["check_store", "write_topics"]
 
 _MEMBERS = ("zarr.json", "X", "obs", "var", "obsm", "varm", "obsp", "varp", "layers", "uns")  # of AnnData
 _OURS = ("X", "obs", "var")
@@ -53,6 +53,19 @@ def write_topics(
             target, pieces, corpus, n_components, min_probability=min_probability, top_k=top_k, order=order
         )
     return place.url
+
+
+def check_store(url: Any, overwrite: bool) -> None:
+    """Check a local path, as `write_topics` does; a URL is checked when it is written.
+
+    Raises
+    ------
+    CorpusExists
+        As `write_topics`.
+    """
+    place = Place.of(url)
+    if place.local:
+        _check_place(place, overwrite)
 
 
 def _target(place: Place, overwrite: bool) -> AbstractContextManager[Place]:

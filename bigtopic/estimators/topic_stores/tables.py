@@ -19,7 +19,7 @@ from bigtopic.storage import local
 from bigtopic.storage.draft import drafted
 from bigtopic.storage.place import Place
 
-__all__ = ["write_table"]
+__all__ = ["check_table", "write_table"]
 
 
 def write_table(
@@ -60,14 +60,27 @@ def write_table(
     return name
 
 
+def check_table(format: str, target: Any, overwrite: bool) -> None:
+    """Check a path, a URL or an open file, as `write_table` does.
+
+    Raises
+    ------
+    CorpusExists, SettingError
+        As `write_table`.
+    """
+    if hasattr(target, "write"):
+        _check_streams(formats.load(format))
+    else:
+        _check_place(Place.of(target), overwrite)
+
+
 @contextmanager
 def _opened(
     target: Any, kind: Any, overwrite: bool, storage_options: Mapping[str, Any] | None
 ) -> Iterator[tuple[IO[bytes], Place, str]]:
     """A file to write, a folder for scratch files, and the name of the target."""
     if hasattr(target, "write"):
-        if not kind.streams:
-            raise SettingError(f"format={kind.name!r}: must be written to a path, not to an open file")
+        _check_streams(kind)
         with TemporaryDirectory(prefix="bigtopic-topics-") as folder:
             yield target, Place.of(folder), "standard output"
         return
@@ -92,6 +105,11 @@ def _drafted(place: Place, check: Any) -> Iterator[Place]:
     with TemporaryDirectory(prefix="bigtopic-topics-") as folder:
         yield Place.of(f"{folder}/topics")
         place.upload(f"{folder}/topics")
+
+
+def _check_streams(kind: Any) -> None:
+    if not kind.streams:
+        raise SettingError(f"format={kind.name!r}: must be written to a path, not to an open file")
 
 
 def _check_place(place: Place, overwrite: bool) -> None:

@@ -49,7 +49,10 @@ def command(
     from bigtopic.corpus.store import open_corpus
     from bigtopic.estimators.persistence import load_model
     from bigtopic.report import html_page, summarise, write_html
+    from bigtopic.report.html import check_page
 
+    if page != STANDARD:
+        check_page(page)  # before the passes over the corpus
     estimator = load_model(model)
     documents, held_out = (None if url is None else open_corpus(url) for url in (corpus, test))
     with connected(scheduler) as client:

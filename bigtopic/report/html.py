@@ -12,7 +12,7 @@ from bigtopic.evaluation.measuring import free_label
 from bigtopic.report.summary import Summary
 from bigtopic.storage import local
 
-__all__ = ["Page", "html_page", "write_html"]
+__all__ = ["Page", "check_page", "html_page", "write_html"]
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _CURVE_WIDTH, _CURVE_HEIGHT, _MARGIN = 560.0, 150.0, 8.0
@@ -92,10 +92,22 @@ def write_html(summary: Summary, path: str | Path, **settings: Any) -> Path:
         raise SettingError(
             f"summary: {type(summary).__name__} is not one; make it with bigtopic.report.summarise(model, corpus)"
         )
+    path = check_page(path)
+    local.replace(str(path), 0, html_page(summary, **settings).encode())
+    return path
+
+
+def check_page(path: str | Path) -> Path:
+    """The absolute path, where a page may be written.
+
+    Raises
+    ------
+    StoreError
+        When the path holds something else.
+    """
     path = Path(path).expanduser().resolve()
     if path.exists() and not _is_page(path):
         raise StoreError(f"{path} exists but is not an HTML page; nothing was written: give another path")
-    local.replace(str(path), 0, html_page(summary, **settings).encode())
     return path
 
 

@@ -47,6 +47,12 @@ def test_a_report_goes_to_standard_output(model):
     assert run("report", model, "-").output.lower().startswith("<!doctype html")
 
 
+def test_the_page_is_checked_before_the_report_is_made(model, tmp_path, monkeypatch):
+    monkeypatch.setattr("bigtopic.report.summarise", None)
+    (tmp_path / "notes.txt").write_text("mine")
+    assert "is not an HTML page" in run("report", model, tmp_path / "notes.txt", code=2).output
+
+
 def test_every_verb_prints_json(source, corpus, model, tmp_path):
     theta, picture = tmp_path / "theta.zarr", tmp_path / "p.svg"
     page = tmp_path / "page.html"

@@ -91,8 +91,20 @@ def _configure(ctx: click.Context, parameter: click.Parameter, path: str | None)
             raise SettingError(
                 f"{path}: {ctx.command_path} has no option {name!r}{did_you_mean(name, known)}"
             )
+        _check_value(f"{path}: {name}", value, known[name])
         defaults[str(known[name].name)] = value
     ctx.default_map = {**(ctx.default_map or {}), **defaults}
+
+
+def _check_value(where: str, value: Any, option: click.Option) -> None:
+    """Refuse what no command line could say, such as a table or a time."""
+    if option.multiple and not isinstance(value, list):
+        raise SettingError(f"{where} is a {type(value).__name__}; write a list, such as ['a', 'b']")
+    for item in value if option.multiple else [value]:
+        if not isinstance(item, str | int | float | None):
+            raise SettingError(
+                f"{where} holds a {type(item).__name__}; write a text, a number, true or false"
+            )
 
 
 def _options_in(path: str, verb: click.Command) -> Mapping[str, Any]:

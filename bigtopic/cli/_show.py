@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 import click
@@ -45,9 +46,18 @@ def table(summary: Summary) -> None:
 
 
 def to_json(value: Any) -> None:
-    """One JSON document on standard output; control characters are written as JSON escapes."""
-    lines = json.dumps(value, indent=2, ensure_ascii=False).split("\n")
+    """One JSON document on standard output; control characters are written as JSON escapes, and numbers that are
+    missing or infinite as null."""
+    lines = json.dumps(_known(value), indent=2, ensure_ascii=False, allow_nan=False).split("\n")
     click.echo("\n".join(text if printable(text) == text else "".join(map(_json, text)) for text in lines))
+
+
+def _known(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _known(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_known(item) for item in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def _json(character: str) -> str:

@@ -30,8 +30,8 @@ class _Function(click.ParamType):
             found: Any = import_module(module)
             for name in names.split("."):
                 found = getattr(found, name)
-        except (ImportError, AttributeError) as error:
-            self.fail(f"{value!r} cannot be imported: {error}", param, ctx)
+        except Exception as error:  # importing a module runs it
+            self.fail(f"{value!r} cannot be imported: {error or type(error).__name__}", param, ctx)
         if not callable(found):
             self.fail(f"{value!r} is a {type(found).__name__}, not a function", param, ctx)
         return found

@@ -47,10 +47,19 @@ def command(
 
     estimator = load_model(model, token_pattern=token_pattern)
     if query == STANDARD:
-        query = standard_input().read().strip()
+        query = _text_of_input().strip()
     found = estimator.similar_documents(query, theta, n_documents=n_documents, measure=measure)
     if as_json:
         _show.to_json([{"document": name, "score": score} for name, score in found])
     else:
         for name, score in found:
             _show.line(f"  {score:.4f}  {name}")
+
+
+def _text_of_input() -> str:
+    from bigtopic.errors import InputError
+
+    try:
+        return standard_input().read()
+    except UnicodeDecodeError as error:
+        raise InputError(f"standard input is not text: {error}") from None

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from bigtopic.cli import _show
 from bigtopic.cli._pipes import source_file
 from bigtopic.corpus.store import open_corpus
 from bigtopic.errors import InputError
@@ -41,6 +42,7 @@ def test_authors_and_queries_come_from_standard_input(source, model, corpus, tmp
     run("infer", model, corpus, tmp_path / "theta.zarr")
     asked = ("similar", model, tmp_path / "theta.zarr")
     assert run(*asked, "-", stdin="d5\n").output == run(*asked, "d5").output
+    assert "standard input is not text" in run(*asked, "-", stdin=b"\xff\xfe", code=2).output
 
 
 def test_a_report_goes_to_standard_output(model):
@@ -51,6 +53,11 @@ def test_the_page_is_checked_before_the_report_is_made(model, tmp_path, monkeypa
     monkeypatch.setattr("bigtopic.report.summarise", None)
     (tmp_path / "notes.txt").write_text("mine")
     assert "is not an HTML page" in run("report", model, tmp_path / "notes.txt", code=2).output
+
+
+def test_json_has_null_for_numbers_that_it_cannot_hold(capsys):
+    _show.to_json({"score": float("-inf"), "topics": [float("nan"), 1.5]})
+    assert json.loads(capsys.readouterr().out) == {"score": None, "topics": [None, 1.5]}
 
 
 def test_every_verb_prints_json(source, corpus, model, tmp_path):

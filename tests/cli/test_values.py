@@ -65,9 +65,12 @@ def test_a_filter_that_the_model_does_not_have_is_refused(stems):
             "cannot be imported: module 'filters_of_this_test' has no attribute 'trunk'",
         ),
         ("filters_of_this_test:number", "is a int, not a function"),
+        (".filters_of_this_test:stem", "cannot be imported: "),
+        ("fails_in_this_test:stem", "cannot be imported: division by zero"),
     ],
 )
-def test_what_is_no_function_is_refused(value, said, stems):
+def test_what_is_no_function_is_refused(value, said, stems, tmp_path):
+    (tmp_path / "fails_in_this_test.py").write_text("1 / 0")
     assert said in run("ingest", "pets.txt", "c.zarr", "--token-filter", value, code=2).output
 
 

@@ -104,7 +104,7 @@ class TopicLearning(DocumentQuestions):
             self._learn(corpus, self._passes(corpus), held_out)
         else:
             with checkpoints.folder(checkpoint, self, corpus, held_out, resume) as saved:
-                self._fit_saved(corpus, held_out, saved, seed, run)
+                self._fit_saved(corpus, held_out, saved, seed, {**run, "checkpoint": saved.run})
         self.n_iter_ = self._fitted().cursor.pass_number
         return self
 

@@ -116,6 +116,11 @@ class CheckpointFolder:
         self._made: list[str] = []  # folders that were not there before
         self._is_new = False
 
+    @property
+    def run(self) -> str:
+        """Tells this run from others, see `identity_hash`."""
+        return identity_hash(self._identity)
+
     def __enter__(self) -> CheckpointFolder:
         self._check()
         self._made = local.missing_folders(self._place.url)
@@ -182,7 +187,7 @@ class CheckpointFolder:
         """
         place = self._place / "documents"
         place.refuse_link()
-        state = DocumentState(place.url, identity_hash(self._identity))
+        state = DocumentState(place.url, self.run)
         counted = None if model.document_state is None else model.document_state.description
         if model.cursor != Cursor() and state.description != counted:
             raise ModelError(

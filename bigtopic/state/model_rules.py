@@ -100,6 +100,7 @@ _RUN = record(
         "finished": text(),
         "score": optional(_figure),
         "partial_fits": whole(),
+        "checkpoint": text(),
     },
 )
 _RULES: Rule = record(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import contextmanager
+
 import numpy as np
 from click.testing import CliRunner
 
@@ -31,6 +34,25 @@ def test_a_job_can_always_pass_the_same_command(tmp_path, corpus):
     assert train(corpus, model, *again).exit_code == 0
     np.testing.assert_array_equal(bt.load_model(model).components_, first)
     assert train(corpus, model, *again[:2]).exit_code == 2  # without --resume
+
+
+def test_the_command_of_an_interrupted_run_can_be_repeated(tmp_path, corpus, monkeypatch):
+    @contextmanager
+    def interrupted():
+        stop = threading.Event()
+        stop.set()
+        yield stop
+
+    model, again = tmp_path / "model.zarr", ["--checkpoint", tmp_path / "run.ckpt", "--resume"]
+    with monkeypatch.context() as patch:
+        patch.setattr("bigtopic.learning.train.interruptible", interrupted)
+        assert train(corpus, model, *again, "--batch-size", 20).exit_code == 130
+    assert train(corpus, tmp_path / "whole.zarr", *again, "--batch-size", 20).exit_code == 0
+    assert train(corpus, model, *again, "--batch-size", 20).exit_code == 0  # although the run is further
+    whole = bt.load_model(tmp_path / "whole.zarr")
+    np.testing.assert_array_equal(bt.load_model(model).components_, whole.components_)
+    whole.partial_fit(bt.open_corpus(corpus)).save(model)
+    assert train(corpus, model, *again, "--batch-size", 20).exit_code == 2
 
 
 def test_only_the_model_of_the_run_is_replaced(tmp_path, corpus):

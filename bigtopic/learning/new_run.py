@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bigtopic import schemes
-from bigtopic.errors import SettingError
+from bigtopic.errors import BigtopicWarning, SettingError
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.rounds import Settings
 from bigtopic.learning.work import Work
 from bigtopic.methods import Method
 from bigtopic.parallel.shared_files import require_shared
 from bigtopic.plan.cursor import Cursor
-from bigtopic.plan.exchanges import REPLICA_UPDATES
+from bigtopic.plan.exchanges import FIRST, REPLICA_UPDATES
 from bigtopic.plan.slices import Plan
 from bigtopic.state.documents.document_state import DocumentState
 from bigtopic.state.documents.state_files import REMEDY, resolved, state_sizes
@@ -42,6 +43,11 @@ def make_run(
     ------
     SettingError
         When the method delays updates, and its kernel keeps document state; or when replicas cannot share its updates.
+
+    Warns
+    -----
+    BigtopicWarning
+        When replicas have nothing to do, because no exchange has more than one round.
     """
     kernel = model.method.load_kernel()
     _check_delay(model.method, kernel)
@@ -59,7 +65,11 @@ def make_run(
         seed=model.seed,
         replicas=replicas or 1,
         replica_updates=replica_updates or REPLICA_UPDATES,
+        begin=model.cursor,
     )
+    n_steps = None if max_iter is None else _n_steps(model.cursor, plan.n_rounds, max_iter)
+    if replicas is not None and replicas > 1:
+        _warn_of_idle_replicas(replicas, plan.n_rounds, n_steps)
     work = Work(kernel, model.hyper(), len(corpus.vocabulary), corpus.n_authors, model.id_maps(corpus))
     share = (total_docs or corpus.n_docs) / max(1, corpus.n_docs)
     settings = Settings(
@@ -68,7 +78,7 @@ def make_run(
         corpus.n_docs * share,
         corpus.n_tokens * share,
         model.method.inner,
-        None if max_iter is None else _n_steps(model.cursor, plan.n_rounds, max_iter),
+        n_steps,
         model.method.prior_schemes,
         model.method.average,
     )
@@ -103,6 +113,18 @@ def _check_replicas(method: Method, replicas: int) -> None:
                 f"{where} moves {name} by {scheme!r}, whose updates cannot be added across replicas; give replicas=1, "
                 f"or a method with one of the schemes {', '.join(fit)}"
             )
+
+
+def _warn_of_idle_replicas(replicas: int, n_rounds: int, n_steps: int | None) -> None:
+    if n_rounds == 1:
+        why = "each pass is one update; choose a smaller batch_size"
+    elif n_steps is not None and n_steps <= FIRST:
+        why = f"the first {FIRST} updates of a run are not divided, and this one has {n_steps}"
+    else:
+        return
+    warnings.warn(
+        f"replicas={replicas}: none of them has any work, because {why}", BigtopicWarning, stacklevel=3
+    )
 
 
 def with_document_state(run: Run, model: TopicModel, corpus: Any, client: Any = None) -> Run:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["Cursor", "RoundReport"]
+__all__ = ["START", "Cursor", "RoundReport"]
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,17 @@ class Cursor:
         inside = self.round <= n_rounds and all(self.round < number < n_rounds for number in self.ahead)
         return inside and self.step == self.pass_number * n_rounds + done
 
+    def updates_before(self, pass_number: int, n_rounds: int) -> int:
+        """Updates before a pass, if this one and those after it have `n_rounds` each."""
+        begun = self.step - self.round - len(self.ahead)
+        return begun + (pass_number - self.pass_number) * n_rounds
+
     def next_pass(self) -> Cursor:
         """The start of the next pass."""
         return Cursor(self.pass_number + 1, 0, self.step)
+
+
+START = Cursor()
 
 
 @dataclass(frozen=True)

@@ -22,22 +22,22 @@ LARGEST_SHARE = 8  # an exchange has at most one in so many of the rounds before
 Item = TypeVar("Item")
 
 
-def exchange_of(number: int, pass_number: int, n_rounds: int, most: int) -> int:
+def exchange_of(number: int, before: int, n_rounds: int, most: int) -> int:
     """The exchange that a round of a pass belongs to, counted from 1 in the pass; 0 for none.
 
     Parameters
     ----------
-    number, pass_number : of the round, and of the pass, from 0
+    number : of the round, from 0
+    before : updates before the pass
     n_rounds : of a pass
     most : rounds of an exchange
     """
-    return bisect_right(_starts(pass_number, n_rounds, most), number)
+    return bisect_right(_starts(before, n_rounds, most), number)
 
 
 @lru_cache(maxsize=4)
-def _starts(pass_number: int, n_rounds: int, most: int) -> list[int]:
+def _starts(before: int, n_rounds: int, most: int) -> list[int]:
     """The first round of each exchange of a pass."""
-    before = pass_number * n_rounds
     number, starts = max(0, FIRST - before), []
     while number < n_rounds:
         starts.append(number)

@@ -21,6 +21,7 @@ import numpy as np
 from bigtopic import buffers
 from bigtopic.corpus.order import mix
 from bigtopic.plan import _kernels
+from bigtopic.plan.cursor import START, Cursor
 from bigtopic.plan.exchanges import REPLICA_UPDATES, divided, exchange_of
 from bigtopic.types import Block, Docs
 
@@ -82,10 +83,11 @@ class Plan:
     seed : seed of the permutation
     replicas : copies of the params that learn side by side
     replica_updates : rounds of each between two exchanges, at most; those of all of them are a segment, see `exchanges`
+    begin : where the run begins; earlier passes may have had other numbers of rounds
 
     Attributes
     ----------
-    settings : the arguments, as JSON values: `Plan(**plan.settings)` is the same plan
+    settings : the arguments but `begin`, as JSON values: `Plan(**plan.settings)` has the same rounds
     read_block_docs : approximate number of documents of a read block
     """
 
@@ -101,6 +103,7 @@ class Plan:
         seed: int = 0,
         replicas: int = 1,
         replica_updates: int = REPLICA_UPDATES,
+        begin: Cursor = START,
     ) -> None:
         self.settings: dict[str, Any] = {
             "part_docs": [int(n) for n in part_docs],
@@ -125,7 +128,9 @@ class Plan:
         self.delay = delay if self.slice_size >= self.batch_size else 0
         self.shuffled = shuffled
         self.seed = seed
-        self.replicas, self.replica_updates = replicas, replica_updates
+        self.replicas = replicas if self.n_rounds > 1 else 1  # a single round is not divided
+        self.replica_updates = replica_updates
+        self._begin = begin
         # A read block holds whole minibatches, or, of a minibatch larger than a read block, one subtree of slices.
         self.read_block_docs = max(1, int(READ_BLOCK_ENTRIES / max(entries_per_doc, 1.0)))
         self.batches_per_read_block = max(1, self.read_block_docs // self.batch_size)
@@ -158,7 +163,8 @@ class Plan:
         """The exchange that a round belongs to, see `exchanges`; 0 for none."""
         if self.replicas == 1:
             return 0
-        return exchange_of(number, pass_number, self.n_rounds, self.replicas * self.replica_updates)
+        before = self._begin.updates_before(pass_number, self.n_rounds)
+        return exchange_of(number, before, self.n_rounds, self.replicas * self.replica_updates)
 
     def may_cut(self, pass_number: int, number: int) -> bool:
         """Whether all updates of earlier rounds are done when this round starts; the number may be `n_rounds`."""

@@ -151,7 +151,7 @@ def test_replicas_that_cannot_fit_name_what_to_change(monkeypatch):
     with pytest.raises(
         SettingError, match=r"batch_size .now 64., fewer replica_updates .now 3., fewer topics"
     ):
-        fit(replicas=2, replica_updates=3)
+        fit(replicas=2, replica_updates=3, max_iter=20)
 
 
 # ---------------------------------------------------------------- the estimate and the peak

@@ -8,7 +8,7 @@ import pytest
 
 import bigtopic as bt
 from bigtopic import methods as table
-from bigtopic.errors import SettingError
+from bigtopic.errors import BigtopicWarning, SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning.executors.segments import by_segments
 from bigtopic.learning.executors.threads import ThreadExecutor
@@ -86,6 +86,24 @@ def test_counts_of_labels_are_conserved(corpus):
     assert counts.raw.min() >= 0
     np.testing.assert_array_equal(counts.raw.sum(axis=1), corpus.vocabulary.frequency)
     np.testing.assert_array_equal(counts.raw.sum(axis=0), counts.totals())
+
+
+def test_exchanges_of_a_stream_grow_with_the_updates_that_it_has_had(corpus):
+    model = new_model(table.get("online-cvb0"), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    model.cursor = Cursor(30, 0, 30)  # after 30 calls of one minibatch each
+    run = make_run(model, corpus, batch_size=5, slice_size=None, order="stored", replicas=3)
+    assert [len(segment) for segment in run.plan.segments(30)][:4] == [3, 4, 4, 5]
+    assert sum(len(segment) for segment in run.plan.segments(30)) == run.plan.n_rounds == 60
+
+
+@pytest.mark.parametrize(
+    "settings", [{"batch_size": 300, "max_iter": 30}, {"batch_size": 30, "max_iter": 2}], ids=str
+)
+def test_replicas_that_nothing_is_divided_among_are_told(settings, corpus):
+    settings = {"method": "online-cvb0", **settings, **QUIET}
+    with pytest.warns(BigtopicWarning, match=r"replicas=2: none of them has any work"):
+        idle = LDA(4, replicas=2, **settings).fit(corpus)
+    assert idle.components_.tobytes() == LDA(4, **settings).fit(corpus).components_.tobytes()
 
 
 def test_one_replica_changes_no_bit(corpus):

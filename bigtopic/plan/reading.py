@@ -49,8 +49,13 @@ class BlockReader:
         if self._pool is None:
             return
         future, mine = self._claim(read_block)
-        if mine:
+        if not mine:
+            return
+        try:
             self._pool.submit(self._fill, future, read_block)
+        except BaseException as error:  # others may wait for what no thread reads
+            future.set_exception(error)
+            raise
 
     def close(self) -> None:
         if self._pool is not None:

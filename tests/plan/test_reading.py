@@ -97,6 +97,19 @@ def test_a_failure_in_the_background_is_raised_where_the_read_block_is_needed():
     reader.close()
 
 
+def test_where_no_thread_can_be_had_nobody_waits_for_ever(monkeypatch):
+    def refuse(*_):
+        raise RuntimeError("can't start new thread")
+
+    reader = BlockReader([SpyPart(100)])
+    monkeypatch.setattr(reader._pool, "submit", refuse)
+    with pytest.raises(RuntimeError):
+        reader.prefetch(ref(20, 25).read_block)
+    future, _ = reader._claim(ref(20, 25).read_block)
+    assert isinstance(future.exception(timeout=0), RuntimeError)
+    reader.close()
+
+
 def test_a_reader_without_a_background_reads_when_asked():
     part = SpyPart(100)
     reader = BlockReader([part], ahead=0)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+import signal
+import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -46,6 +50,7 @@ _COMMANDS = {
 
 
 INTERRUPTED = 130  # the exit code, as of shells: 128 + SIGINT
+TERMINATED = 143  # 128 + SIGTERM
 
 
 class _Failure(click.ClickException):
@@ -80,7 +85,7 @@ class Verbs(click.Group):
         raise click.UsageError(f"there is no verb {args[0]!r}{did_you_mean(args[0], verbs)}", ctx)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _terminable():
             warnings.showwarning = _show_warning
             try:
                 return super().invoke(ctx)
@@ -100,6 +105,24 @@ class Verbs(click.Group):
             except KeyboardInterrupt:
                 click.echo("Interrupted", err=True)
                 ctx.exit(INTERRUPTED)
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM, by which Docker, Slurm and systemd end a process, ends the command and removes its temporary folders."""
+    usual = signal.getsignal(signal.SIGTERM)
+    if threading.current_thread() is not threading.main_thread() or usual != signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, usual)
+
+
+def _terminate(number: int, frame: Any) -> None:
+    raise SystemExit(TERMINATED)
 
 
 def _options(verb: click.Command, ctx: click.Context) -> list[click.Parameter]:

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -106,3 +107,14 @@ def test_a_closed_standard_input_is_told(monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(InputError, match="standard input is closed"), source_file("-"):
         pass
+
+
+def test_a_command_that_is_ended_leaves_no_folders(tmp_path):
+    command = [sys.executable, "-m", "bigtopic", "ingest", "-", str(tmp_path / "c.zarr")]
+    there = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=there) as ended:
+        while not list(tmp_path.glob("bigtopic-*/*")) and ended.poll() is None:
+            time.sleep(0.01)
+        ended.terminate()
+        assert ended.wait(30) == 143 and ended.stderr.read() == b""
+    assert not list(tmp_path.iterdir())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -141,21 +141,38 @@ class PassMeasure:
 
 
 @contextmanager
-def interruptible() -> Iterator[threading.Event]:
-    """The first Ctrl-C ends the run after the current round; a second one raises as usual. One that is ignored, as in
-    the background of a shell, or that is not handled in Python, stays so."""
-    stop = threading.Event()
-    usual = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or usual in (None, signal.SIG_IGN):
-        yield stop
+def interruptible(saved: bool = False) -> Iterator[threading.Event]:
+    """The first Ctrl-C ends the run after the current round; a second one raises as usual. So does SIGTERM where the
+    run is `saved`, and when that is done, it is handled as usual."""
+    stop, terminated = threading.Event(), threading.Event()
+    try:
+        with ExitStack() as stack:
+            if threading.current_thread() is threading.main_thread():
+                stack.enter_context(_first(signal.SIGINT, stop.set))
+                if saved:
+                    stack.enter_context(_first(signal.SIGTERM, terminated.set, stop.set))
+            yield stop
+    finally:
+        if terminated.is_set():
+            signal.raise_signal(signal.SIGTERM)
+
+
+@contextmanager
+def _first(number: int, *actions: Callable[[], None]) -> Iterator[None]:
+    """Take these actions at the first such signal, and treat later ones as usual. Signals that are ignored, as in the
+    background of a shell, or handled outside Python, stay so."""
+    usual = signal.getsignal(number)
+    if usual in (None, signal.SIG_IGN):
+        yield
         return
 
-    def ask(number: int, frame: Any) -> None:
-        stop.set()
-        signal.signal(signal.SIGINT, usual)
+    def act(number: int, frame: Any) -> None:
+        for action in actions:
+            action()
+        signal.signal(number, usual)
 
-    signal.signal(signal.SIGINT, ask)
+    signal.signal(number, act)
     try:
-        yield stop
+        yield
     finally:
-        signal.signal(signal.SIGINT, usual)
+        signal.signal(number, usual)

@@ -93,7 +93,7 @@ def train(
             if memory is not None:
                 engine.use_workers(memory.able)
         stack.enter_context(engine)
-        stop = stack.enter_context(interruptible())
+        stop = stack.enter_context(interruptible(saved=saver is not None))
         total = corpus.n_tokens * limits.max_iter
         bar = stack.enter_context(Progress("learning", total, " tokens", limits.progress))
         stack.callback(buffers.clear)

@@ -161,7 +161,7 @@ def test_mistakes_in_a_file_of_options_are_named(name, text, said, corpus, tmp_p
 
 def test_a_run_that_is_interrupted_is_written_and_exits_with_130(corpus, tmp_path, monkeypatch):
     @contextmanager
-    def interrupted():
+    def interrupted(saved):
         stop = threading.Event()
         stop.set()
         yield stop

@@ -62,12 +62,12 @@ def bits(model):
     }
 
 
-def interrupt_at(step):
-    """A callback that presses Ctrl-C in some round."""
+def interrupt_at(step, number=signal.SIGINT):
+    """A callback that presses Ctrl-C, or sends another signal, in some round."""
 
     def callback(event):
         if event.kind == "round" and event.step == step:
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), number)
 
     return callback
 
@@ -89,6 +89,23 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(kind, step, corpus, expecte
     assert [row["n_docs"] for row in resumed.history_] == [300, 600, 900, 1200]
     again = estimator(kind).fit(corpus, checkpoint=path, resume=True)  # which is done
     assert bits(again) == expected[kind]
+
+
+def test_a_run_is_saved_before_it_is_terminated(corpus, expected, tmp_path):
+    def terminate(number, frame):
+        raise SystemExit(143)
+
+    usual = signal.signal(signal.SIGTERM, terminate)
+    try:
+        with pytest.raises(SystemExit):
+            cut = estimator("adding", callbacks=[interrupt_at(9, signal.SIGTERM)])
+            cut.fit(corpus, checkpoint=tmp_path / "r")
+        assert signal.getsignal(signal.SIGTERM) is terminate
+    finally:
+        signal.signal(signal.SIGTERM, usual)
+    assert list((tmp_path / "r").rglob("step-*"))
+    resumed = estimator("adding").fit(corpus, checkpoint=tmp_path / "r", resume=True)
+    assert bits(resumed) == expected["adding"]
 
 
 def test_a_run_that_is_cut_before_its_last_score_takes_it(corpus, tmp_path):

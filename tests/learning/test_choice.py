@@ -11,9 +11,12 @@ from bigtopic import methods as table
 from bigtopic.learning import executors
 from bigtopic.learning.executors import choice
 from bigtopic.learning.executors.protocol import Run
+from bigtopic.learning.executors.whole import WholeExecutor
 from bigtopic.learning.new_run import make_run
+from bigtopic.plan.cursor import Cursor, RoundReport
 from bigtopic.state.axes import axes_of
 from bigtopic.state.new_model import new_model
+from bigtopic.state.params import Params
 
 
 class Client:
@@ -64,3 +67,18 @@ def test_kernels_of_pairs_of_topics_cost_their_number(method, times, corpus):
         )
 
     assert seconds(9) == pytest.approx(times * seconds(1))
+
+
+@pytest.mark.parametrize(("state", "most"), [("none", 12), ("run", 3)])
+def test_a_task_leaves_no_more_passes_of_state_than_the_disk_was_asked_for(state, most, run, monkeypatch):
+    asked = []
+
+    def chunk(self, params, cursor, max_rounds, max_seconds):
+        asked.append(max_rounds)
+        return params, [RoundReport(replace(cursor, round=r, step=cursor.step + r), 1, 1.0) for r in range(3)]
+
+    monkeypatch.setattr(WholeExecutor, "_chunk", chunk)
+    kernel = replace(run.work.kernel, state=state)
+    with WholeExecutor(replace(run, work=replace(run.work, kernel=kernel)), None) as executor:
+        list(executor.advance(Params({}), Cursor(), n_passes=4))
+    assert asked[0] == most and run.plan.n_rounds == 3

@@ -30,7 +30,8 @@ SECOND_OF_PARAMS = 1 << 24  # bytes of params for a second of work: what travels
 
 
 class WholeExecutor(Executor):
-    """Runs rounds whole on one worker at a time; those of a task are yielded together, and may be of several passes.
+    """Runs rounds whole on one worker at a time; those of a task are yielded together, and may be of several passes,
+    unless the state of documents is kept on disk: that of earlier passes is removed between two calls of `advance`.
 
     Parameters
     ----------
@@ -40,6 +41,7 @@ class WholeExecutor(Executor):
 
     def __init__(self, run: Run, client: Any) -> None:
         self._n_rounds = run.plan.n_rounds
+        self._one_pass = run.work.kernel.state == "run"
         self._client = client
         self._sender = Sender(run, client)
         self._shared: tuple[Params, Any] | None = None  # the last params, and the same shared
@@ -54,7 +56,8 @@ class WholeExecutor(Executor):
     ) -> Updates:
         """See `Executor.advance`."""
         begun = time.perf_counter()
-        left = (n_passes - 1) * self._n_rounds + cursor.rounds_left(self._n_rounds)
+        later = 0 if self._one_pass else n_passes - 1
+        left = later * self._n_rounds + cursor.rounds_left(self._n_rounds)
         left = left if max_rounds is None else min(left, max_rounds)
         while left > 0:
             seconds = max(CHUNK_SECONDS, params.nbytes / SECOND_OF_PARAMS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
@@ -20,6 +21,10 @@ from bigtopic.datasets.synthetic import SyntheticCorpus, lda_corpus
 sys.path.insert(0, str(Path(__file__).parent))
 
 import hosts
+
+# Shells start what is in the background with Ctrl-C ignored, and then nothing here could interrupt a run.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Workers of all the clusters idle for most of a run: without these, each of them takes 3 % of a processor.
 os.environ["DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED"] = "False"

@@ -38,7 +38,7 @@ def test_a_job_can_always_pass_the_same_command(tmp_path, corpus):
 
 def test_the_command_of_an_interrupted_run_can_be_repeated(tmp_path, corpus, monkeypatch):
     @contextmanager
-    def interrupted():
+    def interrupted(saved):
         stop = threading.Event()
         stop.set()
         yield stop

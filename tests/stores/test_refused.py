@@ -25,9 +25,9 @@ def check(ended, name, path, actions, before, leaves_nothing):
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES], ids=["disk full", "permission denied"])
-@pytest.mark.parametrize("step", [71, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [41, pytest.param(1, marks=pytest.mark.slow)])
 def test_refused_at_any_operation(name, number, step, fresh, actions, in_child, leaves_nothing):
-    """Each operation, or each 71st, that makes, writes, renames or removes something is refused once."""
+    """Each operation, or each 41st, that makes, writes, renames or removes something is refused once."""
     action, path = actions[name], fresh(name)
     before = action.look(path)
     n_operations = in_child(lambda: action.run(path)).n_operations

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bigtopic.corpus.readers.base import Chunk, Options
-from bigtopic.corpus.readers.support.documents import DocumentReader, Documents
-from bigtopic.corpus.readers.support.partitions import PartitionStream, computed
+from bigtopic.corpus.readers.support.documents import Documents
+from bigtopic.corpus.readers.support.partitions import PartitionReader, PartitionStream, computed
 from bigtopic.corpus.readers.support.records import Layout, record_documents, record_layout
 
 __all__ = ["accepts", "open_reader"]
@@ -27,16 +27,8 @@ def open_reader(source: Any, options: Options) -> BagReader:
 
 
 @dataclass
-class BagReader(DocumentReader):
-    stream: PartitionStream | None = None
+class BagReader(PartitionReader):
     layout: Layout = field(default_factory=Layout)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "stream": None}
-
-    def streams(self) -> list[PartitionStream]:
-        assert self.stream is not None
-        return [self.stream]
 
     def documents(self, chunk: Chunk) -> Documents:
         return record_documents(computed(chunk.data), self.layout, lambda i: f"{chunk.name}, document {i}")

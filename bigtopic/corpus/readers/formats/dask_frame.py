@@ -10,7 +10,7 @@ from typing import Any
 
 from bigtopic.corpus.readers.base import Chunk, Options
 from bigtopic.corpus.readers.formats import dask_array
-from bigtopic.corpus.readers.support.documents import DocumentReader, Documents
+from bigtopic.corpus.readers.support.documents import Documents
 from bigtopic.corpus.readers.support.frames import (
     as_frame,
     column_names,
@@ -20,7 +20,7 @@ from bigtopic.corpus.readers.support.frames import (
     is_frame,
     is_matrix,
 )
-from bigtopic.corpus.readers.support.partitions import PartitionStream, computed
+from bigtopic.corpus.readers.support.partitions import PartitionReader, PartitionStream, computed
 from bigtopic.corpus.readers.support.tables import TableLayout, words_of_columns
 from bigtopic.errors import InputError
 
@@ -48,16 +48,8 @@ def open_reader(source: Any, options: Options) -> DaskFrameReader | dask_array.D
 
 
 @dataclass
-class DaskFrameReader(DocumentReader):
-    stream: PartitionStream | None = None
+class DaskFrameReader(PartitionReader):
     layout: TableLayout = field(default_factory=lambda: TableLayout(()))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "stream": None}
-
-    def streams(self) -> list[PartitionStream]:
-        assert self.stream is not None
-        return [self.stream]
 
     def documents(self, chunk: Chunk) -> Documents:
         return frame_documents(computed(chunk.data), self.layout, lambda i: f"{chunk.name}, row {i}")

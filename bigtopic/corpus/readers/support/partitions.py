@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from bigtopic.corpus.readers.base import Chunk
+from bigtopic.corpus.readers.support.documents import DocumentReader
 
-__all__ = ["PartitionStream", "computed", "holds_futures"]
+__all__ = ["PartitionReader", "PartitionStream", "computed", "holds_futures"]
 
 
 def holds_futures(collection: Any) -> bool:
@@ -61,3 +62,17 @@ class PartitionStream:
     def _chunk(self, i: int, data: Any) -> Chunk:
         n_docs = None if hasattr(data, "__dask_graph__") else len(data)
         return Chunk(f"{self.name}, partition {i}", n_docs or 0, data=data, n_docs=n_docs)
+
+
+@dataclass
+class PartitionReader(DocumentReader):
+    """A reader of one such stream; tasks have it without the stream, for they are given chunks."""
+
+    stream: PartitionStream | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "stream": None}
+
+    def streams(self) -> list[PartitionStream]:
+        assert self.stream is not None
+        return [self.stream]

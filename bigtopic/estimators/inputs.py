@@ -12,10 +12,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.corpus.memory import from_matrix
-from bigtopic.corpus.readers import format_of, open_source
-from bigtopic.corpus.readers.support.vocabulary import read_vocabulary
 from bigtopic.corpus.store import Corpus, open_corpus
-from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import (
     BigtopicError,
@@ -26,8 +23,6 @@ from bigtopic.errors import (
     VocabularyMismatch,
 )
 from bigtopic.estimators.contract.matrices import as_matrix
-from bigtopic.ingestion.in_memory import ENTRY_BYTES, read_corpus
-from bigtopic.ingestion.text import left_out
 from bigtopic.state.contract.declaration_rules import is_whole
 from bigtopic.state.machine_memory import total_bytes
 
@@ -78,8 +73,11 @@ def as_corpus(
         return data if isinstance(data, Corpus) else _opened(data)
     data = as_matrix(data)
     if _is_matrix(data):
-        words = None if vocabulary is None else read_vocabulary(vocabulary)
+        words = None if vocabulary is None else _words(vocabulary)
         return from_matrix(data, words, shuffle=shuffle, random_state=seed)
+    from bigtopic.ingestion.in_memory import ENTRY_BYTES, read_corpus
+    from bigtopic.ingestion.text import left_out
+
     reader, memory = _reader(data, text, vocabulary), total_bytes()
     corpus = read_corpus(
         reader,
@@ -112,6 +110,8 @@ def _opened(path: str | PathLike[str]) -> Corpus:
 
 def _ingest_of(path: str) -> str:
     """What `ingest` would do with the files at a path; nothing if it cannot read them."""
+    from bigtopic.corpus.readers import open_source
+
     try:
         reader: Any = open_source(path)
     except (BigtopicError, OSError):
@@ -126,11 +126,21 @@ def _is_matrix(data: Any) -> bool:
     """Whether NumPy or SciPy holds it, or something that NumPy converts and no reader knows better."""
     if len(getattr(data, "shape", ())) != 2 or not (hasattr(data, "__array__") or hasattr(data, "tocsr")):
         return False
+    from bigtopic.corpus.readers import format_of
+
     return format_of(data) in ("matrix", "iterable", None)
+
+
+def _words(vocabulary: Any) -> Any:
+    from bigtopic.corpus.readers.support.vocabulary import read_vocabulary
+
+    return read_vocabulary(vocabulary)
 
 
 def _reader(data: Any, text: Mapping[str, Any] | None, vocabulary: Any) -> Any:
     """The documents, opened; texts and tokens with the tokeniser of these settings."""
+    from bigtopic.corpus.readers import format_of, open_source
+
     if format_of(data) is None:
         raise SettingError(
             f"documents: {type(data).__name__} is not a corpus; pass a bigtopic corpus or its path, a matrix of "
@@ -159,7 +169,9 @@ def _with_columns_of(corpus: Corpus, known: Vocabulary) -> Corpus:
     return replace(corpus, vocabulary=Vocabulary(None, len(known), df, tf))
 
 
-def _like_the_model(text: Mapping[str, Any]) -> TextSettings:
+def _like_the_model(text: Mapping[str, Any]) -> Any:
+    from bigtopic.corpus.text.text_settings import TextSettings
+
     try:
         return TextSettings.like(text)
     except SettingError as error:

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from bigtopic.errors import SettingError, VocabularyMismatch
-from bigtopic.evaluation.largest import Largest
 from bigtopic.questions.words import rows_of
 
 __all__ = ["MEASURES", "changes", "similar_pairs", "similarity"]
@@ -112,6 +111,8 @@ def changes(source: Any, other: Any, n_words: int, measure: str) -> dict[str, li
 
 def _fallen(source: Any, other: Any, mine: np.ndarray, theirs: np.ndarray, n: int) -> list[list[str]]:
     """Words of the first model whose probability is lower in the other by most, for each pair of topics."""
+    from bigtopic.evaluation.largest import Largest
+
     best = Largest(len(mine), min(n, source.n_words))
     for ids, own, others in _together(source, other):
         best.add(ids, own[:, mine] - others[:, theirs])

@@ -13,7 +13,6 @@ from bigtopic.cards import card
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.views import Document
 from bigtopic.errors import SettingError
-from bigtopic.evaluation.largest import Largest
 from bigtopic.printable import printable
 from bigtopic.questions.table import Table, frame
 from bigtopic.questions.theta import Theta, other_documents
@@ -38,6 +37,8 @@ def about_topic(theta: Theta, topic: int, n: int) -> tuple[Corpus, dict[str, lis
     """
     only = np.zeros(theta.n_components)
     only[topic] = 1.0
+    from bigtopic.evaluation.largest import Largest
+
     best = Largest(1, n)
     for positions, shares in theta.batches("searching"):
         best.add(positions, (shares @ only)[:, None])

@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 
 from bigtopic.errors import SettingError
-from bigtopic.evaluation.largest import Largest
 
 __all__ = ["ORDERS", "best_words", "rows_of", "shares_of", "top_labels"]
 
@@ -66,6 +65,8 @@ def best_words(source: Any, n: int, orders: Mapping[str, float | None]) -> dict[
         if name == "relevance" and not (value is not None and 0 <= value <= 1):
             raise SettingError(f"relevance={value!r}: must be from 0 (lift alone) to 1 (probability alone)")
     shares, n = shares_of(source), min(n, source.n_words)
+    from bigtopic.evaluation.largest import Largest
+
     best = {name: Largest(source.n_components, n) for name in orders if name != "frex"}
     for ids, rows in rows_of(source) if best else ():
         lift = rows / (rows @ shares)[:, None]

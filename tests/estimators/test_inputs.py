@@ -21,6 +21,7 @@ from bigtopic.errors import (
 )
 from bigtopic.estimators import inputs
 from bigtopic.estimators.lda import LDA
+from bigtopic.ingestion.in_memory import ENTRY_BYTES
 from bigtopic.ingestion.ingest import ingest
 from bigtopic.questions.table import Table
 
@@ -274,7 +275,7 @@ def test_functions_of_the_tokeniser_matter_only_to_what_is_tokenised():
 
 
 def test_more_than_memory_holds_goes_to_ingest(monkeypatch):
-    monkeypatch.setattr(inputs, "total_bytes", lambda: 2 * inputs.ENTRY_BYTES * 100)
+    monkeypatch.setattr(inputs, "total_bytes", lambda: 2 * ENTRY_BYTES * 100)
     with pytest.raises(InputError, match=r"more than 100 entries.*bigtopic\.ingest"):
         model().fit(TEXTS)
 

@@ -72,7 +72,7 @@ METHODS = (
         inference="author_documents",
         summary="the same, and each document first moves its authors",
         complexity="K I per distinct word, K I exp per author; nothing kept of a document",
-        use="documents by several authors; needs fewer passes",
+        use="documents by several authors",
         paper="Mortensen 2017, algorithm 2",
     ),
     Method(

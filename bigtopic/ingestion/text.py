@@ -109,8 +109,8 @@ def _warn_of_html(sample: Documents) -> None:
     found = [i for i, text in enumerate(texts) if text and _is_html(text)]
     if len(found) > _MUCH * len(texts):
         warnings.warn(
-            f"{sample.place(found[0])} holds HTML, as do {len(found)} of the first {len(texts)} documents, and "
-            "its tags become words; extract the text first, with pandoc -t plain or a parser such as BeautifulSoup",
+            f"{sample.place(found[0])} holds HTML ({len(found)} of the first {len(texts)} documents do), and its "
+            "tags become words; extract the text first, with pandoc -t plain or a parser such as BeautifulSoup",
             BigtopicWarning,
             stacklevel=5,
         )

@@ -23,8 +23,8 @@ from bigtopic.state.documents.state_files import State, StateFiles
 __all__ = ["InFiles", "InMemory", "Kept", "Nothing", "Remembering", "most_slices", "remembering"]
 
 N_THREADS = 2
-MOST_AHEAD = 1  # slices whose state is there, or being read, before it is needed
 MOST_UNWRITTEN = 1  # slices whose state is being written
+MOST_BESIDE = 1  # the same, and those read before they are needed: nothing is read ahead while this many are unwritten
 
 
 # Which entries of a slice the kernel sees, those whose word the params know: {"entry": bool (n_entries,)}, and "token",
@@ -111,8 +111,8 @@ class InFiles:
         self._later: dict[tuple[SliceRef, int], None] = {}  # the same, of what comes after
         self._coming: dict[tuple[SliceRef, int], Future[State | None]] = {}
         self._writes: deque[Future[None]] = deque()
-        self._room = threading.Semaphore(MOST_UNWRITTEN)
-        self._lock = threading.Lock()
+        self._n_unwritten = 0
+        self._lock = threading.Condition()
 
     def prefetch(self, ref: SliceRef, pass_number: int, later: bool = False) -> None:
         wanted = (ref, pass_number)
@@ -123,7 +123,7 @@ class InFiles:
             self._read_ahead()
 
     def _read_ahead(self) -> None:
-        while len(self._coming) < MOST_AHEAD and (queue := self._wanted or self._later):
+        while len(self._coming) + self._n_unwritten < MOST_BESIDE and (queue := self._wanted or self._later):
             wanted = next(iter(queue))
             del queue[wanted]
             self._coming[wanted] = self._reading(*wanted)
@@ -142,14 +142,10 @@ class InFiles:
         return state if state is None or kept is None else self._seen(state, kept)
 
     def write(self, ref: SliceRef, iteration: Iteration, kept: Kept, state: State) -> None:
-        self._room.acquire()
-        try:
-            future = self._pool.submit(self._write, ref, iteration.pass_number + 1, kept, state)
-        except BaseException:
-            self._room.release()
-            raise
         with self._lock:
-            self._writes.append(future)
+            self._lock.wait_for(lambda: self._n_unwritten < MOST_UNWRITTEN)
+            self._writes.append(self._pool.submit(self._write, ref, iteration.pass_number + 1, kept, state))
+            self._n_unwritten += 1
             written = list(takewhile(Future.done, self._writes))
             for _ in written:
                 self._writes.popleft()
@@ -162,7 +158,10 @@ class InFiles:
                 state = self._with_unseen(state, kept)
             self._files.write(ref.part, ref.start, ref.stop, n_passes, state)
         finally:
-            self._room.release()
+            with self._lock:
+                self._n_unwritten -= 1
+                self._lock.notify()
+                self._read_ahead()
 
     def _seen(self, state: State, kept: Mapping[str, np.ndarray]) -> State:
         seen = dict(state)
@@ -187,6 +186,9 @@ class InFiles:
             future.result()
 
     def close(self) -> None:
+        with self._lock:
+            self._wanted.clear()
+            self._later.clear()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
@@ -198,8 +200,10 @@ def most_slices(n_threads: int, n_slices: int, reads: bool) -> int:
     n_slices : of a minibatch
     reads : whether there is state of an earlier pass
     """
-    old = min(n_threads, n_slices) + MOST_AHEAD
-    return min(n_threads + MOST_UNWRITTEN, n_slices) + reads * old
+    at_work = min(n_threads, n_slices)
+    if not reads:
+        return min(at_work + MOST_UNWRITTEN, n_slices)
+    return 2 * at_work + MOST_BESIDE
 
 
 def remembering(work: Work) -> Remembering:

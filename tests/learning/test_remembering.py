@@ -6,7 +6,7 @@ from itertools import count
 import numpy as np
 import pytest
 
-from bigtopic.learning.remembering import MOST_AHEAD, MOST_UNWRITTEN, InFiles, most_slices
+from bigtopic.learning.remembering import MOST_BESIDE, MOST_UNWRITTEN, InFiles, most_slices
 from bigtopic.learning.work import Iteration
 from bigtopic.plan.slices import SliceRef
 
@@ -59,7 +59,7 @@ def test_few_are_read_before_they_are_needed(remembering, files, iteration):
         remembering.prefetch(ref, 1)
     for number, ref in zip(count(), REFS, strict=False):
         settled(remembering)
-        assert len(files.reads) <= number + MOST_AHEAD
+        assert len(files.reads) <= number + MOST_BESIDE
         assert remembering.read(ref, iteration, None)["labels"] == ref.start
     assert files.reads == [ref.start for ref in REFS]
 
@@ -111,6 +111,33 @@ def test_who_is_ahead_of_the_writes_waits(remembering, files, iteration):
     assert files.writes == [ref.start for ref in REFS]
 
 
+def test_nothing_is_read_ahead_of_what_is_not_yet_written(remembering, files, iteration):
+    for ref in REFS[:3]:
+        remembering.prefetch(ref, 1)
+    remembering.write(REFS[9], iteration, None, {})
+    assert remembering.read(REFS[0], iteration, None)["labels"] == 0
+    assert files.reads == [0]
+    files.may_write.set()
+    remembering.flush()
+    settled(remembering)
+    assert files.reads == [0, 1]
+    remembering.read(REFS[1], iteration, None)
+    settled(remembering)
+    assert files.reads == [0, 1, 2]
+
+
+def test_closing_waits_for_what_is_being_written_and_reads_no_more(files, iteration):
+    remembering = InFiles(files)
+    remembering.write(REFS[9], iteration, None, {})
+    remembering.prefetch(REFS[0], 1)
+    closer = threading.Thread(target=remembering.close)
+    closer.start()
+    files.may_write.set()
+    closer.join(10)
+    remembering.flush()
+    assert files.writes == [9] and files.reads == []
+
+
 def test_a_failed_write_is_told_soon_and_blocks_nobody(remembering, files, iteration):
     files.may_write.set()
     full = SliceRef(0, 10, 11, 0, 11)
@@ -123,4 +150,4 @@ def test_a_failed_write_is_told_soon_and_blocks_nobody(remembering, files, itera
 def test_the_most_that_is_in_memory():
     assert most_slices(1, 5, reads=False) == 1 + MOST_UNWRITTEN
     assert most_slices(2, 1, reads=False) == 1
-    assert most_slices(2, 5, reads=True) == 2 + MOST_UNWRITTEN + 2 + MOST_AHEAD
+    assert most_slices(2, 5, reads=True) == 2 * 2 + MOST_BESIDE

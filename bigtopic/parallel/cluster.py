@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
-from itertools import count
+from itertools import chain, count, islice
 from typing import Any
 from uuid import uuid4
 
@@ -173,10 +173,15 @@ def bounded_map(
 def _map_on_threads(
     function: Callable[[Any], Any], items: Iterable[Any], n_threads: int, n_in_flight: int
 ) -> Iterator[Any]:
+    items = iter(items)
+    first = list(islice(items, 2))
+    if len(first) < 2:
+        yield from map(function, first)  # one item alone is not worth a thread
+        return
     waiting: deque[Any] = deque()
     with ThreadPoolExecutor(n_threads, thread_name_prefix="bigtopic") as pool:
         try:
-            for item in items:
+            for item in chain(first, items):
                 waiting.append(pool.submit(function, item))
                 if len(waiting) >= n_in_flight:
                     yield waiting.popleft().result()

@@ -54,7 +54,8 @@ def zarr_store(place: Place, read_only: bool = False) -> Any:
         from bigtopic.storage.zarr_folder import ZarrFolder
 
         return ZarrFolder(place, read_only=read_only)
-    from bigtopic.storage.remote import RemoteStore, reaching, uncached
+    from bigtopic.storage.remote import reaching, uncached
+    from bigtopic.storage.zarr_remote import ZarrRemote
 
     with reaching(place.url):
         if "::" in place.url:
@@ -62,9 +63,9 @@ def zarr_store(place: Place, read_only: bool = False) -> Any:
 
             filesystem, path = place._opened
             waiting = AsyncFileSystemWrapper(filesystem, asynchronous=True)
-            return RemoteStore(waiting, path=path, read_only=read_only)
+            return ZarrRemote(waiting, path=path, read_only=read_only)
         options = uncached(place.url, place.options)
-        return RemoteStore.from_url(place.url, storage_options=options, read_only=read_only)
+        return ZarrRemote.from_url(place.url, storage_options=options, read_only=read_only)
 
 
 @dataclass(frozen=True)

@@ -13,20 +13,9 @@ from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import Any
 
-from zarr.storage import FsspecStore
-
 from bigtopic.errors import BigtopicError, StoreError
 
-__all__ = [
-    "RemoteStore",
-    "Version",
-    "has_buckets",
-    "reaching",
-    "remove_if",
-    "replace_if",
-    "uncached",
-    "version_of",
-]
+__all__ = ["Version", "has_buckets", "reaching", "remove_if", "replace_if", "uncached", "version_of"]
 
 Version = str | bytes
 
@@ -173,35 +162,3 @@ def remove_if(filesystem: Any, path: str, version: Version) -> None:
     with _ONE_AT_A_TIME:
         if version_of(filesystem, path) == version:
             filesystem.rm_file(path)
-
-
-class RemoteStore(FsspecStore):
-    """Zarr's store, with the errors of `reaching`."""
-
-    @property
-    def _url(self) -> str:
-        return str(self.fs.unstrip_protocol(self.path))
-
-    async def get(self, *arguments: Any, **settings: Any) -> Any:
-        with reaching(self._url):
-            return await super().get(*arguments, **settings)
-
-    async def get_partial_values(self, *arguments: Any, **settings: Any) -> Any:
-        with reaching(self._url):
-            return await super().get_partial_values(*arguments, **settings)
-
-    async def set(self, *arguments: Any, **settings: Any) -> None:
-        with reaching(self._url):
-            await super().set(*arguments, **settings)
-
-    async def exists(self, key: str) -> bool:
-        with reaching(self._url):
-            return await super().exists(key)
-
-    async def delete(self, key: str) -> None:
-        with reaching(self._url):
-            await super().delete(key)
-
-    async def delete_dir(self, prefix: str) -> None:
-        with reaching(self._url):
-            await super().delete_dir(prefix)

@@ -18,7 +18,7 @@ from bigtopic.corpus.text import tokens as tokens_module
 from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.corpus.text.tokenizer import Tokenizer
 from bigtopic.corpus.text.tokens import TokenArrays, encode
-from bigtopic.corpus.text.utf8 import Utf8Lines, word_runs
+from bigtopic.corpus.text.utf8 import _WORDS_BELOW, Utf8Lines, word_runs
 from bigtopic.errors import InputError
 
 # Capitals whose lower case is longer, shorter, in ASCII, two characters, or depends on what is around; characters that
@@ -217,3 +217,8 @@ def test_bytes_that_are_not_text_are_found_in_compiled_code(tmp_path, compiled):
             parsed(path, **options)
     assert parsed(path, encoding="latin-1")[0].vocabulary == ["fine", "what", "été"]
     assert parsed(path, encoding_errors="ignore")[0].vocabulary == ["fine", "what"]
+
+
+def test_the_last_planes_have_no_words():
+    beyond = "".join(map(chr, range(_WORDS_BELOW - 256, sys.maxunicode + 1)))
+    assert not re.search(r"\w", beyond) and beyond.lower() == beyond

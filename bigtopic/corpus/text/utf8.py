@@ -18,6 +18,7 @@ __all__ = ["Utf8Lines", "word_runs"]
 
 _AFTER_LINE, _AFTER_TEXT = b"\n", b"\xff"  # the latter is in no UTF-8
 _N_CODES = 0x110000
+_WORDS_BELOW = 0x40000  # no character from here on is one of a word
 _BY_PYTHON = "İΣ"  # in lower case two characters, or one that depends on those around it
 _ROOM = 8192  # distinct words, at first
 
@@ -137,14 +138,14 @@ def _numbered(folded: np.ndarray, ends: np.ndarray) -> TokenArrays:
 @cache
 def _tables(lowercase: bool, after: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The arguments `kinds`, `pages` and `shifts` of `fold_text`."""
-    codes = np.arange(_N_CODES, dtype=np.int32)
+    codes = np.arange(_WORDS_BELOW, dtype=np.int32)
     text = codes.tobytes().decode("utf-32-le", "surrogatepass")
     if lowercase:
         for character in _BY_PYTHON:
             text = text.replace(character, " ")
         text = text.lower()
     becomes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.int32)
-    shifts = np.full(_N_CODES, -_N_CODES, np.int32)
+    shifts = np.full(_WORDS_BELOW, -_N_CODES, np.int32)
     for run in re.finditer(r"\w+", text):
         here = slice(*run.span())
         shifts[here] = becomes[here] - codes[here]
@@ -154,7 +155,10 @@ def _tables(lowercase: bool, after: bytes) -> tuple[np.ndarray, np.ndarray, np.n
     kinds[128:], kinds[ord(after)] = 1, 2
     # Most pages of 256 characters are all alike: no words, or words without capitals.
     numbers: dict[bytes, int] = {}
-    pages = np.array(
-        [numbers.setdefault(page.tobytes(), len(numbers)) for page in shifts.reshape(-1, 256)], np.int16
+    pages = [numbers.setdefault(page.tobytes(), len(numbers)) for page in shifts.reshape(-1, 256)]
+    pages += [pages[-1]] * ((_N_CODES - _WORDS_BELOW) // 256)
+    return (
+        kinds,
+        np.array(pages, np.int16),
+        np.frombuffer(b"".join(numbers), np.int32).reshape(-1, 256).copy(),
     )
-    return kinds, pages, np.frombuffer(b"".join(numbers), np.int32).reshape(-1, 256).copy()

@@ -199,9 +199,10 @@ class CallSize(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Memory that a kernel call allocates besides documents, view and statistics.
+    """Memory that a kernel call allocates besides documents, view, statistics and document state.
 
-    pooled : bytes of each large array from `buffers`; a kernel with pooled arrays takes its statistics from there too
+    pooled : bytes of each large array from `buffers`; a kernel with pooled arrays, or with document state, takes its
+        statistics from there too
     transient : peak bytes allocated elsewhere and freed before the statistics are allocated
     """
 

@@ -1,8 +1,8 @@
 """Document state as executors read and write it: in files for a run, in memory for a round.
 
 Files are read a little ahead of the work, with the documents, and written behind it, by separate threads; how much is
-in memory is bounded (`most_slices`). The params move by a round only after its state is written (`flush`), so the state
-of all that they count can always be found.
+in memory is bounded. The params move by a round only after its state is written (`flush`), so the state of all that
+they count can always be found.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from bigtopic.learning.work import Iteration, Work
 from bigtopic.plan.slices import SliceRef
 from bigtopic.state.documents.state_files import State, StateFiles
 
-__all__ = ["InFiles", "InMemory", "Kept", "Nothing", "Remembering", "most_slices", "remembering"]
+__all__ = ["InFiles", "InMemory", "Kept", "Nothing", "Remembering", "remembering"]
 
 N_THREADS = 2
 MOST_UNWRITTEN = 1  # slices whose state is being written
-MOST_BESIDE = 1  # the same, and those read before they are needed: nothing is read ahead while this many are unwritten
+MOST_BESIDE = (
+    1  # the same, and those read before they are needed: nothing is read ahead while this many are unwritten
+)
 
 
 # Which entries of a slice the kernel sees, those whose word the params know: {"entry": bool (n_entries,)}, and "token",
@@ -190,20 +192,6 @@ class InFiles:
             self._wanted.clear()
             self._later.clear()
         self._pool.shutdown(wait=True, cancel_futures=True)
-
-
-def most_slices(n_threads: int, n_slices: int, reads: bool) -> int:
-    """Slices whose state is in memory at once, at most; one that is at work has an old state and a new one.
-
-    Parameters
-    ----------
-    n_slices : of a minibatch
-    reads : whether there is state of an earlier pass
-    """
-    at_work = min(n_threads, n_slices)
-    if not reads:
-        return min(at_work + MOST_UNWRITTEN, n_slices)
-    return 2 * at_work + MOST_BESIDE
 
 
 def remembering(work: Work) -> Remembering:

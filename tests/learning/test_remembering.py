@@ -6,7 +6,7 @@ from itertools import count
 import numpy as np
 import pytest
 
-from bigtopic.learning.remembering import MOST_BESIDE, MOST_UNWRITTEN, InFiles, most_slices
+from bigtopic.learning.remembering import MOST_BESIDE, MOST_UNWRITTEN, InFiles
 from bigtopic.learning.work import Iteration
 from bigtopic.plan.slices import SliceRef
 
@@ -145,9 +145,3 @@ def test_a_failed_write_is_told_soon_and_blocks_nobody(remembering, files, itera
         for _ in range(100):
             remembering.write(full, iteration, None, {})
             settled(remembering)
-
-
-def test_the_most_that_is_in_memory():
-    assert most_slices(1, 5, reads=False) == 1 + MOST_UNWRITTEN
-    assert most_slices(2, 1, reads=False) == 1
-    assert most_slices(2, 5, reads=True) == 2 * 2 + MOST_BESIDE

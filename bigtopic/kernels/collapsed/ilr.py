@@ -187,7 +187,7 @@ def _run(
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
     """A copy of the shares."""
-    return Scratch([size.n_entries * size.n_components * 4, *labels_scratch(size)])
+    return Scratch(labels_scratch(size))
 
 
 KERNEL = Kernel(

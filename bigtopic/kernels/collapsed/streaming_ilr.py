@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.kernels.collapsed import ilr
-from bigtopic.kernels.support.drawn_labels import expected_logs_of_shares
+from bigtopic.kernels.support.drawn_labels import expected_logs_of_shares, labels_scratch
 from bigtopic.kernels.support.entry import whole_number
 from bigtopic.kernels.support.minibatch import counts_scratch, sweeps
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
@@ -82,8 +82,8 @@ def _cost(options: Mapping[str, Any]) -> float:
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
     """The shares before and after a sweep, and the counts."""
-    shares, *labels = ilr.KERNEL.scratch(size, ilr.KERNEL.options).pooled
-    return Scratch([shares, shares, *labels, *counts_scratch(size)])
+    shares = size.n_entries * size.n_components * 4
+    return Scratch([shares, shares, *labels_scratch(size), *counts_scratch(size)])
 
 
 KERNEL = Kernel(

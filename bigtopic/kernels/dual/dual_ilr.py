@@ -157,8 +157,8 @@ def run(
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """The counts of the entries, and a copy of the shares."""
-    return Scratch([size.n_entries * 8, size.n_entries * size.rows["joint"] * size.columns["joint"] * 4])
+    """The counts of the entries."""
+    return Scratch([size.n_entries * 8])
 
 
 KERNEL = Kernel(

@@ -157,9 +157,8 @@ def run(
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """The counts of the entries, and copies of the shares."""
-    n_topics = (size.n_components, size.columns["column_topics"])
-    return Scratch([size.n_entries * 8, *(size.n_entries * n * 4 for n in n_topics)])
+    """The counts of the entries."""
+    return Scratch([size.n_entries * 8])
 
 
 KERNEL = Kernel(

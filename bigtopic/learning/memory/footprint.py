@@ -5,8 +5,8 @@
     lookups  = T x words x 4
     reading  = (entries + a chunk) x 8 + documents x 16 for each read block: all of a small corpus, else those kept and
                the next one; none where the corpus is in memory
-    state    = rows x bytes of a row: of two inner iterations of the minibatch ("round"), or of the slices at work, read
-               ahead, and not written yet ("run")
+    state    = rows x bytes of a row: of two inner iterations of the minibatch ("round"), or of a slice that is read
+               ahead ("run"; those at work, and the one that is not written yet, are in the replay)
 
     worker   = documents + 2 x params, or the rows of them that a minibatch reads from files + T x (words x 4 + a read
                block + peak of a replay of a task + stats(bundle)) + stats(bundle) + state, for tasks of a graph on a
@@ -68,16 +68,16 @@ class Footprint:
         """A bound of `on_threads` that needs no replay: pools full of the largest array, and all that is outside."""
         sizes, round_docs = self._sizes, sum(self._minibatch())
         one = sizes.of_slice(min(self._run.plan.slice_size, round_docs))
-        slice_bytes = sum(one.gathered) + one.passing + sum(one.scratch.pooled) + one.scratch.transient
         # A merge takes memory for the rows of both.
         sums = [
             min(2 * stats, most)
             for stats, most in zip(sizes.stats(round_docs), sizes.all_rows(), strict=True)
         ]
-        pools = n_threads * buffers.KEPT * buffers.room(int(max([*one.gathered, *one.scratch.pooled, *sums])))
+        largest = max([*one.gathered, *one.scratch.pooled, one.written, *sums])
+        pools = n_threads * buffers.KEPT * buffers.room(int(largest))
         moved = 2 * 24 * sum(sizes.moved_entries(round_docs)) + sizes.averaged(round_docs)
         outside = (
-            n_threads * slice_bytes
+            (n_threads + 1) * one.n_bytes()
             + (n_threads + PENDING) * sum(sums)
             + moved
             + 2 * compares * sizes.topics()
@@ -90,14 +90,13 @@ class Footprint:
             return 0.0
         share = self._sizes.of_share(shares[0])
         largest = max(*share.gathered, *share.scratch.pooled, *self._sizes.all_changes())
-        own = sum(share.gathered) + share.passing + sum(share.scratch.pooled) + share.scratch.transient
         pooled = buffers.KEPT * buffers.room(int(largest))
-        return n_threads * (own + pooled) + (n_threads + PENDING) * sum(self._sizes.all_changes())
+        return n_threads * (share.n_bytes() + pooled) + (n_threads + PENDING) * sum(self._sizes.all_changes())
 
     def _always(self, n_threads: int) -> float:
         """Params, lookups, documents and their state."""
         sizes, lookups = self._sizes, n_threads * self._run.work.n_words * 4
-        return sizes.params() + lookups + sizes.read_blocks() + sizes.state(n_threads)
+        return sizes.params() + lookups + sizes.read_blocks() + sizes.state()
 
     def _peak(self, n_threads: int, compares: bool, seed: int) -> int:
         """Largest number of bytes resident at once in a replay."""
@@ -118,7 +117,7 @@ class Footprint:
 
     def of_task(self) -> int:
         """Bytes of one task of the graphs executor (a subtree of slices, on one thread), without the params."""
-        return int(self._task() + self._sizes.state(1))
+        return int(self._task() + self._sizes.state())
 
     def of_tasks(self, n_threads: int, mapped: bool) -> int:
         """Bytes of a worker that does tasks of the graphs executor, its params `mapped` or sent.
@@ -131,7 +130,7 @@ class Footprint:
         if shares := self._shares():
             total = max(total, sum(sizes.changes(sum(shares))))
         shared = self.of_documents() + 2 * params + total
-        return int(shared + n_threads * (self._task() + total) + sizes.state(n_threads))
+        return int(shared + n_threads * (self._task() + total + sizes.state()))
 
     def _task(self) -> float:
         """Bytes of a task without what is remembered of documents."""

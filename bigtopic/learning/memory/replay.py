@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bigtopic import buffers
 from bigtopic.learning.reduce import BUNDLE, Tree
@@ -108,11 +108,33 @@ class SliceSizes:
     gathered : documents and rows of the params; freed when the kernel has returned
     passing : allocated from the system, and freed before the kernel runs
     scratch : of the kernel
+    read, written : document state of an earlier pass, and of this one
     """
 
     gathered: Sequence[float]
     passing: float
     scratch: Scratch
+    read: float = 0.0
+    written: float = 0.0
+
+    def n_bytes(self) -> float:
+        """The sum."""
+        arrays = *self.gathered, *self.scratch.pooled
+        return sum(arrays) + self.passing + self.scratch.transient + self.read + self.written
+
+
+@dataclass
+class _AtWork:
+    """What a slice of `n_docs` documents holds while the kernel runs.
+
+    gathered : and what the kernel reads of earlier passes
+    """
+
+    n_docs: int
+    gathered: list[Piece]
+    transient: Piece
+    pooled: list[Piece]
+    written: list[Piece]
 
 
 @dataclass
@@ -144,12 +166,13 @@ class Rounds:
     most: list[float]
     rng: random.Random
     _thread: int = 0  # the one that merges now
+    _unwritten: list[Piece] = field(default_factory=list)  # document state of the slice that finished last
 
     def round(self, slices: Sequence[int]) -> Sum:
         """The statistics of a round; `slices` has the number of documents of each slice."""
         tree: Tree = Tree(self._add)
         done: dict[int, Sum] = {}
-        busy: dict[int, tuple[int, int, list[Piece], list[Piece]]] = {}
+        busy: dict[int, tuple[int, _AtWork]] = {}
         merged = 0
         first = SUBTREE * max(_SUBTREES, 1 + -(-self.n_threads // SUBTREE))
         n_threads = min(self.n_threads, len(slices))
@@ -157,9 +180,10 @@ class Rounds:
             while len(busy) == n_threads or (busy and item - merged >= n_threads + WAITING):
                 merged = self._finish(busy, done, tree, merged)
             thread = self.rng.choice([t for t in range(n_threads) if t not in busy])
-            busy[thread] = item, n_docs, self._gather(thread, n_docs), self._scratch(thread, n_docs)
+            busy[thread] = item, self._begin(thread, n_docs, self._gather(thread, n_docs))
         while busy:
             merged = self._finish(busy, done, tree, merged)
+        self.ledger.free(*self._unwritten)
         self._push_rest(tree, slices[first:], first // SUBTREE)
         total: Sum = tree.result()
         return total
@@ -171,8 +195,7 @@ class Rounds:
         gathered = self._gather(thread, n_docs)
         if waiting is not None and self.n_threads == 1:
             self.ledger.free(*waiting.pieces)
-        scratch = self._scratch(thread, n_docs)
-        stats = self._returned(thread, n_docs, gathered, scratch)
+        stats = self._returned(thread, self._begin(thread, n_docs, gathered))
         if waiting is not None and self.n_threads > 1:
             self.ledger.free(*waiting.pieces)
         return stats
@@ -182,33 +205,33 @@ class Rounds:
         self.ledger.free(self.ledger.take(sizes.passing, None))
         return [self.ledger.take(size, thread) for size in sizes.gathered]
 
-    def _scratch(self, thread: int, n_docs: int) -> list[Piece]:
-        scratch = self.of_slice(n_docs).scratch
-        return [
-            self.ledger.take(scratch.transient, None),
-            *(self.ledger.take(n, thread) for n in scratch.pooled),
-        ]
+    def _begin(self, thread: int, n_docs: int, gathered: list[Piece]) -> _AtWork:
+        sizes, take = self.of_slice(n_docs), self.ledger.take
+        return _AtWork(
+            n_docs,
+            [*gathered, take(sizes.read, None)],
+            take(sizes.scratch.transient, None),
+            [take(size, thread) for size in sizes.scratch.pooled],
+            [take(sizes.written, thread)] if sizes.written else [],
+        )
 
-    def _returned(self, thread: int, n_docs: int, gathered: list[Piece], scratch: list[Piece]) -> Sum:
-        """The statistics, allocated where the kernel allocates its own arrays; then what the slice needed is freed."""
-        transient, *pooled = scratch
-        self.ledger.free(transient)
-        pool = thread if pooled else None
-        stats = Sum(n_docs, [self.ledger.take(size, pool) for size in self.stats(n_docs)])
-        self.ledger.free(*gathered, *pooled)
+    def _returned(self, thread: int, one: _AtWork) -> Sum:
+        """The statistics, allocated where the kernel allocates its own arrays; then what the slice needed is freed, and
+        its state is written when that of the slice before is."""
+        self.ledger.free(one.transient)
+        pool = thread if one.pooled or one.written else None
+        stats = Sum(one.n_docs, [self.ledger.take(size, pool) for size in self.stats(one.n_docs)])
+        self.ledger.free(*one.gathered, *one.pooled, *self._unwritten)
+        self._unwritten = one.written
         return stats
 
     def _finish(
-        self,
-        busy: dict[int, tuple[int, int, list[Piece], list[Piece]]],
-        done: dict[int, Sum],
-        tree: Tree,
-        merged: int,
+        self, busy: dict[int, tuple[int, _AtWork]], done: dict[int, Sum], tree: Tree, merged: int
     ) -> int:
         """One of the threads finishes its slice, and merges what can be merged."""
         self._thread = self.rng.choice(sorted(busy))
-        item, n_docs, gathered, scratch = busy.pop(self._thread)
-        done[item] = self._returned(self._thread, n_docs, gathered, scratch)
+        item, one = busy.pop(self._thread)
+        done[item] = self._returned(self._thread, one)
         while merged in done:
             tree.push(done.pop(merged))
             merged += 1

@@ -101,7 +101,8 @@ class Sizes:
         )
         by_row = sum(entries[name] for name, kind in kernel.views.items() if self._takes_float64(name, kind))
         scratch = check_scratch(kernel, kernel.scratch(size, self._run.work.hyper.options))
-        return SliceSizes(gathered, 24 * provisional + 8 * by_row, scratch)
+        state = n_docs * self._state_read, n_docs * self._state_written
+        return SliceSizes(gathered, 24 * provisional + 8 * by_row, scratch, *state)
 
     def _takes_float64(self, name: str, kind: str) -> bool:
         """Whether the view is computed in float64: expected logarithms of rows that are distributions."""
@@ -113,9 +114,15 @@ class Sizes:
         entries = n_docs * self._run.plan.entries_per_doc
         rows = [self._rows(a.axis, n_docs) * a.n_columns * a.raw.itemsize for a in self._moved_arrays]
         held = [n_docs * _DOCUMENT_BYTES + entries * threads.ENTRY_BYTES, *rows, *rows]
-        pooled = [*one.gathered, *one.scratch.pooled, *self.stats(self._run.plan.batch_size)]
+        pooled = [
+            *one.gathered,
+            *one.scratch.pooled,
+            *self.stats(self._run.plan.batch_size),
+            *2 * [one.written],
+        ]
         passing = one.passing + self.read_block(min(self._run.plan.n_docs, self._run.plan.read_block_docs))
-        return SliceSizes(held, passing, Scratch([int(size) for size in pooled], one.scratch.transient))
+        transient = int(one.scratch.transient + one.read + self.state())
+        return SliceSizes(held, passing, Scratch([int(size) for size in pooled], transient))
 
     def changes(self, n_docs: int) -> list[float]:
         """Bytes of each array's changes by replicas that saw `n_docs` documents."""
@@ -180,17 +187,24 @@ class Sizes:
         entries = n_docs * self._run.plan.entries_per_doc + CHUNK
         return entries * threads.ENTRY_BYTES + n_docs * _INDEX_BYTES
 
-    def state(self, n_threads: int) -> float:
-        """The document state that is in memory at once."""
+    def state(self) -> float:
+        """The document state that is in memory besides that of the slices at work: of a minibatch, at the beginning and
+        at the end of an inner iteration; or of the slices that are read ahead."""
         plan, kernel = self._run.plan, self._run.work.kernel
         if kernel.state == "round":
             return 2 * plan.batch_size * self._state_bytes
-        n_steps, minibatch_docs = self._run.settings.n_steps, min(plan.batch_size, plan.n_docs)
-        n_slices = -(-minibatch_docs // max(1, min(plan.slice_size, minibatch_docs)))
-        reads = n_steps is None or n_steps > plan.n_rounds
-        own = n_threads if plan.replicas > 1 else 1  # each replica at work reads and writes by itself
-        most = own * remembering.most_slices(n_threads // own, n_slices, reads)
-        return most * minibatch_docs / max(1, n_slices) * self._state_bytes
+        slice_docs = min(plan.slice_size, plan.batch_size, plan.n_docs)
+        return remembering.MOST_BESIDE * slice_docs * self._state_read
+
+    @property
+    def _state_read(self) -> float:
+        """Bytes of the state of one document that are read: none in a first pass."""
+        n_steps = self._run.settings.n_steps
+        return self._state_written if n_steps is None or n_steps > self._run.plan.n_rounds else 0.0
+
+    @property
+    def _state_written(self) -> float:
+        return self._state_bytes if self._run.work.kernel.state == "run" else 0.0
 
     @property
     def _state_bytes(self) -> float:

@@ -165,6 +165,9 @@ def test_passwords_in_urls_are_not_part_of_a_model(corpus, tmp_path):
     assert b"SECRET" not in written and b"memory://bucket/begin.zarr" in written
     chained = {"url": "zip://c.zarr::s3://KEY:SEC@RET@bucket/a@b.zip"}
     assert without_password(chained) == {"url": "zip://c.zarr::s3://bucket/a@b.zip"}
+    assert without_password("zip://c::s3://KEY:SE/CR/ET@bucket/a") == "zip://c::s3://bucket/a"
+    for harmless in ("s3://bucket/a@b", "http://host:8080/a@b", "zip://c::s3://bucket/a@b"):
+        assert without_password(harmless) == harmless
 
 
 def test_texts_are_split_by_a_loaded_model_as_before(tmp_path):

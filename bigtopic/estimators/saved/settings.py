@@ -13,7 +13,8 @@ from bigtopic.state import model_store
 __all__ = ["NOT_KEPT", "extra_of", "is_plain", "save_model", "without_password"]
 
 NOT_KEPT = ("client",)  # a connection, good for this process only
-_PASSWORD = re.compile(r"(://)[^/]*@")  # and a user, in each link of a chained URL
+# And a user, in each link of a chained URL. A secret may hold a "/" that is not escaped; a port may not.
+_PASSWORD = re.compile(r"(://)(?:[^/]*@|[^/:@]*:(?!:|\d+/)(?:(?!::)[^@])*@)")
 
 
 def save_model(estimator: Any, url: Any, storage_options: Mapping[str, Any] | None = None) -> None:

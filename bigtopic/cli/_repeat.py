@@ -58,6 +58,8 @@ def options_of(run: Mapping[str, Any] | None, train: click.Command) -> dict[str,
         for option in train.params
         if isinstance(option, click.Option)
     }
+    if "replicas" not in settings:
+        settings.pop("replica_updates", None)  # which has no effect then
     if settings.keys() - names.keys():
         return None
     return {option: settings[name] for name, option in names.items() if name in settings}

@@ -76,6 +76,12 @@ def test_the_command_that_info_prints_makes_the_same_model(options, corpus, tmp_
         np.testing.assert_array_equal(trained(tmp_path / again), trained(tmp_path / "m.zarr"))
 
 
+def test_settings_without_effect_are_left_out_of_the_command(corpus, tmp_path):
+    LDA(2, max_iter=1, replica_updates=4).fit(open_corpus(corpus)).save(tmp_path / "m.zarr")
+    command = facts(tmp_path / "m.zarr")["command"].replace("MODEL", str(tmp_path / "again.zarr"))
+    run(*shlex.split(command)[1:])
+
+
 def test_a_model_records_its_run(model, corpus):
     found = facts(model)["run"]
     assert found["corpus"] == {

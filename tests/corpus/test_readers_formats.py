@@ -214,6 +214,14 @@ def test_several_folders_are_one_source(tmp_path):
     assert [block.n_docs for block in read([tmp_path / "b", tmp_path / "a"])[1]] == [2, 2]
 
 
+def test_a_folder_may_begin_with_files_that_are_empty(tmp_path):
+    write(tmp_path / "1.jsonl", "")
+    write(tmp_path / "2.jsonl", "\n[]\n")
+    write(tmp_path / "3.jsonl", '["cat", "dog"]\n["dog"]\n')
+    reader, blocks = read(tmp_path)
+    assert reader.kind == "tokens" and sum(block.n_docs for block in blocks) == 3
+
+
 def test_a_given_vocabulary_keeps_its_order_and_drops_other_words():
     reader, (block,) = read(["b a c c", "", "x c"], vocabulary=["c", "b"])
     assert (reader.n_words, block.vocabulary) == (2, None)

@@ -50,11 +50,26 @@ def _complete_lines(file: File) -> list[bytes]:
 
 
 def open_reader(files: Sequence[File], options: Options) -> JsonLinesReader:
-    first = files[0]
-    lines = [line for line in _complete_lines(first) if line.strip()]
+    first, items = _first_items(files, options)
+    layout, kind = record_layout(items, options, first.path) if items else (Layout(), "text")
+    size = sum(file.size for file in files)
+    return JsonLinesReader("json_lines", options, kind, size, files=tuple(files), layout=layout)
+
+
+def _first_items(files: Sequence[File], options: Options) -> tuple[File, list[Any]]:
+    """The first file that shows what the documents are, and its first items; without one, the first file."""
+    for file in files:
+        if any(items := _items(file, options)):
+            return file, items
+    return files[0], _items(files[0], options)
+
+
+def _items(file: File, options: Options) -> list[Any]:
+    """The first items of a file."""
+    lines = [line for line in _complete_lines(file) if line.strip()]
     if len(lines) > 1 and lines[0].strip() == b"[":
-        raise _array(first)
-    items = []
+        raise _array(file)
+    items: list[Any] = []
     for line in lines[:1000]:
         try:
             items.append(
@@ -63,10 +78,8 @@ def open_reader(files: Sequence[File], options: Options) -> JsonLinesReader:
         except (ValueError, RecursionError):  # parse() says where, or the sample ended inside a line
             break
     if items and isinstance(items[0], list) and items[0] and is_record(items[0][0]):
-        raise _array(first)
-    layout, kind = record_layout(items, options, first.path) if items else (Layout(), "text")
-    size = sum(file.size for file in files)
-    return JsonLinesReader("json_lines", options, kind, size, files=tuple(files), layout=layout)
+        raise _array(file)
+    return items
 
 
 def _array(file: File) -> InputError:

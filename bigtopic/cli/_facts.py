@@ -145,7 +145,7 @@ def _counts(topics: Mapping[str, int]) -> str:
 
 def _finished(run: Mapping[str, Any]) -> str:
     reasons = {
-        "interrupt": "by Ctrl-C",
+        "interrupt": "by Ctrl-C or SIGTERM",
         "max_time": "at its time limit",
         "tol": "because it converged",
         "score": "because the score stopped improving",

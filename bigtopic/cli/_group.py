@@ -19,7 +19,7 @@ from bigtopic.cli._repeat import CONFIG
 from bigtopic.errors import BigtopicError, did_you_mean
 from bigtopic.printable import printable
 
-__all__ = ["INTERRUPTED", "Verbs"]
+__all__ = ["INTERRUPTED", "TERMINATED", "Verbs"]
 
 _ORDER = (
     "demo",

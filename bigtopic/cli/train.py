@@ -102,9 +102,9 @@ def command(
     The method says what is learnt: topics of documents, of authors (such as author-vb), or of rows and columns (such as
     dual-mf), which have options of their own.
 
-    Ctrl-C ends the training early, writes the topics learnt so far and exits with 130. With --checkpoint and --resume,
-    repeating the command of a killed run continues it from its last checkpoint, to the same topics; the command of a
-    complete run writes its MODEL again.
+    Ctrl-C ends the training early, writes the topics learned so far and exits with 130; SIGTERM does the same and exits
+    with 143. With --checkpoint and --resume, repeating the command of a killed run continues it from its last
+    checkpoint, to the same topics; the command of a complete run writes its MODEL again.
 
     Methods that remember documents from pass to pass (such as cgs and ilr) keep that on disk: in the --checkpoint
     folder, or without one in the temporary folder (TMPDIR). Before they begin, a line on standard error says how many
@@ -118,10 +118,11 @@ def command(
         bigtopic train s3://bucket/articles.zarr topics.zarr --scheduler tcp://10.0.0.1:8786
     """
     from bigtopic.cli import _show
-    from bigtopic.cli._group import INTERRUPTED
+    from bigtopic.cli._group import INTERRUPTED, TERMINATED
     from bigtopic.cli._stores import is_model, is_result_of, require_room
     from bigtopic.corpus.store import open_corpus
     from bigtopic.errors import CorpusExists, SettingError
+    from bigtopic.learning.stopping import ended_by_sigterm
     from bigtopic.report import summarise
     from bigtopic.state.checkpoint import Checkpoint
     from bigtopic.storage.place import Place
@@ -139,7 +140,7 @@ def command(
             f"checkpoint={checkpoint!r}: {model} is the path of the model; choose another folder"
         )
     documents = open_corpus(corpus)
-    with connected(scheduler) as client:
+    with connected(scheduler) as client, ended_by_sigterm() as terminated:
         estimator = _estimator(random_state=random_state, client=client, n_threads=n_threads, **settings)
         estimator.fit(documents, checkpoint=saved, resume=resume)
     estimator.set_params(client=None, validation=None)
@@ -152,6 +153,8 @@ def command(
         _show.table(summarise(estimator))
         click.echo()
         _show.figures(_figures(estimator, model))
+    if terminated.is_set():
+        click.get_current_context().exit(TERMINATED)
     if estimator.run_["ended"] == "interrupt":
         click.get_current_context().exit(INTERRUPTED)
 

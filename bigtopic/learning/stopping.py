@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ from bigtopic.state import bound
 from bigtopic.state.model import TopicModel
 from bigtopic.state.views import mean_rows
 
-__all__ = ["Limits", "PassMeasure", "interruptible"]
+__all__ = ["Limits", "PassMeasure", "ended_by_sigterm", "interruptible"]
 
 
 @dataclass(frozen=True)
@@ -140,20 +141,35 @@ class PassMeasure:
         return mean_rows(self._model.topic_words, None)
 
 
+_TERMINATED: ContextVar[threading.Event | None] = ContextVar("bigtopic-terminated", default=None)
+
+
+@contextmanager
+def ended_by_sigterm() -> Iterator[threading.Event]:
+    """Runs in this block end at SIGTERM as at Ctrl-C; the event says that it came, so that the caller can end too."""
+    terminated = threading.Event()
+    outer = _TERMINATED.set(terminated)
+    try:
+        yield terminated
+    finally:
+        _TERMINATED.reset(outer)
+
+
 @contextmanager
 def interruptible(saved: bool = False) -> Iterator[threading.Event]:
-    """The first Ctrl-C ends the run after the current round; a second one raises as usual. So does SIGTERM where the
-    run is `saved`, and when that is done, it is handled as usual."""
-    stop, terminated = threading.Event(), threading.Event()
+    """The first Ctrl-C ends the run after the current round; a second one raises as usual. So does SIGTERM in
+    `ended_by_sigterm`, and where the run is `saved`; when that is done, it is handled as usual."""
+    stop, caller = threading.Event(), _TERMINATED.get()
+    terminated = caller or threading.Event()
     try:
         with ExitStack() as stack:
             if threading.current_thread() is threading.main_thread():
                 stack.enter_context(_first(signal.SIGINT, stop.set))
-                if saved:
+                if saved or caller is not None:
                     stack.enter_context(_first(signal.SIGTERM, terminated.set, stop.set))
             yield stop
     finally:
-        if terminated.is_set():
+        if terminated.is_set() and caller is None:
             signal.raise_signal(signal.SIGTERM)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import signal
 import threading
 from contextlib import contextmanager
 
@@ -11,6 +12,7 @@ import pytest
 from bigtopic.corpus.store import open_corpus
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
+from bigtopic.learning.history import History
 
 from .conftest import run
 
@@ -177,6 +179,22 @@ def test_a_run_that_is_interrupted_is_written_and_exits_with_130(corpus, tmp_pat
     found = facts(tmp_path / "m.zarr")
     assert found["run"]["ended"] == "interrupt" and found["command"] is None
     assert "by Ctrl-C" in run("info", tmp_path / "m.zarr").output
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_a_run_that_is_terminated_is_written_and_exits_with_143(saved, corpus, tmp_path, monkeypatch):
+    record = History.round_done
+
+    def terminated(self, report):
+        record(self, report)
+        if report.cursor.step == 3:
+            signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(History, "round_done", terminated)
+    again = ("--checkpoint", tmp_path / "run.ckpt") if saved else ()
+    run("train", corpus, tmp_path / "m.zarr", "--passes", 50, "--batch-size", 20, *again, code=143)
+    assert facts(tmp_path / "m.zarr")["run"]["ended"] == "interrupt"
+    assert (tmp_path / "run.ckpt").exists() == saved
 
 
 def test_options_of_another_model_are_refused(corpus, tmp_path):

@@ -232,7 +232,7 @@ class DocumentQuestions(TopicQuestions):
     def _stored(self, theta: Any, storage_options: Mapping[str, Any] | None) -> Any:
         from bigtopic.estimators.topic_stores.stored_topics import StoredTopics
 
-        return StoredTopics(theta, storage_options).of_model(self._fitted().n_components)
+        return StoredTopics(theta, storage_options).of_model(self._fitted())
 
     def _opened(self, X: Any) -> Any:
         return None if X is None else self._documents(X)

@@ -26,6 +26,7 @@ from bigtopic.parallel import cluster
 from bigtopic.parallel.progress import Progress
 from bigtopic.plan.counting import counted_vocabulary
 from bigtopic.renamed import renamed
+from bigtopic.state.model_identity import model_identity
 
 __all__ = ["TopicInference"]
 
@@ -111,7 +112,8 @@ class TopicInference(FittedTopics):
         """
         kind = format_of(url, format)
         corpus = self._known_corpus(X)
-        return (write_topics if kind == STORE else partial(write_table, kind))(
+        identity = model_identity(self._fitted())
+        return (partial(write_topics, model=identity) if kind == STORE else partial(write_table, kind))(
             url,
             self._infer(corpus, "inferring"),
             corpus,
@@ -186,7 +188,7 @@ class TopicInference(FittedTopics):
         from bigtopic.estimators.topic_stores.similarity import similar
         from bigtopic.estimators.topic_stores.stored_topics import StoredTopics
 
-        store = StoredTopics(theta, storage_options).of_model(self._fitted().n_components)
+        store = StoredTopics(theta, storage_options).of_model(self._fitted())
         return similar(query, store, self._topics_of_text, n_documents, measure, self.progress)
 
     def plot(self, name: Any, X: Any = None, *, figure: Any = None, **settings: Any) -> Any:

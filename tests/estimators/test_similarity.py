@@ -128,11 +128,11 @@ def test_neither_an_id_nor_a_text_of_known_words(model, theta):
 
 
 @pytest.mark.parametrize("query", ["", " ", "7"])
-def test_a_text_without_words_is_refused(corpus, theta, query):
+def test_a_text_without_words_is_refused(tmp_path, query):
     """Such as an id that is not in the store."""
-    model = bt.LDA(4, max_iter=1, client=False, n_threads=1, progress=False).fit(
-        ["w1 w2 of a text", "w1 w3"] * 5
-    )
+    texts = ["w1 w2 of a text", "w1 w3"] * 2
+    model = bt.LDA(4, max_iter=1, client=False, n_threads=1, progress=False).fit(texts)
+    theta = model.transform_to(texts, tmp_path / "theta.zarr")
     with pytest.raises(VocabularyMismatch, match=r"is not a document.*finds no words in it"):
         model.similar_documents(query, theta)
 

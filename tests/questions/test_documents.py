@@ -1,13 +1,14 @@
 """Questions about documents: the same as by brute force over all of them, from a store or inferred."""
 
 import re
+import shutil
 
 import numpy as np
 import pytest
 import zarr
 
 import bigtopic as bt
-from bigtopic.errors import InputError, SettingError
+from bigtopic.errors import BigtopicWarning, InputError, SettingError
 from bigtopic.estimators.topic_stores import stored_topics as stored
 from bigtopic.questions import groups, over
 from bigtopic.questions.table import Table
@@ -276,9 +277,10 @@ def test_cells_are_shown_as_they_are_meant():
         table["bins"]
 
 
-def test_answers_without_pandas(model, asked, theta, monkeypatch):
+def test_answers_without_pandas(asked, tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
     model = bt.LDA(4, max_iter=1, client=False, progress=False).fit(asked)
+    theta = model.transform_to(asked, tmp_path / "theta.zarr")
     model.set_topic_labels({0: "<b>bold\x1b[31m"})
     found = model.topics_over("kind", theta=theta)
     assert isinstance(found, Table) and len(found) == 8 and found["kind"][0] == "long"
@@ -286,3 +288,19 @@ def test_answers_without_pandas(model, asked, theta, monkeypatch):
     assert "<b>" not in html and "&lt;b&gt;" in html and "\x1b" not in text
     assert len(re.findall("<tr>", html)) == 9 and len(text.splitlines()) == 9
     assert isinstance(model.topic_correlation(theta=theta), np.ndarray)
+
+
+def test_a_store_is_asked_of_the_model_that_wrote_it(model, theta, synthetic, tmp_path):
+    saved = tmp_path / "m.zarr"
+    model.save(saved)
+    assert len(bt.load_model(saved).documents(0, theta=theta)) == 10
+    other = bt.LDA(4, max_iter=5, random_state=1, client=False, n_threads=1).fit(synthetic.counts)
+    for ask in (lambda: other.documents(0, theta=theta), lambda: other.similar_documents("doc-7", theta)):
+        with pytest.raises(SettingError, match="with another model"):
+            ask()
+    grown = bt.load_model(saved).partial_fit(["w1 w2 w3 new"])
+    with pytest.warns(BigtopicWarning, match="before the model learned more"):
+        grown.topic_correlation(theta=theta)
+    without_record = shutil.copytree(theta, tmp_path / "old.zarr")
+    del zarr.open_group(without_record, mode="a").attrs["bigtopic-topics-model"]
+    assert len(other.documents(0, theta=without_record)) == 10

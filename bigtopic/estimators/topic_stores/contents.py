@@ -5,7 +5,7 @@ Only the arrays' last chunks and, in source order, a bucket of documents are in 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,10 +17,11 @@ from bigtopic.estimators.topic_stores.batches import Batch, arranged
 from bigtopic.inference.infer import Inferred
 from bigtopic.storage.place import Place, zarr_store
 
-__all__ = ["MARK", "write_batches", "write_contents"]
+__all__ = ["MADE_WITH", "MARK", "write_batches", "write_contents"]
 
 CHUNK = 1 << 18
 MARK = "bigtopic-topics"  # the attribute of the root: 1, or 0 behind a URL while the store is being replaced
+MADE_WITH = "bigtopic-topics-model"  # another: the identity of the model, see `state.model_identity`
 
 
 def write_contents(
@@ -28,6 +29,7 @@ def write_contents(
     pieces: Iterator[Inferred],
     corpus: Any,
     n_components: int,
+    model: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> None:
     """Write an AnnData store at a place that no process reads yet: X is the CSR (n_docs, n_components).
@@ -35,11 +37,12 @@ def write_contents(
     Parameters
     ----------
     pieces : topics of all documents of the corpus, in stored order
+    model : identity of the model, to be recorded
     settings : see `arranged`
     """
     with _scratch(place) as scratch:
         batches = arranged(pieces, corpus, n_components, scratch, **settings)
-        write_batches(place, batches, corpus.columns, n_components)
+        write_batches(place, batches, corpus.columns, n_components, model)
 
 
 @contextmanager
@@ -55,7 +58,13 @@ def _scratch(place: Place) -> Iterator[Place]:
         (place / "scratch").remove()
 
 
-def write_batches(place: Place, batches: Iterator[Batch], columns: Sequence[str], n_components: int) -> None:
+def write_batches(
+    place: Place,
+    batches: Iterator[Batch],
+    columns: Sequence[str],
+    n_components: int,
+    model: Mapping[str, Any] | None = None,
+) -> None:
     """Write the documents of the batches, one after the other, see `write_contents`."""
     import zarr
 
@@ -91,7 +100,8 @@ def write_batches(place: Place, batches: Iterator[Batch], columns: Sequence[str]
     topics.finish()
     _frame(var, "topic", [])
     _frame(obs, "document_id", ["source_row", *map(array_name, columns)])
-    root.attrs.update({"encoding-type": "anndata", "encoding-version": "0.1.0", MARK: 1})
+    made_with = {} if model is None else {MADE_WITH: dict(model)}
+    root.attrs.update({"encoding-type": "anndata", "encoding-version": "0.1.0", MARK: 1, **made_with})
 
 
 def _array(name: str) -> str:

@@ -36,8 +36,9 @@ def write_topics(
     order: str,
     overwrite: bool,
     storage_options: Mapping[str, Any] | None = None,
+    model: Mapping[str, Any] | None = None,
 ) -> str:
-    """Write the topics of the documents of a corpus, see `topic_store.write_contents`. Complete or absent.
+    """Write the topics of the documents of a corpus, see `write_contents`. Complete or absent.
 
     Raises
     ------
@@ -49,9 +50,8 @@ def write_topics(
     check_sparsity(min_probability, top_k)
     place = Place.of(url, storage_options)
     with _target(place, overwrite) as target:
-        write_contents(
-            target, pieces, corpus, n_components, min_probability=min_probability, top_k=top_k, order=order
-        )
+        settings: dict[str, Any] = {"min_probability": min_probability, "top_k": top_k, "order": order}
+        write_contents(target, pieces, corpus, n_components, model, **settings)
     return place.url
 
 

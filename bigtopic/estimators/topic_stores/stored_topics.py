@@ -5,6 +5,7 @@ A store may come from any source, so what compiled loops rely on is checked as i
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,8 +20,10 @@ from bigtopic.corpus.readers.containers.files import intact
 from bigtopic.corpus.readers.containers.zarr import open_checked
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import InputError, SettingError
-from bigtopic.estimators.topic_stores.contents import MARK
+from bigtopic.errors import BigtopicWarning, InputError, SettingError
+from bigtopic.estimators.topic_stores.contents import MADE_WITH, MARK
+from bigtopic.state.model import TopicModel
+from bigtopic.state.model_identity import has_topics_of, is_earlier
 from bigtopic.storage.place import Place
 from bigtopic.storage.zarr_group import group_attributes
 
@@ -69,12 +72,16 @@ class StoredTopics:
         place = self._place = Place.of(url, storage_options)
         self.url = place.url
         with intact(self.url):
-            if not (group_attributes(place) or {}).get(MARK):
+            attributes = group_attributes(place) or {}
+            if not attributes.get(MARK):
                 raise SettingError(
                     f"theta: there is no store of topics at {self.url}; write one with transform_to"
                 )
+            self._made_with = attributes.get(MADE_WITH)
             self._group = open_checked(place, ("X", "obs/document_id"))
             self.n_docs, self.n_components = map(int, self._group["X"].attrs["shape"])
+        if not isinstance(self._made_with, dict | None):
+            raise InputError(f"{self.url}: its attribute {MADE_WITH} is not a record of a model; {_REMEDY}")
         lengths = {"X/indptr": self.n_docs + 1, "obs/document_id": self.n_docs}
         self._arrays = {name: self._array(name, length) for name, length in lengths.items()}
         self._arrays["X/indices"] = self._array("X/indices", None)
@@ -114,19 +121,33 @@ class StoredTopics:
             for a, b in pairwise(np.unique([*inner.tolist(), len(indptr) - 1]).tolist()):
                 yield start + a, self._rows(indptr[a : b + 1])
 
-    def of_model(self, n_components: int) -> Self:
-        """The store itself.
+    def of_model(self, model: TopicModel) -> Self:
+        """The store itself. Warns if the model has learned more since it was written.
 
         Raises
         ------
         SettingError
-            When the model has another number of topics.
+            When it was written with another model. Of a store without a record of its model, only the number of topics
+            is compared.
         """
-        if self.n_components != n_components:
+        if self.n_components != model.n_components:
             raise SettingError(
-                f"theta: {self.url} has {self.n_components} topics, but the model has {n_components}; write the store "
-                "with this model"
+                f"theta: {self.url} has {self.n_components} topics, but the model has {model.n_components}; write the "
+                "store with this model"
             )
+        if self._made_with is None or has_topics_of(self._made_with, model):
+            return self
+        if not is_earlier(self._made_with, model):
+            raise SettingError(
+                f"theta: {self.url} was written with another model, whose topics have other words; write the store "
+                "with this model, or ask that one"
+            )
+        warnings.warn(
+            f"theta: {self.url} was written before the model learned more ({self._made_with['updates']:,} of "
+            f"{model.cursor.step:,} updates); write the store again",
+            BigtopicWarning,
+            stacklevel=4,
+        )
         return self
 
     def matrices(self) -> Iterator[Any]:

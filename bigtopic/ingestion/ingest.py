@@ -35,7 +35,15 @@ from bigtopic.ingestion.corpus_source import CorpusReader
 from bigtopic.ingestion.job import build
 from bigtopic.ingestion.settings import REMEDY, IngestSettings, Workers
 from bigtopic.ingestion.sort import Order
-from bigtopic.ingestion.text import check_names, is_open_text, left_out, recorded, settings_for, with_language
+from bigtopic.ingestion.text import (
+    check_names,
+    is_open_text,
+    left_out,
+    recorded,
+    settings_for,
+    with_folded_words,
+    with_language,
+)
 from bigtopic.parallel.cluster import default_threads, resolve_client
 from bigtopic.parallel.shared_files import corpus_in_reach, require_shared
 from bigtopic.renamed import renamed
@@ -100,9 +108,9 @@ def ingest(
     weights : accept fractional counts
     keep_text : store the text of the documents beside their counts, compressed, so that `corpus["id"].text` and
         `model.documents` show it; None keeps it in a corpus that has text already, or if the source is such a corpus
-    stop_words : words to leave out: a language (see `bigtopic.stop_words`), a list, a file, or None. "auto" for text
-        without a `vocabulary` takes the language of its first documents, if there is a list for it; other sources stay
-        as they are
+    stop_words : words to leave out: a language (see `bigtopic.stop_words`), a list, a file, or None; lower-cased if the
+        text is. "auto" for text without a `vocabulary` takes the language of its first documents, if there is a list
+        for it; other sources stay as they are
     overwrite : replace the existing corpus once the new one is complete
     append : add to the existing corpus; new words get new ids at the end
     client : a Dask client, or a scheduler's address; None for the current one, if there is one; False for threads
@@ -165,6 +173,8 @@ def ingest(
             storage_options=storage_options,
         )
     reader, tokeniser = with_language(reader, tokeniser, chosen and known is None)
+    if known is None:
+        reader, tokeniser = with_folded_words(reader, tokeniser)
     limits = limits if is_open_text(reader) and known is None else limits.settled(0)
     with (
         Transaction(root, _scratch(root, workers, scratch)) as transaction,

@@ -14,7 +14,15 @@ from bigtopic.corpus.text.stopwords import language_of
 from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.errors import BigtopicWarning, SettingError, did_you_mean
 
-__all__ = ["check_names", "is_open_text", "left_out", "recorded", "settings_for", "with_language"]
+__all__ = [
+    "check_names",
+    "is_open_text",
+    "left_out",
+    "recorded",
+    "settings_for",
+    "with_folded_words",
+    "with_language",
+]
 
 _NAMES = {field.name for field in fields(TextSettings)}
 _HTML = re.compile(
@@ -44,7 +52,8 @@ def settings_for(text: Mapping[str, Any], min_doc_length: int, known: Manifest |
         return given
     functions = {name: text[name] for name in ("token_filter", "tokenizer") if name in text}
     settings = TextSettings.from_dict(known.text, **functions)
-    changed = [name for name in text if getattr(settings, name) != getattr(given, name)]
+    same = (given, given.folded())
+    changed = [name for name in text if getattr(settings, name) not in [getattr(one, name) for one in same]]
     if min_doc_length not in (0, settings.min_doc_length):
         changed.append("min_doc_length")
     if changed:
@@ -62,6 +71,13 @@ def is_text(reader: Any) -> bool:
 def is_open_text(reader: Any) -> bool:
     """Whether the documents are texts, and no vocabulary that was given says which of their words to keep."""
     return is_text(reader) and reader.vocabulary is None
+
+
+def with_folded_words(reader: Any, settings: TextSettings) -> tuple[Any, TextSettings]:
+    """The reader and its settings with the stop words as they are in its texts; tokens are not lower-cased."""
+    if not is_text(reader) or settings.folded() == settings:
+        return reader, settings
+    return reader.with_text(settings.folded()), settings.folded()
 
 
 def with_language(reader: Any, settings: TextSettings, choose: bool) -> tuple[Any, TextSettings]:

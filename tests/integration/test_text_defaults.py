@@ -97,6 +97,15 @@ def test_settings_win():
     assert "left out: 2 stop words" in repr(listed) and "mat" in listed.vocabulary
 
 
+def test_stop_words_are_lower_cased_like_the_text(tmp_path):
+    corpus = ingest(["Die KATZE", "die Katze ruht"], tmp_path / "c.zarr", stop_words=["Die", "RUHT"])
+    assert list(corpus.vocabulary) == ["katze"] and corpus.text_settings["stop_words"] == ["die", "ruht"]
+    assert list(append(corpus, ["Die Katze"], stop_words=["Die", "RUHT"]).vocabulary) == ["katze"]
+    as_written = ingest(["Die die"], "memory://cased.zarr", stop_words=["Die"], lowercase=False)
+    tokens = ingest([["Die", "die"]], "memory://tokens.zarr", stop_words=["Die"])
+    assert list(as_written.vocabulary) == list(tokens.vocabulary) == ["die"]
+
+
 def test_no_word_of_a_given_vocabulary_is_left_out():
     words = ["the", "cat", "dog"]
     stored = ingest(ENGLISH, "memory://chosen.zarr", vocabulary=words)

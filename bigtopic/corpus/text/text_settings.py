@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from bigtopic.corpus.text.stopwords import resolve_stop_words
@@ -70,6 +70,12 @@ class TextSettings:
         for name in _CALLABLES:
             if getattr(self, name) is not None and not callable(getattr(self, name)):
                 raise SettingError(f"{name} must be a function or None, found {getattr(self, name)!r}")
+
+    def folded(self) -> TextSettings:
+        """These settings for texts: the stop words that were listed are lower-cased if the texts will be."""
+        if not self.lowercase or self.tokenizer is not None or not isinstance(self.stop_words, tuple):
+            return self
+        return replace(self, stop_words=[word.lower() for word in self.stop_words])
 
     def to_dict(self) -> dict[str, Any]:
         """The settings for a manifest, as JSON. A function is recorded by name only, never as code."""

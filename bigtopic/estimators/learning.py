@@ -156,6 +156,7 @@ class TopicLearning(DocumentQuestions):
         else:
             model = self._model
             corpus = streams.as_counted(model, corpus)
+            streams.warn_of_left_out(model, corpus)
             streams.end_pass(model)
             streams.grow(model, axes_of(model.method.model, corpus, self._client(), self.n_threads))
             self.n_docs_seen_ += corpus.n_docs

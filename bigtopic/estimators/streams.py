@@ -18,10 +18,19 @@ from bigtopic.state.contract.array_declarations import array_specs
 from bigtopic.state.model import TopicModel
 from bigtopic.state.new_model import begin_rows, count_documents
 
-__all__ = ["as_counted", "end_pass", "grow", "n_documents", "scale", "warn_of_small_calls"]
+__all__ = [
+    "as_counted",
+    "end_pass",
+    "grow",
+    "n_documents",
+    "scale",
+    "warn_of_left_out",
+    "warn_of_small_calls",
+]
 
 SHORT_STREAM = 4000  # documents
 OUTWEIGH = 10  # tokens for each of the prior
+_SHOWN = 5  # words
 
 
 def n_documents(model: TopicModel, corpus: Corpus, declared: float | None, n_seen: int) -> float:
@@ -105,6 +114,25 @@ def _extended(known: Vocabulary, new: Vocabulary, of_all: bool) -> Vocabulary:
     for own, more in zip(counts, new.counted, strict=True):
         own[seen] += more
     return known.with_counts(*counts)
+
+
+def warn_of_left_out(model: TopicModel, corpus: Corpus) -> None:
+    """Warn of words that are new to the model because they were left out of the texts of its first documents."""
+    from bigtopic.ingestion.text import left_out
+
+    if not (model.vocabulary.named and corpus.vocabulary.named):
+        return
+    words = sorted(left_out(model.text))
+    unknown = (model.vocabulary.index_of(words) < 0) & (corpus.vocabulary.index_of(words) >= 0)
+    found = [word for word, new in zip(words, unknown, strict=True) if new]
+    if found:
+        shown = ", ".join([*found[:_SHOWN], *["..."] * (len(found) > _SHOWN)])
+        warnings.warn(
+            f"partial_fit: the documents have words that were left out of the first documents ({shown}), which become "
+            "words of the topics; to leave them out, pass corpus.filter_vocabulary(drop=[...])",
+            BigtopicWarning,
+            stacklevel=3,
+        )
 
 
 def warn_of_small_calls(method: Method, n_calls: int, n_seen: int) -> None:

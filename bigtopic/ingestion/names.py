@@ -108,13 +108,19 @@ class Names:
         self._require_names(True)
         found = tally.finish(n_docs, self.limits, self._known)
         self.common = sorted(tally.common)
-        if self._settings.left_out:
-            left_out = self._settings.left_out
-            found = found.take(np.array([word not in left_out for word in found.words], bool))
+        found = found.take(self._allowed(found.words))
         if self._known is not None:
             self._extend_known(found)
         else:
             self._set(found.take(falling(found.words, found.tokens)))
+
+    def _allowed(self, words: np.ndarray) -> np.ndarray:
+        """Mask (n_words,) of the words that earlier documents have, or were not left without."""
+        left_out = self._settings.left_out
+        if not left_out:
+            return np.ones(len(words), bool)
+        allowed = np.array([word not in left_out for word in words], bool)
+        return allowed if self._known is None else allowed | (self._known.index_of(words) >= 0)
 
     def _extend_known(self, found: WordCounts) -> None:
         """Known words first, with their counts so far; new ones after them, unless the vocabulary is closed."""
@@ -146,10 +152,10 @@ class Names:
             tally.add(WordCounts(np.array([len(words) - 1]), np.zeros(1), np.zeros(1, np.int64)))
         n_columns = len(tally.tokens)
         self._require_names(words is not None)
-        keep = np.ones(n_columns, bool)
+        keep = np.ones(n_columns, bool) if words is None else self._allowed(words)
         if not self.limits.idle:
             known = self._known_columns(words, n_columns)
-            keep = kept_words(tally.documents, tally.tokens, n_docs, self.limits, known)
+            keep &= kept_words(tally.documents, tally.tokens, n_docs, self.limits, known)
             self.common = self._common_columns(words, tally, n_docs, known)
         source = Vocabulary(words, n_columns, tally.documents, tally.tokens)
         if self._known is not None and words is not None:

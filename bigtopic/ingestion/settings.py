@@ -30,7 +30,7 @@ class IngestSettings:
     order : order of the documents
     closed : only the existing words (of the corpus to extend)
     text : settings of the tokeniser for the manifest, or None
-    left_out : words that were too common in earlier documents
+    left_out : words that earlier documents were left without
     wordless : whether the documents may be without any word
     must_have_text : refuse a source without text, which was asked to be kept
     most_entries : refuse a source with more

@@ -10,7 +10,7 @@ from typing import Any
 
 from bigtopic.corpus.readers.support.documents import Documents
 from bigtopic.corpus.stored.manifest import Manifest
-from bigtopic.corpus.text.stopwords import language_of
+from bigtopic.corpus.text.stopwords import language_of, words_of
 from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.errors import BigtopicWarning, SettingError, did_you_mean
 
@@ -110,8 +110,12 @@ def recorded(
 
 
 def left_out(text: Mapping[str, Any] | None) -> frozenset[str]:
-    """The words that were too common in the documents with these recorded settings."""
-    return frozenset((text or {}).get("common_words", ()))
+    """The words that documents with these recorded settings are without: stop words, and those that were too common."""
+    text = text or {}
+    common, listed = frozenset(text.get("common_words", ())), text.get("stop_words") or ()
+    if text.get("token_filter") is not None:  # which may make a stop word of another word
+        return common
+    return common.union(words_of(listed) if isinstance(listed, str) else listed)
 
 
 def _is_html(text: str) -> bool:

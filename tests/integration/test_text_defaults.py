@@ -6,6 +6,7 @@ import json
 import warnings
 
 import dask.bag
+import numpy as np
 import pyarrow
 import pytest
 from click.testing import CliRunner
@@ -136,6 +137,39 @@ def test_common_words_do_not_come_back(tmp_path):
     ingest(ENGLISH, tmp_path / "c.zarr")
     corpus = append(tmp_path / "c.zarr", ["the cat is new"] * 3)
     assert {"cat", "the"}.isdisjoint(corpus.vocabulary) and "new" in corpus.vocabulary
+
+
+_ALL_WORDS = ["the", "cat", "new"]
+
+
+@pytest.mark.parametrize(
+    ("source", "settings"),
+    [
+        (["the cat is new"], {"vocabulary": _ALL_WORDS}),
+        ([[(0, 1), (1, 1), (2, 1)]], {"vocabulary": _ALL_WORDS}),
+        ([dict.fromkeys(_ALL_WORDS, 1)], {}),
+        ("corpus", {}),
+    ],
+)
+def test_words_left_out_do_not_come_back_with_other_sources(source, settings, tmp_path):
+    corpus = ingest(ENGLISH, tmp_path / "c.zarr")
+    if source == "corpus":
+        source = ingest([_ALL_WORDS], "memory://tokens.zarr", overwrite=True)
+    longer = append(corpus, source, **settings)
+    assert set(longer.vocabulary) == {*corpus.vocabulary, "new"}
+    assert longer[120:].n_tokens == 1 and longer.vocabulary.frequency.sum() == longer.n_tokens
+    assert set(append(longer, ["new cat"]).vocabulary) == set(longer.vocabulary)
+
+
+def test_a_model_warns_of_a_corpus_with_words_that_were_left_out(tmp_path):
+    model = LDA(2, max_iter=1, client=False).fit(ENGLISH)
+    tokens = ingest([_ALL_WORDS] * 64, tmp_path / "c.zarr")
+    with pytest.warns(BigtopicWarning, match=r"left out of the first documents \(cat, the\).*drop="):
+        model.partial_fit(tokens)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.partial_fit(tokens)  # whose words it now knows
+        model.partial_fit(np.ones((64, len(model.vocabulary_))))
 
 
 def _stored(corpus, folder):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cached_property
 from importlib import import_module
 from typing import Any
@@ -10,7 +11,10 @@ import click
 
 from bigtopic.cli._measures import given, joined, options_of
 from bigtopic.cli._options import as_json, connected, parallel
+from bigtopic.cli._pipes import STANDARD
 from bigtopic.cli._values import PATH, completed
+
+_USUAL = "svg"  # on standard output
 
 
 class _WithPlots(click.Command):
@@ -37,8 +41,12 @@ class _WithPlots(click.Command):
 @click.argument("model", type=PATH)
 @click.argument("corpus", required=False, type=PATH)
 @click.option(
-    "--out", type=PATH, required=True, help="Picture to write: a path that ends in .pdf, .png or .svg."
+    "--out",
+    type=PATH,
+    required=True,
+    help="Picture to write: a path that ends in .pdf, .png or .svg, or - for standard output.",
 )
+@click.option("--to", "format", help="Format on standard output: pdf, png or svg; default svg.")
 @as_json
 @parallel
 def command(
@@ -46,6 +54,7 @@ def command(
     model: str,
     corpus: str | None,
     out: str,
+    format: str | None,
     as_json: bool,
     scheduler: str | None,
     n_threads: int | None,
@@ -54,20 +63,44 @@ def command(
     """Draw plot NAME of MODEL and, for some plots, of CORPUS.
 
     \b
-    Example:
+    Examples:
         bigtopic plot prevalence topics.zarr articles.zarr --out shares.svg
+        bigtopic plot topics topics.zarr --out - --to png | display
     """
     from bigtopic import plots
     from bigtopic.cli import _show
     from bigtopic.corpus.store import open_corpus
     from bigtopic.estimators.persistence import load_model
 
-    path, plot = plots.check_path(out), plots.load(name)
+    piped = out == STANDARD
+    _check(piped, format, as_json)
+    path, plot = None if piped else plots.check_path(out), plots.load(name)
     estimator = load_model(model)
     documents = None if corpus is None else open_corpus(corpus)
     with connected(scheduler) as client:
         figure = plots.draw(plot, estimator, documents, client=client, n_threads=n_threads, **given(settings))
-    _show.wrote(plots.save(figure, path), as_json)
+    if path is None:
+        sys.stdout.buffer.write(plots.encode(figure, format or _USUAL))
+    else:
+        _show.wrote(plots.save(figure, path), as_json)
+
+
+def _check(piped: bool, format: str | None, as_json: bool) -> None:
+    """Refuse options that do not go together, and bytes on a terminal."""
+    from bigtopic.plots import FORMATS
+
+    if format is not None and not piped:
+        raise click.UsageError("--to needs --out -: the format of a file is its ending")
+    if format is not None and format not in FORMATS:
+        raise click.UsageError(f"--to {format!r}: must be one of {', '.join(FORMATS)}")
+    if piped and as_json:
+        raise click.UsageError("--json has no effect if --out is -: leave it out")
+    if piped and format not in (None, _USUAL) and _to_terminal():
+        raise click.UsageError(f"standard output is a terminal: redirect it, as in > topics.{format}")
+
+
+def _to_terminal() -> bool:
+    return sys.stdout.isatty()
 
 
 def _described(plot: Any) -> str:

@@ -6,17 +6,19 @@ with hyphens. To add a plot, add a file. matplotlib, of the extra `plots`, is im
 
 from bigtopic.plots._base import Plot, load, names
 from bigtopic.plots._draw import draw
-from bigtopic.plots._save import check_path, save
+from bigtopic.plots._save import FORMATS, check_path, encode, save
 from bigtopic.plots._style import ACCENT, AS_IT_IS, BAR, bare, heading, label, largest, leading_words, resize
 
 __all__ = [
     "ACCENT",
     "AS_IT_IS",
     "BAR",
+    "FORMATS",
     "Plot",
     "bare",
     "check_path",
     "draw",
+    "encode",
     "heading",
     "label",
     "largest",

@@ -11,10 +11,11 @@ from bigtopic.errors import BigtopicWarning, SettingError, StoreError
 from bigtopic.storage import local
 from bigtopic.storage.zarr_group import ROOT
 
-__all__ = ["check_path", "save"]
+__all__ = ["FORMATS", "check_path", "encode", "save"]
 
 # Nothing that differs from run to run, so that the same picture has the same bytes.
 _METADATA: dict[str, dict[str, Any]] = {".pdf": {"CreationDate": None}, ".png": {}, ".svg": {"Date": None}}
+FORMATS = tuple(sorted(ending[1:] for ending in _METADATA))
 _BEGINNINGS = (b"%PDF-", b"\x89PNG\r\n", b"<?xml", b"<svg")
 _DPI = 150  # of PNG
 
@@ -70,20 +71,24 @@ def save(figure: Any, path: str | Path) -> Path:
     SettingError, StoreError
         See `check_path`; StoreError also when the system refuses to write.
     """
+    path = check_path(path)
+    local.replace(str(path), 0, encode(figure, path.suffix.lower()[1:]))
+    return path
+
+
+def encode(figure: Any, format: str) -> bytes:
+    """The bytes of a figure as "pdf", "png" or "svg"; the same figure has the same bytes."""
     from matplotlib import rc_context
 
-    path = check_path(path)
-    ending = path.suffix.lower()
     buffer = BytesIO()
     with (
         warnings.catch_warnings(record=True) as caught,
         rc_context({"svg.fonttype": "none", "svg.hashsalt": "bigtopic"}),
     ):
         warnings.simplefilter("always")
-        figure.savefig(buffer, format=ending[1:], dpi=_DPI, metadata=_METADATA[ending])
-    local.replace(str(path), 0, buffer.getvalue())
-    _pass_on(caught, ending)
-    return path
+        figure.savefig(buffer, format=format, dpi=_DPI, metadata=_METADATA[f".{format}"])
+    _pass_on(caught, format)
+    return buffer.getvalue()
 
 
 def _is_picture(path: Path) -> bool:
@@ -95,10 +100,10 @@ def _is_picture(path: Path) -> bool:
     return not begin or begin.startswith(_BEGINNINGS)
 
 
-def _pass_on(caught: list[warnings.WarningMessage], ending: str) -> None:
+def _pass_on(caught: list[warnings.WarningMessage], format: str) -> None:
     """One warning about all characters that the fonts lack, and the others as they are."""
     missing = [one for one in caught if "missing from font" in str(one.message)]
-    if missing and ending != ".svg":
+    if missing and format != "svg":
         warnings.warn(
             "the fonts of this machine lack characters of the words, which are drawn as boxes; write SVG instead, or "
             "install a font that has them and name it in matplotlib's setting font.family",

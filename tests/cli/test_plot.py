@@ -29,6 +29,20 @@ def test_every_plot_is_drawn(name, ending, model, corpus, tmp_path):
     assert path.stat().st_size > 5000 and list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.parametrize("ending", ["svg", "png", "pdf"])
+def test_a_picture_goes_to_standard_output(ending, model, tmp_path):
+    path = tmp_path / f"picture.{ending}"
+    run("plot", "topics", model, "--out", path)
+    chosen = () if ending == "svg" else ("--to", ending)
+    assert run("plot", "topics", model, "--out", "-", *chosen).stdout_bytes == path.read_bytes()
+
+
+def test_a_terminal_gets_no_bytes_of_a_picture(model, monkeypatch):
+    monkeypatch.setattr("bigtopic.cli.plot._to_terminal", lambda: True)
+    shown = run("plot", "topics", model, "--out", "-", "--to", "png", code=2).output
+    assert "terminal" in shown and "> topics.png" in shown
+
+
 def test_settings_are_those_of_the_plot(model, corpus, tmp_path):
     path = tmp_path / "topics.svg"
     run("plot", "topics", model, "--n-top", 1, "--n-topics", 1, "--out", path)
@@ -48,6 +62,8 @@ def test_settings_are_those_of_the_plot(model, corpus, tmp_path):
         (["prevalence", "MODEL", "--out", "a.svg"], "needs documents; give a corpus"),
         (["topics", "MODEL", "--out", "a.jpg"], "--out: must end in one of .pdf, .png, .svg"),
         (["topics", "MODEL"], "Missing option '--out'"),
+        (["topics", "MODEL", "--out", "a.svg", "--to", "png"], "--to needs --out -"),
+        (["topics", "MODEL", "--out", "-", "--json"], "--json has no effect"),
         (["topics", "nothing.zarr", "--out", "a.svg"], "nothing.zarr"),
         (["topics", "MODEL", "--n-top", "0", "--out", "a.svg"], "--n-top: must be at least 1, found 0"),
     ],

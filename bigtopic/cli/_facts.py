@@ -126,7 +126,7 @@ def model_lines(facts: Mapping[str, Any]) -> dict[str, str]:
         "authors": "" if facts["authors"] is None else f"{facts['authors']:,}",
         "left out": facts["left_out"] or "",
         "trained": f"{facts['passes']:,} passes, {facts['updates']:,} updates" if facts["updates"] else "",
-        "learnt from": ""
+        "learned from": ""
         if facts["tokens"] is None
         else f"{facts['tokens']:,.0f} tokens in {facts['seconds']:.1f} s",
         "held-out score": "" if facts["score"] is None else f"{facts['score']:.4f} nats per token",

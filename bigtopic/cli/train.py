@@ -99,8 +99,8 @@ def command(
 ) -> None:
     """Learn topics from CORPUS and write them to MODEL.
 
-    The method says what is learnt: topics of documents, of authors (such as author-vb), or of rows and columns (such as
-    dual-mf), which have options of their own.
+    The method says what is learned: topics of documents, of authors (such as author-vb), or of rows and columns (such
+    as dual-mf), which have options of their own.
 
     Ctrl-C ends the training early, writes the topics learned so far and exits with 130; SIGTERM does the same and exits
     with 143. With --checkpoint and --resume, repeating the command of a killed run continues it from its last
@@ -200,7 +200,7 @@ def _figures(estimator: Any, model: str) -> dict[str, str]:
     scores = [row["score"] for row in history if row.get("score") is not None]
     return {
         "held-out score": f"{scores[-1]:.4f} nats per token" if scores else "",
-        "learnt from": f"{last['n_tokens']:,.0f} tokens in {last['seconds']:.1f} s" if last else "",
+        "learned from": f"{last['n_tokens']:,.0f} tokens in {last['seconds']:.1f} s" if last else "",
         "tokens per second": f"{last['tokens_per_second']:,.0f}" if last else "",
         "model": model,
     }

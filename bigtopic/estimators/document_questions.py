@@ -45,7 +45,7 @@ class DocumentQuestions(TopicQuestions):
         relevance: float = 0.6,
         storage_options: Mapping[str, Any] | None = None,
     ) -> Any:
-        """The topics, one per row: topic, label, size (tokens the model has learnt from), share and words.
+        """The topics, one per row: topic, label, size (tokens the model has learned from), share and words.
 
         The words are those with the largest probability, relevance, FREX and lift, columns words, relevant, frex and
         lift; see `bigtopic.questions.words`.

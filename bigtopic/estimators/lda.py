@@ -15,7 +15,7 @@ __all__ = ["LDA"]
 
 
 class LDA(TopicLearning):
-    """Topics of a corpus, learnt by any of the methods in `bigtopic.methods()`.
+    """Topics of a corpus, learned by any of the methods in `bigtopic.methods()`.
 
     Parameters
     ----------

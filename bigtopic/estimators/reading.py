@@ -88,7 +88,7 @@ class FittedTopics(Estimator):
         return np.ascontiguousarray(self.topic_source().gather(None).T)
 
     def array(self, name: str) -> FittedArray:
-        """An array of the model by name, with the names of its rows: for what custom methods have learnt.
+        """An array of the model by name, with the names of its rows: for what custom methods have learned.
 
         Raises
         ------
@@ -106,7 +106,7 @@ class FittedTopics(Estimator):
         return FittedArray(rows[:, : array.n_components], None if axis is None else axis.words)
 
     def name_words(self, vocabulary: Any) -> Self:
-        """Name the words of a model that learnt from a matrix without names, such as the last step of a pipeline.
+        """Name the words of a model that learned from a matrix without names, such as the last step of a pipeline.
 
         Parameters
         ----------

@@ -137,21 +137,21 @@ class TopicQuestions(TopicInference):
         """
         model = self._fitted()
         all_groups = merge.groups_of(groups, model.n_components)
-        learnt = merge.merged_model(model, all_groups)
-        priors = {name: self._merged_prior(name, learnt) for name in self._priors}
+        learned = merge.merged_model(model, all_groups)
+        priors = {name: self._merged_prior(name, learned) for name in self._priors}
         kept = {name: value for name, value in self.get_params().items() if name not in self._priors}
         merged = type(self)(**{**kept, **priors, "n_components": len(all_groups)})
-        merged._model = learnt
+        merged._model = learned
         merged.n_docs_seen_, merged.n_iter_ = self.n_docs_seen_, self.n_iter_
         if self._labels is not None:
             merged._labels = [self._labels[own[0]] if len(own) == 1 else None for own in all_groups]
         return merged
 
-    def _merged_prior(self, name: str, learnt: Any) -> Any:
+    def _merged_prior(self, name: str, learned: Any) -> Any:
         """The prior to begin anew with: that of the merged topics; the default if each topic had its own words."""
         prior = getattr(self, name)
         if np.ndim(prior) == 1 and name != "topic_word_prior":
-            return learnt.doc_topic_prior
+            return learned.doc_topic_prior
         return prior if np.ndim(prior) < 2 else None
 
     def _topic(self, topic: Any) -> int:

@@ -90,7 +90,7 @@ def measure(
     measures : a name or several (`bigtopic.evaluate.measures.names()`), or `Measure` objects; None for the defaults
     client : a Dask client or its address; None for the current one, if there is one; False for threads
     n_threads : threads in this process; None for all processors
-    train : the documents that the model learnt from, or the path of their corpus; see `log_predictive`
+    train : the documents that the model learned from, or the path of their corpus; see `log_predictive`
     settings : settings of the measures; each takes those it has
 
     Returns

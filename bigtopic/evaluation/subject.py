@@ -27,7 +27,7 @@ class Subject:
     ----------
     model, vocabulary, doc_topic_prior : see `topics_of`; some measures also accept lists of words
     documents : None for measures of topics alone
-    train : the documents that the model learnt from, if the caller gave them
+    train : the documents that the model learned from, if the caller gave them
     """
 
     model: Any

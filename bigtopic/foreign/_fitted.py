@@ -41,7 +41,7 @@ def fitted(weights: Weights, *, n_docs: int = 0, n_iter: int = 1, n_updates: int
 
     Parameters
     ----------
-    n_docs : documents that the topics were learnt from, 0 if unknown
+    n_docs : documents that the topics were learned from, 0 if unknown
     n_iter : passes over them
     n_updates : updates so far, on which the size of the next step depends
     settings : of `LDA`

@@ -73,7 +73,7 @@ class Plan:
     part_docs : documents in each part
     entries_per_doc : mean number of distinct words of a document; sizes the read blocks
     batch_size : largest number of documents per update; None for all. A pass is divided evenly, because an update of
-        few documents has the same weight as one of many, and a short last one would undo what was learnt
+        few documents has the same weight as one of many, and a short last one would undo what was learned
     slice_size : largest number of documents per kernel call; None for half a minibatch (with a delay, all of it), at
         most about 65 000 entries. If it is less than `batch_size`, a minibatch of at least 2000 documents is also
         divided in half, for two threads

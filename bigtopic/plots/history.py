@@ -1,4 +1,4 @@
-"""How a model learnt: held-out score, bound and change of its topics, against updates, seconds or tokens."""
+"""How a model learned: held-out score, bound and change of its topics, against updates, seconds or tokens."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _curve(history: Sequence[Mapping[str, Any]], key: str, against: str) -> Curv
     points = [(float(row[_AXES[against]]), float(row[key])) for row in history if row.get(key) is not None]
     if points != sorted(points, key=lambda point: point[0]):
         raise SettingError(
-            f"against: the {against} of this history begin again, as several calls learnt; use 'updates'"
+            f"against: the {against} of this history begin again, as several calls learned; use 'updates'"
         )
     return points
 
@@ -59,7 +59,7 @@ def _draw_curve(axes: Any, curve: Curve, title: str) -> None:
 PLOT = Plot(
     "history",
     draw,
-    summary="how the model learnt: held-out score, bound, change of the topics",
+    summary="how the model learned: held-out score, bound, change of the topics",
     needs=["history", "curves"],
     settings={"against": Setting("updates", "Horizontal axis.", tuple(_AXES))},
 )

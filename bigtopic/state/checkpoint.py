@@ -154,7 +154,7 @@ class CheckpointFolder:
 
         Parameters
         ----------
-        method : the one it was learnt with, if that is not in the table
+        method : the one it was learned with, if that is not in the table
         contradictions : says how a model differs from what the run began with; one that does is damaged
 
         Raises

@@ -35,7 +35,7 @@ from bigtopic.types import Scheme
 
 __all__ = ["COUNTS", "rebuild"]
 
-COUNTS = {"document_frequency": "int64", "frequency": "float64"}  # of the words in what was learnt from
+COUNTS = {"document_frequency": "int64", "frequency": "float64"}  # of the words in what was learned from
 
 
 def rebuild(state: Place, description: dict[str, Any], method: Method | None) -> TopicModel:
@@ -50,19 +50,19 @@ def rebuild(state: Place, description: dict[str, Any], method: Method | None) ->
     CorpusDamaged, FieldError, ModelError, SettingError, ValueError, TypeError
         When an array is missing, damaged, or does not belong to the description.
     """
-    learnt = _method(description, method)
+    learned = _method(description, method)
     axes = {"word": _names(state, {**description, "size": description["n_words"]})}
     for name, about in description["axes"].items():
         axes[name] = _names(state / "axes" / name, about)
-    if any(spec.rows == "column" for spec in learnt.model.arrays.values()):
+    if any(spec.rows == "column" for spec in learned.model.arrays.values()):
         axes["column"] = axes["word"]
     documents = description.get("documents")
     return TopicModel(
-        learnt,
-        Params(_arrays(state, description, learnt, axes)),
+        learned,
+        Params(_arrays(state, description, learned, axes)),
         axes,
-        _components(description, learnt),
-        _options(description, learnt),
+        _components(description, learned),
+        _options(description, learned),
         description["seed"],
         _cursor(description["cursor"]),
         description["text"],
@@ -190,10 +190,10 @@ def _method(description: dict[str, Any], given: Method | None) -> Method:
     """The method by name, with the settings of its schemes, and those that learn priors."""
     name = description["method"]
     if given is not None and given.name != name:
-        raise errors.ModelError(f"the model was learnt with method {name!r}, not with {given.name!r}")
+        raise errors.ModelError(f"the model was learned with method {name!r}, not with {given.name!r}")
     if given is None and name not in names():
         raise errors.ModelError(
-            f"the model was learnt with the custom method {name!r}; pass it: load_model(url, method=...)"
+            f"the model was learned with the custom method {name!r}; pass it: load_model(url, method=...)"
         )
     schemes, prior_schemes = description["schemes"], description.get("prior_schemes", {})
     method = get(given or name)

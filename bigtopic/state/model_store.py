@@ -125,7 +125,7 @@ def load(
 
     Parameters
     ----------
-    method : the one it was learnt with, if that is not in the table
+    method : the one it was learned with, if that is not in the table
     storage_options : for fsspec
 
     Raises

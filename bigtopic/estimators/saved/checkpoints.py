@@ -24,7 +24,7 @@ __all__ = ["NOTHING", "SavedFit", "folder", "newest"]
 
 NOTHING = {"seconds": 0.0, "n_docs": 0, "n_tokens": 0.0}  # counts of a version that has none
 
-_FREE = {"client", "n_threads", "progress", "callbacks", "max_time"}  # do not change what is learnt
+_FREE = {"client", "n_threads", "progress", "callbacks", "max_time"}  # do not change what is learned
 _WORDS = {"summary", "paper", "complexity", "use", "aliases"}  # about a method
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 

@@ -18,7 +18,7 @@ from bigtopic.methods import get
 __all__ = ["begun", "continued", "ended"]
 
 _PACKAGES = ("bigtopic", "numpy", "numba", "zarr")
-_FREE = {*NOT_KEPT, "n_threads", "progress", "callbacks"}  # do not change what is learnt
+_FREE = {*NOT_KEPT, "n_threads", "progress", "callbacks"}  # do not change what is learned
 
 
 def begun(estimator: Any, corpus: Corpus, seed: int) -> dict[str, Any]:

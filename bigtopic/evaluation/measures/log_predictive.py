@@ -140,7 +140,7 @@ def log_predictive(
     client : a Dask client or its address; None for the current one, if there is one; False for threads
     n_threads : threads in this process; None for all processors
     train : documents that give the unigram baseline its frequencies, or the path of their corpus; None for those the
-        model learnt from, if it counted them, or for `vocabulary` if that is a corpus
+        model learned from, if it counted them, or for `vocabulary` if that is a corpus
 
     Returns
     -------

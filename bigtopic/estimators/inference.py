@@ -17,7 +17,7 @@ from bigtopic.estimators.contract import output
 from bigtopic.estimators.contract.matrices import check_width
 from bigtopic.estimators.inputs import as_corpus, require_positive
 from bigtopic.estimators.reading import FittedTopics
-from bigtopic.estimators.topic_stores.formats import STORE, format_of
+from bigtopic.estimators.topic_stores.formats import STORE, target_format
 from bigtopic.estimators.topic_stores.output import write_topics
 from bigtopic.estimators.topic_stores.sparsity import check_sparsity, sparse_topics
 from bigtopic.estimators.topic_stores.tables import write_table
@@ -110,7 +110,7 @@ class TopicInference(FittedTopics):
         CorpusExists
             When the path is taken and `overwrite` is false, or it holds something other than topics.
         """
-        kind = format_of(url, format)
+        kind = target_format(url, format)
         corpus = self._known_corpus(X)
         identity = model_identity(self._fitted())
         return (partial(write_topics, model=identity) if kind == STORE else partial(write_table, kind))(

@@ -13,10 +13,10 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError
 from bigtopic.parallel.progress import Progress
 
-__all__ = ["Batch", "Theta", "checked", "other_documents", "selected"]
+__all__ = ["DocumentShares", "Theta", "checked", "other_documents", "selected"]
 
 
-class Batch(NamedTuple):
+class DocumentShares(NamedTuple):
     """Some documents.
 
     positions : int64 (n,), in the order in which `Theta.documents` are stored, ascending
@@ -46,16 +46,16 @@ class Theta:
     chosen: np.ndarray | None = None
     progress: bool | None = None
 
-    def batches(self, description: str) -> Iterator[Batch]:
+    def batches(self, description: str) -> Iterator[DocumentShares]:
         """The documents that were asked for, a batch at a time, under a progress bar."""
         start = 0
         with Progress(description, self.documents.n_docs, " docs", self.progress) as bar:
             for shares in self.pieces():
                 stop = start + shares.shape[0]
                 if self.chosen is None:
-                    yield Batch(np.arange(start, stop), shares)
+                    yield DocumentShares(np.arange(start, stop), shares)
                 elif (kept := np.flatnonzero(self.chosen[start:stop])).size:
-                    yield Batch(start + kept, shares[kept])
+                    yield DocumentShares(start + kept, shares[kept])
                 bar.update(stop - start)
                 start = stop
 

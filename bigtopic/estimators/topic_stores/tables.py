@@ -12,7 +12,7 @@ from typing import IO, Any
 from bigtopic.errors import CorpusExists, SettingError
 from bigtopic.estimators.topic_stores import formats
 from bigtopic.estimators.topic_stores.batches import arranged
-from bigtopic.estimators.topic_stores.formats._table import Table
+from bigtopic.estimators.topic_stores.formats._table import TopicsToWrite
 from bigtopic.estimators.topic_stores.sparsity import check_sparsity
 from bigtopic.inference.infer import Inferred
 from bigtopic.storage import local
@@ -56,7 +56,7 @@ def write_table(
     kind = formats.load(format)
     with _opened(target, kind, overwrite, storage_options) as (file, scratch, name):
         batches = arranged(pieces, corpus, n_components, scratch, **settings)
-        kind.write(file, Table(batches, corpus.columns, n_components))
+        kind.write(file, TopicsToWrite(batches, corpus.columns, n_components))
     return name
 
 

@@ -23,7 +23,7 @@ def check_target(
         When there is no such format, it cannot be written to an open file, or another setting is out of range.
     """
     check_sparsity(min_probability, top_k)
-    kind = formats.format_of(target, format)
+    kind = formats.target_format(target, format)
     if kind == formats.STORE:
         output.check_store(target, overwrite)
     else:

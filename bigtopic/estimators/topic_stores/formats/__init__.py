@@ -10,13 +10,13 @@ from typing import Any
 from bigtopic import discovery
 from bigtopic.errors import SettingError, did_you_mean
 
-__all__ = ["STORE", "format_of", "load"]
+__all__ = ["STORE", "load", "target_format"]
 
 STORE = "zarr"
 _PACKAGE = "bigtopic.estimators.topic_stores.formats"
 
 
-def format_of(path: Any, format: str | None) -> str:
+def target_format(path: Any, format: str | None) -> str:
     """The format of a path or URL: the one that is given, or the ending; without one of these endings, a store.
 
     Raises
@@ -36,5 +36,5 @@ def format_of(path: Any, format: str | None) -> str:
 
 
 def load(format: str) -> Any:
-    """The `Format` of a name that `format_of` returned."""
+    """The `Format` of a name that `target_format` returned."""
     return discovery.load(_PACKAGE, format, "FORMAT", "format")

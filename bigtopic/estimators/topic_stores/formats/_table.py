@@ -11,13 +11,13 @@ import numpy as np
 
 from bigtopic.estimators.topic_stores.batches import Batch
 
-__all__ = ["Format", "Table", "blocks", "dense", "unique", "values_of", "write_delimited"]
+__all__ = ["Format", "TopicsToWrite", "blocks", "dense", "unique", "values_of", "write_delimited"]
 
 _BLOCK = 1 << 22  # numbers of a table in memory at once
 _FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # with which spreadsheets let a formula begin
 
 
-class Table(NamedTuple):
+class TopicsToWrite(NamedTuple):
     """Topics of documents, a batch at a time.
 
     columns : names of the documents' columns
@@ -44,7 +44,7 @@ class Format(NamedTuple):
     """
 
     name: str
-    write: Callable[[IO[bytes], Table], None]
+    write: Callable[[IO[bytes], TopicsToWrite], None]
     streams: bool
 
 
@@ -58,7 +58,7 @@ def unique(names: Iterable[str], taken: Collection[str]) -> list[str]:
     return found
 
 
-def blocks(topics: Table) -> Iterator[Batch]:
+def blocks(topics: TopicsToWrite) -> Iterator[Batch]:
     """The batches, in pieces whose tables are small."""
     size = max(1, min(1 << 16, _BLOCK // topics.n_components))
     for batch in topics.batches:
@@ -78,7 +78,7 @@ def values_of(batch: Batch, columns: Sequence[str]) -> list[np.ndarray]:
     return [batch.documents[name] for name in ("document_id", *(f"column {name}" for name in columns))]
 
 
-def write_delimited(file: IO[bytes], topics: Table, delimiter: str) -> None:
+def write_delimited(file: IO[bytes], topics: TopicsToWrite, delimiter: str) -> None:
     """Write a row per document, in UTF-8; shares have six digits.
 
     A text that a spreadsheet would take for a formula gets an apostrophe before it, unless it is a number.
@@ -102,7 +102,7 @@ class _Encoded:
         return self._file.write(text.encode())
 
 
-def _shares(batch: Batch, topics: Table) -> Iterator[list[str]]:
+def _shares(batch: Batch, topics: TopicsToWrite) -> Iterator[list[str]]:
     """The cells of each document's topics."""
     bounds, found, shares = batch.indptr.tolist(), batch.topics.tolist(), batch.shares.tolist()
     for start, stop in pairwise(bounds):

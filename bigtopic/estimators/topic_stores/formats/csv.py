@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import IO
 
-from bigtopic.estimators.topic_stores.formats._table import Format, Table, write_delimited
+from bigtopic.estimators.topic_stores.formats._table import Format, TopicsToWrite, write_delimited
 
 __all__ = ["FORMAT"]
 
 
-def _write(file: IO[bytes], topics: Table) -> None:
+def _write(file: IO[bytes], topics: TopicsToWrite) -> None:
     write_delimited(file, topics, ",")
 
 

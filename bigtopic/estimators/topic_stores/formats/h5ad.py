@@ -10,13 +10,13 @@ import numpy as np
 
 from bigtopic.errors import require
 from bigtopic.estimators.topic_stores.contents import CHUNK, write_batches
-from bigtopic.estimators.topic_stores.formats._table import Format, Table
+from bigtopic.estimators.topic_stores.formats._table import Format, TopicsToWrite
 from bigtopic.storage.place import Place, zarr_store
 
 __all__ = ["FORMAT"]
 
 
-def _write(file: IO[bytes], topics: Table) -> None:
+def _write(file: IO[bytes], topics: TopicsToWrite) -> None:
     """Raises MissingExtra without h5py."""
     import zarr
 

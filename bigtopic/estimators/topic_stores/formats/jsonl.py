@@ -6,13 +6,13 @@ import json
 from math import isfinite
 from typing import IO, Any
 
-from bigtopic.estimators.topic_stores.formats._table import Format, Table, blocks, unique, values_of
+from bigtopic.estimators.topic_stores.formats._table import Format, TopicsToWrite, blocks, unique, values_of
 
 __all__ = ["FORMAT"]
 _TOPICS = "topics"
 
 
-def _write(file: IO[bytes], topics: Table) -> None:
+def _write(file: IO[bytes], topics: TopicsToWrite) -> None:
     names = unique(topics.header[: 1 + len(topics.columns)], {_TOPICS})
     for batch in blocks(topics):
         cells = [own.tolist() for own in values_of(batch, topics.columns)]

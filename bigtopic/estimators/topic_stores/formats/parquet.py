@@ -8,12 +8,12 @@ import numpy as np
 
 from bigtopic.errors import require
 from bigtopic.estimators.topic_stores.batches import Batch
-from bigtopic.estimators.topic_stores.formats._table import Format, Table, blocks, dense, values_of
+from bigtopic.estimators.topic_stores.formats._table import Format, TopicsToWrite, blocks, dense, values_of
 
 __all__ = ["FORMAT"]
 
 
-def _write(file: IO[bytes], topics: Table) -> None:
+def _write(file: IO[bytes], topics: TopicsToWrite) -> None:
     """Raises MissingExtra without pyarrow."""
     pyarrow, parquet = require("pyarrow", "parquet"), require("pyarrow.parquet", "parquet")
     writer = None
@@ -28,12 +28,12 @@ def _write(file: IO[bytes], topics: Table) -> None:
     writer.close()
 
 
-def _table(pyarrow: Any, batch: Batch, topics: Table) -> Any:
+def _table(pyarrow: Any, batch: Batch, topics: TopicsToWrite) -> Any:
     shares = dense(batch, topics.n_components)
     return _of_columns(pyarrow, [*values_of(batch, topics.columns), *shares.T], topics)
 
 
-def _of_columns(pyarrow: Any, columns: list[np.ndarray], topics: Table) -> Any:
+def _of_columns(pyarrow: Any, columns: list[np.ndarray], topics: TopicsToWrite) -> Any:
     arrays = [
         pyarrow.array(values.tolist(), pyarrow.string())
         if values.dtype.kind == "O"

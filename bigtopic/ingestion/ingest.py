@@ -26,12 +26,12 @@ from bigtopic.corpus.order import checked_seed
 from bigtopic.corpus.readers import open_source
 from bigtopic.corpus.store import Corpus, open_corpus
 from bigtopic.corpus.stored.author_layer import with_mapping
-from bigtopic.corpus.stored.manifest import Manifest, PartRecord, read_manifest
-from bigtopic.corpus.stored.stored_part import StoredPart
+from bigtopic.corpus.stored.manifest import read_manifest
 from bigtopic.corpus.stored.transaction import Transaction, current_manifest
-from bigtopic.errors import CorpusExists, CorpusLocked, SettingError
+from bigtopic.errors import SettingError
 from bigtopic.ingestion.collocate import with_collocations
 from bigtopic.ingestion.corpus_source import CorpusReader
+from bigtopic.ingestion.existing import closed, extended, keeps_text, require_same_text, require_unchanged
 from bigtopic.ingestion.job import build
 from bigtopic.ingestion.settings import REMEDY, IngestSettings, Workers
 from bigtopic.ingestion.sort import Order
@@ -148,7 +148,7 @@ def ingest(
         raise SettingError("overwrite=True and append=True are mutually exclusive; choose one")
     seed = checked_seed(random_state)
     root = Place.of(store, storage_options)
-    known = _extended(root, current_manifest(root), overwrite, append)
+    known = extended(root, current_manifest(root), overwrite, append)
     limits = VocabularySettings(min_df, max_df, max_features)
     chosen = isinstance(stop_words, str) and stop_words == "auto"
     text = text if chosen else {**text, "stop_words": stop_words}
@@ -169,7 +169,7 @@ def ingest(
             id_column=id_column,
             author_column=author_column,
             weights=weights,
-            keep_text=_keeps_text(known) if keep_text is None else keep_text,
+            keep_text=keeps_text(known) if keep_text is None else keep_text,
             storage_options=storage_options,
         )
     reader, tokeniser = with_language(reader, tokeniser, chosen and known is None)
@@ -182,15 +182,15 @@ def ingest(
     ):
         _require_shared(workers.client, transaction)
         workers = replace(workers, files=(transaction.scratch, transaction.root / "zarr.json"))
-        before, known = known, _extended(root, transaction.old, overwrite, append)
-        _require_same_text(before, known, root)
-        _require_unchanged(source, root, transaction.old)
+        before, known = known, extended(root, transaction.old, overwrite, append)
+        require_same_text(before, known, root)
+        require_unchanged(source, root, transaction.old)
         reader, pairs = with_collocations(reader, tokeniser, known, workers)
         settings = IngestSettings(
             limits,
             tokeniser.min_doc_length,
             Order(shuffle, seed) if known is None else Order(known.shuffled, known.seed),
-            _closed(source, known),
+            closed(source, known),
             recorded(reader, tokeniser, pairs, known),
             left_out(None if known is None else known.text),
             must_have_text=bool(keep_text),
@@ -261,55 +261,12 @@ def compact(corpus: Corpus | str | Path, **settings: Any) -> Corpus:
     )
 
 
-def _require_unchanged(source: Any, root: Place, now: Manifest | None) -> None:
-    """Refuse to rewrite a corpus in place without documents or authors that were added since it was opened."""
-    if not isinstance(source, Corpus) or source.url != root.url or now is None:
-        return
-    records = [part.record for part in source.parts if isinstance(part, StoredPart)]
-    if len(records) == len(source.parts) and _layers(records) != _layers(now.parts):
-        raise CorpusLocked(
-            f"{root.url} was changed by another writer since it was opened; open it again and try again"
-        )
-
-
-def _require_same_text(before: Manifest | None, now: Manifest | None, root: Place) -> None:
-    """Refuse a tokeniser chosen for a corpus that was replaced, or made, while the source was being opened."""
-    if (before is None, before and before.text) != (now is None, now and now.text):
-        raise CorpusLocked(f"{root.url} was changed by another writer in the meantime; try again")
-
-
-def _layers(records: Iterable[PartRecord]) -> dict[str, str | None]:
-    """The authors attached to each part."""
-    return {record.path: record.authors for record in records}
-
-
 def _stored_at(corpus: Any, options: Any) -> tuple[Any, Any]:
     if not isinstance(corpus, Corpus):
         return corpus, options
     if corpus.url is None:
         raise SettingError("the corpus is in memory; store it first with ingest(corpus, path)")
     return corpus.url, options or corpus.storage_options
-
-
-def _extended(root: Place, manifest: Manifest | None, overwrite: bool, append: bool) -> Manifest | None:
-    """The corpus to extend, of the one that is there; None for a new corpus."""
-    if manifest is not None and not overwrite and not append:
-        raise CorpusExists(
-            f"there is a corpus at {root.url}; pass overwrite=True to replace it, append=True to add to it, or give "
-            "another path"
-        )
-    return manifest if append else None
-
-
-def _keeps_text(known: Manifest | None) -> bool:
-    return known is not None and any(part.has_text for part in known.parts)
-
-
-def _closed(source: Any, known: Manifest | None) -> bool:
-    """Whether the vocabulary of the corpus to extend or rewrite is closed to new words."""
-    if known is None and isinstance(source, Corpus) and source.url is not None:
-        known = read_manifest(Place.of(source.url, source.storage_options))
-    return known is not None and bool(known.words.get("closed"))
 
 
 def _workers(root: Place, client: Any, n_threads: int | None, progress: bool | None) -> Workers:

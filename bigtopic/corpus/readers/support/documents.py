@@ -7,27 +7,21 @@ The kind of a source is decided once, from its first documents, so that every bl
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from numbers import Integral, Number
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 
 from bigtopic.corpus.columns import Cells
 from bigtopic.corpus.readers.base import Chunk, Options
-from bigtopic.corpus.readers.support.assemble import (
-    author_csr,
-    canonical,
-    check_counts,
-    count_remedy,
-    restrict,
-)
+from bigtopic.corpus.readers.support.assemble import author_csr, restrict
 from bigtopic.corpus.readers.support.claims import most_words
 from bigtopic.corpus.readers.support.columns import cells, column
+from bigtopic.corpus.readers.support.counters import WANTED, count_pairs, shown
 from bigtopic.corpus.stored.schema import MOST_WORDS
 from bigtopic.corpus.text.collocations import CollocationCounts
 from bigtopic.corpus.text.raw import RawBlock
@@ -39,12 +33,7 @@ from bigtopic.errors import InputError
 
 __all__ = ["DocumentReader", "Documents", "kind_of", "kind_of_all"]
 
-_WANTED = {
-    "text": "a string",
-    "tokens": "a list of strings",
-    "counts": "a mapping of words to counts",
-    "pairs": "a list of (id, count) pairs",
-}
+_WANTED = {"text": "a string", "tokens": "a list of strings", **WANTED}
 
 
 @dataclass(frozen=True)
@@ -222,7 +211,7 @@ class DocumentReader:
             found = kind_of(body)
             if found is not None and found != self.kind:
                 raise InputError(
-                    f"{documents.place(i)} is {_shown(body)}, but the documents before it are each "
+                    f"{documents.place(i)} is {shown(body)}, but the documents before it are each "
                     f"{_WANTED.get(self.kind, self.kind)}; all documents of a source must be of one kind"
                 )
 
@@ -232,9 +221,8 @@ class DocumentReader:
                 if self.kind == "text":
                     return self._tokenizer.counts(_texts(documents.bodies))
                 return self._tokenizer.token_counts(() if body is None else body for body in documents.bodies)
-        return _count_pairs(
-            documents, self.kind == "pairs", self.n_words, self._most_words, self.options.weights
-        )
+        weights, fixed = self.options.weights, self.kind == "pairs"
+        return count_pairs(documents.bodies, documents.place, fixed, self.n_words, self._most_words, weights)
 
     @property
     def _most_words(self) -> int:
@@ -266,11 +254,6 @@ def _words_only(documents: Documents) -> Iterator[None]:
         ) from None
 
 
-def _shown(body: Any) -> str:
-    text = reprlib.repr(body)  # of the beginning, however long or deep it is
-    return f"{type(body).__name__} {text if len(text) < 60 else text[:57] + '...'}"
-
-
 def _has_half(value: Any) -> bool:
     if isinstance(value, str):
         return any("\ud800" <= character <= "\udfff" for character in value)
@@ -291,90 +274,3 @@ def _is_deep(value: Any) -> bool:
 
 def _items(value: Any) -> Iterable[Any]:
     return value.values() if isinstance(value, Mapping) else value
-
-
-def _count_pairs(
-    documents: Documents, fixed: bool, n_words: int | None, most_words: int, weights: bool
-) -> RawBlock:
-    """Counters or pairs to CSR; words are numbered in the order they appear unless their ids are fixed."""
-    index: dict[Any, int] = {}
-    ids: list[int] = []
-    values: list[float] = []
-    indptr = np.zeros(len(documents.bodies) + 1, np.int64)
-    for i, body in enumerate(documents.bodies):
-        pairs = () if body is None else body.items() if isinstance(body, Mapping) else body
-        try:
-            for word, value in pairs:
-                ids.append(_id(word) if fixed else index.setdefault(_word(word), len(index)))
-                values.append(_value(value))
-        except (TypeError, ValueError, OverflowError):
-            raise InputError(
-                f"{documents.place(i)}: {_shown(body)} is not {_WANTED['pairs' if fixed else 'counts']}; correct it"
-            ) from None
-        indptr[i + 1] = len(ids)
-    words, counts = np.array(ids, np.int64), np.array(values, np.float64)
-    _check(
-        documents,
-        indptr,
-        words,
-        counts,
-        n_words if fixed else None,
-        most_words if fixed else MOST_WORDS,
-        weights,
-    )
-    counts = counts.astype(np.float32)
-    present = counts != 0
-    kept = np.concatenate([[0], np.cumsum(present)])[indptr]
-    arrays = canonical(kept, words[present].astype(np.int32), counts[present])
-    return RawBlock(*arrays, None if fixed else list(index), n_zeros=int(len(counts) - present.sum()))
-
-
-def _word(word: Any) -> str:
-    if not isinstance(word, str):
-        raise TypeError(word)
-    return word
-
-
-def _id(word: Any) -> int:
-    number = int(word)
-    if number != word:
-        raise ValueError(word)
-    return min(max(number, -1), 1 << 62)  # what is outside stays so, and fits int64
-
-
-def _value(value: Any) -> float:
-    if not isinstance(value, Number) or isinstance(value, complex):
-        raise TypeError(value)
-    try:
-        return float(value)  # type: ignore[arg-type]
-    except OverflowError:
-        return float("inf")
-
-
-def _check(
-    documents: Documents,
-    indptr: np.ndarray,
-    words: np.ndarray,
-    counts: np.ndarray,
-    n_words: int | None,
-    most_words: int,
-    weights: bool,
-) -> None:
-    bad = (words < 0) | (words >= (most_words if n_words is None else n_words))
-    if bad.any():
-        at = int(np.argmax(bad))
-        allowed = (
-            f"0 .. {most_words - 1}"
-            if n_words is None
-            else f"0 .. {n_words - 1}, as many as the vocabulary has words"
-        )
-        problem = (
-            f"word id {words[at]} is outside {allowed}; ids count from 0: give the vocabulary they belong to"
-        )
-    elif found := check_counts(counts, weights):
-        at, kind = found
-        problem = f"count {counts[at]:g} is {kind}; {count_remedy(kind)}"
-    else:
-        return
-    document = int(np.searchsorted(indptr, at, side="right")) - 1
-    raise InputError(f"{documents.place(document)}: {problem}")

@@ -1,0 +1,64 @@
+"""The corpus that is already at the place of an ingest: to be extended, replaced or left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from bigtopic.corpus.store import Corpus
+from bigtopic.corpus.stored.manifest import Manifest, PartRecord, read_manifest
+from bigtopic.corpus.stored.stored_part import StoredPart
+from bigtopic.errors import CorpusExists, CorpusLocked
+from bigtopic.storage.place import Place
+
+__all__ = ["closed", "extended", "keeps_text", "require_same_text", "require_unchanged"]
+
+
+def extended(root: Place, manifest: Manifest | None, overwrite: bool, append: bool) -> Manifest | None:
+    """The corpus to extend, of the one that is there; None for a new corpus.
+
+    Raises
+    ------
+    CorpusExists
+        When there is one that is neither to be replaced nor to be extended.
+    """
+    if manifest is not None and not overwrite and not append:
+        raise CorpusExists(
+            f"there is a corpus at {root.url}; pass overwrite=True to replace it, append=True to add to it, or give "
+            "another path"
+        )
+    return manifest if append else None
+
+
+def keeps_text(known: Manifest | None) -> bool:
+    """Whether documents of the corpus to extend have their text."""
+    return known is not None and any(part.has_text for part in known.parts)
+
+
+def closed(source: Any, known: Manifest | None) -> bool:
+    """Whether the vocabulary of the corpus to extend or rewrite is closed to new words."""
+    if known is None and isinstance(source, Corpus) and source.url is not None:
+        known = read_manifest(Place.of(source.url, source.storage_options))
+    return known is not None and bool(known.words.get("closed"))
+
+
+def require_unchanged(source: Any, root: Place, now: Manifest | None) -> None:
+    """Refuse to rewrite a corpus in place without documents or authors that were added since it was opened."""
+    if not isinstance(source, Corpus) or source.url != root.url or now is None:
+        return
+    records = [part.record for part in source.parts if isinstance(part, StoredPart)]
+    if len(records) == len(source.parts) and _layers(records) != _layers(now.parts):
+        raise CorpusLocked(
+            f"{root.url} was changed by another writer since it was opened; open it again and try again"
+        )
+
+
+def require_same_text(before: Manifest | None, now: Manifest | None, root: Place) -> None:
+    """Refuse a tokeniser chosen for a corpus that was replaced, or made, while the source was being opened."""
+    if (before is None, before and before.text) != (now is None, now and now.text):
+        raise CorpusLocked(f"{root.url} was changed by another writer in the meantime; try again")
+
+
+def _layers(records: Iterable[PartRecord]) -> dict[str, str | None]:
+    """The authors attached to each part."""
+    return {record.path: record.authors for record in records}

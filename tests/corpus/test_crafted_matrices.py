@@ -3,6 +3,7 @@
 Each is read in a child process with little memory, so that a crash or a bomb is a failed test and nothing worse.
 """
 
+import gc
 import io
 import json
 import os
@@ -29,6 +30,7 @@ def in_child(action, seconds=60):
     read, write = os.pipe()
     if (child := os.fork()) == 0:
         found = None
+        gc.freeze()  # to look for garbage in what the parent made would copy all of it
         try:
             signal.alarm(seconds)
             resource.setrlimit(resource.RLIMIT_AS, (used() + 3 * GIGABYTE, resource.RLIM_INFINITY))

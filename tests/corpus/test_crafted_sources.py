@@ -29,7 +29,7 @@ LONG = 100 << 20  # bytes of a line that is too long
 
 
 SERVER = f"""
-import json, os, resource, sys
+import gc, json, os, resource, sys
 import bigtopic as bt
 from bigtopic.errors import BigtopicError
 
@@ -38,6 +38,7 @@ for name, text in (("warm.txt", "warm up"), ("warm.svm", "3 1:1"), ("docword.war
     path = os.path.join(sys.argv[1], name)
     open(path, "w").write(text)
     bt.ingest(path, "memory://warm.zarr", overwrite=True, client=False, n_threads=1)
+gc.freeze()
 for line in sys.stdin:
     path, settings = json.loads(line)
     sys.stdout.flush()

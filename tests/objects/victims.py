@@ -4,6 +4,7 @@ A line is JSON: action, url, and the number of the request to S3 at which the wr
 after its answer has come. The answer is "killed", or "finished" with the number of requests.
 """
 
+import gc
 import json
 import os
 import signal
@@ -76,6 +77,7 @@ def main():
         act(action, "memory://warm/corpus", {}, models)
     for action in ("save", "transform_to"):
         act(action, f"memory://warm/{action}", {}, models)
+    gc.freeze()
     print("warm", flush=True)
     for line in sys.stdin:
         task = json.loads(line)

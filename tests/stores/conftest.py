@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import json
 import os
 import shutil
@@ -188,6 +189,7 @@ def in_child() -> Callable[..., Ended]:
 
 def _live(function: Any, kill_at: int, fail_at: int, number: int, before: Any, writing: int) -> None:
     """The child, from its first breath to its last."""
+    gc.freeze()  # to look for garbage in what the parent made would copy all of it
     count, error = 0, ("", "")
 
     def watch(event: str, arguments: tuple) -> None:

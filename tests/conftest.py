@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -25,6 +26,10 @@ import hosts
 # Shells start what is in the background with Ctrl-C ignored, and then nothing here could interrupt a run.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Stores wait until each file is durable; where there is room, files are in memory, where that takes no time.
+if Path("/dev/shm").is_dir() and shutil.disk_usage("/dev/shm").free > 4 << 30:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/dev/shm")
 
 # Workers of all the clusters idle for most of a run: without these, each of them takes 3 % of a processor.
 os.environ["DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED"] = "False"

@@ -35,6 +35,8 @@ if Path("/dev/shm").is_dir() and shutil.disk_usage("/dev/shm").free > 4 << 30:
 os.environ["DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED"] = "False"
 os.environ["DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL"] = "500ms"
 os.environ["DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL"] = "10s"
+# Each worker would import all that a fork has.
+os.environ["DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD"] = "forkserver"
 
 
 @pytest.fixture(scope="session")

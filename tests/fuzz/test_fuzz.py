@@ -28,14 +28,14 @@ FIXED, ALL = range(300), range(10_000)
 
 
 @pytest.fixture(scope="module")
-def fixed() -> list[Reply]:
-    return list(run_cases(FIXED, 2))
-
-
-@pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     with Server() as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def fixed(server: Server) -> list[Reply]:
+    return [server.run(number) for number in FIXED]
 
 
 @pytest.mark.parametrize("name", sorted(FORMATS))

@@ -236,19 +236,12 @@ def test_views_are_lazy(corpus, monkeypatch):
 
 
 @pytest.mark.distributed
-def test_topics_line_up_when_workers_are_elsewhere(corpus, counts, model, tmp_path):
+def test_topics_line_up_when_workers_are_elsewhere(corpus, counts, model, tmp_path, other_address):
     anndata = pytest.importorskip("anndata")
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, host="127.0.0.2", dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        remote = LDA(N_TOPICS, method="vb", max_iter=5, random_state=0, client=client).fit(corpus)
-        theta = remote.transform(corpus)
-        np.testing.assert_array_equal(theta, remote.set_params(client=False).transform(counts))
-        remote.set_params(client=client)
-        found = anndata.read_zarr(remote.transform_to(corpus, tmp_path / "theta.zarr", min_probability=0.0))
+    remote = LDA(N_TOPICS, method="vb", max_iter=5, random_state=0, client=other_address).fit(corpus)
+    theta = remote.transform(corpus)
+    np.testing.assert_array_equal(theta, remote.set_params(client=False).transform(counts))
+    remote.set_params(client=other_address)
+    found = anndata.read_zarr(remote.transform_to(corpus, tmp_path / "theta.zarr", min_probability=0.0))
     np.testing.assert_array_equal(found.X.toarray(), theta)
     assert found.obs["section"].tolist() == COLUMNS["section"] and found.obs_names.tolist() == IDS

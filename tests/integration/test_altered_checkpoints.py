@@ -28,7 +28,7 @@ def expected(corpus):
 
 def saved(kind, path, corpus, step=20, **more):
     """A run that is cut after so many updates; its versions, the oldest first."""
-    checkpoint = bt.Checkpoint(path, rounds=1)
+    checkpoint = bt.Checkpoint(path, rounds=4)
     estimator(kind, callbacks=[interrupt_at(step)], **more).fit(corpus, checkpoint=checkpoint)
     return sorted(path.glob("step-*"))
 

@@ -52,7 +52,7 @@ WHOLE = {
 }  # full steps of Newton's method
 METHODS = {
     **{
-        name: get(name)
+        name: replace(get(name), inner=min(get(name).inner, 3))
         for name in ("vb", "online-vb", "online-cvb0", "scvb0", "g-oem++", "splda", *ONLINE_EM)
     },
     "g-oem": G_OEM,
@@ -104,8 +104,7 @@ def test_a_prior_of_known_labels_is_the_likeliest_one(name, told):
     np.testing.assert_allclose(model.doc_topic_prior_, likeliest(counts), rtol=1e-3)
 
 
-@pytest.mark.parametrize("start", [0.06, 1.5])
-@pytest.mark.parametrize("shape", ["symmetric", "asymmetric"])
+@pytest.mark.parametrize(("shape", "start"), [("symmetric", 0.06), ("symmetric", 1.5), ("asymmetric", 1.5)])
 @pytest.mark.parametrize("name", ["vb", "g-oem", "cgs", "ilr", "cvb"])
 def test_the_prior_of_documents_is_found_again(name, shape, start, drawn):
     """From a fifth and from five times the truth, with topics that are learned at the same time."""
@@ -146,10 +145,10 @@ def test_the_bound_of_batch_vb_does_not_fall(corpus):
 @pytest.mark.parametrize("name", ["vb", "cgs"])
 def test_the_prior_of_one_topic_is_the_likeliest_one(name, shape, drawn):
     """With one topic its counts are those of the words, and only the prior is left to learn."""
-    counts = np.asarray(drawn.to_scipy().sum(axis=0)).astype(float)
-    model = learner(
-        name, 1, learn_doc_topic_prior=None, learn_topic_word_prior=shape, max_iter=200, tol=0
-    ).fit(drawn)
+    some = drawn[:300]
+    counts = np.asarray(some.to_scipy().sum(axis=0)).astype(float)
+    settings = {"learn_doc_topic_prior": None, "learn_topic_word_prior": shape, "max_iter": 60, "tol": 0}
+    model = learner(name, 1, **settings).fit(some)
     if shape == "asymmetric":  # one draw of 200 components: no finite maximum, but better than one number
         assert evidence(counts, model.topic_word_prior_) > evidence(counts, best_number(counts))
     else:
@@ -251,7 +250,7 @@ def test_a_run_that_is_cut_goes_on_to_the_same_bits(name, corpus, tmp_path):
             stopped.append(event)
             os.kill(os.getpid(), signal.SIGINT)
 
-    run = Checkpoint(tmp_path / "run.ckpt", seconds=0)
+    run = Checkpoint(tmp_path / "run.ckpt")
     for _ in range(20):
         stopped: list[Any] = []
         part = learner(name, callbacks=[stop], **settings).fit(corpus, checkpoint=run, resume=True)

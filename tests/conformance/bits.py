@@ -1,6 +1,6 @@
 """Prints a hash of what kernels and learning compute; a test runs it with caches in different states.
 
-python tests/conformance/bits.py kernel/ilr method/online-vb ...      # in this order
+python tests/conformance/bits.py kernel/ilr kernel/vb/f4 method/online-vb ...      # in this order
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def method_bits(name: str) -> str:
 
 def main() -> None:
     for step in sys.argv[1:]:
-        kind, name = step.split("/")
+        kind, name, *dtypes = step.split("/")
         if kind == "kernel":
-            print(step, *(kernel_bits(name, dtype) for dtype in (np.float32, np.float64)))
+            print(step, *(kernel_bits(name, np.dtype(dtype).type) for dtype in dtypes or ("f4", "f8")))
         else:
             print(step, method_bits(name))
 

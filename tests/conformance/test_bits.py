@@ -27,7 +27,7 @@ from reference import case
 
 ROOT = Path(__file__).parents[2]
 # the first compiles what others share, and with the options that differ most
-SOME = ["kernel/ilr", "kernel/vb"]
+SOME = ["kernel/ilr/f4", "kernel/vb/f4"]
 ALL = [
     *(f"kernel/{name}" for name in case.of_lda(kernels.names())),
     *(f"method/{name}" for name in table.names()),

@@ -28,8 +28,9 @@ def test_priors_at_the_ends(method, alpha):
     """As far as the method has the prior: plsa has a maximum from 1, and the prior of lds is one of its scheme."""
     ends = (SMALLEST_PRIOR, LARGEST_PRIOR, np.geomspace(SMALLEST_PRIOR, LARGEST_PRIOR, 40))
     alpha = np.maximum(alpha, 1.0) if method == "plsa" else alpha
+    fewer = {"batch_size": 20} if method == "splda" else {}  # it updates after each document
     for eta in (None,) if method == "lds" else ends:
-        model = bt.LDA(3, method=method, doc_topic_prior=alpha, topic_word_prior=eta, **HERE)
+        model = bt.LDA(3, method=method, doc_topic_prior=alpha, topic_word_prior=eta, **fewer, **HERE)
         finite(model.fit(COUNTS))
 
 

@@ -23,7 +23,9 @@ X = np.kron(np.eye(2, dtype=int), np.full((20, 5), 3))
         ("Online-VB", "online-vb"),
         ("ope:Online-CVB0", "scvb0"),
         ("ope:Streaming-VB", "streaming-vb"),
-        ("sgs:Streaming-VB", "svb"),
+        ("broderick:SVB", "svb"),
+        ("sgs:SVB", "svb-progressive"),
+        ("sgs:Streaming-VB", "svb-progressive"),
         ("VarGibbs", "online-cgs"),
         ("G-OEM++", "g-oem++"),
         ("SGRLD", "lds"),
@@ -48,7 +50,10 @@ def test_an_alias_with_its_paper_means_one_method():
     ("name", "forms"),
     [
         ("Online-CVB0", r"online-cvb0, ope:Online-CVB0 \(scvb0\)"),
-        ("Streaming-VB", r"streaming-vb, ope:Streaming-VB \(streaming-vb\), sgs:Streaming-VB \(svb\)"),
+        (
+            "Streaming-VB",
+            r"streaming-vb, ope:Streaming-VB \(streaming-vb\), sgs:Streaming-VB \(svb-progressive\)",
+        ),
     ],
 )
 def test_a_name_of_two_methods_is_an_error_with_their_papers(name, forms):

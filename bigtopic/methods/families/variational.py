@@ -34,7 +34,7 @@ _SVB = Method(
     complexity=f"{_COST}, per inner iteration; K numbers per document of the minibatch",
     use="streams of large minibatches that must not be forgotten",
     paper="Broderick et al. 2013 (SVB)",
-    aliases=("broderick:SVB", "g-oem:SVB", "sgs:SVB", "sgs:Streaming-VB"),
+    aliases=("broderick:SVB", "g-oem:SVB"),
 )
 
 METHODS = (
@@ -88,6 +88,6 @@ METHODS = (
         summary="svb that begins each minibatch progressively, document by document",
         use="to compare with sgs, whose paper starts minibatches so",
         paper="Broderick et al. 2013 (SVB); start of Gao, Chen, Zhu 2016",
-        aliases=(),
+        aliases=("sgs:SVB", "sgs:Streaming-VB"),
     ),
 )

@@ -5,6 +5,10 @@
 The prior stays outside, and does not decay. After t minibatches of C_1, ..., C_t tokens the mass of the statistics is
 sum_j decay^(t - j + 1) C_j; it tends to that of decay / (1 - decay) minibatches.
 
+What is forgotten may fall from update to update, so that the topics come to rest:
+
+    1 - decay_t = (1 - decay) (offset + t)^-kappa
+
 Reference: Gao, Chen, Zhu (2016), "Streaming Gibbs sampling for LDA model", algorithm 2, with the topics' totals
 decayed, too.
 """
@@ -15,7 +19,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from bigtopic.errors import SettingError
-from bigtopic.schemes.schedule import is_number
+from bigtopic.schemes.schedule import LearningRate, check, is_number
 from bigtopic.types import AxisStats, MutableArray, RoundInfo
 
 __all__ = ["SCHEME", "DecayAdd"]
@@ -30,24 +34,39 @@ class DecayAdd:
     Parameters
     ----------
     decay : above 0 and at most 1, in the literature lambda; smaller for larger minibatches
+    forgetting_decay : how fast the forgotten share falls, above 0 and at most 1; None for the same `decay` always
+    forgetting_offset : larger begins with a smaller share, and falls later
+    hold : number of first updates that forget as much as the last of them
 
     Raises
     ------
     SettingError
-        When `decay` is outside its range.
+        When a parameter is outside its range.
     """
 
     dtype: ClassVar[str] = "float64"
 
     decay: float = 0.9
+    forgetting_decay: float | None = None
+    forgetting_offset: float = 0.0
+    hold: int = 0
 
     def __post_init__(self) -> None:
         if not is_number(self.decay) or not 0.0 < self.decay <= 1.0:
             raise SettingError(f"decay={self.decay!r}: must be above 0 and at most 1")
+        check(self.forgetting_decay, self.forgetting_offset, hold=self.hold, of="forgetting")
+
+    def _decay(self, info: RoundInfo) -> float:
+        """The decay of this update."""
+        if self.forgetting_decay is None:
+            return self.decay
+        falling = LearningRate(self.forgetting_decay, self.forgetting_offset, hold=self.hold).schedule()
+        return 1.0 - (1.0 - self.decay) * falling(info.step, info.n_steps)
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
         """Costs the rows of `stats`. A minibatch without tokens is an update, too: older ones decay."""
-        array.add(stats, weight=self.decay, decay=self.decay)
+        decay = self._decay(info)
+        array.add(stats, weight=decay, decay=decay)
 
 
 SCHEME = DecayAdd

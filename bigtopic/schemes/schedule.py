@@ -124,8 +124,10 @@ class LearningRate:
         return min(self.schedule()(info.step, info.n_steps), info.largest_step)
 
 
-def check(decay: float | None, offset: float, scale: float = 1.0, hold: int = 0) -> None:
-    """Check the settings of a schedule.
+def check(
+    decay: float | None, offset: float, scale: float = 1.0, hold: int = 0, of: str = "learning"
+) -> None:
+    """Check the settings of a schedule, whose names begin with `of`.
 
     Raises
     ------
@@ -135,13 +137,13 @@ def check(decay: float | None, offset: float, scale: float = 1.0, hold: int = 0)
     """
     if decay is not None and not (is_number(decay) and 0.0 < decay <= 1.0):
         raise SettingError(
-            f"learning_decay={decay!r}: must be above 0 and at most 1 (above 0.5 to converge); a scheme has None for a "
-            "constant step size"
+            f"{of}_decay={decay!r}: must be above 0 and at most 1 (above 0.5 to converge); a scheme has None for a "
+            "constant"
         )
     if not is_number(offset) or not 0.0 <= offset <= LARGEST_OFFSET:
-        raise SettingError(f"learning_offset={offset!r}: must be between 0 and {LARGEST_OFFSET:g} updates")
+        raise SettingError(f"{of}_offset={offset!r}: must be between 0 and {LARGEST_OFFSET:g} updates")
     if not is_number(scale) or not 0.0 < scale < np.inf:
-        raise SettingError(f"learning_scale={scale!r}: must be a positive number")
+        raise SettingError(f"{of}_scale={scale!r}: must be a positive number")
     if not isinstance(hold, int | np.integer) or isinstance(hold, bool) or hold < 0:
         raise SettingError(f"hold={hold!r}: must be a whole number of updates, 0 or more")
 

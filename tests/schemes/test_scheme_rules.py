@@ -58,6 +58,20 @@ def test_decay_add_keeps_of_each_minibatch_what_the_later_ones_leave(decay):
     np.testing.assert_allclose(array.statistics, expected, rtol=1e-12)
 
 
+def test_decay_add_may_forget_less_and_less():
+    """The mass is sum_j C_j times the decays of update j and of those after it; 1 - decay_t = 0.4 (2 + t)^-0.7."""
+    array = random_array()
+    array.statistics[:] = 0
+    scheme, masses = load("decay_add", decay=0.6, forgetting_decay=0.7, forgetting_offset=2.0, hold=3), []
+    for step in range(1, 8):
+        stats = random_stats(seed=step)
+        scheme.step(array, stats, info(step))
+        masses.append(stats.values.sum(dtype=float))
+    decays = 1 - 0.4 * (2.0 + np.maximum(np.arange(1, 8), 3)) ** -0.7
+    left = np.cumprod(decays[::-1])[::-1]
+    assert array.statistics.sum() == pytest.approx(left @ masses, rel=1e-12)
+
+
 def test_the_prior_does_not_decay():
     """Decaying it, too, would leave eta (1 - decay^t) less in each entry."""
     array, scheme = random_array(), load("decay_add", decay=0.8)
@@ -86,6 +100,12 @@ def test_decay_add_on_the_params_for_a_thousand_minibatches():
 def test_a_decay_is_above_0_and_at_most_1(decay):
     with pytest.raises(SettingError, match=rf"decay={decay!r}: must be above 0 and at most 1"):
         load("decay_add", decay=decay)
+
+
+@pytest.mark.parametrize("setting", [{"forgetting_decay": 1.1}, {"forgetting_offset": -1.0}, {"hold": -1}])
+def test_decay_add_names_a_schedule_that_is_none(setting):
+    with pytest.raises(SettingError, match=f"^{next(iter(setting))}="):
+        load("decay_add", **setting)
 
 
 def test_add_to_prior_forgets_the_start_alone():

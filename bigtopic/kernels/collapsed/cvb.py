@@ -28,8 +28,9 @@ from numba import njit
 from bigtopic import buffers
 from bigtopic.kernels.support.collapsed import begin, stay
 from bigtopic.kernels.support.drawn_labels import expected_logs_of_shares, labels_scratch
-from bigtopic.kernels.support.entry import OUTER, csr, frozen, padded_prior, put_shares
+from bigtopic.kernels.support.entry import UNCOUNTED, csr, frozen, padded_prior, put_shares
 from bigtopic.kernels.support.math import fast_exp
+from bigtopic.kernels.support.memory import prefetch
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
 __all__ = ["KERNEL", "run"]
@@ -37,12 +38,13 @@ __all__ = ["KERNEL", "run"]
 _FAST = {"reassoc", "arcp", "nsz"}  # not "contract": a lone token's share, taken out, must leave nothing
 _LEAST, _MOST = -30.0, 30.0  # of the exponent
 _FLOOR = 1e-10  # of a count: rounding may leave less than nothing
+_AHEAD, _LINE = 2, 8  # entries, and numbers in a cache line
 
 
-@njit(**OUTER | {"fastmath": _FAST})
+@njit(**UNCOUNTED | {"fastmath": _FAST})
 def _sweep(
     indptr, words, counts, rows, topic_words, variances, prior, n_components, least,
-    shares, totals, total_variances, mass, spread, old, fresh, change, change_of_variances, doc_topics,
+    earlier, shares, totals, total_variances, mass, spread, old, fresh, change, change_of_variances, doc_topics,
 ):  # fmt: skip
     zero, one, half = mass.dtype.type(0), mass.dtype.type(1), mass.dtype.type(0.5)
     lowest, highest, floor = mass.dtype.type(_LEAST), mass.dtype.type(_MOST), mass.dtype.type(_FLOOR)
@@ -51,7 +53,7 @@ def _sweep(
         for k in range(n_components):
             mass[k], spread[k] = zero, zero
         for i in range(indptr[d], indptr[d + 1]):
-            row, known = shares[i], zero
+            row, known = earlier[i], zero
             for k in range(n_components):
                 known += row[k]
             unit = one / known if known > 0 else zero
@@ -61,14 +63,19 @@ def _sweep(
                 spread[k] += counts[i] * (own * (one - own))
         for i in range(indptr[d], indptr[d + 1]):
             # rows by themselves: loops over them need no look at their place in the whole
-            row, weights, grown = shares[i], topic_words[words[i]], change[words[i]]
+            before, row, weights, grown = earlier[i], shares[i], topic_words[words[i]], change[words[i]]
             doubts, grown_doubts = variances[words[i]], change_of_variances[words[i]]
-            known, whole = zero, zero
+            known, whole, ahead = zero, zero, words[min(i + _AHEAD, words.shape[0] - 1)]
+            for k in range(0, n_components, _LINE):
+                prefetch(topic_words, ahead, k)
+                prefetch(variances, ahead, k)
+                prefetch(change, ahead, k)
+                prefetch(change_of_variances, ahead, k)
             for k in range(n_components):
-                known += row[k]
+                known += before[k]
             unit = one / known if known > 0 else zero
             for k in range(n_components):
-                own = unit * row[k]
+                own = unit * before[k]
                 doubt = own * (one - own)
                 by_doc = prior[k] + max(mass[k] - own, zero)
                 by_word = max(weights[k] + grown[k] - own, floor)
@@ -142,7 +149,8 @@ def run(
     totals, total_variances = (view.totals[name].astype(np.float64) for name in KERNEL.views)
     inputs = (*csr(docs, dtype), frozen(docs.rows, np.int64))
     shares = buffers.empty((len(docs.words), n), np.float32)
-    shares[:] = 0 if state is None else state["shares"]
+    if state is None:
+        shares[:] = 0
     change, change_of_variances = (buffers.zeros(topic_words.shape, dtype) for _ in range(2))
     if state is None:
         begin(*inputs, int(seed), n, np.float32(1), shares, totals, change)  # what is certain has no variance
@@ -154,6 +162,7 @@ def run(
         padded_prior(hyper.doc_topic_prior, n_columns, dtype),
         n,
         np.finfo(dtype).tiny,
+        frozen(shares if state is None else state["shares"], np.float32),
         shares,
         totals,
         total_variances,

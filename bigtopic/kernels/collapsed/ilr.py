@@ -36,7 +36,8 @@ from numba import njit
 from bigtopic import buffers
 from bigtopic.kernels.support.collapsed import begin, stay
 from bigtopic.kernels.support.drawn_labels import expected_logs_of_shares, labels_scratch
-from bigtopic.kernels.support.entry import OUTER, csr, frozen, padded_prior, put_shares
+from bigtopic.kernels.support.entry import UNCOUNTED, csr, frozen, padded_prior, put_shares
+from bigtopic.kernels.support.memory import prefetch
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
 __all__ = ["HALF", "KERNEL", "run", "run_half"]
@@ -44,12 +45,13 @@ __all__ = ["HALF", "KERNEL", "run", "run_half"]
 _FAST = {"reassoc", "arcp", "nsz"}  # not "contract": a lone token's share, taken out, must leave nothing
 _FLOOR = 1e-10  # of a word's count: what rounding leaves of it is less
 _LEVELS = 65535.0
+_AHEAD, _LINE = 2, 8  # entries, and numbers in a cache line
 
 
-@njit(**OUTER | {"fastmath": _FAST})
+@njit(**UNCOUNTED | {"fastmath": _FAST})
 def _sweep(
     indptr, words, counts, rows, topic_words, prior, n_components, seed, new, scale, half, least,
-    shares, totals, mass, old, fresh, change, doc_topics,
+    earlier, shares, totals, mass, old, fresh, change, doc_topics,
 ):  # fmt: skip
     if new:
         begin(indptr, words, counts, rows, seed, n_components, scale, shares, totals, change)
@@ -59,7 +61,7 @@ def _sweep(
         for k in range(n_components):
             mass[k] = zero
         for i in range(indptr[d], indptr[d + 1]):
-            row, known = shares[i], zero
+            row, known = earlier[i], zero
             for k in range(n_components):
                 known += row[k]
             unit = counts[i] / known if known > 0 else zero
@@ -67,13 +69,16 @@ def _sweep(
                 mass[k] += unit * row[k]
         for i in range(indptr[d], indptr[d + 1]):
             # rows by themselves: loops over them need no look at their place in the whole
-            row, weights, grown = shares[i], topic_words[words[i]], change[words[i]]
-            known, whole = zero, zero
+            before, row, weights, grown = earlier[i], shares[i], topic_words[words[i]], change[words[i]]
+            known, whole, ahead = zero, zero, words[min(i + _AHEAD, words.shape[0] - 1)]
+            for k in range(0, n_components, _LINE):
+                prefetch(topic_words, ahead, k)
+                prefetch(change, ahead, k)
             for k in range(n_components):
-                known += row[k]
+                known += before[k]
             unit = 1 / known if known > 0 else zero
             for k in range(n_components):
-                own = unit * row[k]
+                own = unit * before[k]
                 by_doc = prior[k] + max(mass[k] - own, zero)
                 by_word = max(weights[k] + grown[k] - own, floor)
                 fresh[k] = by_doc * (by_word / max(mass.dtype.type(totals[k] - own), by_word))
@@ -92,9 +97,7 @@ def _sweep(
                 moved += abs(old[k])
             for k in range(n_components):
                 mass[k] += old[k]
-            for k in range(n_components):
                 grown[k] += old[k]
-            for k in range(n_components):
                 totals[k] += old[k]
         if doc_topics.shape[0] > 0:
             for k in range(n_components):
@@ -154,7 +157,8 @@ def _run(
     topic_words, n = view.arrays["topic_words"], hyper.n_components
     dtype, n_columns = topic_words.dtype, topic_words.shape[1]
     shares = buffers.empty((len(docs.words), n), kept)
-    shares[:] = 0 if state is None else state["shares"]
+    if state is None:
+        shares[:] = 0
     change = buffers.zeros(topic_words.shape, dtype)
     doc_topics = np.empty((docs.n_docs if hyper.doc_topics else 0, n), dtype)
     moved = _sweep(
@@ -168,6 +172,7 @@ def _run(
         dtype.type(scale),
         dtype.type(half),
         dtype.type(np.finfo(dtype).tiny * _LEVELS),
+        frozen(shares if state is None else state["shares"], shares.dtype),
         shares,
         view.totals["topic_words"].astype(np.float64),
         np.empty(n_columns, dtype),

@@ -80,7 +80,6 @@ def run(
     labels = (
         np.full((int(counts.sum()), n_replicas), -1, np.int16) if state is None else state["labels"].copy()
     )
-    starts = np.concatenate([[0], np.cumsum(counts)])[docs.indptr]
     change = buffers.empty(topic_words.shape, topic_words.dtype)
     doc_topics = np.empty((docs.n_docs, hyper.n_components), topic_words.dtype) if hyper.doc_topics else None
     totals, prior = view.totals["topic_words"].astype(np.float64), hyper.doc_topic_prior

@@ -20,6 +20,7 @@ import numpy as np
 from numba import njit
 
 from bigtopic import buffers
+from bigtopic.kernels.support import memory
 from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, frozen, padded_prior
 from bigtopic.kernels.support.lanes import is_reached, n_reached, prefetch, running
 from bigtopic.kernels.support.random import key, uniform
@@ -31,6 +32,7 @@ __all__ = ["sweep_few_topics"]
 
 _AHEAD = 4  # entries
 _ZERO, _ONE, _LANES = np.uint64(0), np.uint64(1), np.uint64(LANES)
+_LINE = np.uint64(8)  # numbers in a cache line
 _ENDS = np.uint64(2 * LANES)  # the sums of the lanes, after zeros
 
 # Indices are unsigned: nothing is then done for those that count from the end.
@@ -150,6 +152,10 @@ def _sweep_words(n_replicas, n_components, topic_words, labels, starts, entries,
     n_components, n_replicas = np.uint64(n_components), np.uint64(n_replicas)
     for v in range(topic_words.shape[0]):
         word, gained, place, begun = topic_words[v], np.float32(0), _ZERO, False
+        following = min(v + 1, topic_words.shape[0] - 1)
+        for k in range(_ZERO, n_columns, _LINE):
+            memory.prefetch(topic_words, following, k)
+            memory.prefetch(change, following, k)
         for k in range(n_columns):
             room.factors[k] = np.float32(word[k] * room.inverses[k])
         # the token that waits for its draw, and the one before it

@@ -17,8 +17,10 @@ class Counts(NamedTuple):
         pairs take the place of topics
     topic : multiply-adds per topic and iteration
     reads, writes : numbers that are only read, and that are read and written, per entry and iteration
-    draws : random choices of a topic per token and iteration; where there are some, entries are of tokens, not of
-        distinct words
+    draws : random choices of a topic per token and iteration, each of a random number and a search in running sums;
+        where there are some, entries are of tokens, not of distinct words
+    waits : whether a choice needs the one before it, so that no others can be made meanwhile: documents that do not
+        interact can take turns
     visit : multiply-adds per distinct word, topic and visit
     numbers : random numbers, likewise
     remembers : float32 numbers of document state that are read and written, likewise
@@ -30,6 +32,7 @@ class Counts(NamedTuple):
     reads: int
     writes: int
     draws: int = 0
+    waits: bool = False
     visit: int = 0
     numbers: int = 0
     remembers: float = 0
@@ -38,6 +41,7 @@ class Counts(NamedTuple):
 
 _VB = Counts(entry=2, topic=28, reads=1, writes=0)
 _GIBBS = Counts(entry=1, topic=0, reads=1, writes=0, draws=1)
+_CGS = _GIBBS._replace(waits=True)
 _ILR = Counts(entry=16, topic=0, reads=0, writes=0, remembers=1)
 
 COUNTS = {
@@ -65,12 +69,12 @@ COUNTS = {
     # in addition: the sum of conditionals, and the share; sums of the sweeps in float64. The word twice; what is held
     "gibbs_boosted": Counts(entry=3, topic=0, reads=2, writes=1, draws=1, visit=1, remembers=2),
     # the product and the running sum. The document's counts
-    "cgs": _GIBBS._replace(by_word=True),
+    "cgs": _CGS._replace(by_word=True),
     # in addition: the likelihood
-    "sgs": _GIBBS._replace(by_word=True, visit=1),
+    "sgs": _CGS._replace(by_word=True, visit=1),
     # a product and a running sum to begin with, and again. The drawn word. A gamma number: 4 random ones, three
     # logarithms, a cosine, a root and the bounds; an exponential of it
-    "cdf": Counts(entry=2, topic=0, reads=1, writes=0, draws=2, visit=70, numbers=4),
+    "cdf": Counts(entry=2, topic=0, reads=1, writes=0, draws=2, waits=True, visit=70, numbers=4),
     # the product and the sum; exp psi: 2 divisions and two polynomials. The word, once for both
     "vb": _VB,
     "vb_mean": _VB,
@@ -83,7 +87,7 @@ COUNTS = {
     # the product and the sum; exp psi of two authors. The word, once for both
     "author_vb_local": Counts(entry=2, topic=56, reads=1, writes=0),
     # two authors' products and running sums. The authors
-    "author_cgs": _GIBBS._replace(entry=4),
+    "author_cgs": _CGS._replace(entry=4),
     # as in ilr, of two authors
     "author_cvb0": _ILR._replace(entry=32, remembers=2),
     # two authors' sums, an exponential and the share of each topic, two authors' sums of them. The word
@@ -93,7 +97,7 @@ COUNTS = {
     # as cvb0, of the row topics
     "dual_cvb0": Counts(entry=4, topic=0, reads=1, writes=1),
     # the product with the column's factor and the sum, of each pair. All pairs stay in cache
-    "dual_cgs": Counts(entry=1, topic=0, reads=0, writes=0, draws=1),
+    "dual_cgs": Counts(entry=1, topic=0, reads=0, writes=0, draws=1, waits=True),
     # the old share of each pair and its two sums; the joint less it, two products, the sum; the new share and by how
     # much it differs; the joint and two sums. The shares that are kept
     "dual_ilr": Counts(entry=12, topic=0, reads=0, writes=0, remembers=1),

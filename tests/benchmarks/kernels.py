@@ -2,10 +2,13 @@
 
     python -m tests.benchmarks kernels [kernel ...]
 
-The bound is the longer of two times, arithmetic (with draws) and memory, for one run over the documents:
+The bound is the longest of three times, arithmetic, waiting and memory, for one run over the documents:
 
 * arithmetic: the multiply-adds that the equations need, at the rate of chains of multiply-adds that stay in registers;
-* draws, which add to arithmetic: a random number each, at the rate of numbers that do not wait for each other;
+  random numbers, at the rate of numbers that do not wait for each other; and choices of a topic, likewise. A choice is
+  a random number, the running sums of a vector, which of its lanes, and which of the sums of this lane;
+* waiting: where each label changes the weights of the next token, choices that begin when the weight of the topic
+  chosen before is known;
 * memory: the bytes that must pass, each at the rate of a stream over an array of the size that they live in. A
   document's own arrays are passed over in every iteration, the topics and the statistics of the slice's words, and what
   is remembered of the documents, once; in every iteration where documents interact.
@@ -19,8 +22,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,11 +29,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import results
 from counts import COUNTS
-from numba import njit
+from rates import choices, multiply_add, random_numbers, seconds, stream
 
 from bigtopic import kernels
-from bigtopic.kernels.support.random import key, uniform
-from bigtopic.kernels.support.vector import LANES, load, spread, store, total
 from bigtopic.types import Docs, Hyper, Kernel, View
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -41,86 +40,12 @@ from reference import case
 from reference.dual import Chain
 
 HEAD = (
-    "kernel", "iterations", "took, ns", "arithmetic, ns", "memory, ns", "bound by", "share of bound", "µs a document",
+    "kernel", "iterations", "took, ns", "arithmetic, ns", "waiting, ns", "memory, ns", "bound by", "share of bound",
+    "µs a document",
 )  # fmt: skip
-CHAINS = 6  # of vectors of 16, so 12 of 8
 N_WORDS, TURNS = 8000, 25
 DOCUMENTS = {20: 500, 100: 250, 1000: 40}  # distinct words of a document: documents of a slice
 OPTIONS = {"max_sweeps": 9, "patience": 10}  # after the first sweep
-
-
-@njit(nogil=True)
-def _multiply_adds(start, repeats):
-    a, b, c = load(start, 0), load(start, LANES), load(start, 2 * LANES)
-    d, e, f = load(start, 3 * LANES), load(start, 4 * LANES), load(start, 5 * LANES)
-    by, more = spread(start[0]), spread(start[1])
-    for _ in range(repeats):
-        a, b, c = a * by + more, b * by + more, c * by + more
-        d, e, f = d * by + more, e * by + more, f * by + more
-    return total(a + b + c + d + e + f)
-
-
-@njit(nogil=True)
-def _read(numbers, repeats):
-    a = b = c = d = spread(numbers[0])
-    for _ in range(repeats):
-        for k in range(0, numbers.shape[0], 4 * LANES):
-            a, b = a + load(numbers, k), b + load(numbers, k + LANES)
-            c, d = c + load(numbers, k + 2 * LANES), d + load(numbers, k + 3 * LANES)
-    return total(a + b + c + d)
-
-
-@njit(nogil=True)
-def _read_and_write(numbers, factor, repeats):
-    by = spread(factor)
-    for _ in range(repeats):
-        for k in range(0, numbers.shape[0], 2 * LANES):
-            store(numbers, k, by * load(numbers, k))
-            store(numbers, k + LANES, by * load(numbers, k + LANES))
-
-
-@njit(nogil=True)
-def _uniforms(seed, repeats):
-    total_of_numbers, row_key = 0.0, key(seed, 0)
-    for draw in range(repeats):
-        total_of_numbers += uniform(row_key, draw)
-    return total_of_numbers
-
-
-def draws() -> Callable[[], float]:
-    """Measures nanoseconds per random number."""
-    repeats = 100_000
-    _uniforms(0, 1)
-    return lambda: seconds(lambda: _uniforms(0, repeats)) * 1e9 / repeats
-
-
-def multiply_add() -> Callable[[], float]:
-    """Measures nanoseconds per multiply-add."""
-    start, repeats = np.linspace(0.5, 1, CHAINS * LANES, dtype=np.float32), 100_000
-    _multiply_adds(start, 1)
-    (code,) = _multiply_adds.inspect_asm().values()
-    wide = [line for line in code.splitlines() if "vfmadd" in line and ("ymm" in line or "zmm" in line)]
-    if len(wide) < CHAINS:
-        print("warning: the multiply-adds were not compiled to vectors of 8 or 16", file=sys.stderr)
-    return lambda: seconds(lambda: _multiply_adds(start, repeats)) * 1e9 / (repeats * CHAINS * LANES)
-
-
-def stream(n_bytes: int, *, write: bool) -> Callable[[], float]:
-    """Measures nanoseconds per float32 of a stream over an array of this size."""
-    n = n_bytes // 4 // (4 * LANES) * (4 * LANES)
-    numbers = np.ones(n + LANES, np.float32)
-    numbers = numbers[-numbers.ctypes.data % 64 // 4 :][:n]
-    repeats, one = max(1, 2_000_000 // n), np.float32(1)
-    run = (lambda: _read_and_write(numbers, one, repeats)) if write else (lambda: _read(numbers, repeats))
-    run()
-    return lambda: seconds(run) * 1e9 / (repeats * n)
-
-
-def seconds(run: Callable[[], object]) -> float:
-    """Of this thread, so that others who work on the machine do not count."""
-    start = time.thread_time()
-    run()
-    return time.thread_time() - start
 
 
 def corpus(n_distinct: int, n_components: int) -> tuple[Docs, np.ndarray]:
@@ -221,7 +146,8 @@ class Row:
         self.measured = [
             lambda: seconds(lambda: given.run(kernel)),
             multiply_add(),
-            draws(),
+            random_numbers(),
+            *(choices(n_components, waits=waits) for waits in (False, True)),
             *(stream(size, write=write) for size in (own, table) for write in (False, True)),
             stream(kept, write=True),
         ]
@@ -234,21 +160,24 @@ class Row:
     def cells(self) -> tuple[str, ...]:
         """The line."""
         counts, n_entries = COUNTS[self.name], self.n_distinct * self.n_components
-        took, multiply, draw, read, write, read_far, write_far, write_kept = self.best
+        took, multiply, number, choice, waiting, read, write, read_far, write_far, write_kept = self.best
         took *= 1e9 / (self.n_docs * self.iterations * n_entries)
         visits = self.visits / self.iterations
         arithmetic = multiply * (counts.entry + counts.topic / self.n_distinct + counts.visit * visits)
-        arithmetic += draw * (counts.draws / self.n_components + counts.numbers * visits)
+        arithmetic += number * counts.numbers * visits + choice * counts.draws / self.n_components
+        waiting *= counts.draws * counts.waits / self.n_components
         memory = counts.reads * read + counts.writes * write
         memory += visits * (self.table * (read_far + write_far) + counts.remembers * write_kept)
-        bound = max(arithmetic, memory)
+        times = {"arithmetic": arithmetic, "waiting": waiting, "memory": memory}
+        bound = max(times.values())
         return (
             f"{self.name}, {self.n_distinct:,} words, K = {self.n_components}",
             f"{self.iterations:.1f}",
             f"{took:.3f}",
             f"{arithmetic:.3f}",
+            f"{waiting:.3f}",
             f"{memory:.3f}",
-            "memory" if memory == bound else "arithmetic",
+            max(times, key=times.__getitem__),
             f"{bound / took:.0%}",
             f"{took * n_entries * self.iterations / 1e3:,.1f}",
         )

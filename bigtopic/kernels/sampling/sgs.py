@@ -34,11 +34,14 @@ from numba import njit
 
 from bigtopic.kernels.sampling import cgs
 from bigtopic.kernels.support.entry import OUTER, csr, frozen, whole_number
+from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.minibatch import counts_scratch, sweeps
 from bigtopic.kernels.support.vector import LANES, load, spread, total
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
 __all__ = ["KERNEL", "run"]
+
+_AHEAD, _LINE = 4, 8  # entries, and numbers in a cache line
 
 
 @njit(**OUTER)
@@ -49,7 +52,9 @@ def _log_likelihood(indptr, words, counts, doc_topics, topic_words, totals, shar
         for k in range(doc_topics.shape[1]):
             shares[k] = doc_topics[d, k] / totals[k]
         for i in range(indptr[d], indptr[d + 1]):
-            mixed = spread(shares.dtype.type(0))
+            mixed, ahead = spread(shares.dtype.type(0)), words[min(i + _AHEAD, words.shape[0] - 1)]
+            for k in range(0, shares.shape[0], _LINE):
+                prefetch(topic_words, ahead, k)
             for k in range(0, shares.shape[0], LANES):
                 mixed = mixed + load(shares, k) * load(topic_words, (words[i], k))
             nats += counts[i] * np.log(total(mixed))

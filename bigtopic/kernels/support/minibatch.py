@@ -11,8 +11,10 @@ from itertools import count
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from bigtopic import buffers
+from bigtopic.kernels.support.entry import UNCOUNTED, frozen
 from bigtopic.types import CallSize, Docs, Hyper, KernelResult, KernelRun, View
 
 __all__ = ["Sweep", "counts_scratch", "sweeps"]
@@ -31,6 +33,17 @@ class Sweep(NamedTuple):
     view: View
 
 
+@njit(**UNCOUNTED)
+def _add(changes, before, counts, weights, totals):
+    """counts += changes, weights <- before + counts, totals += sums of the columns of counts; in one pass."""
+    for v in range(counts.shape[0]):
+        change, past, own, row = changes[v], before[v], counts[v], weights[v]
+        for k in range(own.shape[0]):
+            own[k] += change[k]
+            row[k] = past[k] + own[k]
+            totals[k] += own[k]
+
+
 def sweeps(run: KernelRun, docs: Docs, view: View, hyper: Hyper, seed: int) -> Iterator[Sweep]:
     """Sweep without end with a kernel that remembers these documents; sweep s = 0, 1, ... has the seed `seed` + s.
 
@@ -39,15 +52,16 @@ def sweeps(run: KernelRun, docs: Docs, view: View, hyper: Hyper, seed: int) -> I
     run : of a kernel whose statistics are what a sweep changes; the first one counts every token
     view : "topic_words" as "counts", which these documents are not among
     """
-    before, totals = view.arrays["topic_words"], view.totals["topic_words"]
+    topic_words, totals = view.arrays["topic_words"], view.totals["topic_words"]
+    before = frozen(topic_words, topic_words.dtype)
     counts, weights = buffers.zeros(before.shape, before.dtype), buffers.empty(before.shape, before.dtype)
     state = None
     for sweep in count():
         result = run(docs, view, hyper, seed + sweep, state)
         state = result.state
-        counts += result.stats["topic_words"]
-        np.add(before, counts, out=weights)
-        view = View({"topic_words": weights}, {"topic_words": totals + counts.sum(axis=0, dtype=np.float64)})
+        counted = np.zeros(before.shape[1])
+        _add(frozen(result.stats["topic_words"], before.dtype), before, counts, weights, counted)
+        view = View({"topic_words": weights}, {"topic_words": totals + counted})
         yield Sweep(result, counts, view)
 
 

@@ -39,6 +39,7 @@ from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen, padded_pri
 from bigtopic.kernels.support.expected_logs import add_labels, with_psi
 from bigtopic.kernels.support.gamma import log_gamma
 from bigtopic.kernels.support.labels import TOGETHER, count_labels, start_labels, sweep_labels
+from bigtopic.kernels.support.math import fast_exp
 from bigtopic.kernels.support.random import bits, key, uniform
 from bigtopic.kernels.support.tokens import whole_counts
 from bigtopic.kernels.support.vector import LANES, load, spread, store
@@ -46,6 +47,7 @@ from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch,
 
 __all__ = ["KERNEL", "draw_first_topics", "draw_topics", "run"]
 
+_FAINT = -700.0  # logarithm of a share that counts as zero
 _LEAST_PRIOR = 1e-18  # keeps products with it normal numbers in float32
 _SWEEPS = 5
 _ONE = TOGETHER - 1  # the place of a document that is worked on alone
@@ -73,17 +75,22 @@ def draw_topics(words, topic_words, labels, totals, draws_key, logs, largest, re
             logs[i, k] = log_gamma(shape, bits(draws_key, i * n_components + k))
             rest[k] -= shape
     for k in range(n_components):
-        others = log_gamma(rest[k], bits(draws_key, n * n_components + k))
-        largest[k] = others
-        for i in range(n):
+        rest[k] = log_gamma(rest[k], bits(draws_key, n * n_components + k))
+        largest[k] = rest[k]
+    for i in range(n):
+        for k in range(n_components):
             largest[k] = max(largest[k], logs[i, k])
-        if largest[k] == -np.inf:
-            largest[k] = 0.0
-        whole = np.exp(others - largest[k])
-        for i in range(n):
-            whole += np.exp(logs[i, k] - largest[k])
-        for i in range(n):
-            logs[i, k] -= largest[k] + np.log(whole)
+    for k in range(n_components):
+        largest[k] = largest[k] if largest[k] > -np.inf else 0.0
+        rest[k] = fast_exp(rest[k] - largest[k])
+    for i in range(n):
+        for k in range(n_components):
+            rest[k] += fast_exp(logs[i, k] - largest[k])
+    for k in range(n_components):
+        largest[k] += np.log(rest[k])
+    for i in range(n):
+        for k in range(n_components):
+            logs[i, k] -= largest[k]
 
 
 @njit(**OUTER)
@@ -116,9 +123,13 @@ def _gather(words, counts, logs, n_columns, block, held, rows):
     n, n_components = 0, logs.shape[1]
     for i in range(words.shape[0]):
         best, place = logs[i].max(), i * n_columns
+        least = best + _FAINT if best > -np.inf else np.inf
         for k in range(n_columns):
-            put(block, place + k, np.exp(logs[i, k] - best) if k < n_components and best > -np.inf else 0)
+            put(block, place + k, 0)
             put(held, place + k, 0)
+        for k in range(n_components):
+            share = fast_exp(logs[i, k] - best)
+            put(block, place + k, share if logs[i, k] > least else 0)
         for _ in range(counts[i] if best > -np.inf else 0):
             put(rows, n * TOGETHER + _ONE, place)
             n += 1

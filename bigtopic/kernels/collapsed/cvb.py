@@ -184,7 +184,7 @@ def run(
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """A copy of the shares."""
+    """What labels are drawn with."""
     return Scratch(labels_scratch(size))
 
 

@@ -191,7 +191,7 @@ def _run(
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """A copy of the shares."""
+    """What labels are drawn with."""
     return Scratch(labels_scratch(size))
 
 

@@ -131,7 +131,7 @@ def warn_of_left_out(model: TopicModel, corpus: Corpus) -> None:
             f"partial_fit: the documents have words that were left out of the first documents ({shown}), which become "
             "words of the topics; to leave them out, pass corpus.filter_vocabulary(drop=[...])",
             BigtopicWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
@@ -143,5 +143,5 @@ def warn_of_small_calls(method: Method, n_calls: int, n_seen: int) -> None:
             f"partial_fit: each call is an update of the topics, and updates of fewer than {SMALLEST_BATCH} documents "
             "are noisy; collect documents and pass several hundred at a time",
             BigtopicWarning,
-            stacklevel=3,
+            stacklevel=4,
         )

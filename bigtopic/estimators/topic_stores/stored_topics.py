@@ -146,7 +146,7 @@ class StoredTopics:
             f"theta: {self.url} was written before the model learned more ({self._made_with['updates']:,} of "
             f"{model.cursor.step:,} updates); write the store again",
             BigtopicWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
         return self
 

@@ -25,6 +25,9 @@ def command(words: tuple[str, ...], model: str, n_top: int, as_json: bool) -> No
         bigtopic find river bank topics.zarr
     """
     from bigtopic.cli import _answers
+    from bigtopic.cli._stores import is_model
     from bigtopic.estimators.persistence import load_model
 
+    if is_model(words[0]) and not is_model(model):
+        raise click.UsageError(f"the words come first: bigtopic find {model} {words[0]}")
     _answers.show(load_model(model).find_topics(words, n_top), as_json)

@@ -68,6 +68,7 @@ def test_find(model):
     words = [word for word, _ in bt.load_model(model).topics(8)[first["topic"]]]
     assert {"violin", "choir"} <= set(words) and first["probability"] > 0.99
     assert "similar words: violin" in run("find", "violins", model, code=2).output
+    assert "the words come first: bigtopic find violin" in run("find", model, "violin", code=2).output
     assert "probability" in run("find", "violin", model).output
 
 

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Any
 
 import numpy as np
 
@@ -21,6 +19,7 @@ from bigtopic.corpus.readers.base import Chunk, Options
 from bigtopic.corpus.readers.containers.files import SAMPLE_BYTES, File
 from bigtopic.corpus.readers.containers.lines import decode
 from bigtopic.corpus.readers.containers.pieces import chunk_bytes, first_line, line_start, pieces
+from bigtopic.corpus.readers.support.dialect import Dialect, dialect_of, misquoted, wrong_quote
 from bigtopic.corpus.readers.support.documents import DocumentReader, Documents
 from bigtopic.corpus.readers.support.records import BODIES
 from bigtopic.corpus.readers.support.tables import (
@@ -35,41 +34,10 @@ from bigtopic.errors import InputError
 
 __all__ = ["match", "open_reader"]
 
-# The limit of the standard library, 131072 characters in a cell, is shorter than books.
-csv.field_size_limit(2**31 - 1)
-
 
 def match(file: File) -> float:
     """By name; plain text with commas in it is not a table."""
     return 0.7 if file.name.lower().endswith((".csv", ".tsv", ".tab")) else 0.0
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """delimiter; quoted : cells may be in quotes; begin : bytes of the header, 0 for none"""
-
-    delimiter: str
-    quoted: bool
-    begin: int = 0
-
-    def rows(self, lines: io.StringIO, strict: bool = False) -> Any:
-        """Python's reader; strict, it raises csv.Error where a quote is not closed, or text follows a closed one."""
-        if self.quoted:
-            return csv.reader(lines, delimiter=self.delimiter, strict=strict)
-        return csv.reader(lines, delimiter=self.delimiter, quoting=csv.QUOTE_NONE)
-
-    def find_record(self, buffer: bytes, start: int) -> int:
-        """First record that begins after `start`, or -1; the buffer begins with a record."""
-        return self._next(buffer, start)[0]
-
-    def open_quote(self, buffer: bytes) -> int:
-        """The quote that opened the cell in which the buffer ends, or -1."""
-        return self._next(buffer, len(buffer))[1]
-
-    def _next(self, buffer: bytes, start: int) -> tuple[int, int]:
-        from bigtopic.corpus.text._kernels import next_record
-
-        return next_record(np.frombuffer(buffer, np.uint8), start, ord(self.delimiter))
 
 
 def open_reader(files: Sequence[File], options: Options) -> CsvReader:
@@ -93,9 +61,9 @@ def _header(file: File, options: Options) -> tuple[Dialect, list[str], int | Non
     if len(sample) == SAMPLE_BYTES:
         sample = sample[: sample.rfind(b"\n") + 1] or sample
     text = _decoded(sample, options, file.path).removeprefix("\ufeff")
-    dialect = _dialect(file, text)
-    if len(file.sample) < SAMPLE_BYTES and (wrong := _wrong_quote(text, dialect)):
-        raise _misquoted(file.path, 1, text, *wrong)
+    dialect = dialect_of(file, text)
+    if len(file.sample) < SAMPLE_BYTES and (wrong := wrong_quote(text, dialect)):
+        raise misquoted(file.path, 1, text, *wrong)
     rows = [row for row in dialect.rows(io.StringIO(text, newline="")) if row]
     if not rows:
         raise InputError(f"{file.path} has no rows; there is nothing to read")
@@ -112,19 +80,6 @@ def _header(file: File, options: Options) -> tuple[Dialect, list[str], int | Non
         )
     lengths = [sum(len(row[i]) for row in rows if i < len(row)) for i in range(len(rows[0]))]
     return dialect, [str(i) for i in range(len(rows[0]))], int(np.argmax(lengths))
-
-
-def _dialect(file: File, text: str) -> Dialect:
-    first = text.split("\n")[0]
-    delimiter = max("\t,;|", key=first.count)
-    if file.name.lower().endswith((".tsv", ".tab")):
-        delimiter = "\t"
-    elif first.count(delimiter) == 0:
-        delimiter = ","
-    # Tab-separated text has no quoting by its standard, but some programs quote as in CSV.
-    cells = (cell.strip() for line in text.split("\n")[:200] for cell in line.split(delimiter))
-    quoted = delimiter != "\t" or any(len(cell) > 1 and cell[0] == cell[-1] == '"' for cell in cells)
-    return Dialect(delimiter, quoted)
 
 
 def _is_header(row: list[str], options: Options) -> bool:
@@ -253,8 +208,8 @@ class CsvReader(DocumentReader):
         try:
             rows, lines = self._rows(chunk.name, text, dialect, begin, strict=True)
         except csv.Error as error:
-            if wrong := _wrong_quote(text, dialect):
-                raise _misquoted(chunk.name, begin, text, *wrong) from error
+            if wrong := wrong_quote(text, dialect):
+                raise misquoted(chunk.name, begin, text, *wrong) from error
             rows, lines = self._rows(chunk.name, text, dialect, begin, strict=False)
         return [list(cells) for cells in zip(*rows, strict=True)] or [[] for _ in range(width)], lines
 
@@ -284,43 +239,6 @@ def _decoded(data: bytes, options: Options, name: str, line: int = 1) -> str:
             "it; if the table is in UTF-16, convert it to UTF-8 with iconv"
         )
     return text
-
-
-_QUOTED = re.compile(r'"[^"]*+(?:""[^"]*+)*+"')
-
-
-def _wrong_quote(text: str, dialect: Dialect) -> tuple[int, int] | None:
-    """Where the first wrong quote opens a cell, and where it is closed, or -1.
-
-    It is closed nowhere; or in a later line, in the middle of a cell: then it was not closed, and met the quote that
-    opens another cell. Text that follows a quoted one in the same line is part of the cell, as in pandas.
-    """
-    if not dialect.quoted:
-        return None
-    ends = re.compile(f"[{re.escape(dialect.delimiter)}\r\n]")
-    at = 0
-    while at < len(text):
-        quoted = _QUOTED.match(text, at) if text[at] == '"' else None
-        if text[at] == '"' and quoted is None:
-            return at, -1
-        closed = quoted.end() if quoted else at
-        end = ends.search(text, closed)
-        stop = end.start() if end else len(text)
-        if quoted and stop > closed and "\n" in quoted[0]:
-            return at, closed - 1
-        at = stop + 1
-    return None
-
-
-def _misquoted(name: str, line: int, text: str, opened: int, closed: int) -> InputError:
-    def at(position: int) -> int:
-        return line + text.count("\n", 0, position)
-
-    what = "never closed" if closed < 0 else f"closed in line {at(closed)} in the middle of a cell"
-    return InputError(
-        f"{name}, line {at(opened)}: the quote that opens a cell is {what}; close it at the end of its cell, and write "
-        "quotes within quotes twice"
-    )
 
 
 def _number(value: str, i: int, place) -> float:

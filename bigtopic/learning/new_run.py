@@ -15,6 +15,7 @@ from bigtopic.learning.work import Work
 from bigtopic.methods import Method
 from bigtopic.parallel.shared_files import require_shared
 from bigtopic.plan.cursor import Cursor
+from bigtopic.plan.delays import delay_of_run
 from bigtopic.plan.exchanges import FIRST, REPLICA_UPDATES
 from bigtopic.plan.slices import Plan
 from bigtopic.state.documents.document_state import DocumentState
@@ -60,7 +61,7 @@ def make_run(
         entries,
         batch_size,
         slice_size,
-        delay=model.method.delay if model.method.inner == 1 else 0,
+        delay=_delay(model, corpus, batch_size),
         shuffled=order != "stored",
         seed=model.seed,
         replicas=replicas or 1,
@@ -83,6 +84,17 @@ def make_run(
         model.method.average,
     )
     return Run(parts, plan, work, settings)
+
+
+def _delay(model: TopicModel, corpus: Any, batch_size: int | None) -> int:
+    """The latest updates that a round may miss."""
+    if model.method.inner != 1 or model.method.delay == 0:
+        return 0
+    n_docs = max(1, min(batch_size or corpus.n_docs, corpus.n_docs))
+    rows = min(n_docs * corpus.nnz / max(1, corpus.n_docs), len(corpus.vocabulary))
+    return delay_of_run(
+        model.method.delay, corpus.n_docs // n_docs, 4 * rows * sum(model.components.values())
+    )
 
 
 def _n_steps(cursor: Cursor, n_rounds: int, max_iter: int) -> int:

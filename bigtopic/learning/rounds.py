@@ -38,7 +38,7 @@ class Settings:
     inner : inner iterations per round, or a rule `(inner iteration from 1, info of its statistics) -> continue?`
     n_steps : total number of updates of the run; None if unknown
     average : share of the updates, at the end, over which arrays are averaged; all updates where `n_steps` is unknown
-    largest_step : of a scheme whose step sizes fall; 1 unless replicas share the updates
+    largest_step : of a scheme whose step sizes fall; 1 unless updates are delayed, or replicas share them
     """
 
     schemes: Mapping[str, Scheme]

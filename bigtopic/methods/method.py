@@ -39,8 +39,9 @@ class Method:
     batch_size : largest number of documents per update; None for the whole corpus
     least_rounds : a smaller corpus gets smaller minibatches, down to 64 documents, so that a pass has this many updates
     slice_size : documents per kernel call; None lets the plan choose. A hyper-parameter when documents interact
-    delay : number of latest updates that a minibatch may miss: 1 lets its E-step overlap with that of the minibatch
-        before it; for minibatches too short to be shared among threads
+    delay : number of latest updates that a minibatch may miss, at most: its E-step overlaps with those of as many
+        minibatches before it. Above 1, few minibatches a pass allow fewer, see `plan.delays`. For minibatches too short
+        to be shared among threads
     inner : inner iterations per round: a number, or a rule `(inner iteration from 1, info) -> continue?`
     max_iter : passes over the corpus
     enough_rounds : stop before `max_iter` passes once they have made this many updates; None always makes all passes

@@ -22,6 +22,7 @@ from bigtopic import buffers
 from bigtopic.corpus.order import mix
 from bigtopic.plan import _kernels
 from bigtopic.plan.cursor import START, Cursor
+from bigtopic.plan.delays import segment_of
 from bigtopic.plan.exchanges import REPLICA_UPDATES, divided, exchange_of
 from bigtopic.types import Block, Docs
 
@@ -32,9 +33,6 @@ SUBTREE = (
     16  # slices of a complete subtree of the merge tree, and of a read block of a minibatch that is larger
 )
 READ_BLOCK_ENTRIES = SLICE_ENTRIES * SUBTREE
-SEGMENT = 32  # rounds of a segment with delayed updates
-# The first updates of a run change much: no round begins without them, and the slices of a round share the threads.
-PROMPT_ROUNDS = 8
 SHARED_DOCS = 2000  # a minibatch of so many has at least two slices, unless each slice is to be a minibatch
 NO_MAP = np.zeros(0, np.int32)
 
@@ -77,8 +75,8 @@ class Plan:
     slice_size : largest number of documents per kernel call; None for half a minibatch (with a delay, all of it), at
         most about 65 000 entries. If it is less than `batch_size`, a minibatch of at least 2000 documents is also
         divided in half, for two threads
-    delay : number of latest updates that a minibatch may miss; taken as 0 when a minibatch has several slices, which
-        keep the threads busy anyway
+    delay : number of latest updates that a minibatch may miss, see `delays`; taken as 0 when a minibatch has several
+        slices, which keep the threads busy anyway
     shuffled : permute read blocks and minibatches in each pass; otherwise follow the stored order
     seed : seed of the permutation
     replicas : copies of the params that learn side by side
@@ -145,7 +143,7 @@ class Plan:
         for number, minibatch in enumerate(self._order(pass_number)[start:], start):
             if number in done:
                 continue
-            size = self._half if self.delay and _prompt(pass_number, number) else self.slice_size
+            size = self._half if self.delay and not self._delayed(pass_number, number)[1] else self.slice_size
             yield Round(number, tuple(self._slices(int(minibatch), size)), self._size(int(minibatch)))
 
     def segments(self, pass_number: int, start: int = 0, done: Collection[int] = ()) -> Iterator[list[Round]]:
@@ -166,17 +164,25 @@ class Plan:
         before = self._begin.updates_before(pass_number, self.n_rounds)
         return exchange_of(number, before, self.n_rounds, self.replicas * self.replica_updates)
 
+    def delay_of(self, pass_number: int, number: int) -> int:
+        """The latest updates that the rounds of a segment may miss; `number` is that of any of them."""
+        return 0 if self._exchange(pass_number, number) else self._delayed(pass_number, number)[1]
+
     def may_cut(self, pass_number: int, number: int) -> bool:
         """Whether all updates of earlier rounds are done when this round starts; the number may be `n_rounds`."""
         inside = 0 < number < self.n_rounds
         return not inside or self._segment(pass_number, number - 1) != self._segment(pass_number, number)
 
     def _segment(self, pass_number: int, number: int) -> tuple[int, int]:
-        """A name for the segment that a round belongs to."""
+        """A name for the segment that a round belongs to: its exchange, or its first round."""
         if exchange := self._exchange(pass_number, number):
-            return exchange, -2
-        alone = self.delay == 0 or _prompt(pass_number, number)
-        return number // SEGMENT, number if alone else -1
+            return exchange, -1
+        return 0, self._delayed(pass_number, number)[0]
+
+    def _delayed(self, pass_number: int, number: int) -> tuple[int, int]:
+        """The first round and the delay of a segment without replicas."""
+        before = self._begin.updates_before(pass_number, self.n_rounds)
+        return segment_of(number, before, self.n_rounds, self.delay)
 
     def cut_minibatches(self) -> list[list[int]]:
         """Documents in each slice of the minibatches in which a part ends, which cuts them into more slices."""
@@ -228,10 +234,6 @@ class Plan:
                 read_block_last - begin,
             )
             position = stop
-
-
-def _prompt(pass_number: int, number: int) -> bool:
-    return pass_number == 0 and number < PROMPT_ROUNDS
 
 
 def _mix(values: np.ndarray, seed: int, stream: int) -> np.ndarray:

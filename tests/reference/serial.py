@@ -49,13 +49,14 @@ def learn(run: Run, params: Params, n_passes: int) -> Iterator[tuple[Params, Rou
                 n_steps += len(reports)
                 yield from ((params, report) for report in reports)
                 continue
-            versions = [params]
+            versions, delay = [params], run.plan.delay_of(pass_number, segment[0].number)
+            settings = replace(run.settings, largest_step=1 / (delay + 1))
             for number, rnd in enumerate(segment):
                 here = Cursor(pass_number, rnd.number, n_steps)
-                seen = versions[max(0, number - run.plan.delay)]
-                stats = round_stats(seen, rnd, here, run.settings, map_reduce)
+                seen = versions[max(0, number - delay)]
+                stats = round_stats(seen, rnd, here, settings, map_reduce)
                 params = versions[-1].copy()
-                report = step(params, here, stats, run.settings)
+                report = step(params, here, stats, settings)
                 versions.append(params)
                 n_steps += 1
                 yield params, report

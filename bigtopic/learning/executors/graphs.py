@@ -72,7 +72,7 @@ class GraphExecutor(Executor):
         )
 
     def _do(self, segment: Segment) -> None:
-        do_rounds(segment, self._run.plan.delay, self.map_reduce)
+        do_rounds(segment, self.map_reduce)
 
     def _replicate(self, segment: Segment) -> Changes:
         """A task for each replica, and one for each sum of two; the driver gets the last sum."""

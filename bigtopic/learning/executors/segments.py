@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bigtopic.learning.executors.pipeline import Pipeline
 from bigtopic.learning.executors.protocol import Run, Updates
@@ -31,6 +31,7 @@ class Segment:
     params : updated by one step for each report
     rounds, cursors : one cursor for each round
     shares : the rounds of each replica; none where there are no replicas
+    delay : number of latest updates that a round may miss
     reports : those before a failure are there
     """
 
@@ -39,6 +40,7 @@ class Segment:
     cursors: Sequence[Cursor]
     settings: Settings
     shares: Sequence[Share] = ()
+    delay: int = 0
     reports: list[RoundReport] = field(default_factory=list)
 
     def step(self, number: int, stats: Stats) -> None:
@@ -82,7 +84,9 @@ def by_segments(
             for number, rnd in enumerate(rounds, n_rounds)
         ]
         shares = _shares(run, cursor.pass_number, rounds, cursors)
-        segment = Segment(params, rounds, cursors, run.settings, shares)
+        delay = run.plan.delay_of(cursor.pass_number, rounds[0].number)
+        settings = replace(run.settings, largest_step=1.0 / (delay + 1))
+        segment = Segment(params, rounds, cursors, settings, shares, delay)
         try:
             if shares:
                 segment.exchange(replicate(segment) if replicate else _in_turn(run, segment))
@@ -112,9 +116,9 @@ def _in_turn(run: Run, segment: Segment) -> Changes:
     return changes
 
 
-def do_rounds(segment: Segment, delay: int, map_reduce: MapReduce) -> None:
+def do_rounds(segment: Segment, map_reduce: MapReduce) -> None:
     """Do the rounds of a segment one after the other, each mapped and reduced by `map_reduce`."""
-    Pipeline([[rnd] for rnd in segment.rounds], _RoundJobs(segment, map_reduce), delay).run(None, 1)
+    Pipeline([[rnd] for rnd in segment.rounds], _RoundJobs(segment, map_reduce), segment.delay).run(None, 1)
 
 
 @dataclass(frozen=True)

@@ -68,13 +68,13 @@ class ThreadExecutor(Executor):
             self._reader.prefetch(rnd.slices[0].read_block)
 
     def _do(self, segment: Segment) -> None:
-        settings, delay = self._run.settings, self._run.plan.delay
+        settings = self._run.settings
         if not settings.one_iteration:
-            do_rounds(segment, delay, self.map_reduce)
+            do_rounds(segment, self.map_reduce)
             return
         iterations = [iteration_of(cursor, 1, settings) for cursor in segment.cursors]
         arrays = segment.params.without_means().arrays
-        self._map([rnd.slices for rnd in segment.rounds], arrays, iterations, segment.step, delay)
+        self._map([rnd.slices for rnd in segment.rounds], arrays, iterations, segment.step, segment.delay)
 
     def _replicate(self, segment: Segment) -> Changes:
         jobs = _ReplicaJobs(self._reader, self._run, segment.params.without_means().arrays)

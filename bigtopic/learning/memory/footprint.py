@@ -17,7 +17,7 @@ A replay (`replay`) allocates and frees these arrays in the order of the run, by
     slice    = documents x 36 + entries x 8 + distinct words x 4
     view     = rows(slice) x columns x itemsize, for each array the kernel reads
     stats    = rows(slice) x (columns x itemsize + 4), for each array it returns; and their sums: pending subtrees, the
-               bundle and the round
+               bundle and the round; those of as many minibatches as one may miss
     scratch  = as the kernel declares
     averaged = rows(minibatch) x columns x 24, where a mean follows the step
     inner    = rows(minibatch) x columns x 28 for each step over provisional params, of which 8 are kept for the inner
@@ -41,8 +41,9 @@ from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.memory.replay import PENDING, Ledger, Piece, Rounds, Sum
 from bigtopic.learning.memory.sizes import Sizes
 from bigtopic.learning.reduce import BUNDLE
+from bigtopic.plan.delays import PROMPT
 from bigtopic.plan.exchanges import LARGEST_SHARE, divided
-from bigtopic.plan.slices import PROMPT_ROUNDS, SUBTREE
+from bigtopic.plan.slices import SUBTREE
 from bigtopic.state.params import Params
 
 __all__ = ["Footprint"]
@@ -78,7 +79,7 @@ class Footprint:
         moved = 2 * 24 * sum(sizes.moved_entries(round_docs)) + sizes.averaged(round_docs)
         outside = (
             (n_threads + 1) * one.n_bytes()
-            + (n_threads + PENDING) * sum(sums)
+            + (n_threads + PENDING + self._run.plan.delay) * sum(sums)
             + moved
             + 2 * compares * sizes.topics()
         )
@@ -156,17 +157,17 @@ class Footprint:
         plan = self._run.plan
         total = self._run.settings.n_steps or plan.n_rounds
         ledger, most = rounds.ledger, _ROUNDS * n_threads
-        prompt = min(total, plan.n_rounds, PROMPT_ROUNDS) if plan.delay else min(total, most)
+        prompt = min(total, plan.n_rounds, PROMPT) if plan.delay else min(total, most)
         for _ in _until_level(ledger, prompt):
             ledger.free(*self._iterations(rounds, self._minibatch()).pieces)
         cut = [] if plan.delay else plan.cut_minibatches()[:_ROUNDS]
         for _ in _until_level(ledger, most if cut else 0):
             for slices in cut:
                 ledger.free(*self._iterations(rounds, slices).pieces)
-        waiting: Sum | None = None
-        for _ in _until_level(ledger, min(total - prompt, most) if plan.delay else 0):
-            waiting = rounds.delayed(plan.slice_size, waiting)
-
+        for _ in _until_level(
+            ledger, min(total - prompt, most + plan.delay) if plan.delay else 0, plan.delay
+        ):
+            rounds.delayed(plan.slice_size, plan.delay)
         self._replay_exchanges(ledger, n_threads)
 
     def _replay_exchanges(self, ledger: Ledger, n_threads: int) -> None:
@@ -212,11 +213,11 @@ class Footprint:
         return stats
 
 
-def _until_level(ledger: Ledger, most: int) -> Iterator[None]:
-    """So many rounds at most; fewer where the last `_ROUNDS` of them have not raised the peak."""
+def _until_level(ledger: Ledger, most: int, delay: int = 0) -> Iterator[None]:
+    """So many rounds at most; fewer where the last `_ROUNDS` of them, besides the delay, have not raised the peak."""
     peak, level = -1, 0
     for _ in range(most):
-        if level == _ROUNDS:
+        if level == _ROUNDS + delay:
             return
         yield
         level = level + 1 if ledger.peak == peak else 0

@@ -167,6 +167,10 @@ class Rounds:
     rng: random.Random
     _thread: int = 0  # the one that merges now
     _unwritten: list[Piece] = field(default_factory=list)  # document state of the slice that finished last
+    # Of delayed rounds: how many there were, those that are at work, and those whose statistics wait.
+    _number: int = 0
+    _busy: dict[int, tuple[int, _AtWork]] = field(default_factory=dict)
+    _waiting: dict[int, Sum] = field(default_factory=dict)
 
     def round(self, slices: Sequence[int]) -> Sum:
         """The statistics of a round; `slices` has the number of documents of each slice."""
@@ -188,17 +192,33 @@ class Rounds:
         total: Sum = tree.result()
         return total
 
-    def delayed(self, n_docs: int, waiting: Sum | None) -> Sum:
-        """A round of one slice. The step of the round before waits until this one has gathered; with several threads,
-        another one takes it while the kernel runs."""
-        thread = self.rng.randrange(self.n_threads)
+    def delayed(self, n_docs: int, delay: int) -> None:
+        """A round of one slice, which may miss `delay` updates: so many rounds before it are at work, or their
+        statistics wait until it has gathered."""
+        while len(self._busy) + len(self._waiting) > delay:
+            if not self._step():
+                self._finish_delayed()
+        if len(self._busy) == self.n_threads:
+            self._finish_delayed()
+        thread = self.rng.choice([t for t in range(self.n_threads) if t not in self._busy])
         gathered = self._gather(thread, n_docs)
-        if waiting is not None and self.n_threads == 1:
-            self.ledger.free(*waiting.pieces)
-        stats = self._returned(thread, self._begin(thread, n_docs, gathered))
-        if waiting is not None and self.n_threads > 1:
-            self.ledger.free(*waiting.pieces)
-        return stats
+        if self.n_threads == 1 and len(self._waiting) == delay:
+            self._step()
+        self._busy[thread] = self._number, self._begin(thread, n_docs, gathered)
+        self._number += 1
+
+    def _step(self) -> bool:
+        """Step by the oldest statistics, if they are there."""
+        oldest = self._number - len(self._busy) - len(self._waiting)
+        if oldest not in self._waiting:
+            return False
+        self.ledger.free(*self._waiting.pop(oldest).pieces)
+        return True
+
+    def _finish_delayed(self) -> None:
+        thread = self.rng.choice(sorted(self._busy))
+        number, one = self._busy.pop(thread)
+        self._waiting[number] = self._returned(thread, one)
 
     def _gather(self, thread: int, n_docs: int) -> list[Piece]:
         sizes = self.of_slice(n_docs)

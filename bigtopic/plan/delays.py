@@ -1,0 +1,58 @@
+"""How many of the latest updates a round may miss, and the segments at whose ends it has missed none.
+
+    delay of a run      = that of the method, but at most one for 64 rounds of a pass; 1 of a short pass
+    delay of a segment  = that of the run, but at most one for 8 updates before the segment
+    rounds of a segment = 8 (delay + 1), but at least 32
+
+At the beginning of a run the topics change much: its first 8 rounds miss no update and are segments of their own. Later
+passes begin with a delay of at least 1.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from functools import lru_cache
+
+__all__ = ["PROMPT", "delay_of_run", "segment_of"]
+
+PROMPT = 8  # the first rounds of a run, without delay; and the updates for each that a later round may miss
+ROUNDS = 64  # of a pass, for each update that a round may miss
+BYTES = 1 << 32  # of the minibatches that one may miss, if each of their entries were a row of the params
+SEGMENT, TURNS = 32, 8  # rounds of a segment, at least; and for each thread that its delay keeps busy
+
+
+def delay_of_run(most: int, n_rounds: int, minibatch_bytes: float) -> int:
+    """The largest delay of a run whose method allows `most`; follows from corpus and settings.
+
+    Parameters
+    ----------
+    n_rounds : of a pass
+    minibatch_bytes : of the statistics of a minibatch, at most
+    """
+    fits = int(BYTES / max(minibatch_bytes, 1.0))
+    return min(most, max(1, min(n_rounds // ROUNDS, fits)))
+
+
+def segment_of(number: int, before: int, n_rounds: int, delay: int) -> tuple[int, int]:
+    """The first round of the segment that a round of a pass belongs to, and how many updates it may miss.
+
+    Parameters
+    ----------
+    number : of the round, from 0
+    before : updates before the pass
+    n_rounds : of a pass
+    delay : of the run
+    """
+    segments = _segments(before, n_rounds, delay)
+    return segments[bisect_right(segments, (number, delay)) - 1]
+
+
+@lru_cache(maxsize=4)
+def _segments(before: int, n_rounds: int, delay: int) -> list[tuple[int, int]]:
+    """The first round and the delay of each segment of a pass."""
+    number, segments = 0, []
+    while number < n_rounds:
+        now = min(delay, max((before + number) // PROMPT, int(before > 0)))
+        segments.append((number, now))
+        number += max(SEGMENT, TURNS * (now + 1)) - number % SEGMENT if now else 1
+    return segments

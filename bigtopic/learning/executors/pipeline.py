@@ -8,7 +8,8 @@ learners are fast"). What a minibatch sees depends only on its number, so any nu
 
 A task is a slice, or a whole round for an executor that runs rounds elsewhere: nothing else says what a round sees.
 With d = 0, threads share the slices of one round and meet at its end. With d = 1, one thread's kernel runs while
-another steps and gathers, and no thread waits as long as they take turns.
+another steps and gathers, and no thread waits as long as they take turns. Threads that would wait for a step take part
+in it.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from functools import partial
 from typing import Any, Protocol
 
 from bigtopic.learning.reduce import Tree, add
+from bigtopic.parallel.dividing import Loop, ranges, with_help
 from bigtopic.types import Stats
 
 __all__ = ["Jobs", "Pipeline"]
@@ -74,6 +77,9 @@ class Pipeline:
         self._merged = 0
         self._stepped = 0
         self._updating = False
+        self._idle = 0  # threads that wait
+        self._parts: deque[Callable[[], None]] = deque()  # of the step, which nobody has begun
+        self._parts_left = 0
         self._plus = plus
         self._tree = Tree(plus)
         self._window = 0
@@ -97,7 +103,7 @@ class Pipeline:
                 with self._changed:
                     job = self._next()
                     while job is None and not self._over():
-                        self._changed.wait()
+                        self._wait()
                         job = self._next()
                 if job is None:
                     return
@@ -107,6 +113,11 @@ class Pipeline:
                 self._failure = self._failure or failure
                 self._changed.notify_all()
 
+    def _wait(self) -> None:
+        self._idle += 1
+        self._changed.wait()
+        self._idle -= 1
+
     def _over(self) -> bool:
         return self._stepped == self._n_rounds or self._failure is not None
 
@@ -114,6 +125,8 @@ class Pipeline:
         """Claim the most urgent job; None when there is nothing to do now."""
         if self._over():
             return None
+        if self._parts:
+            return self._parts.popleft()
         if not self._updating and (self._may_merge() or self._may_step()):
             self._updating = True
             return self._update
@@ -178,7 +191,32 @@ class Pipeline:
     def _step(self) -> None:
         total, self._tree = self._tree.result(), Tree(self._plus)
         assert total is not None
-        self._jobs.step(self._stepped, total)
+        with with_help(self._divide):
+            self._jobs.step(self._stepped, total)
         with self._changed:
             self._stepped += 1
             self._changed.notify_all()
+
+    def _divide(self, loop: Loop, stop: int, unit: int) -> None:
+        """Do a loop of a step together with the threads that wait."""
+        with self._changed:
+            mine, *others = ranges(stop, 1 + self._idle, unit)
+            self._parts.extend(partial(self._part, loop, *one) for one in others)
+            self._parts_left = len(others)
+            self._changed.notify(len(others))
+        loop(*mine)
+        while self._parts_left:
+            with self._changed:
+                part = self._parts.popleft() if self._parts else None
+                if part is None and self._parts_left:
+                    self._changed.wait()
+            if part is not None:
+                part()
+
+    def _part(self, loop: Loop, first: int, last: int) -> None:
+        try:
+            loop(first, last)
+        finally:
+            with self._changed:
+                self._parts_left -= 1
+                self._changed.notify_all()

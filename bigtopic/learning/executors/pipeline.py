@@ -67,10 +67,15 @@ class Pipeline:
         self._items = [(number, task) for number, tasks in enumerate(rounds) for task in tasks]
         self._n_rounds = len(rounds)
         self._gathers_left = [len(tasks) for tasks in rounds]
+        self._gathered = 0  # first round that has not gathered
         self._merges_left = list(self._gathers_left)
         # Shared state changes only while this is held, except `_merged`, `_merges_left` and `_tree`: they belong to the
         # thread that set `_updating`. Others may read an old `_merged`; then they gather later, never too early.
-        self._changed = threading.Condition()
+        lock = threading.Lock()
+        # A thread that begins a job wakes one that waits, if there is more to do: to wake all for every job would take
+        # longer than the jobs.
+        self._changed = threading.Condition(lock)
+        self._divided = threading.Condition(lock)
         self._claimed = 0  # tasks that are being gathered, or have been
         self._ready: deque[tuple[int, Any]] = deque()
         self._done: dict[int, Stats] = {}
@@ -78,7 +83,7 @@ class Pipeline:
         self._stepped = 0
         self._updating = False
         self._idle = 0  # threads that wait
-        self._parts: deque[Callable[[], None]] = deque()  # of the step, which nobody has begun
+        self._parts: deque[Callable[[], None]] = deque()  # of the step, which no thread has begun
         self._parts_left = 0
         self._plus = plus
         self._tree = Tree(plus)
@@ -105,6 +110,8 @@ class Pipeline:
                     while job is None and not self._over():
                         self._wait()
                         job = self._next()
+                    if self._idle and self._has_more():
+                        self._changed.notify()
                 if job is None:
                     return
                 job()
@@ -127,7 +134,7 @@ class Pipeline:
             return None
         if self._parts:
             return self._parts.popleft()
-        if not self._updating and (self._may_merge() or self._may_step()):
+        if self._may_update():
             self._updating = True
             return self._update
         if self._ready:
@@ -138,6 +145,15 @@ class Pipeline:
             self._claimed += 1
             return lambda: self._gather(item)
         return None
+
+    def _has_more(self) -> bool:
+        """Whether `_next` has a job for another thread."""
+        return not self._over() and bool(
+            self._parts or self._ready or self._may_update() or self._may_gather()
+        )
+
+    def _may_update(self) -> bool:
+        return not self._updating and (self._may_merge() or self._may_step())
 
     def _may_gather(self) -> bool:
         if self._claimed == len(self._items):
@@ -151,9 +167,7 @@ class Pipeline:
 
     def _may_step(self) -> bool:
         last = min(self._stepped + self._delay, self._n_rounds - 1)
-        return self._merges_left[self._stepped] == 0 and not any(
-            self._gathers_left[self._stepped + 1 : last + 1]
-        )
+        return self._merges_left[self._stepped] == 0 and self._gathered > last
 
     def _gather(self, item: int) -> None:
         number, task = self._items[item]
@@ -163,14 +177,14 @@ class Pipeline:
         gathered = self._jobs.gather(number, task)
         with self._changed:
             self._gathers_left[number] -= 1
+            while self._gathered < self._n_rounds and self._gathers_left[self._gathered] == 0:
+                self._gathered += 1
             self._ready.append((item, gathered))
-            self._changed.notify_all()
 
     def _evaluate(self, item: int, gathered: Any) -> None:
         stats = self._jobs.evaluate(*self._items[item], gathered)
         with self._changed:
             self._done[item] = stats
-            self._changed.notify_all()
 
     def _update(self) -> None:
         """Merge and step as far as possible; one thread at a time."""
@@ -178,7 +192,6 @@ class Pipeline:
             with self._changed:
                 if self._over() or not (self._may_merge() or self._may_step()):
                     self._updating = False
-                    self._changed.notify_all()
                     return
                 stats = self._done.pop(self._merged) if self._may_merge() else None
             if stats is not None:
@@ -195,7 +208,10 @@ class Pipeline:
             self._jobs.step(self._stepped, total)
         with self._changed:
             self._stepped += 1
-            self._changed.notify_all()
+            if self._over():
+                self._changed.notify_all()
+            else:
+                self._changed.notify()
 
     def _divide(self, loop: Loop, stop: int, unit: int) -> None:
         """Do a loop of a step together with the threads that wait."""
@@ -209,7 +225,7 @@ class Pipeline:
             with self._changed:
                 part = self._parts.popleft() if self._parts else None
                 if part is None and self._parts_left:
-                    self._changed.wait()
+                    self._divided.wait()
             if part is not None:
                 part()
 
@@ -219,4 +235,4 @@ class Pipeline:
         finally:
             with self._changed:
                 self._parts_left -= 1
-                self._changed.notify_all()
+                self._divided.notify()

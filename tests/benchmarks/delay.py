@@ -1,70 +1,94 @@
-"""What delayed updates cost in score, and gain in time: the default method with a delay of 1 and of 0.
+"""What delayed updates cost in score: the default method with some largest delays, on real corpora and on drawn ones.
+
+Each delay is taken as given, however few minibatches a pass has; "rule" is the default, which follows from them.
+Drawn documents are those of `replicas`: of a known LDA, scored on others.
 
 python -m tests.benchmarks delay --data FOLDER [--corpora ap,bbc,demo] [--topics 100] [--seeds 3]
+python -m tests.benchmarks delay --docs 10000,50000,120000,1000000 --delays 1,3,7,15,31,rule [--batch 500]
 """
 
 from __future__ import annotations
 
 import argparse
 import tempfile
-import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import corpora
 import numpy as np
+import replicas
+import results
+
+from bigtopic.corpus.memory import from_matrix
+from bigtopic.corpus.store import Corpus
+from bigtopic.estimators.lda import LDA
+from bigtopic.evaluation import log_predictive
+from bigtopic.methods import get
+from bigtopic.plan import delays
+
+RULE = delays.ROUNDS
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, required=True, help="folder with ap/, bbc/ and dblp/")
+    parser.add_argument("--data", type=Path, help="folder with ap/, bbc/ and dblp/")
     parser.add_argument("--corpora", default="ap,bbc,demo")
+    parser.add_argument("--docs", help="numbers of drawn documents, instead of corpora")
+    parser.add_argument("--delays", default="0,1,rule")
+    parser.add_argument(
+        "--batch", type=int, help="documents of a minibatch; the method's default unless given"
+    )
+    parser.add_argument("--passes", default="1,default")
     parser.add_argument("--topics", type=int, default=100)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "bigtopic-benchmark")
+    results.add_option(parser)
     given = parser.parse_args()
     given.folder.mkdir(exist_ok=True)
-    for name in given.corpora.split(","):
-        compare(name, given.data, given.folder, given.topics, given.seeds)
+    columns = given.delays.split(",")
+    rows = [("corpus", "passes", *[f"delay {column}" for column in columns])]
+    figures = {}
+    for name in (given.docs or given.corpora).split(","):
+        for passes in given.passes.split(","):
+            found = [scores(given, name, passes, column) for column in columns]
+            rows.append((name, passes, *[f"{np.mean(of_seeds):.4f}" for of_seeds in found]))
+            figures[f"{name}, {passes}"] = dict(zip(columns, found, strict=True))
+            print(*rows[-1], flush=True)
+    caption = f"Held-out nats per token, K = {given.topics}; means of {given.seeds} seeds."
+    results.report(given, "delay", caption, rows, figures)
 
 
-def compare(name: str, data: Path, folder: Path, n_components: int, n_seeds: int) -> None:
-    """One corpus, after one pass and after the default number of passes."""
-    from bigtopic.estimators.lda import LDA
-    from bigtopic.evaluation import log_predictive
-    from bigtopic.methods import get
+def scores(given: argparse.Namespace, name: str, passes: str, delay: str) -> list[float]:
+    """One for each seed."""
+    delays.ROUNDS = RULE if delay == "rule" else 1
+    method = get(None) if delay == "rule" else replace(get(None), delay=int(delay))
+    found = []
+    for seed, (train, test) in enumerate(splits(given, name)):
+        model = LDA(
+            given.topics,
+            method=method,
+            batch_size=given.batch,
+            max_iter=None if passes == "default" else int(passes),
+            random_state=seed,
+            client=False,
+            progress=False,
+        ).fit(train)
+        known = {} if given.docs else {"train": train, "vocabulary": train.vocabulary}
+        found.append(log_predictive(model, test, random_state=seed, client=False, **known).value)
+    return found
 
-    corpus = corpora.load(name, data, folder)
-    LDA(n_components, max_iter=1, client=False, progress=False).fit(corpus)
-    for max_iter in (1, None):
-        scores: dict[int, list[float]] = {0: [], 1: []}
-        seconds: dict[int, list[float]] = {0: [], 1: []}
-        for seed in range(n_seeds):
-            train, test = corpora.split(name, corpus, seed)
-            for delay in scores:
-                method = replace(get(None), delay=delay)
-                model = LDA(
-                    n_components,
-                    method=method,
-                    max_iter=max_iter,
-                    random_state=seed,
-                    client=False,
-                    progress=False,
-                )
-                begun = time.perf_counter()
-                model.fit(train)
-                seconds[delay].append(time.perf_counter() - begun)
-                result = log_predictive(
-                    model, test, random_state=seed, train=train, vocabulary=train.vocabulary
-                )
-                scores[delay].append(result.value)
-        cells = [
-            f"delay {delay}: {np.mean(scores[delay]):.4f} in {np.median(seconds[delay]):.3f} s"
-            for delay in scores
-        ]
-        print(f"{name:6s} {'one pass' if max_iter else 'default'}:  " + "   ".join(cells), flush=True)
+
+def splits(given: argparse.Namespace, name: str) -> Iterator[tuple[Corpus, Corpus]]:
+    """Documents to learn from and those held out, for each seed."""
+    for seed in range(given.seeds):
+        if given.docs:
+            held_out = replicas.TRUTH.documents(replicas.N_HELD_OUT, first=replicas.HELD_OUT).counts
+            yield replicas.stored(given.folder, int(name)), from_matrix(held_out)
+        else:
+            yield corpora.split(name, corpora.load(name, given.data, given.folder), seed)
 
 
 if __name__ == "__main__":

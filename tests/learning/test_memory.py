@@ -161,6 +161,12 @@ def test_short_documents_in_delayed_minibatches_on_two_threads():
     check(method="online-cvb0", n_components=200, n_threads=2, corpus=SHORT, batch_size=2000)
 
 
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_minibatches_that_may_miss_twelve_updates(n_threads):
+    corpus = {"n_words": 20_000, "n_docs": 76_800, "length": 60}
+    check(method="online-cvb0", n_components=200, n_threads=n_threads, corpus=corpus, batch_size=100)
+
+
 def test_replicas_on_two_threads():
     check(
         method="online-cvb0",

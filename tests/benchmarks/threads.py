@@ -4,7 +4,11 @@ A fit of the default method with minibatches of 500: on one thread, on two, on a
 settings, and as two independent one-thread processes at the same time. What two processes gain together over one
 alone is what the machine's second processor can give; the gain of two threads is compared with that.
 
+With --simulate: what one thread of an update does at a time, and the gain of more threads than there are processors, on
+documents of `replicas`, with sleeps in place of compiled loops.
+
     python -m tests.benchmarks threads [--corpora demo,scale] [--topics 100] [--runs 7]
+    python -m tests.benchmarks threads --simulate 8,16,32 [--docs 1000000] [--topics 100]
 """
 
 from __future__ import annotations
@@ -42,10 +46,15 @@ def main() -> None:
     parser.add_argument("--topics", type=int, default=100)
     parser.add_argument("--passes", type=int, default=None, help="default: the method's")
     parser.add_argument("--runs", type=int, default=7)
+    parser.add_argument("--simulate", metavar="THREADS", help="numbers of threads, such as 8,16,32")
+    parser.add_argument("--docs", type=int, default=1_000_000, help="of a simulation")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "bigtopic-benchmark")
     results.add_option(parser)
     given = parser.parse_args()
     given.folder.mkdir(exist_ok=True)
+    if given.simulate:
+        simulate(given)
+        return
     rows: list[tuple[str, ...]] = [HEAD]
     figures = {}
     for name in given.corpora.split(","):
@@ -58,6 +67,28 @@ def main() -> None:
     passes = "The method's passes" if given.passes is None else f"Passes: {given.passes}"
     caption = f"{passes}, K = {given.topics}, minibatches of {BATCH_SIZE}; medians of {given.runs} alternating runs."
     results.report(given, "threads", caption, rows, figures)
+
+
+def simulate(given: argparse.Namespace) -> None:
+    """Print the parts of an update, and what so many threads would gain."""
+    import loops
+    import replicas
+
+    corpus = replicas.stored(given.folder, given.docs)
+    update = loops.measured(corpus[:50_000], given.topics)
+    threads = [int(n) for n in given.simulate.split(",")]
+    gains = loops.gains(corpus, given.topics, update, threads)
+    rows = [
+        ("update, ms", *update.loops, "one at a time", *[f"{n} threads gain" for n in threads]),
+        (
+            f"{1e3 * update.whole:.2f}",
+            *[f"{seconds / update.whole:.1%}" for seconds in update.loops.values()],
+            f"{update.alone:.1%}",
+            *[f"{gain:.1f}" for gain in gains],
+        ),
+    ]
+    caption = f"{given.docs:,} documents, K = {given.topics}, minibatches of {BATCH_SIZE}; loops sleep."
+    results.report(given, "simulated threads", caption, rows, {"loops": update.loops, "gains": gains})
 
 
 def stored(name: str, folder: Path) -> Path:

@@ -22,6 +22,7 @@ import numpy as np
 from numba import njit
 
 from bigtopic.errors import ModelError, SettingError
+from bigtopic.kernels.author_topic.support.counts import VIEWS, counts_of, moved
 from bigtopic.kernels.author_topic.support.lists import author_lists
 from bigtopic.kernels.support.entry import INNER, OUTER, frozen
 from bigtopic.kernels.support.random import key, uniform
@@ -120,8 +121,7 @@ def run(
         )
     labels = np.full(int(counts.sum()), -1, np.int32) if state is None else state["labels"].copy()
     _check_labels(docs, counts, labels, n * np.diff(author_indptr))
-    before = [np.asarray(view.arrays[name], np.float64) for name in ("topic_words", "author_topics")]
-    word_weights, author_weights = (rows.copy() for rows in before)
+    word_weights, author_weights = counts_of(view)
     _sweep(
         frozen(docs.indptr, np.int64),
         frozen(docs.words, np.int32),
@@ -139,10 +139,10 @@ def run(
         np.empty(n),
         np.empty(max(most, 1) * n),
     )
-    changes = [
-        np.rint(after - rows) for after, rows in zip((word_weights, author_weights), before, strict=True)
-    ]
-    return KernelResult(dict(zip(KERNEL.statistics, changes, strict=True)), None, {"labels": labels}, {})
+    changes = moved(word_weights, author_weights, view)
+    for change in changes.values():  # whole labels: what is left over is rounding
+        np.rint(change, out=change)
+    return KernelResult(changes, None, {"labels": labels}, {})
 
 
 def _check_labels(docs: Docs, counts: np.ndarray, labels: np.ndarray, n_labels: np.ndarray) -> None:
@@ -159,7 +159,7 @@ def _check_labels(docs: Docs, counts: np.ndarray, labels: np.ndarray, n_labels: 
 KERNEL = Kernel(
     name="author_cgs",
     run=run,
-    views={"topic_words": "counts", "author_topics": "counts"},
+    views=VIEWS,
     statistics={"topic_words": "word", "author_topics": "author"},
     interacts=True,
     state="run",

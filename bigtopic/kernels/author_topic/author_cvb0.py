@@ -29,6 +29,7 @@ import numpy as np
 from numba import njit
 
 from bigtopic.errors import InputError
+from bigtopic.kernels.author_topic.support.counts import VIEWS, counts_of, moved
 from bigtopic.kernels.author_topic.support.lists import author_lists
 from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen, whole_number
 from bigtopic.kernels.support.random import key, uniform
@@ -145,8 +146,7 @@ def run(
     remembered = np.zeros((len(docs.words), room, n), np.float32)
     if state is not None:
         remembered[:] = state["shares"]
-    before = [np.asarray(view.arrays[name], np.float64) for name in ("topic_words", "author_topics")]
-    word_weights, author_weights = (rows.copy() for rows in before)
+    word_weights, author_weights = counts_of(view)
     _sweep(
         *csr(docs, np.dtype(np.float64)),
         frozen(docs.rows, np.int64),
@@ -164,14 +164,13 @@ def run(
         np.empty(room),
         np.empty(n),
     )
-    changes = {"topic_words": word_weights - before[0], "author_topics": author_weights - before[1]}
-    return KernelResult(changes, None, {"shares": remembered}, {})
+    return KernelResult(moved(word_weights, author_weights, view), None, {"shares": remembered}, {})
 
 
 KERNEL = Kernel(
     name="author_cvb0",
     run=run,
-    views={"topic_words": "counts", "author_topics": "counts"},
+    views=VIEWS,
     statistics={"topic_words": "word", "author_topics": "author"},
     options={"most_authors": 4},
     interacts=True,

@@ -18,14 +18,16 @@ Reference: Mortensen (2017), "The author-topic model", appendix A.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numba import njit
 
+from bigtopic import buffers
 from bigtopic.kernels.author_topic.support.lists import author_documents, author_lists
 from bigtopic.kernels.support.entry import INNER, OUTER, csr, doc_update_cost, frozen, whole_number
 from bigtopic.kernels.support.math import fast_exp
-from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
+from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
 __all__ = ["KERNEL", "run"]
 
@@ -125,20 +127,17 @@ def run(
     SettingError
         When `max_doc_update_iter` is not a whole number of at least 1.
     """
-    from scipy.special import psi
-
     topic_words, n = view.arrays["topic_words"], hyper.n_components
     dtype = topic_words.dtype
     author_indptr, authors, most = author_lists(docs)
-    weights = view.arrays["author_topics"][:, :n].astype(np.float64)
-    by_word = np.zeros(topic_words.shape, dtype)
-    by_author = np.zeros(view.arrays["author_topics"].shape, dtype)
+    by_word = buffers.zeros(topic_words.shape, dtype)
+    by_author = buffers.zeros(view.arrays["author_topics"].shape, dtype)
     bound, dropped, iterations = _infer(
         *csr(docs, dtype),
         author_indptr,
         authors,
         frozen(topic_words, dtype),
-        frozen(psi(weights) - psi(weights.sum(axis=1, keepdims=True)), np.float64),
+        frozen(_expected_logs(view.arrays["author_topics"][:, :n]), np.float64),
         whole_number(hyper.options, "max_doc_update_iter", 1),
         float(hyper.options["mean_change_tol"]),
         np.empty(most),
@@ -157,6 +156,23 @@ def run(
     return KernelResult(stats, None, None, info)
 
 
+def _expected_logs(weights: np.ndarray) -> np.ndarray:
+    """Equivalent to `psi(weights) - psi(weights.sum(axis=1, keepdims=True))`, with one large array."""
+    from scipy.special import psi
+
+    logs = buffers.empty(weights.shape, np.float64)
+    logs[:] = weights
+    log_totals = psi(logs.sum(axis=1, keepdims=True))
+    psi(logs, out=logs)
+    logs -= log_totals
+    return logs
+
+
+def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
+    """The expected logarithms of authors' topics."""
+    return Scratch([size.rows["author_topics"] * size.n_components * 8])
+
+
 KERNEL = Kernel(
     name="author_mean_field",
     run=run,
@@ -166,6 +182,7 @@ KERNEL = Kernel(
     posteriors=("topic_words", "author_topics"),
     options={"max_doc_update_iter": 50, "mean_change_tol": 1e-3, "bound": False},
     cost=doc_update_cost,
+    scratch=_scratch,
     bound=True,
     paper="Mortensen 2017",
 )

@@ -58,7 +58,7 @@ def _move(start, who, documents, prior, rate, own, gradient, gamma):
     """Move gamma of a document's authors; returns how far."""
     moved = 0.0
     for i in range(who.shape[0]):
-        rows = documents[who[i], 0]
+        rows = np.float64(documents[who[i], 0])
         for k in range(gamma.shape[1]):
             new = prior[k] + rows * own[i, k] * gradient[k]
             new = (1.0 - rate) * start[who[i], k] + rate * new
@@ -139,8 +139,8 @@ def run(
         author_indptr,
         authors,
         frozen(topic_words, dtype),
-        frozen(view.arrays["author_topics"][:, :n], np.float64),
-        frozen(view.arrays["author_documents"], np.float64),
+        frozen(view.arrays["author_topics"], dtype),
+        frozen(view.arrays["author_documents"], dtype),
         frozen(hyper.doc_topic_prior, np.float64),
         float((hyper.options["local_offset"] + hyper.step) ** -hyper.options["local_decay"]),
         whole_number(hyper.options, "max_doc_update_iter", 1),

@@ -11,7 +11,7 @@ from bigtopic.estimators.inputs import require_positive
 from bigtopic.estimators.learning import TopicLearning
 from bigtopic.evaluation.pair_source import PairSource, pairs_of
 from bigtopic.learning.events import Callback
-from bigtopic.methods import Method, get
+from bigtopic.methods import Method
 from bigtopic.models.base import Model
 from bigtopic.models.dual import DUAL
 
@@ -34,6 +34,7 @@ class DualTopicModel(TopicLearning):
     batch_size : largest number of rows per update; None for the method's default
     max_iter, max_time, tol : as of `LDA`; the change is that of the column topics
     learning_decay, learning_offset : step size of online methods, as of `LDA`
+    average : the three distributions of the fitted model are the mean over this share of the run's updates, as of `LDA`
     options : further settings of the kernel, by name
     total_samples : number of rows in the stream that `partial_fit` sees in pieces; None for those seen so far
     random_state : the same seed gives bit-identical topics on any number of workers; None draws a seed, as does a
@@ -82,6 +83,7 @@ class DualTopicModel(TopicLearning):
         tol: float | None = None,
         learning_decay: float | None = None,
         learning_offset: float | None = None,
+        average: float | None = None,
         options: Mapping[str, Any] | None = None,
         total_samples: float | None = None,
         random_state: int | np.random.RandomState | None = 0,
@@ -107,6 +109,7 @@ class DualTopicModel(TopicLearning):
         self.tol = tol
         self.learning_decay = learning_decay
         self.learning_offset = learning_offset
+        self.average = average
         self.options = options
         self.total_samples = total_samples
         self.random_state = random_state
@@ -181,10 +184,6 @@ class DualTopicModel(TopicLearning):
 
     def _fits(self, model: Model) -> bool:
         return set(model.arrays) >= set(DUAL.arrays) and model.components == DUAL.components
-
-    def _method_and_options(self) -> tuple[Method, dict[str, Any]]:
-        method = get(self.method).with_schedule(self.learning_decay, self.learning_offset)
-        return method, dict(self.options or {})
 
     def _pairs(self) -> PairSource:
         return pairs_of(self._fitted())

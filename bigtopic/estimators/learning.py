@@ -243,7 +243,8 @@ class TopicLearning(DocumentQuestions):
 
     def _method_and_options(self) -> tuple[Method, dict[str, Any]]:
         method = get(self.method).with_schedule(self.learning_decay, self.learning_offset)
-        method = learning(method, **{name: getattr(self, f"learn_{name}") for name in self._priors})
+        shapes = {name: getattr(self, f"learn_{name}") for name in self._priors}
+        method = learning(method, **{name: shape for name, shape in shapes.items() if shape is not None})
         if self.average is not None:
             method = replace(method, average=float(self.average))
         options = dict(self.options or {})

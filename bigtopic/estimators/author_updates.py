@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import InputError
+from bigtopic.errors import InputError, SettingError
 from bigtopic.estimators import starts, streams
 from bigtopic.estimators.authors import AuthorQueries
 from bigtopic.estimators.inputs import require_positive
@@ -61,7 +61,8 @@ class AuthorUpdates(TopicLearning, AuthorQueries):
         ----------
         corpus : the earlier documents and the new ones, as `bigtopic.append` leaves them
         first_new : source row of the first new document; None for the number of documents seen so far
-        only_new : learn from the new documents alone
+        only_new : learn from the new documents alone; other authors stay as they are. For methods with minibatches that
+            remember no documents
         max_iter : passes over these documents; None for the estimator's
 
         Raises
@@ -69,12 +70,18 @@ class AuthorUpdates(TopicLearning, AuthorQueries):
         InputError
             When there are no new documents, or one of them has no author.
         SettingError
-            When `max_iter` is below 1.
+            When `max_iter` is below 1, or the method needs all documents and `only_new` is set.
         """
         self._check()
         if max_iter is not None:
             require_positive("max_iter", max_iter)
         model = self._fitted()
+        needs_all = self._or_method("batch_size") is None or model.document_state is not None
+        if only_new and needs_all:
+            raise SettingError(
+                f"only_new=True: method {model.method.name!r} always learns from all documents; leave only_new out, or "
+                "fit with method='online-author-vb', which learns from the new ones alone"
+            )
         corpus = self._documents(corpus)
         first = self.n_docs_seen_ if first_new is None else first_new
         rows = corpus.rows()
@@ -87,8 +94,9 @@ class AuthorUpdates(TopicLearning, AuthorQueries):
         streams.end_pass(model)
         axes = axes_of(model.method.model, corpus, self._client(), self.n_threads)
         streams.grow(model, axes, of_all=True)
-        of_all = self._or_method("batch_size") is None or model.document_state is not None
-        chosen = new if only_new else corpus if of_all else corpus.select(rows=_rows_of_authors(corpus, new))
+        chosen = (
+            new if only_new else corpus if needs_all else corpus.select(rows=_rows_of_authors(corpus, new))
+        )
         n_passes = max_iter or self._passes(chosen)
         self._learn(chosen, n_passes, None, total=corpus.n_docs)
         self.n_docs_seen_ = corpus.n_docs

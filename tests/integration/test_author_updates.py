@@ -98,6 +98,31 @@ def test_update_learns_new_documents_and_authors(truth, method):
         model.update(whole)
 
 
+def test_only_new_documents_leave_the_authors_of_others_as_they_were(truth):
+    whole = signed.corpus_of(truth.docs)
+    model = bt.AuthorTopicModel(K, max_iter=5, **QUIET).fit(whole.run(0, 890, order="stored"))
+    before, others = dict(zip(model.authors_[:], author_weights(model), strict=True)), 0
+    model.update(whole, only_new=True, max_iter=2)
+    new = {f"a{i}" for i in truth.docs.authors[truth.docs.author_indptr[890] :]}
+    for name, weights in zip(model.authors_[:], author_weights(model), strict=True):
+        assert np.array_equal(weights, before.get(name)) == (name not in new)
+        others += name not in new
+    assert 5 < others < 30
+
+
+@pytest.mark.parametrize("method", ["author-vb", "author-mean-field", "author-cgs", "author-cvb0"])
+def test_only_new_documents_are_not_enough_for_methods_that_need_all(corpus, method):
+    """They would replace what is known of all others, or count the new ones once more in the next update."""
+    options = {"most_authors": 30} if method == "author-cvb0" else None
+    first = corpus.run(0, 890, order="stored")
+    model = bt.AuthorTopicModel(K, method=method, options=options, max_iter=1, **QUIET).fit(first)
+    before = author_weights(model)
+    with pytest.raises(SettingError, match=f"only_new=True: method '{method}'.*online-author-vb"):
+        model.update(corpus, only_new=True)
+    np.testing.assert_array_equal(author_weights(model), before)
+    assert model.n_docs_seen_ == 890
+
+
 @pytest.mark.parametrize("passes", [0, -1, 1.5])
 def test_a_number_of_passes_that_is_none_is_refused(fitted, corpus, passes):
     for learn in (fitted.transform_authors, fitted.update):
@@ -111,6 +136,10 @@ def test_new_authors_need_documents_and_documents_need_authors(fitted, corpus):
     counts = bt.from_matrix(corpus[:2].to_scipy(), fitted.vocabulary_[:])
     with pytest.raises(InputError, match="the document in row 1 of the source has no author"):
         fitted.transform_authors(counts.with_authors({"0": ["a0"]}))
+
+
+def author_weights(model):
+    return model._model.params["author_topics"].gather(None).copy()
 
 
 def only(corpus, authors):

@@ -69,11 +69,11 @@ def expected_log_rows(rows, log_total, inverse, n_components, shift):
         if most < TINY_WEIGHT:
             shift[i] = _expected_log_in_logs(row, log_total, n_components)
             continue
+        for k in range(n_columns):  # not with the maximum: that loop would not be vectorised
+            row[k] = exp_digamma(max(row[k], TINIEST_WEIGHT)) * inverse[k]
         top = rows.dtype.type(0)
         for k in range(n_columns):
-            value = exp_digamma(max(row[k], TINIEST_WEIGHT)) * inverse[k]
-            top = max(top, value)
-            row[k] = value
+            top = max(top, row[k])
         shift[i] = np.log(top) - base
         share = rows.dtype.type(1) / top
         for k in range(n_columns):

@@ -64,6 +64,13 @@ def test_both_arrays_count_every_token(docs, weights):
         )
 
 
+def test_an_author_of_whom_next_to_nothing_is_known_outweighs_no_other(docs, weights):
+    """exp(psi) of a hundredth is below the least number of single precision."""
+    weights[1][1] = 1e-3
+    single, double = (run(docs, weights, 10**9, dtype=dtype).stats for dtype in (np.float32, np.float64))
+    np.testing.assert_allclose(single["author_topics"], double["author_topics"], rtol=1e-4, atol=1e-4)
+
+
 def test_late_updates_are_those_of_the_kernel_without(docs, weights):
     other = signed.run(kernels.load("author_vb"), docs, *weights)
     for name in ARRAYS:

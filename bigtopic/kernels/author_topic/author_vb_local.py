@@ -23,45 +23,71 @@ from numba import njit
 
 from bigtopic import buffers
 from bigtopic.kernels.author_topic.support.lists import author_documents, author_lists
-from bigtopic.kernels.support.entry import INNER, OUTER, csr, doc_update_cost, frozen, whole_number
-from bigtopic.kernels.support.math import digamma, exp_digamma
+from bigtopic.kernels.support.entry import (
+    INNER,
+    OUTER,
+    csr,
+    doc_update_cost,
+    frozen,
+    padded_prior,
+    whole_number,
+)
+from bigtopic.kernels.support.math import exp_digamma
 from bigtopic.kernels.support.rows import GROUP, add_shares, gather_scaled, mixture_gradient, rows_scratch
+from bigtopic.kernels.support.vector import LANES, larger, largest, load, spread, store
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
 __all__ = ["KERNEL", "run"]
 
+_FAST = {"reassoc", "nsz", "contract"}  # sums are reordered
+
 _LEAST = 1e-30  # of e, where the largest is 1: products with it are normal numbers
+# Of an author's gamma: with less, topics at the least exp_digamma would outweigh other authors.
+_LEAST_TOTAL = 0.05
 
 
-@njit(**INNER)
-def _weigh(gamma, logs, own, shared):
+@njit(**INNER | {"fastmath": _FAST})
+def _weigh(gamma, own, shared):
     """Fill e of all authors, divided by their largest, and s."""
-    n_authors, n = gamma.shape
-    most = 0.0
+    n_authors, one = gamma.shape[0], shared.dtype.type(1)
+    zero, least = spread(one - one), spread(shared.dtype.type(_LEAST))
+    most = zero
     for i in range(n_authors):
         whole = 0.0
-        for k in range(n):
+        for k in range(gamma.shape[1] // LANES * LANES):
             whole += gamma[i, k]
-        factor = np.exp(-digamma(whole))
-        for k in range(n):
-            logs[i, k] = factor * exp_digamma(gamma[i, k])
-            most = max(most, logs[i, k])
-    shared[:] = 0
-    for i in range(n_authors):
-        for k in range(n):
-            own[i, k] = max(logs[i, k] / most, _LEAST)
-            shared[k] += own[i, k]
+        factor = shared.dtype.type(1.0 / exp_digamma(max(whole, _LEAST_TOTAL)))
+        for k in range(gamma.shape[1] // LANES * LANES):
+            own[i, k] = factor * exp_digamma(gamma[i, k])
+        for k in range(0, shared.shape[0], LANES):
+            most = larger(most, load(own, (i, k)))
+    inverse = spread(one / largest(most))
+    for k in range(0, shared.shape[0], LANES):
+        sums = zero
+        for i in range(n_authors):
+            part = larger(inverse * load(own, (i, k)), least)
+            store(own, (i, k), part)
+            sums = sums + part
+        store(shared, k, sums)
 
 
 @njit(**INNER)
-def _move(start, who, documents, prior, rate, own, gradient, gamma):
-    """Move gamma of a document's authors; returns how far."""
-    moved = 0.0
+def _begin(start, who, prior, rate, rest, gamma):
+    """Fill gamma of a document's authors, and what of their next gamma does not depend on the document."""
     for i in range(who.shape[0]):
-        rows = np.float64(documents[who[i], 0])
-        for k in range(gamma.shape[1]):
-            new = prior[k] + rows * own[i, k] * gradient[k]
-            new = (1.0 - rate) * start[who[i], k] + rate * new
+        for k in range(gamma.shape[1] // LANES * LANES):
+            gamma[i, k] = start[who[i], k]
+            rest[i, k] = (1 - rate) * start[who[i], k] + rate * prior[k]
+
+
+@njit(**INNER | {"fastmath": _FAST})
+def _move(rest, who, documents, rate, own, gradient, gamma):
+    """Move gamma of a document's authors; returns how far."""
+    moved = gamma.dtype.type(0)
+    for i in range(who.shape[0]):
+        factor = rate * documents[who[i], 0]
+        for k in range(gamma.shape[1] // LANES * LANES):
+            new = rest[i, k] + factor * own[i, k] * gradient[k]
             moved += abs(new - gamma[i, k])
             gamma[i, k] = new
     return moved
@@ -69,8 +95,8 @@ def _move(start, who, documents, prior, rate, own, gradient, gamma):
 
 @njit(**OUTER)
 def _infer(
-    indptr, words, counts, author_indptr, authors, topic_words, start, documents, prior, rate, max_iter, tolerance,
-    block, tokens, gamma, logs, own, shared, gradient, by_word, by_author,
+    indptr, words, counts, author_indptr, authors, topic_words, start, documents, prior, rate, max_iter, limit,
+    block, tokens, gamma, rest, own, shared, gradient, by_word, by_author,
 ):  # fmt: skip
     dropped, iterations = 0.0, 0
     for d in range(indptr.shape[0] - 1):
@@ -80,22 +106,21 @@ def _infer(
             continue
         n, _, lost = gather_scaled(words[entries], counts[entries], topic_words, block, tokens)
         dropped += lost
-        n_authors, limit = who.shape[0], tolerance * who.shape[0] * gamma.shape[1]
-        for i in range(n_authors):
-            for k in range(gamma.shape[1]):
-                gamma[i, k] = start[who[i], k]
+        n_authors = who.shape[0]
+        _begin(start, who, prior, rate, rest, gamma)
         moved = np.inf
         for iteration in range(max_iter + 1):
-            _weigh(gamma[:n_authors], logs, own, shared)
+            _weigh(gamma[:n_authors], own, shared)
             mixture_gradient(tokens, block, n, shared, gradient)
-            if iteration == max_iter or moved < limit:
+            if iteration == max_iter or moved < limit * n_authors:
                 break
             iterations += 1
-            moved = _move(start, who, documents, prior, rate, own, gradient, gamma)
+            moved = _move(rest, who, documents, rate, own, gradient, gamma)
         add_shares(words[entries], tokens, block, shared, by_word)
         for i in range(n_authors):
-            for k in range(gamma.shape[1]):
-                by_author[who[i], k] += own[i, k] * gradient[k]
+            for k in range(0, shared.shape[0], LANES):
+                part = load(own, (i, k)) * load(gradient, k)
+                store(by_author, (who[i], k), load(by_author, (who[i], k)) + part)
     return dropped, iterations
 
 
@@ -128,7 +153,7 @@ def run(
     SettingError
         When `max_doc_update_iter` is not a whole number of at least 1.
     """
-    topic_words, n = view.arrays["topic_words"], hyper.n_components
+    topic_words = view.arrays["topic_words"]
     dtype, n_columns = topic_words.dtype, topic_words.shape[1]
     author_indptr, authors, most = author_lists(docs)
     n_rows = int(np.diff(docs.indptr).max(initial=0)) + GROUP
@@ -141,15 +166,13 @@ def run(
         frozen(topic_words, dtype),
         frozen(view.arrays["author_topics"], dtype),
         frozen(view.arrays["author_documents"], dtype),
-        frozen(hyper.doc_topic_prior, np.float64),
-        float((hyper.options["local_offset"] + hyper.step) ** -hyper.options["local_decay"]),
+        padded_prior(hyper.doc_topic_prior, n_columns, dtype),
+        dtype.type((hyper.options["local_offset"] + hyper.step) ** -hyper.options["local_decay"]),
         whole_number(hyper.options, "max_doc_update_iter", 1),
-        float(hyper.options["mean_change_tol"]),
+        float(hyper.options["mean_change_tol"]) * hyper.n_components,
         buffers.empty((n_rows, n_columns), dtype),
         np.empty(n_rows, dtype),
-        np.empty((most, n)),
-        np.empty((most, n)),
-        np.empty((most, n), dtype),
+        *(buffers.empty((most, n_columns), dtype) for _ in range(3)),
         buffers.empty((n_columns,), dtype),
         buffers.empty((n_columns,), dtype),
         by_word,

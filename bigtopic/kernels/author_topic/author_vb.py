@@ -29,7 +29,7 @@ from bigtopic.kernels.author_topic.support.lists import author_documents, author
 from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen
 from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.rows import AHEAD
-from bigtopic.kernels.support.vector import LANES, load, spread, store, total
+from bigtopic.kernels.support.vector import LANES, larger, load, spread, store, total
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, View
 
 __all__ = ["KERNEL", "document_bounds", "run"]
@@ -49,10 +49,11 @@ def _gather_authors(authors, author_topics, shifts, least, own, shared):
         level = max(level, shifts[a])
     shared[:] = 0
     for i in range(authors.shape[0]):
-        factor = shared.dtype.type(np.exp(shifts[authors[i]] - level))
-        for k in range(shared.shape[0]):
-            own[i, k] = max(factor * author_topics[authors[i], k], least)
-            shared[k] += own[i, k]
+        factor = spread(shared.dtype.type(np.exp(shifts[authors[i]] - level)))
+        for k in range(0, shared.shape[0], LANES):
+            part = larger(factor * load(author_topics, (authors[i], k)), spread(least))
+            store(own, (i, k), part)
+            store(shared, k, load(shared, k) + part)
     return level
 
 

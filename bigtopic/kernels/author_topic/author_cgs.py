@@ -21,6 +21,7 @@ from collections.abc import Mapping
 import numpy as np
 from numba import njit
 
+from bigtopic import buffers
 from bigtopic.errors import ModelError, SettingError
 from bigtopic.kernels.author_topic.support.counts import VIEWS, counts_of, moved
 from bigtopic.kernels.author_topic.support.lists import author_lists
@@ -119,7 +120,8 @@ def run(
         raise SettingError(
             f"n_components={n}: with {most} authors of a document, at most {_MOST_LABELS // most}"
         )
-    labels = np.full(int(counts.sum()), -1, np.int32) if state is None else state["labels"].copy()
+    labels = buffers.empty(int(counts.sum()), np.int32)
+    labels[:] = -1 if state is None else state["labels"]
     _check_labels(docs, counts, labels, n * np.diff(author_indptr))
     word_weights, author_weights = counts_of(view)
     _sweep(

@@ -28,6 +28,7 @@ from collections.abc import Mapping
 import numpy as np
 from numba import njit
 
+from bigtopic import buffers
 from bigtopic.errors import InputError
 from bigtopic.kernels.author_topic.support.counts import VIEWS, counts_of, moved
 from bigtopic.kernels.author_topic.support.lists import author_lists
@@ -143,9 +144,8 @@ def run(
             f"the document in row {row} of the source has {most} authors, and there is room for {room}: give "
             f"options={{'most_authors': {most}}}, or as many as any document has"
         )
-    remembered = np.zeros((len(docs.words), room, n), np.float32)
-    if state is not None:
-        remembered[:] = state["shares"]
+    remembered = buffers.empty((len(docs.words), room, n), np.float32)
+    remembered[:] = 0 if state is None else state["shares"]
     word_weights, author_weights = counts_of(view)
     _sweep(
         *csr(docs, np.dtype(np.float64)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from bigtopic import buffers
 from bigtopic.types import View
 
 __all__ = ["VIEWS", "counts_of", "moved"]
@@ -13,7 +14,8 @@ VIEWS = {"topic_words": "counts", "author_topics": "counts"}
 
 def counts_of(view: View) -> tuple[np.ndarray, np.ndarray]:
     """Copies of what the params have of words and of authors, float64, to be changed."""
-    words, authors = (np.array(view.arrays[name], np.float64, order="C") for name in VIEWS)
+    words, authors = (buffers.empty(view.arrays[name].shape, np.float64) for name in VIEWS)
+    words[:], authors[:] = (view.arrays[name] for name in VIEWS)
     return words, authors
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from sys import getsizeof
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -278,6 +279,10 @@ class AxisStats:
     ids: np.ndarray | None
     values: np.ndarray
 
+    def __sizeof__(self) -> int:
+        """Bytes of the arrays. Dask adds sums where most of their bytes are."""
+        return self.values.nbytes + (0 if self.ids is None else self.ids.nbytes)
+
     def totals(self) -> np.ndarray:
         """Sum over the rows, float64 (n_columns,)."""
         totals: np.ndarray = self.values.sum(axis=0, dtype=np.float64)
@@ -295,6 +300,9 @@ class Stats:
     n_docs: int
     n_tokens: float
     info: Mapping[str, float] = field(default_factory=dict)
+
+    def __sizeof__(self) -> int:
+        return sum(map(getsizeof, self.arrays.values()))
 
 
 class RoundInfo(NamedTuple):

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from sys import getsizeof
 
 import numpy as np
 
@@ -69,6 +70,9 @@ class Changes:
     rows: Mapping[str, AxisStats]
     lost: Mapping[str, np.ndarray]
     reports: tuple[RoundReport, ...]
+
+    def __sizeof__(self) -> int:
+        return sum(map(getsizeof, self.rows.values()))
 
 
 def joined(a: Changes, b: Changes) -> Changes:

@@ -48,6 +48,13 @@ def test_a_client_runs_short_rounds_whole_and_long_ones_as_graphs(run):
     assert choice.choose(costing(run, lambda options: options["max_doc_update_iter"]), Client()) == "whole"
 
 
+def test_a_long_round_of_one_slice_runs_whole(run, corpus):
+    """It would be a graph of one task."""
+    model = new_model(table.get("online-vb"), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    one_slice = make_run(model, corpus, batch_size=100, slice_size=100, order="shuffled")
+    assert choice.choose(costing(one_slice, lambda options: 1e6), Client()) == "whole"
+
+
 def test_what_is_chosen_is_there(run):
     names = {
         choice.choose(costing(run, lambda _, c=c: c), client) for c in (1, 1e6) for client in (None, Client())

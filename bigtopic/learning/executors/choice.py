@@ -22,14 +22,19 @@ NANOSECONDS_PER_ENTRY = 0.4  # a distinct word, a topic, an iteration; only deci
 
 
 def choose(run: Run, client: Any) -> str:
-    """Name of the executor: threads without a client; with one, graphs for long rounds and for replicas, and whole for
-    short ones."""
+    """Name of the executor: threads without a client; with one, graphs for replicas and for long rounds of several
+    slices, and whole for the others."""
     if client is None:
         return "threads"
-    if run.plan.replicas > 1 or _round_seconds(run) > LONG_ROUND_SECONDS:
+    if run.plan.replicas > 1 or (_is_divisible(run) and _round_seconds(run) > LONG_ROUND_SECONDS):
         return "graphs"
     _warn_of_idle_workers(run, client)
     return "whole"
+
+
+def _is_divisible(run: Run) -> bool:
+    """Whether rounds have several slices: one slice is one task."""
+    return run.plan.slice_size < run.plan.batch_size
 
 
 def _round_seconds(run: Run) -> float:
@@ -53,8 +58,9 @@ def _warn_of_idle_workers(run: Run, client: Any) -> None:
         workers, busy = cluster.threads_of(client), 1 + run.plan.delay
     seconds = _round_seconds(run)
     if workers > busy and seconds * run.plan.n_rounds > LONG_PASS_SECONDS:
+        why = "too short to spread" if _is_divisible(run) else "and are one slice each, which cannot be spread"
         warnings.warn(
-            f"minibatches of {run.plan.batch_size} documents take about {seconds * 1000:.0f} ms, too short to spread "
+            f"minibatches of {run.plan.batch_size} documents take about {seconds * 1000:.0f} ms, {why} "
             f"over {workers} workers, so they keep {busy} of them busy; choose a larger batch_size (about "
             f"{int(run.plan.batch_size * workers / max(seconds, 1e-9)):,} documents keep all busy), a batch method, or "
             f"replicas={workers} if the corpus has hundreds of minibatches for each",

@@ -24,17 +24,19 @@ N_SUBTREES = 4
 WIDTH, HEIGHT = 980, 680
 BOX = 168, 46
 COLUMN, LEFT, TOP = 232, 26, 62
+SUMS = [(0.5, 206), (2.5, 206), (0.5, 292)]  # column and height of each
 INK, LINE, TASK, SUM, DATA = "#1f2933", "#7b8794", "#dbeafe", "#dcfce7", "#fef3c7"
 
 
 def graph() -> dict[Any, set[Any]]:
-    """Key -> keys it depends on, of a round of a little less than four complete subtrees."""
+    """Key -> keys it depends on, of a round of a little less than four complete subtrees, each a task."""
     n_slices = N_SUBTREES * SUBTREE - 5
     corpus = from_matrix(np.ones((n_slices, 1)))
     plan = Plan([corpus.n_docs], 1, None, 1, shuffled=False)
     slices = next(plan.rounds(0)).slices
     run, params = delayed("run", name="run"), delayed("params", name="params")
-    tasks = dict(round_graph(run, slices, params, Iteration(0), "round").__dask_graph__())
+    nodes = [slices[first : first + SUBTREE] for first in range(0, n_slices, SUBTREE)]
+    tasks = dict(round_graph(run, nodes, params, Iteration(0), "round").__dask_graph__())
     return {key: set(task.dependencies) for key, task in tasks.items()}
 
 
@@ -43,8 +45,8 @@ def place(key: Any) -> tuple[float, float]:
     if isinstance(key, str):
         return {"run": (LEFT + 150, TOP), "params": (LEFT + 480, TOP)}[key]
     kind, _, number = key
-    x = LEFT + BOX[0] / 2 + number * COLUMN
-    return (x, TOP + 112) if kind == "bt-estep" else (x, TOP + 216)
+    column, y = (number, 112) if kind == "bt-estep" else SUMS[number]
+    return LEFT + BOX[0] / 2 + column * COLUMN, TOP + y
 
 
 def label(key: Any) -> tuple[str, str]:
@@ -94,9 +96,8 @@ def tasks_drawn() -> list[str]:
 
 def driver_drawn() -> list[str]:
     """What the driver does with the result."""
-    x, y = place(("bt-add", "", N_SUBTREES - 1))
-    step = (x, y + 92)
-    again = (x - COLUMN, y + 92)
+    x, y = place(("bt-add", "", N_SUBTREES - 2))
+    step, again = (x + 1.25 * COLUMN, y), (x + 2.5 * COLUMN, y)
     return [
         arrow((x, y), step, dashed=True),
         arrow(step, again, dashed=True),
@@ -142,7 +143,7 @@ def svg() -> str:
         f'<defs><marker id="head" viewBox="0 0 8 8" refX="4" refY="4" markerWidth="7" markerHeight="7" '
         f'orient="auto"><path d="M0 0 L8 4 L0 8 z" fill="{LINE}"/></marker></defs>'
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>'
-        f'<text x="{LEFT}" y="26" class="title">The Dask graph of a round (or of a bundle of 64 tasks of it)</text>'
+        f'<text x="{LEFT}" y="26" class="title">The Dask graph of a round of four tasks</text>'
     )
     return "\n".join([head, *tasks_drawn(), *driver_drawn(), *tree_drawn(), "</svg>", ""])
 

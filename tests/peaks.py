@@ -26,7 +26,7 @@ from bigtopic.corpus.memory import MemoryPart, from_matrix
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.ingestion.ingest import ingest
-from bigtopic.learning.executors.graphs import _subtree
+from bigtopic.learning.executors.graphs import _node
 from bigtopic.learning.memory.estimate import estimate_bytes, estimate_task_bytes
 from bigtopic.learning.new_run import make_run
 from bigtopic.learning.rounds import iteration_of
@@ -35,13 +35,13 @@ from bigtopic.learning.train import train
 from bigtopic.methods import Method
 from bigtopic.methods.learned_priors import learning
 from bigtopic.plan.cursor import Cursor
-from bigtopic.plan.slices import SUBTREE
 from bigtopic.state.axes import axes_of
 from bigtopic.state.model import TopicModel
 from bigtopic.state.new_model import new_model
 
 # Iterations, sweeps and samples of a kernel cost time, and no memory.
 FEW = {"max_doc_update_iter": 2, "max_sweeps": 2, "n_iter": 2, "burn_in": 1, "samples": 1}
+TASK_SLICES = 64
 LIBC = ctypes.CDLL(None)
 
 
@@ -95,15 +95,15 @@ def measure(
         model = _model(chosen, documents, n_components)
         run = _run(model, documents, settings)
         if task:
-            estimated = estimate_task_bytes(run, model.params, model.axes)
+            estimated = estimate_task_bytes(run, model.params, model.axes, TASK_SLICES)
         else:
             estimated = estimate_bytes(run, model.params, model.axes, n_threads, compares=tol > 0)
         now = settle()
         Path("/proc/self/clear_refs").write_text("5")
         if task:
             base = now
-            slices = next(run.plan.rounds(0)).slices[:SUBTREE]
-            _subtree(run, slices, model.params.arrays, iteration_of(Cursor(), 1, run.settings))
+            slices = next(run.plan.rounds(0)).slices[:TASK_SLICES]
+            _node(run, slices, model.params.arrays, iteration_of(Cursor(), 1, run.settings))
         else:
             _train(model, documents, n_threads, settings, tol)
         return {"measured": status("VmHWM") - base, "estimated": estimated}

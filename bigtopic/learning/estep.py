@@ -167,8 +167,8 @@ def estep_task(
     iteration: Iteration,
     remembering: Remembering,
 ) -> Stats | None:
-    """The statistics of at most `SUBTREE` consecutive slices, merged as the tree says; their state is written."""
-    tree = Tree()
+    """The statistics of the slices of a node, merged as the tree says; their state is written."""
+    tree = Tree(len(refs))
     for ref, following in pairwise([*refs, None]):
         assert ref is not None
         if following is not None:

@@ -1,9 +1,9 @@
 """Adding statistics along a fixed tree, so that no executor can change a sum.
 
-Slices are numbered 0, 1, ... inside a round. Sixteen consecutive slices form a complete binary subtree; 64 subtrees
-are added from left to right and make a bundle; bundles are added from left to right. A task may merge a complete
-subtree, or a graph a complete bundle, and hand over the result: the sums are the same to the last bit. Adding from left
-to right bounds the memory: two running sums and at most four pending ones.
+Slices are numbered 0, 1, ... inside a round. A node of the tree is the sum of consecutive slices, and is added from two
+nodes, its halves (`left_half`). Which slices a node covers depends on the number of slices only. So a task may compute
+any node and hand it over: the sums are the same to the last bit. Slices that come in order leave at most one sum for
+each level of the tree.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from bigtopic.learning import _kernels
 from bigtopic.plan.slices import SUBTREE, lookup_table
 from bigtopic.types import AxisStats, Stats
 
-__all__ = ["BUNDLE", "Tree", "add", "add_axis"]
+__all__ = ["Tree", "add", "add_axis", "cut", "depth", "left_half"]
 
-BUNDLE = 64
+_PLUS = 0  # in a walk, in place of a number of slices
 
 
 def add(a: Stats, b: Stats) -> Stats:
@@ -50,53 +50,65 @@ def _add_info(a: Mapping[str, float], b: Mapping[str, float]) -> dict[str, float
 
 
 class Tree:
-    """The running sum of a round: push results in slice order, then `result()`.
+    """The sum of a round: push results in slice order, then `result()`.
 
     Parameters
     ----------
+    n_slices : of the round, or of a node of it, which is a tree of the same shape
     plus : the sum of two results, where these are not `Stats`
     """
 
-    def __init__(self, plus: Callable[[Any, Any], Any] = add) -> None:
+    def __init__(self, n_slices: int, plus: Callable[[Any, Any], Any] = add) -> None:
         self._plus = plus
-        self._pending: list[tuple[int, Any]] = []
-        self._bundle: Any = None
-        self._subtrees = 0
-        self._total: Any = None
+        self._walk = [n_slices]  # what is left of the tree in post-order, the next one last
+        self._sums: list[Any] = []
 
-    def push(self, stats: Any, level: int = 0) -> None:
-        """Add the next complete subtree: 2**level slices, beginning at a multiple of 2**level."""
-        while self._pending and self._pending[-1][0] == level:
-            stats = self._plus(self._pending.pop()[1], stats)
-            level += 1
-        if 1 << level == SUBTREE:
-            self.push_subtree(stats)
-        else:
-            self._pending.append((level, stats))
-
-    def push_subtree(self, stats: Any) -> None:
-        """Add the sum of the next `SUBTREE` slices, or of what is left of the round."""
-        self._bundle = self._more(self._bundle, stats)
-        self._subtrees += 1
-        if self._subtrees == BUNDLE:
-            self.push_bundle(self._bundle)
-
-    def push_bundle(self, stats: Any) -> None:
-        """Add the sum of the next `BUNDLE` subtrees, or of what is left of the round."""
-        self._total = self._more(self._total, stats)
-        self._bundle, self._subtrees = None, 0
+    def push(self, stats: Any, n_slices: int = 1) -> None:
+        """Add the sum of the next `n_slices` slices, which must be a node of the tree."""
+        while (size := self._walk.pop()) > n_slices:
+            left = left_half(size)
+            self._walk += [_PLUS, size - left, left]
+        assert size == n_slices
+        while self._walk and self._walk[-1] == _PLUS:
+            self._walk.pop()
+            stats = self._plus(self._sums.pop(), stats)
+        self._sums.append(stats)
 
     def result(self) -> Any:
-        """The sum of everything pushed; None when that is nothing."""
-        rest = None
-        for _, stats in reversed(self._pending):
-            rest = stats if rest is None else self._plus(stats, rest)
-        self._pending = []
-        if rest is not None:
-            self._bundle = self._more(self._bundle, rest)
-        if self._bundle is not None:
-            self.push_bundle(self._bundle)
-        return self._total
+        """The sum of all slices; None when there are none."""
+        assert len(self._sums) <= 1
+        return self._sums[0] if self._sums else None
 
-    def _more(self, total: Any, stats: Any) -> Any:
-        return stats if total is None else self._plus(total, stats)
+
+def left_half(n_slices: int) -> int:
+    """Slices in the left half of a node of at least two.
+
+    Where there are more than `SUBTREE`, both halves have as many complete subtrees, or the left one has one more;
+    otherwise it is the largest power of two below `n_slices`.
+    """
+    if n_slices > SUBTREE:
+        return (-(-n_slices // SUBTREE) + 1) // 2 * SUBTREE
+    return 1 << (n_slices - 1).bit_length() - 1
+
+
+def depth(n_slices: int) -> int:
+    """Levels of the tree above its slices."""
+    levels = 0
+    while n_slices > 1:
+        n_slices, levels = left_half(n_slices), levels + 1
+    return levels
+
+
+def cut(n_slices: int, n_nodes: int) -> list[int]:
+    """Sizes of nodes that are together the tree, in order: those of its first level that has `n_nodes`, or slices."""
+    sizes = [n_slices]
+    while len(sizes) < min(n_nodes, n_slices):
+        sizes = [half for size in sizes for half in _halves(size)]
+    return sizes
+
+
+def _halves(n_slices: int) -> list[int]:
+    if n_slices == 1:
+        return [1]
+    left = left_half(n_slices)
+    return [left, n_slices - left]

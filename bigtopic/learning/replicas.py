@@ -130,7 +130,7 @@ class _Replica:
         return step(params, cursor, stats, self._settings)
 
     def _map_reduce(self, rnd: Round, arrays: Arrays, iteration: Iteration) -> Stats:
-        tree = Tree()
+        tree = Tree(len(rnd.slices))
         for ref in rnd.slices:
             gathered = look_up(self._documents[ref], arrays, self._work)
             tree.push(evaluate(ref, gathered, self._work, iteration, self.remembering))

@@ -56,7 +56,7 @@ class Asynchronous(Executor):
         gathered = [(ref, gather(self._reader.block(ref), params.arrays, work)) for ref in rnd.slices]
 
         def stats() -> Any:
-            tree = Tree()
+            tree = Tree(len(gathered))
             for ref, rows in gathered:
                 tree.push(evaluate(ref, rows, work, iteration, self._remembering))
             self._remembering.flush()

@@ -13,23 +13,28 @@ from typing import Any
 
 import numpy as np
 import pytest
+from reference import serial
 
 from bigtopic import methods as table
 from bigtopic.corpus.memory import MemoryPart, from_matrix
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import BigtopicWarning, CorpusDamaged
 from bigtopic.estimators.lda import LDA
-from bigtopic.learning import executors, reduce
+from bigtopic.learning import executors
 from bigtopic.learning.executors import choice, graphs, whole
+from bigtopic.learning.executors.graph_tasks import divided, placed
 from bigtopic.learning.executors.graphs import GraphExecutor, round_graph
 from bigtopic.learning.executors.protocol import Run
-from bigtopic.learning.executors.sending import Sender
+from bigtopic.learning.executors.threads import ThreadExecutor
 from bigtopic.learning.new_run import make_run
+from bigtopic.learning.reduce import cut
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import Method
 from bigtopic.parallel import cluster
+from bigtopic.plan.cursor import Cursor
 from bigtopic.state.new_model import new_model
+from bigtopic.state.params import Params
 
 
 def learn(
@@ -66,22 +71,59 @@ def in_parts(corpus) -> Corpus:
     return Corpus(parts, corpus.vocabulary)
 
 
-def test_a_graph_of_several_bundles(in_parts, monkeypatch):
-    """Two bundles are in flight, the driver adds them; here a bundle is two subtrees of 16 slices."""
-    monkeypatch.setattr(graphs, "BUNDLE", 2)
-    monkeypatch.setattr(reduce, "BUNDLE", 2)
-    by_threads = learn("vb", in_parts, n_passes=1)
-    method = table.get("vb")
-    seen = []
+@pytest.fixture(scope="module")
+def many_slices(in_parts) -> tuple[Run, Params]:
+    """One pass of `vb`, in ten subtrees of the merge tree."""
+    model = new_model(table.get("vb"), 4, in_parts.vocabulary, n_tokens=in_parts.n_tokens, seed=5)
+    return make_run(model, in_parts, batch_size=None, slice_size=2, order="shuffled"), model.params
 
-    key = Sender.key
-    monkeypatch.setattr(Sender, "key", lambda self, prefix: seen.append(prefix) or key(self, prefix))
-    model = new_model(method, 4, in_parts.vocabulary, n_tokens=in_parts.n_tokens, seed=5)
-    train(model, in_parts, Limits(1), slice_size=2, executor=lambda run: GraphExecutor(run, scheduler="sync"))
-    other = new_model(method, 4, in_parts.vocabulary, n_tokens=in_parts.n_tokens, seed=5)
-    train(other, in_parts, Limits(1), slice_size=2, n_threads=1)
-    assert bits(model) == bits(other) and len(seen) == 5
-    np.testing.assert_allclose(model.topic_words.raw, by_threads.topic_words.raw, rtol=1e-4, atol=1e-3)
+
+def after_a_round(executor: Any, params: Params) -> bytes:
+    with executor:
+        ((params, _),) = executor.advance(params.copy(), Cursor())
+    return params["topic_words"].raw.tobytes()
+
+
+def test_rounds_of_many_subtrees_give_the_same_bits(many_slices):
+    run, params = many_slices
+    ((expected, _),) = serial.learn(run, params, 1)
+    makes = [lambda n=n: ThreadExecutor(run, n) for n in (1, 2, 5)]
+    for make in [*makes, lambda: GraphExecutor(run, scheduler="threads")]:
+        assert after_a_round(make(), params) == expected["topic_words"].raw.tobytes()
+
+
+@pytest.mark.distributed
+def test_rounds_of_many_subtrees_give_the_same_bits_when_a_task_is_lost(many_slices, mortal_workers):
+    run, params = many_slices
+    ((expected, _),) = serial.learn(run, params, 1)
+    bits = expected["topic_words"].raw.tobytes()
+    assert after_a_round(GraphExecutor(run, mortal_workers), params) == bits
+    ended = threading.Timer(
+        0.05, lambda: os.kill(min(mortal_workers.run(os.getpid).values()), signal.SIGKILL)
+    )
+    ended.start()
+    assert after_a_round(GraphExecutor(run, mortal_workers), params) == bits
+    ended.join()
+
+
+def test_a_round_is_at_least_as_many_tasks_as_there_are_threads(many_slices):
+    """They are nodes of the merge tree, and read no documents of each other."""
+    run, _ = many_slices
+    slices = next(run.plan.rounds(0)).slices
+    for n_threads in (1, 7, 100):
+        tasks = divided(slices, n_threads)
+        assert min(len(slices), 4 * n_threads, 32) <= len(tasks)
+        assert list(map(len, tasks)) == cut(len(slices), len(tasks))
+        assert [(ref.part, ref.start, ref.stop) for task in tasks for ref in task] == [
+            (ref.part, ref.start, ref.stop) for ref in slices
+        ]
+        read = [{ref.read_block for ref in task} for task in tasks]
+        assert sum(stop - start for blocks in read for _, start, stop in blocks) == run.plan.n_docs
+
+
+def test_consecutive_tasks_are_for_the_same_worker():
+    assert placed(8, {"b": 1, "a": 3}) == ["a"] * 6 + ["b"] * 2
+    assert placed(2, {"a": 2, "b": 2}) == ["a", "b"]
 
 
 def test_task_keys_stay_in_one_group_per_kind(in_parts):
@@ -93,7 +135,7 @@ def test_task_keys_stay_in_one_group_per_kind(in_parts):
     slices = next(run.plan.rounds(0)).slices
     names = set()
     for name in ("a", "b"):
-        graph = round_graph(run, slices, model.params.arrays, graphs.Iteration(1), name=name)
+        graph = round_graph(run, divided(slices, 1), model.params.arrays, graphs.Iteration(1), name=name)
         names |= {key_split(key) for key in graph.dask}
     assert {name for name in names if name.startswith("bt-")} == {"bt-estep", "bt-add"}
     assert len(names) <= 3

@@ -111,8 +111,8 @@ def test_documents_in_memory_travel_to_the_worker():
         model = new_model(methods.get("online-vb"), {"topic": 2}, {"word": corpus.vocabulary}, n_tokens=1e6)
         plan = {"batch_size": 100, "slice_size": None, "max_iter": 1, "order": "shuffled"}
         estimate = Footprint(make_run(model, corpus, **plan), model.params, model.axes)
-        assert estimate.of_documents() == documents.n_bytes > estimate.of_task()
-        assert estimate.of_tasks(1, mapped=True) > documents.n_bytes
+        assert estimate.of_documents() == documents.n_bytes > estimate.of_task(16)
+        assert estimate.of_tasks(1, True, 1) > documents.n_bytes
 
 
 # ---------------------------------------------------------------- the bound
@@ -143,7 +143,7 @@ def test_the_bound_is_one_of_replicas_too():
     footprint = Footprint(run, model.params, model.axes)
     for n_threads in (1, 2, 5):
         assert footprint.on_threads(n_threads) <= footprint.at_most(n_threads)
-        assert alone.of_tasks(n_threads, mapped=True) < footprint.of_tasks(n_threads, mapped=True)
+        assert alone.of_tasks(n_threads, True, 5) < footprint.of_tasks(n_threads, True, 5)
 
 
 def test_replicas_that_cannot_fit_name_what_to_change(monkeypatch):

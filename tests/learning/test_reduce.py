@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import sys
+from itertools import accumulate
 
 import numpy as np
 import pytest
+from reference.serial import total
 
-from bigtopic.learning.reduce import BUNDLE, Tree, add
+from bigtopic.learning.reduce import Tree, add, cut, depth
 from bigtopic.plan.slices import SUBTREE
 from bigtopic.types import AxisStats, Stats
 
@@ -57,7 +60,7 @@ def test_nothing_can_be_added():
     np.testing.assert_array_equal(dense(add(a, nothing)), dense(a))
     np.testing.assert_array_equal(dense(add(nothing, a)), dense(a))
     assert add(nothing, nothing).arrays["words"].values.shape == (0, 16)
-    assert Tree().result() is None
+    assert Tree(0).result() is None
 
 
 def test_a_sum_of_the_same_rows_does_not_hold_twice_the_memory():
@@ -67,60 +70,60 @@ def test_a_sum_of_the_same_rows_does_not_hold_twice_the_memory():
     assert (values if values.base is None else values.base).nbytes < 1.5 * values.nbytes
 
 
-def sequential(stats: list[Stats]) -> Stats:
-    tree = Tree()
-    for one in stats:
-        tree.push(one)
-    return tree.result()
+SIZES = [1, 2, 3, 5, 15, 16, 17, 40, 49, 100, 16 * 64 + 5, 16 * 129]
 
 
-@pytest.mark.parametrize(
-    "n_slices", [1, 2, 3, 15, 16, 17, 40, 100, SUBTREE * BUNDLE, SUBTREE * BUNDLE * 2 + 37]
-)
-def test_any_mixture_of_levels_gives_the_same_bits(n_slices):
+@pytest.mark.parametrize("n_slices", SIZES)
+def test_slices_are_added_as_the_tree_says(n_slices):
+    """The plain statement, and sums of the same shape as those that were pushed."""
+    tree = Tree(n_slices, lambda a, b: (a, b))
+    for i in range(n_slices):
+        tree.push(i)
+    assert tree.result() == total(range(n_slices), lambda a, b: (a, b))
+
+
+@pytest.mark.parametrize("n_slices", SIZES)
+@pytest.mark.parametrize("n_nodes", [1, 3, 8, 200])
+def test_nodes_that_others_have_added_give_the_same_bits(n_slices, n_nodes):
+    """What a graph does: a node in a task each, and the rest of the tree elsewhere."""
     rng = np.random.default_rng(n_slices)
     stats = [some_stats(rng) for _ in range(n_slices)]
-    expected = sequential(stats)
-    np.testing.assert_allclose(dense(expected), sum(map(dense, stats)), rtol=1e-4, atol=1e-3)
-    for attempt in range(4 if n_slices < 200 else 1):
-        choose = np.random.default_rng(attempt)
-        tree, at = Tree(), 0
-        while at < n_slices:
-            fitting = [k for k in range(5) if at % (1 << k) == 0 and at + (1 << k) <= n_slices]
-            level = int(choose.choice(fitting))
-            tree.push(subtree(stats[at : at + (1 << level)]), level)
-            at += 1 << level
-        assert bits(tree.result()) == bits(expected)
+    tree, sizes = Tree(n_slices), cut(n_slices, n_nodes)
+    assert sum(sizes) == n_slices and min(n_nodes, n_slices) <= len(sizes)
+    for size, last in zip(sizes, accumulate(sizes), strict=True):
+        tree.push(total(stats[last - size : last]), size)
+    assert bits(tree.result()) == bits(total(stats))
 
 
-def subtree(stats: list[Stats]) -> Stats:
-    """The sum of 2**n slices as the complete binary tree has it."""
-    if len(stats) == 1:
-        return stats[0]
-    half = len(stats) // 2
-    return add(subtree(stats[:half]), subtree(stats[half:]))
+@pytest.mark.parametrize("n_slices", SIZES)
+def test_slices_in_order_leave_a_sum_for_each_level(n_slices):
+    alive, most = [0], [0]
+
+    def plus(a: int, b: int) -> int:
+        alive[0] -= 1
+        return a + b
+
+    tree = Tree(n_slices, plus)
+    for _ in range(n_slices):
+        alive[0] += 1
+        most[0] = max(most[0], alive[0])
+        tree.push(1)
+    assert tree.result() == n_slices and alive == [1]
+    assert most[0] <= 1 + depth(n_slices)
+    assert depth(n_slices) <= 4 + math.ceil(math.log2(math.ceil(n_slices / SUBTREE)))
 
 
-@pytest.mark.parametrize(
-    "n_slices", [5, 16, 50, SUBTREE * BUNDLE - 1, SUBTREE * BUNDLE + 1, 2 * SUBTREE * BUNDLE]
-)
-def test_bundles_of_subtrees_give_the_same_bits(n_slices):
-    """What a graph does: subtrees added from left to right in a task each, bundles added by the driver."""
-    rng = np.random.default_rng(n_slices)
-    stats = [some_stats(rng) for _ in range(n_slices)]
-    driver = Tree()
-    for first in range(0, n_slices, SUBTREE * BUNDLE):
-        bundle, total = stats[first : first + SUBTREE * BUNDLE], None
-        for start in range(0, len(bundle), SUBTREE):
-            part = sequential(bundle[start : start + SUBTREE])
-            total = part if total is None else add(total, part)
-        driver.push_bundle(total)
-    assert bits(driver.result()) == bits(sequential(stats))
+def test_halves_of_a_large_round_are_nearly_equal():
+    """So that as many workers as a power of two have the same work."""
+    sizes = cut(7400, 32)
+    assert len(sizes) == 32 and max(sizes) - min(sizes) <= 2 * SUBTREE
+    assert not any(size % SUBTREE for size in sizes[:-1])
 
 
 def test_dask_is_told_what_a_sum_holds():
     """Else it would carry sums through the network to add them where there is none."""
     stats = some_stats(np.random.default_rng(0))
-    parts = [array for one in stats.arrays.values() for array in (one.ids, one.values)]
-    held = sum(array.nbytes for array in parts if array is not None)
+    held = sum(
+        array.nbytes for one in stats.arrays.values() for array in (one.ids, one.values) if array is not None
+    )
     assert held <= sys.getsizeof(stats) < held + 100

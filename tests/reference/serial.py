@@ -5,6 +5,7 @@ One thread reads, infers, adds and steps; every version of the params is kept, a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -24,7 +25,7 @@ from bigtopic.types import Stats
 
 __all__ = ["learn", "total"]
 
-SUBTREE, BUNDLE = 16, 64
+SUBTREE = 16
 
 
 def learn(run: Run, params: Params, n_passes: int) -> Iterator[tuple[Params, RoundReport]]:
@@ -81,18 +82,17 @@ class Remembered(Nothing):
 
 
 def total(values: Sequence[Any], plus: Callable[[Any, Any], Any] = add) -> Any:
-    """The sum of a round's slices along the tree: sixteen to a subtree, 64 of these to a bundle, then on from left."""
-    subtrees = [_halved(values[i : i + SUBTREE], plus) for i in range(0, len(values), SUBTREE)]
-    bundles = [_from_left(subtrees[i : i + BUNDLE], plus) for i in range(0, len(subtrees), BUNDLE)]
-    return _from_left(bundles, plus)
+    """The sum of a round's slices along the tree: sixteen to a subtree, and the subtrees halved again and again."""
+    subtrees = [_halved(values[i : i + SUBTREE], plus, _power) for i in range(0, len(values), SUBTREE)]
+    return _halved(subtrees, plus, lambda n: math.ceil(n / 2))
 
 
-def _halved(values: Sequence[Any], plus: Callable[[Any, Any], Any]) -> Any:
+def _halved(values: Sequence[Any], plus: Callable[[Any, Any], Any], half: Callable[[int], int]) -> Any:
     if len(values) == 1:
         return values[0]
-    middle = 1 << (len(values) - 1).bit_length() - 1
-    return plus(_halved(values[:middle], plus), _halved(values[middle:], plus))
+    middle = half(len(values))
+    return plus(_halved(values[:middle], plus, half), _halved(values[middle:], plus, half))
 
 
-def _from_left(values: Sequence[Any], plus: Callable[[Any, Any], Any]) -> Any:
-    return values[0] if len(values) == 1 else plus(_from_left(values[:-1], plus), values[-1])
+def _power(n: int) -> int:
+    return max(1 << k for k in range(4) if 1 << k < n)

@@ -58,7 +58,9 @@ def _warn_of_idle_workers(run: Run, client: Any) -> None:
         workers, busy = cluster.threads_of(client), 1 + run.plan.delay
     seconds = _round_seconds(run)
     if workers > busy and seconds * run.plan.n_rounds > LONG_PASS_SECONDS:
-        why = "too short to spread" if _is_divisible(run) else "and are one slice each, which cannot be spread"
+        why = (
+            "too short to spread" if _is_divisible(run) else "and are one slice each, which cannot be spread"
+        )
         warnings.warn(
             f"minibatches of {run.plan.batch_size} documents take about {seconds * 1000:.0f} ms, {why} "
             f"over {workers} workers, so they keep {busy} of them busy; choose a larger batch_size (about "

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from itertools import count
 from typing import Any
 
 from bigtopic.learning import sharing
 from bigtopic.learning.estep import estep_task
+from bigtopic.learning.executors.graph_tasks import divided, placed
 from bigtopic.learning.executors.protocol import (
     AbleWorkers,
     Executor,
@@ -19,14 +20,15 @@ from bigtopic.learning.executors.protocol import (
 )
 from bigtopic.learning.executors.segments import Segment, by_segments, do_rounds
 from bigtopic.learning.executors.sending import Sender
-from bigtopic.learning.reduce import BUNDLE, Tree, add
+from bigtopic.learning.reduce import Tree, add
 from bigtopic.learning.remembering import InMemory, remembering
 from bigtopic.learning.replicas import Changes, Share, joined, share_changes
 from bigtopic.learning.work import Iteration
+from bigtopic.parallel.cluster import threads_of
 from bigtopic.parallel.shared_files import shares_files
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
-from bigtopic.plan.slices import SUBTREE, Round, SliceRef
+from bigtopic.plan.slices import Round, SliceRef
 from bigtopic.state.documents.state_files import State
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.overlay import Overlay
@@ -36,6 +38,7 @@ from bigtopic.types import Stats
 __all__ = ["EXECUTOR", "GraphExecutor", "remembering_graph", "replica_graph", "round_graph"]
 
 Arrays = Mapping[str, LazyArray | Overlay]
+Task = tuple[SliceRef, ...]
 
 
 class GraphExecutor(Executor):
@@ -55,8 +58,8 @@ class GraphExecutor(Executor):
         self._sender = Sender(run, client)
         self._remembers_rounds = run.work.kernel.state == "round"
         self._iterations: list[tuple[Arrays, Iteration]] = []  # of this round
-        # What the last inner iteration left, by the first slice of a bundle.
-        self._states: dict[int, list[Any]] = {}
+        self._tasks: Sequence[Task] = ()
+        self._states: list[Any] = []  # what the last inner iteration left, by task
 
     def advance(
         self,
@@ -92,13 +95,12 @@ class GraphExecutor(Executor):
         return self._sender.repeated(attempt)
 
     def map_reduce(self, rnd: Round, arrays: Arrays, iteration: Iteration) -> Stats:
-        """The statistics of a round at these arrays: a graph per bundle of slices, two bundles in flight."""
+        """The statistics of a round at these arrays: one graph."""
         if iteration.number == 1 or not self._remembers_rounds:
-            self._iterations, self._states = [], {}
+            self._iterations, self._states = [], []
         self._iterations.append((arrays, iteration))
-        left = self._iterations[
-            -1:
-        ]  # at a repetition all: what is lost may be the state that earlier ones left
+        # At a repetition all: what is lost may be the state that earlier ones left.
+        left = self._iterations[-1:]
 
         def attempt() -> Stats:
             nonlocal left
@@ -108,45 +110,32 @@ class GraphExecutor(Executor):
         return self._sender.repeated(attempt)
 
     def _iteration(self, rnd: Round, arrays: Arrays, iteration: Iteration) -> Stats:
+        if iteration.number == 1:
+            self._tasks = divided(rnd.slices, sum(self._sender.threads().values()))
         shared = self._sender.share(arrays)
         try:
-            return self._reduce_bundles(rnd, shared, iteration)
+            return self._sum(shared, iteration)
         finally:
             if isinstance(shared, sharing.MappedArrays):
                 shared.remove()
 
-    def _reduce_bundles(self, rnd: Round, shared: Any, iteration: Iteration) -> Stats:
-        tree = Tree()
-        waiting: deque[Any] = deque()
-        size = SUBTREE * BUNDLE
-        for first in range(0, len(rnd.slices), size):
-            bundle = rnd.slices[first : first + size]
-            before = self._states.get(first) if iteration.number > 1 else None
-            total, self._states[first] = self._bundle(bundle, shared, iteration, before)
-            if self._client is None:
-                tree.push_bundle(total)
-                continue
-            waiting.append(total)
-            if len(waiting) == 2:
-                tree.push_bundle(waiting.popleft().result())
-        while waiting:
-            tree.push_bundle(waiting.popleft().result())
-        result: Stats | None = tree.result()
-        assert result is not None
-        return result
-
-    def _bundle(
-        self, slices: Sequence[SliceRef], shared: Any, iteration: Iteration, before: list[Any] | None
-    ) -> tuple[Any, list[Any]]:
-        """The statistics of some slices, and what the next inner iteration remembers of them; futures on a client."""
-        run, name = self._sender.run(), self._sender.key("bundle")[1]
+    def _sum(self, shared: Any, iteration: Iteration) -> Stats:
+        run, name = self._sender.run(), self._sender.key("round")[1]
+        inputs = run, self._tasks, shared, iteration
         states: list[Any] = []
         if self._remembers_rounds:
-            graph, states = remembering_graph(run, slices, shared, iteration, before, name=name)
+            before = self._states if iteration.number > 1 else None
+            graph, states = remembering_graph(*inputs, before, name, self._workers())
         else:
-            graph = round_graph(run, slices, shared, iteration, name=name)
-        total, *kept = self._compute([graph, *states])
-        return total, kept
+            graph = round_graph(*inputs, name, self._workers())
+        total, *self._states = self._compute([graph, *states])
+        result: Stats = total if self._client is None else total.result()
+        return result
+
+    def _workers(self) -> Sequence[str] | None:
+        """The worker for each task, of those there are now; None for any."""
+        threads = self._sender.threads()
+        return placed(len(self._tasks), threads) if threads else None
 
     def _compute(self, graphs: list[Any]) -> Any:
         """The results; futures on a client."""
@@ -165,21 +154,29 @@ class GraphExecutor(Executor):
         self._sender.able = able
 
     def close(self) -> None:
-        self._iterations, self._states = [], {}
+        self._iterations, self._states = [], []
         self._sender.close()
 
 
-def round_graph(run: Any, slices: Sequence[SliceRef], shared: Any, iteration: Iteration, name: str) -> Any:
-    """The graph of a bundle of slices: one task per subtree, added from left to right.
+def round_graph(
+    run: Any,
+    tasks: Sequence[Task],
+    shared: Any,
+    iteration: Iteration,
+    name: str,
+    workers: Sequence[str] | None = None,
+) -> Any:
+    """The graph of a round: its tasks, and their sums along the merge tree.
 
     Parameters
     ----------
     run : a `Run`, or a future of one
-    slices : at most `SUBTREE` x `BUNDLE` consecutive slices of a round
+    tasks : the slices of the round, see `graph_tasks.divided`
     shared : params as `sharing.publish` gives them, the arrays themselves, or a future of them
     iteration : the inner iteration of the round
     name : unique among the graphs of all clients, because Dask takes equal keys for the same task. Keys are
         ("bt-estep", name, i) and ("bt-add", name, i)
+    workers : address of the worker that should do each task; None for any
 
     Returns
     -------
@@ -188,23 +185,22 @@ def round_graph(run: Any, slices: Sequence[SliceRef], shared: Any, iteration: It
     """
     from dask import delayed
 
-    estep = delayed(_subtree, pure=False)
-    return _sum(
-        [
-            estep(run, task, shared, iteration, dask_key_name=("bt-estep", name, i))
-            for i, task in enumerate(_tasks(slices))
-        ],
-        name,
-    )
+    estep = delayed(_node, pure=False)
+    stats = [
+        estep(run, task, shared, iteration, dask_key_name=("bt-estep", name, i))
+        for i, task in _at(workers, tasks)
+    ]
+    return _added(stats, tasks, name)
 
 
 def remembering_graph(
     run: Any,
-    slices: Sequence[SliceRef],
+    tasks: Sequence[Task],
     shared: Any,
     iteration: Iteration,
     before: Sequence[Any] | None,
     name: str,
+    workers: Sequence[str] | None = None,
 ) -> tuple[Any, list[Any]]:
     """Like `round_graph`, for a kernel that remembers documents from one inner iteration to the next.
 
@@ -221,16 +217,16 @@ def remembering_graph(
     """
     from dask import delayed
 
-    estep, pick = delayed(_remembering_subtree, pure=False), delayed(_pick, pure=False)
+    estep, pick = delayed(_remembering_node, pure=False), delayed(_pick, pure=False)
     both = [
         estep(run, task, shared, iteration, before and before[i], dask_key_name=("bt-both", name, i))
-        for i, task in enumerate(_tasks(slices))
+        for i, task in _at(workers, tasks)
     ]
     stats, states = (
         [pick(one, which, dask_key_name=(prefix, name, i)) for i, one in enumerate(both)]
         for which, prefix in enumerate(("bt-estep", "bt-state"))
     )
-    return _sum(stats, name), states
+    return _added(stats, tasks, name), states
 
 
 def replica_graph(run: Any, shares: Sequence[Share], shared: Any, name: str) -> Any:
@@ -249,28 +245,32 @@ def replica_graph(run: Any, shares: Sequence[Share], shared: Any, name: str) -> 
     from dask import delayed
 
     learn, join, numbers = delayed(_share, pure=False), delayed(joined, pure=False), count()
-    tree = Tree(lambda a, b: join(a, b, dask_key_name=("bt-join", name, next(numbers))))
+    tree = Tree(len(shares), lambda a, b: join(a, b, dask_key_name=("bt-join", name, next(numbers))))
     for i, share in enumerate(shares):
         tree.push(learn(run, share, shared, dask_key_name=("bt-replica", name, i)))
     return tree.result()
 
 
-def _tasks(slices: Sequence[SliceRef]) -> list[tuple[SliceRef, ...]]:
-    return [tuple(slices[first : first + SUBTREE]) for first in range(0, len(slices), SUBTREE)]
+def _at(workers: Sequence[str] | None, tasks: Sequence[Task]) -> Iterator[tuple[int, Task]]:
+    """The tasks and their numbers; what is made of each is for its worker."""
+    import dask
+
+    for i, task in enumerate(tasks):
+        with dask.annotate(workers=[workers[i]], allow_other_workers=True) if workers else nullcontext():
+            yield i, task
 
 
-def _sum(stats: Sequence[Any], name: str) -> Any:
-    """Added from left to right."""
+def _added(stats: Sequence[Any], tasks: Sequence[Task], name: str) -> Any:
     from dask import delayed
 
-    merge = delayed(add, pure=False)
-    total = stats[0]
-    for i, one in enumerate(stats[1:], 1):
-        total = merge(total, one, dask_key_name=("bt-add", name, i))
-    return total
+    merge, numbers = delayed(add, pure=False), count()
+    tree = Tree(sum(map(len, tasks)), lambda a, b: merge(a, b, dask_key_name=("bt-add", name, next(numbers))))
+    for one, task in zip(stats, tasks, strict=True):
+        tree.push(one, len(task))
+    return tree.result()
 
 
-def _subtree(run: Run, slices: Sequence[SliceRef], shared: Any, iteration: Iteration) -> Stats | None:
+def _node(run: Run, slices: Sequence[SliceRef], shared: Any, iteration: Iteration) -> Stats | None:
     reader, remembered = BlockReader(run.parts, ahead=0), remembering(run.work)
     try:
         return estep_task(slices, reader.block, sharing.load_arrays(shared), run.work, iteration, remembered)
@@ -278,7 +278,7 @@ def _subtree(run: Run, slices: Sequence[SliceRef], shared: Any, iteration: Itera
         remembered.close()
 
 
-def _remembering_subtree(
+def _remembering_node(
     run: Run,
     slices: Sequence[SliceRef],
     shared: Any,
@@ -301,7 +301,8 @@ def _pick(both: tuple[Any, Any], which: int) -> Any:
 
 def _worker_bytes(memory: MemoryOfRun, client: Any, n_threads: int) -> int:
     """Tasks on all threads, and the params: the rows they read of mapped files, or a copy."""
-    return memory.of_tasks(n_threads, mapped=shares_files(client, sharing.places()))
+    mapped = shares_files(client, sharing.places())
+    return memory.of_tasks(n_threads, mapped, threads_of(client))
 
 
 EXECUTOR = ExecutorSpec(

@@ -69,8 +69,8 @@ class Pipeline:
         self._gathers_left = [len(tasks) for tasks in rounds]
         self._gathered = 0  # first round that has not gathered
         self._merges_left = list(self._gathers_left)
-        # Shared state changes only while this is held, except `_merged`, `_merges_left` and `_tree`: they belong to the
-        # thread that set `_updating`. Others may read an old `_merged`; then they gather later, never too early.
+        # Shared state changes only while this is held, except `_merged`, `_merges_left` and `_trees`: they belong to
+        # the thread that set `_updating`. Others may read an old `_merged`; then they gather later, never too early.
         lock = threading.Lock()
         # A thread that begins a job wakes one that waits, if there is more to do: to wake all for every job would take
         # longer than the jobs.
@@ -85,8 +85,7 @@ class Pipeline:
         self._idle = 0  # threads that wait
         self._parts: deque[Callable[[], None]] = deque()  # of the step, which no thread has begun
         self._parts_left = 0
-        self._plus = plus
-        self._tree = Tree(plus)
+        self._trees = deque(Tree(len(tasks), plus) for tasks in rounds)  # of rounds that have not stepped
         self._window = 0
         self._failure: BaseException | None = None
 
@@ -195,14 +194,14 @@ class Pipeline:
                     return
                 stats = self._done.pop(self._merged) if self._may_merge() else None
             if stats is not None:
-                self._tree.push(stats)
+                self._trees[0].push(stats)
                 self._merged += 1
                 self._merges_left[self._stepped] -= 1
             else:
                 self._step()
 
     def _step(self) -> None:
-        total, self._tree = self._tree.result(), Tree(self._plus)
+        total = self._trees.popleft().result()
         assert total is not None
         with with_help(self._divide):
             self._jobs.step(self._stepped, total)

@@ -119,8 +119,9 @@ class MemoryOfRun(Protocol):
     def of_documents(self) -> int:
         """Of the documents that are sent to workers."""
 
-    def of_tasks(self, n_threads: int, mapped: bool) -> int:
-        """Of a worker that does tasks of the graphs executor, its params `mapped` or sent."""
+    def of_tasks(self, n_threads: int, mapped: bool, all_threads: int) -> int:
+        """Of a worker that does tasks of the graphs executor, its params `mapped` or sent; `all_threads` of a cluster
+        share a round."""
 
 
 @dataclass(frozen=True)

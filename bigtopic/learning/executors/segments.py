@@ -109,7 +109,7 @@ def _shares(run: Run, pass_number: int, rounds: Sequence[Round], cursors: Sequen
 
 
 def _in_turn(run: Run, segment: Segment) -> Changes:
-    tree, reader = Tree(joined), BlockReader(run.parts, ahead=0)
+    tree, reader = Tree(len(segment.shares), joined), BlockReader(run.parts, ahead=0)
     for share in segment.shares:
         tree.push(share_changes(run, share, reader.block, segment.params.without_means().arrays))
     changes: Changes = tree.result()

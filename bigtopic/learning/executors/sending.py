@@ -58,6 +58,13 @@ class Sender:
         self.shares_files = False
         return arrays if self._client is None else cluster.send(self._client, arrays)
 
+    def threads(self) -> dict[str, int]:
+        """Threads of each worker that tasks are for now, by address; none without a client."""
+        if self._client is None:
+            return {}
+        there, able = self._client.nthreads(), self.able()
+        return there if able is None else {worker: there[worker] for worker in able if worker in there}
+
     def key(self, prefix: str) -> tuple[str, str]:
         """A new key. There are few prefixes, because the scheduler remembers each; names are unique among clients."""
         self._count += 1

@@ -32,9 +32,10 @@ def estimate_bytes(
     return Footprint(run, params, axes).on_threads(n_threads, compares)
 
 
-def estimate_task_bytes(run: Run, params: Params, axes: Mapping[str, Vocabulary]) -> int:
-    """Bytes of one task of a graph on a worker, without the params; for the arguments see `estimate_bytes`."""
-    return Footprint(run, params, axes).of_task()
+def estimate_task_bytes(run: Run, params: Params, axes: Mapping[str, Vocabulary], n_slices: int) -> int:
+    """Bytes of one task of so many slices, of a graph on a worker, without the params; for the other arguments see
+    `estimate_bytes`."""
+    return Footprint(run, params, axes).of_task(n_slices)
 
 
 def check_memory(

@@ -8,16 +8,17 @@
     state    = rows x bytes of a row: of two inner iterations of the minibatch ("round"), or of a slice that is read
                ahead ("run"; those at work, and the one that is not written yet, are in the replay)
 
-    worker   = documents + 2 x params, or the rows of them that a minibatch reads from files + T x (words x 4 + a read
-               block + peak of a replay of a task + stats(bundle)) + stats(bundle) + state, for tasks of a graph on a
-               Dask worker; its documents are those that are in memory and sent, not read from a store
+    worker   = documents + 2 x params, or the rows of them that a minibatch reads from files + T x (words x 4 + read
+               blocks + peak of a replay of a task) + sums x stats(minibatch) + state, for tasks of a graph on a Dask
+               worker; its documents are those that are in memory and sent, not read from a store; the sums are one for
+               each thread, one that travels, and one for each level of the tree above its tasks
 
 A replay (`replay`) allocates and frees these arrays in the order of the run, by the rules of `buffers`:
 
     slice    = documents x 36 + entries x 8 + distinct words x 4
     view     = rows(slice) x columns x itemsize, for each array the kernel reads
-    stats    = rows(slice) x (columns x itemsize + 4), for each array it returns; and their sums: pending subtrees, the
-               bundle and the round; those of as many minibatches as one may miss
+    stats    = rows(slice) x (columns x itemsize + 4), for each array it returns; and their sums, one for each level of
+               the merge tree, and those of as many minibatches as one may miss
     scratch  = as the kernel declares
     averaged = rows(minibatch) x columns x 24, where a mean follows the step
     inner    = rows(minibatch) x columns x 28 for each step over provisional params, of which 8 are kept for the inner
@@ -37,13 +38,14 @@ from functools import cache
 
 from bigtopic import buffers
 from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.learning.executors import graph_tasks
 from bigtopic.learning.executors.protocol import Run
-from bigtopic.learning.memory.replay import PENDING, Ledger, Piece, Rounds, Sum
+from bigtopic.learning.memory.replay import Ledger, Piece, Rounds, Sum, most_sums
 from bigtopic.learning.memory.sizes import Sizes
-from bigtopic.learning.reduce import BUNDLE
+from bigtopic.learning.reduce import cut, depth
+from bigtopic.plan import reading
 from bigtopic.plan.delays import PROMPT
 from bigtopic.plan.exchanges import LARGEST_SHARE, divided
-from bigtopic.plan.slices import SUBTREE
 from bigtopic.state.params import Params
 
 __all__ = ["Footprint"]
@@ -67,7 +69,8 @@ class Footprint:
 
     def at_most(self, n_threads: int, compares: bool = False) -> float:
         """A bound of `on_threads` that needs no replay: pools full of the largest array, and all that is outside."""
-        sizes, round_docs = self._sizes, sum(self._minibatch())
+        sizes, slices = self._sizes, self._minibatch()
+        round_docs, n_slices = sum(slices), len(slices) + len(self._run.parts)
         one = sizes.of_slice(min(self._run.plan.slice_size, round_docs))
         # A merge takes memory for the rows of both.
         sums = [
@@ -79,7 +82,7 @@ class Footprint:
         moved = 2 * 24 * sum(sizes.moved_entries(round_docs)) + sizes.averaged(round_docs)
         outside = (
             (n_threads + 1) * one.n_bytes()
-            + (n_threads + PENDING + self._run.plan.delay) * sum(sums)
+            + (n_threads + most_sums(n_slices) + self._run.plan.delay) * sum(sums)
             + moved
             + 2 * compares * sizes.topics()
         )
@@ -92,7 +95,8 @@ class Footprint:
         share = self._sizes.of_share(shares[0])
         largest = max(*share.gathered, *share.scratch.pooled, *self._sizes.all_changes())
         pooled = buffers.KEPT * buffers.room(int(largest))
-        return n_threads * (share.n_bytes() + pooled) + (n_threads + PENDING) * sum(self._sizes.all_changes())
+        sums = n_threads + most_sums(len(shares))
+        return n_threads * (share.n_bytes() + pooled) + sums * sum(self._sizes.all_changes())
 
     def _always(self, n_threads: int) -> float:
         """Params, lookups, documents and their state."""
@@ -116,30 +120,38 @@ class Footprint:
         """Bytes of the documents that are sent to workers, since they are in memory and not in a store."""
         return self._sizes.documents()
 
-    def of_task(self) -> int:
-        """Bytes of one task of the graphs executor (a subtree of slices, on one thread), without the params."""
-        return int(self._task() + self._sizes.state())
+    def of_task(self, n_slices: int) -> int:
+        """Bytes of one task of the graphs executor (a node of the merge tree, on one thread), without the params."""
+        return int(self._task(n_slices) + self._sizes.state())
 
-    def of_tasks(self, n_threads: int, mapped: bool) -> int:
+    def of_tasks(self, n_threads: int, mapped: bool, all_threads: int) -> int:
         """Bytes of a worker that does tasks of the graphs executor, its params `mapped` or sent.
 
-        It has two versions of the params; each thread keeps the memory of a task and of a sum, and one sum travels.
+        It has two versions of the params. Each thread keeps the memory of a task and of a sum; other sums wait for
+        those of later tasks, and one travels.
         """
         sizes, slices = self._sizes, self._minibatch()
         params = sizes.read(sum(slices)) if mapped else sizes.params()
-        total = sum(sizes.stats(sum(slices[: SUBTREE * BUNDLE])))
+        tasks = cut(len(slices), graph_tasks.n_tasks(all_threads))
+        own = -(-len(tasks) * n_threads // max(n_threads, all_threads))
+        n_sums, total = n_threads + depth(own) + 1, sum(sizes.stats(sum(slices)))
         if shares := self._shares():
             total = max(total, sum(sizes.changes(sum(shares))))
-        shared = self.of_documents() + 2 * params + total
-        return int(shared + n_threads * (self._task() + total + sizes.state()))
+        shared = self.of_documents() + 2 * params + n_sums * total
+        return int(shared + n_threads * (self._task(tasks[0]) + sizes.state()))
 
-    def _task(self) -> float:
+    def _task(self, n_slices: int) -> float:
         """Bytes of a task without what is remembered of documents."""
-        ledger, slices, shares = Ledger(1), self._minibatch()[:SUBTREE], self._shares()[:2]
+        ledger, slices, shares = Ledger(1), self._minibatch()[:n_slices], self._shares()[:2]
         self._rounds(ledger, 1).round(slices)
         if shares:
             self._exchanges(ledger, 1).round(shares)
-        return self._run.work.n_words * 4 + self._sizes.read_block(max([sum(slices), *shares])) + ledger.peak
+        return self._run.work.n_words * 4 + self._read_by_task(max([sum(slices), *shares])) + ledger.peak
+
+    def _read_by_task(self, n_docs: int) -> float:
+        """The read blocks that a task of so many documents has in memory."""
+        one = min(n_docs, self._run.plan.read_block_docs)
+        return min(reading.KEPT + 1, -(-n_docs // max(1, one))) * self._sizes.read_block(one)
 
     def _rounds(self, ledger: Ledger, n_threads: int, seed: int = 0) -> Rounds:
         sizes = self._sizes

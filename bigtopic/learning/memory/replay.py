@@ -2,7 +2,8 @@
 
 Which thread finishes its slice next is not known in advance, so it is drawn at random. A thread's pool keeps what it
 allocated, so in a run of many rounds every thread comes to hold what any of them needs. A round of few slices needs,
-and begins, no more threads than slices.
+and begins, no more threads than slices. The last slices of a round are replayed one by one, because then the most sums
+wait; those before them as nodes of the merge tree.
 """
 
 from __future__ import annotations
@@ -12,18 +13,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from bigtopic import buffers
-from bigtopic.learning.reduce import BUNDLE, Tree
+from bigtopic.learning.reduce import Tree, depth, left_half
 from bigtopic.plan.slices import SUBTREE
 from bigtopic.types import Scratch
 
-__all__ = ["PENDING", "Ledger", "Piece", "Rounds", "SliceSizes", "Sum"]
+__all__ = ["Ledger", "Piece", "Rounds", "SliceSizes", "Sum", "most_sums"]
 
 WAITING = 2  # slices that may be finished but not merged yet, besides one for each thread
-# sums in use at once, besides one for each thread: those waiting, of a tree's levels, bundle and round, and of a merge
-PENDING = WAITING + SUBTREE.bit_length() + 4
-# replayed slice by slice, and as many as keep all threads busy; the others as a whole, and bundles
-_SUBTREES = 2
-_BUNDLES = 3  # replayed at most
+_SUBTREES = 2  # replayed slice by slice, at least, and as many as keep all threads busy
+_NODES = 64  # of the others, about
 _HUGE = 1 << 22  # bytes from which on NumPy asks the system for huge pages
 _HUGE_PAGE = 1 << 21
 
@@ -174,13 +172,12 @@ class Rounds:
 
     def round(self, slices: Sequence[int]) -> Sum:
         """The statistics of a round; `slices` has the number of documents of each slice."""
-        tree: Tree = Tree(self._add)
+        tree: Tree = Tree(len(slices), self._add)
         done: dict[int, Sum] = {}
         busy: dict[int, tuple[int, _AtWork]] = {}
-        merged = 0
-        first = SUBTREE * max(_SUBTREES, 1 + -(-self.n_threads // SUBTREE))
+        merged = self._push_first(tree, slices)
         n_threads = min(self.n_threads, len(slices))
-        for item, n_docs in enumerate(slices[:first]):
+        for item, n_docs in enumerate(slices[merged:], merged):
             while len(busy) == n_threads or (busy and item - merged >= n_threads + WAITING):
                 merged = self._finish(busy, done, tree, merged)
             thread = self.rng.choice([t for t in range(n_threads) if t not in busy])
@@ -188,7 +185,6 @@ class Rounds:
         while busy:
             merged = self._finish(busy, done, tree, merged)
         self.ledger.free(*self._unwritten)
-        self._push_rest(tree, slices[first:], first // SUBTREE)
         total: Sum = tree.result()
         return total
 
@@ -257,19 +253,17 @@ class Rounds:
             merged += 1
         return merged
 
-    def _push_rest(self, tree: Tree, slices: Sequence[int], done: int) -> None:
-        """Complete subtrees of the first bundle, after those `done`, and a few later bundles: all are of about the same
-        size."""
-        n_subtrees = -(-len(slices) // SUBTREE)
-        in_bundle = min(n_subtrees, BUNDLE - done)
-        for push, number, size in (
-            (tree.push_subtree, in_bundle, SUBTREE),
-            (tree.push_bundle, min(_BUNDLES, -(-(n_subtrees - in_bundle) // BUNDLE)), SUBTREE * BUNDLE),
-        ):
-            for _ in range(number):
-                n_docs = sum(slices[:size])
-                self._thread = self.rng.randrange(self.n_threads)
-                push(Sum(n_docs, [self.ledger.take(one, self._thread) for one in self.stats(n_docs)]))
+    def _push_first(self, tree: Tree, slices: Sequence[int]) -> int:
+        """Push the slices that are not replayed one by one, as nodes; their number."""
+        one_by_one = SUBTREE * max(_SUBTREES, 1 + -(-self.n_threads // SUBTREE))
+        first = max(0, len(slices) - one_by_one) // SUBTREE * SUBTREE
+        done = 0
+        for size in _nodes(len(slices), first, max(SUBTREE, len(slices) // _NODES)):
+            n_docs = sum(slices[done : done + size])
+            self._thread = self.rng.randrange(self.n_threads)
+            tree.push(Sum(n_docs, [self.ledger.take(one, self._thread) for one in self.stats(n_docs)]), size)
+            done += size
+        return first
 
     def _add(self, a: Sum, b: Sum) -> Sum:
         """As `reduce.add`: memory for the rows of both, of which the rows of the union are touched."""
@@ -280,3 +274,17 @@ class Rounds:
         ]
         self.ledger.free(*a.pieces, *b.pieces)
         return Sum(n_docs, pieces)
+
+
+def _nodes(n_slices: int, first: int, most: int) -> list[int]:
+    """Sizes of nodes, of at most `most` slices, that are together the first slices of a tree of `n_slices`."""
+    if first == 0 or (first == n_slices and n_slices <= most):
+        return [first] * (first > 0)
+    left = left_half(n_slices)
+    return _nodes(left, min(first, left), most) + _nodes(n_slices - left, max(0, first - left), most)
+
+
+def most_sums(n_slices: int) -> int:
+    """Sums in use at once, besides one for each thread: those waiting, one for each level of the tree, the round's, and
+    those of a merge."""
+    return WAITING + depth(n_slices) + 4

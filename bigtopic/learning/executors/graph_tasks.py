@@ -1,0 +1,46 @@
+"""The tasks of a round on a cluster: nodes of the merge tree, and the worker that each is for.
+
+Consecutive tasks are for the same worker, which therefore adds most of their sums itself: of W workers, where W is a
+power of two, W - 1 hand over one sum each. A worker is a preference: Dask gives the task to another one that is idle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import accumulate, groupby, pairwise
+
+from bigtopic.learning.reduce import cut
+from bigtopic.plan.slices import SliceRef
+
+__all__ = ["divided", "n_tasks", "placed"]
+
+TASKS_PER_THREAD = 4  # so that threads of unequal speed end together
+LEAST_TASKS = 32  # for workers that join during a round
+
+
+def n_tasks(n_threads: int) -> int:
+    """Tasks that a round should have, at least, for so many threads of a cluster."""
+    return max(LEAST_TASKS, TASKS_PER_THREAD * n_threads)
+
+
+def divided(slices: Sequence[SliceRef], n_threads: int) -> list[tuple[SliceRef, ...]]:
+    """The tasks of a round, in order; fewer than `n_tasks` only where each is a slice."""
+    bounds = accumulate(cut(len(slices), n_tasks(n_threads)), initial=0)
+    return [_read_alone(slices[first:last]) for first, last in pairwise(bounds)]
+
+
+def _read_alone(slices: Sequence[SliceRef]) -> tuple[SliceRef, ...]:
+    """The same slices, whose read blocks hold no documents of other tasks."""
+    alone: list[SliceRef] = []
+    for _, together in groupby(slices, lambda ref: ref.read_block):
+        own = list(together)
+        bounds = {"read_block_start": own[0].start, "read_block_stop": own[-1].stop}
+        alone.extend(replace(ref, **bounds) for ref in own)
+    return tuple(alone)
+
+
+def placed(n_tasks: int, n_threads: Mapping[str, int]) -> list[str]:
+    """Address of the worker for each task, in order; `n_threads` has the threads of each worker."""
+    threads = [worker for worker in sorted(n_threads) for _ in range(n_threads[worker])]
+    return [threads[task * len(threads) // n_tasks] for task in range(n_tasks)]

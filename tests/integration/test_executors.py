@@ -22,7 +22,7 @@ from bigtopic.errors import BigtopicWarning, CorpusDamaged
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning import executors
 from bigtopic.learning.executors import choice, graphs, whole
-from bigtopic.learning.executors.graph_tasks import divided, placed
+from bigtopic.learning.executors.graph_tasks import divided, n_tasks, placed
 from bigtopic.learning.executors.graphs import GraphExecutor, round_graph
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.executors.threads import ThreadExecutor
@@ -106,13 +106,17 @@ def test_rounds_of_many_subtrees_give_the_same_bits_when_a_task_is_lost(many_sli
     ended.join()
 
 
-def test_a_round_is_at_least_as_many_tasks_as_there_are_threads(many_slices):
-    """They are nodes of the merge tree, and read no documents of each other."""
+def test_a_long_round_is_several_tasks_for_each_thread_and_a_short_one_a_task():
+    assert [n_tasks(threads, 1e4) for threads in (0, 1, 10)] == [32, 32, 40]
+    assert [n_tasks(threads, 0.0) for threads in (0, 1, 10)] == [1, 1, 10]
+
+
+def test_tasks_are_nodes_of_the_merge_tree_that_read_no_documents_of_each_other(many_slices):
     run, _ = many_slices
     slices = next(run.plan.rounds(0)).slices
-    for n_threads in (1, 7, 100):
-        tasks = divided(slices, n_threads)
-        assert min(len(slices), 4 * n_threads, 32) <= len(tasks)
+    for n_nodes in (1, 7, 1000):
+        tasks = divided(slices, n_nodes)
+        assert len(tasks) >= min(len(slices), n_nodes)
         assert list(map(len, tasks)) == cut(len(slices), len(tasks))
         assert [(ref.part, ref.start, ref.stop) for task in tasks for ref in task] == [
             (ref.part, ref.start, ref.stop) for ref in slices
@@ -135,7 +139,7 @@ def test_task_keys_stay_in_one_group_per_kind(in_parts):
     slices = next(run.plan.rounds(0)).slices
     names = set()
     for name in ("a", "b"):
-        graph = round_graph(run, divided(slices, 1), model.params.arrays, graphs.Iteration(1), name=name)
+        graph = round_graph(run, divided(slices, 8), model.params.arrays, graphs.Iteration(1), name=name)
         names |= {key_split(key) for key in graph.dask}
     assert {name for name in names if name.startswith("bt-")} == {"bt-estep", "bt-add"}
     assert len(names) <= 3

@@ -10,6 +10,7 @@ import pytest
 from bigtopic import methods as table
 from bigtopic.learning import executors
 from bigtopic.learning.executors import choice
+from bigtopic.learning.executors.forecast import round_seconds
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.executors.whole import WholeExecutor
 from bigtopic.learning.new_run import make_run
@@ -69,9 +70,7 @@ def test_kernels_of_pairs_of_topics_cost_their_number(method, times, corpus):
         counts = {"row_topic": 4, "column_topic": n_column_topics}
         own = table.get(method)
         model = new_model(own, counts, axes_of(own.model, corpus), n_tokens=corpus.n_tokens)
-        return choice._round_seconds(
-            make_run(model, corpus, batch_size=100, slice_size=None, order="shuffled")
-        )
+        return round_seconds(make_run(model, corpus, batch_size=100, slice_size=None, order="shuffled"))
 
     assert seconds(9) == pytest.approx(times * seconds(1))
 

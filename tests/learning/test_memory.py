@@ -222,8 +222,13 @@ def test_updates_of_many_authors():
     )
 
 
+def test_sums_of_many_slices_that_wait_for_each_other():
+    check(method="vb", n_components=200, n_threads=2, corpus=SHORT, slice_size=150)
+
+
 def test_a_task_of_a_graph():
-    check(method="online-vb", n_components=200, n_threads=1, corpus=SHORT, task=True, stored=True)
+    settings = {"slice_size": 400, "task": True, "stored": True}
+    check(method="online-vb", n_components=200, n_threads=1, corpus=SHORT, **settings)
 
 
 def one_of_each():

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from math import prod
 from typing import Any
 
 from bigtopic.errors import BigtopicWarning
 from bigtopic.learning import sharing
+from bigtopic.learning.executors.forecast import round_seconds
 from bigtopic.learning.executors.protocol import Run
-from bigtopic.learning.work import Work
 from bigtopic.parallel import cluster
 from bigtopic.parallel.shared_files import shares_files
-from bigtopic.state.contract.kernel_results import check_cost
 
 __all__ = ["choose"]
 
 LONG_ROUND_SECONDS = 0.3
 LONG_PASS_SECONDS = 30.0
-NANOSECONDS_PER_ENTRY = 0.4  # a distinct word, a topic, an iteration; only decides where rounds run
 
 
 def choose(run: Run, client: Any) -> str:
@@ -26,7 +23,7 @@ def choose(run: Run, client: Any) -> str:
     slices, and whole for the others."""
     if client is None:
         return "threads"
-    if run.plan.replicas > 1 or (_is_divisible(run) and _round_seconds(run) > LONG_ROUND_SECONDS):
+    if run.plan.replicas > 1 or (_is_divisible(run) and round_seconds(run) > LONG_ROUND_SECONDS):
         return "graphs"
     _warn_of_idle_workers(run, client)
     return "whole"
@@ -37,26 +34,12 @@ def _is_divisible(run: Run) -> bool:
     return run.plan.slice_size < run.plan.batch_size
 
 
-def _round_seconds(run: Run) -> float:
-    """A rough estimate of one core's time for one round."""
-    work, entries = run.work, run.plan.batch_size * run.plan.entries_per_doc
-    passes = check_cost(work.kernel, work.kernel.cost(work.hyper.options))
-    return entries * _n_topics(work) * passes * NANOSECONDS_PER_ENTRY * 1e-9
-
-
-def _n_topics(work: Work) -> int:
-    """Topics of an entry; pairs of topics, where the kernel reads all arrays that it has statistics of."""
-    if set(work.kernel.statistics) <= set(work.kernel.views):
-        return prod(work.hyper.components.values())
-    return work.hyper.n_components
-
-
 def _warn_of_idle_workers(run: Run, client: Any) -> None:
     """Name the setting that would use the whole cluster, before a long pass runs on one of its workers."""
     workers, busy = len(client.nthreads()), 1
     if shares_files(client, sharing.places()):
         workers, busy = cluster.threads_of(client), 1 + run.plan.delay
-    seconds = _round_seconds(run)
+    seconds = round_seconds(run)
     if workers > busy and seconds * run.plan.n_rounds > LONG_PASS_SECONDS:
         why = (
             "too short to spread" if _is_divisible(run) else "and are one slice each, which cannot be spread"

@@ -17,16 +17,18 @@ __all__ = ["divided", "n_tasks", "placed"]
 
 TASKS_PER_THREAD = 4  # so that threads of unequal speed end together
 LEAST_TASKS = 32  # for workers that join during a round
+TASK_SECONDS = 0.05  # below which there is only one for each thread: a task costs milliseconds
 
 
-def n_tasks(n_threads: int) -> int:
-    """Tasks that a round should have, at least, for so many threads of a cluster."""
-    return max(LEAST_TASKS, TASKS_PER_THREAD * n_threads)
+def n_tasks(n_threads: int, round_seconds: float) -> int:
+    """Tasks that a round should have, at least, for so many threads of a cluster; it takes one core `round_seconds`."""
+    wanted = max(LEAST_TASKS, TASKS_PER_THREAD * n_threads)
+    return max(1, n_threads, min(wanted, int(round_seconds / TASK_SECONDS)))
 
 
-def divided(slices: Sequence[SliceRef], n_threads: int) -> list[tuple[SliceRef, ...]]:
-    """The tasks of a round, in order; fewer than `n_tasks` only where each is a slice."""
-    bounds = accumulate(cut(len(slices), n_tasks(n_threads)), initial=0)
+def divided(slices: Sequence[SliceRef], n_nodes: int) -> list[tuple[SliceRef, ...]]:
+    """The tasks of a round, in order: at least so many nodes, or a task for each slice."""
+    bounds = accumulate(cut(len(slices), n_nodes), initial=0)
     return [_read_alone(slices[first:last]) for first, last in pairwise(bounds)]
 
 

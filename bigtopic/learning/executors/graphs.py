@@ -9,7 +9,8 @@ from typing import Any
 
 from bigtopic.learning import sharing
 from bigtopic.learning.estep import estep_task
-from bigtopic.learning.executors.graph_tasks import divided, placed
+from bigtopic.learning.executors.forecast import round_seconds
+from bigtopic.learning.executors.graph_tasks import divided, n_tasks, placed
 from bigtopic.learning.executors.protocol import (
     AbleWorkers,
     Executor,
@@ -111,7 +112,8 @@ class GraphExecutor(Executor):
 
     def _iteration(self, rnd: Round, arrays: Arrays, iteration: Iteration) -> Stats:
         if iteration.number == 1:
-            self._tasks = divided(rnd.slices, sum(self._sender.threads().values()))
+            n_threads = sum(self._sender.threads().values())
+            self._tasks = divided(rnd.slices, n_tasks(n_threads, round_seconds(self._run)))
         shared = self._sender.share(arrays)
         try:
             return self._sum(shared, iteration)

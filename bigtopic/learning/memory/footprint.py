@@ -38,7 +38,8 @@ from functools import cache
 
 from bigtopic import buffers
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.learning.executors import graph_tasks
+from bigtopic.learning.executors.forecast import round_seconds
+from bigtopic.learning.executors.graph_tasks import n_tasks
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.memory.replay import Ledger, Piece, Rounds, Sum, most_sums
 from bigtopic.learning.memory.sizes import Sizes
@@ -132,7 +133,7 @@ class Footprint:
         """
         sizes, slices = self._sizes, self._minibatch()
         params = sizes.read(sum(slices)) if mapped else sizes.params()
-        tasks = cut(len(slices), graph_tasks.n_tasks(all_threads))
+        tasks = cut(len(slices), n_tasks(all_threads, round_seconds(self._run)))
         own = -(-len(tasks) * n_threads // max(n_threads, all_threads))
         n_sums, total = n_threads + depth(own) + 1, sum(sizes.stats(sum(slices)))
         if shares := self._shares():

@@ -24,7 +24,7 @@ BLOCK = re.compile(
 )
 
 
-PIPED = re.compile(r"(?:cat (\S+) \| )?bigtopic (.*)")
+PIPED = re.compile(r"(?:cat (\S+) \| )?bigtopic (.*?)(?: > (\S+))?")
 
 
 class Block(NamedTuple):
@@ -97,10 +97,12 @@ def test_commands_of_the_shell_page_run(tmp_path, monkeypatch):
     for block in blocks_of(page, "python"):  # writes the file that is ingested
         exec(block.code, {})
     for command in [line for block in blocks_of(page, "sh") for line in _commands(block.code)]:
-        file, own = PIPED.fullmatch(command).groups()
+        file, own, target = PIPED.fullmatch(command).groups()
         given = None if file is None else Path(file).read_bytes()
         result = CliRunner().invoke(main, shlex.split(own), input=given)
         assert result.exit_code == 0, f"{command}\n{result.output}\n{result.exception!r}"
+        if target is not None:
+            Path(target).write_bytes(result.stdout_bytes)
 
 
 def _commands(code: str) -> list[str]:

@@ -18,6 +18,8 @@ from bigtopic.types import Block
 
 __all__ = ["Order", "SortPlan", "SortedRun", "rearranged", "sort_run"]
 
+_FEW_ENTRIES = 1 << 18  # NumPy sorts them before the compiled loop would be compiled, or loaded
+
 
 @dataclass(frozen=True)
 class Order:
@@ -94,7 +96,7 @@ def rearranged(block: Block, positions: np.ndarray, new_ids: np.ndarray | None =
     """The documents at `positions`, in that order; with `new_ids`, words get these ids, ascending within documents,
     and those that get -1 are dropped.
     """
-    from bigtopic.ingestion._kernels import rearrange, sort_words
+    from bigtopic.ingestion._kernels import rearrange
 
     size = int((block.indptr[positions + 1] - block.indptr[positions]).sum())
     indptr = np.empty(len(positions) + 1, np.int64)
@@ -111,12 +113,23 @@ def rearranged(block: Block, positions: np.ndarray, new_ids: np.ndarray | None =
         counts.view(np.uint32),
     )
     if new_ids is not None:
-        sort_words(indptr, words, counts.view(np.uint32))
+        _sort_words(indptr, words[:size], counts[:size])
     author_indptr = authors = None
     if block.author_indptr is not None and block.authors is not None:
         author_indptr, pairs = take_segments(block.author_indptr, positions)
         authors = block.authors[pairs]
     return Block(indptr, words[:size], counts[:size], block.rows[positions], author_indptr, authors)
+
+
+def _sort_words(indptr: np.ndarray, words: np.ndarray, counts: np.ndarray) -> None:
+    """Sort the words of each document, in place."""
+    if len(words) > _FEW_ENTRIES:
+        from bigtopic.ingestion._kernels import sort_words
+
+        sort_words(indptr, words, counts.view(np.uint32))
+    else:
+        order = _ascending(indptr, words)
+        words[:], counts[:] = words[order], counts[order]
 
 
 def _block(run: ParsedRun, spilled: Spilled, plan: SortPlan) -> Block:

@@ -68,7 +68,7 @@ def install(tmp_path, monkeypatch) -> Iterator[Callable[[Block], None]]:
         package = import_module(".".join(Path(block.title).parent.parts))
         monkeypatch.setattr(package, "__path__", [*package.__path__, str(path.parent)])
         modules.append(f"{package.__name__}.{path.stem}")
-        if hasattr(package, "FORMATS"):  # found by looking into the folder, once
+        if isinstance(getattr(package, "FORMATS", None), dict):  # found by looking into the folder, once
             monkeypatch.setitem(package.FORMATS, path.stem, modules[-1])
 
     yield put

@@ -102,8 +102,8 @@ def test_stop_words_are_lower_cased_like_the_text(tmp_path):
     corpus = ingest(["Die KATZE", "die Katze ruht"], tmp_path / "c.zarr", stop_words=["Die", "RUHT"])
     assert list(corpus.vocabulary) == ["katze"] and corpus.text_settings["stop_words"] == ["die", "ruht"]
     assert list(append(corpus, ["Die Katze"], stop_words=["Die", "RUHT"]).vocabulary) == ["katze"]
-    as_written = ingest(["Die die"], "memory://cased.zarr", stop_words=["Die"], lowercase=False)
-    tokens = ingest([["Die", "die"]], "memory://tokens.zarr", stop_words=["Die"])
+    as_written = ingest(["Die die"], "memory://cased-text.zarr", stop_words=["Die"], lowercase=False)
+    tokens = ingest([["Die", "die"]], "memory://cased-tokens.zarr", stop_words=["Die"])
     assert list(as_written.vocabulary) == list(tokens.vocabulary) == ["die"]
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from bigtopic.corpus.blocks import offsets, take
+from bigtopic.ingestion import sort
 from bigtopic.ingestion.parse import _count
 from bigtopic.ingestion.sort import rearranged
 from bigtopic.types import Block
@@ -37,9 +38,11 @@ def documents(block, new_ids=None):
     return found
 
 
+@pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("longest", [0, 3, 25, 400])
 @pytest.mark.parametrize("n_words", [500, 70_000, 2**31 - 1])
-def test_new_ids_and_order(longest, n_words):
+def test_new_ids_and_order(longest, n_words, compiled, monkeypatch):
+    monkeypatch.setattr(sort, "_FEW_ENTRIES", -1 if compiled else 1 << 18)
     rng = np.random.default_rng(longest)
     used = min(n_words, 1000)  # words of the source; those of the corpus go up to n_words
     block = random_block(rng, 40, used, longest)

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow
 import pytest
 from click.testing import CliRunner
+from fsspec.implementations.memory import MemoryFileSystem
 from pyarrow import parquet
 
 from bigtopic.cli import main
@@ -45,6 +46,14 @@ OTHER = {
     "nothing": "",
 }
 ENGLISH = [f"The cat of number n{i % 7} sat on the mat with a dog." for i in range(120)]
+
+
+@pytest.fixture(autouse=True)
+def empty_memory():
+    """Stores of `memory://` live as long as the process."""
+    yield
+    MemoryFileSystem.store.clear()
+    MemoryFileSystem.pseudo_dirs[:] = [""]
 
 
 @pytest.mark.parametrize("language", PROSE)

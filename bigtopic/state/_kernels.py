@@ -92,26 +92,25 @@ def _expected_log_in_logs(row, log_total, n_components):
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
-def scatter_add(raw, ids, values, factor, sums, start, stop):
-    """raw[ids[i], k] += values[i, k] * factor[k] and sums[k] += sum_i values[i, k] for start <= k < stop.
+def scatter_add(raw, ids, values, factor, sums):
+    """raw[ids[i], k] += values[i, k] * factor[k]; sums[k] = sum_i values[i, k]. ids are distinct.
 
-    ids are distinct; `start` and the number of columns are multiples of 16. Sums are in single precision over sixteen
-    rows and in double precision over those.
+    Sums are in single precision over sixteen rows and in double precision over those.
     """
-    first_line, n_columns = start // 16 * 16, (stop - start) // 16 * 16
+    n_columns = values.shape[1] // 16 * 16
     last = len(ids) - 1
-    part = np.empty(n_columns, values.dtype)
+    part = np.empty(values.shape[1], values.dtype)
     for first in range(0, len(ids), 16):
         part[:] = 0
         for i in range(first, min(first + 16, len(ids))):
             for k in range(0, n_columns, LINE):
-                prefetch(raw, ids[min(i + AHEAD, last)], first_line + k)
+                prefetch(raw, ids[min(i + AHEAD, last)], k)
             target, source = raw[ids[i]], values[i]
             for k in range(n_columns):
-                target[first_line + k] += source[first_line + k] * factor[first_line + k]
-                part[k] += source[first_line + k]
+                target[k] += source[k] * factor[k]
+                part[k] += source[k]
         for k in range(n_columns):
-            sums[first_line + k] += part[k]
+            sums[k] += part[k]
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)

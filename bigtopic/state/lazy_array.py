@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from bigtopic import buffers
-from bigtopic.parallel.dividing import in_ranges
 from bigtopic.state import _kernels
 from bigtopic.state.contract.scheme_steps import check_rows, checked, checked_prior
 from bigtopic.types import AxisStats
@@ -193,9 +191,8 @@ class LazyArray:
             _kernels.decay_rows(self.raw, ids, row_decay, lost)
             self.sums = self.sums - self.scale * lost
         added = np.zeros(self.n_columns)
-        at_once = _STEP if self._counts or row_weight is not None else max(1, len(ids))
-        for start in range(0, len(ids), at_once):
-            rows = slice(start, start + at_once)
+        for start in range(0, len(ids), _STEP):
+            rows = slice(start, start + _STEP)
             some = values[rows] if row_weight is None else values[rows] * row_weight[rows, None]
             self._scatter(ids[rows], some, weight, added)
         self.sums = self.sums + (added if self._counts else weight * added)
@@ -205,9 +202,8 @@ class LazyArray:
         if self._counts:
             product = values * weight
             values, weight = np.rint(product, out=product).astype(self.raw.dtype), np.ones(self.n_columns)
-        values, factor = np.ascontiguousarray(values), (weight / self.scale).astype(self.raw.dtype)
-        add = partial(_kernels.scatter_add, self.raw, ids, values, factor, added)
-        in_ranges(add, self.n_columns, _kernels.LINE)
+        values = np.ascontiguousarray(values)
+        _kernels.scatter_add(self.raw, ids, values, (weight / self.scale).astype(self.raw.dtype), added)
 
     def _decay(self, decay: np.ndarray) -> None:
         if np.all(decay == 1.0):

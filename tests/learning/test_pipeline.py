@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from bigtopic.learning.executors.pipeline import Pipeline
-from bigtopic.parallel.dividing import in_ranges
 from bigtopic.plan.slices import SliceRef
 from bigtopic.types import AxisStats, Stats
 
@@ -85,42 +84,6 @@ def test_few_slices_of_a_large_round_are_held_at_once():
     jobs = Told(seed=0)
     run([200], 0, 2, jobs)
     assert jobs.most <= 4
-
-
-class Dividing(Told):
-    """Steps are loops over 64 columns; notes the ranges of each, and who did them."""
-
-    def __init__(self, fails: int | None = None) -> None:
-        super().__init__(seed=0)
-        self.ranges: list[list[tuple[int, int]]] = []
-        self.threads: set[int] = set()
-        self._fails_in = fails
-
-    def step(self, number: int, stats: Stats) -> None:
-        self.ranges.append([])
-        in_ranges(self._loop, 64, 16)
-        super().step(number, stats)
-
-    def _loop(self, first: int, last: int) -> None:
-        time.sleep(2e-3)
-        self.ranges[-1].append((first, last))
-        self.threads.add(threading.get_ident())
-        if len(self.ranges) == self._fails_in:
-            raise ValueError("in a range")
-
-
-def test_threads_that_would_wait_take_part_in_a_step():
-    jobs = Dividing()
-    run([1] * 12, 0, 3, jobs)
-    for done in jobs.ranges:
-        columns = [column for first, last in sorted(done) for column in range(first, last)]
-        assert columns == list(range(64)) and all(first % 16 == 0 for first, _ in done)
-    assert len(jobs.ranges) == 12 and len(jobs.threads) > 1
-
-
-def test_a_failure_in_a_part_of_a_step_is_raised_and_nobody_waits():
-    with pytest.raises(ValueError, match="in a range"):
-        run([1] * 12, 0, 3, Dividing(fails=7))
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from bigtopic.errors import ModelError
-from bigtopic.parallel.dividing import ranges, with_help
 from bigtopic.schemes.add import Add
 from bigtopic.schemes.interpolate import Interpolate
 from bigtopic.schemes.interpolate_normalised import InterpolateNormalised
@@ -133,29 +132,6 @@ def test_repeated_ids_are_not_needed_but_missing_rows_keep_their_value():
     array = LazyArray.zeros(4, 2, axis="word", prior=0.5)
     array.add(AxisStats(np.array([2], np.int32), np.full((1, 16), 3, np.float32)), decay=0.5)
     np.testing.assert_array_equal(array.gather(None)[:, 0], [0.5, 0.5, 3.5, 0.5])
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
-@pytest.mark.parametrize("n_threads", [2, 5])
-def test_columns_that_other_threads_add_have_the_same_bits(n_threads, dtype):
-    rng, columns = np.random.default_rng(0), []
-
-    def divide(loop, stop, unit):
-        for first, last in reversed(ranges(stop, n_threads, unit)):
-            columns.append((first, last))
-            loop(first, last)
-
-    alone = LazyArray.zeros(90, 70, axis="word", dtype=dtype)
-    divided, row_weight = alone.copy(), rng.integers(1, 3, 60).astype(float)
-    for factors in ({"weight": 0.5 if dtype != "int32" else 2.0}, {"row_weight": row_weight}):
-        ids = rng.permutation(90).astype(np.int32)[:60]
-        values = rng.integers(0, 9, (60, 80)) if dtype == "int32" else rng.random((60, 80))
-        alone.add(AxisStats(ids, values.astype(dtype)), **factors)
-        with with_help(divide):
-            divided.add(AxisStats(ids, values.astype(dtype)), **factors)
-    assert len(columns) == 2 * n_threads
-    assert (divided.raw == alone.raw).all() and (divided.totals() == alone.totals()).all()
-    assert alone.totals().min() > 0
 
 
 def test_fold_works_in_blocks(monkeypatch):

@@ -8,8 +8,7 @@ learners are fast"). What a minibatch sees depends only on its number, so any nu
 
 A task is a slice, or a whole round for an executor that runs rounds elsewhere: nothing else says what a round sees.
 With d = 0, threads share the slices of one round and meet at its end. With d = 1, one thread's kernel runs while
-another steps and gathers, and no thread waits as long as they take turns. Threads that would wait for a step take part
-in it.
+another steps and gathers, and no thread waits as long as they take turns.
 """
 
 from __future__ import annotations
@@ -18,11 +17,9 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from functools import partial
 from typing import Any, Protocol
 
 from bigtopic.learning.reduce import Tree, add
-from bigtopic.parallel.dividing import Loop, ranges, with_help
 from bigtopic.types import Stats
 
 __all__ = ["Jobs", "Pipeline"]
@@ -71,11 +68,9 @@ class Pipeline:
         self._merges_left = list(self._gathers_left)
         # Shared state changes only while this is held, except `_merged`, `_merges_left` and `_trees`: they belong to
         # the thread that set `_updating`. Others may read an old `_merged`; then they gather later, never too early.
-        lock = threading.Lock()
         # A thread that begins a job wakes one that waits, if there is more to do: to wake all for every job would take
         # longer than the jobs.
-        self._changed = threading.Condition(lock)
-        self._divided = threading.Condition(lock)
+        self._changed = threading.Condition()
         self._claimed = 0  # tasks that are being gathered, or have been
         self._ready: deque[tuple[int, Any]] = deque()
         self._done: dict[int, Stats] = {}
@@ -83,8 +78,6 @@ class Pipeline:
         self._stepped = 0
         self._updating = False
         self._idle = 0  # threads that wait
-        self._parts: deque[Callable[[], None]] = deque()  # of the step, which no thread has begun
-        self._parts_left = 0
         self._trees = deque(Tree(len(tasks), plus) for tasks in rounds)  # of rounds that have not stepped
         self._window = 0
         self._failure: BaseException | None = None
@@ -107,7 +100,9 @@ class Pipeline:
                 with self._changed:
                     job = self._next()
                     while job is None and not self._over():
-                        self._wait()
+                        self._idle += 1
+                        self._changed.wait()
+                        self._idle -= 1
                         job = self._next()
                     if self._idle and self._has_more():
                         self._changed.notify()
@@ -119,11 +114,6 @@ class Pipeline:
                 self._failure = self._failure or failure
                 self._changed.notify_all()
 
-    def _wait(self) -> None:
-        self._idle += 1
-        self._changed.wait()
-        self._idle -= 1
-
     def _over(self) -> bool:
         return self._stepped == self._n_rounds or self._failure is not None
 
@@ -131,8 +121,6 @@ class Pipeline:
         """Claim the most urgent job; None when there is nothing to do now."""
         if self._over():
             return None
-        if self._parts:
-            return self._parts.popleft()
         if self._may_update():
             self._updating = True
             return self._update
@@ -147,9 +135,7 @@ class Pipeline:
 
     def _has_more(self) -> bool:
         """Whether `_next` has a job for another thread."""
-        return not self._over() and bool(
-            self._parts or self._ready or self._may_update() or self._may_gather()
-        )
+        return not self._over() and bool(self._ready or self._may_update() or self._may_gather())
 
     def _may_update(self) -> bool:
         return not self._updating and (self._may_merge() or self._may_step())
@@ -203,35 +189,10 @@ class Pipeline:
     def _step(self) -> None:
         total = self._trees.popleft().result()
         assert total is not None
-        with with_help(self._divide):
-            self._jobs.step(self._stepped, total)
+        self._jobs.step(self._stepped, total)
         with self._changed:
             self._stepped += 1
             if self._over():
                 self._changed.notify_all()
             else:
                 self._changed.notify()
-
-    def _divide(self, loop: Loop, stop: int, unit: int) -> None:
-        """Do a loop of a step together with the threads that wait."""
-        with self._changed:
-            mine, *others = ranges(stop, 1 + self._idle, unit)
-            self._parts.extend(partial(self._part, loop, *one) for one in others)
-            self._parts_left = len(others)
-            self._changed.notify(len(others))
-        loop(*mine)
-        while self._parts_left:
-            with self._changed:
-                part = self._parts.popleft() if self._parts else None
-                if part is None and self._parts_left:
-                    self._divided.wait()
-            if part is not None:
-                part()
-
-    def _part(self, loop: Loop, first: int, last: int) -> None:
-        try:
-            loop(first, last)
-        finally:
-            with self._changed:
-                self._parts_left -= 1
-                self._divided.notify()

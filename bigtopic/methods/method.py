@@ -124,9 +124,9 @@ class Method:
         return {**known, **self.options, **given}
 
     def batch_size_for(self, n_docs: int) -> int | None:
-        """Documents per update on a corpus of this size."""
-        if self.batch_size is None:
-            return None
+        """Documents per update on a corpus of this size; more than it has where one update takes all."""
+        if self.batch_size is None or self.least_rounds == 1:
+            return self.batch_size
         return min(self.batch_size, max(SMALLEST_BATCH, n_docs // self.least_rounds))
 
     def max_iter_for(self, n_docs: int, batch_size: int | None) -> int:

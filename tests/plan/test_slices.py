@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
+from bigtopic import methods
 from bigtopic.plan.slices import READ_BLOCK_ENTRIES, SUBTREE, Plan, make_docs
 from bigtopic.types import Block
 
@@ -41,6 +42,13 @@ def test_two_threads_share_a_minibatch_that_slices_divide(n_docs, batch_size, sl
     plan = Plan([n_docs], 10.0, batch_size, slice_size, shuffled=False)
     assert [ref.stop - ref.start for rnd in plan.rounds(0) for ref in rnd.slices] == sizes
     assert Plan(**plan.settings).slice_size == plan.slice_size
+
+
+@pytest.mark.parametrize("name", ["cgs", "ilr", "cvb0", "cvb", "dual-cgs", "author-cgs"])
+def test_small_corpora_are_shared_by_methods_whose_slices_divide_minibatches(name):
+    method = methods.get(name)
+    plan = Plan([2500], 10.0, method.batch_size_for(2500), method.slice_size)
+    assert [len(rnd.slices) for rnd in plan.rounds(0)] == [2]
 
 
 @pytest.mark.parametrize("parts", PARTS, ids=str)

@@ -177,6 +177,9 @@ class Rounds:
         busy: dict[int, tuple[int, _AtWork]] = {}
         merged = self._push_first(tree, slices)
         n_threads = min(self.n_threads, len(slices))
+        # All threads begin by gathering.
+        passing = [self.of_slice(n_docs).passing for n_docs in slices[merged : merged + n_threads]]
+        self.ledger.free(*[self.ledger.take(size, None) for size in passing])
         for item, n_docs in enumerate(slices[merged:], merged):
             while len(busy) == n_threads or (busy and item - merged >= n_threads + WAITING):
                 merged = self._finish(busy, done, tree, merged)

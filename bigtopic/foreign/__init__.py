@@ -8,7 +8,7 @@ from bigtopic.foreign.gensim import from_gensim, to_gensim
 from bigtopic.foreign.mallet import from_mallet, to_mallet
 from bigtopic.foreign.pandas import Frames, to_pandas
 from bigtopic.foreign.sklearn import from_sklearn, to_sklearn
-from bigtopic.foreign.tomotopy import from_tomotopy
+from bigtopic.foreign.tomotopy import from_tomotopy, to_tomotopy
 from bigtopic.foreign.topicwizard import to_topicwizard
 
 __all__ = [
@@ -21,5 +21,6 @@ __all__ = [
     "to_mallet",
     "to_pandas",
     "to_sklearn",
+    "to_tomotopy",
     "to_topicwizard",
 ]

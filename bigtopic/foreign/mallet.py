@@ -10,7 +10,8 @@ McCallum: MALLET, a machine learning for language toolkit. 2002.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import gzip
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from bigtopic.errors import InputError, SettingError, StoreError
 from bigtopic.estimators.lda import LDA
 from bigtopic.foreign._fitted import Weights, fitted, weights_of
 from bigtopic.foreign._mallet_files import Counts, read_counts, read_state, read_topic_keys, read_weights
+from bigtopic.foreign._tokens import Tokens, tokens_of
 from bigtopic.storage import local
 
 __all__ = ["from_mallet", "to_mallet"]
@@ -28,6 +30,7 @@ __all__ = ["from_mallet", "to_mallet"]
 _ALPHA_SUM, _BETA = 5.0, 0.01  # MALLET's defaults
 _N_KEYS = 20  # words of a topic, as MALLET's
 WEIGHTS, KEYS, DOC_TOPICS = "topic-word-weights.txt", "topic-keys.txt", "doc-topics.txt"
+DOCUMENTS, STATE = "documents.txt", "state.gz"
 
 
 def from_mallet(
@@ -90,26 +93,35 @@ def _prior(found: Counts, topic_keys: str | Path | None) -> Any:
     return _ALPHA_SUM / len(found.tokens) if found.doc_topic_prior is None else found.doc_topic_prior
 
 
-def to_mallet(model: LDA, folder: str | Path, X: Any = None) -> list[Path]:
-    """Write a model as text files of MALLET, for tools that read these.
+def to_mallet(model: LDA, folder: str | Path, X: Any = None, *, state: bool = False) -> list[Path]:
+    """Write a model as text files of MALLET, for tools that read these and, with `state`, for MALLET itself.
 
-    MALLET itself reads none of them; what `from_mallet` reads from them has the same topics.
+    What `from_mallet` reads from them has the same topics. MALLET, from 2.0.8 on, imports `documents.txt` and goes on
+    from `state.gz`:
+
+        mallet import-file --input documents.txt --output documents.mallet \\
+            --line-regex '^(\\S+) (\\S+) (.*)$' --keep-sequence --preserve-case --encoding UTF-8 --token-regex '\\S+'
+        mallet train-topics --input documents.mallet --input-state state.gz --no-inference true \\
+            --inferencer-filename topics.inferencer
 
     Parameters
     ----------
     model : a fitted `LDA`
     folder : made if it does not exist
     X : documents, as `transform` takes them, for the file of their topics; in memory
+    state : write every token of the model too, as documents of one topic each. Soft counts, those of variational Bayes
+        for example, are rounded to whole tokens; the counts of `cgs` are whole
 
     Returns
     -------
     list of Path
-        topic-word-weights.txt, topic-keys.txt and, with documents, doc-topics.txt.
+        topic-word-weights.txt, topic-keys.txt; with `X`, doc-topics.txt; with `state`, documents.txt and state.gz.
 
     Raises
     ------
     SettingError
-        When `model` is not an `LDA`, or a word or the id of a document holds a tab or a line end.
+        When `model` is not an `LDA`, a word or the id of a document holds a tab or a line end or, with a state, a word
+        holds white space, or no word has a whole token in a topic.
     StoreError
         When one of the files exists, or the system refuses to write.
     """
@@ -121,6 +133,9 @@ def to_mallet(model: LDA, folder: str | Path, X: Any = None) -> list[Path]:
         corpus = model._documents(X)
         _check_names("X: document", corpus.document_ids("source").tolist())
         files[DOC_TOPICS] = _doc_topics(model, corpus)
+    if state:
+        tokens = _of_one_word_each(tokens_of(model))
+        files |= {DOCUMENTS: _documents(tokens), STATE: _state(tokens)}
     paths = [folder / name for name in files]
     for path in paths:
         if path.exists():
@@ -133,6 +148,15 @@ def to_mallet(model: LDA, folder: str | Path, X: Any = None) -> list[Path]:
 def _check_names(what: str, names: Iterable[str]) -> None:
     if odd := next((name for name in names if {*"\t\r\n"} & {*name}), None):
         raise SettingError(f"{what} {odd!r} holds a tab or a line end, which would break MALLET's lines")
+
+
+def _of_one_word_each(tokens: Tokens) -> Tokens:
+    if odd := next((word for word in tokens.words if len(word.split()) != 1 or word.strip() != word), None):
+        raise SettingError(
+            f"model: word {odd!r} holds white space, which divides words in MALLET's state; leave out `state`, or join "
+            "the parts of such words before training"
+        )
+    return tokens
 
 
 def _weights(weights: Weights, words: list[str]) -> Iterator[str]:
@@ -151,12 +175,29 @@ def _doc_topics(model: LDA, corpus: Any) -> Iterator[str]:
         yield "\t".join([str(d), str(name), *map(str, shares.tolist())]) + "\n"
 
 
+def _documents(tokens: Tokens) -> Iterator[str]:
+    for topic, columns in tokens.documents():
+        yield f"topic{topic} - {' '.join(tokens.words[v] for v in columns.tolist())}\n"
+
+
+def _state(tokens: Tokens) -> Iterator[str]:
+    """MALLET numbers words by their first tokens."""
+    numbers: dict[int, int] = {}
+    yield "#doc source pos typeindex type topic\n"
+    yield f"#alpha : {' '.join(map(str, tokens.doc_topic_prior.tolist()))} \n"
+    yield f"#beta : {tokens.topic_word_prior}\n"
+    for d, (topic, columns) in enumerate(tokens.documents()):
+        for i, v in enumerate(columns.tolist()):
+            yield f"{d} NA {i} {numbers.setdefault(v, len(numbers))} {tokens.words[v]} {topic}\n"
+
+
 def _write(path: Path, lines: Iterable[str]) -> None:
     """Write a file, whole or not at all."""
     draft = path.with_name(f"{path.name}.partial")
+    opener: Callable[..., Any] = gzip.open if path.suffix == ".gz" else open
     with local.told("written", str(path)):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with draft.open("x", encoding="utf-8", newline="\n") as file:
+        with opener(draft, "xt", encoding="utf-8", newline="\n") as file:
             try:
                 file.writelines(lines)
             except BaseException:

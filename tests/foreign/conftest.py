@@ -7,6 +7,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
@@ -54,6 +55,16 @@ def tomotopy() -> ModuleType:
 @pytest.fixture(scope="session")
 def ours(halves) -> LDA:
     return LDA(4, max_iter=3, client=False, progress=False).fit(halves[0].corpus)
+
+
+@pytest.fixture(scope="session")
+def counted(halves) -> LDA:
+    """Its statistics are whole tokens, of every word at least one: libraries know words by their tokens."""
+    matrix, words = halves[0]
+    seen = np.flatnonzero(matrix.sum(axis=0))
+    corpus = from_matrix(matrix[:, seen], [words[v] for v in seen], random_state=0)
+    settings = {"doc_topic_prior": 0.2, "topic_word_prior": 0.05, "client": False, "progress": False}
+    return LDA(4, method="cgs", max_iter=5, random_state=0, **settings).fit(corpus)
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bigtopic import foreign
-from bigtopic.errors import SettingError, VocabularyMismatch
+from bigtopic.errors import BigtopicWarning, SettingError, VocabularyMismatch
 from bigtopic.estimators.dual_topic import DualTopicModel
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
@@ -158,6 +158,47 @@ def test_priors_of_words_of_tomotopy_are_read(tomotopy):
     assert read.components_[:, b].sum() == pytest.approx(1 + 0.25 + 4.0)
 
 
+def test_tomotopy_there_and_back(counted, tomotopy, score, halves):
+    theirs = foreign.to_tomotopy(counted)
+    assert theirs.k == 4 and theirs.num_words == halves[0].matrix.sum()
+    assert [word for word, _ in theirs.get_topic_words(1, 5)] == [w for w, _ in counted.show_topic(1, 5)]
+    back = foreign.from_tomotopy(theirs).set_params(client=False, progress=False)
+    assert score(back) == pytest.approx(score(counted), **CLOSE)
+    np.testing.assert_allclose(back.doc_topic_prior_, 0.2)
+    assert back.topic_word_prior_ == pytest.approx(0.05)
+
+
+def test_tomotopy_infers_with_our_topics(counted, tomotopy, halves):
+    """On average: it samples."""
+    theirs = foreign.to_tomotopy(counted)
+    documents = [theirs.make_doc(tokens) for tokens in halves[1].tokens]
+    shares = np.array(theirs.infer(documents, iterations=500, workers=1)[0])
+    ours = counted.transform(halves[1].corpus)
+    assert np.abs(shares.mean(axis=0) - ours.mean(axis=0)).max() < 0.05
+    assert (shares.argmax(axis=1) == ours.argmax(axis=1)).mean() > 0.8
+
+
+def test_tomotopy_has_numbers_for_priors_and_no_empty_topics(halves, tomotopy):
+    settings = {"method": "cgs", "max_iter": 1, "client": False, "progress": False}
+    asymmetric = LDA(2, doc_topic_prior=[0.1, 0.2], **settings).fit(halves[0].corpus)
+    with pytest.raises(SettingError, match="one number for all"):
+        foreign.to_tomotopy(asymmetric)
+    sparse = LDA(60, doc_topic_prior=1e-3, **settings).fit(np.eye(5, 40)[:, :20] * 3)
+    with pytest.warns(BigtopicWarning, match=r"topics .* have no tokens and are left out"):
+        theirs = foreign.to_tomotopy(sparse)
+    assert 0 < theirs.k < 60 and theirs.num_words == 15
+    nothing = LDA(2, method="vb", max_iter=1, client=False, progress=False).fit(np.eye(70, 70))
+    nothing._model.topic_words.raw[:] = 0
+    with pytest.raises(SettingError, match="less than one token"):
+        foreign.to_tomotopy(nothing)
+
+
+def test_soft_counts_are_rounded_for_tomotopy(ours, tomotopy, score, halves):
+    theirs = foreign.to_tomotopy(ours)
+    assert theirs.num_words == pytest.approx(halves[0].matrix.sum(), rel=0.05)
+    assert score(foreign.from_tomotopy(theirs)) == pytest.approx(score(ours), abs=0.01)
+
+
 def test_other_models_are_refused(of_tomotopy):
     from gensim.models import HdpModel
     from sklearn.decomposition import NMF, LatentDirichletAllocation
@@ -170,6 +211,7 @@ def test_other_models_are_refused(of_tomotopy):
         (foreign.from_sklearn, LatentDirichletAllocation(), "a fitted LatentDirichletAllocation"),
         (foreign.from_tomotopy, hdp, "HdpModel.*LDAModel"),
         (foreign.to_gensim, DualTopicModel(), "DualTopicModel.*get_topics"),
+        (foreign.to_tomotopy, DualTopicModel(), "DualTopicModel.*get_topics"),
     ):
         with pytest.raises(SettingError, match=words):
             read(model)

@@ -5,12 +5,16 @@ The files are written here as `ParallelTopicModel` of MALLET 2.0.8 prints them.
 
 from __future__ import annotations
 
+import functools
 import gzip
+import os
+import subprocess
 
 import numpy as np
 import pytest
 
 from bigtopic import foreign
+from bigtopic.corpus.memory import from_matrix
 from bigtopic.errors import InputError, SettingError, StoreError
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
@@ -94,6 +98,68 @@ def test_ours_there_and_back(ours, score, halves, tmp_path):
     np.testing.assert_allclose([float(x) for x in first[2:]], ours.transform(halves[1].corpus)[0])
     with pytest.raises(StoreError, match=r"topic-word-weights\.txt exists; nothing was written"):
         foreign.to_mallet(ours, tmp_path / "mallet")
+
+
+def test_a_state_from_which_mallet_goes_on(ours, counted, score, tmp_path):
+    """Types are numbered as MALLET numbers them: by their first tokens in the documents."""
+    paths = foreign.to_mallet(counted, tmp_path / "mallet", state=True)
+    assert [path.name for path in paths[2:]] == ["documents.txt", "state.gz"]
+    tokens = [line.split(" ")[2:] for line in paths[2].read_text().splitlines()]
+    assert max(map(len, tokens)) <= 1000
+    lines = [line.split(" ") for line in gzip.decompress(paths[3].read_bytes()).decode().splitlines()[3:]]
+    assert [line[4] for line in lines] == [word for document in tokens for word in document]
+    types = list(dict.fromkeys(word for document in tokens for word in document))
+    places = [(d, i) for d, document in enumerate(tokens) for i in range(len(document))]
+    assert [(int(d), int(i), int(type_)) for d, _, i, type_, _, _ in lines] == [
+        (d, i, types.index(word)) for (d, i), word in zip(places, (line[4] for line in lines), strict=True)
+    ]
+    back = foreign.from_mallet(paths[3])
+    assert score(back) == pytest.approx(score(counted), rel=1e-6)
+    np.testing.assert_allclose(back.doc_topic_prior_, counted.doc_topic_prior_)
+    soft = foreign.from_mallet(foreign.to_mallet(ours, tmp_path / "soft", state=True)[3])
+    assert score(soft) == pytest.approx(score(ours), abs=0.01)
+
+
+def test_words_that_break_a_state_are_refused(tmp_path):
+    corpus = from_matrix(np.ones((70, 2)), ["new york", "dog"])
+    model = LDA(2, method="cgs", max_iter=1, client=False, progress=False).fit(corpus)
+    with pytest.raises(SettingError, match=r"word 'new york' holds white space"):
+        foreign.to_mallet(model, tmp_path / "mallet", state=True)
+    assert not (tmp_path / "mallet").exists()
+    foreign.to_mallet(model, tmp_path / "mallet")
+
+
+CLASSPATH = os.environ.get("MALLET_CLASSPATH", "")  # for example class:lib/mallet-deps.jar
+SHELL = """
+import cc.mallet.topics.*; import cc.mallet.types.*;
+var training = InstanceList.load(new java.io.File("documents.mallet"));
+var model = new ParallelTopicModel(4, 0.8, 0.05);
+model.addInstances(training);
+model.initializeFromState(new java.io.File("state.gz"));
+model.printTopicWordWeights(new java.io.File("theirs.txt"));
+model.printState(new java.io.File("theirs.gz"));
+model.setNumIterations(20); model.estimate();
+model.printState(new java.io.File("on.gz"));
+/exit
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not CLASSPATH, reason="set MALLET_CLASSPATH to run MALLET itself")
+def test_mallet_itself_goes_on(counted, score, tmp_path):
+    foreign.to_mallet(counted, tmp_path, state=True)
+    run = functools.partial(subprocess.run, cwd=tmp_path, check=True, capture_output=True, text=True)
+    options = ["--output", "documents.mallet", "--keep-sequence", "--preserve-case", "--token-regex", r"\S+"]
+    reader = "cc.mallet.classify.tui.Csv2Vectors"
+    run(["java", "-cp", CLASSPATH, reader, "--input", "documents.txt", *options])
+    run(["jshell", "--class-path", CLASSPATH, "-"], input=SHELL)
+    for name in ("theirs.gz", "theirs.txt"):
+        known = {"doc_topic_prior": counted.doc_topic_prior_}
+        theirs = foreign.from_mallet(tmp_path / name, **known)
+        assert score(theirs) == pytest.approx(score(counted), rel=1e-6)
+    on = foreign.from_mallet(tmp_path / "on.gz")
+    assert on.components_.sum() == pytest.approx(counted.components_.sum(), rel=1e-6)
+    assert score(on) > score(counted) - 0.1
 
 
 @pytest.mark.parametrize("name", ["a\tb", "a\nb"])

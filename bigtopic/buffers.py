@@ -19,7 +19,7 @@ import numpy as np
 __all__ = ["KEPT", "SMALL", "clear", "empty", "fits", "room", "zeros"]
 
 SMALL = 1 << 15  # the allocator keeps small memory itself
-KEPT = 16
+KEPT = 32
 LARGER = 4  # times a request, unused memory may be
 LINE = 64
 UNUSED = 3  # references to an array in the list while a loop looks at it

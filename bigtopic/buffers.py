@@ -10,6 +10,7 @@ cost twice.
 from __future__ import annotations
 
 import math
+import mmap
 import sys
 import threading
 from typing import Any
@@ -19,23 +20,37 @@ import numpy as np
 __all__ = ["KEPT", "SMALL", "clear", "empty", "fits", "room", "zeros"]
 
 SMALL = 1 << 15  # the allocator keeps small memory itself
-KEPT = 32
+KEPT = 16
 LARGER = 4  # times a request, unused memory may be
 LINE = 64
 UNUSED = 3  # references to an array in the list while a loop looks at it
 
+# Not shared with processes that are forked, where the system has such.
+_OWN: Any = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+
 _own = threading.local()
 
 
-def empty(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
-    """Equivalent to `np.empty(shape, dtype)`, in unused memory of this thread."""
+def empty(shape: int | tuple[int, ...], dtype: Any, *, kept: bool = True) -> np.ndarray:
+    """Equivalent to `np.empty(shape, dtype)`, in unused memory of this thread; if it shall not be `kept`, in memory
+    that goes back to the system at once, which that of the allocator does not do below 32 MiB."""
     dtype = np.dtype(dtype)
     size = dtype.itemsize * (shape if isinstance(shape, int) else math.prod(map(int, shape)))
+    if not kept:
+        return np.ndarray(shape, dtype, _mapped(max(size, 1)))
     if size < SMALL:
         memory = np.empty(size + LINE, np.uint8)
         return np.ndarray(shape, dtype, memory, _start(memory))
     memory, start = _memory(size + LINE)
     return np.ndarray(shape, dtype, memory, start)
+
+
+def _mapped(size: int) -> mmap.mmap:
+    """Fresh memory, of zeros; it lives as long as an array in it."""
+    memory = mmap.mmap(-1, size, **_OWN)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        memory.madvise(mmap.MADV_HUGEPAGE)
+    return memory
 
 
 def _start(memory: np.ndarray) -> int:

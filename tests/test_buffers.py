@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import mmap
 import threading
+from pathlib import Path
 
 import numpy as np
+import pytest
 
 from bigtopic import buffers
 
@@ -76,3 +79,18 @@ def test_threads_do_not_share():
     thread.join()
     assert there[0] != here
     kept[0][:] = 1  # lives on when its thread is gone
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads how much memory the process has")
+def test_memory_that_is_not_kept_goes_back_to_the_system():
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+
+    before = resident()
+    array = buffers.empty((5, 1 << 20), np.float32, kept=False)
+    array[:] = 1
+    assert array.ctypes.data % buffers.LINE == 0
+    assert resident() - before > 0.9 * array.nbytes
+    del array
+    assert resident() - before < 0.1 * (20 << 20)
+    assert buffers.empty((0, 3), np.float64, kept=False).shape == (0, 3)

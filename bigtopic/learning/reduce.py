@@ -18,8 +18,9 @@ from bigtopic.learning import _kernels
 from bigtopic.plan.slices import SUBTREE, lookup_table
 from bigtopic.types import AxisStats, Stats
 
-__all__ = ["Tree", "add", "add_axis", "cut", "depth", "left_half"]
+__all__ = ["LARGE", "Tree", "add", "add_axis", "cut", "depth", "left_half"]
 
+LARGE = 1 << 24  # bytes of a sum that no thread keeps: each would keep one for every level of the tree
 _PLUS = 0  # in a walk, in place of a number of slices
 
 
@@ -38,7 +39,9 @@ def add_axis(a: AxisStats, b: AxisStats) -> AxisStats:
     if n == 0:
         return a
     ids = np.empty(n, a.ids.dtype)
-    values = buffers.empty((n, a.values.shape[1]), a.values.dtype)
+    columns = a.values.shape[1]
+    kept = n * columns * a.values.itemsize < LARGE
+    values = buffers.empty((n, columns), a.values.dtype, kept=kept)
     n = _kernels.merge_rows(a.ids, a.values, b.ids, b.values, lookup_table(size), ids, values)
     if 2 * n < len(ids):  # do not let a view pin twice the memory
         return AxisStats(ids[:n].copy(), values[:n].copy())

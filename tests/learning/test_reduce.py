@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from reference.serial import total
 
+from bigtopic.learning import reduce
 from bigtopic.learning.reduce import Tree, add, cut, depth
 from bigtopic.plan.slices import SUBTREE
 from bigtopic.types import AxisStats, Stats
@@ -52,6 +53,19 @@ def test_a_sum_is_elementwise_and_changes_neither_argument():
     assert total.n_docs == a.n_docs + b.n_docs and total.n_tokens == a.n_tokens + b.n_tokens
     assert total.info["bound"] == a.info["bound"] + b.info["bound"]
     assert (bits(a), bits(b)) == before
+
+
+def test_large_sums_have_the_same_bits(monkeypatch):
+    rng = np.random.default_rng(0)
+    a, b = (
+        AxisStats(np.sort(rng.choice(900, 500, replace=False)).astype(np.int32), rng.random((500, 16)))
+        for _ in range(2)
+    )
+    small = reduce.add_axis(a, b)
+    monkeypatch.setattr(reduce, "LARGE", 1)
+    large = reduce.add_axis(a, b)
+    np.testing.assert_array_equal(large.ids, small.ids)
+    np.testing.assert_array_equal(large.values, small.values)
 
 
 def test_nothing_can_be_added():

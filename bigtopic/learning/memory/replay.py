@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from bigtopic import buffers
-from bigtopic.learning.reduce import Tree, depth, left_half
+from bigtopic.learning.reduce import LARGE, Tree, depth, left_half
 from bigtopic.plan.slices import SUBTREE
 from bigtopic.types import Scratch
 
@@ -264,7 +264,7 @@ class Rounds:
         for size in _nodes(len(slices), first, max(SUBTREE, len(slices) // _NODES)):
             n_docs = sum(slices[done : done + size])
             self._thread = self.rng.randrange(self.n_threads)
-            tree.push(Sum(n_docs, [self.ledger.take(one, self._thread) for one in self.stats(n_docs)]), size)
+            tree.push(Sum(n_docs, [self._take_sum(one, one) for one in self.stats(n_docs)]), size)
             done += size
         return first
 
@@ -272,11 +272,12 @@ class Rounds:
         """As `reduce.add`: memory for the rows of both, of which the rows of the union are touched."""
         n_docs = a.n_docs + b.n_docs
         both = zip(self.stats(a.n_docs), self.stats(b.n_docs), self.stats(n_docs), self.most, strict=True)
-        pieces = [
-            self.ledger.take(min(one + other, most), self._thread, union) for one, other, union, most in both
-        ]
+        pieces = [self._take_sum(min(one + other, most), union) for one, other, union, most in both]
         self.ledger.free(*a.pieces, *b.pieces)
         return Sum(n_docs, pieces)
+
+    def _take_sum(self, size: float, touched: float) -> Piece:
+        return self.ledger.take(size, self._thread if size < LARGE else None, touched)
 
 
 def _nodes(n_slices: int, first: int, most: int) -> list[int]:

@@ -27,6 +27,7 @@ LINE = 16  # float32 numbers of a cache line
 AHEAD = 6  # rows
 TINY_WEIGHT = np.float32(0.25)
 TINIEST_WEIGHT = np.float32(1e-30)
+FARTHEST = 45.0  # totals: exp(-45) of a weight of 0.25 is far above the least exp_digamma
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
@@ -56,17 +57,18 @@ def gather_with_priors(raw, factor, prior, prior_factor, floor, n_components, id
 def expected_log_rows(rows, log_total, inverse, n_components, shift):
     """rows[i, k] <- exp(psi(rows[i, k]) - log_total[k] - shift[i]); shift[i] is the row's largest exponent.
 
-    Without logarithms, and not below 4e-30, where the row's largest weight is not tiny. `inverse` is
-    exp(-(log_total - its minimum)), zero in the padding, where rows are zero.
+    Without logarithms, and not below 4e-30, where the row's largest weight is not tiny and totals are not far apart.
+    `inverse` is exp(-(log_total - its minimum)), zero in the padding, where rows are zero.
     """
     n_columns = rows.shape[1] // 16 * 16
     base = log_total.min()
+    far = log_total.max() - base > FARTHEST
     for i in range(len(rows)):
         row = rows[i]
         most = row[0]
         for k in range(n_columns):
             most = max(most, row[k])
-        if most < TINY_WEIGHT:
+        if far or most < TINY_WEIGHT:
             shift[i] = _expected_log_in_logs(row, log_total, n_components)
             continue
         for k in range(n_columns):  # not with the maximum: that loop would not be vectorised

@@ -98,6 +98,21 @@ def test_the_expected_log_up_to_a_factor_per_row(prior, normalised_over, base):
     assert np.isfinite(rows).all() and not rows[:, N_COMPONENTS:].any()
 
 
+@pytest.mark.parametrize("base", [1e-3, 1e-5, 1e-7])
+def test_the_expected_log_where_a_component_has_next_to_nothing(base):
+    """Its total is 40 times the prior: exp(-psi(total)) overflows single precision, then double precision."""
+    made = array(base=base)
+    made.raw[:, 2] = 0.0
+    made.fold()
+    dense = weights(made)
+    expected = (psi(dense) - psi(dense.sum(axis=0, keepdims=True)))[IDS]
+    most = expected.max(axis=1)
+    seen = view(made, "expected_log")
+    np.testing.assert_allclose(seen.arrays["a:shift"], most, rtol=1e-6, atol=1e-5)
+    rows = seen.arrays["a"][:, :N_COMPONENTS]
+    np.testing.assert_allclose(rows, np.exp(expected - most[:, None]), rtol=1e-4, atol=1e-6)
+
+
 def test_counts_are_the_weights_with_their_totals():
     made = array("per row")
     seen = view(made, "counts")

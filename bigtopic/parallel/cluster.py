@@ -236,7 +236,7 @@ class _ClientMap:
     def _oldest(self) -> Any:
         for attempt in range(ATTEMPTS):
             try:
-                result = self._waiting[0][1].result()
+                result = workers.result_of(self._client, self._waiting[0][1])
                 self._waiting.popleft()
                 return result
             except LOST:

@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from bigtopic.errors import ClusterError
+from bigtopic.errors import BigtopicWarning, ClusterError
 
-__all__ = ["ANSWER_SECONDS", "NO_WORKERS_SECONDS", "addresses", "ask", "no_workers"]
+__all__ = [
+    "ANSWER_SECONDS",
+    "LOOK_SECONDS",
+    "NO_WORKERS_SECONDS",
+    "addresses",
+    "ask",
+    "no_workers",
+    "result_of",
+]
 
 NO_WORKERS_SECONDS = 30
 ANSWER_SECONDS = 30  # a worker that has just started imports what it needs for an answer
+LOOK_SECONDS = 10  # that a result takes before one looks whether there are workers for it
 _NOBODY: Mapping[str, Any] = {}
+_NO_WORKER = "no worker", "start workers"
+_PAUSED = (
+    "no worker that accepts work",
+    "Dask pauses workers near their memory limit: give them more memory",
+)
 
 
 def addresses(client: Any) -> list[str]:
@@ -38,14 +53,39 @@ def addresses(client: Any) -> list[str]:
 
 def no_workers(client: Any) -> ClusterError:
     """The error for a cluster without workers, or with none that accepts work."""
-    what, remedy = "no worker", "start workers"
-    if client.nthreads():
-        what = "no worker that accepts work"
-        remedy = "Dask pauses workers near their memory limit: give them more memory"
+    what, remedy = _PAUSED if client.nthreads() else _NO_WORKER
     return ClusterError(
         f"the Dask scheduler at {client.scheduler.address} has had {what} for {NO_WORKERS_SECONDS} seconds; "
         f"{remedy}, or pass client=False to run on threads"
     )
+
+
+def result_of(client: Any, future: Any) -> Any:
+    """The result of a future. Warns once where it waits for workers, because all are gone or paused."""
+    seconds: float | None = LOOK_SECONDS
+    while True:
+        try:
+            return future.result(seconds)
+        except TimeoutError:
+            if future.done():  # by now, or because its task raised that
+                return future.result()
+        if lack := _lack(client):
+            what, remedy = lack
+            warnings.warn(
+                f"the Dask scheduler at {client.scheduler.address} has {what}; the work goes on when there is one: "
+                f"{remedy}",
+                BigtopicWarning,
+                stacklevel=2,
+            )
+            seconds = None
+
+
+def _lack(client: Any) -> tuple[str, str] | None:
+    """What the cluster lacks to do any work, and what to do about it."""
+    known = client.scheduler_info(n_workers=-1)["workers"]
+    if not known:
+        return _NO_WORKER
+    return _PAUSED if all(worker["status"] == "paused" for worker in known.values()) else None
 
 
 def ask(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from contextlib import ExitStack
 from pathlib import Path
 
 import dask
 import pytest
 
-from bigtopic.errors import ClusterError, SettingError
+from bigtopic.errors import BigtopicWarning, ClusterError, SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning.executors import choice, whole
 from bigtopic.parallel import cluster, environment, workers
@@ -72,6 +73,50 @@ def test_a_client_that_is_closed_in_the_middle_of_a_fit(long_round_seconds, corp
         model.fit(corpus)
     with pytest.raises(SettingError, match="is closed"):
         model.fit(corpus)
+
+
+@pytest.mark.parametrize("long_round_seconds", [60.0, -1.0], ids=["whole", "graph"])
+def test_a_fit_that_waits_because_all_workers_are_paused_says_so(
+    long_round_seconds, corpus, closing, monkeypatch
+):
+    from distributed.core import Status
+
+    def pause(dask_worker):
+        dask_worker.status = Status.paused
+
+    def pause_all(event):
+        if event.kind == "round" and event.step == 2:
+            closing.run(pause)
+
+    monkeypatch.setattr(whole, "CHUNK_SECONDS", 0.01)
+    monkeypatch.setattr(choice, "LONG_ROUND_SECONDS", long_round_seconds)
+    monkeypatch.setattr(workers, "LOOK_SECONDS", 1.0)
+    model = LDA(4, method="vb", max_iter=50, client=closing, callbacks=[pause_all])
+    with pytest.raises(
+        BigtopicWarning, match=r"has no worker that accepts work; the work goes on when there is"
+    ):
+        model.fit(corpus)
+
+
+def test_a_map_that_waits_because_all_workers_are_gone_says_so(monkeypatch):
+    monkeypatch.setattr(workers, "LOOK_SECONDS", 0.5)
+    with hosts.scheduler() as client:
+        with hosts.worker(client):
+            assert workers.result_of(client, client.submit(abs, -3)) == 3
+        with pytest.warns(BigtopicWarning, match="has no worker; the work goes on when there is one: start"):
+            joining = threading.Timer(1.0, lambda: stack.enter_context(hosts.worker(client)))
+            with ExitStack() as stack:
+                joining.start()
+                assert workers.result_of(client, client.submit(abs, -4)) == 4
+                joining.join()
+
+
+def test_a_task_that_ends_by_a_timeout_of_its_own(closing):
+    def late():
+        raise TimeoutError("of the task")
+
+    with pytest.raises(TimeoutError, match="of the task"):
+        workers.result_of(closing, closing.submit(late))
 
 
 def test_a_client_that_is_closed_in_the_middle_of_a_map(closing):

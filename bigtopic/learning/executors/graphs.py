@@ -27,6 +27,7 @@ from bigtopic.learning.replicas import Changes, Share, joined, share_changes
 from bigtopic.learning.work import Iteration
 from bigtopic.parallel.cluster import threads_of
 from bigtopic.parallel.shared_files import shares_files
+from bigtopic.parallel.workers import result_of
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
 from bigtopic.plan.slices import Round, SliceRef
@@ -87,7 +88,7 @@ class GraphExecutor(Executor):
                 name = self._sender.key("replicas")[1]
                 graph = replica_graph(self._sender.run(), segment.shares, shared, name=name)
                 (changes,) = self._compute([graph])
-                found: Changes = changes if self._client is None else changes.result()
+                found: Changes = self._result(changes)
                 return found
             finally:
                 if isinstance(shared, sharing.MappedArrays):
@@ -131,7 +132,7 @@ class GraphExecutor(Executor):
         else:
             graph = round_graph(*inputs, name, self._workers())
         total, *self._states = self._compute([graph, *states])
-        result: Stats = total if self._client is None else total.result()
+        result: Stats = self._result(total)
         return result
 
     def _workers(self) -> Sequence[str] | None:
@@ -150,6 +151,9 @@ class GraphExecutor(Executor):
         return self._client.compute(
             graphs, retries=2, workers=workers, allow_other_workers=workers is not None
         )
+
+    def _result(self, computed: Any) -> Any:
+        return computed if self._client is None else result_of(self._client, computed)
 
     def use_workers(self, able: AbleWorkers) -> None:
         """See `Executor.use_workers`."""

@@ -18,7 +18,7 @@ from bigtopic.learning.executors.protocol import (
 )
 from bigtopic.learning.executors.sending import Sender
 from bigtopic.learning.executors.threads import ThreadExecutor
-from bigtopic.parallel import cluster
+from bigtopic.parallel import cluster, workers
 from bigtopic.parallel.shared_files import shares_files
 from bigtopic.plan.cursor import Cursor, RoundReport
 from bigtopic.state.params import Params
@@ -88,7 +88,7 @@ class WholeExecutor(Executor):
     def _attempt(
         self, params: Params, cursor: Cursor, max_rounds: int, max_seconds: float
     ) -> tuple[Params, list[RoundReport]]:
-        shared, workers = self._share(params), self._sender.able()
+        shared, able = self._share(params), self._sender.able()
         shares_files = self._sender.shares_files
         # On one machine the other workers wait for the one that has the rounds, so it has their threads too
         n_threads = cluster.threads_of(self._client) if shares_files else None
@@ -104,10 +104,10 @@ class WholeExecutor(Executor):
             pure=False,
             # Who claims arrays twice hides why the first time failed
             retries=0 if shares_files else 2,
-            workers=workers,
-            allow_other_workers=workers is not None,
+            workers=able,
+            allow_other_workers=able is not None,
         )
-        arrays, reports = future.result()
+        arrays, reports = workers.result_of(self._client, future)
         if not isinstance(arrays, sharing.MappedArrays):
             self._drop_shared()
             return Params(arrays), reports

@@ -32,21 +32,28 @@ def model_identity(model: TopicModel) -> dict[str, Any]:
 def has_topics_of(identity: Mapping[str, Any], model: TopicModel) -> bool:
     """Whether an identity is that of a model with these topics."""
     now = model_identity(model)
-    return all(identity.get(name) == now[name] for name in ("components", "vocabulary", "topics"))
+    return _has_words_of(identity, model) and all(
+        identity.get(name) == now[name] for name in ("components", "topics")
+    )
 
 
 def is_earlier(identity: Mapping[str, Any], model: TopicModel) -> bool:
     """Whether an identity is that of a run of which the model is a continuation: fewer updates, with the same method,
     seed, numbers of topics and first words."""
-    now, updates, n_words = model_identity(model), identity.get("updates"), identity.get("words")
-    if not (isinstance(updates, int) and isinstance(n_words, int)):
+    now, updates = model_identity(model), identity.get("updates")
+    if not isinstance(updates, int) or updates >= now["updates"]:
         return False
-    if updates >= now["updates"] or not 0 <= n_words <= now["words"]:
+    same = ("method", "components", "seed")
+    return _has_words_of(identity, model) and all(identity.get(name) == now[name] for name in same)
+
+
+def _has_words_of(identity: Mapping[str, Any], model: TopicModel) -> bool:
+    """Whether the first words of the model are those of an identity, or were named since."""
+    n_words, words = identity.get("words"), model.vocabulary.words
+    if not isinstance(n_words, int) or not 0 <= n_words <= len(model.vocabulary):
         return False
-    words = model.vocabulary.words
-    now["vocabulary"] = fingerprint_words(None if words is None else words[:n_words], n_words)
-    same = ("method", "components", "seed", "vocabulary")
-    return all(identity.get(name) == now[name] for name in same)
+    names = None if words is None else words[:n_words]
+    return identity.get("vocabulary") in [fingerprint_words(known, n_words) for known in (names, None)]
 
 
 def _hash(model: TopicModel) -> str:

@@ -304,3 +304,14 @@ def test_a_store_is_asked_of_the_model_that_wrote_it(model, theta, synthetic, tm
     without_record = shutil.copytree(theta, tmp_path / "old.zarr")
     del zarr.open_group(without_record, mode="a").attrs["bigtopic-topics-model"]
     assert len(other.documents(0, theta=without_record)) == 10
+
+
+def test_a_store_is_asked_of_its_model_after_the_words_got_names(synthetic, tmp_path):
+    settings = {"client": False, "n_threads": 1, "random_state": 0}
+    model = bt.LDA(4, max_iter=1, **settings).fit(synthetic.counts)
+    theta = model.transform_to(synthetic.counts, tmp_path / "theta.zarr")
+    model.name_words([f"w{i}" for i in range(80)])
+    assert len(model.documents(0, theta=theta)) == 10
+    model.partial_fit(["w1 w2 w3 new"] * 3)
+    with pytest.warns(BigtopicWarning, match="before the model learned more"):
+        model.documents(0, theta=theta)

@@ -273,8 +273,9 @@ class CheckpointFolder:
         found = differences(about.get("identity"), self._identity)
         if found:
             raise ModelError(
-                f"{self._place.url} holds another run, so it cannot be resumed: {'; '.join(found)}. Give what "
-                "the run began with, or another path; to learn longer, resume it as it began, then call partial_fit"
+                f"{self._place.url} holds another run, so it cannot be resumed: {'; '.join(found)}. Give what the run "
+                "began with, the version of bigtopic included, or another path; to learn longer, resume it as it "
+                "began, then call partial_fit"
             )
 
     def _holds_this_run(self) -> bool:

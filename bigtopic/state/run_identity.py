@@ -26,15 +26,20 @@ def identity_hash(identity: Mapping[str, Any]) -> str:
 
 
 def differences(old: Any, new: Mapping[str, Any], where: str = "") -> list[str]:
-    """A phrase for each setting that differs, in their new order; of what has another name, the name alone."""
+    """A phrase for each setting that differs, in their new order; of what has another name, the name alone.
+
+    What is of one kind, a method or a scheme, has the same settings in one version of bigtopic, not in all.
+    """
     if not isinstance(old, dict):
         return [f"{where or 'the root'} is damaged"]
     if old.get("name") != new.get("name"):
         return [_difference(f"{where}.name", old.get("name"), new.get("name"))]
-    found = []
+    found, same_kind = [], "kind" in old and old["kind"] == new.get("kind")
     for name in dict.fromkeys([*new, *old]):
         path, before, now = f"{where}.{name}" if where else name, old.get(name), new.get(name)
-        if isinstance(before, dict) and isinstance(now, dict):
+        if same_kind and (name not in old or name not in new):
+            found.append(f"{path} is {'gone' if name in old else 'new'} since the run began")
+        elif isinstance(before, dict) and isinstance(now, dict):
             found += differences(before, now, path)
         elif before != now:
             found.append(_difference(path, before, now))

@@ -368,6 +368,18 @@ def test_a_method_is_the_same_by_default_by_name_and_as_an_object(corpus, tmp_pa
             bt.LDA(4, method=method, max_iter=1, **HERE).fit(corpus, checkpoint=path, resume=True)
 
 
+def test_a_run_of_a_version_whose_methods_had_other_settings(corpus, tmp_path):
+    path = tmp_path / "run.ckpt"
+    bt.LDA(4, max_iter=1, **HERE).fit(corpus, checkpoint=path)
+    root = json.loads((path / "zarr.json").read_text())
+    method = root["attributes"]["bigtopic-checkpoint"]["identity"]["settings"]["method"]
+    method["former"] = method.pop("average")
+    (path / "zarr.json").write_text(json.dumps(root))
+    what = r"method\.average is new since the run began; settings\.method\.former is gone since the run began"
+    with pytest.raises(ModelError, match=rf"settings\.{what}\. Give .*the version of bigtopic included"):
+        bt.LDA(4, max_iter=1, **HERE).fit(corpus, checkpoint=path, resume=True)
+
+
 @pytest.mark.parametrize("wrong", [{"method": "none"}, {"doc_topic_prior": -1}, {"options": {"none": 1}}])
 def test_a_run_that_cannot_begin_leaves_nothing(wrong, corpus, tmp_path):
     with pytest.raises(SettingError):

@@ -98,7 +98,7 @@ def test_a_fit_that_waits_because_all_workers_are_paused_says_so(
         model.fit(corpus)
 
 
-def test_a_map_that_waits_because_all_workers_are_gone_says_so(monkeypatch):
+def test_a_result_that_waits_because_all_workers_are_gone_says_so(monkeypatch):
     monkeypatch.setattr(workers, "LOOK_SECONDS", 0.5)
     with hosts.scheduler() as client:
         with hosts.worker(client):

@@ -73,6 +73,7 @@ def facts_of_topics(url: str, verify: bool = False) -> dict[str, Any]:
         "url": store.url,
         "documents": store.n_docs,
         "topics": store.n_components,
+        "model": store.made_with,
         "entries": store.n_entries,
         "columns": store.columns,
         "bytes": Place.of(url).n_bytes(),
@@ -85,12 +86,25 @@ def topics_lines(facts: Mapping[str, Any]) -> dict[str, str]:
         "documents": f"{facts['documents']:,}",
         "topics": f"{facts['topics']:,}, {facts['entries'] / max(1, facts['documents']):,.1f} kept per document",
         "columns": ", ".join(facts["columns"]),
+        "written by": _writer(facts["model"]),
         "size": byte_size(facts["bytes"]),
     }
 
 
+def _writer(identity: Mapping[str, Any] | None) -> str:
+    """The model that wrote a store, whose fingerprint is among the facts of that model."""
+    if identity is None:
+        return ""
+    settings = [f"{name} {identity.get(name)}" for name in ("seed", "updates")]
+    return ", ".join(
+        [f"a model of {identity.get('method')}", *settings, f"fingerprint {identity.get('topics')}"]
+    )
+
+
 def facts_of_model(estimator: Any, url: str, train: click.Command) -> dict[str, Any]:
     """Of a fitted estimator that is at `url`; `train` is the verb."""
+    from bigtopic.state.model_identity import model_identity
+
     history, model = estimator.history_, estimator._fitted()
     scores = [row["score"] for row in history if row.get("score") is not None]
     return {
@@ -110,6 +124,7 @@ def facts_of_model(estimator: Any, url: str, train: click.Command) -> dict[str, 
         "seconds": history[-1]["seconds"] if history else None,
         "score": scores[-1] if scores else None,
         "random_state": estimator.random_state_,
+        "fingerprint": model_identity(model)["topics"],
         "run": estimator.run_,
         "command": command_of(estimator.run_, train),
     }
@@ -130,6 +145,7 @@ def model_lines(facts: Mapping[str, Any]) -> dict[str, str]:
         if facts["tokens"] is None
         else f"{facts['tokens']:,.0f} tokens in {facts['seconds']:.1f} s",
         "held-out score": "" if facts["score"] is None else f"{facts['score']:.4f} nats per token",
+        "fingerprint": facts["fingerprint"],
         "finished": _finished(run),
         "versions": ", ".join(f"{name} {version}" for name, version in run.get("versions", {}).items()),
         "repeat with": facts["command"] or "",

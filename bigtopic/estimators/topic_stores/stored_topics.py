@@ -55,6 +55,7 @@ class StoredTopics:
     ----------
     url : of the store
     n_docs, n_components, n_entries : its documents, topics, and topics of documents
+    made_with : identity of the model that wrote it, see `model_identity`; None if it was not recorded
 
     Raises
     ------
@@ -77,10 +78,10 @@ class StoredTopics:
                 raise SettingError(
                     f"theta: there is no store of topics at {self.url}; write one with transform_to"
                 )
-            self._made_with = attributes.get(MADE_WITH)
+            self.made_with = attributes.get(MADE_WITH)
             self._group = open_checked(place, ("X", "obs/document_id"))
             self.n_docs, self.n_components = map(int, self._group["X"].attrs["shape"])
-        if not isinstance(self._made_with, dict | None):
+        if not isinstance(self.made_with, dict | None):
             raise InputError(f"{self.url}: its attribute {MADE_WITH} is not a record of a model; {_REMEDY}")
         lengths = {"X/indptr": self.n_docs + 1, "obs/document_id": self.n_docs}
         self._arrays = {name: self._array(name, length) for name, length in lengths.items()}
@@ -135,15 +136,15 @@ class StoredTopics:
                 f"theta: {self.url} has {self.n_components} topics, but the model has {model.n_components}; write the "
                 "store with this model"
             )
-        if self._made_with is None or has_topics_of(self._made_with, model):
+        if self.made_with is None or has_topics_of(self.made_with, model):
             return self
-        if not is_earlier(self._made_with, model):
+        if not is_earlier(self.made_with, model):
             raise SettingError(
                 f"theta: {self.url} was written with another model, whose topics have other words; write the store "
                 "with this model, or ask that one"
             )
         warnings.warn(
-            f"theta: {self.url} was written before the model learned more ({self._made_with['updates']:,} of "
+            f"theta: {self.url} was written before the model learned more ({self.made_with['updates']:,} of "
             f"{model.cursor.step:,} updates); write the store again",
             BigtopicWarning,
             stacklevel=5,

@@ -24,6 +24,7 @@ from bigtopic.questions.moments import correlation, mean_shares
 from bigtopic.questions.over import over_groups
 from bigtopic.questions.table import frame, square
 from bigtopic.questions.theta import Theta, checked, selected
+from bigtopic.renamed import renamed
 
 __all__ = ["DocumentQuestions"]
 
@@ -72,11 +73,12 @@ class DocumentQuestions(TopicQuestions):
         names = {"words": "probability", "relevant": "relevance", "frex": "frex", "lift": "lift"}
         return frame(columns | {name: lists[order] for name, order in names.items()})
 
+    @renamed(n="n_documents")
     def documents(
         self,
         topic: int,
         X: Any = None,
-        n: int = 10,
+        n_documents: int = 10,
         *,
         theta: Any = None,
         where: Mapping[str, Any] | None = None,
@@ -89,7 +91,7 @@ class DocumentQuestions(TopicQuestions):
         ----------
         topic : its number
         X : corpus, its path, a matrix, or texts; has the text if it was ingested with `keep_text=True`
-        n : documents to return, largest share first
+        n_documents : documents to return, largest share first
         theta : store of topics of these documents, which then are not inferred
         where : only these documents, see `Corpus.select`
         columns : further columns to show
@@ -104,11 +106,11 @@ class DocumentQuestions(TopicQuestions):
             When there is no such topic or column, a column has the name of one of the answer, a condition is not
             allowed, or neither X nor theta is given.
         """
-        require_positive("n", n)
+        require_positive("n_documents", n_documents)
         corpus = self._opened(X)
         names = further_columns(columns, corpus is not None and corpus.has_text)
         source = self._theta(corpus, theta, where, storage_options)
-        view, found = about_topic(source, self._topic(topic), n)
+        view, found = about_topic(source, self._topic(topic), n_documents)
         return frame(with_text(found, view if corpus is None else corpus, names))
 
     def document(

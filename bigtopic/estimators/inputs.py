@@ -104,8 +104,9 @@ def _opened(path: str | PathLike[str]) -> Corpus:
     try:
         return open_corpus(path)
     except CorpusVersionError as error:
-        remedy = _ingest_of(str(path)) or ("a text goes into a list" if " " in str(path) else "")
-        raise type(error)(f"{error}; {remedy}" if remedy else str(error)) from error
+        if remedy := _ingest_of(str(path)):
+            raise type(error)(f"{path} is not a corpus; {remedy}") from error
+        raise type(error)(f"{error}; a text goes into a list" if " " in str(path) else str(error)) from error
 
 
 def _ingest_of(path: str) -> str:

@@ -218,7 +218,7 @@ def test_what_can_be_read_once_is_read_once(name):
     once = iter(source) if isinstance(source, list) else source
     fitted = model()
     np.testing.assert_array_equal(fitted.fit_transform(once), expected)
-    best = Table.of(fitted.documents(1, iter(RECORDS), n=3)).columns
+    best = Table.of(fitted.documents(1, iter(RECORDS), n_documents=3)).columns
     np.testing.assert_array_equal(best["share"], np.sort(expected[:, 1].astype(float))[::-1][:3])
     years = Table.of(fitted.topics_over("year", iter(RECORDS), topics=0)).columns
     assert sum(years["n_documents"]) == len(RECORDS)
@@ -292,8 +292,9 @@ def test_more_than_memory_holds_goes_to_ingest(monkeypatch):
 )
 def test_a_path_that_is_no_corpus_says_what_ingest_does_with_it(tmp_path, name, content, said):
     (tmp_path / name).write_text(content)
-    with pytest.raises(CorpusVersionError, match=said):
+    with pytest.raises(CorpusVersionError, match=said) as refused:
         model().fit(tmp_path / name)
+    assert ("make a" in str(refused.value)) == ("reads it" not in said)  # one remedy
     with pytest.raises(CorpusVersionError, match="there is no corpus"):
         model().fit(str(tmp_path / "nothing"))
 

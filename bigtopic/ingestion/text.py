@@ -12,7 +12,8 @@ from bigtopic.corpus.readers.support.documents import Documents
 from bigtopic.corpus.stored.manifest import Manifest
 from bigtopic.corpus.text.stopwords import language_of, words_of
 from bigtopic.corpus.text.text_settings import TextSettings
-from bigtopic.errors import BigtopicWarning, SettingError, did_you_mean
+from bigtopic.elsewhere import of_argument
+from bigtopic.errors import BigtopicWarning, SettingError
 
 __all__ = [
     "check_names",
@@ -41,7 +42,7 @@ def check_names(text: Mapping[str, Any], others: Iterable[str]) -> None:
     if unknown:
         raise TypeError(
             f"ingest() got an unexpected keyword argument {unknown[0]!r}; settings of the tokeniser are "
-            f"{', '.join(sorted(_NAMES))}{did_you_mean(unknown[0], [*_NAMES, *others])}"
+            f"{', '.join(sorted(_NAMES))}{of_argument(unknown[0], [*_NAMES, *others])}"
         )
 
 

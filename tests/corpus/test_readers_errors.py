@@ -355,8 +355,18 @@ def test_tokens_that_are_no_strings():
     refused(["some words"], "token_filter returned 4 for 'some'", error=SettingError, text=settings)
 
 
+def test_documents_inside_other_fields():
+    records = [{"id": 1, "doc": {"title": "a", "body": "a text"}}]
+    refused(
+        records, "name it with text_column=", "doc.body is inside another field", "jq -c '.text = .doc.body'"
+    )
+    refused(records, "no field named 'doc.title'", "jq -c '.text = .doc.title'", text_column="doc.title")
+    refused(records, "no field named 'date.x'; it has id, doc$", text_column="date.x")
+
+
 def test_sources_that_are_none(tmp_path):
     refused(3, "the source is a int")
+    refused({"a": "a text"}, "the source is a dict", r"source.values\(\)", r"ids=list\(source\)")
     refused([object()], "holds object", "a document is a string")
     refused(tmp_path / "missing.txt", "missing.txt does not exist")
     refused(["missing.txt", "also/missing"], "missing.txt does not exist")

@@ -10,12 +10,13 @@ from itertools import chain
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 import scipy.sparse as sp
 
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.readers import TextSettings, open_source
-from bigtopic.errors import InputError
+from bigtopic.errors import BigtopicWarning, InputError
 from bigtopic.estimators.lda import LDA
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -215,11 +216,32 @@ def test_several_folders_are_one_source(tmp_path):
 
 
 def test_a_folder_may_begin_with_files_that_are_empty(tmp_path):
-    write(tmp_path / "1.jsonl", "")
+    (tmp_path / "1.jsonl").write_bytes(gzip.compress(b""))
     write(tmp_path / "2.jsonl", "\n[]\n")
     write(tmp_path / "3.jsonl", '["cat", "dog"]\n["dog"]\n')
-    reader, blocks = read(tmp_path)
+    with pytest.warns(BigtopicWarning, match="1.jsonl is empty and left out"):
+        reader, blocks = read(tmp_path)
     assert reader.kind == "tokens" and sum(block.n_docs for block in blocks) == 3
+
+
+@pytest.mark.parametrize("source", ["folder", "glob", "files", "forced"])
+def test_empty_files_among_others_are_left_out_with_a_warning(source, tmp_path):
+    write(tmp_path / "_SUCCESS", "")  # as Spark does
+    for number in range(3):
+        write(tmp_path / f"{number}.csv", f"id,text\n{number},a cat\n" if number else "")
+    given = {"glob": f"{tmp_path}/*", "files": sorted(tmp_path.iterdir())}.get(source, tmp_path)
+    with pytest.warns(BigtopicWarning, match=r"0\.csv and 1 more are empty and left out") as said:
+        reader, blocks = read(given, format="csv" if source == "forced" else None)
+    assert len(said) == 1 and reader.name == "csv"
+    assert [block.ids for block in blocks] == [["1"], ["2"]]
+
+
+def test_an_empty_text_file_is_an_empty_document(tmp_path):
+    for number, text in enumerate(["", "a cat", "a dog"]):
+        write(tmp_path / f"{number}.txt", text)
+    for source, format in ((tmp_path, None), (f"{tmp_path}/*.txt", "files")):
+        (block,) = read(source, format=format)[1]
+        assert np.diff(block.indptr).tolist() == [0, 2, 2]
 
 
 def test_a_given_vocabulary_keeps_its_order_and_drops_other_words():
@@ -245,6 +267,18 @@ def test_a_vocabulary_may_be_a_topic_model():
     dictionary = gensim.corpora.Dictionary(texts)
     other = gensim.models.LdaModel([dictionary.doc2bow(text) for text in texts], 2, dictionary)
     assert open_source(["some here"], vocabulary=other).vocabulary == ["here", "some", "words"]
+
+
+def test_a_vocabulary_may_map_ids_to_words():
+    given = {np.int64(1): "words", 0: "some"}  # as gensim's id2word
+    assert open_source([[(0, 1)]], vocabulary=given).vocabulary == ["some", "words"]
+
+
+@pytest.mark.parametrize("missing", [float("nan"), np.float64("nan"), pandas.NA])
+def test_a_text_that_pandas_calls_missing_is_an_empty_document(missing):
+    for source in (["cat", missing], [{"text": "cat"}, {"text": missing}], [missing, "cat"]):
+        (block,) = read(source)[1]
+        assert sorted(np.diff(block.indptr)) == [0, 1] and block.vocabulary == ["cat"]
 
 
 def test_formats_can_be_forced(tmp_path):

@@ -475,6 +475,8 @@ def test_no_words(tmp_path):
 def test_wrong_settings(tmp_path):
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'lower_case'.*lowercase"):
         ingest(TEXTS, tmp_path / "c.zarr", lower_case=True)
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'id2word'.*use vocabulary$"):
+        ingest(TEXTS, tmp_path / "c.zarr", id2word={})
     with pytest.raises(SettingError, match="mutually exclusive"):
         ingest(TEXTS, tmp_path / "c.zarr", overwrite=True, append=True)
     with pytest.raises(SettingError, match="n_threads=0"):

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
 from bigtopic.corpus.readers.base import Chunk, Options, RawBlock, Reader, Stream
-from bigtopic.corpus.readers.containers.files import File, expand, is_local_directory, walk
+from bigtopic.corpus.readers.containers.files import File, expand, is_local_directory, walk, with_content
 from bigtopic.corpus.readers.formats import FORMATS
 from bigtopic.corpus.readers.support.annotate import AnnotatedReader, Annotations
 from bigtopic.corpus.readers.support.foreign import refuse_foreign
@@ -150,7 +151,7 @@ def _forced(module: ModuleType, paths: list[Any], options: Options) -> list[File
             files.append(File(str(path)))
         else:
             files += _files_of(str(path))
-    return files
+    return files if folders else with_content(files)
 
 
 def _paths(source: Any) -> list[Any] | None:
@@ -187,6 +188,11 @@ def _open_object(source: Any, options: Options) -> Reader:
     name = format_of(source)
     if name is not None:
         return _module(name).open_reader(source, options)
+    if isinstance(source, Mapping):
+        raise InputError(
+            f"the source is a {type(source).__name__}; if it maps ids to documents, give source.values(), and "
+            "ids=list(source)"
+        )
     raise InputError(
         f"the source is a {type(source).__name__}; give files, a folder, a sparse matrix, an array, a table, an "
         "AnnData object, or an iterable of texts, token lists, counters or (id, count) pairs"
@@ -207,10 +213,14 @@ def _open_folder(path: str, options: Options) -> Reader:
 def _open_folders(paths: list[str], options: Options) -> Reader:
     """Folders of files of one format, or else of texts, a document per file."""
     files = [_files_of(path) for path in paths]
-    formats = {_recognise(file).__name__ for some in files for file in some[:20]}
+    formats = {_recognise(file).__name__ for some in files for file in _first_with_content(some)}
     if len(formats) == 1 and not formats & {FORMATS["text"]}:
         return _open_files([file for some in files for file in some], options)
     return _module("files").open_reader([File(path) for path in paths], options)
+
+
+def _first_with_content(files: list[File]) -> Iterable[File]:
+    return islice((file for file in files if not file.empty), 20)
 
 
 def _files_of(path: str) -> list[File]:
@@ -218,6 +228,7 @@ def _files_of(path: str) -> list[File]:
 
 
 def _open_files(files: list[File], options: Options) -> Reader:
+    files = with_content(files)
     module = _recognise(files[0])
     for file in files[1:]:
         other = _recognise(file)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,10 +14,10 @@ from typing import IO, Any
 import numpy as np
 
 from bigtopic.corpus.readers.containers.decompress import compression_of, damaged, decompressed
-from bigtopic.errors import BigtopicError, InputError
+from bigtopic.errors import BigtopicError, BigtopicWarning, InputError
 from bigtopic.storage.place import file_system
 
-__all__ = ["File", "Unreadable", "expand", "intact", "is_local_directory", "readable", "walk"]
+__all__ = ["File", "Unreadable", "expand", "intact", "is_local_directory", "readable", "walk", "with_content"]
 
 _SUFFIXES = (".gz", ".bz2", ".zst", ".zstd", ".xz")
 SAMPLE_BYTES = 1 << 17
@@ -88,6 +89,11 @@ class File:
     def compression(self) -> str | None:
         with self.open_raw() as stream:
             return compression_of(stream.read(6))
+
+    @property
+    def empty(self) -> bool:
+        """Whether it holds nothing, once it is decompressed."""
+        return self.size == 0 or (self.compression is not None and not self.first(1))
 
     @property
     def plain(self) -> bool:
@@ -255,7 +261,7 @@ def expand(sources: Iterable[Any], options: Mapping[str, Any] | None = None) -> 
     Raises
     ------
     InputError
-        When a path does not exist, a glob matches nothing, or a file is empty.
+        When a path does not exist, or a glob matches nothing.
     """
     files: list[File] = []
     for source in sources:
@@ -271,6 +277,24 @@ def expand(sources: Iterable[Any], options: Mapping[str, Any] | None = None) -> 
     for file in files:
         _check(file)
     return files
+
+
+def with_content(files: Sequence[File]) -> list[File]:
+    """The files that hold anything. A warning names those that do not.
+
+    Raises
+    ------
+    InputError
+        When none holds anything.
+    """
+    kept = [file for file in files if not file.empty]
+    if not kept:
+        raise InputError(f"{files[0].path} is empty; there is nothing to read")
+    if len(kept) < len(files):
+        empty = [file.path for file in files if file.empty]
+        several = f" and {len(empty) - 1:,} more are" if len(empty) > 1 else " is"
+        warnings.warn(f"{empty[0]}{several} empty and left out", BigtopicWarning, stacklevel=7)
+    return kept
 
 
 def _glob(pattern: str, options: Mapping[str, Any] | None) -> list[str]:
@@ -294,8 +318,6 @@ def _check(file: File) -> None:
         )
     if not file.exists():
         raise InputError(f"{file.path} does not exist; check the path")
-    if file.size == 0:
-        raise InputError(f"{file.path} is empty; there is nothing to read")
 
 
 def _is_there(path: str) -> bool:

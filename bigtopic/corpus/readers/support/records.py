@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bigtopic.corpus.columns import MISSING_TYPES
 from bigtopic.corpus.readers.base import Options
 from bigtopic.corpus.readers.support.documents import Documents, kind_of, kind_of_all
 from bigtopic.errors import InputError, did_you_mean
@@ -33,11 +34,40 @@ def choose(wanted: Any, usual: Sequence[str], names: Sequence[str], what: str, w
         if wanted not in names:
             raise InputError(
                 f"{where} has no {what} named {wanted!r}; it has {', '.join(map(str, names))}"
-                f"{did_you_mean(wanted, names)}"
+                f"{did_you_mean(wanted, names)}{_moved_up(wanted) if _is_inner(wanted, names) else ''}"
             )
         return wanted
     folded = {str(name).lower(): name for name in reversed(names)}
     return next((folded[name] for name in usual if name in folded), None)
+
+
+def _is_inner(name: Any, names: Sequence[str]) -> bool:
+    """Whether a name says "outer.inner" of a field that there is."""
+    outer, dot, _ = str(name).partition(".")
+    return bool(dot) and outer in names
+
+
+def _inner_body(records: Sequence[Any]) -> str:
+    """The first field inside another field that has a usual name of documents, as "outer.inner"; "" for none."""
+    inner = (
+        f"{name}.{field}"
+        for record in records
+        for name, value in record.items()
+        if isinstance(value, Mapping)
+        for field in value
+        if str(field).lower() in BODIES
+    )
+    return next(inner, "")
+
+
+def _moved_up(path: str) -> str:
+    """The end of a message about a field inside another; "" for none."""
+    if not path:
+        return ""
+    plain = all(map(str.isidentifier, path.split(".")))  # else it needs quotes, in jq and in the shell
+    return f"; {path} is inside another field: move it up" + (
+        f", as jq -c '.text = .{path}' does" if plain else ""
+    )
 
 
 def is_record(item: Any) -> bool:
@@ -57,7 +87,7 @@ def record_layout(items: Sequence[Any], options: Options, where: str) -> tuple[L
     """
     records = [item for item in items if is_record(item)]
     layout = Layout(kept=options.keep_columns)
-    bodies = list(items)
+    bodies = _present(items)
     if records:
         # A field may be missing in some records; all fields seen are candidates.
         names = list(dict.fromkeys(name for record in records for name in record))
@@ -65,7 +95,7 @@ def record_layout(items: Sequence[Any], options: Options, where: str) -> tuple[L
         if body is None:
             raise InputError(
                 f"{where}: none of the fields {', '.join(map(str, names))} is known to be the document; "
-                "name it with text_column="
+                f"name it with text_column={_moved_up(_inner_body(records))}"
             )
         for name in options.keep_columns or ():
             choose(name, (), names, "field", where)
@@ -75,7 +105,7 @@ def record_layout(items: Sequence[Any], options: Options, where: str) -> tuple[L
             choose(options.author_column, AUTHORS, names, "field", where),
             options.keep_columns,
         )
-        bodies = [record.get(body) for record in records]
+        bodies = _present([record.get(body) for record in records])
     elif items and options.keep_columns:
         raise InputError(
             f"{where} has no columns, so {options.keep_columns[0]!r} cannot be kept; give columns as a mapping, "
@@ -94,7 +124,7 @@ def record_layout(items: Sequence[Any], options: Options, where: str) -> tuple[L
 def record_documents(items: Sequence[Any], layout: Layout, place: Callable[[int], str]) -> Documents:
     """Split records into documents, ids, authors and columns."""
     if layout.body is None:
-        return Documents(items, place)
+        return Documents(_present(items), place)
     for i, item in enumerate(items):
         if not isinstance(item, Mapping) or layout.body not in item:
             raise InputError(f"{place(i)} has no field {layout.body!r}; add it (null for an empty document)")
@@ -103,12 +133,23 @@ def record_documents(items: Sequence[Any], layout: Layout, place: Callable[[int]
     if names is None:
         names = tuple(name for name in dict.fromkeys(n for item in items for n in item) if name not in used)
     return Documents(
-        [item[layout.body] for item in items],
+        _present([item[layout.body] for item in items]),
         place,
         None if layout.id is None else [_text(item.get(layout.id)) for item in items],
         None if layout.authors is None else [item.get(layout.authors) for item in items],
         {str(name): [item.get(name) for item in items] for name in names},
     )
+
+
+def _present(bodies: Sequence[Any]) -> Sequence[Any]:
+    """The documents, with None for what pandas has for a text that is missing."""
+    if not any(issubclass(kind, float) or kind.__name__ in MISSING_TYPES for kind in set(map(type, bodies))):
+        return bodies
+    return [None if _is_missing(body) else body for body in bodies]
+
+
+def _is_missing(body: Any) -> bool:
+    return type(body).__name__ in MISSING_TYPES or (isinstance(body, float) and body != body)
 
 
 def _text(value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,9 @@ def read_vocabulary(vocabulary: Any, options: Mapping[str, Any] | None = None) -
 
     Parameters
     ----------
-    vocabulary : None; a path or URL (a word per line, id = line); words; a mapping word -> id; an object with
-        `token2id` (gensim's Dictionary), `words`, or `vocabulary_`, `id2word` or `get_feature_names_out()` (a
-        fitted model, asked in this order: a topic model's features may be its topics)
+    vocabulary : None; a path or URL (a word per line, id = line); words; a mapping word -> id, or id -> word; an
+        object with `token2id` (gensim's Dictionary), `words`, or `vocabulary_`, `id2word` or
+        `get_feature_names_out()` (a fitted model, asked in this order: a topic model's features may be its topics)
 
     Raises
     ------
@@ -64,7 +65,9 @@ def _called(names: Callable[[], Any]) -> Any:
         raise SettingError(f"vocabulary cannot be asked for its words: {error}") from error
 
 
-def _from_mapping(mapping: Mapping[str, int]) -> list[str]:
+def _from_mapping(mapping: Mapping[Any, Any]) -> list[str]:
+    if all(isinstance(key, Integral) for key in mapping):  # of ids to words, as gensim's id2word may be
+        mapping = {word: i for i, word in mapping.items()}
     words: list[Any] = [None] * len(mapping)
     for word, i in mapping.items():
         if not 0 <= int(i) < len(words) or words[int(i)] is not None:

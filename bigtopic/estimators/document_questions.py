@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -22,9 +23,11 @@ from bigtopic.questions.documents import (
 from bigtopic.questions.groups import grouping
 from bigtopic.questions.moments import correlation, mean_shares
 from bigtopic.questions.over import over_groups
+from bigtopic.questions.remembered import LastTopics
 from bigtopic.questions.table import frame, square
 from bigtopic.questions.theta import Theta, checked, selected
 from bigtopic.renamed import renamed
+from bigtopic.state.model_identity import model_identity
 
 __all__ = ["DocumentQuestions"]
 
@@ -33,9 +36,11 @@ class DocumentQuestions(TopicQuestions):
     """Questions about documents: those of a corpus, `X`, or of a store that `transform_to` wrote, `theta`, or both.
 
     With `theta` nothing is inferred again: time is that of a pass over the store, memory that of a batch. `X` then adds
-    what the store has not: text, authors, words. `where` is what `Corpus.select` takes, as a mapping, such as
-    {"year": slice(2000, None)}.
+    what the store has not: text, authors, words. Without `theta`, the topics of the last documents stay in memory, if
+    they take at most 64 MiB. `where` is what `Corpus.select` takes, as a mapping, such as {"year": slice(2000, None)}.
     """
+
+    _last_topics: LastTopics | None = None
 
     def topic_info(
         self,
@@ -226,10 +231,24 @@ class DocumentQuestions(TopicQuestions):
         def pieces() -> Iterator[Any]:
             from scipy.sparse import csr_matrix
 
-            for piece in self._infer(corpus, "inferring"):
-                yield csr_matrix(piece.doc_topics, dtype=np.float64)
+            for doc_topics in self._topics_to_ask(corpus):
+                yield csr_matrix(doc_topics, dtype=np.float64)
 
         return Theta(corpus, self._fitted().n_components, pieces, None, False)
+
+    def _topics_to_ask(self, corpus: Any) -> Iterator[np.ndarray]:
+        """Topics of documents in stored order, float32 (n, n_components) each; the last are remembered."""
+        model = self._fitted()
+
+        def infer() -> Iterator[np.ndarray]:
+            return (piece.doc_topics for piece in self._infer(corpus, "inferring"))
+
+        if "author" in model.axes:  # which the fingerprint of documents leaves out
+            return infer()
+        if self._last_topics is None:
+            self._last_topics = LastTopics()
+        key = id(model), json.dumps(model_identity(model)), corpus.fingerprint
+        return self._last_topics.pieces(key, 4 * corpus.n_docs * model.n_components, infer)
 
     def _stored(self, theta: Any, storage_options: Mapping[str, Any] | None) -> Any:
         from bigtopic.estimators.topic_stores.stored_topics import StoredTopics

@@ -45,7 +45,7 @@ def infer(docs: Docs, view: View, alpha: np.ndarray, seed: int = 5) -> KernelRes
 
 def draws(words: list[int], counts: np.ndarray, n_draws: int) -> np.ndarray:
     """Phi of these words, (n_draws, n, n_components); half of the counts as labels of the call."""
-    n, room = counts.shape[1], (np.empty((len(words), counts.shape[1])), *np.empty((2, counts.shape[1])))
+    n, room = counts.shape[1], (np.empty((len(words), counts.shape[1])), *np.empty((3, counts.shape[1])))
     weights, labels = counts + ETA - np.floor(counts / 2), np.floor(counts / 2)
     found = np.empty((n_draws, len(words), n))
     for draw in range(n_draws):

@@ -37,12 +37,12 @@ from bigtopic import buffers
 from bigtopic.kernels.support.draw import ENDS, put
 from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen, padded_prior, put_shares
 from bigtopic.kernels.support.expected_logs import add_labels, with_psi
-from bigtopic.kernels.support.gamma import log_gamma
+from bigtopic.kernels.support.gamma import log_gammas
 from bigtopic.kernels.support.labels import TOGETHER, count_labels, start_labels, sweep_labels
 from bigtopic.kernels.support.math import fast_exp
-from bigtopic.kernels.support.random import bits, key, uniform
+from bigtopic.kernels.support.random import key, uniform
 from bigtopic.kernels.support.tokens import whole_counts
-from bigtopic.kernels.support.vector import LANES, load, spread, store
+from bigtopic.kernels.support.vector import LANES, larger, largest, load, spread, store
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
 __all__ = ["KERNEL", "draw_first_topics", "draw_topics", "run"]
@@ -54,7 +54,7 @@ _ONE = TOGETHER - 1  # the place of a document that is worked on alone
 
 
 @njit(**OUTER)
-def draw_topics(words, topic_words, labels, totals, draws_key, logs, largest, rest):
+def draw_topics(words, topic_words, labels, totals, draws_key, logs, shapes, largest, rest):
     """logs[i, k] <- log Phi_k of the document's word i, minus infinity where its counts are 0.
 
     Parameters
@@ -63,34 +63,38 @@ def draw_topics(words, topic_words, labels, totals, draws_key, logs, largest, re
     topic_words, labels : (n_words, n_columns), the counts are their sum
     totals : float64 (n_columns,), sums of the counts over all words
     draws_key : the number of word i in topic k has the key `bits(draws_key, i * n_components + k)`
-    logs : float64 (at least n, n_components)
-    largest, rest : float64 (n_components,), space to work in
+    logs : float64 (at least n, at least n_components)
+    shapes, largest, rest : float64 (n_components,), space to work in
     """
-    n, n_components = words.shape[0], logs.shape[1]
+    n, n_components = words.shape[0], rest.shape[0]
     for k in range(n_components):
-        rest[k] = totals[k]
+        rest[k], largest[k] = totals[k], -np.inf
     for i in range(n):
+        # rows by themselves: loops over them need no look at their place in the whole
+        past, own, row = topic_words[words[i]], labels[words[i]], logs[i, :n_components]
         for k in range(n_components):
-            shape = np.float64(topic_words[words[i], k]) + np.float64(labels[words[i], k])
-            logs[i, k] = log_gamma(shape, bits(draws_key, i * n_components + k))
-            rest[k] -= shape
-    for k in range(n_components):
-        rest[k] = log_gamma(rest[k], bits(draws_key, n * n_components + k))
-        largest[k] = rest[k]
-    for i in range(n):
+            shapes[k] = np.float64(past[k]) + np.float64(own[k])
+            rest[k] -= shapes[k]
+        log_gammas(shapes, draws_key, i * n_components, row)
         for k in range(n_components):
-            largest[k] = max(largest[k], logs[i, k])
+            largest[k] = row[k] if row[k] > largest[k] else largest[k]
     for k in range(n_components):
+        shapes[k] = max(rest[k], 0.0)
+    log_gammas(shapes, draws_key, n * n_components, rest)
+    for k in range(n_components):
+        largest[k] = max(largest[k], rest[k])
         largest[k] = largest[k] if largest[k] > -np.inf else 0.0
         rest[k] = fast_exp(rest[k] - largest[k])
     for i in range(n):
+        row = logs[i]
         for k in range(n_components):
-            rest[k] += fast_exp(logs[i, k] - largest[k])
+            rest[k] += fast_exp(row[k] - largest[k])
     for k in range(n_components):
         largest[k] += np.log(rest[k])
     for i in range(n):
+        row = logs[i]
         for k in range(n_components):
-            logs[i, k] -= largest[k]
+            row[k] -= largest[k]
 
 
 @njit(**OUTER)
@@ -101,10 +105,10 @@ def draw_first_topics(n_words, draws_key, logs, sums):
     ----------
     n_words : of the vocabulary; those of the document come first
     draws_key : word i of topic k has its draw i * n_components + k
-    logs : float64 (words of the document, n_components)
+    logs : float64 (words of the document, at least n_components)
     sums : float64 (n_components,), space to work in
     """
-    n, n_components = logs.shape
+    n, n_components = logs.shape[0], sums.shape[0]
     sums[:] = 0.0
     for i in range(n_words):
         for k in range(n_components):
@@ -118,18 +122,20 @@ def draw_first_topics(n_words, draws_key, logs, sums):
 
 
 @njit(**INNER)
-def _gather(words, counts, logs, n_columns, block, held, rows):
+def _gather(words, counts, logs, block, held, rows):
     """Rows of the drawn topics, each with a maximum of 1, and the tokens of words that a topic knows; their number."""
-    n, n_components = 0, logs.shape[1]
+    n, n_columns = 0, logs.shape[1]
     for i in range(words.shape[0]):
-        best, place = logs[i].max(), i * n_columns
-        least = best + _FAINT if best > -np.inf else np.inf
+        most, place = load(logs, (i, 0)), i * n_columns
+        for k in range(LANES, n_columns, LANES):
+            most = larger(most, load(logs, (i, k)))
+        best, row = largest(most), logs[i]
+        least, shares, none = best + _FAINT if best > -np.inf else np.inf, block[place:], held[place:]
         for k in range(n_columns):
-            put(block, place + k, 0)
-            put(held, place + k, 0)
-        for k in range(n_components):
-            share = fast_exp(logs[i, k] - best)
-            put(block, place + k, share if logs[i, k] > least else 0)
+            share = fast_exp(row[k] - best)
+            shares[k] = share if row[k] > least else 0.0
+        for k in range(n_columns):
+            none[k] = 0
         for _ in range(counts[i] if best > -np.inf else 0):
             put(rows, n * TOGETHER + _ONE, place)
             n += 1
@@ -154,9 +160,9 @@ def _add(words, held, prior, stats, totals, mean):
 
 @njit(**OUTER)
 def _infer(
-    indptr, words, counts, source_rows, topic_words, prior, seed, first, n_words, totals, logs, largest, rest, rows,
-    labels, block, held, mass, numbers, sums, ends, targets, lanes, row_keys, n_tokens, alpha, psi_alpha, counted,
-    stats, doc_topics, expected_logs,
+    indptr, words, counts, source_rows, topic_words, prior, seed, first, n_words, totals, logs, shapes, most, rest,
+    rows, labels, block, held, mass, numbers, sums, ends, targets, lanes, row_keys, n_tokens, alpha, psi_alpha,
+    counted, stats, doc_topics, expected_logs,
 ):  # fmt: skip
     n_columns, dropped, nothing, one = topic_words.shape[1], 0, mass.dtype.type(0), mass.dtype.type(1)
     for d in range(source_rows.shape[0]):
@@ -166,12 +172,12 @@ def _infer(
         if first:
             draw_first_topics(n_words, draws_key, logs[: own.stop - own.start], rest)
         else:
-            draw_topics(words[own], topic_words, stats, totals, draws_key, logs, largest, rest)
-        n = _gather(words[own], counts[own], logs, n_columns, block, held, rows)
+            draw_topics(words[own], topic_words, stats, totals, draws_key, logs, shapes, most, rest)
+        n = _gather(words[own], counts[own], logs, block, held, rows)
         first = first and n == 0
         n_tokens[_ONE] = n
         start_labels(
-            _ONE, n, logs.shape[1], n_columns, True, row_keys[_ONE], prior,
+            _ONE, n, rest.shape[0], n_columns, True, row_keys[_ONE], prior,
             rows, labels, block, mass, numbers, sums, ends, targets,
         )  # fmt: skip
         sweep_labels(
@@ -228,6 +234,8 @@ def run(
     longest, most_tokens = int(np.diff(indptr).max(initial=1)), int(lengths.max(initial=1))
     alpha = np.maximum(hyper.doc_topic_prior, _LEAST_PRIOR)
     prior = padded_prior(alpha, n_columns, dtype)
+    logs = buffers.empty((longest, n_columns), np.float64)
+    logs[:, n:] = -np.inf
     found = {"topic_words": buffers.zeros(topic_words.shape, dtype)}
     if "doc_topic_prior" in hyper.statistics:
         found["doc_topic_prior"] = np.zeros((1, n_columns))
@@ -243,9 +251,8 @@ def run(
         _nothing_counted(view, hyper),
         hyper.axis_sizes["word"],
         view.totals["topic_words"].astype(np.float64),
-        buffers.empty((longest, n), np.float64),
-        np.empty(n),
-        np.empty(n),
+        logs,
+        *np.empty((3, n)),
         buffers.empty(most_tokens * TOGETHER, np.int64),
         buffers.empty(most_tokens * TOGETHER, np.int32),
         *(buffers.empty(longest * n_columns, dtype) for _ in range(2)),

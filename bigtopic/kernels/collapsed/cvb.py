@@ -11,7 +11,7 @@ small and uncertain. Without it this is the kernel `ilr`, which says in which or
 of each other, how documents begin, what is remembered and which least values keep rounding errors out. Statistics: by
 how much expected counts and their variances have changed.
 
-Cost: entries x topics, four divisions and an exponential each. Space: entries x topics numbers on disk, twice.
+Cost: entries x topics, three divisions and an exponential each. Space: entries x topics numbers on disk, twice.
 
 Reference: Teh, Newman, Welling (2007), "A collapsed variational Bayesian inference algorithm for latent Dirichlet
 allocation", equation 18.
@@ -44,7 +44,7 @@ _AHEAD, _LINE = 2, 8  # entries, and numbers in a cache line
 @njit(**UNCOUNTED | {"fastmath": _FAST})
 def _sweep(
     indptr, words, counts, rows, topic_words, variances, prior, n_components, least,
-    earlier, shares, totals, total_variances, mass, spread, old, fresh, change, change_of_variances, doc_topics,
+    earlier, shares, totals, total_variances, mass, spread, old, fresh, power, change, change_of_variances, doc_topics,
 ):  # fmt: skip
     zero, one, half = mass.dtype.type(0), mass.dtype.type(1), mass.dtype.type(0.5)
     lowest, highest, floor = mass.dtype.type(_LEAST), mass.dtype.type(_MOST), mass.dtype.type(_FLOOR)
@@ -74,19 +74,25 @@ def _sweep(
             for k in range(n_components):
                 known += before[k]
             unit = one / known if known > 0 else zero
+            # loops that each write to one array or two: the compiler makes vectors only where few may overlap
             for k in range(n_components):
-                own = unit * before[k]
-                doubt = own * (one - own)
-                by_doc = prior[k] + max(mass[k] - own, zero)
-                by_word = max(weights[k] + grown[k] - own, floor)
-                by_all = max(mass.dtype.type(totals[k] - own), by_word)
+                old[k] = unit * before[k]
+            for k in range(n_components):
+                fresh[k] = max(weights[k] + grown[k] - old[k], floor)
+            for k in range(n_components):
+                doubt = doubts[k] + grown_doubts[k] - old[k] * (one - old[k])
+                power[k] = max(doubt, zero) / (fresh[k] * fresh[k])
+            for k in range(n_components):
+                inverse = one / max(mass.dtype.type(totals[k] - old[k]), fresh[k])
+                doubt = mass.dtype.type(total_variances[k] - old[k] * (one - old[k]))
+                power[k] = max(doubt, zero) * (inverse * inverse) - power[k]
+                fresh[k] *= inverse
+            for k in range(n_components):
+                by_doc = prior[k] + max(mass[k] - old[k], zero)
                 certain = max(by_doc, floor)
-                exponent = max(total_variances[k] - doubt, zero) / (by_all * by_all)
-                exponent -= max(spread[k] - doubt, zero) / (certain * certain)
-                exponent -= max(doubts[k] + grown_doubts[k] - doubt, zero) / (by_word * by_word)
-                power = mass.dtype.type(min(max(half * exponent, lowest), highest))
-                fresh[k] = by_doc * (by_word / by_all) * fast_exp(power)
-                old[k] = own
+                doubt = max(spread[k] - old[k] * (one - old[k]), zero)
+                exponent = half * (power[k] - doubt / (certain * certain))
+                fresh[k] *= by_doc * fast_exp(min(max(exponent, lowest), highest))
                 whole += fresh[k]
             if not least < whole < np.inf:
                 whole = stay(old, known > 0, fresh, n_components)
@@ -166,10 +172,7 @@ def run(
         shares,
         totals,
         total_variances,
-        np.empty(n, dtype),
-        np.empty(n, dtype),
-        np.empty(n, dtype),
-        np.empty(n, dtype),
+        *buffers.empty((5, n), dtype),
         change,
         change_of_variances,
         doc_topics,

@@ -98,8 +98,10 @@ def _add(place, first, words, n_columns, n_kept, held, before, summed, mean, sta
             summed[first + i],
             stats[words[i]],
         )
+        # two loops that write to few arrays: the compiler makes vectors only where few may overlap
         for k in range(sums.shape[0]):
             sums[k] = old[k] + new[k]
+        for k in range(sums.shape[0]):
             share = sums[k] / n_kept
             counted[k] += share
             mean[k] += share

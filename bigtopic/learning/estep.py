@@ -25,8 +25,13 @@ __all__ = ["Gathered", "Prepared", "estep_task", "evaluate", "gather", "look_up"
 
 Arrays = Mapping[str, LazyArray | Overlay]
 
-# The bits of infinity, as an unsigned integer of the same size.
-_INFINITY = {np.dtype(f"f{size}"): np.array(np.inf, f"f{size}").view(f"u{size}")[()] for size in (4, 8)}
+
+def _bits(number: float) -> dict[np.dtype, int]:
+    """Those of a number of each type, as an unsigned integer of the same size."""
+    return {np.dtype(f"f{size}"): int(np.array(number, f"f{size}").view(f"u{size}")) for size in (4, 8)}
+
+
+_INFINITY, _MINUS_INFINITY = _bits(np.inf), _bits(-np.inf)
 
 
 @dataclass(frozen=True)
@@ -151,12 +156,18 @@ def _check_finite(kernel: Kernel, stats: Mapping[str, np.ndarray], iteration: It
 
 
 def _is_finite(values: np.ndarray) -> bool:
-    """Whether all are numbers. Those from 0 up need one pass: as integers, infinity and NaN are larger than all."""
-    if values.dtype.kind == "f" and values.flags.c_contiguous:
-        bits = values.view(f"u{values.dtype.itemsize}")
-        if bits.max(initial=0) < _INFINITY[values.dtype]:
-            return True
-    return bool(np.isfinite((values.max(initial=0), values.min(initial=0))).all())
+    """Whether all are numbers. As integers, infinity and NaN are larger than all numbers of their sign.
+
+    Unsigned integers of negative numbers are larger than all others, so that one pass is enough where there are none.
+    """
+    dtype = values.dtype
+    if dtype.kind != "f" or not values.flags.c_contiguous:
+        return bool(np.isfinite((values.max(initial=0), values.min(initial=0))).all())
+    largest = values.view(f"u{dtype.itemsize}").max(initial=0)
+    if largest < _INFINITY[dtype]:
+        return True
+    positive = values.view(f"i{dtype.itemsize}").max(initial=0)
+    return bool(largest < _MINUS_INFINITY[dtype] and positive < _INFINITY[dtype])
 
 
 def estep_task(

@@ -98,14 +98,15 @@ def test_statistics_of_another_shape_or_type_are_refused(change, says):
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("another", [1.0, -1.0])
 @pytest.mark.parametrize("n_threads", [1, 2])
-def test_statistics_that_are_not_finite_never_reach_the_model(value, n_threads):
+def test_statistics_that_are_not_finite_never_reach_the_model(value, another, n_threads):
     kernel = load("vb")
 
     def run(docs, view, hyper, seed, state):
         result = kernel.run(docs, view, hyper, seed, None)
         if hyper.step == 2:
-            result.stats["topic_words"][-1, 1] = value
+            result.stats["topic_words"][-1, :2] = another, value
         return result
 
     models = [

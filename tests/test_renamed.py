@@ -15,7 +15,6 @@ from bigtopic.datasets import KnownLDA, lda_corpus
 from bigtopic.errors import BigtopicWarning, RenamedWarning
 from bigtopic.evaluation import Setting, coherence, log_predictive, measure, prevalence, top_words, topics_of
 from bigtopic.learning.events import Event
-from bigtopic.questions.table import Table
 from bigtopic.renamed import also_named, renamed, renamed_attribute
 from bigtopic.report import summarise
 
@@ -116,7 +115,6 @@ READINGS = {
     "topics": ("n", lambda model, **own: model.topics(**own)),
     "topics_frame": ("n", lambda model, **own: model.topics_frame(**own).values.tolist()),
     "show_topics": ("topn", lambda model, **own: model.show_topics(**own)),
-    "similar_topics": ("n", lambda model, **own: Table.of(model.similar_topics(**own)).columns),
 }
 
 
@@ -124,7 +122,7 @@ READINGS = {
 def test_the_number_of_top_words_is_n_top(model, old, call):
     with pytest.warns(RenamedWarning, match=f"argument '{old}' is now 'n_top'"):
         found = call(model, **{old: 4})
-    assert found == call(model, n_top=4) != call(model, n_top=2)
+    assert found == call(model, n_top=4) != call(model, n_top=5)
 
 
 def test_the_number_of_documents_is_n_documents(model):
@@ -135,16 +133,6 @@ def test_the_number_of_documents_is_n_documents(model):
         assert measure(TOPICS, CORPUS, "prevalence", n_top=2)["prevalence"].rows.shape == (3, 2)
     with pytest.warns(RenamedWarning, match="argument 'n' is now 'n_documents'"):
         assert [len(own) for own in model.representative_documents(CORPUS, n=2)] == [2, 2, 2]
-    with pytest.warns(RenamedWarning, match="argument 'n' is now 'n_documents'"):
-        assert len(model.documents(0, CORPUS, n=2)) == 2
-
-
-def test_the_number_of_topics_and_columns_found_is_n_top(model):
-    with pytest.warns(RenamedWarning, match="argument 'n' is now 'n_top'"):
-        assert len(model.find_topics(model.vocabulary_[0], n=2)) == 2
-    pairs = bt.DualTopicModel(2, max_iter=1, random_state=0, client=False).fit(CORPUS)
-    with pytest.warns(RenamedWarning, match="argument 'n' is now 'n_top'"):
-        assert len(pairs.recommend(0, n=2)) == 2
 
 
 def test_a_name_that_one_measure_has_is_not_old_for_another():

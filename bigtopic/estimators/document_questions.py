@@ -26,7 +26,6 @@ from bigtopic.questions.over import over_groups
 from bigtopic.questions.remembered import LastTopics
 from bigtopic.questions.table import frame, square
 from bigtopic.questions.theta import Theta, checked, selected
-from bigtopic.renamed import renamed
 from bigtopic.state.model_identity import model_identity
 
 __all__ = ["DocumentQuestions"]
@@ -78,12 +77,11 @@ class DocumentQuestions(TopicQuestions):
         names = {"words": "probability", "relevant": "relevance", "frex": "frex", "lift": "lift"}
         return frame(columns | {name: lists[order] for name, order in names.items()})
 
-    @renamed(n="n_documents")
     def documents(
         self,
         topic: int,
         X: Any = None,
-        n_documents: int = 10,
+        n: int = 10,
         *,
         theta: Any = None,
         where: Mapping[str, Any] | None = None,
@@ -96,7 +94,7 @@ class DocumentQuestions(TopicQuestions):
         ----------
         topic : its number
         X : corpus, its path, a matrix, or texts; has the text if it was ingested with `keep_text=True`
-        n_documents : documents to return, largest share first
+        n : documents to return, largest share first
         theta : store of topics of these documents, which then are not inferred
         where : only these documents, see `Corpus.select`
         columns : further columns to show
@@ -111,11 +109,11 @@ class DocumentQuestions(TopicQuestions):
             When there is no such topic or column, a column has the name of one of the answer, a condition is not
             allowed, or neither X nor theta is given.
         """
-        require_positive("n_documents", n_documents)
+        require_positive("n", n)
         corpus = self._opened(X)
         names = further_columns(columns, corpus is not None and corpus.has_text)
         source = self._theta(corpus, theta, where, storage_options)
-        view, found = about_topic(source, self._topic(topic), n_documents)
+        view, found = about_topic(source, self._topic(topic), n)
         return frame(with_text(found, view if corpus is None else corpus, names))
 
     def document(

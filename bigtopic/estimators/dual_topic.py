@@ -14,7 +14,6 @@ from bigtopic.learning.events import Callback
 from bigtopic.methods import Method
 from bigtopic.models.base import Model
 from bigtopic.models.dual import DUAL
-from bigtopic.renamed import renamed
 
 __all__ = ["DualTopicModel"]
 
@@ -156,18 +155,17 @@ class DualTopicModel(TopicLearning):
         """
         return self._pairs().column_probabilities(rows)
 
-    @renamed(n="n_top")
-    def recommend(self, row: int, n_top: int = 10) -> list[tuple[str, float]]:
+    def recommend(self, row: int, n: int = 10) -> list[tuple[str, float]]:
         """The columns that are most probable given a row: [(column, probability), ...]; also those that it has.
 
         Raises
         ------
         SettingError
-            When the row is not one of the model's, or `n_top` is below 1.
+            When the row is not one of the model's, or `n` is below 1.
         """
-        require_positive("n_top", n_top)
+        require_positive("n", n)
         probability = self.column_probabilities([row])[0]
-        best = np.argsort(-probability, kind="stable")[:n_top]
+        best = np.argsort(-probability, kind="stable")[:n]
         return [(self.vocabulary_[int(column)], float(probability[column])) for column in best]
 
     @property

@@ -15,7 +15,6 @@ from bigtopic.questions.find import topics_of_words
 from bigtopic.questions.table import frame
 from bigtopic.questions.tree import TopicTree, tree_of
 from bigtopic.questions.words import top_labels
-from bigtopic.renamed import renamed
 from bigtopic.state.contract.declaration_rules import is_whole
 
 __all__ = ["TopicQuestions"]
@@ -56,8 +55,7 @@ class TopicQuestions(TopicInference):
         self._labels = known
         return self
 
-    @renamed(n="n_top")
-    def find_topics(self, words: str | Iterable[str], n_top: int = 10) -> Any:
+    def find_topics(self, words: str | Iterable[str], n: int = 10) -> Any:
         """The topics that a word, or several words together, belong to: most probable first.
 
         Returns
@@ -70,22 +68,21 @@ class TopicQuestions(TopicInference):
         SettingError
             When the model does not know a word; suggests similar ones.
         """
-        require_positive("n_top", n_top)
-        found = topics_of_words(self.topic_source(), words, n_top)
+        require_positive("n", n)
+        found = topics_of_words(self.topic_source(), words, n)
         return frame({"topic": found["topic"], "label": self._labels_of(found["topic"]), **found})
 
-    @renamed(n="n_top")
-    def similar_topics(self, topic: int | None = None, n_top: int = 10, measure: str = "hellinger") -> Any:
+    def similar_topics(self, topic: int | None = None, n: int = 10, measure: str = "hellinger") -> Any:
         """The topics whose words are most like those of one topic; for None, the pairs that are most alike.
 
         Returns
         -------
         table of topic, label, other, other_label and similarity ("hellinger" or "cosine", from 0 to 1)
         """
-        require_positive("n_top", n_top)
+        require_positive("n", n)
         scores = compare.similarity(self.topic_source(), measure=measure)
         labels = self.topic_labels_
-        first, second = compare.similar_pairs(scores, None if topic is None else self._topic(topic), n_top)
+        first, second = compare.similar_pairs(scores, None if topic is None else self._topic(topic), n)
         return frame(
             {
                 "topic": first,

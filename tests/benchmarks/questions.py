@@ -26,9 +26,9 @@ import results
 
 N_WORDS, N_TOPICS, LENGTH = 20_000, 100, 30
 QUESTIONS: dict[str, Callable[[Any, Any, str], Any]] = {
-    "documents about a topic, with their text": lambda m, c, t: m.documents(5, c, n_documents=50, theta=t),
+    "documents about a topic, with their text": lambda m, c, t: m.documents(5, c, n=50, theta=t),
     "the same, of ten years": lambda m, c, t: m.documents(
-        5, c, n_documents=50, theta=t, where={"year": slice(2000, 2009)}
+        5, c, n=50, theta=t, where={"year": slice(2000, 2009)}
     ),
     "topics by year": lambda m, c, t: m.topics_over("year", theta=t),
     "topics by month of a date": lambda m, c, t: m.topics_over("date", theta=t, freq="month"),

@@ -218,7 +218,7 @@ def test_what_can_be_read_once_is_read_once(name):
     once = iter(source) if isinstance(source, list) else source
     fitted = model()
     np.testing.assert_array_equal(fitted.fit_transform(once), expected)
-    best = Table.of(fitted.documents(1, iter(RECORDS), n_documents=3)).columns
+    best = Table.of(fitted.documents(1, iter(RECORDS), n=3)).columns
     np.testing.assert_array_equal(best["share"], np.sort(expected[:, 1].astype(float))[::-1][:3])
     years = Table.of(fitted.topics_over("year", iter(RECORDS), topics=0)).columns
     assert sum(years["n_documents"]) == len(RECORDS)

@@ -27,7 +27,7 @@ def small(request, monkeypatch):
 
 
 def test_documents_about_a_topic(model, asked, theta, dense, records, small):
-    found = columns_of(model.documents(2, asked, n_documents=7, theta=theta, columns=["year"]))
+    found = columns_of(model.documents(2, asked, n=7, theta=theta, columns=["year"]))
     best = np.sort(dense[:, 2])[::-1][:7]
     np.testing.assert_allclose(found["share"], best)
     for i, row in enumerate(found["row"]):
@@ -35,13 +35,13 @@ def test_documents_about_a_topic(model, asked, theta, dense, records, small):
             records[row][name] for name in ("id", "text", "year")
         )
         assert found["share"][i] == pytest.approx(dense[row, 2])
-    alone = columns_of(model.documents(2, n_documents=7, theta=theta, columns=["year"]))
+    alone = columns_of(model.documents(2, n=7, theta=theta, columns=["year"]))
     assert list(alone) == ["document", "row", "share", "year"]
     assert alone == {name: found[name] for name in alone}
 
 
 def test_documents_without_a_store_are_inferred(model, asked):
-    found = columns_of(model.documents(1, asked, n_documents=5))
+    found = columns_of(model.documents(1, asked, n=5))
     shares = model.transform(asked)
     np.testing.assert_allclose(found["share"], np.sort(shares[:, 1])[::-1][:5], rtol=1e-6)
     np.testing.assert_allclose(shares[found["row"], 1], found["share"], rtol=1e-6)
@@ -60,11 +60,11 @@ def test_documents_without_a_store_are_inferred(model, asked):
 )
 def test_where_is_what_select_takes(model, asked, theta, where, small):
     chosen = asked.select(**where).rows().tolist()
-    found = columns_of(model.documents(0, n_documents=1000, theta=theta, where=where))
-    everything = columns_of(model.documents(0, n_documents=1000, theta=theta))
+    found = columns_of(model.documents(0, n=1000, theta=theta, where=where))
+    everything = columns_of(model.documents(0, n=1000, theta=theta))
     expected = [row for row in everything["row"] if row in set(chosen)]
     assert found["row"] == expected
-    inferred = columns_of(model.documents(0, asked, n_documents=1000, where=where))
+    inferred = columns_of(model.documents(0, asked, n=1000, where=where))
     assert set(found["row"]) <= set(inferred["row"]) <= set(chosen)
 
 
@@ -204,7 +204,7 @@ def test_topics_with_figures_of_documents(model, asked, theta, dense):
         (lambda m, c, t: m.documents(4, theta=t), r"0 \.\. 3"),
         (lambda m, c, t: m.documents(True, theta=t), r"0 \.\. 3"),
         (lambda m, c, t: m.documents(0), "give X"),
-        (lambda m, c, t: m.documents(0, theta=t, n_documents=0), "n_documents=0"),
+        (lambda m, c, t: m.documents(0, theta=t, n=0), "n=0"),
         (lambda m, c, t: m.documents(0, theta=t, columns="year"), "give a list"),
         (
             lambda m, c, t: m.documents(0, theta=t, columns=["year", "share"]),

@@ -68,7 +68,7 @@ def test_topics_of_several_words(model, phi):
     words = model.vocabulary_[3:6]
     ids = [3, 4, 5]
     joint = shares * topics[:, ids].prod(axis=1)
-    found = columns_of(model.find_topics(words, n_top=2))
+    found = columns_of(model.find_topics(words, n=2))
     np.testing.assert_allclose(found["probability"], np.sort(joint / joint.sum())[::-1][:2], rtol=1e-5)
     with pytest.raises(SettingError, match="'w99'; similar words: w"):
         model.find_topics(["w3", "w99"])
@@ -106,7 +106,7 @@ def test_similar_topics(model, phi):
     found = columns_of(model.similar_topics(2))
     assert found["other"] == [k for k in np.argsort(distance[2]).tolist() if k != 2]
     np.testing.assert_allclose(found["similarity"], 1 - np.sort(distance[2])[1:], atol=1e-6)
-    pairs = columns_of(model.similar_topics(n_top=1))
+    pairs = columns_of(model.similar_topics(n=1))
     assert pairs["similarity"][0] == pytest.approx(1 - distance[np.triu_indices(4, 1)].min(), abs=1e-6)
     cosine = columns_of(model.similar_topics(2, measure="cosine"))
     norms = phi[0] / np.linalg.norm(phi[0], axis=1, keepdims=True)
@@ -139,7 +139,7 @@ def test_changes_between_models(model, phi):
 
 def test_the_tree_joins_what_is_most_alike(model):
     tree = model.topic_tree()
-    pair = columns_of(model.similar_topics(n_top=1))
+    pair = columns_of(model.similar_topics(n=1))
     joined = next(group for group in tree.cut(3) if len(group) == 2)
     assert joined == sorted([pair["topic"][0], pair["other"][0]])
     assert tree.cut(4) == [[0], [1], [2], [3]] and tree.cut(1) == [[0, 1, 2, 3]]

@@ -22,7 +22,7 @@ def right() -> None:
     score: float = model.score(matrix) + model.perplexity(matrix)
     prior = bt.seed_prior([["sun"], [word for word, _ in words[0]]], corpus, 10, base=score)
     bt.AuthorTopicModel(5, topic_word_prior=prior).fit(corpus, checkpoint=bt.Checkpoint("run.ckpt"))
-    bt.DualTopicModel(3, n_column_topics=4).fit(corpus).recommend(0, n_top=3)
+    bt.DualTopicModel(3, n_column_topics=4).fit(corpus).recommend(0, n=3)
     loaded = bt.load_model("model.zarr")
     assert isinstance(loaded, bt.AuthorTopicModel)
     loaded.author_topics(["Ann", "Bob"]).argmax(axis=1)

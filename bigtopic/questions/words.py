@@ -113,9 +113,8 @@ def _ranks(values: np.ndarray) -> np.ndarray:
     """Share of the values that are at most each of them, (n,)."""
     order = np.argsort(values)
     ranks = np.empty(len(values))
-    ranks[order] = np.searchsorted(
-        values[order], values[order], side="right"
-    )  # twice as fast as in their own order
+    ascending = values[order]
+    ranks[order] = np.searchsorted(ascending, ascending, side="right")  # faster than in their own order
     return ranks / len(values)
 
 

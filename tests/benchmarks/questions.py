@@ -1,9 +1,9 @@
 """Seconds and memory of each question about documents, over a store of topics of a million of them.
 
 The documents have ids, text, authors and columns; their topics are drawn, not inferred, with about five for each. Every
-question is asked once, in a process of its own that has loaded the model. The seconds are those of the first answer;
-those of processors leave out what other programs took of a busy machine. The memory is all that the process has at its
-peak, Python and the libraries (about 200 MB) included.
+question is asked once, in a process of its own that has loaded the model and pandas. The seconds are those of the first
+answer; those of processors leave out what other programs took of a busy machine. The memory is all that the process has
+at its peak, Python and the libraries (about 200 MB) included.
 
     python -m tests.benchmarks questions
     python -m tests.benchmarks questions --docs 100000
@@ -125,6 +125,7 @@ def row(name: str, one: dict[str, float]) -> tuple[str, ...]:
 def ask(folder: str, name: str) -> None:
     """The process."""
     sys.path.insert(0, str(Path(__file__).parents[1]))
+    import pandas  # noqa: F401  (in which answers come; half a second)
     import peaks
 
     import bigtopic as bt

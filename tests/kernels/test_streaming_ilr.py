@@ -82,7 +82,7 @@ def test_single_precision_costs_little(docs, past):
     single, double = (
         infer(docs, view_of(10 * past, dtype), **settings) for dtype in (np.float32, np.float64)
     )
-    assert single.stats["topic_words"].dtype == np.float32
+    assert single.stats["topic_words"].dtype == np.float64
     np.testing.assert_allclose(single.doc_topics, double.doc_topics, rtol=0, atol=1e-3)
 
 

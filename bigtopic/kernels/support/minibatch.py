@@ -51,16 +51,18 @@ def sweeps(run: KernelRun, docs: Docs, view: View, hyper: Hyper, seed: int) -> I
     ----------
     run : of a kernel whose statistics are what a sweep changes; the first one counts every token
     view : "topic_words" as "counts", which these documents are not among
+
+    Everything is float64, whatever the view is: taken out of counts that hundreds of sweeps have added up, the share
+    of a token must leave a word's past, which can be a millionth of it.
     """
-    topic_words, totals = view.arrays["topic_words"], view.totals["topic_words"]
-    before = frozen(topic_words, topic_words.dtype)
-    counts, weights = buffers.zeros(before.shape, before.dtype), buffers.empty(before.shape, before.dtype)
-    state = None
+    before, totals = frozen(view.arrays["topic_words"], np.float64), view.totals["topic_words"]
+    counts, weights = buffers.zeros(before.shape, np.float64), buffers.empty(before.shape, np.float64)
+    view, state = View({"topic_words": before}, {"topic_words": totals}), None
     for sweep in count():
         result = run(docs, view, hyper, seed + sweep, state)
         state = result.state
         counted = np.zeros(before.shape[1])
-        _add(frozen(result.stats["topic_words"], before.dtype), before, counts, weights, counted)
+        _add(frozen(result.stats["topic_words"], np.float64), before, counts, weights, counted)
         view = View({"topic_words": weights}, {"topic_words": totals + counted})
         yield Sweep(result, counts, view)
 

@@ -90,6 +90,8 @@ COUNTS = {
     "author_cgs": _CGS._replace(entry=4),
     # as in ilr, of two authors
     "author_cvb0": _ILR._replace(entry=32, remembers=2),
+    # as in cvb, of two authors
+    "author_cvb": _ILR._replace(entry=100, remembers=2),
     # two authors' sums, an exponential and the share of each topic, two authors' sums of them. The word
     "author_mean_field": Counts(entry=16, topic=0, reads=1, writes=0),
     # the sum; the share of each topic. The word, once for both

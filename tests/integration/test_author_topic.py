@@ -66,7 +66,7 @@ def test_authors_and_their_topics_are_found(fitted, truth):
     assert found.mean() < 0.12 and found[-10:].mean() < 0.15
 
 
-@pytest.mark.parametrize("method", ["author-cgs", "author-cvb0"])
+@pytest.mark.parametrize("method", ["author-cgs", "author-cvb0", "author-cvb"])
 def test_methods_that_remember_documents_find_authors(method):
     truth = signed.drawn(300, 60, 8, 3, length=40, most=2, seed=2)
     settings = {"method": method, "max_iter": 40, "batch_size": 300, "slice_size": 300}
@@ -192,7 +192,9 @@ def test_threads_change_no_bit(corpus, method):
         np.testing.assert_array_equal(one.array(name).values, three.array(name).values)
 
 
-@pytest.mark.parametrize("method", ["author-vb", "online-author-vb", "author-cgs", "author-cvb0"])
+@pytest.mark.parametrize(
+    "method", ["author-vb", "online-author-vb", "author-cgs", "author-cvb0", "author-cvb"]
+)
 def test_a_run_that_is_cut_and_resumed_has_the_same_bits(corpus, method, tmp_path):
     def stop(event):
         if event.kind == "round" and event.step == 3:
@@ -252,7 +254,7 @@ def test_priors_have_their_names(corpus):
     [
         (
             {"method": "xyz"},
-            r"choose one of: author-cgs, author-cvb0, [^;]*-vb-local; or a paper's name: [mr]",
+            r"choose one of: author-cgs, author-cvb, author-cvb0, [^;]*-vb-local; or a paper's name: [mr]",
         ),
         (
             {"method": "author-cgs", "learn_topic_word_prior": "symmetric"},

@@ -110,10 +110,12 @@ def test_only_new_documents_leave_the_authors_of_others_as_they_were(truth):
     assert 5 < others < 30
 
 
-@pytest.mark.parametrize("method", ["author-vb", "author-mean-field", "author-cgs", "author-cvb0"])
+@pytest.mark.parametrize(
+    "method", ["author-vb", "author-mean-field", "author-cgs", "author-cvb0", "author-cvb"]
+)
 def test_only_new_documents_are_not_enough_for_methods_that_need_all(corpus, method):
     """They would replace what is known of all others, or count the new ones once more in the next update."""
-    options = {"most_authors": 30} if method == "author-cvb0" else None
+    options = {"most_authors": 30} if "cvb" in method else None
     first = corpus.run(0, 890, order="stored")
     model = bt.AuthorTopicModel(K, method=method, options=options, max_iter=1, **QUIET).fit(first)
     before = author_weights(model)

@@ -141,7 +141,7 @@ def run(
         np.empty(n),
         np.empty(max(most, 1) * n),
     )
-    changes = moved(word_weights, author_weights, view)
+    changes = moved((word_weights, author_weights), view)
     for change in changes.values():  # whole labels: what is left over is rounding
         np.rint(change, out=change)
     return KernelResult(changes, None, {"labels": labels}, {})

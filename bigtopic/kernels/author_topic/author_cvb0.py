@@ -28,12 +28,10 @@ from collections.abc import Mapping
 import numpy as np
 from numba import njit
 
-from bigtopic import buffers
-from bigtopic.errors import InputError
 from bigtopic.kernels.author_topic.support.counts import VIEWS, counts_of, moved
-from bigtopic.kernels.author_topic.support.lists import author_lists
+from bigtopic.kernels.author_topic.support.shares import authors_within, begin, remembered_shares, shares_of
 from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen, whole_number
-from bigtopic.kernels.support.random import key, uniform
+from bigtopic.kernels.support.random import key
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, StateSpec, View
 
 __all__ = ["KERNEL", "run"]
@@ -53,24 +51,6 @@ def _count(share, by, word, who, word_weights, totals, author_weights, author_to
             author_totals[who[i]] += part
 
 
-@njit(**INNER)
-def _shares(row, n_authors, share, of_topic, of_author):
-    """What is remembered of an entry as shares, and their sums; zeros of one that is not counted yet."""
-    whole = 0.0
-    for i in range(n_authors):
-        for k in range(of_topic.shape[0]):
-            whole += row[i, k]
-    unit = 1.0 / whole if whole > 0 else 0.0
-    of_topic[:] = 0
-    for i in range(n_authors):
-        of_author[i] = 0
-        for k in range(of_topic.shape[0]):
-            share[i, k] = unit * row[i, k]
-            of_topic[k] += share[i, k]
-            of_author[i] += share[i, k]
-    return whole
-
-
 @njit(**OUTER)
 def _sweep(
     indptr, words, counts, rows, author_indptr, authors, seed, new,
@@ -78,17 +58,16 @@ def _sweep(
 ):  # fmt: skip
     n = totals.shape[0]
     for d in range(rows.shape[0] if new else 0):
-        who, row_key = authors[author_indptr[d] : author_indptr[d + 1]], key(seed, rows[d])
+        who = authors[author_indptr[d] : author_indptr[d + 1]]
+        begin(indptr[d], indptr[d + 1], key(seed, rows[d]), who.shape[0], remembered)
         for i in range(indptr[d], indptr[d + 1]):
-            drawn = min(int(uniform(row_key, i - indptr[d]) * n * who.shape[0]), n * who.shape[0] - 1)
-            remembered[i, drawn // n, drawn % n] = 1
-            _shares(remembered[i], who.shape[0], share, of_topic, of_author)
+            shares_of(remembered[i], who.shape[0], share, of_topic, of_author)
             _count(share, counts[i], words[i], who, word_weights, totals, author_weights, author_totals)
     for d in range(rows.shape[0]):
         who = authors[author_indptr[d] : author_indptr[d + 1]]
         for i in range(indptr[d], indptr[d + 1]):
             word, row = words[i], remembered[i]
-            known = _shares(row, who.shape[0], share, of_topic, of_author)
+            known = shares_of(row, who.shape[0], share, of_topic, of_author)
             for k in range(n):
                 left = max(word_weights[word, k] - of_topic[k], _FLOOR)
                 factors[k] = left / max(totals[k] - of_topic[k], left)
@@ -99,11 +78,11 @@ def _sweep(
                     row[a, k] = factors[k] * left * inverse
             by = -counts[i] if known > 0 else 0.0
             _count(share, by, word, who, word_weights, totals, author_weights, author_totals)
-            _shares(row, who.shape[0], share, of_topic, of_author)
+            shares_of(row, who.shape[0], share, of_topic, of_author)
             for a in range(who.shape[0]):
                 for k in range(n):
                     row[a, k] = share[a, k]
-            _shares(row, who.shape[0], share, of_topic, of_author)
+            shares_of(row, who.shape[0], share, of_topic, of_author)
             _count(share, counts[i], word, who, word_weights, totals, author_weights, author_totals)
 
 
@@ -137,15 +116,8 @@ def run(
         When `most_authors` is not a whole number of at least 1.
     """
     n, room = hyper.n_components, whole_number(hyper.options, "most_authors", 1)
-    author_indptr, authors, most = author_lists(docs)
-    if most > room:
-        row = int(docs.rows[np.argmax(np.diff(author_indptr))])
-        raise InputError(
-            f"the document in row {row} of the source has {most} authors, and there is room for {room}: give "
-            f"options={{'most_authors': {most}}}, or as many as any document has"
-        )
-    remembered = buffers.empty((len(docs.words), room, n), np.float32)
-    remembered[:] = 0 if state is None else state["shares"]
+    author_indptr, authors = authors_within(docs, room)
+    remembered = remembered_shares(docs, room, n, state)
     word_weights, author_weights = counts_of(view)
     _sweep(
         *csr(docs, np.dtype(np.float64)),
@@ -164,7 +136,7 @@ def run(
         np.empty(room),
         np.empty(n),
     )
-    return KernelResult(moved(word_weights, author_weights, view), None, {"shares": remembered}, {})
+    return KernelResult(moved((word_weights, author_weights), view), None, {"shares": remembered}, {})
 
 
 KERNEL = Kernel(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bigtopic.methods.method import Method
 from bigtopic.models.author_topic import AUTHOR_TOPIC, AUTHOR_TOPIC_PRIOR, AUTHOR_TOPICS
 from bigtopic.models.author_topic_online import AUTHOR_DOCUMENTS, AUTHOR_TOPIC_ONLINE
+from bigtopic.models.author_topic_with_variances import AUTHOR_TOPIC_WITH_VARIANCES, COUNTED
 from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.schemes.add import Add
 from bigtopic.schemes.interpolate import Interpolate
@@ -140,5 +141,22 @@ METHODS = (
         complexity="K per distinct word, author and pass; K M numbers per distinct word on disk, twice; M most authors",
         use="small corpora, where responsibilities fit on the disk",
         paper="Asuncion et al. 2009, for authors",
+    ),
+    Method(
+        "author-cvb",
+        "author_cvb",
+        dict.fromkeys(COUNTED, Add()),
+        AUTHOR_TOPIC_WITH_VARIANCES,
+        batch_size=20_000,
+        slice_size=10_000,
+        max_iter=100,
+        priors={AUTHOR_TOPIC_PRIOR: 0.5, "topic_word_prior": 0.1},
+        init={TOPIC_WORDS: None, AUTHOR_TOPICS: None},
+        inference="author_documents",
+        summary="batch collapsed variational Bayes of second order of authors and topics",
+        complexity="K exponentials per distinct word, author and pass; on disk as author-cvb0",
+        use="to compare with author-cvb0: what the variances of counts change",
+        paper="Mortensen 2017, appendix B",
+        aliases=("mortensen:CVB",),
     ),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from bigtopic import buffers
@@ -12,16 +14,17 @@ __all__ = ["VIEWS", "counts_of", "moved"]
 VIEWS = {"topic_words": "counts", "author_topics": "counts"}
 
 
-def counts_of(view: View) -> tuple[np.ndarray, np.ndarray]:
-    """Copies of what the params have of words and of authors, float64, to be changed."""
-    words, authors = (buffers.empty(view.arrays[name].shape, np.float64) for name in VIEWS)
-    words[:], authors[:] = (view.arrays[name] for name in VIEWS)
-    return words, authors
+def counts_of(view: View, names: Iterable[str] = VIEWS) -> tuple[np.ndarray, ...]:
+    """Copies of what the params have in these arrays, float64, to be changed."""
+    counts = tuple(buffers.empty(view.arrays[name].shape, np.float64) for name in names)
+    for own, name in zip(counts, names, strict=True):
+        own[:] = view.arrays[name]
+    return counts
 
 
-def moved(by_word: np.ndarray, by_author: np.ndarray, view: View) -> dict[str, np.ndarray]:
+def moved(counts: Iterable[np.ndarray], view: View, names: Iterable[str] = VIEWS) -> dict[str, np.ndarray]:
     """By how much the counts have changed, as statistics; takes over their arrays."""
-    found = {"topic_words": by_word, "author_topics": by_author}
+    found = dict(zip(names, counts, strict=True))
     for name, values in found.items():
         values -= view.arrays[name]
     return found

@@ -1,0 +1,71 @@
+"""Responsibilities of authors and topics that collapsed kernels keep, (n_entries, most_authors, n_components)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numba import njit
+
+from bigtopic import buffers
+from bigtopic.errors import InputError
+from bigtopic.kernels.author_topic.support.lists import author_lists
+from bigtopic.kernels.support.entry import INNER
+from bigtopic.kernels.support.random import uniform
+from bigtopic.types import Docs
+
+__all__ = ["authors_within", "begin", "remembered_shares", "shares_of"]
+
+
+def authors_within(docs: Docs, room: int) -> tuple[np.ndarray, np.ndarray]:
+    """`author_indptr` and `authors` of documents that have at most `room` authors each.
+
+    Raises
+    ------
+    InputError
+        When a document has more, or tokens and no author.
+    """
+    author_indptr, authors, most = author_lists(docs)
+    if most > room:
+        row = int(docs.rows[np.argmax(np.diff(author_indptr))])
+        raise InputError(
+            f"the document in row {row} of the source has {most} authors, and there is room for {room}: give "
+            f"options={{'most_authors': {most}}}, or as many as any document has"
+        )
+    return author_indptr, authors
+
+
+def remembered_shares(
+    docs: Docs, room: int, n_components: int, state: Mapping[str, np.ndarray] | None
+) -> np.ndarray:
+    """A copy of the shares in `state`, zeros for new documents; float32 (n_entries, room, n_components)."""
+    remembered = buffers.empty((len(docs.words), room, n_components), np.float32)
+    remembered[:] = 0 if state is None else state["shares"]
+    return remembered
+
+
+@njit(**INNER)
+def begin(first, last, row_key, n_authors, remembered):
+    """Put all of each entry of a new document in one author and topic at random."""
+    n = remembered.shape[2]
+    for i in range(first, last):
+        drawn = min(int(uniform(row_key, i - first) * n * n_authors), n * n_authors - 1)
+        remembered[i, drawn // n, drawn % n] = 1
+
+
+@njit(**INNER)
+def shares_of(row, n_authors, share, of_topic, of_author):
+    """What is remembered of an entry as shares, and their sums; zeros of one that is not counted yet."""
+    whole = 0.0
+    for i in range(n_authors):
+        for k in range(of_topic.shape[0]):
+            whole += row[i, k]
+    unit = 1.0 / whole if whole > 0 else 0.0
+    of_topic[:] = 0
+    for i in range(n_authors):
+        of_author[i] = 0
+        for k in range(of_topic.shape[0]):
+            share[i, k] = unit * row[i, k]
+            of_topic[k] += share[i, k]
+            of_author[i] += share[i, k]
+    return whole

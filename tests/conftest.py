@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import shutil
@@ -37,6 +38,12 @@ os.environ["DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL"] = "500ms"
 os.environ["DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL"] = "10s"
 # Each worker would import all that a fork has.
 os.environ["DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD"] = "forkserver"
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """To look for garbage in all that was imported, again and again, would take longer than many a test."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -22,11 +22,21 @@ def finite(model):
     np.testing.assert_allclose(theta.sum(axis=1), 1, rtol=1e-4)
 
 
+WORDS = np.geomspace(SMALLEST_PRIOR, LARGEST_PRIOR, 40)
+
+
 @pytest.mark.parametrize("method", case.methods_of_lda())
-@pytest.mark.parametrize("alpha", [SMALLEST_PRIOR, LARGEST_PRIOR, [SMALLEST_PRIOR, 1.0, LARGEST_PRIOR]])
-def test_priors_at_the_ends(method, alpha):
+@pytest.mark.parametrize(
+    ("alpha", "ends"),
+    [
+        (SMALLEST_PRIOR, (SMALLEST_PRIOR, LARGEST_PRIOR)),
+        (LARGEST_PRIOR, (SMALLEST_PRIOR,)),
+        ([SMALLEST_PRIOR, 1.0, LARGEST_PRIOR], (WORDS,)),
+    ],
+    ids=["smallest", "largest", "both"],
+)
+def test_priors_at_the_ends(method, alpha, ends):
     """As far as the method has the prior: plsa has a maximum from 1, and the prior of lds is one of its scheme."""
-    ends = (SMALLEST_PRIOR, LARGEST_PRIOR, np.geomspace(SMALLEST_PRIOR, LARGEST_PRIOR, 40))
     alpha = np.maximum(alpha, 1.0) if method == "plsa" else alpha
     fewer = {"batch_size": 20} if method == "splda" else {}  # it updates after each document
     for eta in (None,) if method == "lds" else ends:

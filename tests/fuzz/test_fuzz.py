@@ -24,7 +24,7 @@ pytest.importorskip("anndata")
 pytest.importorskip("pyarrow")
 pytest.importorskip("zstandard")
 
-FIXED, ALL = range(300), range(10_000)
+FIXED, ALL = range(150), range(10_000)
 
 
 @pytest.fixture(scope="module")

@@ -96,6 +96,8 @@ def measure(
         del counts
         base = settle()
         model = _model(chosen, documents, n_components)
+        for array in model.params.arrays.values():
+            array.raw += 0  # makes resident what begins with zeros, before a first update does
         run = _run(model, documents, settings)
         if task:
             estimated = estimate_task_bytes(run, model.params, model.axes, TASK_SLICES)

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from bigtopic.corpus.store import Corpus
+from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError
 from bigtopic.estimators import starts, streams
 from bigtopic.estimators.authors import AuthorQueries
@@ -15,6 +16,7 @@ from bigtopic.estimators.learning import TopicLearning
 from bigtopic.estimators.reading import FittedArray
 from bigtopic.inference.new_authors import learn_authors
 from bigtopic.models.author_topic import AUTHOR_TOPICS
+from bigtopic.plan.counting import counted_authors
 from bigtopic.state.axes import axes_of
 from bigtopic.state.model import TopicModel
 from bigtopic.state.views import mean_rows
@@ -60,7 +62,8 @@ class AuthorUpdates(TopicLearning, AuthorQueries):
         Parameters
         ----------
         corpus : the earlier documents and the new ones, as `bigtopic.append` leaves them
-        first_new : source row of the first new document; None for the number of documents seen so far
+        first_new : source row of the first new document, such as `corpus.n_docs` before the append; None for the number
+            of documents seen so far, where these are the first ones of the corpus
         only_new : learn from the new documents alone; other authors stay as they are. For methods with minibatches that
             remember no documents
         max_iter : passes over these documents; None for the estimator's
@@ -68,7 +71,9 @@ class AuthorUpdates(TopicLearning, AuthorQueries):
         Raises
         ------
         InputError
-            When there are no new documents, or one of them has no author.
+            When there are no new documents, one of them has no author, or those before are not what was learned from.
+        ModelError
+            When the method remembers documents, and not all of the earlier ones.
         SettingError
             When `max_iter` is below 1, or the method needs all documents and `only_new` is set.
         """
@@ -91,6 +96,10 @@ class AuthorUpdates(TopicLearning, AuthorQueries):
                 f"there are no documents from row {first} on; append them to the corpus, or give first_new="
             )
         self._check_signed(new)
+        self._check_earlier(corpus.select(rows=rows[rows < first]), first, exactly=first_new is None)
+        if model.document_state is not None:
+            n_earlier = corpus.n_docs - new.n_docs
+            model.document_state.require_counted(corpus.parts, corpus.vocabulary, model.cursor, n_earlier)
         streams.end_pass(model)
         axes = axes_of(model.method.model, corpus, self._client(), self.n_threads)
         streams.grow(model, axes, of_all=True)
@@ -102,6 +111,25 @@ class AuthorUpdates(TopicLearning, AuthorQueries):
         self.n_docs_seen_ = corpus.n_docs
         self.n_iter_ += n_passes
         return self
+
+    def _check_earlier(self, earlier: Corpus, first: int, exactly: bool) -> None:
+        """Refuse documents that are not those learned from, as far as the numbers of each author's documents tell."""
+        known = self._fitted().axes["author"]
+        if known.frequency is None:
+            return
+        found = counted_authors(earlier, self._client(), self.n_threads)
+        assert found.words is not None
+        names = known.extended(found.words[found.mapping_to(known) < 0].tolist())
+        seen, there = (_documents_of_each(names, one) for one in (known, found))
+        wrong = there != seen if exactly else (there == 0) & (seen > 0)
+        if wrong.any():
+            assert names.words is not None
+            worst = int(np.argmax(wrong))
+            raise InputError(
+                f"the documents before row {first} are not those that the model has learned from: {there[worst]} of "
+                f"them are by {names.words[worst]!r}, and it has seen {seen[worst]}; give the corpus of fit with "
+                "documents appended, and first_new=, the source row of the first of these, if fit had a part of it"
+            )
 
     def transform_authors(self, X: Any, *, max_iter: int = 100, tol: float = 1e-3) -> FittedArray:
         """Topics of the authors of these documents: of those that the model knows, then of new ones.
@@ -134,6 +162,13 @@ class AuthorUpdates(TopicLearning, AuthorQueries):
         found = learn_authors(self._fitted(), corpus, max_iter, tol, self._client(), self.n_threads)
         topics = mean_rows(found.params[AUTHOR_TOPICS], None)[:, : found.n_components]
         return FittedArray(topics, found.axes["author"].words)
+
+
+def _documents_of_each(names: Vocabulary, counted: Vocabulary) -> np.ndarray:
+    """Documents of each of these authors, int64 (n_names,); 0 for those that are not among the counted."""
+    n_docs = np.zeros(len(names), np.int64)
+    n_docs[counted.mapping_to(names)] = counted.counted[0]
+    return n_docs
 
 
 def _rows_of_authors(corpus: Corpus, named: Corpus) -> np.ndarray:

@@ -13,7 +13,7 @@ import bigtopic as bt
 from bigtopic import kernels
 from bigtopic.corpus.memory import MemoryPart
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import InputError, SettingError
+from bigtopic.errors import InputError, ModelError, SettingError
 from bigtopic.kernels.variational import vb
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -123,6 +123,52 @@ def test_only_new_documents_are_not_enough_for_methods_that_need_all(corpus, met
         model.update(corpus, only_new=True)
     np.testing.assert_array_equal(author_weights(model), before)
     assert model.n_docs_seen_ == 890
+
+
+def test_a_model_of_a_split_is_told_where_new_documents_begin(truth):
+    """Else documents that were held out would count as new ones."""
+    whole = signed.corpus_of(truth.docs)
+    train = whole.run(0, 890, order="stored").split(test_size=100, random_state=0)[0]
+    model = bt.AuthorTopicModel(K, max_iter=1, **QUIET).fit(train)
+    before = author_weights(model)
+    with pytest.raises(InputError, match=r"before row 790 are not those.*first_new=, the source row"):
+        model.update(whole, max_iter=1)
+    np.testing.assert_array_equal(author_weights(model), before)
+    model.update(whole, first_new=890, max_iter=1)
+    assert model.n_docs_seen_ == 900
+
+
+def test_another_corpus_is_refused(truth, corpus):
+    model = bt.AuthorTopicModel(K, max_iter=1, **QUIET).fit(corpus.run(0, 800, order="stored"))
+    other = bt.from_matrix(corpus.to_scipy("stored"), corpus.vocabulary, shuffle=False)
+    other = other.with_authors({str(row): ["zoe"] for row in range(900)})
+    for first_new in (None, 700):
+        with pytest.raises(
+            InputError, match=r"0 of them are by 'a0', and it has seen \d+; give the corpus of fit"
+        ):
+            model.update(other, first_new=first_new)
+    assert model.n_docs_seen_ == 800
+
+
+@pytest.mark.parametrize("method", ["author-cgs", "author-cvb0"])
+def test_documents_are_never_counted_twice(truth, method):
+    """Of those that are not recognised: cut from a part, or learned before the last documents."""
+    settings = {"method": method, "options": {"most_authors": 30} if "cvb" in method else None, **QUIET}
+    one, many = (signed.corpus_of(truth.docs, n_parts=n) for n in (1, 9))
+    cut = bt.AuthorTopicModel(K, max_iter=1, **settings).fit(one.run(0, 500, order="stored"))
+    later = bt.AuthorTopicModel(K, max_iter=1, **settings).fit(many.run(0, 500, order="stored"))
+    later.partial_fit(many.run(500, 900, order="stored"))
+    for model, told in ((cut, {}), (later, {"first_new": 500})):
+        before = author_weights(model)
+        with pytest.raises(
+            ModelError, match="of others than the earlier ones of this corpus, which it would count"
+        ):
+            model.update(one if model is cut else many, max_iter=1, **told)
+        np.testing.assert_array_equal(author_weights(model), before)
+    whole = bt.AuthorTopicModel(K, max_iter=1, **settings).fit(many.run(0, 500, order="stored"))
+    whole.update(many, max_iter=1)
+    authors = author_weights(whole)[:, :K] - whole.author_topic_prior_
+    np.testing.assert_allclose(authors.sum(), truth.docs.counts.sum(), rtol=1e-6)
 
 
 @pytest.mark.parametrize("passes", [0, -1, 1.5])

@@ -41,6 +41,10 @@ _LOST = (
     "with the model that was fitted, or in the folder of its checkpoint, from which fit(..., resume=True) continues; "
     "go on with that model, or fit a new one"
 )
+_OTHER = (
+    "what the model remembers of documents (such as labels) is of others than the earlier ones of this corpus, which "
+    "it would count twice: append to the corpus that it learned from last, or fit a new model"
+)
 
 
 class DocumentState:
@@ -177,6 +181,20 @@ class DocumentState:
     def has_counted(self, parts: Sequence[Any], vocabulary: Vocabulary, cursor: Cursor) -> bool:
         """Whether a model at the cursor has counted all these parts, and would recognise them."""
         return self._known(vocabulary, cursor).keys() >= {*_keys(parts)}
+
+    def require_counted(
+        self, parts: Sequence[Any], vocabulary: Vocabulary, cursor: Cursor, n_docs: int
+    ) -> None:
+        """Refuse parts of which others than `n_docs` documents have state: they would be counted twice, or never again.
+
+        Raises
+        ------
+        ModelError
+            When the model does not recognise so many documents, or remembers none.
+        """
+        known = self._known(vocabulary, cursor)
+        if sum(part.n_docs for key, part in zip(_keys(parts), parts, strict=True) if key in known) != n_docs:
+            raise ModelError(_OTHER)
 
     def allows(self, cursor: Cursor) -> bool:
         """Whether the run whose state this is can stand at the cursor."""

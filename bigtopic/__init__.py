@@ -6,6 +6,10 @@ Nothing heavy is imported here: each public name is fetched from its module when
 import importlib as _importlib
 import typing as _typing
 
+from bigtopic import compile_cache as _compile_cache
+
+_compile_cache.ensure()
+
 __version__ = "0.1.0"
 
 _HOME = {

@@ -41,7 +41,7 @@ from bigtopic.state.new_model import new_model
 
 # Iterations, sweeps and samples of a kernel cost time, and no memory.
 FEW = {"max_doc_update_iter": 2, "max_sweeps": 2, "n_iter": 2, "burn_in": 1, "samples": 1}
-INNER = 3  # the third inner iteration takes the memory of all later ones
+INNER = 6  # later inner iterations take hardly more memory
 TASK_SLICES = 64
 LIBC = ctypes.CDLL(None)
 

@@ -20,7 +20,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 LAYERS = [
     {"printable", "cards"},
     {"types", "arrays", "errors", "buffers", "_kernels"},
-    {"discovery", "renamed", "elsewhere"},
+    {"discovery", "renamed", "elsewhere", "compile_cache"},
     {"storage", "models", "kernels", "schemes"},
     {"corpus", "methods", "optimize"},
     {"parallel", "datasets"},

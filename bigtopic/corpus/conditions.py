@@ -6,6 +6,7 @@ A value that no value of the column's type can equal is an error, because it wou
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Callable, Iterable
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -114,11 +115,19 @@ def _number(column: _Column, value: Any) -> Any:
     if truth != (column.kind == "b"):
         remedy = "give True or False" if column.kind == "b" else "give a number"
         raise column.refuse(value, f"which no {_type_name(value)} equals", remedy)
-    if column.kind == "i" and not (float(value).is_integer() and abs(int(value)) <= _LARGEST):
+    if column.kind == "i" and not (_float(value).is_integer() and abs(int(value)) <= _LARGEST):
         raise column.refuse(
             value, "which this number never equals", "give a whole number, or a range: slice(low, high)"
         )
-    return int(value) if column.kind == "i" else value
+    return int(value) if column.kind == "i" else _float(value)
+
+
+def _float(value: Any) -> float:
+    """The number as a float; infinite beyond all floats."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _type_name(value: Any) -> str:
@@ -205,4 +214,4 @@ def _bound(column: _Column, bound: Any) -> Any:
         return _text(column, bound)
     if _is_missing(bound) or not isinstance(bound, Real) or isinstance(bound, bool):
         raise column.refuse(bound, f"which {_type_name(bound)} does not bound", _number_remedy(column, bound))
-    return bound
+    return _float(bound) if column.kind == "f" else bound

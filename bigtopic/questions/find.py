@@ -32,6 +32,8 @@ def topics_of_words(source: Any, words: str | Iterable[str], n: int) -> dict[str
     SettingError
         When there are no words, or the vocabulary lacks one; suggests those that are spelt like it.
     """
+    if not isinstance(words, Iterable):
+        raise SettingError(f"words={words!r}: give a word, or several")
     names = [words] if isinstance(words, str) else [str(word) for word in words]
     rows = source.gather(_ids(source, names).astype(np.int32))[:, : source.n_components].astype(np.float64)
     logs = np.log(np.maximum(rows, np.finfo(np.float64).tiny))

@@ -13,6 +13,8 @@ from bigtopic.questions.theta import Theta
 
 __all__ = ["Shares", "correlation", "mean_shares"]
 
+_ROUNDING = 1e-12  # of a mean of squares: a variance below is what is left of none
+
 
 class Shares(NamedTuple):
     """share : float64 (n_components,), mean over documents; n_led : documents in which the topic is the largest"""
@@ -52,8 +54,9 @@ def correlation(theta: Theta) -> np.ndarray:
         products += (shares.T @ shares).toarray()
         n_docs += shares.shape[0]
     mean = sums / max(n_docs, 1)
+    squares = np.diagonal(products) / max(n_docs, 1)
     covariance = products / max(n_docs, 1) - np.outer(mean, mean)
-    deviation = np.sqrt(np.maximum(np.diagonal(covariance), 0))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        found: np.ndarray = covariance / np.outer(deviation, deviation)
+    variance = np.diagonal(covariance)
+    deviation = np.sqrt(np.where(variance > _ROUNDING * squares, variance, np.nan))
+    found: np.ndarray = covariance / np.outer(deviation, deviation)
     return found

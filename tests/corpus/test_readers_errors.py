@@ -48,6 +48,21 @@ def test_the_correct_file_is_read(tmp_path):
 # --- damage
 
 
+@pytest.mark.parametrize("damage", [0, 2, None], ids=["magic", "letter", "no damage"])
+def test_a_damaged_member_of_a_file_of_several(tmp_path, damage):
+    """What comes after the first member is not left out silently."""
+    members = [bz2.compress(b"".join(b"word%d\n" % (i + first) for i in range(100))) for first in (0, 100)]
+    second = bytearray(members[1])
+    if damage is not None:
+        second[damage] ^= 1
+    path = tmp_path / "texts.txt.bz2"
+    path.write_bytes(members[0] + bytes(second))
+    if damage is None:
+        assert sum(block.n_docs for block in read(path)) == 200
+    else:
+        refused(path, "texts.txt.bz2 is damaged")
+
+
 @pytest.mark.parametrize("name", ["docword.x.txt.gz", "x.txt.gz", "x.jsonl.gz", "x.txt.bz2", "x.txt.zst"])
 @pytest.mark.parametrize("keep", [0.5, -4])
 def test_a_compressed_file_cut_short(name, keep, tmp_path):

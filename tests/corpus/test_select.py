@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 
+from bigtopic.corpus.conditions import condition
 from bigtopic.errors import SettingError
 from bigtopic.ingestion.ingest import ingest
 
@@ -157,3 +158,18 @@ def test_a_column_named_rows(tmp_path):
     corpus = ingest(["some words"] * 4, tmp_path / "c.zarr", columns={"rows": [5, 7, 5, 9]}, n_threads=1)
     chosen = corpus.select(rows=corpus.rows()[corpus.read_column("rows") == 5])
     assert chosen.rows().tolist() == [0, 2]
+
+
+@pytest.mark.parametrize(
+    "wanted", [10**400, -(10**400), slice(0, 10**400), slice(-(10**400), 10**400)], ids=range(4)
+)
+def test_numbers_beyond_all_floats(wanted):
+    """A range may end there; no value is equal to them."""
+    for values in (np.array([1, 2]), np.array([1.0, 2.0])):
+        if isinstance(wanted, slice):
+            assert condition("year", wanted, values)(values).all()
+        elif values.dtype.kind == "i":
+            with pytest.raises(SettingError, match="which this number never equals"):
+                condition("year", wanted, values)
+        else:
+            assert not condition("year", wanted, values)(values).any()

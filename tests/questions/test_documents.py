@@ -165,6 +165,12 @@ def test_a_standard_error_covers_the_truth(model, asked, theta, dense):
     assert (np.abs(off) < 2).mean() > 0.8
 
 
+def test_topics_that_do_not_vary_have_no_correlation(model, asked):
+    """Not even where rounding leaves them a variance."""
+    equal = asked.to_scipy()[[0] * 1000]
+    assert np.isnan(np.asarray(model.topic_correlation(equal))).all()
+
+
 def test_correlation(model, theta, dense, small):
     found = np.asarray(model.topic_correlation(theta=theta))
     np.testing.assert_allclose(found, np.corrcoef(dense.T), atol=1e-10)

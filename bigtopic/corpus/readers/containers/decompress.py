@@ -32,7 +32,7 @@ def decompressed(raw: IO[bytes], compression: str | None) -> Any:
     if compression == "bz2":
         import bz2
 
-        return bz2.BZ2File(raw)
+        return _Frames(raw, bz2.BZ2Decompressor, step=1 << 12, padding=b"\0").buffered()
     if compression == "xz":
         import lzma
 
@@ -48,8 +48,8 @@ def decompressed(raw: IO[bytes], compression: str | None) -> Any:
 class _Frames(io.RawIOBase):
     """Frames (of gzip: members) decompressed one after the other; raises EOFError where one is cut short.
 
-    Python's gzip reads eight times smaller pieces, its xz sets no limit to memory, zstandard's own stream ends silently
-    where a file is cut short.
+    Python's gzip reads eight times smaller pieces, its bz2 ends silently at a member whose header is damaged, its xz
+    sets no limit to memory, zstandard's own stream ends silently where a file is cut short.
     """
 
     def __init__(self, raw: IO[bytes], begin: Callable[[], Any], step: int, padding: bytes = b"") -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from bigtopic.plan.counting import counted_authors
 from bigtopic.state.axes import axes_of
 from bigtopic.state.model import TopicModel
 from bigtopic.state.views import mean_rows
+from bigtopic.types import Block
 
 __all__ = ["AuthorUpdates"]
 
@@ -38,11 +40,15 @@ class AuthorUpdates(TopicLearning, AuthorQueries):
         return super().partial_fit(corpus)
 
     def _check_signed(self, corpus: Corpus) -> None:
-        """Refuse documents without authors before anything is learned. One pass that reads."""
-        from bigtopic.kernels.author_topic.support.lists import check_signed
+        """Refuse documents without authors, or with more than there is room for, before anything is learned. One pass
+        that reads."""
+        from bigtopic.kernels.support.entry import whole_number
 
+        method, given = self._method_and_options()
+        options = {**method.load_kernel().options, **given}
+        room = whole_number(options, "most_authors", 1) if "most_authors" in options else None
         if corpus.author_vocabulary is not None:  # otherwise the axes of the model are refused
-            for _ in self._over(corpus, check_signed):
+            for _ in self._over(corpus, partial(_check_authors, room=room)):
                 pass
 
     def update(
@@ -162,6 +168,15 @@ class AuthorUpdates(TopicLearning, AuthorQueries):
         found = learn_authors(self._fitted(), corpus, max_iter, tol, self._client(), self.n_threads)
         topics = mean_rows(found.params[AUTHOR_TOPICS], None)[:, : found.n_components]
         return FittedArray(topics, found.axes["author"].words)
+
+
+def _check_authors(docs: Block, room: int | None) -> None:
+    from bigtopic.kernels.author_topic.support.lists import check_signed
+    from bigtopic.kernels.author_topic.support.shares import authors_within
+
+    check_signed(docs)
+    if room is not None:
+        authors_within(docs, room)
 
 
 def _documents_of_each(names: Vocabulary, counted: Vocabulary) -> np.ndarray:

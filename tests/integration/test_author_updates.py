@@ -125,6 +125,20 @@ def test_only_new_documents_are_not_enough_for_methods_that_need_all(corpus, met
     assert model.n_docs_seen_ == 890
 
 
+@pytest.mark.parametrize("method", ["author-cvb0", "author-cvb"])
+def test_documents_of_too_many_authors_are_refused_before_any_is_learned(corpus, truth, method):
+    most = int(np.diff(truth.docs.author_indptr).max())
+    settings = {"method": method, "options": {"most_authors": most}, "batch_size": 50, "max_iter": 1, **QUIET}
+    model = bt.AuthorTopicModel(K, **settings).fit(corpus)
+    before = author_weights(model)
+    crowd = bt.from_matrix(corpus[:200].to_scipy(), corpus.vocabulary)
+    names = {str(row): [f"a{i}" for i in range(1 + most * (row == 150))] for row in range(200)}
+    with pytest.raises(InputError, match=rf"row 150 of the source has {most + 1} authors"):
+        model.partial_fit(crowd.with_authors(names))
+    np.testing.assert_array_equal(author_weights(model), before)
+    assert model.n_docs_seen_ == 900
+
+
 def test_a_model_of_a_split_is_told_where_new_documents_begin(truth):
     """Else documents that were held out would count as new ones."""
     whole = signed.corpus_of(truth.docs)

@@ -11,7 +11,7 @@ from bigtopic.types import Block, Docs
 __all__ = ["author_documents", "author_lists", "check_signed"]
 
 
-def author_lists(docs: Docs) -> tuple[np.ndarray, np.ndarray, int]:
+def author_lists(docs: Docs | Block) -> tuple[np.ndarray, np.ndarray, int]:
     """`author_indptr`, `authors`, and the number of authors of the document with the most.
 
     Raises

@@ -12,12 +12,12 @@ from bigtopic.errors import InputError
 from bigtopic.kernels.author_topic.support.lists import author_lists
 from bigtopic.kernels.support.entry import INNER
 from bigtopic.kernels.support.random import uniform
-from bigtopic.types import Docs
+from bigtopic.types import Block, Docs
 
 __all__ = ["authors_within", "begin", "remembered_shares", "shares_of"]
 
 
-def authors_within(docs: Docs, room: int) -> tuple[np.ndarray, np.ndarray]:
+def authors_within(docs: Docs | Block, room: int) -> tuple[np.ndarray, np.ndarray]:
     """`author_indptr` and `authors` of documents that have at most `room` authors each.
 
     Raises

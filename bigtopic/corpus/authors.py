@@ -18,10 +18,12 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from bigtopic.corpus.blocks import take_segments
+from bigtopic.corpus.columns import is_missing
 from bigtopic.corpus.documents import DocumentsInParts
 from bigtopic.corpus.order import source_order
 from bigtopic.corpus.part import PartView
 from bigtopic.corpus.readers.support.assemble import author_csr
+from bigtopic.corpus.readers.support.author_names import not_a_name
 from bigtopic.corpus.vocabulary import Vocabulary, word_array
 from bigtopic.errors import InputError, SettingError
 
@@ -59,7 +61,7 @@ def document_authors(given: Any, ids: np.ndarray, rows: np.ndarray) -> DocumentA
         lists an author twice; names the document or the author.
     """
     index = dict(zip(ids.tolist(), range(len(ids)), strict=True))
-    pairs = [(_id(document), name) for document, name in _pairs(given, index)]
+    pairs = [(_id(document), name) for document, name in _pairs(given, index) if not is_missing(name)]
     if not pairs:
         raise InputError("no author is given; give a mapping or pairs that are not empty")
     _check_documents([document for document, _ in pairs], index, ids)
@@ -106,7 +108,7 @@ def _in_order(found: Mapping[int, Iterable[str]], rows: np.ndarray) -> DocumentA
     """Names are numbered in the source's order, as at ingest, then put beside the documents as they come."""
     where = source_order(rows)
     where = np.arange(len(rows)) if where is None else where
-    indptr, names, authors = author_csr([found.get(position) for position in where.tolist()])
+    indptr, names, authors = author_csr([list(found.get(position, ())) for position in where.tolist()], str)
     falling = np.argsort(-np.bincount(authors, minlength=len(names)), kind="stable")
     new_ids = np.argsort(falling).astype(np.int32)
     indptr, entries = take_segments(indptr, np.argsort(where))
@@ -177,7 +179,7 @@ def _id(value: Any) -> str:
 
 def _name(value: Any, document: str) -> str:
     if not isinstance(value, str):
-        raise InputError(f"document {document!r} has the author {value!r}; give names as text")
+        raise not_a_name(value, f"document {document!r}")
     name = value.strip()
     if not name:
         raise InputError(f"document {document!r} has an author without a name; leave it out")

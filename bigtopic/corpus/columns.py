@@ -18,6 +18,8 @@ import datetime
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +36,7 @@ __all__ = [
     "column_name",
     "converted",
     "date_text",
+    "is_missing",
     "kinds_of",
     "kinds_of_types",
     "united",
@@ -125,6 +128,15 @@ def _parsed(texts: np.ndarray, dtype: str) -> np.ndarray:
 def absent(n: int, dtype: str) -> np.ndarray:
     """The values (n,) of a column that these documents lack: "" or NaN."""
     return word_array([""] * n) if dtype == "string" else np.full(n, np.nan)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether this stands for no value: None, NaN of any type, or what pandas or NumPy has for them."""
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    if isinstance(value, float | np.floating | np.datetime64 | np.timedelta64):
+        return bool(value != value)
+    return value is None or type(value).__name__ in MISSING_TYPES
 
 
 def date_text(value: datetime.date | datetime.time) -> str:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bigtopic.corpus.columns import MISSING_TYPES, date_text
+from bigtopic.corpus.columns import date_text, is_missing
 from bigtopic.errors import SettingError
 
 __all__ = ["Condition", "condition", "of_function"]
@@ -49,7 +49,7 @@ def condition(name: str, wanted: Any, values: np.ndarray) -> Condition:
     SettingError
         When no value of that type can meet it.
     """
-    present = (value for value in values[:_EXAMPLES].tolist() if value != "" and not _is_missing(value))
+    present = (value for value in values[:_EXAMPLES].tolist() if value != "" and not is_missing(value))
     column = _Column(name, values.dtype.kind, next(present, None))
     if isinstance(wanted, slice):
         return _between(column, wanted)
@@ -76,8 +76,8 @@ def of_function(name: str, function: Callable[[np.ndarray], Any], values: np.nda
 
 
 def _any_of(column: _Column, members: list[Any]) -> Condition:
-    missing = any(map(_is_missing, members))
-    members = [_plain(member) for member in members if not _is_missing(member)]
+    missing = any(map(is_missing, members))
+    members = [_plain(member) for member in members if not is_missing(member)]
     if missing and column.kind in "ib":
         raise column.refuse(None, "and none of its values is missing", "leave None out")
     if column.kind == "O":
@@ -92,12 +92,6 @@ def _any_of(column: _Column, members: list[Any]) -> Condition:
 
 
 _DTYPES: dict[str, Any] = {"i": np.int64, "f": np.float64, "b": np.bool_}
-
-
-def _is_missing(value: Any) -> bool:
-    if isinstance(value, float | np.floating | np.datetime64):
-        return bool(np.isnan(value) if isinstance(value, float | np.floating) else np.isnat(value))
-    return value is None or type(value).__name__ in MISSING_TYPES
 
 
 def _plain(value: Any) -> Any:
@@ -212,6 +206,6 @@ def _between(column: _Column, wanted: slice) -> Condition:
 def _bound(column: _Column, bound: Any) -> Any:
     if column.kind == "O":
         return _text(column, bound)
-    if _is_missing(bound) or not isinstance(bound, Real) or isinstance(bound, bool):
+    if is_missing(bound) or not isinstance(bound, Real) or isinstance(bound, bool):
         raise column.refuse(bound, f"which {_type_name(bound)} does not bound", _number_remedy(column, bound))
     return _float(bound) if column.kind == "f" else bound

@@ -1,6 +1,9 @@
 """Authors attached to a corpus that stands: the same corpus as with authors at ingest, or the old one."""
 
+from decimal import Decimal
+
 import numpy as np
+import pandas as pd
 import pytest
 
 import bigtopic as bt
@@ -16,6 +19,7 @@ AUTHORS = [["Ann", "Bob"], ["Bob"], [], ["Cleo"], ["Ann", "Bob"]]
 DOC2AUTHOR = dict(zip(IDS, AUTHORS, strict=True))
 AUTHOR2DOC = {"Bob": ["d0", "d1", "d4"], "Ann": ["d0", "d4"], "Cleo": ["d3"]}
 PAIRS = [(document, name) for document, names in DOC2AUTHOR.items() for name in names]
+MISSING = [None, float("nan"), np.float32("nan"), np.datetime64("NaT"), Decimal("NaN"), pd.NA, pd.NaT]
 HERE = {"n_threads": 1, "progress": False}
 
 
@@ -49,6 +53,13 @@ def test_the_same_as_authors_at_ingest(path, tmp_path, authors):
 def test_one_name_is_not_letters_and_spaces_are_stripped(path):
     corpus = bt.open_corpus(path).with_authors({"d0": " Ann ", "d1": None})
     assert corpus.authors == ["Ann"] and names_of(corpus)["d1"] == []
+
+
+@pytest.mark.parametrize("nothing", MISSING, ids=repr)
+def test_a_missing_name_is_no_author(path, nothing):
+    wanted = {"d0": [nothing, "Ann"], "d1": nothing}
+    corpus = bt.open_corpus(path).with_authors(wanted)
+    assert corpus.authors == ["Ann"] and names_of(corpus)["d0"] == ["Ann"]
 
 
 def test_documents_without_ids_are_known_by_their_row(tmp_path):
@@ -109,8 +120,12 @@ WRONG = [
     ({"d0": ["Ann", "Bob", " Ann"]}, "document 'd0' lists the author 'Ann' twice"),
     ([("d0", "Ann"), ("d1", "Ann"), ("d0", "Ann")], "document 'd0' lists the author 'Ann' twice"),
     ({"d0": ["Ann", ""]}, "document 'd0' has an author without a name"),
-    ({"d0": ["Ann", None]}, "document 'd0' has the author None"),
+    ({"d0": [None]}, "no author"),
     ({"d0": [7]}, "document 'd0' has the author 7"),
+    ({"d0": [{"name": "Ann"}]}, "document 'd0' has the author {'name': 'Ann'}; give names as text, such as"),
+    ({"d0": b"Ann"}, "document 'd0' has the author b'Ann'; give names as text$"),
+    ({"d0": ["x" * 5000, 7.5]}, "document 'd0' has the author 7.5"),
+    ({"d0": [b"x" * 5000]}, "^.{,120}$"),
     ({"d0": 7}, "document 'd0'"),
     ({"d0": "half \ud800"}, "document 'd0'.*half a character"),
     ({(1, 2): "Ann"}, r"\(1, 2\)"),

@@ -10,6 +10,7 @@ import sys
 from itertools import chain
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -463,6 +464,26 @@ def test_a_single_value_for_all_documents():
     for name, value in {"authors": "Ann", "ids": b"doc", "columns": {"year": "2020"}}.items():
         refused(["a b", "c d", "e f"], "with one value per document", **{name: value})
     refused(["a b"], "authors=7: give a list", authors=7)
+
+
+@pytest.mark.parametrize("author", [{"name": "Ann Lee", "affil": "MIT"}, b"Bob", bytearray(b"Bob")])
+def test_authors_that_are_no_names(author):
+    """Neither the fields of an object nor the numbers of bytes are authors."""
+    parts = [re.escape(f"has the author {author!r}"), "give names as text"]
+    for authors in (author, [author], ["Ann", author]):
+        refused(["a b", "c d"], "document 1 of the iterable", *parts, authors=["Ann", authors])
+        records = [{"text": "a b", "authors": "Ann"}, {"text": "c d", "authors": authors}]
+        refused(records, "document 1 of the iterable", *parts)
+        refused(pd.DataFrame(records), "the table, row 1", *parts)
+
+
+def test_objects_for_authors_in_files_and_tables(tmp_path):
+    record = {"text": "a b", "authors": [{"name": "Ann"}]}
+    lines = write(tmp_path / "x.jsonl", json.dumps({**record, "authors": []}) + "\n" + json.dumps(record))
+    refused(lines, "x.jsonl, line 2", "has the author {'name': 'Ann'}", "give names as text")
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({name: [value] for name, value in record.items()})
+    refused(table, "the table, row 0", "has the author {'name': 'Ann'}", "give names as text")
 
 
 def test_one_value_for_each_document():

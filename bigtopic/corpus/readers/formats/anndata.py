@@ -238,7 +238,7 @@ class AnnDataReader:
             return block
         lists = [str(value).split(";") if isinstance(value, str) else value for value in obs[author_column]]
         indptr, names, authors = author_csr(
-            [[n.strip() for n in v] if isinstance(v, list) else v for v in lists]
+            [[n.strip() for n in v] if isinstance(v, list) else v for v in lists], place
         )
         return replace(block, author_indptr=indptr, author_names=names, authors=authors)
 

@@ -195,12 +195,16 @@ class AnnotatedReader:
     def parse(self, given: _Given) -> RawBlock:
         block = self.reader.parse(given.chunk)
         columns = dict(block.columns)
+
+        def place(i: int) -> str:
+            return f"document {(given.chunk.first_row or 0) + i} of {given.name}"
+
         for name, values in given.values.items():
             if name == ("ids",):
                 block = replace(block, ids=[str(value) for value in values])
             elif name == ("authors",):
-                indptr, names, authors = author_csr(values)
+                indptr, names, authors = author_csr(values, place)
                 block = replace(block, author_indptr=indptr, author_names=names, authors=authors)
             else:
-                columns[name[1]] = column(values, name[1], lambda i: f"document {i} of {given.name}")
+                columns[name[1]] = column(values, name[1], place)
         return replace(block, columns=columns)

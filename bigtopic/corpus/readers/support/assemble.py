@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from bigtopic.corpus.readers.support.author_names import author_names
 from bigtopic.corpus.text.raw import RawBlock
 
 __all__ = ["author_csr", "canonical", "check_counts", "restrict"]
@@ -51,30 +52,27 @@ def count_remedy(problem: str) -> str:
     return f"counts must be from 0 to {LARGEST:.1g}; correct the source"
 
 
-def author_csr(lists: Sequence[Any]) -> tuple[np.ndarray, list[str], np.ndarray]:
+def author_csr(lists: Sequence[Any], place: Callable[[int], str]) -> tuple[np.ndarray, list[str], np.ndarray]:
     """Authors of each document as CSR: indptr, names, ids.
 
     Parameters
     ----------
-    lists : for each document a list of names, one name, or None. A name is kept once per document.
+    lists : for each document what `author_names` takes. A name is kept once per document.
+    place : where document i is, for messages
+
+    Raises
+    ------
+    InputError
+        As `author_names`.
     """
     index: dict[str, int] = {}
     ids: list[int] = []
     indptr = np.zeros(len(lists) + 1, np.int64)
     for i, names in enumerate(lists):
-        ids.extend(index.setdefault(name, len(index)) for name in dict.fromkeys(_names(names)))
+        own = dict.fromkeys(author_names(names, place(i)))
+        ids.extend(index.setdefault(name, len(index)) for name in own)
         indptr[i + 1] = len(ids)
     return indptr, list(index), np.array(ids, np.int32)
-
-
-def _names(names: Any) -> Iterable[str]:
-    if names is None or (isinstance(names, float) and names != names):
-        return ()
-    if isinstance(names, str):
-        return (names.strip(),) if names.strip() else ()
-    if isinstance(names, Iterable):
-        return tuple(known for name in names for known in _names(name))
-    return (str(names),)
 
 
 def restrict(block: RawBlock, index: Mapping[str, int]) -> RawBlock:

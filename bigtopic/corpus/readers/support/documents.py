@@ -190,7 +190,9 @@ class DocumentReader:
         block = self._counted(documents)
         if self.vocabulary is not None and block.vocabulary is not None:
             block = restrict(block, self._index)
-        authors = author_csr(documents.authors) if documents.authors is not None else (None, None, None)
+        authors: Any = (None, None, None)
+        if documents.authors is not None:
+            authors = author_csr(documents.authors, documents.place)
         return replace(
             block,
             ids=documents.ids,

@@ -193,6 +193,16 @@ def test_columns_keep_their_types_and_order(tmp_path):
     assert list(block.columns) == ["label"] and block.ids == ["1990", "1991"] and block.author_names == ["no"]
 
 
+@pytest.mark.parametrize("dtype", ["Int64", "float64", "float32", "object", "int64"])
+def test_numbers_are_the_same_authors_beside_missing_cells(dtype):
+    given = [1, 12, 1] if dtype == "int64" else [1, None, 12, 1]
+    frame = pandas.DataFrame({"text": ["a"] * len(given), "author": pandas.Series(given, dtype=dtype)})
+    (block,) = read(frame)[1]
+    assert block.author_names == ["1", "12"]
+    (block,) = read([{"text": "a", "author": number} for number in (1.0, 2.5, float("inf"))])[1]
+    assert block.author_names == ["1", "2.5", "inf"]
+
+
 def test_labels_folders_and_names_are_kept(tmp_path):
     path, keywords = svmlight(tmp_path, make_counts())
     (block,) = read(path, **keywords)[1]

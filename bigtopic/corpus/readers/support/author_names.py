@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from bigtopic.corpus.columns import is_missing
 from bigtopic.errors import InputError
 
@@ -14,7 +16,8 @@ __all__ = ["author_names", "not_a_name"]
 def author_names(given: Any, where: str) -> Iterator[str]:
     """The names in what a document has for its authors: a name, a list of names, or something missing.
 
-    A number is the name with its digits.
+    A number is the name with its digits; whole numbers are the same as integers and as floats, because a column of
+    integers with a missing cell is one of floats.
 
     Raises
     ------
@@ -30,7 +33,8 @@ def author_names(given: Any, where: str) -> Iterator[str]:
         for one in given:
             yield from author_names(one, where)
     elif not is_missing(given):
-        yield str(given)
+        whole = isinstance(given, float | np.floating) and given.is_integer()
+        yield str(int(given) if whole else given)
 
 
 def not_a_name(value: Any, where: str) -> InputError:

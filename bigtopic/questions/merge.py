@@ -47,7 +47,7 @@ def merged_model(model: TopicModel, groups: Sequence[Sequence[int]]) -> TopicMod
     """A model with a topic for each group, for inference; what it learns further begins anew, as with `init`.
 
     Statistics add up, and so do the priors of documents' or authors' topics; the prior of words is that of one topic,
-    or the mean of the group's.
+    or the mean of the group's. Arrays that are not of topics stay as they are.
 
     Raises
     ------
@@ -66,6 +66,8 @@ def merged_model(model: TopicModel, groups: Sequence[Sequence[int]]) -> TopicMod
     for name, spec in declared.arrays.items():
         if spec.columns == declared.components[0]:
             _fill(merged.params[name], model.estimate(name), groups)
+        else:
+            merged.params.arrays[name] = model.estimate(name).copy()
     merged.history = list(model.history)
     return merged
 

@@ -174,6 +174,20 @@ def test_merged_topics_are_sums(asked, method, tmp_path):
         np.testing.assert_allclose(merged.array("author_topics").values, np.transpose(own), rtol=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("method", "name"), [("author-cvb", "author_variances"), ("online-author-vb", "author_documents")]
+)
+def test_what_is_not_of_topics_is_that_of_the_merged_model(asked, method, name):
+    documents = asked.select(rows=[row for row in range(300) if row % 4 != 2])
+    model = bt.AuthorTopicModel(4, method=method, max_iter=2, client=False, progress=False).fit(documents)
+    before = model._model.params[name].gather(None)
+    merged = model.merge_topics([[0, 1]])._model.params[name]
+    assert before[:, 0].min() > 0
+    np.testing.assert_array_equal(merged.gather(None), before)
+    merged.raw[:] = 0
+    np.testing.assert_array_equal(model._model.params[name].gather(None), before)
+
+
 def test_a_merged_model_can_be_fitted_anew(asked):
     prior = np.array([0.1, 0.2, 0.3, 0.4])
     model = bt.LDA(4, doc_topic_prior=prior, max_iter=1, client=False, n_threads=1, progress=False)

@@ -88,3 +88,26 @@ def test_more_authors_than_there_is_room_for(docs):
     view = signed.view(KERNEL, np.ones((N_WORDS, K)), np.ones((N_AUTHORS, K)))
     with pytest.raises(InputError, match=r"has 3 authors, and there is room for 1.*'most_authors': 3"):
         KERNEL.run(docs, view, told, 0, None)
+
+
+@pytest.mark.parametrize("name", ["author_cvb0", "author_cvb"])
+def test_a_document_without_words_may_have_any_number_of_authors(name):
+    kernel, few = kernels.load(name), signed.documents([5, 0], N_WORDS, N_AUTHORS, most=1, seed=3)
+    many = replace(
+        few,
+        author_indptr=np.array([0, 1, 1 + N_AUTHORS]),
+        authors=np.array([few.authors[0], *range(N_AUTHORS)]),
+    )
+    results = [
+        kernel.run(docs, all_counts(kernel), signed.hyper(kernel, K, most_authors=1), 0, None)
+        for docs in (few, many)
+    ]
+    assert results[0].state["shares"].shape == (5, 1, K)
+    for array, expected in results[0].stats.items():
+        np.testing.assert_array_equal(results[1].stats[array], expected)
+
+
+def all_counts(kernel) -> View:
+    rows = {"word": N_WORDS, "author": N_AUTHORS}
+    arrays = {name: case.padded(np.ones((rows[axis], K)), float) for name, axis in kernel.statistics.items()}
+    return View(arrays, {name: array.sum(axis=0) for name, array in arrays.items()})

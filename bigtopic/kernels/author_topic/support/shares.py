@@ -18,16 +18,18 @@ __all__ = ["authors_within", "begin", "remembered_shares", "shares_of"]
 
 
 def authors_within(docs: Docs | Block, room: int) -> tuple[np.ndarray, np.ndarray]:
-    """`author_indptr` and `authors` of documents that have at most `room` authors each.
+    """`author_indptr` and `authors` of documents that have at most `room` authors each, or no tokens.
 
     Raises
     ------
     InputError
         When a document has more, or tokens and no author.
     """
-    author_indptr, authors, most = author_lists(docs)
+    author_indptr, authors, _ = author_lists(docs)
+    n_authors = np.diff(author_indptr) * (np.diff(docs.indptr) > 0)
+    most = int(n_authors.max(initial=0))
     if most > room:
-        row = int(docs.rows[np.argmax(np.diff(author_indptr))])
+        row = int(docs.rows[np.argmax(n_authors)])
         raise InputError(
             f"the document in row {row} of the source has {most} authors, and there is room for {room}: give "
             f"options={{'most_authors': {most}}}, or as many as any document has"

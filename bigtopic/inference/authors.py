@@ -79,7 +79,7 @@ def log_probabilities(asked: Asked, form: str, block: Block) -> Values:
     Raises
     ------
     InputError
-        When the model knows none of the authors of a document.
+        When the model knows words of a document, and none of its authors.
     """
     from bigtopic.kernels.author_topic.author_vb import document_bounds
 
@@ -91,8 +91,9 @@ def log_probabilities(asked: Asked, form: str, block: Block) -> Values:
 
 def _check_signed(docs: Docs) -> None:
     n_authors = np.zeros(docs.n_docs) if docs.author_indptr is None else np.diff(docs.author_indptr)
-    if not n_authors.all():
-        row = int(docs.rows[np.argmin(n_authors)])
+    unsigned = (n_authors == 0) & (np.diff(docs.indptr) > 0)
+    if unsigned.any():
+        row = int(docs.rows[np.argmax(unsigned)])
         raise InputError(
             f"the model knows no author of the document in row {row} of the source; leave it out, or learn its authors "
             "with update or transform_authors"

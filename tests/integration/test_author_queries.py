@@ -175,6 +175,30 @@ def test_a_document_whose_authors_are_unknown_is_named(fitted, truth):
         fitted.log_likelihood(signed.corpus_of(docs))
 
 
+def test_a_document_without_words_needs_no_author(fitted, truth, corpus):
+    """As in `fit`; neither does one whose words the model does not know."""
+    words, indptr = truth.docs.words.copy(), truth.docs.author_indptr.copy()
+    first, last = truth.docs.indptr[2:4]
+    words[first:last] += truth.docs.n_words
+    n_authors = np.diff(indptr)
+    authors = np.delete(truth.docs.authors, np.arange(indptr[2], indptr[3]))
+    n_authors[2] = 0
+    docs = replace(
+        truth.docs,
+        words=words,
+        n_words=2 * truth.docs.n_words,
+        author_indptr=np.concatenate([[0], np.cumsum(n_authors)]),
+        authors=authors,
+    )
+    for ask in (fitted.log_likelihood, fitted.document_bounds):
+        found = ask(signed.corpus_of(docs))
+        assert found[2] == 0
+        np.testing.assert_allclose(np.delete(found, 2), np.delete(ask(corpus), 2))
+    logs = fitted.log_likelihood(signed.corpus_of(docs)).sum()
+    n_tokens = truth.docs.counts.sum() - truth.docs.counts[first:last].sum()
+    np.testing.assert_allclose(fitted.author_perplexity(signed.corpus_of(docs)), np.exp(-logs / n_tokens))
+
+
 def test_documents_have_the_topics_of_their_authors_or_of_a_new_one(fitted, corpus, truth):
     known, new = fitted.transform(corpus), fitted.transform(corpus.to_scipy())
     own = np.array([truth.docs.authors[a] for a in truth.docs.author_indptr[:-1]])

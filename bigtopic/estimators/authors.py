@@ -12,17 +12,19 @@ from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, did_you_mean, require
 from bigtopic.estimators.inference import TopicInference
 from bigtopic.estimators.inputs import require_positive
-from bigtopic.estimators.topic_stores.similarity import MEASURES
+from bigtopic.estimators.topic_stores.similarity import MEASURES, check_measure
 from bigtopic.estimators.topic_stores.stored_topics import TopicRows
 from bigtopic.evaluation.streaming import over_blocks
 from bigtopic.inference.authors import Asked, Values, candidates, likeliest, log_probabilities
 from bigtopic.models.author_topic import AUTHOR_TOPICS
+from bigtopic.state.contract.declaration_rules import is_number, is_whole
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.views import mean_rows
 
 __all__ = ["AuthorQueries"]
 
 _ROWS = 1 << 16  # authors at once
+_SHOWN = 200  # characters of a name in messages
 
 
 class AuthorQueries(TopicInference):
@@ -46,9 +48,9 @@ class AuthorQueries(TopicInference):
         SettingError
             When the model does not know an author; suggests the nearest names.
         """
-        if isinstance(names, str) or not isinstance(names, Iterable):
+        if isinstance(names, str | bytes) or not isinstance(names, Iterable):
             return self._topics_of(self._ids([names]))[0]
-        return self._topics_of(self._ids(names))
+        return self._topics_of(self._ids(list(names)))
 
     def similar_authors(
         self, name: str, n_top: int = 10, *, measure: str = "hellinger", min_documents: int = 1
@@ -63,8 +65,10 @@ class AuthorQueries(TopicInference):
         Raises
         ------
         SettingError
-            When the model does not know the author, there is no such measure, or `n_top` is below 1.
+            When the model does not know the author, there is no such measure, `n_top` is below 1, or `min_documents`
+            is not a whole number.
         """
+        _check_ranking(n_top, measure, min_documents)
         (own,) = self._ids([name])
         array = self._author_array()
         return self._most_similar(array, self._rows(array, [own])[0], n_top, measure, min_documents, own)
@@ -76,6 +80,7 @@ class AuthorQueries(TopicInference):
 
         The topics of a document are those of `transform`; the rest is as in `similar_authors`.
         """
+        _check_ranking(n_top, measure, min_documents)
         array = self._author_array()  # once: where the method averages, it is computed
         topics = self._doc_topics(self._known_corpus(X))
         return [self._most_similar(array, row, n_top, measure, min_documents) for row in topics]
@@ -97,8 +102,18 @@ class AuthorQueries(TopicInference):
         -------
         list of [(name, log probability in nats per token), ...], the likeliest first; empty for a document of which the
         model knows no word
+
+        Raises
+        ------
+        SettingError
+            When `n_top` is below 1, `threshold` is not a number, or `min_documents` not a whole number.
         """
         require_positive("n_top", n_top)
+        _check_least(min_documents)
+        if threshold is not None and (not is_number(threshold) or threshold != threshold):
+            raise SettingError(
+                f"threshold={threshold!r:.60}: must be a number of nats per token, or None for all"
+            )
         corpus, model = self._known_corpus(X), self._fitted()
         found = self._over(corpus, partial(likeliest, Asked.of(model, corpus), n_top, min_documents))
         _, ids, values = _in_order(found)
@@ -161,7 +176,10 @@ class AuthorQueries(TopicInference):
         ------
         MissingExtra
             When pandas is not installed.
+        SettingError
+            When `min_documents` is not a whole number.
         """
+        _check_least(min_documents)
         frame = require("pandas", "pandas").DataFrame
         ids = candidates(self._fitted(), min_documents)
         documents, tokens = (counted[ids] for counted in self.authors_.counted)
@@ -183,9 +201,6 @@ class AuthorQueries(TopicInference):
         min_documents: int,
         without: int = -1,
     ) -> list[tuple[str, float]]:
-        require_positive("n_top", n_top)
-        if measure not in MEASURES:
-            raise SettingError(f"measure={measure!r}: choose one of {', '.join(MEASURES)}")
         ids = candidates(self._fitted(), min_documents)
         ids = ids[ids != without]
         blocks = [ids[start : start + _ROWS] for start in range(0, len(ids), _ROWS)]
@@ -223,16 +238,35 @@ class AuthorQueries(TopicInference):
         SettingError
             When there is no such author; suggests the nearest names.
         """
+        for name in names:
+            if not isinstance(name, str):
+                raise SettingError(f"the model knows no author {_shown(name)}; give the name as text")
         ids = self.authors_.index_of(names)
         if (ids >= 0).all():
             return ids
         name = names[int(np.argmin(ids))]
-        raise SettingError(f"the model knows no author {name!r}{self._suggestion(name)}")
+        raise SettingError(f"the model knows no author {_shown(name)}{self._suggestion(name)}")
 
-    def _suggestion(self, name: Any) -> str:
-        if not isinstance(name, str) or self.authors_.words is None:
+    def _suggestion(self, name: str) -> str:
+        if self.authors_.words is None or len(name) > _SHOWN:
             return ""
         return did_you_mean(name, self.authors_.words.tolist())
+
+
+def _check_ranking(n_top: Any, measure: Any, min_documents: Any) -> None:
+    require_positive("n_top", n_top)
+    check_measure(measure)
+    _check_least(min_documents)
+
+
+def _check_least(min_documents: Any) -> None:
+    if not is_whole(min_documents) or min_documents < 0:
+        raise SettingError(f"min_documents={min_documents!r:.60}: must be a whole number, 0 or more")
+
+
+def _shown(name: Any) -> str:
+    shown = repr(name)
+    return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
 
 
 def _as_rows(topics: np.ndarray) -> TopicRows:

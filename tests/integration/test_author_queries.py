@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import bigtopic as bt
@@ -158,6 +159,71 @@ def test_a_number_of_authors_that_is_none_is_refused(fitted, corpus, n_top):
         lambda: fitted.predict_authors(corpus[:1], n_top),
     ):
         with pytest.raises(SettingError, match=rf"n_top={n_top}: must be a whole number"):
+            ask()
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        lambda: (name for name in ["a1", "xyz"]),
+        lambda: {"xyz"},
+        lambda: {"xyz": 1},
+        lambda: pd.Series(["a1", "xyz"], index=[5, 6]),
+        lambda: np.array(["a1", "xyz"]),
+    ],
+)
+def test_unknown_names_in_any_collection(fitted, names):
+    with pytest.raises(SettingError, match=r"knows no author .*xyz"):
+        fitted.author_topics(names())
+
+
+@pytest.mark.parametrize("name", [["a1"], [["a1"]], b"a1", 3, None, {"a1": 1}, np.array([["a1"], ["a2"]])])
+def test_an_author_is_named_by_text(fitted, name):
+    with pytest.raises(SettingError, match=r"knows no author .*; give the name as text"):
+        fitted.similar_authors(name)
+    with pytest.raises(SettingError, match=r"knows no author .*; give the name as text"):
+        fitted.author_topics([name])
+
+
+def test_names_in_any_collection(fitted):
+    expected = fitted.author_topics(["a1", "a2"])
+    for names in (iter(["a1", "a2"]), {"a1": 0, "a2": 0}, pd.Series(["a1", "a2"], index=[5, 6])):
+        np.testing.assert_array_equal(fitted.author_topics(names), expected)
+    assert fitted.author_topics([]).shape == (0, K)
+
+
+def test_a_long_name_is_cut(fitted):
+    for name in ("x" * 100_000, ["x" * 100_000]):
+        with pytest.raises(SettingError) as caught:
+            fitted.similar_authors(name)
+        assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("least", ["5", None, float("nan"), 2.5, -1, True])
+def test_a_number_of_documents_that_is_none_is_refused(fitted, corpus, least):
+    for ask in (
+        lambda: fitted.similar_authors("a0", min_documents=least),
+        lambda: fitted.authors_like(corpus[:0], min_documents=least),
+        lambda: fitted.predict_authors(corpus[:0], min_documents=least),
+        lambda: fitted.authors_frame(least),
+    ):
+        with pytest.raises(SettingError, match=rf"^min_documents={least!r}: must be a whole number"):
+            ask()
+
+
+@pytest.mark.parametrize("threshold", ["-5", float("nan"), [-5], True])
+def test_a_threshold_that_is_no_number_is_refused(fitted, corpus, threshold):
+    with pytest.raises(SettingError, match=r"^threshold=.*: must be a number of nats per token"):
+        fitted.predict_authors(corpus[:1], threshold=threshold)
+
+
+@pytest.mark.parametrize("measure", ["euclid", ["cosine"], None])
+def test_a_measure_that_is_none_is_refused(fitted, corpus, measure):
+    for ask in (
+        lambda: fitted.similar_authors("a0", measure=measure),
+        lambda: fitted.authors_like(corpus[:1], measure=measure),
+    ):
+        with pytest.raises(SettingError, match=r"^measure=.*: choose one of hellinger"):
             ask()
 
 

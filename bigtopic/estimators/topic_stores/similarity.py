@@ -29,7 +29,7 @@ from bigtopic.estimators.topic_stores.stored_topics import StoredTopics, TopicRo
 from bigtopic.evaluation.largest import Largest
 from bigtopic.parallel.progress import Progress
 
-__all__ = ["MEASURES", "similar"]
+__all__ = ["MEASURES", "check_measure", "similar"]
 
 
 def _hellinger(rows: TopicRows, query: np.ndarray) -> np.ndarray:
@@ -67,6 +67,17 @@ MEASURES: dict[str, Callable[[TopicRows, np.ndarray], np.ndarray]] = {
 """Similarities of documents (n_docs,) to a query, (n_components,), whose topics sum to 1."""
 
 
+def check_measure(measure: Any) -> None:
+    """Refuse what does not name a measure.
+
+    Raises
+    ------
+    SettingError
+    """
+    if not isinstance(measure, str) or measure not in MEASURES:
+        raise SettingError(f"measure={measure!r:.60}: choose one of {', '.join(MEASURES)}")
+
+
 def similar(
     query: Any,
     store: StoredTopics,
@@ -76,8 +87,7 @@ def similar(
     progress: bool | None,
 ) -> list[tuple[str, float]]:
     """See `TopicInference.similar_documents`; `infer` gives the topics (n_components,) of a text."""
-    if measure not in MEASURES:
-        raise SettingError(f"measure={measure!r}: choose one of {', '.join(MEASURES)}")
+    check_measure(measure)
     require_positive("n_documents", n_documents)
     topics, own = _topics_of(query, store, infer)
     best = Largest(1, int(n_documents) + (own is not None))

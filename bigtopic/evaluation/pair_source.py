@@ -44,7 +44,7 @@ class PairSource:
     def joint_probability(self, rows: Any, columns: Any) -> np.ndarray:
         """p(row, column) of each pair, float64 (n,)."""
         of_rows, of_columns = self.of_rows(rows), self.of_columns(columns)
-        if len(of_rows) != len(of_columns) and 1 not in (len(of_rows), len(of_columns)):
+        if len(of_rows) != len(of_columns):
             raise SettingError(
                 f"rows, columns: {len(of_rows)} rows and {len(of_columns)} columns; give a column for each row"
             )
@@ -84,7 +84,9 @@ def _means(array: LazyArray, what: str, ids: Any) -> np.ndarray:
 
 
 def _checked(what: str, ids: np.ndarray, n: int) -> np.ndarray:
-    if ids.ndim != 1 or ids.dtype.kind not in "iu" or (len(ids) and not 0 <= ids.min() <= ids.max() < n):
+    if ids.shape == (0,):  # an empty list is an array of floats
+        return np.empty(0, np.int32)
+    if ids.ndim != 1 or ids.dtype.kind not in "iu" or not 0 <= ids.min() <= ids.max() < n:
         raise SettingError(
             f"{what}={ids!r:.60}: give whole numbers from 0 to {n - 1}, those of the model's {what}"
         )

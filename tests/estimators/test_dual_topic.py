@@ -100,6 +100,25 @@ def test_probabilities_are_distributions_and_agree(truth, method):
     assert best == [(model.vocabulary_[int(c)], pytest.approx(conditional[7, c])) for c in order]
 
 
+def test_as_many_rows_as_columns(truth):
+    model = fit(truth.records(1_000), max_iter=2)
+    for rows, columns in (([0, 1], [0]), ([0], [0, 1]), (0, [1, 2]), ([0, 1, 2], [0, 1]), ([0], [])):
+        with pytest.raises(
+            SettingError, match=r"^rows, columns: \d rows and \d columns; give a column for each row"
+        ):
+            model.joint_probability(rows, columns)
+    assert model.joint_probability(0, 5).shape == (1,)
+
+
+def test_no_rows(truth):
+    model = fit(truth.records(1_000), max_iter=2)
+    for nothing in ([], (), np.zeros(0, int)):
+        assert model.column_probabilities(nothing).shape == (0, 50)
+        assert model.joint_probability(nothing, nothing).shape == (0,)
+    with pytest.raises(SettingError, match="give whole numbers from 0 to 59"):
+        model.column_probabilities([[]])
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_with_one_row_topic_all_rows_have_the_same_columns(truth, method):
     model = fit(truth.records(3_000), method, (1, 4), max_iter=5)

@@ -34,7 +34,7 @@ def open_reader(source: Any, options: Options) -> TableReader | matrix.MatrixRea
     table, types = _table(source), require("pyarrow.types", "parquet")
     names, kinds = table.schema.names, table.schema.types
     if holds_counts(names, [types.is_integer(k) or types.is_floating(k) for k in kinds], options):
-        return matrix.open_reader(_counts(table), words_of_columns(names, options), _NAME)
+        return matrix.open_reader(_counts(table), words_of_columns(names, options, _NAME), _NAME)
     texts = [types.is_string(k) or types.is_large_string(k) or types.is_string_view(k) for k in kinds]
     layout = table_layout(names, options, _NAME, only_text(names, texts))
     check_unique(layout, _NAME)

@@ -36,7 +36,8 @@ def accepts(source: Any) -> bool:
 def open_reader(source: Any, options: Options) -> DaskFrameReader | dask_array.DaskArrayReader:
     frame = as_frame(source)
     if is_matrix(frame, options):
-        return dask_array.open_reader(frame.to_dask_array(), words_of_columns(column_names(frame), options))
+        words = words_of_columns(column_names(frame), options, _NAME)
+        return dask_array.open_reader(frame.to_dask_array(), words)
     layout = frame_layout(frame, options, _NAME)
     if layout.triple is not None:
         raise InputError(

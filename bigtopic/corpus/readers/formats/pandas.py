@@ -35,7 +35,8 @@ def accepts(source: Any) -> bool:
 def open_reader(source: Any, options: Options) -> PandasReader | arrow.TableReader | matrix.MatrixReader:
     frame = as_frame(source)
     if is_matrix(frame, options):
-        return matrix.open_reader(_counts(frame), words_of_columns(column_names(frame), options), _NAME)
+        words = words_of_columns(column_names(frame), options, _NAME)
+        return matrix.open_reader(_counts(frame), words, _NAME)
     layout = frame_layout(frame, options, _NAME)
     if layout.triple is not None:
         table = require("pyarrow", "parquet").Table

@@ -12,6 +12,7 @@ from bigtopic.corpus.readers.base import Options
 from bigtopic.corpus.readers.support.assemble import canonical, check_counts, count_remedy, restrict
 from bigtopic.corpus.readers.support.documents import Documents
 from bigtopic.corpus.readers.support.records import AUTHORS, BODIES, IDS, choose
+from bigtopic.corpus.readers.support.vocabulary import unique_words
 from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.errors import InputError
 
@@ -68,9 +69,17 @@ def holds_counts(names: Sequence[str], numbers: Sequence[bool], options: Options
     return options.text_column is None and all(numbers) and (len(names) != 3 or _triple(tuple(names)) is None)
 
 
-def words_of_columns(names: Sequence[str], options: Options) -> Options:
-    """The options for the counts of a table: its columns are the words, unless a vocabulary is given."""
-    return replace(options, vocabulary=options.vocabulary or [str(name) for name in names])
+def words_of_columns(names: Sequence[str], options: Options, where: str) -> Options:
+    """The options for the counts of a table: its columns are the words, unless a vocabulary is given.
+
+    Raises
+    ------
+    InputError
+        When two columns have one name.
+    """
+    if options.vocabulary:
+        return options
+    return replace(options, vocabulary=unique_words(list(map(str, names)), f"the columns of {where}"))
 
 
 def only_text(names: Sequence[str], texts: Sequence[bool]) -> int | None:

@@ -12,7 +12,7 @@ import numpy as np
 from bigtopic.corpus.readers.containers.files import File
 from bigtopic.errors import InputError, SettingError
 
-__all__ = ["read_vocabulary", "words_of_file"]
+__all__ = ["read_vocabulary", "unique_words", "words_of_file"]
 
 _LIMIT = 1 << 28  # bytes: some 30 million words
 
@@ -37,7 +37,7 @@ def read_vocabulary(vocabulary: Any, options: Mapping[str, Any] | None = None) -
         return None
     if isinstance(vocabulary, (str, Path)):
         return words_of_file(File(str(vocabulary), options))
-    return _unique(_words(vocabulary), "vocabulary")
+    return _some(_words(vocabulary), "vocabulary")
 
 
 def _words(vocabulary: Any) -> list[str]:
@@ -94,12 +94,23 @@ def words_of_file(file: File) -> list[str]:
             f"vocabulary file {file.path}, line {line}: not UTF-8; convert it with iconv"
         ) from None
     lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
-    return _unique([line.split("\t")[0].strip() for line in lines], file.path)
+    return _some([line.split("\t")[0].strip() for line in lines], file.path)
 
 
-def _unique(words: list[str], name: str) -> list[str]:
+def _some(words: list[str], name: str) -> list[str]:
     if not any(words):
         raise InputError(f"{name} holds no words; give one word per id")
+    return unique_words(words, name)
+
+
+def unique_words(words: list[str], name: str) -> list[str]:
+    """These words, which `name` holds.
+
+    Raises
+    ------
+    InputError
+        When a word is there twice; names it.
+    """
     if len(set(words)) != len(words):
         seen: set[str] = set()
         for i, word in enumerate(words):

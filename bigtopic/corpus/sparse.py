@@ -15,6 +15,7 @@ __all__ = [
     "ALWAYS",
     "check_claim",
     "check_columns",
+    "check_mask",
     "check_numbers",
     "check_offsets",
     "checked_csr",
@@ -78,6 +79,7 @@ def checked_dense(values: Any, name: str) -> np.ndarray:
     ------
     InputError
     """
+    check_mask(values, name)
     try:
         found = np.asarray(values)
     except ValueError as error:
@@ -103,6 +105,17 @@ def check_numbers(dtype: np.dtype, name: str) -> None:
     if dtype.kind not in "iufb":
         remedy = ", and texts go into bigtopic.ingest as a list" if dtype.kind in "US" else ""
         raise InputError(f"{name} has dtype {dtype}; counts must be numbers{remedy}")
+
+
+def check_mask(values: Any, name: str) -> None:
+    """Refuse an array with masked values: what NumPy makes of it has the values under the mask.
+
+    Raises
+    ------
+    InputError
+    """
+    if np.ma.is_masked(values):
+        raise InputError(f"{name} has masked values; say what they count: X.filled(0) replaces them by 0")
 
 
 def _as_numbers(objects: np.ndarray, name: str) -> np.ndarray:

@@ -306,6 +306,21 @@ def test_every_type_of_number(dtype):
     ]
 
 
+def test_masked_values_are_refused():
+    dask = pytest.importorskip("dask.array")
+    masked = np.ma.masked_array([[1, 2], [3, 1]], [[0, 1], [0, 0]])
+    for read, source in (
+        (from_matrix, masked),
+        (read_all, masked),
+        (read_all, dask.from_array(masked)),
+        (read_all, dask.from_array(masked, chunks=(2, 1))),
+    ):
+        with pytest.raises(InputError, match=r"has masked values; .*X\.filled\(0\)"):
+            read(source)
+    whole = np.ma.masked_array([[1, 2], [3, 1]])
+    assert from_matrix(whole, shuffle=False).to_scipy().toarray().tolist() == whole.tolist()
+
+
 def test_an_archive_that_is_a_bomb(tmp_path):
     """A gigabyte of zeros in a few megabytes."""
     path, rows = tmp_path / "x.npz", 1 << 16

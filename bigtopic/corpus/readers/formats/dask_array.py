@@ -13,7 +13,7 @@ import numpy as np
 from bigtopic.corpus.readers.base import Chunk, Options, RawBlock
 from bigtopic.corpus.readers.support.matrix import check_width, matrix_block
 from bigtopic.corpus.readers.support.partitions import holds_futures
-from bigtopic.corpus.sparse import check_columns, checked_csr
+from bigtopic.corpus.sparse import check_columns, check_mask, checked_csr
 from bigtopic.errors import InputError
 
 __all__ = ["accepts", "open_reader"]
@@ -104,6 +104,8 @@ class DaskArrayReader:
 
 def _side_by_side(blocks: list[Any], name: str) -> Any:
     if all(isinstance(block, np.ndarray) for block in blocks):
+        for block in blocks:
+            check_mask(block, name)
         return np.hstack(blocks)
     from scipy.sparse import hstack
 

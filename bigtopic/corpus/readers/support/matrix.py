@@ -9,7 +9,7 @@ import numpy as np
 
 from bigtopic.corpus.readers.base import CHUNK_BYTES, CHUNK_DOCS
 from bigtopic.corpus.readers.support.assemble import canonical, check_counts, count_remedy
-from bigtopic.corpus.sparse import check_numbers, checked_csr
+from bigtopic.corpus.sparse import check_mask, check_numbers, checked_csr
 from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.errors import InputError, VocabularyMismatch
 
@@ -87,6 +87,7 @@ def _csr(rows: Any, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         indptr = rows.indptr.astype(np.int64)
         values = rows.data[indptr[0] : indptr[-1]]
         return indptr - indptr[0], rows.indices[indptr[0] : indptr[-1]], _plain(values)
+    check_mask(rows, name)
     rows = np.asarray(rows)
     documents, words = np.nonzero(rows)
     indptr = np.zeros(len(rows) + 1, np.int64)

@@ -349,3 +349,23 @@ def test_columns_beside_texts_may_be_a_table(tmp_path):
 def test_columns_that_are_to_be_kept_and_are_not_there(tmp_path):
     with pytest.raises(InputError, match="no columns, so 'year' cannot be kept"):
         ingest(["some words"], tmp_path / "c.zarr", columns=["year"])
+
+
+MISSING = [None, float("nan"), np.float32("nan"), np.datetime64("NaT"), pandas.NA, pandas.NaT]
+
+
+@pytest.mark.parametrize("missing", MISSING, ids=lambda value: type(value).__name__)
+def test_a_missing_id_is_empty_whatever_holds_it(missing):
+    texts, ids = ["cat dog", "dog ran"], ["x", missing]
+    records = [{"text": text, "id": name} for text, name in zip(texts, ids, strict=True)]
+    index = pandas.DataFrame({"text": texts}, index=pandas.Index(ids, dtype=object))
+    for source, beside in (
+        (records, None),
+        (texts, ids),
+        (pandas.DataFrame(records), None),
+        (index, None),
+    ):
+        corpus = ingest(source, "memory://ids.zarr", ids=beside, overwrite=True, n_threads=1)
+        assert corpus.document_ids().tolist() == ["x", ""]
+    numbers = pandas.DataFrame({"text": texts, "id": [1.5, np.nan]})
+    assert ingest(numbers, "memory://ids.zarr", overwrite=True).document_ids().tolist() == ["1.5", ""]

@@ -20,7 +20,7 @@ from bigtopic.corpus.readers.containers.files import File, intact
 from bigtopic.corpus.readers.containers.hdf5 import check_hdf5
 from bigtopic.corpus.readers.containers.zarr import open_checked
 from bigtopic.corpus.readers.support.assemble import author_csr
-from bigtopic.corpus.readers.support.columns import column, series_values
+from bigtopic.corpus.readers.support.columns import column, id_texts, series_values
 from bigtopic.corpus.readers.support.matrix import check_width, matrix_block, row_ranges
 from bigtopic.corpus.readers.support.records import AUTHORS, choose
 from bigtopic.corpus.sparse import check_claim, check_columns, check_offsets, checked_csr
@@ -233,7 +233,7 @@ class AnnDataReader:
             for name in obs.columns
             if name != author_column
         }
-        block = replace(block, ids=[str(name) for name in obs.index], columns=columns)
+        block = replace(block, ids=id_texts(obs.index), columns=columns)
         if author_column is None:
             return block
         lists = [str(value).split(";") if isinstance(value, str) else value for value in obs[author_column]]

@@ -17,7 +17,7 @@ from bigtopic.corpus.readers.containers.files import File, expand
 from bigtopic.corpus.readers.containers.lines import lines_of
 from bigtopic.corpus.readers.containers.pieces import pieces
 from bigtopic.corpus.readers.support.assemble import author_csr
-from bigtopic.corpus.readers.support.columns import column
+from bigtopic.corpus.readers.support.columns import column, id_texts
 from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.errors import InputError
@@ -201,7 +201,7 @@ class AnnotatedReader:
 
         for name, values in given.values.items():
             if name == ("ids",):
-                block = replace(block, ids=[str(value) for value in values])
+                block = replace(block, ids=id_texts(values))
             elif name == ("authors",):
                 indptr, names, authors = author_csr(values, place)
                 block = replace(block, author_indptr=indptr, author_names=names, authors=authors)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
@@ -20,7 +20,7 @@ from bigtopic.corpus.columns import ABSENT, EXACT, MISSING_TYPES, Cells, date_te
 from bigtopic.corpus.vocabulary import word_array
 from bigtopic.errors import InputError
 
-__all__ = ["cells", "column", "series_values"]
+__all__ = ["cells", "column", "id_texts", "is_missing", "series_values"]
 
 _NONE = type(None)
 _PLAIN = {str, bool, int, float, _NONE}
@@ -75,6 +75,18 @@ def series_values(series: Any) -> Any:
     if array.dtype.kind in "iufb":
         return array
     return series.astype(object).where(series.notna(), None).tolist()
+
+
+def id_texts(values: Iterable[Any]) -> list[str]:
+    """Names of documents as they are stored; "" where one is missing."""
+    return [value if type(value) is str else "" if is_missing(value) else str(value) for value in values]
+
+
+def is_missing(value: Any) -> bool:
+    """Whether this is None, NaN, or what pandas has for them."""
+    if value is None or type(value).__name__ in MISSING_TYPES:
+        return True
+    return isinstance(value, (Real, Decimal, np.datetime64)) and bool(value != value)
 
 
 def cells(texts: Sequence[str]) -> np.ndarray | Cells:

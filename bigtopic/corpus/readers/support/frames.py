@@ -8,7 +8,7 @@ from typing import Any
 
 from bigtopic.corpus.readers.base import Options
 from bigtopic.corpus.readers.support.arrow import check_unique
-from bigtopic.corpus.readers.support.columns import series_values
+from bigtopic.corpus.readers.support.columns import id_texts, series_values
 from bigtopic.corpus.readers.support.documents import Documents, kind_of_all
 from bigtopic.corpus.readers.support.tables import (
     TableLayout,
@@ -70,5 +70,5 @@ def frame_documents(frame: Any, layout: TableLayout, place: Callable[[int], str]
     columns = [series_values(frame.iloc[:, i]) if i in used else () for i in range(len(layout.names))]
     documents = table_documents(columns, layout, place)
     if layout.id is None and frame.index.inferred_type != "integer":
-        return replace(documents, ids=[str(name) for name in frame.index])
+        return replace(documents, ids=id_texts(frame.index))
     return documents

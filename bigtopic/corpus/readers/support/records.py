@@ -8,6 +8,7 @@ from typing import Any
 
 from bigtopic.corpus.columns import MISSING_TYPES
 from bigtopic.corpus.readers.base import Options
+from bigtopic.corpus.readers.support.columns import id_texts, is_missing
 from bigtopic.corpus.readers.support.documents import Documents, kind_of, kind_of_all
 from bigtopic.errors import InputError, did_you_mean
 
@@ -135,7 +136,7 @@ def record_documents(items: Sequence[Any], layout: Layout, place: Callable[[int]
     return Documents(
         _present([item[layout.body] for item in items]),
         place,
-        None if layout.id is None else [_text(item.get(layout.id)) for item in items],
+        None if layout.id is None else id_texts(item.get(layout.id) for item in items),
         None if layout.authors is None else [item.get(layout.authors) for item in items],
         {str(name): [item.get(name) for item in items] for name in names},
     )
@@ -145,12 +146,4 @@ def _present(bodies: Sequence[Any]) -> Sequence[Any]:
     """The documents, with None for what pandas has for a text that is missing."""
     if not any(issubclass(kind, float) or kind.__name__ in MISSING_TYPES for kind in set(map(type, bodies))):
         return bodies
-    return [None if _is_missing(body) else body for body in bodies]
-
-
-def _is_missing(body: Any) -> bool:
-    return type(body).__name__ in MISSING_TYPES or (isinstance(body, float) and body != body)
-
-
-def _text(value: Any) -> str:
-    return "" if value is None else str(value)
+    return [None if is_missing(body) else body for body in bodies]

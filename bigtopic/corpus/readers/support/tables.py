@@ -10,6 +10,7 @@ import numpy as np
 
 from bigtopic.corpus.readers.base import Options
 from bigtopic.corpus.readers.support.assemble import canonical, check_counts, count_remedy, restrict
+from bigtopic.corpus.readers.support.columns import id_texts
 from bigtopic.corpus.readers.support.documents import Documents
 from bigtopic.corpus.readers.support.records import AUTHORS, BODIES, IDS, choose
 from bigtopic.corpus.readers.support.vocabulary import unique_words
@@ -138,7 +139,7 @@ def table_documents(
     columns: Sequence[Sequence[Any]], layout: TableLayout, place: Callable[[int], str]
 ) -> Documents:
     """Documents of a table with a row for each. Several authors in one cell are separated by ';'."""
-    ids = None if layout.id is None else ["" if v is None else str(v) for v in columns[layout.id]]
+    ids = None if layout.id is None else id_texts(columns[layout.id])
     authors = None if layout.authors is None else [_split(value) for value in columns[layout.authors]]
     kept = {layout.names[i]: columns[i] for i in layout.kept}
     return Documents(columns[layout.body], place, ids, authors, kept)

@@ -302,6 +302,26 @@ def test_vocabularies_that_are_none(tmp_path):
     refused(matrix, "v.txt, line 2", vocabulary=write(tmp_path / "v.txt", b"a\n\xff\n"))
     refused(matrix, "ids must be 0 .. 1", error=SettingError, vocabulary={"a": 0, "b": 5})
     refused(matrix, "vocabulary is a int", error=SettingError, vocabulary=3)
+    refused(matrix, "'a' at position 2 is a duplicate", vocabulary={1: "a", 0: "a"})
+    refused(matrix, "position 2 holds half a character", vocabulary=["a", "b\ud800"])
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ({0: None, 1: "b"}, "0 to None"),
+        ({"0": "a", "1": "b"}, "'0' to 'a'"),
+        ({0.0: "a", 1.0: "b"}, "0.0 to 'a'"),
+        ({"a": 0.5, "b": 1}, "'a' to 0.5"),
+    ],
+)
+def test_a_vocabulary_that_maps_other_things_than_words_and_ids(given, shown):
+    refused(
+        np.ones((1, 2)),
+        f"vocabulary maps {shown}; words must be strings",
+        error=SettingError,
+        vocabulary=given,
+    )
 
 
 # --- matrices and Python objects

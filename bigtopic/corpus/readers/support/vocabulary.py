@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import accumulate
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -66,13 +67,18 @@ def _called(names: Callable[[], Any]) -> Any:
 
 
 def _from_mapping(mapping: Mapping[Any, Any]) -> list[str]:
-    if all(isinstance(key, Integral) for key in mapping):  # of ids to words, as gensim's id2word may be
-        mapping = {word: i for i, word in mapping.items()}
+    by_id = all(isinstance(key, Integral) for key in mapping)  # as gensim's id2word may be
     words: list[Any] = [None] * len(mapping)
-    for word, i in mapping.items():
+    for key, value in mapping.items():
+        word, i = (value, key) if by_id else (key, value)
+        if not isinstance(word, str) or not isinstance(i, Integral):
+            raise SettingError(
+                f"vocabulary maps {key!r} to {value!r}; words must be strings and ids whole numbers (JSON makes "
+                "strings of ids: give {int(i): word for i, word in vocabulary.items()})"
+            )
         if not 0 <= int(i) < len(words) or words[int(i)] is not None:
             raise SettingError(
-                f"vocabulary maps {word!r} to {i}; ids must be 0 .. {len(words) - 1}, each used once "
+                f"vocabulary maps {key!r} to {value!r}; ids must be 0 .. {len(words) - 1}, each used once "
                 "(gensim: call Dictionary.compactify())"
             )
         words[int(i)] = str(word)
@@ -109,8 +115,15 @@ def unique_words(words: list[str], name: str) -> list[str]:
     Raises
     ------
     InputError
-        When a word is there twice; names it.
+        When a word is there twice, or cannot be stored; names it.
     """
+    try:
+        "".join(words).encode()
+    except UnicodeEncodeError as error:
+        i = next(i for i, end in enumerate(accumulate(map(len, words))) if error.start < end)
+        raise InputError(
+            f"{name}: word {words[i]!r} at position {i + 1} holds half a character (a lone surrogate); correct it"
+        ) from None
     if len(set(words)) != len(words):
         seen: set[str] = set()
         for i, word in enumerate(words):

@@ -306,6 +306,15 @@ def test_every_type_of_number(dtype):
     ]
 
 
+@pytest.mark.parametrize("format", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("dtype", [">f8", ">i4", "<f8", "<i4"])
+def test_sparse_matrices_in_either_byte_order(format, dtype):
+    matrix = sp.eye_array(2, format=format)
+    matrix.data = matrix.data.astype(dtype)
+    read_all(matrix)
+    assert from_matrix(matrix, shuffle=False).to_scipy().toarray().tolist() == [[1, 0], [0, 1]]
+
+
 def test_masked_values_are_refused():
     dask = pytest.importorskip("dask.array")
     masked = np.ma.masked_array([[1, 2], [3, 1]], [[0, 1], [0, 0]])

@@ -301,7 +301,7 @@ def test_vocabularies_that_are_none(tmp_path):
     refused(matrix, "holds no words", vocabulary=write(tmp_path / "v.txt", "\n\n"))
     refused(matrix, "v.txt, line 2", vocabulary=write(tmp_path / "v.txt", b"a\n\xff\n"))
     refused(matrix, "ids must be 0 .. 1", error=SettingError, vocabulary={"a": 0, "b": 5})
-    refused(matrix, "vocabulary is a int", error=SettingError, vocabulary=3)
+    refused(matrix, "vocabulary is of type int", error=SettingError, vocabulary=3)
     refused(matrix, "'a' at position 2 is a duplicate", vocabulary={1: "a", 0: "a"})
     refused(matrix, "position 2 holds half a character", vocabulary=["a", "b\ud800"])
 
@@ -401,8 +401,8 @@ def test_documents_inside_other_fields():
 
 
 def test_sources_that_are_none(tmp_path):
-    refused(3, "the source is a int")
-    refused({"a": "a text"}, "the source is a dict", r"source.values\(\)", r"ids=list\(source\)")
+    refused(3, "the source is of type int")
+    refused({"a": "a text"}, "the source is of type dict", r"source.values\(\)", r"ids=list\(source\)")
     refused([object()], "holds object", "a document is a string")
     refused(tmp_path / "missing.txt", "missing.txt does not exist")
     refused(["missing.txt", "also/missing"], "missing.txt does not exist")

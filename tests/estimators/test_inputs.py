@@ -307,7 +307,7 @@ def test_a_path_that_is_no_corpus_says_what_ingest_does_with_it(tmp_path, name, 
         ([1, 2], {}, InputError, "a document is a string"),
         ([["a"], "a text"], {}, InputError, "must be of one kind"),
         (["a text", ["a"]], {}, InputError, "document 1 of the iterable is list .* must be of one kind"),
-        (TOKENS, {"vocabulary": 3}, SettingError, "vocabulary is a int"),
+        (TOKENS, {"vocabulary": 3}, SettingError, "vocabulary is of type int"),
         (DENSE, {"vocabulary": CONTENT[1:]}, VocabularyMismatch, "15 words"),
     ],
 )

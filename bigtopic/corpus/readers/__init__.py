@@ -190,11 +190,11 @@ def _open_object(source: Any, options: Options) -> Reader:
         return _module(name).open_reader(source, options)
     if isinstance(source, Mapping):
         raise InputError(
-            f"the source is a {type(source).__name__}; if it maps ids to documents, give source.values(), and "
+            f"the source is of type {type(source).__name__}; if it maps ids to documents, give source.values(), and "
             "ids=list(source)"
         )
     raise InputError(
-        f"the source is a {type(source).__name__}; give files, a folder, a sparse matrix, an array, a table, an "
+        f"the source is of type {type(source).__name__}; give files, a folder, a sparse matrix, an array, a table, an "
         "AnnData object, or an iterable of texts, token lists, counters or (id, count) pairs"
     )
 

@@ -54,8 +54,8 @@ def _words(vocabulary: Any) -> list[str]:
         if all(isinstance(word, (str, np.str_)) for word in words):
             return [str(word) for word in words]
     raise SettingError(
-        f"vocabulary is a {type(vocabulary).__name__}; give a file with a word per line, a list of words, a mapping "
-        "of words to ids, a gensim Dictionary, or a fitted model"
+        f"vocabulary is of type {type(vocabulary).__name__}; give a file with a word per line, a list of words, a "
+        "mapping of words to ids, a gensim Dictionary, or a fitted model"
     )
 
 

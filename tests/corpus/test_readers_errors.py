@@ -445,6 +445,11 @@ def test_wrong_json(tmp_path):
     refused(write(tmp_path / "x.jsonl", '{"counts": {"a": -1}}\n'), "x.jsonl, line 1", "negative")
 
 
+def test_a_first_line_of_json_that_is_too_long(tmp_path):
+    record = json.dumps({"text": "aa " * (12 << 20)})
+    refused(write(tmp_path / "x.jsonl", record + "\n"), "x.jsonl, line 1", "longer than 32 MiB")
+
+
 def test_wrong_csv(tmp_path):
     refused(write(tmp_path / "x.csv", "id,text\n1,a\n2,b,c\n"), "x.csv, line 3", "3 cells", "quotes")
     refused(write(tmp_path / "x.csv", "name,words\n1,a\n"), "name, words", "text_column=")

@@ -19,7 +19,7 @@ from bigtopic.corpus.readers.base import CHUNK_BYTES, DOCUMENT_BYTES, Chunk
 from bigtopic.corpus.readers.containers.files import File
 from bigtopic.errors import InputError
 
-__all__ = ["chunk_array", "chunk_bytes", "count_byte", "first_line", "line_start", "pieces"]
+__all__ = ["chunk_array", "chunk_bytes", "count_byte", "first_line", "line_start", "pieces", "too_long"]
 
 _STEP = 1 << 16
 _BLOCK = 1 << 20  # bytes read at a time, ahead
@@ -85,7 +85,7 @@ def _boundary(file: File, find: Find, position: int) -> int:
         else:
             found = len(buffer)
     if found < 0 or found > DOCUMENT_BYTES:
-        raise _too_long(file, file.line_at(position))
+        raise too_long(file, file.line_at(position))
     return min(position + found, file.size)
 
 
@@ -107,7 +107,7 @@ def _read(file: File, find: Find, begin: int, target: int, opened: Callable[[byt
                     missing -= len(part)
                 buffer, ended = b"".join(parts), len(parts) == 1
             if (cut if cut >= 0 else len(buffer)) > most:
-                raise _too_long(file, line + buffer.count(b"\n", 0, max(0, opened(buffer))))
+                raise too_long(file, line + buffer.count(b"\n", 0, max(0, opened(buffer))))
             data, buffer = (buffer, b"") if cut < 0 else (buffer[:cut], buffer[cut:])
             if data:
                 stop = start + len(data)
@@ -117,7 +117,8 @@ def _read(file: File, find: Find, begin: int, target: int, opened: Callable[[byt
                 start, done = stop, now
 
 
-def _too_long(file: File, line: int) -> InputError:
+def too_long(file: File, line: int) -> InputError:
+    """The error for a document that does not end within `DOCUMENT_BYTES`."""
     return InputError(
         f"{file.path}, line {line}: a document is longer than {DOCUMENT_BYTES >> 20} MiB (DOCUMENT_BYTES), or a line "
         "or a quoted cell does not end; divide it into documents, or correct the file"

@@ -12,7 +12,7 @@ from typing import Any
 from bigtopic.corpus.readers.base import DOCUMENT_BYTES, Chunk, Options
 from bigtopic.corpus.readers.containers.files import SAMPLE_BYTES, File
 from bigtopic.corpus.readers.containers.lines import LineStream, lines_of, split_lines
-from bigtopic.corpus.readers.containers.pieces import first_line
+from bigtopic.corpus.readers.containers.pieces import first_line, too_long
 from bigtopic.corpus.readers.support.documents import DocumentReader, Documents
 from bigtopic.corpus.readers.support.records import Layout, is_record, record_documents, record_layout
 from bigtopic.errors import InputError
@@ -46,7 +46,7 @@ def _complete_lines(file: File) -> list[bytes]:
         return lines
     if len(lines) > 1 or not lines[0].lstrip(b"\xef\xbb\xbf").startswith((b"{", b"[", b'"')):
         return lines[:-1] or lines
-    return [file.first(DOCUMENT_BYTES).partition(b"\n")[0]]
+    return [file.first(DOCUMENT_BYTES + 1).partition(b"\n")[0]]
 
 
 def open_reader(files: Sequence[File], options: Options) -> JsonLinesReader:
@@ -69,6 +69,8 @@ def _items(file: File, options: Options) -> list[Any]:
     lines = [line for line in _complete_lines(file) if line.strip()]
     if len(lines) > 1 and lines[0].strip() == b"[":
         raise _array(file)
+    if lines and len(lines[0]) > DOCUMENT_BYTES:
+        raise too_long(file, 1)
     items: list[Any] = []
     for line in lines[:1000]:
         try:

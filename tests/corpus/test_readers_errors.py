@@ -479,6 +479,8 @@ def test_wrong_parquet(tmp_path):
     )
     refused(table(doc=[1, 1, 2], word=["a", None, "a"], count=[1, 1, 1]), "x.parquet, row 1", "empty cell")
     refused(table(doc=[1], word=["a"], count=["x"]), "x.parquet", "not hold numbers")
+    refused(table(text=[b"a b"]), "x.parquet: column 'text' holds bytes; cast it to string")
+    refused(pa.table({"text": [None, b"a b"]}), "the table: column 'text' holds bytes")
 
 
 # --- values beside the source

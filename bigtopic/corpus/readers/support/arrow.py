@@ -45,7 +45,10 @@ def first_kind(layout: TableLayout, batches: Batches, where: str) -> str:
         return "triples"
     batch = next(batches(1000, [layout.names[layout.body]]), None)
     with _whole(where, 0, 1000):
-        return kind_of_all(batch.column(0).to_pylist() if batch is not None else [])
+        bodies = batch.column(0).to_pylist() if batch is not None else []
+    if any(isinstance(body, bytes) for body in bodies):
+        raise InputError(f"{where}: column {layout.body_name!r} holds bytes; cast it to string")
+    return kind_of_all(bodies)
 
 
 @contextmanager

@@ -493,7 +493,7 @@ def test_a_single_value_for_all_documents():
     refused(["a b"], "authors=7: give a list", authors=7)
 
 
-@pytest.mark.parametrize("author", [{"name": "Ann Lee", "affil": "MIT"}, b"Bob", bytearray(b"Bob")])
+@pytest.mark.parametrize("author", [{"affil": "MIT", "name": "Ann Lee"}, b"Bob", bytearray(b"Bob")])
 def test_authors_that_are_no_names(author):
     """Neither the fields of an object nor the numbers of bytes are authors."""
     parts = [re.escape(f"has the author {author!r}"), "give names as text"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -11,6 +12,8 @@ from bigtopic.corpus.columns import is_missing
 from bigtopic.errors import InputError
 
 __all__ = ["author_names", "not_a_name"]
+
+_NO_NAMES = Mapping | bytes | bytearray | memoryview
 
 
 def author_names(given: Any, where: str) -> Iterator[str]:
@@ -22,22 +25,25 @@ def author_names(given: Any, where: str) -> Iterator[str]:
     Raises
     ------
     InputError
-        For mappings and bytes; begins with `where`, the document.
+        For mappings, bytes, and lists inside lists; begins with `where`, the document.
     """
-    if isinstance(given, str):
-        if name := given.strip():
-            yield name
-    elif isinstance(given, Mapping | bytes | bytearray | memoryview):
-        raise not_a_name(given, where)
-    elif isinstance(given, Iterable):
-        for one in given:
-            yield from author_names(one, where)
-    elif not is_missing(given):
-        whole = isinstance(given, float | np.floating) and given.is_integer()
-        yield str(int(given) if whole else given)
+    for one in given if _is_list(given) else (given,):
+        if isinstance(one, str):
+            if name := one.strip():
+                yield name
+        elif isinstance(one, _NO_NAMES) or _is_list(one):
+            raise not_a_name(one, where)
+        elif not is_missing(one):
+            whole = isinstance(one, float | np.floating) and one.is_integer()
+            yield str(int(one) if whole else one)
 
 
 def not_a_name(value: Any, where: str) -> InputError:
     """The error about an author that is not a name."""
     remedy = ", such as the value of one field of each" if isinstance(value, Mapping) else ""
-    return InputError(f"{where} has the author {value!r:.60}; give names as text{remedy}")
+    shown = reprlib.repr(value)  # of the beginning, however deep it is
+    return InputError(f"{where} has the author {shown}; give names as text{remedy}")
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str | _NO_NAMES)

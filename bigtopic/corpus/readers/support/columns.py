@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.corpus.columns import ABSENT, EXACT, MISSING_TYPES, Cells, date_text
+from bigtopic.corpus.columns import ABSENT, EXACT, MISSING_TYPES, Cells, date_text, is_missing
 from bigtopic.corpus.vocabulary import word_array
 from bigtopic.errors import InputError
 
-__all__ = ["cells", "column", "id_texts", "is_missing", "series_values"]
+__all__ = ["cells", "column", "id_texts", "series_values"]
 
 _NONE = type(None)
 _PLAIN = {str, bool, int, float, _NONE}
@@ -80,13 +80,6 @@ def series_values(series: Any) -> Any:
 def id_texts(values: Iterable[Any]) -> list[str]:
     """Names of documents as they are stored; "" where one is missing."""
     return [value if type(value) is str else "" if is_missing(value) else str(value) for value in values]
-
-
-def is_missing(value: Any) -> bool:
-    """Whether this is None, NaN, or what pandas has for them."""
-    if value is None or type(value).__name__ in MISSING_TYPES:
-        return True
-    return isinstance(value, (Real, Decimal, np.datetime64)) and bool(value != value)
 
 
 def cells(texts: Sequence[str]) -> np.ndarray | Cells:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bigtopic.corpus.columns import MISSING_TYPES
+from bigtopic.corpus.columns import MISSING_TYPES, is_missing
 from bigtopic.corpus.readers.base import Options
-from bigtopic.corpus.readers.support.columns import id_texts, is_missing
+from bigtopic.corpus.readers.support.columns import id_texts
 from bigtopic.corpus.readers.support.documents import Documents, kind_of, kind_of_all
 from bigtopic.errors import InputError, did_you_mean
 

@@ -49,7 +49,7 @@ from bigtopic.kernels.support.labels import (
 )
 from bigtopic.kernels.support.random import key, uniform
 from bigtopic.kernels.support.vector import LANES
-from bigtopic.types import Docs, Hyper, Kernel, KernelResult, StateSpec, View
+from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
 __all__ = ["KERNEL", "run"]
 
@@ -269,6 +269,13 @@ def _state(
     return labels, frozen(summed if state is None else state["sums"], np.float64), summed
 
 
+def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
+    """Of documents worked on together, and the labels and sums of all."""
+    pooled = scratch_of_sweeps(size, options).pooled
+    sums = [n * size.n_components * 8 for n in (size.n_entries, size.n_docs)]
+    return Scratch([*pooled, size.n_tokens * 2, *sums])
+
+
 def _cost(options: Mapping[str, Any]) -> float:
     return 3.0 if whole_number(options, "burn_in", 0) == 0 else 1.0
 
@@ -281,7 +288,7 @@ KERNEL = Kernel(
     offers={"doc_topic_prior": "none"},
     options={"burn_in": 0, "start": "words"},
     cost=_cost,
-    scratch=scratch_of_sweeps,  # without labels and sums, which are document state
+    scratch=_scratch,
     state="round",
     remembers={
         "labels": StateSpec("token", "int16", missing=-1),

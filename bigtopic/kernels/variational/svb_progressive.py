@@ -31,6 +31,8 @@ from bigtopic.types import CallSize, Docs, Hyper, KernelResult, Scratch, View
 
 __all__ = ["KERNEL", "run"]
 
+_LENGTHS = 2  # of documents, each half of the one before, for which a thread keeps memory
+
 
 @njit(**OUTER | {"fastmath": False})
 def _expected_log_rows(weights, words, psi_totals, rows, shift):
@@ -116,9 +118,13 @@ def _document(docs: Docs, d: int) -> tuple[Docs, np.ndarray]:
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """Those of `svb`, and the weights as they move, or their expected logs."""
-    rows = size.rows["topic_words"] * size.columns["topic_words"] * 8
-    return Scratch([*svb.KERNEL.scratch(size, options).pooled, rows])
+    """Those of `svb`, and the weights as they move, or their expected logs; of one document after another, the rows of
+    its words three times, and once more while they are added. A thread keeps memory for documents of several lengths."""
+    row = size.columns["topic_words"] * 8
+    of_document = size.longest * row
+    lengths = [of_document >> halved for halved in range(_LENGTHS) for _ in range(3)]
+    pooled = [*svb.KERNEL.scratch(size, options).pooled, size.rows["topic_words"] * row, *lengths]
+    return Scratch(pooled, transient=of_document)
 
 
 KERNEL = replace(

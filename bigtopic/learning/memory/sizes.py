@@ -188,12 +188,12 @@ class Sizes:
         return entries * threads.ENTRY_BYTES + n_docs * _INDEX_BYTES
 
     def state(self) -> float:
-        """The document state that is in memory besides that of the slices at work: of a minibatch, at the beginning and
+        """The document state that is in memory besides what kernels at work write: of a minibatch, at the beginning and
         at the end of an inner iteration; or of the slices that are read ahead."""
         plan, kernel = self._run.plan, self._run.work.kernel
-        if kernel.state == "round":
-            return 2 * plan.batch_size * self._state_bytes
         slice_docs = min(plan.slice_size, plan.batch_size, plan.n_docs)
+        if kernel.state == "round":
+            return (2 * plan.batch_size - slice_docs) * self._state_bytes
         return remembering.MOST_BESIDE * slice_docs * self._state_read
 
     @property

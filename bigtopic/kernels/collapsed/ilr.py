@@ -51,7 +51,7 @@ _AHEAD, _LINE = 2, 8  # entries, and numbers in a cache line
 @njit(**UNCOUNTED | {"fastmath": _FAST})
 def _sweep(
     indptr, words, counts, rows, topic_words, prior, n_components, seed, new, scale, half, least,
-    earlier, shares, totals, mass, old, fresh, change, doc_topics,
+    earlier, shares, units, totals, mass, old, fresh, change, doc_topics,
 ):  # fmt: skip
     if new:
         begin(indptr, words, counts, rows, seed, n_components, scale, shares, totals, change)
@@ -64,19 +64,17 @@ def _sweep(
             row, known = earlier[i], zero
             for k in range(n_components):
                 known += row[k]
-            unit = counts[i] / known if known > 0 else zero
+            units[i] = one / known if known > 0 else zero
+            unit = counts[i] * units[i]
             for k in range(n_components):
                 mass[k] += unit * row[k]
         for i in range(indptr[d], indptr[d + 1]):
             # rows by themselves: loops over them need no look at their place in the whole
             before, row, weights, grown = earlier[i], shares[i], topic_words[words[i]], change[words[i]]
-            known, whole, ahead = zero, zero, words[min(i + _AHEAD, words.shape[0] - 1)]
+            unit, whole, ahead = units[i], zero, words[min(i + _AHEAD, words.shape[0] - 1)]
             for k in range(0, n_components, _LINE):
                 prefetch(topic_words, ahead, k)
                 prefetch(change, ahead, k)
-            for k in range(n_components):
-                known += before[k]
-            unit = 1 / known if known > 0 else zero
             for k in range(n_components):
                 own = unit * before[k]
                 by_doc = prior[k] + max(mass[k] - own, zero)
@@ -85,7 +83,7 @@ def _sweep(
                 old[k] = own
                 whole += fresh[k]
             if not least < whole < np.inf:
-                whole = stay(old, known > 0, fresh, n_components)
+                whole = stay(old, unit > 0, fresh, n_components)
             unit, known = scale / whole, zero
             for k in range(n_components):
                 row[k] = fresh[k] * unit + half
@@ -174,6 +172,7 @@ def _run(
         dtype.type(np.finfo(dtype).tiny * _LEVELS),
         frozen(shares if state is None else state["shares"], shares.dtype),
         shares,
+        buffers.empty(len(docs.words), dtype),
         view.totals["topic_words"].astype(np.float64),
         np.empty(n_columns, dtype),
         np.empty(n_columns, dtype),
@@ -191,8 +190,8 @@ def _run(
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """What labels are drawn with."""
-    return Scratch(labels_scratch(size))
+    """A number for each entry, and what labels are drawn with."""
+    return Scratch([size.n_entries * 8, *labels_scratch(size)])
 
 
 KERNEL = Kernel(

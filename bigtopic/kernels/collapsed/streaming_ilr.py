@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.kernels.collapsed import ilr
-from bigtopic.kernels.support.drawn_labels import expected_logs_of_shares, labels_scratch
+from bigtopic.kernels.support.drawn_labels import expected_logs_of_shares
 from bigtopic.kernels.support.entry import whole_number
 from bigtopic.kernels.support.minibatch import counts_scratch, sweeps
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
@@ -81,9 +81,9 @@ def _cost(options: Mapping[str, Any]) -> float:
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """The shares before and after a sweep, and the counts."""
-    shares = size.n_entries * size.n_components * 4
-    return Scratch([shares, shares, *labels_scratch(size), *counts_scratch(size)])
+    """What a sweep takes, the shares before and after it, and the counts."""
+    sweep, shares = ilr.KERNEL.scratch(size, {}), size.n_entries * size.n_components * 4
+    return Scratch([*sweep.pooled, shares, shares, *counts_scratch(size)])
 
 
 KERNEL = Kernel(

@@ -47,8 +47,11 @@ def _log64(x):
     m = np.int64(bits - (exponent << _MANTISSA64)).view(np.float64)
     s = (m - 1.0) / (m + 1.0)
     z = s * s
-    high = _D[6] + z * (_D[7] + z * (_D[8] + z * (_D[9] + z * _D[10])))
-    p = _D[1] + z * (_D[2] + z * (_D[3] + z * (_D[4] + z * (_D[5] + z * high))))
+    square = z * z  # pairs side by side: a chain of nine multiply-adds would be waited for
+    fourth = square * square
+    low = (_D[1] + z * _D[2]) + square * (_D[3] + z * _D[4])
+    high = (_D[5] + z * _D[6]) + square * (_D[7] + z * _D[8])
+    p = low + fourth * (high + fourth * (_D[9] + z * _D[10]))
     n = np.float64(np.int32(exponent))  # through 32 bits, which processors convert by vectors
     return n * _LN2_HIGH + (s * _D[0] + (s * z * p + n * _LN2_LOW))
 

@@ -56,18 +56,18 @@ def _exp32(x):
     return p * np.int32((np.int32(n) + np.int32(127)) << np.int32(23)).view(np.float32)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FUSED)
 def _exp64(x):
     x = min(max(x, -708.0), 709.0)
     n = np.floor(x * _LOG2E + 0.5)
     r = (x - n * _LN2_HIGH) - n * _LN2_LOW
-    p = 1.0 / 479001600.0 + r * (1.0 / 6227020800.0)
-    p = 1.0 / 3628800.0 + r * (1.0 / 39916800.0 + r * p)
-    p = 1.0 / 40320.0 + r * (1.0 / 362880.0 + r * p)
-    p = 1.0 / 720.0 + r * (1.0 / 5040.0 + r * p)
-    p = 1.0 / 24.0 + r * (1.0 / 120.0 + r * p)
-    p = 0.5 + r * (1.0 / 6.0 + r * p)
-    p = 1.0 + r * (1.0 + r * p)
+    square = r * r  # pairs side by side, as above
+    fourth = square * square
+    highest = 1.0 / 479001600.0 + r * (1.0 / 6227020800.0)
+    low = (0.5 + r * (1.0 / 6.0)) + square * (1.0 / 24.0 + r * (1.0 / 120.0))
+    middle = (1.0 / 720.0 + r * (1.0 / 5040.0)) + square * (1.0 / 40320.0 + r * (1.0 / 362880.0))
+    high = (1.0 / 3628800.0 + r * (1.0 / 39916800.0)) + square * highest
+    p = 1.0 + (r + square * (low + fourth * (middle + fourth * high)))
     return p * np.int64((np.int64(np.int32(n)) + np.int64(1023)) << np.int64(52)).view(np.float64)
 
 

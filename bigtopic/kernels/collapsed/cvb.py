@@ -11,7 +11,7 @@ small and uncertain. Without it this is the kernel `ilr`, which says in which or
 of each other, how documents begin, what is remembered and which least values keep rounding errors out. Statistics: by
 how much expected counts and their variances have changed.
 
-Cost: entries x topics, three divisions and an exponential each. Space: entries x topics numbers on disk, twice.
+Cost: entries x topics, two divisions and an exponential each. Space: entries x topics numbers on disk, twice.
 
 Reference: Teh, Newman, Welling (2007), "A collapsed variational Bayesian inference algorithm for latent Dirichlet
 allocation", equation 18.
@@ -44,7 +44,8 @@ _AHEAD, _LINE = 2, 8  # entries, and numbers in a cache line
 @njit(**UNCOUNTED | {"fastmath": _FAST})
 def _sweep(
     indptr, words, counts, rows, topic_words, variances, prior, n_components, least,
-    earlier, shares, totals, total_variances, mass, spread, old, fresh, power, change, change_of_variances, doc_topics,
+    earlier, shares, units, totals, total_variances, mass, spread, old, fresh, power, change, change_of_variances,
+    doc_topics,
 ):  # fmt: skip
     zero, one, half = mass.dtype.type(0), mass.dtype.type(1), mass.dtype.type(0.5)
     lowest, highest, floor = mass.dtype.type(_LEAST), mass.dtype.type(_MOST), mass.dtype.type(_FLOOR)
@@ -56,7 +57,7 @@ def _sweep(
             row, known = earlier[i], zero
             for k in range(n_components):
                 known += row[k]
-            unit = one / known if known > 0 else zero
+            unit = units[i] = one / known if known > 0 else zero
             for k in range(n_components):
                 own = unit * row[k]
                 mass[k] += counts[i] * own
@@ -65,37 +66,40 @@ def _sweep(
             # rows by themselves: loops over them need no look at their place in the whole
             before, row, weights, grown = earlier[i], shares[i], topic_words[words[i]], change[words[i]]
             doubts, grown_doubts = variances[words[i]], change_of_variances[words[i]]
-            known, whole, ahead = zero, zero, words[min(i + _AHEAD, words.shape[0] - 1)]
+            unit, whole, ahead = units[i], zero, words[min(i + _AHEAD, words.shape[0] - 1)]
             for k in range(0, n_components, _LINE):
                 prefetch(topic_words, ahead, k)
                 prefetch(variances, ahead, k)
                 prefetch(change, ahead, k)
                 prefetch(change_of_variances, ahead, k)
-            for k in range(n_components):
-                known += before[k]
-            unit = one / known if known > 0 else zero
             # loops that each write to one array or two: the compiler makes vectors only where few may overlap
             for k in range(n_components):
                 old[k] = unit * before[k]
             for k in range(n_components):
                 fresh[k] = max(weights[k] + grown[k] - old[k], floor)
             for k in range(n_components):
-                doubt = doubts[k] + grown_doubts[k] - old[k] * (one - old[k])
-                power[k] = max(doubt, zero) / (fresh[k] * fresh[k])
+                power[k] = max(doubts[k] + grown_doubts[k] - old[k] * (one - old[k]), zero)
             for k in range(n_components):
-                inverse = one / max(mass.dtype.type(totals[k] - old[k]), fresh[k])
+                by_word, by_topic = fresh[k], max(mass.dtype.type(totals[k] - old[k]), fresh[k])
+                both = one / (by_word * by_topic)
+                inverse, certain = by_word * both, by_topic * both  # 1 / by_topic and 1 / by_word
                 doubt = mass.dtype.type(total_variances[k] - old[k] * (one - old[k]))
-                power[k] = max(doubt, zero) * (inverse * inverse) - power[k]
-                fresh[k] *= inverse
+                power[k] = max(doubt, zero) * (inverse * inverse) - power[k] * (certain * certain)
+                fresh[k] = by_word * inverse
             for k in range(n_components):
                 by_doc = prior[k] + max(mass[k] - old[k], zero)
                 certain = max(by_doc, floor)
                 doubt = max(spread[k] - old[k] * (one - old[k]), zero)
-                exponent = half * (power[k] - doubt / (certain * certain))
-                fresh[k] *= by_doc * fast_exp(min(max(exponent, lowest), highest))
+                power[k] = half * (power[k] - doubt / (certain * certain))
+                fresh[k] *= by_doc
+            # by itself: an exponential is a long chain, of which a short loop has several under way
+            for k in range(n_components):
+                power[k] = fast_exp(min(max(power[k], lowest), highest))
+            for k in range(n_components):
+                fresh[k] *= power[k]
                 whole += fresh[k]
             if not least < whole < np.inf:
-                whole = stay(old, known > 0, fresh, n_components)
+                whole = stay(old, unit > 0, fresh, n_components)
             unit, known = one / whole, zero
             for k in range(n_components):
                 row[k] = fresh[k] * unit
@@ -170,6 +174,7 @@ def run(
         np.finfo(dtype).tiny,
         frozen(shares if state is None else state["shares"], np.float32),
         shares,
+        buffers.empty(len(docs.words), dtype),
         totals,
         total_variances,
         *buffers.empty((5, n), dtype),
@@ -187,8 +192,8 @@ def run(
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """What labels are drawn with."""
-    return Scratch(labels_scratch(size))
+    """A number for each entry, and what labels are drawn with."""
+    return Scratch([size.n_entries * 8, *labels_scratch(size)])
 
 
 KERNEL = Kernel(

@@ -244,7 +244,8 @@ def count_words(ids, n_tokens, totals, bits, groups, indptr, words, counts):
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def next_record(buffer, start, delimiter):
-    """Records of CSV as Python's `csv` reads them: a quote opens a cell only where the cell begins.
+    """Records of CSV as Python's `csv` reads them: a quote opens a cell only where the cell begins, and a line feed or
+    a carriage return, or both, end a record.
 
     The buffer begins with a record. Returns the position of the first record that begins after `start`, or -1; and the
     position of the quote that opened the cell in which the buffer ends, or -1.
@@ -267,7 +268,12 @@ def next_record(buffer, start, delimiter):
                 at += 1
         while at < n and buffer[at] != delimiter and buffer[at] != 10 and buffer[at] != 13:
             at += 1
-        if at < n and buffer[at] == 10 and at >= start:
-            return at + 1, -1
-        at += 1
+        if at < n and buffer[at] == 13:
+            at += 1
+            ends = at < n and buffer[at] != 10
+        else:
+            ends = at < n and buffer[at] == 10
+            at += 1
+        if ends and at > start:
+            return at, -1
     return -1, -1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -167,12 +167,14 @@ class File:
                 done += n_read
         return done
 
-    def line_at(self, position: int) -> int:
-        """Number of the line, from 1, that holds a byte of a plain file."""
+    def line_at(self, position: int, ends: Callable[[bytes], int]) -> int:
+        """Number of the line, from 1, that holds a byte of a plain file; `ends` counts the line ends in some bytes."""
         line, left = 1, position
         with self.open_raw() as stream:
             while left and (part := stream.read(min(left, 1 << 20))):
-                line += part.count(b"\n")
+                if part.endswith(b"\r"):  # which a line feed may follow
+                    part += stream.read(min(1, left - len(part)))
+                line += ends(part)
                 left -= len(part)
         return line
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from bigtopic.corpus.readers.base import Chunk
 from bigtopic.corpus.readers.containers.files import File
-from bigtopic.corpus.readers.containers.pieces import chunk_bytes, first_line, pieces
+from bigtopic.corpus.readers.containers.pieces import chunk_bytes, first_line, newlines, pieces
 from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.errors import InputError
 
@@ -44,8 +44,10 @@ def split_lines(data: bytes) -> list[bytes]:
     return (data[:-1] if data.endswith(b"\n") else data).split(b"\n")
 
 
-def decode(data: bytes, settings: TextSettings, place: str, line: int = 1) -> str:
-    """Text of some bytes.
+def decode(
+    data: bytes, settings: TextSettings, place: str, line: int = 1, ends: Callable[[bytes], int] = newlines
+) -> str:
+    """Text of some bytes; `ends` counts the line ends in bytes.
 
     Raises
     ------
@@ -57,7 +59,7 @@ def decode(data: bytes, settings: TextSettings, place: str, line: int = 1) -> st
     except UnicodeDecodeError as error:
         if error.start == 0 and data.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise InputError(f"{place} looks like UTF-16; convert it to UTF-8 with iconv") from None
-        at = line + data[: error.start].count(b"\n")
+        at = line + ends(data[: error.start])
         raise InputError(
             f"{place}, line {at}: byte 0x{data[error.start]:02x} is not {settings.encoding} text; name the encoding "
             "(encoding='latin-1', say), or pass encoding_errors='replace' to accept damaged characters"

@@ -19,18 +19,33 @@ from bigtopic.corpus.readers.base import CHUNK_BYTES, DOCUMENT_BYTES, Chunk
 from bigtopic.corpus.readers.containers.files import File
 from bigtopic.errors import InputError
 
-__all__ = ["chunk_array", "chunk_bytes", "count_byte", "first_line", "line_start", "pieces", "too_long"]
+__all__ = [
+    "chunk_array",
+    "chunk_bytes",
+    "count_byte",
+    "first_line",
+    "line_start",
+    "newlines",
+    "pieces",
+    "too_long",
+]
 
 _STEP = 1 << 16
 _BLOCK = 1 << 20  # bytes read at a time, ahead
 
 Find = Callable[[bytes, int], int]
+Count = Callable[[bytes], int]
 
 
 def line_start(buffer: bytes, start: int) -> int:
     """Position of the first line that begins after `start`, or -1 when the buffer does not reach so far."""
     newline = buffer.find(b"\n", start)
     return newline + 1 if newline >= 0 else -1
+
+
+def newlines(data: bytes) -> int:
+    """Number of line feeds. Equivalent to `data.count`, which stops at each of them."""
+    return count_byte(np.frombuffer(data, np.uint8), b"\n")
 
 
 def pieces(
@@ -41,6 +56,7 @@ def pieces(
     target: int = 0,
     whole: bool = False,
     opened: Callable[[bytes], int] | None = None,
+    ends: Count = newlines,
 ) -> Iterator[Chunk]:
     """Chunks of about `target` bytes.
 
@@ -52,6 +68,7 @@ def pieces(
     begin : bytes to leave out at the beginning (a header of whole lines)
     whole : yield every chunk with its bytes, for readers that look at all of them
     opened : buffer -> start of the unterminated cell in it, for the message
+    ends : bytes -> how many lines end in them, for messages
 
     Raises
     ------
@@ -60,20 +77,20 @@ def pieces(
     """
     target = target or CHUNK_BYTES
     if file.plain and not whole:
-        yield from _seek(file, find, begin, target)
+        yield from _seek(file, find, begin, target, ends)
     else:
-        yield from _read(file, find, begin, target, opened or (lambda _: target))
+        yield from _read(file, find, begin, target, opened or (lambda _: target), ends)
 
 
-def _seek(file: File, find: Find, begin: int, target: int) -> Iterator[Chunk]:
+def _seek(file: File, find: Find, begin: int, target: int, ends: Count) -> Iterator[Chunk]:
     start = begin
     while start < file.size:
-        stop = _boundary(file, find, start + target)
+        stop = _boundary(file, find, start + target, ends)
         yield Chunk(file.path, stop - start, start, stop, begins=start == begin)
         start = stop
 
 
-def _boundary(file: File, find: Find, position: int) -> int:
+def _boundary(file: File, find: Find, position: int, ends: Count) -> int:
     """The first boundary after `position`, or the end of the file."""
     with file.open_raw() as stream:
         stream.seek(position)
@@ -85,14 +102,16 @@ def _boundary(file: File, find: Find, position: int) -> int:
         else:
             found = len(buffer)
     if found < 0 or found > DOCUMENT_BYTES:
-        raise too_long(file, file.line_at(position))
+        raise too_long(file, file.line_at(position, ends))
     return min(position + found, file.size)
 
 
-def _read(file: File, find: Find, begin: int, target: int, opened: Callable[[bytes], int]) -> Iterator[Chunk]:
+def _read(
+    file: File, find: Find, begin: int, target: int, opened: Callable[[bytes], int], ends: Count
+) -> Iterator[Chunk]:
     start, line, done = begin, 1, 0
     with file.open_with_raw() as (stream, raw), closing(_ahead(stream)) as blocks:
-        line += _skip(stream, begin).count(b"\n")
+        line += ends(_skip(stream, begin))
         buffer, ended = b"", False
         while not ended or buffer:
             # Read until there is a boundary after the target, or no more to read.
@@ -107,13 +126,13 @@ def _read(file: File, find: Find, begin: int, target: int, opened: Callable[[byt
                     missing -= len(part)
                 buffer, ended = b"".join(parts), len(parts) == 1
             if (cut if cut >= 0 else len(buffer)) > most:
-                raise too_long(file, line + buffer.count(b"\n", 0, max(0, opened(buffer))))
+                raise too_long(file, line + ends(buffer[: max(0, opened(buffer))]))
             data, buffer = (buffer, b"") if cut < 0 else (buffer[:cut], buffer[cut:])
             if data:
                 stop = start + len(data)
                 now = raw.tell()  # progress counts bytes as stored
                 yield Chunk(file.path, now - done, start, stop, data, line, begins=start == begin)
-                line += count_byte(np.frombuffer(data, np.uint8), b"\n")
+                line += ends(data)
                 start, done = stop, now
 
 
@@ -166,6 +185,6 @@ def chunk_array(chunk: Chunk, file: File) -> np.ndarray:
     return out
 
 
-def first_line(chunk: Chunk, file: File) -> int:
+def first_line(chunk: Chunk, file: File, ends: Count = newlines) -> int:
     """Number of the chunk's first line in its file, from 1."""
-    return chunk.first_line if chunk.first_line is not None else file.line_at(chunk.start)
+    return chunk.first_line if chunk.first_line is not None else file.line_at(chunk.start, ends)

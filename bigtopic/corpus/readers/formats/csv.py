@@ -18,8 +18,15 @@ import numpy as np
 from bigtopic.corpus.readers.base import Chunk, Options
 from bigtopic.corpus.readers.containers.files import SAMPLE_BYTES, File
 from bigtopic.corpus.readers.containers.lines import decode
-from bigtopic.corpus.readers.containers.pieces import chunk_bytes, first_line, line_start, pieces
-from bigtopic.corpus.readers.support.dialect import Dialect, dialect_of, misquoted, wrong_quote
+from bigtopic.corpus.readers.containers.pieces import chunk_bytes, first_line, pieces
+from bigtopic.corpus.readers.support.dialect import (
+    Dialect,
+    dialect_of,
+    line_ends,
+    misquoted,
+    row_start,
+    wrong_quote,
+)
 from bigtopic.corpus.readers.support.documents import DocumentReader, Documents
 from bigtopic.corpus.readers.support.records import BODIES
 from bigtopic.corpus.readers.support.tables import (
@@ -59,7 +66,7 @@ def _header(file: File, options: Options) -> tuple[Dialect, list[str], int | Non
     """Dialect, names of the columns, and the column with the longest texts where there is no header."""
     sample = file.sample
     if len(sample) == SAMPLE_BYTES:
-        sample = sample[: sample.rfind(b"\n") + 1] or sample
+        sample = sample[: sample.rfind(b"\n") + 1 or sample.rfind(b"\r") + 1] or sample
     text = _decoded(sample, options, file.path).removeprefix("\ufeff")
     dialect = dialect_of(file, text)
     if len(file.sample) < SAMPLE_BYTES and (wrong := wrong_quote(text, dialect)):
@@ -68,7 +75,7 @@ def _header(file: File, options: Options) -> tuple[Dialect, list[str], int | Non
     if not rows:
         raise InputError(f"{file.path} has no rows; there is nothing to read")
     if _is_header(rows[0], options):
-        begin = dialect.find_record(sample, 0) if dialect.quoted else line_start(sample, 0)
+        begin = dialect.find_record(sample, 0) if dialect.quoted else row_start(sample, 0)
         if begin < 0 and len(file.sample) == SAMPLE_BYTES:
             raise InputError(
                 f"{file.path}, line 1: the row of names is longer than {SAMPLE_BYTES >> 10} KiB; correct it"
@@ -119,23 +126,20 @@ class CsvStream:
     def chunks(self) -> Iterator[Chunk]:
         triples = self.layout.triple is not None
         find = (
-            self._find_document
-            if triples
-            else self.dialect.find_record
-            if self.dialect.quoted
-            else line_start
+            self._find_document if triples else self.dialect.find_record if self.dialect.quoted else row_start
         )
         whole = self.options.whole or triples or self.dialect.quoted
         together = Together()
         opened = self.dialect.open_quote if self.dialect.quoted and not triples else None
-        for chunk in pieces(self.file, find, begin=self.dialect.begin, whole=whole, opened=opened):
+        begin = self.dialect.begin
+        for chunk in pieces(self.file, find, begin=begin, whole=whole, opened=opened, ends=line_ends):
             n_docs = self._count(chunk, together) if self.options.whole or triples else None
             yield replace(chunk, data=None if self.file.plain else chunk.data, n_docs=n_docs)
 
     def _find_document(self, buffer: bytes, start: int) -> int:
         assert self.layout.triple is not None
-        at, last = line_start(buffer, start), None
-        while at >= 0 and (end := line_start(buffer, at)) >= 0:
+        at, last = row_start(buffer, start), None
+        while at >= 0 and (end := row_start(buffer, at)) >= 0:
             line = buffer[at:end].decode(self.options.text.encoding, "replace")
             cells: list[str] = next(self.dialect.rows(io.StringIO(line, newline="")), [])
             document = cells[self.layout.triple[0]] if len(cells) > self.layout.triple[0] else last
@@ -200,7 +204,7 @@ class CsvReader(DocumentReader):
         """The chunk's cells by column, and the line each row ends on."""
         number = next(i for i, file in enumerate(self.files) if file.path == chunk.name)
         file, width = self.files[number], len(self.layout.names)
-        begin = first_line(chunk, file)
+        begin = first_line(chunk, file, line_ends)
         text = _decoded(chunk_bytes(chunk, file), self.options, chunk.name, begin)
         if chunk.begins:
             text = text.removeprefix("\ufeff")
@@ -232,10 +236,10 @@ class CsvReader(DocumentReader):
 
 
 def _decoded(data: bytes, options: Options, name: str, line: int = 1) -> str:
-    text = decode(data, options.text, name, line)
+    text = decode(data, options.text, name, line, line_ends)
     if (at := text.find("\0")) >= 0:
         raise InputError(
-            f"{name}, line {line + text.count(chr(10), 0, at)} holds a zero byte, which text does not; remove "
+            f"{name}, line {line + line_ends(text[:at])} holds a zero byte, which text does not; remove "
             "it; if the table is in UTF-16, convert it to UTF-8 with iconv"
         )
     return text

@@ -1,4 +1,7 @@
-"""Tables of text as they are written: which character divides cells, and where quotes begin and end."""
+"""Tables of text as they are written: which character divides cells, where quotes begin and end, and lines.
+
+As for Python's `csv`, a line ends with a line feed or a carriage return, or with both.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,19 @@ import csv
 import io
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, AnyStr
 
 import numpy as np
 
 from bigtopic.corpus.readers.containers.files import File
 from bigtopic.errors import InputError
 
-__all__ = ["Dialect", "dialect_of", "misquoted", "wrong_quote"]
+__all__ = ["Dialect", "dialect_of", "line_ends", "misquoted", "row_start", "wrong_quote"]
 
 # The limit of the standard library, 131072 characters in a cell, is shorter than books.
 csv.field_size_limit(2**31 - 1)
 
+_END = re.compile(rb"\r\n?|\n")
 _QUOTED = re.compile(r'"[^"]*+(?:""[^"]*+)*+"')
 
 
@@ -49,16 +53,31 @@ class Dialect:
         return next_record(np.frombuffer(buffer, np.uint8), start, ord(self.delimiter))
 
 
+def row_start(buffer: bytes, start: int) -> int:
+    """Position of the first line that begins after `start`, or -1 when the buffer does not reach so far."""
+    end = _END.search(buffer, start)
+    if end is None or (end[0] == b"\r" and end.end() == len(buffer)):  # which a line feed may follow
+        return -1
+    return end.end()
+
+
+def line_ends(text: AnyStr) -> int:
+    """How many lines end in a text, or in its bytes."""
+    feed, back = ("\n", "\r") if isinstance(text, str) else (b"\n", b"\r")
+    return text.count(feed) + text.count(back) - text.count(back + feed)
+
+
 def dialect_of(file: File, text: str) -> Dialect:
     """The dialect of a file that begins with this text."""
-    first = text.split("\n")[0]
+    lines = re.split(r"\r\n?|\n", text)
+    first = lines[0]
     delimiter = max("\t,;|", key=first.count)
     if file.name.lower().endswith((".tsv", ".tab")):
         delimiter = "\t"
     elif first.count(delimiter) == 0:
         delimiter = ","
     # Tab-separated text has no quoting by its standard, but some programs quote as in CSV.
-    cells = (cell.strip() for line in text.split("\n")[:200] for cell in line.split(delimiter))
+    cells = (cell.strip() for line in lines[:200] for cell in line.split(delimiter))
     quoted = delimiter != "\t" or any(len(cell) > 1 and cell[0] == cell[-1] == '"' for cell in cells)
     return Dialect(delimiter, quoted)
 
@@ -80,7 +99,7 @@ def wrong_quote(text: str, dialect: Dialect) -> tuple[int, int] | None:
         closed = quoted.end() if quoted else at
         end = ends.search(text, closed)
         stop = end.start() if end else len(text)
-        if quoted and stop > closed and "\n" in quoted[0]:
+        if quoted and stop > closed and line_ends(quoted[0]):
             return at, closed - 1
         at = stop + 1
     return None
@@ -90,7 +109,7 @@ def misquoted(name: str, line: int, text: str, opened: int, closed: int) -> Inpu
     """The error for a quote that `wrong_quote` found in a text that begins in this line of a file."""
 
     def at(position: int) -> int:
-        return line + text.count("\n", 0, position)
+        return line + line_ends(text[:position])
 
     what = "never closed" if closed < 0 else f"closed in line {at(closed)} in the middle of a cell"
     return InputError(

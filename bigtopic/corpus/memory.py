@@ -12,6 +12,8 @@ import numpy as np
 
 from bigtopic.corpus.blocks import document_tokens, take
 from bigtopic.corpus.order import checked_seed, document_keys
+from bigtopic.corpus.readers.support.columns import id_texts
+from bigtopic.corpus.readers.support.vocabulary import check_characters, read_vocabulary
 from bigtopic.corpus.sparse import check_columns, checked_csr, checked_dense
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.stored.schema import PART_DOCUMENTS, PART_ENTRIES
@@ -110,23 +112,25 @@ def from_matrix(
     Raises
     ------
     InputError
-        For negative, infinite or NaN values (names the row), or a matrix without rows or columns.
+        For negative, infinite or NaN values (names the row), a matrix without rows or columns, or a word that is there
+        twice.
     VocabularyMismatch
         When the vocabulary's length is not the number of columns.
     SettingError
-        When the vocabulary is a text.
+        When the vocabulary holds anything but words, or the vocabulary or the ids are a text.
     """
     block, n_words = _checked(X)
-    if isinstance(vocabulary, str):
-        raise SettingError(
-            f"vocabulary={vocabulary!r:.60}: give a list of words; bigtopic.ingest reads them from files"
-        )
+    for name, given, what in (("vocabulary", vocabulary, "words"), ("ids", ids, "ids")):
+        if isinstance(given, str):
+            raise SettingError(
+                f"{name}={given!r:.60}: give a list of {what}; bigtopic.ingest reads them from files"
+            )
     if vocabulary is None:
         known = Vocabulary(size=n_words)
     else:
-        known = vocabulary if isinstance(vocabulary, Vocabulary) else Vocabulary(vocabulary)
+        known = vocabulary if isinstance(vocabulary, Vocabulary) else Vocabulary(read_vocabulary(vocabulary))
         _check_width(block.n_docs, n_words, known.size)
-    document_ids = None if ids is None else word_array(ids)
+    document_ids = None if ids is None else _checked_ids(ids)
     if document_ids is not None and len(document_ids) != block.n_docs:
         raise InputError(f"ids has {len(document_ids)} entries, but the matrix has {block.n_docs} rows")
     if shuffle:
@@ -145,6 +149,12 @@ def from_matrix(
         shuffled=shuffle,
         has_ids=ids is not None,
     )
+
+
+def _checked_ids(ids: Iterable[Any]) -> np.ndarray:
+    texts = id_texts(ids)
+    check_characters(texts, "ids: id")
+    return word_array(texts)
 
 
 def _checked(X: Any) -> tuple[Block, int]:

@@ -4,6 +4,7 @@ offset and every index is checked first.
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ __all__ = [
     "check_offsets",
     "checked_csr",
     "checked_dense",
+    "is_array_like",
     "most_bytes",
 ]
 
@@ -95,6 +97,14 @@ def checked_dense(values: Any, name: str) -> np.ndarray:
     return found.astype(np.float32) if found.dtype == np.float16 else found
 
 
+def is_array_like(values: Any) -> bool:
+    """Whether it is rows of numbers that NumPy converts to an array, but is not one."""
+    if isinstance(values, list | tuple):
+        row = values[0] if values else None
+        return isinstance(row, list | tuple | np.ndarray) and len(row) > 0 and isinstance(row[0], Real)
+    return hasattr(values, "__array__") and not hasattr(values, "shape")
+
+
 def check_numbers(dtype: np.dtype, name: str) -> None:
     """Refuse values that cannot be counts.
 
@@ -110,13 +120,13 @@ def check_numbers(dtype: np.dtype, name: str) -> None:
 
 
 def check_mask(values: Any, name: str) -> None:
-    """Refuse an array with masked values: what NumPy makes of it has the values under the mask.
+    """Refuse an array, or rows, with masked values: what NumPy makes of them has the values under the mask.
 
     Raises
     ------
     InputError
     """
-    if np.ma.is_masked(values):
+    if any(map(np.ma.is_masked, values if isinstance(values, list | tuple) else (values,))):
         raise InputError(f"{name} has masked values; say what they count: X.filled(0) replaces them by 0")
 
 

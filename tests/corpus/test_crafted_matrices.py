@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.readers import open_source
 from bigtopic.corpus.sparse import check_columns
-from bigtopic.errors import InputError
+from bigtopic.errors import InputError, SettingError
 
 GIGABYTE = 1 << 30
 
@@ -60,9 +60,7 @@ def refused(action, *parts):
 
 def read_all(source, **options):
     reader = open_source(source, **options)
-    for stream in reader.streams():
-        for chunk in stream.chunks():
-            reader.parse(chunk)
+    return [reader.parse(chunk) for stream in reader.streams() for chunk in stream.chunks()]
 
 
 def crafted(format, **changes):
@@ -282,6 +280,48 @@ def test_a_header_of_python_2_is_read(tmp_path):
 def test_dense_matrices_that_are_none(matrix, what):
     with pytest.raises(InputError, match=f"the matrix.*{what}"):
         from_matrix(matrix)
+
+
+ROWS = [[1, 0, 2], [0, 3.5, 1]]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [ROWS, tuple(map(tuple, ROWS)), [np.array(row) for row in ROWS], np.array(ROWS, object)],
+    ids=["lists", "tuples", "arrays", "objects"],
+)
+def test_rows_of_numbers_are_a_matrix_for_every_reader(rows):
+    (block,) = read_all(rows, weights=True)
+    assert (block.words.tolist(), block.counts.tolist()) == ([0, 2, 1, 2], [1, 2, 3.5, 1])
+    assert from_matrix(rows, shuffle=False).to_scipy().toarray().tolist() == ROWS
+    with pytest.raises(InputError, match=r"row 1, column 1: 3\.5 is fractional"):
+        read_all(rows)
+
+
+def test_masks_of_rows_in_a_list():
+    rows = [np.ma.array([1, 0, 2], mask=[0, 0, 1]), np.array([0, 1, 1])]
+    for read in (read_all, from_matrix):
+        with pytest.raises(InputError, match="masked values"):
+            read(rows)
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        ({"vocabulary": ["a", "a"]}, "word 'a' at position 2 is a duplicate"),
+        ({"vocabulary": ["a", "\udc00"]}, "position 2 holds half a character"),
+        ({"vocabulary": [1, 2]}, "a list of words"),
+        ({"ids": "ab"}, "give a list of ids"),
+        ({"ids": ["a", "\udc00"]}, "position 2 holds half a character"),
+    ],
+)
+def test_words_and_ids_of_a_matrix_are_checked_as_by_readers(given, what):
+    with pytest.raises((InputError, SettingError), match=what):
+        from_matrix(np.eye(2), **given)
+
+
+def test_ids_of_a_matrix_are_texts():
+    assert from_matrix(np.eye(2), ids=[1, None], shuffle=False).document_ids().tolist() == ["1", ""]
 
 
 @pytest.mark.parametrize("value", [np.array("text"), np.zeros((), "M8[s]"), np.array(3)])

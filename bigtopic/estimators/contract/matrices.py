@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from bigtopic.corpus.sparse import checked_dense
+from bigtopic.corpus.sparse import checked_dense, is_array_like
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import SettingError, VocabularyMismatch
 
@@ -24,7 +23,7 @@ def as_matrix(data: Any) -> Any:
     InputError
         When rows differ in length.
     """
-    if _is_array_like(data):
+    if is_array_like(data):
         data = np.asarray(data) if hasattr(data, "__array__") else checked_dense(data, "the matrix")
     if isinstance(data, np.ndarray) and data.ndim != 2 and data.dtype.kind in "iufbc":
         remedy = ". Reshape your data, with X.reshape(1, -1) if it is one document" if data.ndim == 1 else ""
@@ -32,13 +31,6 @@ def as_matrix(data: Any) -> Any:
             f"documents: a matrix has two dimensions, (n_docs, n_words), but this array has shape {data.shape}{remedy}"
         )
     return data
-
-
-def _is_array_like(data: Any) -> bool:
-    if isinstance(data, list | tuple):
-        row = data[0] if data else None
-        return isinstance(row, list | tuple | np.ndarray) and len(row) > 0 and isinstance(row[0], Real)
-    return hasattr(data, "__array__") and not hasattr(data, "shape")
 
 
 def check_width(given: Vocabulary, known: Vocabulary, estimator: str) -> None:

@@ -1,4 +1,4 @@
-"""`scipy.sparse` matrices and arrays, and 2-d NumPy arrays: a document per row."""
+"""`scipy.sparse` matrices and arrays, 2-d NumPy arrays and what NumPy converts to them: a document per row."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from bigtopic.corpus.readers.base import Chunk, Options, RawBlock
 from bigtopic.corpus.readers.support.matrix import check_width, matrix_block, row_ranges
-from bigtopic.corpus.sparse import checked_csr
+from bigtopic.corpus.sparse import checked_csr, checked_dense, is_array_like
 from bigtopic.errors import InputError
 
 __all__ = ["MatrixReader", "MatrixStream", "accepts", "open_reader"]
@@ -21,11 +21,13 @@ def accepts(source: Any) -> bool:
     if isinstance(source, np.ndarray):
         return source.dtype.kind in "iufbc" or source.ndim in (0, 2)
     sparse = sys.modules.get("scipy.sparse")
-    return sparse is not None and bool(sparse.issparse(source))
+    return is_array_like(source) or (sparse is not None and bool(sparse.issparse(source)))
 
 
 def open_reader(source: Any, options: Options, name: str = "") -> MatrixReader:
     name = name or ("the matrix" if hasattr(source, "tocsr") else "the array")
+    if is_array_like(source) or (isinstance(source, np.ndarray) and source.dtype == object):
+        source = checked_dense(source, name)
     if source.ndim != 2:
         raise InputError(f"{name} has {source.ndim} dimensions; give two: documents x words")
     check_width(source.shape, options.vocabulary, name)

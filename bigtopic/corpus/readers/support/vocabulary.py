@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from numbers import Integral
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 from bigtopic.corpus.readers.containers.files import File
 from bigtopic.errors import InputError, SettingError
 
-__all__ = ["read_vocabulary", "unique_words", "words_of_file"]
+__all__ = ["check_characters", "read_vocabulary", "unique_words", "words_of_file"]
 
 _LIMIT = 1 << 28  # bytes: some 30 million words
 
@@ -109,6 +109,22 @@ def _some(words: list[str], name: str) -> list[str]:
     return unique_words(words, name)
 
 
+def check_characters(texts: Sequence[str], what: str) -> None:
+    """Refuse texts that cannot be stored; begins with `what` they are.
+
+    Raises
+    ------
+    InputError
+    """
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError as error:
+        i = next(i for i, end in enumerate(accumulate(map(len, texts))) if error.start < end)
+        raise InputError(
+            f"{what} {texts[i]!r} at position {i + 1} holds half a character (a lone surrogate); correct it"
+        ) from None
+
+
 def unique_words(words: list[str], name: str) -> list[str]:
     """These words, which `name` holds.
 
@@ -117,13 +133,7 @@ def unique_words(words: list[str], name: str) -> list[str]:
     InputError
         When a word is there twice, or cannot be stored; names it.
     """
-    try:
-        "".join(words).encode()
-    except UnicodeEncodeError as error:
-        i = next(i for i, end in enumerate(accumulate(map(len, words))) if error.start < end)
-        raise InputError(
-            f"{name}: word {words[i]!r} at position {i + 1} holds half a character (a lone surrogate); correct it"
-        ) from None
+    check_characters(words, f"{name}: word")
     if len(set(words)) != len(words):
         seen: set[str] = set()
         for i, word in enumerate(words):

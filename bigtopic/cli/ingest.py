@@ -36,6 +36,17 @@ def _ngrams(context: click.Context, parameter: click.Parameter, value: str) -> t
     return int(shortest), int(longest or shortest)
 
 
+def _with_corpus(
+    context: click.Context, parameter: click.Parameter, value: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The sources; the only path that is given goes to the last argument, CORPUS, but is surely a source."""
+    if not value:
+        raise click.UsageError(
+            "Missing argument 'CORPUS': give SOURCE and then CORPUS, the path of the new corpus"
+        )
+    return value
+
+
 class _WithFormats(click.Command):
     """The verb; its help lists the formats, which are looked up when it is shown."""
 
@@ -45,7 +56,7 @@ class _WithFormats(click.Command):
 
 
 @click.command("ingest", cls=_WithFormats, short_help="Make a corpus from documents in any format.")
-@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...", type=PATH)
+@click.argument("sources", nargs=-1, callback=_with_corpus, metavar="SOURCE...", type=PATH)
 @click.argument("corpus", type=PATH)
 @click.option(
     "--format",

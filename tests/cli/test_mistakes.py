@@ -10,6 +10,7 @@ from .conftest import run
     [
         (["trian", "x"], "there is no verb 'trian'; did you mean 'train'?"),
         (["train", "CORPUS", "m.zarr", "--tpics", "3"], "--topics"),
+        (["ingest", "SOURCE"], "Missing argument 'CORPUS'"),
         (["train", "CORPUS", "m.zarr", "--method", "online-cbv0"], "did you mean 'online-cvb0'"),
         (["ingest", "SOURCE", "c.zarr", "--format", "jsonlines"], "did you mean 'json_lines'"),
         (["ingest", "SOURCE", "c.zarr", "--text-column", "txt"], "did you mean 'text'?"),

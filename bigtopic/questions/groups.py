@@ -18,13 +18,14 @@ from bigtopic.errors import SettingError
 from bigtopic.parallel.progress import Progress
 from bigtopic.questions.theta import Theta, other_documents
 
-__all__ = ["FREQUENCIES", "Grouping", "grouping"]
+__all__ = ["FREQUENCIES", "MOST_CELLS", "Grouping", "grouping"]
 
 Grouping = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, Sequence[Any]]]
 """positions (n,) -> which of them are in which group, int64 (n_pairs,) and int64 (n_pairs,); what the groups are"""
 
 _DATE = re.compile(r"(\d{4})(?:-(0[1-9]|1[0-2])(?:-(\d\d).*)?)?")
 _LENGTHS = {"year": 4, "month": 7, "day": 10}
+MOST_CELLS = 1 << 25  # groups times topics: 512 MiB for two sums in float64
 FREQUENCIES = ("decade", "year", "quarter", "month", "day")
 
 
@@ -109,6 +110,11 @@ def _edges(theta: Theta, column: str, bins: int | Sequence[float]) -> np.ndarray
         numbers = _numbers(theta, column)
         if bins < 1 or not len(numbers):
             raise SettingError(f"bins={bins!r}: give 1 or more, and a column that has numbers")
+        if bins * theta.n_components > MOST_CELLS:
+            most = MOST_CELLS // theta.n_components
+            raise SettingError(
+                f"bins={bins!r}: at most {most:,} are possible with {theta.n_components} topics"
+            )
         return np.linspace(numbers.min(), numbers.max(), int(bins) + 1)
     try:
         edges = np.asarray(bins, np.float64)

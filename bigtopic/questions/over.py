@@ -13,12 +13,10 @@ from typing import Any
 import numpy as np
 
 from bigtopic.errors import SettingError
-from bigtopic.questions.groups import Grouping
+from bigtopic.questions.groups import MOST_CELLS, Grouping
 from bigtopic.questions.theta import Theta
 
-__all__ = ["MOST_CELLS", "over_groups"]
-
-MOST_CELLS = 1 << 25  # groups times topics: 512 MiB for two sums in float64
+__all__ = ["over_groups"]
 
 
 def over_groups(theta: Theta, groups: Grouping, column: str) -> dict[str, np.ndarray]:

@@ -273,6 +273,11 @@ def test_too_many_groups_are_refused(model, theta, monkeypatch):
         model.topics_over("score", theta=theta)
 
 
+def test_too_many_bins_are_refused_before_they_are_made(model, theta):
+    with pytest.raises(SettingError, match=r"bins=1000000000: at most [\d,]+ are possible with"):
+        model.topics_over("score", theta=theta, bins=10**9)
+
+
 def test_cells_are_shown_as_they_are_meant():
     table = Table(
         {"bin": [(0.5, 71.142857)], "count": [2.0], "share": [0.25], "words": [["a", "b"]], "no": [None]}

@@ -42,14 +42,16 @@ class AuthorUpdates(TopicLearning, AuthorQueries):
     def _check_signed(self, corpus: Corpus) -> None:
         """Refuse documents without authors, or with more than there is room for, before anything is learned. One pass
         that reads."""
+        from bigtopic.kernels.author_topic.support.lists import unsigned
         from bigtopic.kernels.support.entry import whole_number
 
         method, given = self._method_and_options()
         options = {**method.load_kernel().options, **given}
         room = whole_number(options, "most_authors", 1) if "most_authors" in options else None
         if corpus.author_vocabulary is not None:  # otherwise the axes of the model are refused
-            for _ in self._over(corpus, partial(_check_authors, room=room)):
-                pass
+            found = [*self._over(corpus, partial(_check_authors, room=room))]
+            if rows := [row for row in found if row is not None]:
+                raise unsigned(min(rows))
 
     def update(
         self,
@@ -123,6 +125,11 @@ class AuthorUpdates(TopicLearning, AuthorQueries):
         known = self._fitted().axes["author"]
         if known.frequency is None:
             return
+        if not earlier.n_docs:
+            raise InputError(
+                f"all documents are from row {first} on, and those that the model has learned from are not there: give "
+                "the corpus of fit with documents appended; partial_fit learns from new documents alone"
+            )
         found = counted_authors(earlier, self._client(), self.n_threads)
         assert found.words is not None
         names = known.extended(found.words[found.mapping_to(known) < 0].tolist())
@@ -170,13 +177,15 @@ class AuthorUpdates(TopicLearning, AuthorQueries):
         return FittedArray(topics, found.axes["author"].words)
 
 
-def _check_authors(docs: Block, room: int | None) -> None:
-    from bigtopic.kernels.author_topic.support.lists import check_signed
+def _check_authors(docs: Block, room: int | None) -> int | None:
+    """The first row of the source without authors; documents with more than there is room for are refused."""
+    from bigtopic.kernels.author_topic.support.lists import first_unsigned
     from bigtopic.kernels.author_topic.support.shares import authors_within
 
-    check_signed(docs)
-    if room is not None:
+    row = first_unsigned(docs)
+    if row is None and room is not None:
         authors_within(docs, room)
+    return row
 
 
 def _documents_of_each(names: Vocabulary, counted: Vocabulary) -> np.ndarray:

@@ -200,6 +200,19 @@ def test_new_authors_need_documents_and_documents_need_authors(fitted, corpus):
         fitted.transform_authors(counts.with_authors({"0": ["a0"]}))
 
 
+def test_the_first_unsigned_document_is_the_first_of_the_source(corpus):
+    """However the documents are stored."""
+    counts = bt.from_matrix(corpus[:40].to_scipy(), shuffle=True)
+    assert next(row for row in counts.rows().tolist() if row) != 1
+    with pytest.raises(InputError, match="the document in row 1 of the source has no author"):
+        bt.AuthorTopicModel(K, **QUIET).fit(counts.with_authors({"0": ["a0"]}))
+
+
+def test_a_corpus_of_nothing_but_new_documents_is_for_partial_fit(fitted, corpus):
+    with pytest.raises(InputError, match=r"all documents are from row 0 on.*partial_fit learns from new"):
+        fitted.update(corpus, first_new=0)
+
+
 def author_weights(model):
     return model._model.params["author_topics"].gather(None).copy()
 

@@ -8,7 +8,7 @@ from bigtopic.errors import InputError
 from bigtopic.kernels.support.entry import frozen
 from bigtopic.types import Block, Docs
 
-__all__ = ["author_documents", "author_lists", "check_signed"]
+__all__ = ["author_documents", "author_lists", "check_signed", "first_unsigned", "unsigned"]
 
 
 def author_lists(docs: Docs | Block) -> tuple[np.ndarray, np.ndarray, int]:
@@ -32,16 +32,25 @@ def check_signed(docs: Docs | Block) -> None:
     Raises
     ------
     InputError
-        Names the first one.
+        Names the first one in the source.
     """
+    if (row := first_unsigned(docs)) is not None:
+        raise unsigned(row)
+
+
+def first_unsigned(docs: Docs | Block) -> int | None:
+    """The first row of the source whose document has tokens and no author; None if all have."""
     n_authors = np.zeros(docs.n_docs) if docs.author_indptr is None else np.diff(docs.author_indptr)
-    unsigned = (n_authors == 0) & (np.diff(docs.indptr) > 0)
-    if unsigned.any():
-        row = int(docs.rows[np.argmax(unsigned)])
-        raise InputError(
-            f"the document in row {row} of the source has no author; give it one, or leave it out with "
-            "corpus.select(rows=...)"
-        )
+    rows = docs.rows[(n_authors == 0) & (np.diff(docs.indptr) > 0)]
+    return int(rows.min()) if len(rows) else None
+
+
+def unsigned(row: int) -> InputError:
+    """The error about a document without authors."""
+    return InputError(
+        f"the document in row {row} of the source has no author; give it one, or leave it out with "
+        "corpus.select(rows=...)"
+    )
 
 
 def author_documents(docs: Docs) -> np.ndarray:

@@ -16,6 +16,7 @@ from bigtopic import methods
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import SettingError
+from bigtopic.estimators.author_topic import AuthorTopicModel
 from bigtopic.estimators.lda import LDA
 from bigtopic.kernels import load
 from bigtopic.learning.memory.expected_rows import ExpectedRows
@@ -152,6 +153,16 @@ def test_replicas_that_cannot_fit_name_what_to_change(monkeypatch):
         SettingError, match=r"batch_size .now 64., fewer replica_updates .now 3., fewer topics"
     ):
         fit(replicas=2, replica_updates=3, max_iter=20)
+
+
+def test_room_for_authors_that_cannot_fit_is_named(monkeypatch):
+    corpus = from_matrix(COUNTS).with_authors({str(row): ["a"] for row in range(200)})
+    monkeypatch.setattr(machine_memory, "total_bytes", lambda: 10_000_000)
+    settings = {"method": "author-cvb0", "options": {"most_authors": 1000}, "client": False, "n_threads": 1}
+    with pytest.raises(
+        SettingError, match=r"fewer most_authors .now 1000. where documents have fewer, fewer topics"
+    ):
+        AuthorTopicModel(4, **settings).fit(corpus)
 
 
 # ---------------------------------------------------------------- the estimate and the peak

@@ -12,7 +12,6 @@ from bigtopic.errors import BigtopicWarning, SettingError
 from bigtopic.learning.executors.protocol import ExecutorSpec, Run
 from bigtopic.learning.memory.footprint import Footprint
 from bigtopic.parallel import cluster
-from bigtopic.plan.slices import Plan
 from bigtopic.state import machine_memory
 from bigtopic.state.params import Params
 
@@ -53,14 +52,16 @@ def check_memory(
         return  # nearly always, and quickly decided
     machine_memory.refuse_beyond(
         footprint.on_threads(n_threads, compares),
-        f"choose a smaller batch_size (now {run.plan.batch_size}), {_fewer_updates(run.plan)}"
+        f"choose a smaller batch_size (now {run.plan.batch_size}), {_others(run)}"
         f"fewer topics (now {run.work.hyper.n_components}) or fewer threads (now {n_threads})",
     )
 
 
-def _fewer_updates(plan: Plan) -> str:
-    """What else would help where there are replicas."""
-    return f"fewer replica_updates (now {plan.replica_updates}), " if plan.replicas > 1 else ""
+def _others(run: Run) -> str:
+    """What else would help where there are replicas, or room for authors in what is remembered of a word."""
+    found = f"fewer replica_updates (now {run.plan.replica_updates}), " if run.plan.replicas > 1 else ""
+    room = run.work.hyper.options.get("most_authors")
+    return found if room is None else f"{found}fewer most_authors (now {room}) where documents have fewer, "
 
 
 class WorkerMemory:
@@ -82,7 +83,7 @@ class WorkerMemory:
         self, run: Run, params: Params, axes: Mapping[str, Vocabulary], client: Any, spec: ExecutorSpec
     ) -> None:
         assert spec.worker_bytes is not None
-        self._plan, self._n_components = run.plan, run.work.hyper.n_components
+        self._plan, self._n_components, self._others = run.plan, run.work.hyper.n_components, _others(run)
         self._bytes = partial(spec.worker_bytes, Footprint(run, params, axes), client)
         self._client, self._uses_all = client, not spec.one_worker
         self._limits: dict[str, tuple[int, int]] = {}
@@ -121,6 +122,6 @@ class WorkerMemory:
         return (
             f"worker {worker} has {have / 1e9:.2f} GB, and its tasks for this model need about {need / 1e9:.2f} GB; "
             f"choose a smaller batch_size (now {self._plan.batch_size}) or slice_size (now {self._plan.slice_size}), "
-            f"{_fewer_updates(self._plan)}fewer topics (now {self._n_components}), or workers with fewer threads (now "
+            f"{self._others}fewer topics (now {self._n_components}), or workers with fewer threads (now "
             f"{n_threads}) or a larger memory_limit; or {other}"
         )

@@ -44,7 +44,8 @@ class DualTopicModel(TopicLearning):
 
     Attributes
     ----------
-    row_topics_ : float64 (n_rows, n_row_topics), p(row | row topic), columns sum to 1
+    row_topics_ : float64 (n_rows, n_row_topics), p(row | row topic), columns sum to 1; by the rows of the source,
+        also for a view
     column_topics_ : float64 (n_columns, n_column_topics), p(column | column topic), columns sum to 1
     joint_ : float64 (n_row_topics, n_column_topics), sums to 1
     vocabulary_ : `Vocabulary`, the names of the columns

@@ -19,7 +19,11 @@ __all__ = ["CHUNK_BYTES", "CHUNK_DOCS", "DOCUMENT_BYTES", "Chunk", "Options", "R
 CHUNK_BYTES = 1 << 23
 CHUNK_DOCS = 4096
 DOCUMENT_BYTES = 1 << 25
-"""Longest document (line, record, file), decompressed: memory must not depend on what one line of a source holds."""
+"""Longest document (line, record, file), decompressed: memory must not depend on what one line of a source holds.
+
+Lines and records are measured from the end of the chunk they are in, so those that begin early in it may be longer by
+up to `CHUNK_BYTES`.
+"""
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from bigtopic.corpus.readers.support.records import BODIES
 from bigtopic.corpus.readers.support.tables import (
     TableLayout,
     Together,
+    empty_cell,
     table_documents,
     table_layout,
     triples_block,
@@ -195,6 +196,8 @@ class CsvReader(DocumentReader):
         documents, words, counts = (columns[i] for i in self.layout.triple)
         index: dict[str, int] = {}
         ids = np.array([index.setdefault(word, len(index)) for word in words], np.int64)
+        if "" in counts:
+            raise empty_cell(place(counts.index("")))
         values = np.array([_number(value, i, place) for i, value in enumerate(counts)], np.float64)
         given = None if self.vocabulary is None else self._index
         names = np.array(documents, object)

@@ -11,7 +11,13 @@ import numpy as np
 
 from bigtopic.corpus.readers.base import CHUNK_DOCS, Chunk
 from bigtopic.corpus.readers.support.documents import DocumentReader, Documents, kind_of_all
-from bigtopic.corpus.readers.support.tables import TableLayout, Together, table_documents, triples_block
+from bigtopic.corpus.readers.support.tables import (
+    TableLayout,
+    Together,
+    empty_cell,
+    table_documents,
+    triples_block,
+)
 from bigtopic.corpus.text.raw import RawBlock
 from bigtopic.errors import InputError, require
 
@@ -162,7 +168,7 @@ class ArrowReader(DocumentReader):
         for cells in (document, word, count):
             if cells.null_count:
                 at = cells.is_null().to_pylist().index(True)
-                raise InputError(f"{place(at)} has an empty cell; every row needs document, word and count")
+                raise empty_cell(place(at))
         encoded = word.combine_chunks().dictionary_encode()
         encoded = encoded.combine_chunks() if hasattr(encoded, "combine_chunks") else encoded
         vocabulary = [str(value) for value in encoded.dictionary.to_pylist()]

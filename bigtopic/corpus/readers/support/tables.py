@@ -20,6 +20,7 @@ from bigtopic.errors import InputError
 __all__ = [
     "TableLayout",
     "Together",
+    "empty_cell",
     "holds_counts",
     "only_text",
     "table_documents",
@@ -163,12 +164,14 @@ class Together:
         Raises
         ------
         InputError
-            Naming the row that goes back to a document.
+            Naming the row that goes back to a document, or has none.
         """
         n_docs, last = 0, self
         for i, document in enumerate(documents):
             if document == last:
                 continue
+            if document is None or document == "":
+                raise empty_cell(place(i))
             last, key = document, document if isinstance(document, int) else hash(document)
             if key in self._seen:
                 raise InputError(
@@ -178,6 +181,13 @@ class Together:
             self._seen.add(key)
             n_docs += 1
         return n_docs
+
+
+def empty_cell(where: str) -> InputError:
+    """The error about a row, at `where`, that lacks its document, word or count."""
+    return InputError(
+        f"{where} has an empty cell; every row needs document, word and count: fill it in, or leave the row out"
+    )
 
 
 def triples_block(
@@ -200,8 +210,10 @@ def triples_block(
     Raises
     ------
     InputError
-        When a count is not allowed.
+        When a count is not allowed, or a word is empty.
     """
+    if "" in vocabulary and (words == vocabulary.index("")).any():
+        raise empty_cell(place(int(np.argmax(words == vocabulary.index("")))))
     if found := check_counts(counts, weights):
         at, kind = found
         raise InputError(f"{place(at)}: count {counts[at]:g} is {kind}; {count_remedy(kind)}")

@@ -201,6 +201,20 @@ def test_arrays_beside_a_source(tmp_path, values, expected):
     same(stored(tmp_path / "c.zarr", ["some words"] * len(values), columns={"x": values})["x"], expected)
 
 
+def test_integers_with_a_missing_cell_keep_their_digits(tmp_path):
+    numbers = pandas.array([7, None, 2**53 + 1], "Int64")
+    frame = pandas.DataFrame({"id": numbers, "text": ["some words"] * 3, "x": numbers})
+    corpus = ingest(frame, tmp_path / "c.zarr", shuffle=False, n_threads=1)
+    assert corpus.document_ids().tolist() == ["7", "", "9007199254740993"]
+    assert in_order(corpus)["x"] == ("string", ["7", "", "9007199254740993"])
+
+
+def test_ids_that_are_floats_because_one_is_missing(tmp_path):
+    frame = pandas.DataFrame({"id": [7, None, 8.5], "text": ["some words"] * 3})
+    corpus = ingest(frame, tmp_path / "c.zarr", shuffle=False, n_threads=1)
+    assert corpus.document_ids().tolist() == ["7", "", "8.5"]
+
+
 def test_texts_of_dates_sort_as_the_dates_do(tmp_path):
     steps = [0, 1, 999_999, 1_000_000, 86_400_000_000]
     dates = [NOON.replace(tzinfo=UTC) + datetime.timedelta(microseconds=step) for step in steps]

@@ -71,15 +71,25 @@ def series_values(series: Any) -> Any:
     """Values of a pandas Series: an array of numbers, or a list with None where one is missing; categories become their
     labels.
     """
-    array = series.to_numpy()
-    if array.dtype.kind in "iufb":
-        return array
+    if series.dtype.kind not in "iu" or not series.hasnans:  # of integers it would make floats
+        array = series.to_numpy()
+        if array.dtype.kind in "iufb":
+            return array
     return series.astype(object).where(series.notna(), None).tolist()
 
 
 def id_texts(values: Iterable[Any]) -> list[str]:
-    """Names of documents as they are stored; "" where one is missing."""
-    return [value if type(value) is str else "" if is_missing(value) else str(value) for value in values]
+    """Names of documents as they are stored; "" where one is missing.
+
+    Whole numbers are the same names as integers and as floats, which a column of integers with a missing cell holds.
+    """
+    return [
+        value if type(value) is str else "" if is_missing(value) else str(_whole(value)) for value in values
+    ]
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float | np.floating) and value.is_integer() else value
 
 
 def cells(texts: Sequence[str]) -> np.ndarray | Cells:

@@ -101,7 +101,8 @@ def is_array_like(values: Any) -> bool:
     """Whether it is rows of numbers that NumPy converts to an array, but is not one."""
     if isinstance(values, list | tuple):
         row = values[0] if values else None
-        return isinstance(row, list | tuple | np.ndarray) and len(row) > 0 and isinstance(row[0], Real)
+        rows = isinstance(row, list | tuple | np.ndarray) and len(row) > 0
+        return rows and isinstance(row[0], Real) and not isinstance(row[-1], str)
     return hasattr(values, "__array__") and not hasattr(values, "shape")
 
 

@@ -520,6 +520,24 @@ def test_one_value_for_each_document():
     refused(np.ones((2, 2), int), "columns\\['year'\\] ends before", columns={"year": [1]})
 
 
+def test_pairs_of_documents_and_authors_are_not_lists_of_authors():
+    pairs = [("b", "Ann"), ("a", "Bob")]
+    told = ["authors holds pairs of a document and a name, such as", "Corpus.with_authors"]
+    refused(["some words", "other words"], *told, ids=["a", "b"], authors=pairs)
+    refused(["some words", "other words"], *told, authors=[(0, "Ann"), (1, "Bob")])
+    for names in (list(map(list, pairs)), [("a", "Ann"), ("Zoe", "Bob")], [("a", "b", "Ann")] * 2):
+        (block,) = read(["some words", "other words"], ids=["a", "b"], authors=names)
+        assert len(block.authors) == len(names[0]) * 2
+
+
+def test_pairs_of_ids_and_texts_are_not_tokens():
+    told = ["holds pairs such as", "give the texts alone", "tokens go into lists"]
+    refused([("a", "some words"), ("b", "other words")], *told)
+    refused([(1, "some words"), (2, "other words")], *told)
+    for tokens in ([("some", "words")], [["a", "some words"]], [("a", "some words"), ("b", "c")]):
+        assert read(tokens)[0].counts.sum() == 2 * len(tokens)
+
+
 # --- CSV
 
 
@@ -552,6 +570,22 @@ def test_csv_that_is_wrong(rows, parts, n_before, tmp_path):
     refused(path, *parts)
     if "cells" in parts[0]:
         refused(path, *parts, ids=["a"] * (n_before + 9))
+
+
+@pytest.mark.parametrize("row", [",y,1", "b,,1", "b,y,"])
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_empty_cells_among_documents_words_and_counts(row, format, tmp_path):
+    """An empty text is neither a document nor a word."""
+    rows = [line.split(",") for line in ("a,x,1", "a,y,2", row, "c,x,1")]
+    if format == "csv":
+        path = write(
+            tmp_path / "x.csv", "\n".join(",".join(line) for line in [["doc", "word", "count"], *rows])
+        )
+    else:
+        path = tmp_path / "x.parquet"
+        frame = pd.DataFrame(rows, columns=["doc", "word", "count"])
+        frame.assign(count=pd.to_numeric(frame["count"])).to_parquet(path)
+    refused(path, "line 4" if format == "csv" else "row 2", "empty cell")
 
 
 def test_an_unclosed_quote_in_the_names(tmp_path):

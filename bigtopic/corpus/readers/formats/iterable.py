@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass, field
 from itertools import chain, islice
+from numbers import Integral
 from typing import Any
 
 from bigtopic.corpus.readers.base import CHUNK_BYTES, CHUNK_DOCS, Chunk, Options
@@ -27,6 +28,11 @@ def accepts(source: Any) -> bool:
 def open_reader(source: Iterable[Any], options: Options) -> IterableReader:
     items = iter(source)
     first = [_listed(item) for item in islice(items, _PEEK)]
+    if first and all(map(_is_named_text, first)):
+        raise InputError(
+            f"the iterable holds pairs such as {first[0]!r:.60}, each of which would be a document of two tokens; if "
+            "they are ids and texts, give the texts alone, and to ingest the ids as ids=; tokens go into lists"
+        )
     layout, kind = record_layout(first, options, "the iterable")
     size = len(source) if isinstance(source, Sized) else None
     again = source if items is not source else None  # an iterator can be read only once
@@ -107,6 +113,12 @@ class IterableReader(DocumentReader):
             return f"document {(chunk.first_row or 0) + i} of the iterable"
 
         return record_documents(chunk.data, self.layout, place)
+
+
+def _is_named_text(item: Any) -> bool:
+    """Whether it is a pair of an id and a text of several words, rather than two tokens."""
+    pair = isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str | Integral)
+    return pair and isinstance(item[1], str) and len(item[1].split()) > 1
 
 
 def _listed(item: Any) -> Any:

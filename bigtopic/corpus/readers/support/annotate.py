@@ -148,6 +148,24 @@ class _AnnotatedStream:
             self.values.finish()
 
 
+def _refuse_pairs(authors: list[Any], block: RawBlock, chunk: Chunk) -> None:
+    """Refuse pairs of a document of this chunk and an author, of which each would be the two authors of a document.
+
+    Raises
+    ------
+    InputError
+    """
+    if not authors or not all(isinstance(one, tuple) and len(one) == 2 for one in authors):
+        return
+    first = chunk.first_row or 0
+    documents = {*(map(str, range(first, first + block.n_docs)) if block.ids is None else block.ids)}
+    if all(str(document) in documents for document, _ in authors):
+        raise InputError(
+            f"authors holds pairs of a document and a name, such as {authors[0]!r:.60}; give a name or a list of names "
+            "for each document, or pass the pairs to Corpus.with_authors"
+        )
+
+
 class AnnotatedReader:
     """Another reader, with values attached to its documents; they replace those of the source."""
 
@@ -203,6 +221,7 @@ class AnnotatedReader:
             if name == ("ids",):
                 block = replace(block, ids=id_texts(values))
             elif name == ("authors",):
+                _refuse_pairs(values, block, given.chunk)
                 indptr, names, authors = author_csr(values, place)
                 block = replace(block, author_indptr=indptr, author_names=names, authors=authors)
             else:

@@ -239,6 +239,27 @@ def test_a_pass_that_somebody_may_go_back_to_stays(tmp_path):
     assert {path.name for path in (tmp_path / "state").glob("pass-*")} == {"pass-1"}
 
 
+def test_a_task_that_was_given_up_writes_while_its_pass_is_removed(tmp_path, monkeypatch):
+    """What it leaves goes with the next pass."""
+    state, documents = DocumentState(tmp_path / "state"), corpus(40)
+    first = remember(state, documents, begin(state, documents), 2, 1)
+    cursor = remember(state, documents, first, 2, 2)
+    rmdir, given_up = os.rmdir, [FIRST]
+
+    def write_and_remove(*folder: Any, **where: Any) -> None:
+        if given_up:
+            remember(state, documents, given_up.pop(), 2, 1)
+        rmdir(*folder, **where)
+
+    monkeypatch.setattr(os, "rmdir", write_and_remove)
+    state.end_pass(cursor.pass_number)
+    assert marks(state, documents, cursor) == [{2}]
+    assert {path.name for path in (tmp_path / "state").glob("pass-*")} == {"pass-1", "pass-2"}
+    cursor = remember(state, documents, cursor, 2, 3)
+    state.end_pass(cursor.pass_number)
+    assert {path.name for path in (tmp_path / "state").glob("pass-*")} == {"pass-3"}
+
+
 def test_in_the_middle_of_a_pass_each_document_has_its_newest_state():
     state, documents = DocumentState(), corpus(70, 30)
     cursor = remember(state, documents, begin(state, documents), 5, mark=1)

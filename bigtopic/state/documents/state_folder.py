@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -14,7 +15,7 @@ from collections.abc import Callable, Set
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, StoreError
 from bigtopic.state.documents.state_files import StateFiles
 from bigtopic.storage.local import told
 from bigtopic.storage.place import Place
@@ -82,11 +83,19 @@ def _copy_files(source: Path, target: Path) -> None:
 
 
 def remove_passes(folder: Place, chosen: Callable[[int], bool]) -> None:
-    """Remove the state of the passes that are chosen."""
+    """Remove the state of the passes that are chosen.
+
+    A task that was given up, on a worker that was lost from sight, may write there meanwhile: that stays until the next
+    call.
+    """
     for name in folder.names():
         number = _PASS.fullmatch(name)
         if number and chosen(int(number[1])):
-            (folder / name).remove()
+            try:
+                (folder / name).remove()
+            except StoreError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                    raise
 
 
 class DiskNeed(NamedTuple):

@@ -101,8 +101,9 @@ def is_array_like(values: Any) -> bool:
     """Whether it is rows of numbers that NumPy converts to an array, but is not one."""
     if isinstance(values, list | tuple):
         row = values[0] if values else None
-        rows = isinstance(row, list | tuple | np.ndarray) and len(row) > 0
-        return rows and isinstance(row[0], Real) and not isinstance(row[-1], str)
+        if not isinstance(row, list | tuple | np.ndarray) or len(row) == 0:
+            return False
+        return isinstance(row[0], Real) and not isinstance(row[-1], str)
     return hasattr(values, "__array__") and not hasattr(values, "shape")
 
 

@@ -203,7 +203,7 @@ def test_new_authors_need_documents_and_documents_need_authors(fitted, corpus):
 def test_the_first_unsigned_document_is_the_first_of_the_source(corpus):
     """However the documents are stored."""
     counts = bt.from_matrix(corpus[:40].to_scipy(), shuffle=True)
-    assert next(row for row in counts.rows().tolist() if row) != 1
+    assert next(row for row in counts.rows(order="stored").tolist() if row) != 1
     with pytest.raises(InputError, match="the document in row 1 of the source has no author"):
         bt.AuthorTopicModel(K, **QUIET).fit(counts.with_authors({"0": ["a0"]}))
 

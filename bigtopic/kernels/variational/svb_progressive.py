@@ -118,8 +118,9 @@ def _document(docs: Docs, d: int) -> tuple[Docs, np.ndarray]:
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """Those of `svb`, and the weights as they move, or their expected logs; of one document after another, the rows of
-    its words three times, and once more while they are added. A thread keeps memory for documents of several lengths."""
+    """Those of `svb`, and the weights as they move, or their expected logs; of one document after another, the rows
+    of its words three times, and once more while they are added. A thread keeps memory for documents of several
+    lengths."""
     row = size.columns["topic_words"] * 8
     of_document = size.longest * row
     lengths = [of_document >> halved for halved in range(_LENGTHS) for _ in range(3)]

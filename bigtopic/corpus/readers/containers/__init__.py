@@ -1,1 +1,1 @@
-"""What bytes come in: files, compression, pieces of lines, HDF5, Zarr, NumPy, tables."""
+"""What bytes come in: files, compression, pieces of lines, tables of text, HDF5, Zarr, NumPy, tables."""

@@ -16,10 +16,7 @@ from itertools import count
 import numpy as np
 
 from bigtopic.corpus.readers.base import Chunk, Options
-from bigtopic.corpus.readers.containers.files import SAMPLE_BYTES, File
-from bigtopic.corpus.readers.containers.lines import decode
-from bigtopic.corpus.readers.containers.pieces import chunk_bytes, first_line, pieces
-from bigtopic.corpus.readers.support.dialect import (
+from bigtopic.corpus.readers.containers.dialect import (
     Dialect,
     dialect_of,
     line_ends,
@@ -27,6 +24,9 @@ from bigtopic.corpus.readers.support.dialect import (
     row_start,
     wrong_quote,
 )
+from bigtopic.corpus.readers.containers.files import SAMPLE_BYTES, File
+from bigtopic.corpus.readers.containers.lines import decode
+from bigtopic.corpus.readers.containers.pieces import chunk_bytes, first_line, pieces
 from bigtopic.corpus.readers.support.documents import DocumentReader, Documents
 from bigtopic.corpus.readers.support.records import BODIES
 from bigtopic.corpus.readers.support.tables import (

@@ -179,6 +179,7 @@ def test_minibatches_that_may_miss_twelve_updates(n_threads):
 
 
 def test_replicas_on_two_threads():
+    """In several passes, so that the largest shares meet on both threads."""
     check(
         method="online-cvb0",
         n_components=200,
@@ -187,6 +188,7 @@ def test_replicas_on_two_threads():
         batch_size=500,
         replicas=4,
         replica_updates=4,
+        max_iter=3,
     )
 
 

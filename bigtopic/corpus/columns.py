@@ -39,6 +39,7 @@ __all__ = [
     "is_missing",
     "kinds_of",
     "kinds_of_types",
+    "name_text",
     "united",
 ]
 
@@ -137,6 +138,15 @@ def is_missing(value: Any) -> bool:
     if isinstance(value, float | np.floating | np.datetime64 | np.timedelta64):
         return bool(value != value)
     return value is None or type(value).__name__ in MISSING_TYPES
+
+
+def name_text(value: Any) -> str:
+    """The name that a value is, of a document or an author.
+
+    Whole numbers are the same names as integers and as floats, which a column of integers with a missing cell holds.
+    """
+    whole = isinstance(value, float | np.floating) and value.is_integer()
+    return str(int(value) if whole else value)
 
 
 def date_text(value: datetime.date | datetime.time) -> str:

@@ -6,9 +6,7 @@ import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
-from bigtopic.corpus.columns import is_missing
+from bigtopic.corpus.columns import is_missing, name_text
 from bigtopic.errors import InputError
 
 __all__ = ["author_names", "not_a_name"]
@@ -19,8 +17,7 @@ _NO_NAMES = Mapping | bytes | bytearray | memoryview
 def author_names(given: Any, where: str) -> Iterator[str]:
     """The names in what a document has for its authors: a name, a list of names, or something missing.
 
-    A number is the name with its digits; whole numbers are the same as integers and as floats, because a column of
-    integers with a missing cell is one of floats.
+    A number is the name with its digits, see `name_text`.
 
     Raises
     ------
@@ -34,8 +31,7 @@ def author_names(given: Any, where: str) -> Iterator[str]:
         elif isinstance(one, _NO_NAMES) or _is_list(one):
             raise not_a_name(one, where)
         elif not is_missing(one):
-            whole = isinstance(one, float | np.floating) and one.is_integer()
-            yield str(int(one) if whole else one)
+            yield name_text(one)
 
 
 def not_a_name(value: Any, where: str) -> InputError:

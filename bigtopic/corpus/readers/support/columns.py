@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from bigtopic.corpus.columns import ABSENT, EXACT, MISSING_TYPES, Cells, date_text, is_missing
+from bigtopic.corpus.columns import ABSENT, EXACT, MISSING_TYPES, Cells, date_text, is_missing, name_text
 from bigtopic.corpus.vocabulary import word_array
 from bigtopic.errors import InputError
 
@@ -79,17 +79,10 @@ def series_values(series: Any) -> Any:
 
 
 def id_texts(values: Iterable[Any]) -> list[str]:
-    """Names of documents as they are stored; "" where one is missing.
-
-    Whole numbers are the same names as integers and as floats, which a column of integers with a missing cell holds.
-    """
+    """Names of documents as they are stored, see `name_text`; "" where one is missing."""
     return [
-        value if type(value) is str else "" if is_missing(value) else str(_whole(value)) for value in values
+        value if type(value) is str else "" if is_missing(value) else name_text(value) for value in values
     ]
-
-
-def _whole(value: Any) -> Any:
-    return int(value) if isinstance(value, float | np.floating) and value.is_integer() else value
 
 
 def cells(texts: Sequence[str]) -> np.ndarray | Cells:

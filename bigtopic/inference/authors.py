@@ -90,10 +90,9 @@ def log_probabilities(asked: Asked, form: str, block: Block) -> Values:
 
 
 def _check_signed(docs: Docs) -> None:
-    n_authors = np.zeros(docs.n_docs) if docs.author_indptr is None else np.diff(docs.author_indptr)
-    unsigned = (n_authors == 0) & (np.diff(docs.indptr) > 0)
-    if unsigned.any():
-        row = int(docs.rows[np.argmax(unsigned)])
+    from bigtopic.kernels.author_topic.support.lists import first_unsigned
+
+    if (row := first_unsigned(docs)) is not None:
         raise InputError(
             f"the model knows no author of the document in row {row} of the source; leave it out, or learn its authors "
             "with update or transform_authors"

@@ -212,8 +212,8 @@ def triples_block(
     InputError
         When a count is not allowed, or a word is empty.
     """
-    if "" in vocabulary and (words == vocabulary.index("")).any():
-        raise empty_cell(place(int(np.argmax(words == vocabulary.index("")))))
+    if "" in vocabulary and (empty := words == vocabulary.index("")).any():
+        raise empty_cell(place(int(np.argmax(empty))))
     if found := check_counts(counts, weights):
         at, kind = found
         raise InputError(f"{place(at)}: count {counts[at]:g} is {kind}; {count_remedy(kind)}")

@@ -5,8 +5,9 @@
     lookups  = T x words x 4
     reading  = (entries + a chunk) x 8 + documents x 16 for each read block: all of a small corpus, else those kept and
                the next one; none where the corpus is in memory
-    state    = rows x bytes of a row: of two inner iterations of the minibatch ("round"), or of a slice that is read
-               ahead ("run"; those at work, and the one that is not written yet, are in the replay)
+    state    = rows x bytes of a row: of two inner iterations of the minibatch ("round"), less what a slice at work
+               writes, which is scratch; or of a slice that is read ahead ("run"; those at work, and the one that is not
+               written yet, are in the replay)
 
     worker   = documents + 2 x params, or the rows of them that a minibatch reads from files + T x (words x 4 + read
                blocks + peak of a replay of a task) + sums x stats(minibatch) + state, for tasks of a graph on a Dask

@@ -20,6 +20,7 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import SettingError
 from bigtopic.learning import executors
+from bigtopic.learning.executors import sending
 from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.executors.protocol import Executor, Run
 from bigtopic.learning.new_run import make_run, with_document_state
@@ -229,6 +230,16 @@ def test_on_clusters_too(cluster, executor, documents, truth, request, tmp_path)
         check_all(name, run, model, make, truth, N_PASSES if run.work.kernel.state == "run" else 1)
     for name in KINDS if cluster == "three_workers" else ():
         check_cuts(name, *begin(METHODS[name], documents), make, truth)
+
+
+@pytest.mark.distributed
+def test_replicas_on_workers_that_share_no_files(documents, truth, three_workers, tmp_path, monkeypatch):
+    """They learn from copies of the params."""
+    monkeypatch.setattr(sending, "shares_files", lambda *_: False)
+    for name in REPLICATED:
+        for check in (check_all, check_cuts):
+            run, model = begin(METHODS[name], documents)
+            check(name, run, model, lambda run: GraphExecutor(run, three_workers), truth)
 
 
 def test_who_stops_iterating_goes_on_from_there(kind, make, documents, truth):

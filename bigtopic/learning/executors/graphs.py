@@ -9,8 +9,9 @@ from typing import Any
 
 from bigtopic.learning import sharing
 from bigtopic.learning.estep import estep_task
+from bigtopic.learning.executors.exchanges import Exchanges
 from bigtopic.learning.executors.forecast import round_seconds
-from bigtopic.learning.executors.graph_tasks import divided, n_tasks, placed
+from bigtopic.learning.executors.graph_tasks import divided, n_tasks
 from bigtopic.learning.executors.protocol import (
     AbleWorkers,
     Executor,
@@ -23,7 +24,6 @@ from bigtopic.learning.executors.segments import Segment, by_segments, do_rounds
 from bigtopic.learning.executors.sending import Sender
 from bigtopic.learning.reduce import Tree, add
 from bigtopic.learning.remembering import InMemory, remembering
-from bigtopic.learning.replicas import Changes, Share, joined, share_changes
 from bigtopic.learning.work import Iteration
 from bigtopic.parallel.cluster import threads_of
 from bigtopic.parallel.shared_files import shares_files
@@ -37,7 +37,7 @@ from bigtopic.state.overlay import Overlay
 from bigtopic.state.params import Params
 from bigtopic.types import Stats
 
-__all__ = ["EXECUTOR", "GraphExecutor", "remembering_graph", "replica_graph", "round_graph"]
+__all__ = ["EXECUTOR", "GraphExecutor", "remembering_graph", "round_graph"]
 
 Arrays = Mapping[str, LazyArray | Overlay]
 Task = tuple[SliceRef, ...]
@@ -58,6 +58,7 @@ class GraphExecutor(Executor):
         self._client = client
         self._scheduler = scheduler
         self._sender = Sender(run, client)
+        self._exchanges = Exchanges(self._sender, client, self._compute, self._result)
         self._remembers_rounds = run.work.kernel.state == "round"
         self._iterations: list[tuple[Arrays, Iteration]] = []  # of this round
         self._tasks: Sequence[Task] = ()
@@ -73,28 +74,11 @@ class GraphExecutor(Executor):
     ) -> Updates:
         """See `Executor.advance`."""
         return by_segments(
-            self._run, params, cursor, max_rounds, max_seconds, self._do, replicate=self._replicate
+            self._run, params, cursor, max_rounds, max_seconds, self._do, replicate=self._exchanges.changes
         )
 
     def _do(self, segment: Segment) -> None:
         do_rounds(segment, self.map_reduce)
-
-    def _replicate(self, segment: Segment) -> Changes:
-        """A task for each replica, and one for each sum of two; the driver gets the last sum."""
-
-        def attempt() -> Changes:
-            shared = self._sender.share(segment.params.without_means().arrays)
-            try:
-                name = self._sender.key("replicas")[1]
-                graph = replica_graph(self._sender.run(), segment.shares, shared, name=name)
-                (changes,) = self._compute([graph])
-                found: Changes = self._result(changes)
-                return found
-            finally:
-                if isinstance(shared, sharing.MappedArrays):
-                    shared.remove()
-
-        return self._sender.repeated(attempt)
 
     def map_reduce(self, rnd: Round, arrays: Arrays, iteration: Iteration) -> Stats:
         """The statistics of a round at these arrays: one graph."""
@@ -128,17 +112,12 @@ class GraphExecutor(Executor):
         states: list[Any] = []
         if self._remembers_rounds:
             before = self._states if iteration.number > 1 else None
-            graph, states = remembering_graph(*inputs, before, name, self._workers())
+            graph, states = remembering_graph(*inputs, before, name, self._sender.placed(len(self._tasks)))
         else:
-            graph = round_graph(*inputs, name, self._workers())
+            graph = round_graph(*inputs, name, self._sender.placed(len(self._tasks)))
         total, *self._states = self._compute([graph, *states])
         result: Stats = self._result(total)
         return result
-
-    def _workers(self) -> Sequence[str] | None:
-        """The worker for each task, of those there are now; None for any."""
-        threads = self._sender.threads()
-        return placed(len(self._tasks), threads) if threads else None
 
     def _compute(self, graphs: list[Any]) -> Any:
         """The results; futures on a client."""
@@ -161,6 +140,7 @@ class GraphExecutor(Executor):
 
     def close(self) -> None:
         self._iterations, self._states = [], []
+        self._exchanges.close()
         self._sender.close()
 
 
@@ -235,28 +215,6 @@ def remembering_graph(
     return _added(stats, tasks, name), states
 
 
-def replica_graph(run: Any, shares: Sequence[Share], shared: Any, name: str) -> Any:
-    """The graph of an exchange: one task per replica, added along the tree.
-
-    Parameters
-    ----------
-    run, shared, name : as for `round_graph`; keys are ("bt-replica", name, i) and ("bt-join", name, i)
-    shares : one for each replica
-
-    Returns
-    -------
-    dask.delayed.Delayed
-        Of `Changes`.
-    """
-    from dask import delayed
-
-    learn, join, numbers = delayed(_share, pure=False), delayed(joined, pure=False), count()
-    tree = Tree(len(shares), lambda a, b: join(a, b, dask_key_name=("bt-join", name, next(numbers))))
-    for i, share in enumerate(shares):
-        tree.push(learn(run, share, shared, dask_key_name=("bt-replica", name, i)))
-    return tree.result()
-
-
 def _at(workers: Sequence[str] | None, tasks: Sequence[Task]) -> Iterator[tuple[int, Task]]:
     """The tasks and their numbers; what is made of each is for its worker."""
     import dask
@@ -294,11 +252,6 @@ def _remembering_node(
     reader, remembered = BlockReader(run.parts, ahead=0), InMemory(before)
     stats = estep_task(slices, reader.block, sharing.load_arrays(shared), run.work, iteration, remembered)
     return stats, remembered.state
-
-
-def _share(run: Run, share: Share, shared: Any) -> Changes:
-    arrays: Any = sharing.load_arrays(shared)
-    return share_changes(run, share, BlockReader(run.parts, ahead=0).block, arrays)
 
 
 def _pick(both: tuple[Any, Any], which: int) -> Any:

@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from bigtopic.learning import sharing
+from bigtopic.learning.copies import Behind
+from bigtopic.learning.executors.graph_tasks import placed
 from bigtopic.learning.executors.protocol import AbleWorkers, Run
 from bigtopic.parallel import cluster
 from bigtopic.parallel.environment import check_workers
@@ -65,6 +67,11 @@ class Sender:
         there, able = self._client.nthreads(), self.able()
         return there if able is None else {worker: there[worker] for worker in able if worker in there}
 
+    def placed(self, n_tasks: int) -> list[str] | None:
+        """The worker for each of some consecutive tasks, of those there are now; None for any."""
+        threads = self.threads()
+        return placed(n_tasks, threads) if threads else None
+
     def key(self, prefix: str) -> tuple[str, str]:
         """A new key. There are few prefixes, because the scheduler remembers each; names are unique among clients."""
         self._count += 1
@@ -87,7 +94,7 @@ class Sender:
         for attempt in range(cluster.ATTEMPTS):
             try:
                 return work()
-            except (cluster.LOST, sharing.AlreadyClaimed, sharing.OutOfSight) as error:
+            except (cluster.LOST, sharing.AlreadyClaimed, sharing.OutOfSight, Behind) as error:
                 self._run_future = None
                 self.shares_files &= not isinstance(error, sharing.OutOfSight)
                 if attempt == cluster.ATTEMPTS - 1:

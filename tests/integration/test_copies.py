@@ -1,0 +1,151 @@
+"""Replicas on workers that share no files learn from copies of the params: the same bits, whoever joins, dies or
+forgets, and the params travel to each worker once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bigtopic import methods as table
+from bigtopic.corpus.store import Corpus
+from bigtopic.learning import copies
+from bigtopic.learning.executors import choice, sending
+from bigtopic.learning.executors.copying import Copies
+from bigtopic.learning.executors.exchanges import Exchanges
+from bigtopic.learning.executors.graphs import GraphExecutor
+from bigtopic.learning.stopping import Limits
+from bigtopic.learning.train import train
+from bigtopic.state.new_model import new_model
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import hosts
+from reference.follower import bits
+
+pytestmark = pytest.mark.distributed
+
+
+@pytest.fixture(autouse=True)
+def sent(monkeypatch):
+    """Params are sent, even to workers that see the files of this process."""
+    for module in (sending, choice):
+        monkeypatch.setattr(module, "shares_files", lambda *_: False)
+
+
+@pytest.fixture
+def travels(monkeypatch) -> list[Any]:
+    """Whom params are sent to for exchanges: a list of workers, or None for any."""
+    found: list[Any] = []
+    give, send = Copies._give, Exchanges._with_params
+    monkeypatch.setattr(Copies, "_give", lambda self, *a: found.append(a[0]) or give(self, *a))
+    monkeypatch.setattr(Exchanges, "_with_params", lambda self, *a: found.append(None) or send(self, *a))
+    return found
+
+
+def learn(corpus: Corpus, client: Any = None, then: Callable[[], Any] = lambda: None) -> str:
+    """Bits after two passes of 60 updates; `then` is called after an exchange, near update 50."""
+    called: list[int] = []
+
+    def call(event: Any) -> None:
+        if event.kind == "round" and event.step >= 50 and not called:
+            called.append(event.step)
+            then()
+
+    model = new_model(table.get("online-cvb0"), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    limits, sizes = Limits(2, callbacks=[call]), {"batch_size": 5, "replicas": 3, "replica_updates": 2}
+    train(model, corpus, limits, client=client, n_threads=1, **sizes)
+    assert called
+    return bits(model.params)
+
+
+@pytest.fixture(scope="module")
+def expected(corpus) -> str:
+    return learn(corpus)
+
+
+def test_the_params_travel_to_each_worker_once(corpus, expected, other_address, travels):
+    assert learn(corpus, other_address) == expected
+    assert [sorted(workers) for workers in travels] == [sorted(other_address.nthreads())]
+
+
+def test_workers_forget_their_copies_at_the_end(corpus, expected, other_address):
+    def n_copies() -> int:
+        return len(copies._copies)
+
+    kept: list[int] = []
+    assert learn(corpus, other_address, lambda: kept.extend(other_address.run(n_copies).values())) == expected
+    assert kept == [1, 1, 1, 1]
+    end = time.monotonic() + 30
+    while any(other_address.run(n_copies).values()):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def test_a_worker_that_joins_is_the_only_one_to_get_them(corpus, expected, travels):
+    with hosts.scheduler() as client, ExitStack() as late:
+        late.enter_context(hosts.worker(client))
+        first = list(client.nthreads())
+        assert learn(corpus, client, lambda: late.enter_context(hosts.worker(client))) == expected
+        joined = [worker for worker in client.nthreads() if worker not in first]
+        assert travels == [first, joined] and len(joined) == 1
+
+
+def test_a_worker_that_joins_in_an_exchange_has_it_repeated(corpus, expected, travels, monkeypatch):
+    """It joins when the others have their copies, and is given all tasks."""
+    with hosts.scheduler() as client, ExitStack() as late:
+        late.enter_context(hosts.worker(client))
+        first, at, versions = list(client.nthreads()), Copies.at, []
+
+        def joining(self: Any, *inputs: Any) -> Any:
+            versions.append(at(self, *inputs))
+            if len(versions) == 3:
+                late.enter_context(hosts.worker(client))
+                (joined,) = client.nthreads().keys() - first
+                monkeypatch.setattr(sending.Sender, "placed", lambda self, n: [joined] * n)
+            return versions[-1]
+
+        monkeypatch.setattr(Copies, "at", joining)
+        assert learn(corpus, client) == expected
+        assert [workers and len(workers) for workers in travels] == [1, None, 2]
+
+
+def test_a_worker_that_dies_between_exchanges(corpus, expected, travels):
+    with hosts.scheduler() as client, hosts.worker(client), hosts.worker(client) as other:
+        assert learn(corpus, client, other.kill) == expected
+        assert len(travels) <= 3 and len(travels[0]) == 2
+
+
+def test_all_workers_die_between_exchanges(corpus, expected, mortal_workers, travels):
+    def kill() -> None:
+        for pid in mortal_workers.run(os.getpid).values():
+            os.kill(pid, signal.SIGKILL)
+
+    assert learn(corpus, mortal_workers, kill) == expected
+    assert len(travels) > 1
+
+
+def test_workers_that_lose_their_copies_are_not_given_any_more(corpus, expected, other_address, travels):
+    def forget() -> None:
+        copies._copies.clear()
+
+    assert learn(corpus, other_address, lambda: other_address.run(forget)) == expected
+    assert len(travels[0]) == 4 and set(map(str, travels[1:])) == {"None"} and len(travels) > 3
+
+
+def test_workers_of_which_one_is_too_small_have_no_copies(
+    corpus, expected, other_address, travels, monkeypatch
+):
+    able = sorted(other_address.nthreads())[:3]
+    monkeypatch.setattr(
+        GraphExecutor, "use_workers", lambda self, _: setattr(self._sender, "able", lambda: able)
+    )
+    assert learn(corpus, other_address) == expected
+    assert set(travels) == {None}

@@ -1,0 +1,79 @@
+"""Copies of the params on a worker: they move as the driver's params do, and only once."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bigtopic import methods as table
+from bigtopic.learning.copies import Behind, Version, after, arrays_of, hold, move
+from bigtopic.learning.new_run import make_run
+from bigtopic.learning.replicas import Share, add_changes, share_changes
+from bigtopic.plan.cursor import Cursor
+from bigtopic.plan.reading import BlockReader
+from bigtopic.state.new_model import new_model
+from bigtopic.state.params import Params
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from reference.follower import bits
+
+START = Version("some params", 0)
+
+
+@pytest.fixture(params=[0.0, 0.5], ids=["plain", "averaged"])
+def begun(request, corpus) -> tuple[Any, Params, Any]:
+    """A run, its params, and what a replica changes in them."""
+    method = replace(table.get("online-cvb0"), average=request.param)
+    model = new_model(method, 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    run = make_run(model, corpus, batch_size=5, slice_size=None, order="stored", max_iter=1, replicas=2)
+    rounds = list(run.plan.rounds(0))[40:43]
+    cursors = [Cursor(0, rnd.number, rnd.number) for rnd in rounds]
+    read = BlockReader(run.parts, ahead=0).block
+    changes = share_changes(run, Share(rounds, cursors, 3), read, model.params.without_means().arrays)
+    return run, model.params, changes
+
+
+def test_a_copy_moves_once_and_as_the_params_do(begun):
+    run, params, changes = begun
+    copy = hold(START, params.without_means().arrays)
+    assert hold(START, {}) is copy  # a worker that does the task of another one has its own
+    before, start = arrays_of(START), bits(params.without_means())
+    for _ in range(2):  # a task may be done again
+        move(run, START, changes)
+    add_changes(params, changes, run.settings)
+    assert copy.version == after(START, changes) == Version(START.name, 3)
+    assert bits(Params(arrays_of(copy.version))) == bits(params.without_means()) != start
+    assert bits(Params(before)) == start  # for tasks that still read it
+
+
+def test_a_version_that_is_not_there_is_told(begun):
+    run, params, changes = begun
+    for asked in (START, Version("others", 3)):
+        with pytest.raises(Behind, match=f"after update {asked.n_updates}"):
+            arrays_of(asked)
+        move(run, asked, changes)  # nothing to move
+    copy = hold(START, params.arrays)
+    move(run, START, changes)
+    with pytest.raises(Behind):
+        arrays_of(START)
+    del copy
+    with pytest.raises(Behind):
+        arrays_of(after(START, changes))
+
+
+def test_a_copy_leaves_its_worker_without_arrays(begun):
+    copy = hold(START, begun[1].arrays)
+    assert pickle.loads(pickle.dumps(copy)).arrays == {}
+    assert arrays_of(START) is copy.arrays
+
+
+def test_a_copy_has_the_bytes_of_the_params(corpus):
+    model = new_model(table.get("online-cvb0"), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    size = sys.getsizeof(hold(START, model.params.arrays))
+    assert model.params.nbytes < size < 1.2 * model.params.nbytes + 1000

@@ -66,6 +66,17 @@ def learn(corpus: Corpus, client: Any = None, then: Callable[[], Any] = lambda: 
     return bits(model.params)
 
 
+def forget() -> None:
+    copies._copies.clear()
+
+
+def wait_until(found: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not found():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
 @pytest.fixture(scope="module")
 def expected(corpus) -> str:
     return learn(corpus)
@@ -83,10 +94,7 @@ def test_workers_forget_their_copies_at_the_end(corpus, expected, other_address)
     kept: list[int] = []
     assert learn(corpus, other_address, lambda: kept.extend(other_address.run(n_copies).values())) == expected
     assert kept == [1, 1, 1, 1]
-    end = time.monotonic() + 30
-    while any(other_address.run(n_copies).values()):
-        assert time.monotonic() < end
-        time.sleep(0.1)
+    wait_until(lambda: not any(other_address.run(n_copies).values()))
 
 
 def test_a_worker_that_joins_is_the_only_one_to_get_them(corpus, expected, travels):
@@ -123,6 +131,24 @@ def test_a_worker_that_dies_between_exchanges(corpus, expected, travels):
         assert len(travels) <= 3 and len(travels[0]) == 2
 
 
+def test_a_worker_that_dies_when_others_have_moved(corpus, expected, travels, monkeypatch):
+    """What it had must be computed from params that are gone; the next exchange has copies again."""
+    with hosts.scheduler() as client, hosts.worker(client), hosts.worker(client) as other:
+        at, versions = Copies.at, []
+
+        def dying(self: Any, *inputs: Any) -> Any:
+            versions.append(at(self, *inputs))
+            if len(versions) == 3:
+                client.run(forget)
+                other.kill()
+                wait_until(lambda: len(client.nthreads()) == 1)
+            return versions[-1]
+
+        monkeypatch.setattr(Copies, "at", dying)
+        assert learn(corpus, client) == expected
+        assert [workers and len(workers) for workers in travels] == [2, None, 1]
+
+
 def test_all_workers_die_between_exchanges(corpus, expected, mortal_workers, travels):
     def kill() -> None:
         for pid in mortal_workers.run(os.getpid).values():
@@ -133,9 +159,6 @@ def test_all_workers_die_between_exchanges(corpus, expected, mortal_workers, tra
 
 
 def test_workers_that_lose_their_copies_are_not_given_any_more(corpus, expected, other_address, travels):
-    def forget() -> None:
-        copies._copies.clear()
-
     assert learn(corpus, other_address, lambda: other_address.run(forget)) == expected
     assert len(travels[0]) == 4 and set(map(str, travels[1:])) == {"None"} and len(travels) > 3
 

@@ -47,9 +47,9 @@ class Copies:
         return self._useful and not self._sender.shares_files and self._sender.able() is None
 
     def blame(self) -> None:
-        """A worker was behind. If none has joined, some lose their copies, as those do that are short of memory, and
-        would lose them again."""
-        self._useful = bool(self._sender.threads().keys() - self._held.keys())
+        """A worker was behind. If none has joined or died, some lose their copies, as those do that are short of
+        memory, and would lose them again."""
+        self._useful = self._sender.threads().keys() != self._held.keys()
 
     def at(self, params: Params, n_updates: int) -> Version:
         """The version that these params are, once every worker has it."""

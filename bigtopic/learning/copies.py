@@ -1,8 +1,8 @@
 """Copies of the params that stay on workers, and follow the driver's from one exchange of replicas to the next.
 
-Whoever has the params x of an exchange, and the sum of the changes of all its replicas, has the params after it: the
-same additions in the same order, so the same bits. So a worker gets the params once, and then only changes, from other
-workers. Each task names the version that it needs, and a worker that does not have it says so.
+A worker that has the params x of an exchange, and the sum of the changes of all its replicas, can compute the params
+after it: the same additions in the same order give the same bits. So a worker gets the params once, and then only
+changes, from other workers. Each task names the version that it needs, and a worker that does not have it says so.
 
 Cost: the params once more while a copy moves, since a task that was given up may still read the old ones.
 """
@@ -46,7 +46,7 @@ class Version:
 class Copy:
     """The copy of a worker, which has it as long as the driver holds the future of it.
 
-    It leaves its worker without arrays: where Dask moves or spills it, it is lost, since tasks do not find it there.
+    It leaves its worker without arrays: if Dask moves or spills it, it is lost, since tasks do not find it there.
     """
 
     version: Version

@@ -1,7 +1,8 @@
 """Bytes that travel on a cluster whose workers share no files: in rounds of `vb`, and in exchanges of replicas.
 
 As multiples of P, the bytes of the params: what the driver sends and gets through the scheduler, and what the workers
-send, on average. Documents are those of `replicas`; they are stored, so they do not travel.
+send, on average. Exchanges are measured with copies of the params on the workers, and with the params sent each time,
+as it is where a worker loses its copy. Documents are those of `replicas`; they are stored, so they do not travel.
 
     python -m tests.benchmarks transfers [--workers 2,3,4] [--docs 30000] [--topics 16] [--replicas 12x4] [--updates 6]
 """
@@ -45,24 +46,35 @@ def main() -> None:
             print(n_workers, what, found.round(2).tolist(), flush=True)
             means = (f"{mean:.2f} P" for mean in found.mean(axis=0)[:3])
             rows.append((f"{n_workers}", what, *means, f"{found[0, 3]:.1f}"))
+    n_replicas, n_updates = given.replicas.split("x")
     caption = (
-        f"{corpus!r}; {given.topics} topics; replicas {given.replicas}, minibatches of {given.batch_size}"
+        f"{corpus.n_docs:,} documents, {corpus.n_words:,} words, {corpus.n_tokens:,.0f} tokens; {given.topics} "
+        f"topics; {n_replicas} replicas of {n_updates} minibatches of {given.batch_size} documents"
     )
     results.report(given, "transfers", caption, [HEAD, *rows], {"rows": rows})
 
 
-def kinds(given: argparse.Namespace) -> dict[str, tuple[str, dict[str, Any], dict[str, Any]]]:
-    """{what is measured: method, sizes of minibatches and slices, numbers of replicas and updates}"""
+def kinds(given: argparse.Namespace) -> dict[str, tuple[str, dict[str, Any], dict[str, Any], bool]]:
+    """{what is measured: method, sizes of minibatches and slices, numbers of replicas and updates, whether workers keep
+    copies of the params}"""
     n_replicas, n_updates = map(int, given.replicas.split("x"))
     sizes = {"batch_size": given.batch_size, "slice_size": None}
+    replicas = {"replicas": n_replicas, "replica_updates": n_updates}
     return {
-        "round of vb": ("vb", {"batch_size": None, "slice_size": -(-given.docs // 512)}, {}),
-        "exchange": ("online-cvb0", sizes, {"replicas": n_replicas, "replica_updates": n_updates}),
+        "round of vb": ("vb", {"batch_size": None, "slice_size": -(-given.docs // 512)}, {}, False),
+        "exchange": ("online-cvb0", sizes, replicas, True),
+        "exchange, params sent": ("online-cvb0", sizes, replicas, False),
     }
 
 
 def measured(
-    corpus: Any, given: argparse.Namespace, n_workers: int, method: str, sizes: Any, replicas: Any
+    corpus: Any,
+    given: argparse.Namespace,
+    n_workers: int,
+    method: str,
+    sizes: Any,
+    replicas: Any,
+    copies: bool,
 ) -> Iterator[tuple[float, ...]]:
     """For each update or exchange: what the driver sends, gets, and each worker sends, in P; and P in megabytes."""
     from bigtopic import methods
@@ -76,6 +88,7 @@ def measured(
     model.cursor = cursor
     run = make_run(model, corpus, order="shuffled", **sizes, **replicas)
     with cluster(n_workers) as client, GraphExecutor(run, client) as executor:
+        executor._exchanges._copies._useful = copies
         for _ in range(given.updates):
             before = written(client)
             for updated, reports in executor.advance(params, cursor, max_rounds=1):

@@ -312,6 +312,6 @@ def test_many_threads_that_come_to_hold_what_any_of_them_needs(n_threads, settin
 @pytest.mark.slow
 @pytest.mark.parametrize("n_threads", [1, 2])
 @pytest.mark.parametrize("batch_size", [500, None])
-@pytest.mark.parametrize("toy", toys.METHODS)
+@pytest.mark.parametrize("toy", [name for name in toys.METHODS if name != "dual-ilr"])  # 1 MB an entry
 def test_every_toy(toy, batch_size, n_threads):
     check(method=f"toys:{toy}", n_components=500, n_threads=n_threads, corpus=MIDDLE, batch_size=batch_size)

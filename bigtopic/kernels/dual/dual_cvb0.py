@@ -64,11 +64,13 @@ def run(
     if not hyper.statistics:
         return KernelResult({}, found.doc_topics, None, found.info)
     n = hyper.n_components
-    by_word = found.stats["topic_words"][:, :n] / np.maximum(words[:, :n], np.finfo(np.float32).tiny)
+    by_word = found.stats["topic_words"]
+    np.divide(by_word, np.maximum(words, np.finfo(np.float32).tiny, out=words), out=by_word)
+    by_column = by_word[:, :n] @ transfer
     stats = {
         "row_topics": _records(docs, found.doc_topics, prior),
-        "column_topics": columns * (by_word @ transfer),
-        "joint": transfer * (by_word.T @ columns),
+        "column_topics": np.multiply(by_column, columns, out=by_column),
+        "joint": transfer * (by_word[:, :n].T @ columns),
     }
     return KernelResult(stats, found.doc_topics, None, found.info)
 
@@ -96,12 +98,11 @@ def _records(docs: Docs, doc_topics: Any, prior: np.ndarray) -> np.ndarray:
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """Those of `cvb0`, p(column | row topic) and what is divided by it, and a product for each column topic."""
+    """Those of `cvb0`, p(column | row topic) and what is divided by it."""
     n_row_columns = -(-size.rows["joint"] // LANES) * LANES
     inner = size._replace(columns={"topic_words": n_row_columns})
-    n_words = size.rows["column_topics"]
-    products = [n_words * n_row_columns * 4] * 4 + [n_words * size.columns["column_topics"] * 4] * 2
-    return Scratch([*cvb0.KERNEL.scratch(inner, options).pooled, *products])
+    by_word = size.rows["column_topics"] * n_row_columns * 4
+    return Scratch([*cvb0.KERNEL.scratch(inner, options).pooled, by_word, by_word])
 
 
 KERNEL = Kernel(

@@ -22,6 +22,7 @@ __all__ = ["Ledger", "Piece", "Rounds", "SliceSizes", "Sum", "most_sums"]
 WAITING = 2  # slices that may be finished but not merged yet, besides one for each thread
 _SUBTREES = 2  # replayed slice by slice, at least, and as many as keep all threads busy
 _NODES = 64  # of the others, about
+_SPREAD = 0.1  # relative, of the sizes of sums of as many documents
 _HUGE = 1 << 22  # bytes from which on NumPy asks the system for huge pages
 _HUGE_PAGE = 1 << 21
 
@@ -277,7 +278,10 @@ class Rounds:
         return Sum(n_docs, pieces)
 
     def _take_sum(self, size: float, touched: float) -> Piece:
-        return self.ledger.take(size, self._thread if size < LARGE else None, touched)
+        """Of sums about as large as `LARGE`, some are kept and some are not, since minibatches differ."""
+        about = abs(size / LARGE - 1) < _SPREAD
+        kept = self.rng.random() < 0.5 if about else size < LARGE
+        return self.ledger.take(size, self._thread if kept else None, touched)
 
 
 def _nodes(n_slices: int, first: int, most: int) -> list[int]:

@@ -28,8 +28,8 @@ def expect(docs, view, hyper, seed, state):
 
 
 def scratch(size, options):
-    """For each entry the row of its word and its shares, these in two precisions."""
-    return Scratch(transient=(4 + 8 + 4) * size.n_entries * size.n_components)
+    """For each entry the row of its word, the topics of its document, and its shares."""
+    return Scratch(transient=(4 + 8 + 8) * size.n_entries * size.n_components)
 
 
 def not_at_rest(iteration, info):

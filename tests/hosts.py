@@ -3,35 +3,54 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
+from ipaddress import ip_network
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 REPOSITORY = Path(__file__).parents[1]
 HOST = "127.0.0.2"
-SECONDS = 60
+TEMPORARY = tempfile.gettempdir()
+SECONDS = 300  # that a worker may take to come: machines are busy, and tests are many
+LENGTH = 29  # bits that the addresses of a network have in common: it has six, for this process and its hosts
+FOR_TESTS = ip_network("198.18.0.0/15")  # reserved for tests of networks
 
-# Private memory and temporary folders; the repository and Python stay visible when they lie in one of them.
+# Private memory and temporary folders. Folders to keep stay visible when they lie in one of them.
 PRIVATE_FILES = """
 set -e
+number=0
+for kept in {kept}; do
+    mkdir kept-$number
+    mount --bind "$kept" kept-$number
+    number=$((number + 1))
+done
 mount -t tmpfs -o size=256m tmpfs /dev/shm
-mkdir /dev/shm/repository /dev/shm/python
-mount --bind {repository} /dev/shm/repository
-mount --bind {python} /dev/shm/python
 mount -t tmpfs -o size=256m tmpfs {temporary}
-[ -d {repository} ] || {{ mkdir -p {repository}; mount --bind /dev/shm/repository {repository}; }}
-[ -d {python}/bin ] || {{ mkdir -p {python}; mount --bind /dev/shm/python {python}; }}
+number=0
+for kept in {kept}; do
+    [ -d "$kept" ] || {{ mkdir -p "$kept"; mount --bind kept-$number "$kept"; }}
+    number=$((number + 1))
+done
 cd /
 exec "$@"
 """
+
+
+class Host(NamedTuple):
+    """A network namespace, and its address."""
+
+    network: str
+    address: str
 
 
 @cache
@@ -75,6 +94,7 @@ def worker(
     *,
     host: str = HOST,
     private_files: bool = False,
+    kept: Sequence[Path] = (),
     network: str | None = None,
     n_threads: int = 1,
     **environment: str,
@@ -84,18 +104,19 @@ def worker(
     Parameters
     ----------
     private_files : with a `/dev/shm` and a folder of temporary files of its own (see `why_no_namespaces`)
+    kept : folders that it sees all the same, besides the repository and Python
     network : name of the network namespace to run in, where `host` is
     **environment : variables of the process
     """
     command = [sys.executable, "-m", "distributed.cli.dask_worker", client.scheduler.address, "--no-nanny"]
     command += ["--nthreads", str(n_threads), "--host", host, "--no-dashboard", "--memory-limit", "0"]
+    command += ["--name", name := uuid4().hex]
     if private_files:
-        settings = {"repository": REPOSITORY, "python": sys.prefix, "temporary": tempfile.gettempdir()}
-        script = PRIVATE_FILES.format(**{name: shlex.quote(str(value)) for name, value in settings.items()})
+        folders = " ".join(shlex.quote(str(folder)) for folder in (REPOSITORY, sys.prefix, *kept))
+        script = PRIVATE_FILES.format(kept=folders, temporary=shlex.quote(TEMPORARY))
         command = ["unshare", "-m", "sh", "-c", script, "sh", *command]
     if network is not None:
         command = ["ip", "netns", "exec", network, *command]
-    n_before = len(client.nthreads())
     with tempfile.TemporaryDirectory(prefix="bigtopic-worker-", dir="/var/tmp") as folder:
         variables = {"PYTHONPATH": str(REPOSITORY), "DASK_TEMPORARY_DIRECTORY": folder, **environment}
         process = subprocess.Popen(
@@ -106,32 +127,52 @@ def worker(
             stderr=subprocess.DEVNULL,
         )
         try:
-            client.wait_for_workers(n_before + 1, timeout=SECONDS)
+            _wait_for(client, name, process)
             yield process
         finally:
             process.kill()
             process.wait()
 
 
+def _wait_for(client: Any, name: str, process: subprocess.Popen[bytes]) -> None:
+    end = time.monotonic() + SECONDS
+    while all(worker["name"] != name for worker in client.scheduler_info(n_workers=-1)["workers"].values()):
+        assert process.poll() is None and time.monotonic() < end, "the worker does not come"
+        time.sleep(0.05)
+
+
 @contextmanager
-def private_network() -> Iterator[tuple[str, str, str]]:
-    """A network namespace joined to this one by a pair of devices: its name, the address here, the address there."""
-    name = f"bt{uuid4().hex[:8]}"
-    number = 1 + uuid4().int % 250
-    here, there = f"10.213.{number}.1", f"10.213.{number}.2"
+def private_networks(n_hosts: int) -> Iterator[tuple[str, list[Host]]]:
+    """The address of this process on a bridge, and hosts that are joined to it, each by a pair of devices."""
+    first = FOR_TESTS[secrets.randbelow(FOR_TESTS.num_addresses >> 3) << 3]
+    here, *there = map(str, ip_network(f"{first}/{LENGTH}").hosts())
+    bridge = f"bt{uuid4().hex[:8]}"
     with ExitStack() as stack:
-        _ip("netns", "add", name)
-        stack.callback(_ip, "netns", "del", name)  # and the devices with it
+        _ip("link", "add", bridge, "type", "bridge")
+        stack.callback(_ip, "link", "del", bridge)
+        _ip("addr", "add", f"{here}/{LENGTH}", "dev", bridge)
+        _ip("link", "set", bridge, "up")
+        yield here, [stack.enter_context(_joined(bridge, address)) for address in there[:n_hosts]]
+
+
+@contextmanager
+def _joined(bridge: str, address: str) -> Iterator[Host]:
+    name = f"bt{uuid4().hex[:8]}"  # of the namespace, and of the device on this side
+    _ip("netns", "add", name)
+    try:
         _ip("link", "add", name, "type", "veth", "peer", "name", "bt0", "netns", name)
-        _ip("addr", "add", f"{here}/30", "dev", name)
-        _ip("link", "set", name, "up")
-        for arguments in (
-            ("addr", "add", f"{there}/30", "dev", "bt0"),
-            ("link", "set", "bt0", "up"),
-            ("link", "set", "lo", "up"),
-        ):
-            _ip("-n", name, *arguments)
-        yield name, here, there
+        _ip("link", "set", name, "master", bridge, "up")
+        _ip("-n", name, "addr", "add", f"{address}/{LENGTH}", "dev", "bt0")
+        for device in ("bt0", "lo"):
+            _ip("-n", name, "link", "set", device, "up")
+        yield Host(name, address)
+    finally:
+        _ip("netns", "del", name)  # and the devices with it, once no process is left there
+
+
+def unplug(host: Host) -> None:
+    """Let everything that is sent to a host, or from there, get lost."""
+    _ip("link", "set", host.network, "down")
 
 
 def _ip(*arguments: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -34,6 +35,8 @@ from bigtopic.state.new_model import new_model
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))
 
+import hosts
+import machines
 import toys
 from reference import serial
 from reference.follower import Follower, Truth, bits
@@ -212,20 +215,24 @@ def test_every_yield_of_a_run_that_is_cut_is_that_of_the_plain_loop(kind, make, 
     check_cuts(kind, *begin(METHODS[kind], documents), make, truth)
 
 
+def on_clusters(executor: str) -> list[str]:
+    """Names of the methods; of minibatches, graphs do only one method of each kind, because that is slow."""
+    chosen = [name for name in METHODS if METHODS[name].batch_size is None or name in KINDS]
+    return chosen if executor == "graphs" else list(METHODS)
+
+
 @pytest.mark.distributed
 @pytest.mark.parametrize("executor", CLIENTS)
 @pytest.mark.parametrize("cluster", ["one_worker", "three_workers"])
 def test_on_clusters_too(cluster, executor, documents, truth, request, tmp_path):
-    """Of most methods one pass; on three workers, kinds of methods are cut. Graphs do batches, and each kind."""
+    """Of most methods one pass; on three workers, kinds of methods are cut."""
     client, load = request.getfixturevalue(cluster), executors.load(executor)
     client.upload_file(toys.packed(tmp_path), load=False)
 
     def make(run: Run) -> Executor:
         return load.make(run, client, 1)
 
-    for name in METHODS if cluster == "three_workers" else ON_ONE_WORKER:
-        if executor == "graphs" and METHODS[name].batch_size is not None and name not in KINDS:
-            continue
+    for name in on_clusters(executor) if cluster == "three_workers" else ON_ONE_WORKER:
         run, model = begin(METHODS[name], documents)
         check_all(name, run, model, make, truth, N_PASSES if run.work.kernel.state == "run" else 1)
     for name in KINDS if cluster == "three_workers" else ():
@@ -240,6 +247,24 @@ def test_replicas_on_workers_that_share_no_files(documents, truth, three_workers
         for check in (check_all, check_cuts):
             run, model = begin(METHODS[name], documents)
             check(name, run, model, lambda run: GraphExecutor(run, three_workers), truth)
+
+
+@pytest.mark.slow
+@pytest.mark.distributed
+@pytest.mark.skipif(hosts.why_no_networks() is not None, reason=hosts.why_no_networks() or "")
+@pytest.mark.parametrize("executor", CLIENTS)
+def test_on_hosts_too(executor, documents, truth, tmp_path, monkeypatch):
+    """Every method on one, two and four hosts, which share a folder for document state, and nothing else."""
+    load = executors.load(executor)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with machines.cluster(tmp_path) as there:
+        for n_hosts in (1, 2, 4):
+            for host in there.hosts[len(there.running) : n_hosts]:
+                there.start(host)
+            for name in on_clusters(executor):
+                run, model = begin(METHODS[name], documents)
+                n_passes = N_PASSES if run.work.kernel.state == "run" else 1
+                check_all(name, run, model, lambda run: load.make(run, there.client, 1), truth, n_passes)
 
 
 def test_who_stops_iterating_goes_on_from_there(kind, make, documents, truth):

@@ -202,10 +202,10 @@ def test_document_state_needs_workers_that_see_it(corpus, other_host):
 def test_a_network_memory_and_files_of_their_own(corpus):
     """As near to another host as one machine comes."""
     with (
-        hosts.private_network() as (name, here, there),
+        hosts.private_networks(2) as (here, (one, other)),
         hosts.scheduler(here) as client,
-        hosts.worker(client, host=there, network=name, private_files=True),
-        hosts.worker(client, host=there, network=name, private_files=True),
+        hosts.worker(client, host=one.address, network=one.network, private_files=True),
+        hosts.worker(client, host=other.address, network=other.network, private_files=True),
     ):
         assert fit_and_infer(corpus, client) == fit_and_infer(corpus, False)
         for mode in MODES:

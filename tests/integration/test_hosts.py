@@ -13,7 +13,7 @@ from dask.utils import key_split
 from bigtopic import methods as table
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning import executors
-from bigtopic.learning.executors import choice, sending
+from bigtopic.learning.executors import choice, graphs, sending, whole
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.parallel import cluster
@@ -29,12 +29,14 @@ def sent(monkeypatch):
         monkeypatch.setattr(module, "shares_files", lambda *_: False)
 
 
-def learn(corpus: Any, n_components: int, client: Any, n_passes: int = 6, mode: str = "graphs") -> bytes:
+def learn(
+    corpus: Any, n_components: int, client: Any, n_passes: int = 6, mode: str = "graphs", **limits: Any
+) -> bytes:
     model = new_model(
         table.get("vb"), n_components, corpus.vocabulary, n_tokens=corpus.n_tokens, seed=n_components
     )
     executor = None if client is None else lambda run: executors.load(mode).make(run, client, 1)
-    train(model, corpus, Limits(n_passes), slice_size=9, n_threads=1, executor=executor)
+    train(model, corpus, Limits(n_passes, **limits), slice_size=9, n_threads=1, executor=executor)
     return model.topic_words.raw.tobytes()
 
 
@@ -95,7 +97,7 @@ def test_keys_hold_names_that_no_other_client_makes(corpus, other_address, monke
     learn(corpus, 4, other_address, 1)
     learn(corpus, 4, other_address, 1, "whole")
     list(cluster.bounded_map(divmod, [3], shared=(7,), client=other_address))
-    assert {key_split(key) for key in keys} == {"bt-add", "bt-rounds", "bt-map"}
+    assert {key_split(key) for key in keys} == {*graphs.PREFIXES, whole.PREFIX, "bt-map"}
     assert len(keys) == len(set(keys))
     assert all(re.search("[0-9a-f]{32}", str(key)) for key in keys)
 
@@ -122,3 +124,21 @@ def test_the_scheduler_remembers_few_kinds_of_keys(corpus, other_address):
     learn(corpus, 5, other_address, 3, "whole")
     cluster.send(other_address, {"another": "dict"})
     assert other_address.run_on_scheduler(prefixes) == before
+
+
+@pytest.mark.parametrize("mode", ["graphs", "whole"])
+def test_the_scheduler_keeps_nothing_of_a_round(mode, corpus, other_address, monkeypatch):
+    """Its spans, which stay, refer to every group of tasks there was; a group ends with its last task."""
+    monkeypatch.setattr(whole, "CHUNK_SECONDS", 0.01)
+    seen = []
+
+    def look(event):
+        if event.kind == "round":
+            seen.append(other_address.run_on_scheduler(known))
+
+    def known(dask_scheduler):
+        spans = dask_scheduler.extensions["spans"].spans.values()
+        return len(spans), sum(len(span.groups) for span in spans)
+
+    learn(corpus, 4, other_address, mode=mode, callbacks=[look])
+    assert len(seen) == 6 and len(set(seen[2:])) == 1

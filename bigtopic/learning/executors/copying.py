@@ -17,7 +17,9 @@ from bigtopic.parallel import cluster
 from bigtopic.parallel.workers import result_of
 from bigtopic.state.params import Params
 
-__all__ = ["Copies"]
+__all__ = ["PREFIXES", "Copies"]
+
+PREFIXES = ("bt-copy", "bt-move", "bt-moved")  # of the keys of its tasks
 
 
 class Copies:

@@ -13,6 +13,7 @@ from typing import Any
 
 from bigtopic.learning import sharing
 from bigtopic.learning.copies import Behind, Version, arrays_of
+from bigtopic.learning.executors import copying
 from bigtopic.learning.executors.copying import Copies
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.executors.segments import Segment
@@ -21,7 +22,9 @@ from bigtopic.learning.reduce import Tree
 from bigtopic.learning.replicas import Changes, Share, joined, share_changes
 from bigtopic.plan.reading import BlockReader
 
-__all__ = ["Exchanges", "replica_graph"]
+__all__ = ["PREFIXES", "Exchanges", "replica_graph"]
+
+PREFIXES = ("bt-replica", "bt-join", *copying.PREFIXES)
 
 
 class Exchanges:

@@ -9,6 +9,7 @@ from typing import Any
 
 from bigtopic.learning import sharing
 from bigtopic.learning.estep import estep_task
+from bigtopic.learning.executors import exchanges
 from bigtopic.learning.executors.exchanges import Exchanges
 from bigtopic.learning.executors.forecast import round_seconds
 from bigtopic.learning.executors.graph_tasks import divided, n_tasks
@@ -41,6 +42,7 @@ __all__ = ["EXECUTOR", "GraphExecutor", "remembering_graph", "round_graph"]
 
 Arrays = Mapping[str, LazyArray | Overlay]
 Task = tuple[SliceRef, ...]
+PREFIXES = ("bt-estep", "bt-add", "bt-both", "bt-state", *exchanges.PREFIXES)
 
 
 class GraphExecutor(Executor):
@@ -57,7 +59,7 @@ class GraphExecutor(Executor):
         self._run = run
         self._client = client
         self._scheduler = scheduler
-        self._sender = Sender(run, client)
+        self._sender = Sender(run, client, PREFIXES)
         self._exchanges = Exchanges(self._sender, client, self._compute, self._result)
         self._remembers_rounds = run.work.kernel.state == "round"
         self._iterations: list[tuple[Arrays, Iteration]] = []  # of this round

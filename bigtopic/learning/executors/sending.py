@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -28,16 +28,19 @@ class Sender:
     ----------
     run : sent once, and again after a loss
     client : a `dask.distributed.Client`, or None for another Dask scheduler, whose tasks get the things themselves
+    prefixes : of the keys of its tasks
 
     Attributes
     ----------
     able : says which workers can hold the tasks
     """
 
-    def __init__(self, run: Run, client: Any) -> None:
+    def __init__(self, run: Run, client: Any, prefixes: Sequence[str]) -> None:
         self._run = run
         self._client = client
+        self._prefixes = prefixes
         self._run_future: Any = None
+        self._held: list[Any] = []
         self._name = uuid4().hex
         self._count = 0
         self.able: AbleWorkers = _all
@@ -51,7 +54,14 @@ class Sender:
             return self._run
         if self._run_future is None:
             self._run_future = cluster.send(self._client, self._run)
+            self._held = self._hold_groups()
         return self._run_future
+
+    def _hold_groups(self) -> list[Any]:
+        """A task of each group of keys, which lasts as long as the run: groups end with their last task, here with each
+        round, and the scheduler keeps kilobytes of every group that has ended (`distributed.spans`)."""
+        keys = [(prefix, self._name, "held") for prefix in self._prefixes]
+        return [self._client.submit(bool, key=key, pure=False) for key in keys]
 
     def share(self, arrays: Mapping[str, LazyArray | Overlay]) -> Any:
         """The arrays as tasks get them: in files, or sent from where these cannot be written, or found."""
@@ -102,7 +112,7 @@ class Sender:
         raise AssertionError
 
     def close(self) -> None:
-        self._run_future = None
+        self._run_future, self._held = None, []
 
 
 def _all() -> None:

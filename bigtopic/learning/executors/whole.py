@@ -25,6 +25,7 @@ from bigtopic.state.params import Params
 
 __all__ = ["EXECUTOR", "WholeExecutor"]
 
+PREFIX = "bt-rounds"
 CHUNK_SECONDS = 2.0
 SECOND_OF_PARAMS = 1 << 24  # bytes of params for a second of work: what travels twice must be worth the way
 
@@ -43,7 +44,7 @@ class WholeExecutor(Executor):
         self._n_rounds = run.plan.n_rounds
         self._one_pass = run.work.kernel.state == "run"
         self._client = client
-        self._sender = Sender(run, client)
+        self._sender = Sender(run, client, [PREFIX])
         self._shared: tuple[Params, Any] | None = None  # the last params, and the same shared
 
     def advance(
@@ -100,7 +101,7 @@ class WholeExecutor(Executor):
             max_rounds,
             max_seconds,
             n_threads,
-            key=self._sender.key("bt-rounds"),
+            key=self._sender.key(PREFIX),
             pure=False,
             # Who claims arrays twice hides why the first time failed
             retries=0 if shares_files else 2,

@@ -230,7 +230,7 @@ def own_sweeps(heat: Heat) -> Callable[[], None]:
     method, corpus, task = get("cgs"), heat.train, heat.task
     size = method.batch_size_for(corpus.n_docs)
     assert size is not None
-    told = {"batch_size": size, "slice_size": -(-size // 2), "n_threads": 2}
+    told = {"batch_size": size, "slice_size": -(-min(size, corpus.n_docs) // 2), "n_threads": 2}
     model = new_model(
         method,
         task.n_components,

@@ -33,7 +33,9 @@ SUBTREE = (
     16  # slices of a complete subtree of the merge tree, and of a read block of a minibatch that is larger
 )
 READ_BLOCK_ENTRIES = SLICE_ENTRIES * SUBTREE
-SHARED_DOCS = 2000  # a minibatch of so many has at least two slices, unless each slice is to be a minibatch
+# A minibatch of so many documents, or entries, has at least two slices, unless each slice is to be a minibatch.
+SHARED_DOCS = 2000
+SHARED_ENTRIES = 2 * SLICE_ENTRIES
 NO_MAP = np.zeros(0, np.int32)
 
 _scratch = threading.local()
@@ -73,8 +75,8 @@ class Plan:
     batch_size : largest number of documents per update; None for all. A pass is divided evenly, because an update of
         few documents has the same weight as one of many, and a short last one would undo what was learned
     slice_size : largest number of documents per kernel call; None for half a minibatch (with a delay, all of it), at
-        most about 65 000 entries. If it is less than `batch_size`, a minibatch of at least 2000 documents is also
-        divided in half, for two threads
+        most about 65 000 entries. If it is less than `batch_size`, a minibatch of at least 2000 documents, or 131 072
+        entries, is also divided in half, for two threads
     delay : number of latest updates that a minibatch may miss, see `delays`; taken as 0 when a minibatch has several
         slices, which keep the threads busy anyway
     shuffled : permute read blocks and minibatches in each pass; otherwise follow the stored order
@@ -121,7 +123,8 @@ class Plan:
         slice_docs = max(64, int(SLICE_ENTRIES / max(entries_per_doc, 1.0)))
         self._half = -(-self.batch_size // 2)
         self.slice_size = slice_size or min(slice_docs, max(1, self.batch_size if delay else self._half))
-        if self.batch_size >= SHARED_DOCS and slice_size and (batch_size is None or slice_size < batch_size):
+        shared = self.batch_size >= SHARED_DOCS or self.batch_size * entries_per_doc >= SHARED_ENTRIES
+        if shared and slice_size and (batch_size is None or slice_size < batch_size):
             self.slice_size = min(slice_size, self._half)
         self.delay = delay if self.slice_size >= self.batch_size else 0
         self.shuffled = shuffled

@@ -44,6 +44,12 @@ def test_two_threads_share_a_minibatch_that_slices_divide(n_docs, batch_size, sl
     assert Plan(**plan.settings).slice_size == plan.slice_size
 
 
+@pytest.mark.parametrize(("n_docs", "sizes"), [(1310, [1310]), (1312, [656, 656])])
+def test_few_documents_of_many_entries_are_shared_too(n_docs, sizes):
+    plan = Plan([n_docs], 100.0, 20_000, 10_000, shuffled=False)
+    assert [ref.stop - ref.start for rnd in plan.rounds(0) for ref in rnd.slices] == sizes
+
+
 @pytest.mark.parametrize("name", ["cgs", "ilr", "cvb0", "cvb", "dual-cgs", "author-cgs"])
 def test_small_corpora_are_shared_by_methods_whose_slices_divide_minibatches(name):
     method = methods.get(name)

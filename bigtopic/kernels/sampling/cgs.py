@@ -61,9 +61,9 @@ def run(
     Returns
     -------
     KernelResult
-        stats["topic_words"] (n_words, n_columns), by how many tokens the labels have changed, int32 where a token has
-        one label; stats["doc_topic_prior"] (1, n_columns), the sum of E[log theta] given the first label of each token,
-        if wanted; doc_topics (n_docs, n_components) if wanted; state["labels"]; no info.
+        stats["topic_words"] (n_words, n_columns), by how many tokens the labels have changed, and
+        stats["doc_topic_prior"] (1, n_columns), the sum of E[log theta] given the first label of each token, if wanted;
+        doc_topics (n_docs, n_components) if wanted; state["labels"]; no info.
 
     Raises
     ------
@@ -80,8 +80,7 @@ def run(
     labels = (
         np.full((int(counts.sum()), n_replicas), -1, np.int16) if state is None else state["labels"].copy()
     )
-    # whole numbers of tokens, in half the bytes that pass through memory until they are counted
-    change = buffers.empty(topic_words.shape, np.int32 if n_replicas == 1 else topic_words.dtype)
+    change = buffers.empty(topic_words.shape, topic_words.dtype)
     doc_topics = np.empty((docs.n_docs, hyper.n_components), topic_words.dtype) if hyper.doc_topics else None
     totals, prior = view.totals["topic_words"].astype(np.float64), hyper.doc_topic_prior
     sweep = sweep_few_topics if hyper.n_components <= _FEW_TOPICS else sweep_many_topics

@@ -13,7 +13,7 @@ from dask.utils import key_split
 from bigtopic import methods as table
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning import executors
-from bigtopic.learning.executors import choice, graphs, sending, whole
+from bigtopic.learning.executors import choice, exchanges, graphs, sending, whole
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.parallel import cluster
@@ -30,13 +30,21 @@ def sent(monkeypatch):
 
 
 def learn(
-    corpus: Any, n_components: int, client: Any, n_passes: int = 6, mode: str = "graphs", **limits: Any
+    corpus: Any,
+    n_components: int,
+    client: Any,
+    n_passes: int = 6,
+    mode: str = "graphs",
+    method: str = "vb",
+    replicas: int | None = None,
+    **limits: Any,
 ) -> bytes:
     model = new_model(
-        table.get("vb"), n_components, corpus.vocabulary, n_tokens=corpus.n_tokens, seed=n_components
+        table.get(method), n_components, corpus.vocabulary, n_tokens=corpus.n_tokens, seed=n_components
     )
     executor = None if client is None else lambda run: executors.load(mode).make(run, client, 1)
-    train(model, corpus, Limits(n_passes, **limits), slice_size=9, n_threads=1, executor=executor)
+    sizes = {"slice_size": 9, "replicas": replicas, "batch_size": replicas and 9}
+    train(model, corpus, Limits(n_passes, **limits), **sizes, n_threads=1, executor=executor)
     return model.topic_words.raw.tobytes()
 
 
@@ -84,22 +92,42 @@ def test_fits_inside_tasks(corpus, other_address):
     assert found == [model.components_.tobytes() for model in expected]
 
 
-def test_keys_hold_names_that_no_other_client_makes(corpus, other_address, monkeypatch):
-    """128 random bits in each, whatever it is the key of; the first word is the same for all of a kind."""
-    keys = []
+@pytest.fixture
+def keys(other_address, monkeypatch) -> list[Any]:
+    """Of all futures of tasks that are made."""
+    found: list[Any] = []
     graph_to_futures = type(other_address)._graph_to_futures
 
     def spy(self, graph, names, *args, **settings):
-        keys.extend(names)
+        found.extend(names)
         return graph_to_futures(self, graph, names, *args, **settings)
 
     monkeypatch.setattr(type(other_address), "_graph_to_futures", spy)
+    return found
+
+
+def test_keys_hold_names_that_no_other_client_makes(corpus, other_address, keys):
+    """128 random bits in each, whatever it is the key of; the first word is the same for all of a kind."""
     learn(corpus, 4, other_address, 1)
     learn(corpus, 4, other_address, 1, "whole")
     list(cluster.bounded_map(divmod, [3], shared=(7,), client=other_address))
     assert {key_split(key) for key in keys} == {*graphs.PREFIXES, whole.PREFIX, "bt-map"}
     assert len(keys) == len(set(keys))
     assert all(re.search("[0-9a-f]{32}", str(key)) for key in keys)
+
+
+@pytest.mark.parametrize(
+    ("method", "replicas", "others"),
+    [
+        ("vb", None, ()),
+        ("v-oem++", None, graphs.REMEMBERING_PREFIXES),
+        ("streaming-vb", 2, exchanges.PREFIXES),
+    ],
+)
+def test_a_run_holds_groups_of_its_own_tasks_only(method, replicas, others, corpus, other_address, keys):
+    """The scheduler keeps something of each after the run, and there may be many short runs."""
+    learn(corpus, 4, other_address, 1, method=method, replicas=replicas)
+    assert {key[0] for key in keys if key[-1] == "held"} == {*graphs.PREFIXES, *others}
 
 
 def test_nothing_that_is_sent_has_the_name_of_something_else(other_address):

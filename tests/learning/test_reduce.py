@@ -55,6 +55,23 @@ def test_a_sum_is_elementwise_and_changes_neither_argument():
     assert (bits(a), bits(b)) == before
 
 
+def test_sums_of_whole_numbers_of_four_bytes_may_be_larger():
+    """A node may have more tokens of a word than such a number can count, and others of the same tree may not."""
+    few, most = 5, 2**31 - 1
+
+    def stats(value: int, *ids: int) -> Stats:
+        rows = AxisStats(np.array(ids, np.int32), np.full((len(ids), 16), value, np.int32))
+        return Stats({"words": rows, "joint": AxisStats(None, rows.values[:1])}, 1, float(value))
+
+    large = add(stats(most, 0, 1), stats(most, 1))
+    for total in (add(large, stats(few, 1)), add(stats(few, 1), large)):
+        words = total.arrays["words"]
+        found = dict(zip(words.ids.tolist(), words.values.tolist(), strict=True))
+        assert found == {0: [most] * 16, 1: [2 * most + few] * 16}
+        assert total.arrays["joint"].values.tolist() == [[2 * most + few] * 16]
+    assert add(stats(few, 0), stats(few, 1)).arrays["words"].values.dtype == np.int32
+
+
 def test_large_sums_have_the_same_bits(monkeypatch):
     rng = np.random.default_rng(0)
     a, b = (

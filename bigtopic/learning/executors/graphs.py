@@ -42,7 +42,8 @@ __all__ = ["EXECUTOR", "GraphExecutor", "remembering_graph", "round_graph"]
 
 Arrays = Mapping[str, LazyArray | Overlay]
 Task = tuple[SliceRef, ...]
-PREFIXES = ("bt-estep", "bt-add", "bt-both", "bt-state", *exchanges.PREFIXES)
+PREFIXES = "bt-estep", "bt-add"
+REMEMBERING_PREFIXES = "bt-both", "bt-state"  # of kernels that remember documents within a round, besides
 
 
 class GraphExecutor(Executor):
@@ -59,9 +60,9 @@ class GraphExecutor(Executor):
         self._run = run
         self._client = client
         self._scheduler = scheduler
-        self._sender = Sender(run, client, PREFIXES)
-        self._exchanges = Exchanges(self._sender, client, self._compute, self._result)
         self._remembers_rounds = run.work.kernel.state == "round"
+        self._sender = Sender(run, client, _prefixes(run))
+        self._exchanges = Exchanges(self._sender, client, self._compute, self._result)
         self._iterations: list[tuple[Arrays, Iteration]] = []  # of this round
         self._tasks: Sequence[Task] = ()
         self._states: list[Any] = []  # what the last inner iteration left, by task
@@ -144,6 +145,12 @@ class GraphExecutor(Executor):
         self._iterations, self._states = [], []
         self._exchanges.close()
         self._sender.close()
+
+
+def _prefixes(run: Run) -> tuple[str, ...]:
+    """Those of the keys of a run's tasks; of each that is held, the scheduler keeps kilobytes when the run is over."""
+    remembering = REMEMBERING_PREFIXES if run.work.kernel.state == "round" else ()
+    return (*PREFIXES, *remembering, *(exchanges.PREFIXES if run.plan.replicas > 1 else ()))
 
 
 def round_graph(

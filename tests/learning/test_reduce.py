@@ -64,11 +64,11 @@ def test_sums_of_whole_numbers_of_four_bytes_may_be_larger():
         return Stats({"words": rows, "joint": AxisStats(None, rows.values[:1])}, 1, float(value))
 
     large = add(stats(most, 0, 1), stats(most, 1))
-    for total in (add(large, stats(few, 1)), add(stats(few, 1), large)):
-        words = total.arrays["words"]
-        found = dict(zip(words.ids.tolist(), words.values.tolist(), strict=True))
-        assert found == {0: [most] * 16, 1: [2 * most + few] * 16}
-        assert total.arrays["joint"].values.tolist() == [[2 * most + few] * 16]
+    for found in (add(large, stats(few, 1)), add(stats(few, 1), large)):
+        words = found.arrays["words"]
+        by_word = dict(zip(words.ids.tolist(), words.values.tolist(), strict=True))
+        assert by_word == {0: [most] * 16, 1: [2 * most + few] * 16}
+        assert found.arrays["joint"].values.tolist() == [[2 * most + few] * 16]
     assert add(stats(few, 0), stats(few, 1)).arrays["words"].values.dtype == np.int32
 
 

@@ -116,8 +116,8 @@ class Trial:
             coherence(model, self.train).value,
             diversity(topics),
             [sample.seconds for sample in samples],
-            float(self.train.n_tokens * model.n_iter_),
-            float(model.n_iter_),
+            float(events[-1].n_tokens),
+            events[-1].n_docs / len(self.train),
             events[-1].reason,
             results.now(),
         )
@@ -227,7 +227,7 @@ def cells(found: Found) -> tuple[str, ...]:
         f"{found.diversity:.2f}",
         results.with_spread(found.seconds),
         results.figure(found.tokens / float(np.median(found.seconds))),
-        f"{found.passes:g}{ended}",
+        f"{found.passes:.3g}{ended}",
     )
 
 

@@ -44,17 +44,46 @@ def draw_race(name: str, ours: Sequence[Curve], theirs: Sequence[dict[str, Curve
 
 
 def draw_methods(name: str, points: Sequence[tuple[str, str, float, float]], unigram: float) -> str:
-    """Score against seconds of (method, settings, seconds, score), those of "paper" hollow; the path of the picture."""
-    figure, axes = canvas(figsize=(8, 6))
-    for method, settings, seconds, score in points:
-        filled = "none" if settings == "paper" else OURS
-        axes.plot(seconds, score, "o", color=OURS, markerfacecolor=filled, markersize=5)
-        label(axes, method, seconds, score, "0.3", fontsize=7)
-    axes.axhline(unigram, color="0.5", linewidth=1, linestyle=":")
+    """Score against seconds of (method, settings, seconds, score); the path of the picture.
+
+    A line joins a method's two settings; its name is at the one with the higher score.
+    """
+    figure, axes = canvas(figsize=(9, 7))
+    for settings, filled in (("paper", "none"), ("ours", OURS)):
+        at = [(seconds, score) for _, which, seconds, score in points if which == settings]
+        if at:
+            label_of = f"settings: {settings}"
+            axes.plot(
+                *zip(*at, strict=True), "o", color=OURS, markerfacecolor=filled, markersize=5, label=label_of
+            )
+    axes.axhline(unigram, color="0.5", linewidth=1, linestyle=":", label="unigram model")
     axes.set(xscale="log", xlabel="seconds of training", ylabel="held-out score, nats per token")
     axes.margins(x=0.15)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.legend(loc="lower left")
+    best = {}
+    for method in dict.fromkeys(point[0] for point in points):
+        own = sorted((score, seconds) for found, _, seconds, score in points if found == method)
+        axes.plot([x for _, x in own], [y for y, _ in own], color=OURS, linewidth=0.6, alpha=0.4)
+        best[method] = own[-1][::-1]
+    name_points(figure, axes, best)
     return save(figure, name)
+
+
+def name_points(figure: Any, axes: Any, points: dict[str, tuple[float, float]]) -> None:
+    """Names right of points, from the highest on, each below those that it would cover."""
+    figure.draw_without_rendering()  # so that the layout is known
+    taken: list[tuple[float, float, float]] = []
+    for name, at in sorted(points.items(), key=lambda point: -point[1][1]):
+        x, y = begun = axes.transData.transform(at) * 72 / figure.dpi
+        width = 4.2 * len(name)  # points, of letters of 7
+        for left, right, top in sorted(taken, key=lambda box: -box[2]):
+            if left < x + width and x < right and abs(top - y) < 7:
+                y = top - 7
+        taken.append((x, x + width, y))
+        axes.annotate(
+            name, at, (6, y - begun[1]), textcoords="offset points", color="0.3", va="center", fontsize=7
+        )
 
 
 def median(curves: Sequence[Curve]) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ small and uncertain. Without it this is the kernel `ilr`, which says in which or
 of each other, how documents begin, what is remembered and which least values keep rounding errors out. Statistics: by
 how much expected counts and their variances have changed.
 
-Cost: entries x topics, two divisions and an exponential each. Space: entries x topics numbers on disk, twice.
+Cost: entries x topics, a division and an exponential each. Space: entries x topics numbers on disk, twice.
 
 Reference: Teh, Newman, Welling (2007), "A collapsed variational Bayesian inference algorithm for latent Dirichlet
 allocation", equation 18.
@@ -31,6 +31,7 @@ from bigtopic.kernels.support.drawn_labels import expected_logs_of_shares, label
 from bigtopic.kernels.support.entry import UNCOUNTED, csr, frozen, padded_prior, put_shares
 from bigtopic.kernels.support.math import fast_exp
 from bigtopic.kernels.support.memory import prefetch
+from bigtopic.kernels.support.vector import LANES, larger, load, spread, store
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
 __all__ = ["KERNEL", "run"]
@@ -44,15 +45,16 @@ _AHEAD, _LINE = 2, 8  # entries, and numbers in a cache line
 @njit(**UNCOUNTED | {"fastmath": _FAST})
 def _sweep(
     indptr, words, counts, rows, topic_words, variances, prior, n_components, least,
-    earlier, shares, units, totals, total_variances, mass, spread, old, fresh, power, change, change_of_variances,
-    doc_topics,
+    earlier, shares, units, totals, total_variances, mass, doc_variances, old, known_doubts, fresh, power, change,
+    change_of_variances, doc_topics,
 ):  # fmt: skip
-    zero, one, half = mass.dtype.type(0), mass.dtype.type(1), mass.dtype.type(0.5)
-    lowest, highest, floor = mass.dtype.type(_LEAST), mass.dtype.type(_MOST), mass.dtype.type(_FLOOR)
-    moved = 0.0
+    zero, one = mass.dtype.type(0), mass.dtype.type(1)
+    lowest, highest, n_columns = mass.dtype.type(_LEAST), mass.dtype.type(_MOST), mass.shape[0]
+    zeros, ones, halves = spread(zero), spread(one), spread(mass.dtype.type(0.5))
+    least_count, moved = spread(mass.dtype.type(_FLOOR)), 0.0
     for d in range(rows.shape[0]):
         for k in range(n_components):
-            mass[k], spread[k] = zero, zero
+            mass[k], doc_variances[k] = zero, zero
         for i in range(indptr[d], indptr[d + 1]):
             row, known = earlier[i], zero
             for k in range(n_components):
@@ -61,7 +63,7 @@ def _sweep(
             for k in range(n_components):
                 own = unit * row[k]
                 mass[k] += counts[i] * own
-                spread[k] += counts[i] * (own * (one - own))
+                doc_variances[k] += counts[i] * (own * (one - own))
         for i in range(indptr[d], indptr[d + 1]):
             # rows by themselves: loops over them need no look at their place in the whole
             before, row, weights, grown = earlier[i], shares[i], topic_words[words[i]], change[words[i]]
@@ -72,26 +74,28 @@ def _sweep(
                 prefetch(variances, ahead, k)
                 prefetch(change, ahead, k)
                 prefetch(change_of_variances, ahead, k)
-            # loops that each write to one array or two: the compiler makes vectors only where few may overlap
+            # plain loops, in which nothing is fused into what is taken out; each writes to two arrays at most, because
+            # the compiler makes vectors only where few may overlap
             for k in range(n_components):
                 old[k] = unit * before[k]
+                known_doubts[k] = old[k] * (one - old[k])
             for k in range(n_components):
-                fresh[k] = max(weights[k] + grown[k] - old[k], floor)
-            for k in range(n_components):
-                power[k] = max(doubts[k] + grown_doubts[k] - old[k] * (one - old[k]), zero)
-            for k in range(n_components):
-                by_word, by_topic = fresh[k], max(mass.dtype.type(totals[k] - old[k]), fresh[k])
-                both = one / (by_word * by_topic)
-                inverse, certain = by_word * both, by_topic * both  # 1 / by_topic and 1 / by_word
-                doubt = mass.dtype.type(total_variances[k] - old[k] * (one - old[k]))
-                power[k] = max(doubt, zero) * (inverse * inverse) - power[k] * (certain * certain)
-                fresh[k] = by_word * inverse
-            for k in range(n_components):
-                by_doc = prior[k] + max(mass[k] - old[k], zero)
-                certain = max(by_doc, floor)
-                doubt = max(spread[k] - old[k] * (one - old[k]), zero)
-                power[k] = half * (power[k] - doubt / (certain * certain))
-                fresh[k] *= by_doc
+                fresh[k] = totals[k] - old[k]
+                power[k] = total_variances[k] - known_doubts[k]
+            for k in range(0, n_columns, LANES):
+                own, sure = load(old, k), load(known_doubts, k)
+                by_word = larger(load(weights, k) + load(grown, k) - own, least_count)
+                by_topic = larger(load(fresh, k), by_word)
+                by_doc = load(prior, k) + larger(load(mass, k) - own, zeros)
+                certain, both = larger(by_doc, least_count), by_word * by_topic
+                inverse = ones / (both * certain)
+                of_doc, of_both = both * inverse, certain * inverse
+                of_word, of_topic = by_topic * of_both, by_word * of_both
+                of_topics = larger(load(power, k), zeros) * (of_topic * of_topic)
+                of_words = larger(load(doubts, k) + load(grown_doubts, k) - sure, zeros) * (of_word * of_word)
+                of_docs = larger(load(doc_variances, k) - sure, zeros) * (of_doc * of_doc)
+                store(power, k, halves * (of_topics - of_words - of_docs))
+                store(fresh, k, by_doc * (by_word * of_topic))
             # by itself: an exponential is a long chain, of which a short loop has several under way
             for k in range(n_components):
                 power[k] = fast_exp(min(max(power[k], lowest), highest))
@@ -108,12 +112,12 @@ def _sweep(
             unit = one / known
             for k in range(n_components):
                 new = unit * row[k]
-                fresh[k] = counts[i] * (new * (one - new) - old[k] * (one - old[k]))
+                fresh[k] = counts[i] * (new * (one - new) - known_doubts[k])
                 old[k] = counts[i] * (new - old[k])
                 moved += abs(old[k])
             for k in range(n_components):
                 mass[k] += old[k]
-                spread[k] += fresh[k]
+                doc_variances[k] += fresh[k]
             for k in range(n_components):
                 grown[k] += old[k]
                 grown_doubts[k] += fresh[k]
@@ -155,6 +159,7 @@ def run(
         When the statistics of the prior are wanted and a count is not a whole number.
     """
     topic_words, n = view.arrays["topic_words"], hyper.n_components
+    assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
     dtype, n_columns = topic_words.dtype, topic_words.shape[1]
     totals, total_variances = (view.totals[name].astype(np.float64) for name in KERNEL.views)
     inputs = (*csr(docs, dtype), frozen(docs.rows, np.int64))
@@ -177,7 +182,7 @@ def run(
         buffers.empty(len(docs.words), dtype),
         totals,
         total_variances,
-        *buffers.empty((5, n), dtype),
+        *buffers.zeros((6, n_columns), dtype),
         change,
         change_of_variances,
         doc_topics,

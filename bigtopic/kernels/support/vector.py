@@ -28,7 +28,7 @@ _FAST = ("reassoc", "nsz", "contract")
 
 
 class Vector(types.Type):
-    """LANES numbers of one type. The operators are + - *, between vectors of the same type."""
+    """LANES numbers of one type. The operators are + - * /, between vectors of the same type."""
 
     def __init__(self, dtype: Any) -> None:
         self.dtype = dtype
@@ -57,6 +57,7 @@ def _define(function: Any, instruction: str) -> None:
 _define(operator.add, "fadd")
 _define(operator.sub, "fsub")
 _define(operator.mul, "fmul")
+_define(operator.truediv, "fdiv")
 
 
 def _address(context: Any, builder: Any, sig: Any, args: Any) -> tuple[Any, int]:

@@ -2,34 +2,48 @@
 
     python -m tests.benchmarks kernels [kernel ...]
 
-The bound is the longest of three times, arithmetic, waiting and memory, for one run over the documents:
+The bound is the longest of four times, arithmetic, division, waiting and memory, for one run over the documents:
 
 * arithmetic: the multiply-adds that the equations need, at the rate of chains of multiply-adds that stay in registers;
-  random numbers, at the rate of numbers that do not wait for each other; and choices of a topic, likewise. A choice is
-  a random number, the running sums of a vector, which of its lanes, and which of the sums of this lane;
+  exponentials, logarithms and random numbers, at the rate of those that do not wait for each other; and choices of a
+  topic, likewise. A choice is a random number, the running sums of a vector, which of its lanes, and which of the sums
+  of this lane;
+* division: divisions that do not wait for each other, which the processor makes beside multiply-adds;
 * waiting: where each label changes the weights of the next token, choices that begin when the weight of the topic
-  chosen before is known;
+  chosen before is known, after a division of its counts;
 * memory: the bytes that must pass, each at the rate of a stream over an array of the size that they live in. A
   document's own arrays are passed over in every iteration, the topics and the statistics of the slice's words, and what
-  is remembered of the documents, once; in every iteration where documents interact.
+  is remembered of the documents, once; in every iteration where documents interact. What is remembered from call to
+  call is read from one array and written to another, because a kernel does not change what it is given.
 
-The rates are measured by turns with the kernels, and every figure is the best of all turns. What is counted is what
-the algorithm needs, not what the kernel does; see `counts.py`. Kernels that remember documents have seen them once
-before. Those that sweep until they are at rest make 10 sweeps.
+Each operation is measured in the precision in which the algorithm needs it. The rates are measured by turns with the
+kernels, and every figure is the best of all turns. What is counted is what the algorithm needs, not what the kernel
+does; see `counts.py`. Kernels that remember documents have seen them once before. Those that sweep until they are at
+rest make 10 sweeps.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import results
-from counts import COUNTS
-from rates import choices, multiply_add, random_numbers, seconds, stream
+from counts import COUNTS, Work
+from rates import (
+    choices,
+    division,
+    exponential,
+    logarithm,
+    multiply_add,
+    random_numbers,
+    seconds,
+    stream,
+)
 
 from bigtopic import kernels
 from bigtopic.types import Docs, Hyper, Kernel, View
@@ -40,8 +54,8 @@ from reference import case
 from reference.dual import Chain
 
 HEAD = (
-    "kernel", "iterations", "took, ns", "arithmetic, ns", "waiting, ns", "memory, ns", "bound by", "share of bound",
-    "µs a document",
+    "kernel", "iterations", "took, ns", "arithmetic, ns", "division, ns", "waiting, ns", "memory, ns", "bound by",
+    "share of bound", "µs a document",
 )  # fmt: skip
 N_WORDS, TURNS = 8000, 25
 DOCUMENTS = {20: 500, 100: 250, 1000: 40}  # distinct words of a document: documents of a slice
@@ -124,6 +138,36 @@ def call(kernel: Kernel, n_distinct: int, n_components: int) -> Call:
     return Call(docs, view, told._replace(iteration=2), first.state)
 
 
+def passed(kernel: Kernel, given: Call, *, by_word: bool) -> float:
+    """Bytes of the view in one visit: a word's rows for each document that has it, all others once for a document."""
+    docs, arrays = given.docs, given.view.arrays
+    visits = {"author": 0 if docs.authors is None else len(docs.authors), "row": docs.n_docs, "row_topic": 0}
+    words = docs.n_words if by_word else len(docs.words)
+    return sum(
+        visits.get(kernel.statistics.get(name, "word"), words) * array.nbytes / len(array)
+        for name, array in arrays.items()
+    )
+
+
+class Rates:
+    """The rates that a row of the table needs, each the best of all turns, in nanoseconds."""
+
+    def __init__(self) -> None:
+        self.figures: dict[str, Callable[[], float]] = {}
+        self.best: dict[str, float] = {}
+
+    def add(self, name: str, figure: Callable[[], float]) -> None:
+        """A rate to be measured."""
+        self.figures[name], self.best[name] = figure, np.inf
+
+    def measure(self) -> None:
+        """Once more, by turns."""
+        self.best = {name: min(self.best[name], figure()) for name, figure in self.figures.items()}
+
+
+OPERATIONS = {"multiply_adds": multiply_add, "exponentials": exponential, "logarithms": logarithm}
+
+
 class Row:
     """One line of the table: a kernel, and what bounds it, on documents of one size."""
 
@@ -131,54 +175,81 @@ class Row:
         given = call(kernel, n_distinct, n_components)
         self.name, self.n_docs = kernel.name, given.docs.n_docs
         self.n_distinct, self.n_components = n_distinct, n_components
-        counts, n_entries = COUNTS[kernel.name], len(given.docs.words)
+        self.counts, n_entries = COUNTS[kernel.name], len(given.docs.words)
         info = given.run(kernel).info
         iterations = (
             info.get("iterations", self.n_docs) / self.n_docs + info.get("word_iterations", 0) / n_entries
         )
         self.visits = iterations if kernel.interacts else 1.0
-        self.iterations = iterations * (given.docs.counts.sum() / n_entries if counts.draws else 1.0)
-        own = 4 * n_distinct * n_components * max(1, counts.reads + counts.writes)
-        kept = 4 * n_entries * n_components * max(1, counts.remembers)
-        table = 2 * sum(array.nbytes for array in given.view.arrays.values())
-        self.table = table / (8 * n_components * given.docs.n_words)
-        self.table *= given.docs.n_words / n_entries if counts.by_word else 1.0
-        self.measured = [
-            lambda: seconds(lambda: given.run(kernel)),
-            multiply_add(),
-            random_numbers(),
-            *(choices(n_components, waits=waits) for waits in (False, True)),
-            *(stream(size, write=write) for size in (own, table) for write in (False, True)),
-            stream(kept, write=True),
-        ]
-        self.best = [np.inf] * len(self.measured)
+        self.iterations = iterations * (given.docs.counts.sum() / n_entries if self.counts.draws else 1.0)
+        made = self.counts.made * n_components * given.docs.n_words
+        tables = int(2 * (made + sum(array.nbytes for array in given.view.arrays.values())))
+        self.table = passed(kernel, given, by_word=self.counts.by_word) / (n_entries * n_components)
+        self.table += self.counts.made
+        self.rows = given.docs.n_words / n_entries
+        own = int(n_distinct * n_components * max(4, self.counts.reads + self.counts.writes))
+        kept = int(n_entries * n_components * max(4, self.counts.remembers))
+        self.rates = Rates()
+        self.rates.add("took", lambda: 1e9 * seconds(lambda: given.run(kernel)))
+        self._add_operations()
+        for name, size in (("own", own), ("far", tables)):
+            for kind in ("read", "write"):
+                self.rates.add(f"{kind} {name}", stream(size, kind))
+        self.rates.add("keep", stream(kept, "write" if kernel.state == "none" else "copy"))
+
+    def _add_operations(self) -> None:
+        self.rates.add("number", random_numbers())
+        n, dtype = self.counts.choices * self.n_components, self.counts.entry.dtype
+        for name, waits in (("choice", False), ("waiting", True)):
+            self.rates.add(name, choices(n, dtype, waits=waits))
+        for dtype in {work.dtype for work in self.counts if isinstance(work, Work)}:
+            self.rates.add(f"divisions {dtype}", division(dtype))
+            for name, measured in OPERATIONS.items():
+                self.rates.add(f"{name} {dtype}", measured(dtype))
 
     def measure(self) -> None:
         """Once more, by turns."""
-        self.best = [min(best, figure()) for best, figure in zip(self.best, self.measured, strict=True)]
+        self.rates.measure()
+
+    def times(self) -> dict[str, float]:
+        """Nanoseconds for each entry and iteration that the algorithm needs, by what it needs them for."""
+        counts, best, visits = self.counts, self.rates.best, self.visits / self.iterations
+        parts = [
+            (counts.entry, 1.0),
+            (counts.topic, 1 / self.n_distinct),
+            (counts.word, 1 / self.n_components),
+            (counts.visit, visits),
+            (counts.table, self.rows * visits),
+        ]
+        arithmetic, divisions = (
+            sum(
+                often * getattr(work, name) * best[f"{name} {work.dtype}"]
+                for work, often in parts
+                for name in names
+            )
+            for names in (OPERATIONS, ("divisions",))
+        )
+        arithmetic += (
+            best["number"] * counts.numbers * visits + best["choice"] * counts.draws / self.n_components
+        )
+        memory = counts.reads * best["read own"] + counts.writes * best["write own"]
+        memory += visits * (
+            self.table * (best["read far"] + best["write far"]) + counts.remembers * best["keep"]
+        )
+        waiting = best["waiting"] * counts.draws * counts.waits / self.n_components
+        return {"arithmetic": arithmetic, "division": divisions, "waiting": waiting, "memory": memory}
 
     def cells(self) -> tuple[str, ...]:
         """The line."""
-        counts, n_entries = COUNTS[self.name], self.n_distinct * self.n_components
-        took, multiply, number, choice, waiting, read, write, read_far, write_far, write_kept = self.best
-        took *= 1e9 / (self.n_docs * self.iterations * n_entries)
-        visits = self.visits / self.iterations
-        arithmetic = multiply * (counts.entry + counts.topic / self.n_distinct + counts.visit * visits)
-        arithmetic += number * counts.numbers * visits + choice * counts.draws / self.n_components
-        waiting *= counts.draws * counts.waits / self.n_components
-        memory = counts.reads * read + counts.writes * write
-        memory += visits * (self.table * (read_far + write_far) + counts.remembers * write_kept)
-        times = {"arithmetic": arithmetic, "waiting": waiting, "memory": memory}
-        bound = max(times.values())
+        n_entries, times = self.n_distinct * self.n_components, self.times()
+        took = self.rates.best["took"] / (self.n_docs * self.iterations * n_entries)
         return (
             f"{self.name}, {self.n_distinct:,} words, K = {self.n_components}",
             f"{self.iterations:.1f}",
             f"{took:.3f}",
-            f"{arithmetic:.3f}",
-            f"{waiting:.3f}",
-            f"{memory:.3f}",
+            *(f"{time:.3f}" for time in times.values()),
             max(times, key=times.__getitem__),
-            f"{bound / took:.0%}",
+            f"{max(times.values()) / took:.0%}",
             f"{took * n_entries * self.iterations / 1e3:,.1f}",
         )
 

@@ -30,14 +30,24 @@ import numpy as np
 from numba import njit
 
 from bigtopic.kernels.author_topic.support.counts import counts_of, moved
-from bigtopic.kernels.author_topic.support.shares import authors_within, begin, remembered_shares, shares_of
-from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen, whole_number
+from bigtopic.kernels.author_topic.support.shares import (
+    FAST,
+    authors_within,
+    begin,
+    remember,
+    remembered_shares,
+    shares_of,
+    sums_of,
+)
+from bigtopic.kernels.support.entry import INLINE, INNER, UNCOUNTED, csr, frozen, whole_number
 from bigtopic.kernels.support.math import fast_exp
+from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.random import key
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, StateSpec, View
 
 __all__ = ["KERNEL", "run"]
 
+_AHEAD, _LINE = 2, 8  # entries, and numbers in a cache line
 _FLOOR = 1e-10  # of a count with its prior: what rounding leaves of it is less
 _LEAST, _MOST = -30.0, 30.0  # of the exponent
 
@@ -50,87 +60,112 @@ _AXES = {
 }
 
 
-@njit(**INNER)
+# Each loop writes to one array or two, of rows by themselves: the compiler makes vectors only where few may overlap.
+
+
+@njit(**INLINE | {"fastmath": FAST})
 def _variance(share):
     return share * (1.0 - share)
 
 
-@njit(**INNER)
-def _doubt(variance, count):
-    """By how much the logarithm of an uncertain count is below that of its mean."""
-    return 0.5 * max(variance, 0.0) / (count * count)
+@njit(**INNER | {"fastmath": FAST})
+def _doubt(variance, inverse):
+    """By how much the logarithm of an uncertain count is below that of its mean, which is 1 / `inverse`."""
+    return 0.5 * max(variance, 0.0) * (inverse * inverse)
 
 
-@njit(**INNER)
-def _count(
-    by, share, of_topic, of_author, word, who, word_counts, word_variances, totals, total_variances,
-    author_counts, author_variances, author_totals, author_total_variances,
-):  # fmt: skip
-    """Add `by` times these shares, (n_authors, n_components), and their variances to all sums."""
-    for k in range(totals.shape[0]):
-        part, doubt = by * of_topic[k], by * _variance(of_topic[k])
-        word_counts[word, k] += part
-        totals[k] += part
-        word_variances[word, k] += doubt
-        total_variances[k] += doubt
-    for i in range(who.shape[0]):
-        for k in range(totals.shape[0]):
-            author_counts[who[i], k] += by * share[i, k]
-            author_variances[who[i], k] += by * _variance(share[i, k])
-        author_totals[who[i]] += by * of_author[i]
-        author_total_variances[who[i], 0] += by * _variance(of_author[i])
+@njit(**INNER | {"fastmath": FAST})
+def _change(count, old, new, counts, variances):
+    """Move a row of counts and their variances from old shares to new ones."""
+    for k in range(old.shape[0]):
+        counts[k] += count * (new[k] - old[k])
+    for k in range(old.shape[0]):
+        variances[k] += count * (_variance(new[k]) - _variance(old[k]))
 
 
-@njit(**OUTER)
+@njit(**INNER | {"fastmath": FAST})
+def _of_word(own, word, variances, totals, total_variances, factors, doubts):
+    """The factor of each topic that all authors share, and by how much its logarithm is below that of the mean."""
+    for k in range(own.shape[0]):
+        left = max(word[k] - own[k], _FLOOR)
+        of_all = max(totals[k] - own[k], left)
+        both = 1.0 / (left * of_all)
+        inverse, certain = left * both, of_all * both  # 1 / of_all and 1 / left
+        variance = _variance(own[k])
+        doubts[k] = _doubt(variances[k] - variance, certain) - _doubt(total_variances[k] - variance, inverse)
+        factors[k] = left * inverse
+
+
+@njit(**INNER | {"fastmath": FAST})
+def _of_author(own, counts, variances, inverse, certain, factors, doubts, powers, fresh):
+    """q of one author in proportion; `inverse` and `certain` are 1 / m_a and its doubt. Returns the sum."""
+    for k in range(own.shape[0]):
+        left = max(counts[k] - own[k], _FLOOR)
+        doubt = _doubt(variances[k] - _variance(own[k]), 1.0 / left)
+        powers[k] = min(max(certain - doubts[k] - doubt, _LEAST), _MOST)
+        fresh[k] = factors[k] * (left * inverse)
+    # by itself: an exponential is a long chain, of which a short loop has several under way
+    for k in range(own.shape[0]):
+        powers[k] = fast_exp(powers[k])
+    whole = 0.0
+    for k in range(own.shape[0]):
+        fresh[k] *= powers[k]
+        whole += fresh[k]
+    return whole
+
+
+@njit(**UNCOUNTED | {"fastmath": FAST})
 def _sweep(
     indptr, words, counts, rows, author_indptr, authors, seed, new, remembered, word_counts, word_variances, totals,
     total_variances, author_counts, author_variances, author_totals, author_total_variances,
-    share, of_topic, of_author, fresh, factors, doubts,
+    share, fresh, of_topic, of_author, fresh_topic, fresh_author, factors, doubts, powers,
 ):  # fmt: skip
-    n = totals.shape[0]
     for d in range(rows.shape[0] if new else 0):
         who = authors[author_indptr[d] : author_indptr[d + 1]]
         begin(indptr[d], indptr[d + 1], key(seed, rows[d]), who.shape[0], remembered)
-        for i in range(indptr[d], indptr[d + 1]):
-            shares_of(remembered[i], who.shape[0], share, of_topic, of_author)
-            _count(
-                counts[i], share, of_topic, of_author, words[i], who, word_counts, word_variances, totals,
-                total_variances, author_counts, author_variances, author_totals, author_total_variances,
-            )  # fmt: skip
+        for i in range(indptr[d], indptr[d + 1]):  # what is certain has no variance
+            shares_of(remembered[i], who.shape[0], share)
+            sums_of(share, who.shape[0], of_topic, of_author)
+            word = word_counts[words[i]]
+            for k in range(totals.shape[0]):
+                word[k] += counts[i] * of_topic[k]
+                totals[k] += counts[i] * of_topic[k]
+            for a in range(who.shape[0]):
+                own, part = author_counts[who[a]], share[a]
+                for k in range(totals.shape[0]):
+                    own[k] += counts[i] * part[k]
+                author_totals[who[a]] += counts[i] * of_author[a]
     for d in range(rows.shape[0]):
         who = authors[author_indptr[d] : author_indptr[d + 1]]
         for i in range(indptr[d], indptr[d + 1]):
             word, row, whole = words[i], remembered[i], 0.0
-            known = shares_of(row, who.shape[0], share, of_topic, of_author)
-            for k in range(n):
-                own = _variance(of_topic[k])
-                left = max(word_counts[word, k] - of_topic[k], _FLOOR)
-                of_all = max(totals[k] - of_topic[k], left)
-                factors[k] = left / of_all
-                doubts[k] = _doubt(total_variances[k] - own, of_all)
-                doubts[k] -= _doubt(word_variances[word, k] - own, left)
+            ahead = words[min(i + _AHEAD, words.shape[0] - 1)]
+            for k in range(0, factors.shape[0], _LINE):
+                prefetch(word_counts, ahead, k)
+                prefetch(word_variances, ahead, k)
+            shares_of(row, who.shape[0], share)
+            sums_of(share, who.shape[0], of_topic, of_author)
+            _of_word(
+                of_topic, word_counts[word], word_variances[word], totals, total_variances, factors, doubts
+            )
             for a in range(who.shape[0]):
-                of_all = max(author_totals[who[a]] - of_author[a], _FLOOR)
-                certain = _doubt(author_total_variances[who[a], 0] - _variance(of_author[a]), of_all)
-                for k in range(n):
-                    left = max(author_counts[who[a], k] - share[a, k], _FLOOR)
-                    doubt = _doubt(author_variances[who[a], k] - _variance(share[a, k]), left)
-                    power = fast_exp(min(max(doubts[k] + certain - doubt, _LEAST), _MOST))
-                    fresh[a, k] = factors[k] * (left / of_all) * power
-                    whole += fresh[a, k]
-            by = -counts[i] if known > 0 else 0.0
-            _count(
-                by, share, of_topic, of_author, word, who, word_counts, word_variances, totals,
-                total_variances, author_counts, author_variances, author_totals, author_total_variances,
-            )  # fmt: skip
+                inverse = 1.0 / max(author_totals[who[a]] - of_author[a], _FLOOR)
+                certain = _doubt(author_total_variances[who[a], 0] - _variance(of_author[a]), inverse)
+                whole += _of_author(
+                    share[a], author_counts[who[a]], author_variances[who[a]], inverse, certain, factors, doubts,
+                    powers, fresh[a],
+                )  # fmt: skip
             for a in range(who.shape[0]):
-                for k in range(n):
-                    row[a, k] = fresh[a, k] / whole
-            shares_of(row, who.shape[0], share, of_topic, of_author)
-            _count(
-                counts[i], share, of_topic, of_author, word, who, word_counts, word_variances, totals,
-                total_variances, author_counts, author_variances, author_totals, author_total_variances,
-            )  # fmt: skip
+                remember(1.0 / whole, fresh[a], row[a])
+            shares_of(row, who.shape[0], fresh)
+            sums_of(fresh, who.shape[0], fresh_topic, fresh_author)
+            _change(counts[i], of_topic, fresh_topic, word_counts[word], word_variances[word])
+            _change(counts[i], of_topic, fresh_topic, totals, total_variances)
+            for a in range(who.shape[0]):
+                _change(counts[i], share[a], fresh[a], author_counts[who[a]], author_variances[who[a]])
+                author_totals[who[a]] += counts[i] * (fresh_author[a] - of_author[a])
+                doubt = _variance(fresh_author[a]) - _variance(of_author[a])
+                author_total_variances[who[a], 0] += counts[i] * doubt
 
 
 def run(
@@ -186,12 +221,12 @@ def run(
         author_variances,
         author_counts[:, :n].sum(axis=1),
         author_total_variances,
-        np.empty((room, n)),
+        *np.empty((2, room, n)),
         np.empty(n),
         np.empty(room),
-        np.empty((room, n)),
         np.empty(n),
-        np.empty(n),
+        np.empty(room),
+        *np.empty((3, n)),
     )
     return KernelResult(moved(sums, view, _AXES), None, {"shares": remembered}, {})
 

@@ -29,61 +29,100 @@ import numpy as np
 from numba import njit
 
 from bigtopic.kernels.author_topic.support.counts import VIEWS, counts_of, moved
-from bigtopic.kernels.author_topic.support.shares import authors_within, begin, remembered_shares, shares_of
-from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen, whole_number
+from bigtopic.kernels.author_topic.support.shares import (
+    authors_within,
+    begin,
+    change_of,
+    remember,
+    remembered_shares,
+    shares_of,
+)
+from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, csr, frozen, whole_number
+from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.random import key
+from bigtopic.kernels.support.vector import LANES, larger, load, spread, store, total
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, StateSpec, View
 
 __all__ = ["KERNEL", "run"]
 
+_AHEAD, _LINE = 2, 8  # entries, and numbers in a cache line
 _FLOOR = 1e-10  # of a count with its prior: what rounding leaves of it is less
 
 
-@njit(**INNER)
-def _count(share, by, word, who, word_weights, totals, author_weights, author_totals):
-    """Add `by` times these shares, (n_authors, n_components), to all counts."""
-    for i in range(who.shape[0]):
-        for k in range(totals.shape[0]):
-            part = by * share[i, k]
-            word_weights[word, k] += part
-            totals[k] += part
-            author_weights[who[i], k] += part
-            author_totals[who[i]] += part
+# Shares are taken out of counts in vectors, and are made in plain loops, where nothing is fused: a lone token's share,
+# taken out, must leave nothing. Totals of the padding are infinite, so that its factors are 0.
 
 
-@njit(**OUTER)
+@njit(**INLINE)
+def _conditional(share, who, word, totals, author_weights, author_totals, factors, units, fresh):
+    """Fill q, that of author a to be multiplied by units[a]; returns the sum of it all."""
+    whole, least = 0.0, spread(_FLOOR)
+    for k in range(0, factors.shape[0], LANES):
+        of_topic = spread(0.0)
+        for a in range(who.shape[0]):
+            of_topic = of_topic + load(share, (a, k))
+        left = larger(load(word, k) - of_topic, least)
+        store(factors, k, left / larger(load(totals, k) - of_topic, left))
+    for a in range(who.shape[0]):
+        of_author, sums = spread(0.0), spread(0.0)
+        for k in range(0, factors.shape[0], LANES):
+            own = load(share, (a, k))
+            new = load(factors, k) * larger(load(author_weights, (who[a], k)) - own, least)
+            store(fresh, (a, k), new)
+            of_author, sums = of_author + own, sums + new
+        units[a] = 1.0 / max(author_totals[who[a]] - total(of_author), _FLOOR)
+        whole += units[a] * total(sums)
+    return whole
+
+
+@njit(**INLINE)
+def _count(change, who, word, totals, author_weights, author_totals):
+    """Add these shares, (n_authors, n_columns), to all counts."""
+    for k in range(0, totals.shape[0], LANES):
+        of_topic = spread(0.0)
+        for a in range(who.shape[0]):
+            of_topic = of_topic + load(change, (a, k))
+        store(word, k, load(word, k) + of_topic)
+        store(totals, k, load(totals, k) + of_topic)
+    for a in range(who.shape[0]):
+        of_author = spread(0.0)
+        for k in range(0, totals.shape[0], LANES):
+            own = load(change, (a, k))
+            store(author_weights, (who[a], k), load(author_weights, (who[a], k)) + own)
+            of_author = of_author + own
+        author_totals[who[a]] += total(of_author)
+
+
+@njit(**UNCOUNTED)
 def _sweep(
-    indptr, words, counts, rows, author_indptr, authors, seed, new,
-    remembered, word_weights, totals, author_weights, author_totals, share, of_topic, of_author, factors,
+    indptr, words, counts, rows, author_indptr, authors, seed, new, remembered, word_weights, totals, author_weights,
+    author_totals, share, fresh, units, factors,
 ):  # fmt: skip
-    n = totals.shape[0]
     for d in range(rows.shape[0] if new else 0):
         who = authors[author_indptr[d] : author_indptr[d + 1]]
         begin(indptr[d], indptr[d + 1], key(seed, rows[d]), who.shape[0], remembered)
         for i in range(indptr[d], indptr[d + 1]):
-            shares_of(remembered[i], who.shape[0], share, of_topic, of_author)
-            _count(share, counts[i], words[i], who, word_weights, totals, author_weights, author_totals)
+            share[:] = 0.0
+            change_of(counts[i], remembered[i], who.shape[0], share)
+            _count(share, who, word_weights[words[i]], totals, author_weights, author_totals)
     for d in range(rows.shape[0]):
         who = authors[author_indptr[d] : author_indptr[d + 1]]
         for i in range(indptr[d], indptr[d + 1]):
-            word, row = words[i], remembered[i]
-            known = shares_of(row, who.shape[0], share, of_topic, of_author)
-            for k in range(n):
-                left = max(word_weights[word, k] - of_topic[k], _FLOOR)
-                factors[k] = left / max(totals[k] - of_topic[k], left)
+            word, row, ahead = (
+                word_weights[words[i]],
+                remembered[i],
+                words[min(i + _AHEAD, words.shape[0] - 1)],
+            )
+            for k in range(0, factors.shape[0], _LINE):
+                prefetch(word_weights, ahead, k)
+            shares_of(row, who.shape[0], share)
+            whole = _conditional(
+                share, who, word, totals, author_weights, author_totals, factors, units, fresh
+            )
             for a in range(who.shape[0]):
-                inverse = 1.0 / max(author_totals[who[a]] - of_author[a], _FLOOR)
-                for k in range(n):
-                    left = max(author_weights[who[a], k] - share[a, k], _FLOOR)
-                    row[a, k] = factors[k] * left * inverse
-            by = -counts[i] if known > 0 else 0.0
-            _count(share, by, word, who, word_weights, totals, author_weights, author_totals)
-            shares_of(row, who.shape[0], share, of_topic, of_author)
-            for a in range(who.shape[0]):
-                for k in range(n):
-                    row[a, k] = share[a, k]
-            shares_of(row, who.shape[0], share, of_topic, of_author)
-            _count(share, counts[i], word, who, word_weights, totals, author_weights, author_totals)
+                remember(units[a] / whole, fresh[a], row[a])
+            change_of(counts[i], row, who.shape[0], share)
+            _count(share, who, word, totals, author_weights, author_totals)
 
 
 def run(
@@ -119,6 +158,8 @@ def run(
     author_indptr, authors = authors_within(docs, room)
     remembered = remembered_shares(docs, room, n, state)
     word_weights, author_weights = counts_of(view)
+    totals = view.totals["topic_words"].astype(np.float64)
+    totals[n:], n_columns = np.inf, len(totals)
     _sweep(
         *csr(docs, np.dtype(np.float64)),
         frozen(docs.rows, np.int64),
@@ -128,13 +169,12 @@ def run(
         state is None,
         remembered,
         word_weights,
-        view.totals["topic_words"][:n].astype(np.float64),
+        totals,
         author_weights,
         author_weights[:, :n].sum(axis=1),
-        np.empty((room, n)),
-        np.empty(n),
+        *np.zeros((2, room, n_columns)),
         np.empty(room),
-        np.empty(n),
+        np.empty(n_columns),
     )
     return KernelResult(moved((word_weights, author_weights), view), None, {"shares": remembered}, {})
 

@@ -14,7 +14,18 @@ from bigtopic.kernels.support.entry import INNER
 from bigtopic.kernels.support.random import uniform
 from bigtopic.types import Block, Docs
 
-__all__ = ["authors_within", "begin", "remembered_shares", "shares_of"]
+__all__ = [
+    "FAST",
+    "authors_within",
+    "begin",
+    "change_of",
+    "remember",
+    "remembered_shares",
+    "shares_of",
+    "sums_of",
+]
+
+FAST = {"reassoc", "arcp", "nsz"}  # not "contract": a lone token's share, taken out, must leave nothing
 
 
 def authors_within(docs: Docs | Block, room: int) -> tuple[np.ndarray, np.ndarray]:
@@ -55,19 +66,52 @@ def begin(first, last, row_key, n_authors, remembered):
         remembered[i, drawn // n, drawn % n] = 1
 
 
-@njit(**INNER)
-def shares_of(row, n_authors, share, of_topic, of_author):
-    """What is remembered of an entry as shares, and their sums; zeros of one that is not counted yet."""
+@njit(**INNER | {"fastmath": FAST})
+def _unit(row, n_authors):
+    """What the numbers that are remembered of an entry are multiplied by; 0 of one that is not counted yet."""
     whole = 0.0
     for i in range(n_authors):
-        for k in range(of_topic.shape[0]):
-            whole += row[i, k]
-    unit = 1.0 / whole if whole > 0 else 0.0
-    of_topic[:] = 0
+        own = row[i]
+        for k in range(own.shape[0]):
+            whole += own[k]
+    return 1.0 / whole if whole > 0 else 0.0
+
+
+@njit(**INNER | {"fastmath": FAST})
+def shares_of(row, n_authors, share):
+    """What is remembered of an entry as shares; zeros of one that is not counted yet."""
+    unit = _unit(row, n_authors)
     for i in range(n_authors):
-        of_author[i] = 0
+        own, part = row[i], share[i]
+        for k in range(own.shape[0]):
+            part[k] = unit * own[k]
+
+
+@njit(**INNER | {"fastmath": FAST})
+def change_of(count, row, n_authors, share):
+    """share <- count times what is remembered of an entry as shares, less the share before."""
+    unit = _unit(row, n_authors)
+    for i in range(n_authors):
+        own, part = row[i], share[i]
+        for k in range(own.shape[0]):
+            part[k] = count * (unit * own[k] - part[k])
+
+
+@njit(**INNER | {"fastmath": FAST})
+def sums_of(share, n_authors, of_topic, of_author):
+    """The sums over the authors, and over the topics."""
+    for k in range(of_topic.shape[0]):
+        of_topic[k] = 0.0
+    for i in range(n_authors):
+        part, whole = share[i], 0.0
         for k in range(of_topic.shape[0]):
-            share[i, k] = unit * row[i, k]
-            of_topic[k] += share[i, k]
-            of_author[i] += share[i, k]
-    return whole
+            of_topic[k] += part[k]
+            whole += part[k]
+        of_author[i] = whole
+
+
+@njit(**INNER | {"fastmath": FAST})
+def remember(unit, fresh, row):
+    """Keep the shares `unit` times `fresh` of an author."""
+    for k in range(row.shape[0]):
+        row[k] = unit * fresh[k]

@@ -25,63 +25,85 @@ from bigtopic import buffers
 from bigtopic.errors import ModelError, SettingError
 from bigtopic.kernels.author_topic.support.counts import VIEWS, counts_of, moved
 from bigtopic.kernels.author_topic.support.lists import author_lists
-from bigtopic.kernels.support.entry import INNER, OUTER, frozen
+from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, frozen
+from bigtopic.kernels.support.lanes import n_reached, running
+from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.random import key, uniform
 from bigtopic.kernels.support.tokens import whole_counts
+from bigtopic.kernels.support.vector import LANES, larger, load, spread, store, total
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, StateSpec, View
 
 __all__ = ["KERNEL", "run"]
 
+_AHEAD, _LINE = 2, 8  # entries, and numbers in a cache line
 _MOST_LABELS = 1 << 31
 
 
-@njit(**INNER)
-def _change(word, author, k, by, word_weights, totals, author_weights, author_totals):
+@njit(**INLINE)
+def _change(word, author, k, by, word_weights, totals, inverses, author_weights, author_totals):
     word_weights[word, k] += by
     totals[k] += by
+    inverses[k] = 1.0 / totals[k]
     author_weights[author, k] += by
     author_totals[author] += by
 
 
-@njit(**INNER)
-def _drawn(u, who, word_weights, totals, author_weights, author_totals, factors, sums):
-    """The label at which running sums of the conditional exceed the share `u` of it all."""
-    n, whole = totals.shape[0], 0.0
-    for k in range(n):
-        factors[k] = max(word_weights[k], 0.0) / totals[k]
+@njit(**INLINE)
+def _weigh(who, word, inverses, author_weights, author_totals, weights, ends):
+    """Fill the weights of the labels, a row of topics for each author, and `ends`, their sums up to each vector."""
+    zero, n_columns = spread(0.0), inverses.shape[0]
     for i in range(who.shape[0]):
-        share = 1.0 / author_totals[who[i]]
-        for k in range(n):
-            whole += factors[k] * share * max(author_weights[who[i], k], 0.0)
-            sums[i * n + k] = whole
-    n_labels, target = who.shape[0] * n, u * whole
-    label = 0
-    while label < n_labels - 1 and sums[label] <= target:
-        label += 1
-    return label
+        share = spread(1.0 / author_totals[who[i]])
+        for k in range(0, n_columns, LANES):
+            factor = larger(load(word, k), zero) * load(inverses, k)
+            vector = factor * share * larger(load(author_weights, (who[i], k)), zero)
+            store(weights, i * n_columns + k, vector)
+            ends[(i * n_columns + k) // LANES] = total(vector)
+    n_vectors, whole = who.shape[0] * n_columns // LANES, 0.0
+    for b in range(n_vectors):
+        whole += ends[b]
+        ends[b] = whole
+    return whole
 
 
-@njit(**OUTER)
+@njit(**INLINE)
+def _place(target, n_vectors, weights, ends):
+    """Where the running sums of the weights exceed `target`; rounding may lead to the padding."""
+    b = 0
+    for i in range(n_vectors - 1):
+        b += ends[i] <= target
+    rest = target - ends[b - 1] if b > 0 else target
+    return b * LANES + min(n_reached(running(load(weights, b * LANES)), rest), LANES - 1)
+
+
+@njit(**UNCOUNTED)
 def _sweep(
     indptr, words, counts, rows, author_indptr, authors, n_components, seed,
-    labels, word_weights, totals, author_weights, author_totals, factors, sums,
+    labels, word_weights, totals, inverses, author_weights, author_totals, weights, ends,
 ):  # fmt: skip
-    token = 0
+    token, n_columns = 0, inverses.shape[0]
+    for k in range(n_components):
+        inverses[k] = 1.0 / totals[k]
     for d in range(rows.shape[0]):
         who, row_key, first = authors[author_indptr[d] : author_indptr[d + 1]], key(seed, rows[d]), token
         for i in range(indptr[d], indptr[d + 1]):
-            word = words[i]
+            word, ahead = words[i], words[min(i + _AHEAD, words.shape[0] - 1)]
+            for k in range(0, n_columns, _LINE):
+                prefetch(word_weights, ahead, k)
             for _ in range(counts[i]):
                 if labels[token] >= 0:
                     a, k = labels[token] // n_components, labels[token] % n_components
-                    _change(word, who[a], k, -1.0, word_weights, totals, author_weights, author_totals)
-                u = uniform(row_key, token - first)
-                label = _drawn(
-                    u, who, word_weights[word], totals, author_weights, author_totals, factors, sums
+                    _change(
+                        word, who[a], k, -1.0, word_weights, totals, inverses, author_weights, author_totals
+                    )
+                whole = _weigh(
+                    who, word_weights[word], inverses, author_weights, author_totals, weights, ends
                 )
-                a, k = label // n_components, label % n_components
-                _change(word, who[a], k, 1.0, word_weights, totals, author_weights, author_totals)
-                labels[token] = label
+                target = uniform(row_key, token - first) * whole
+                place = _place(target, who.shape[0] * n_columns // LANES, weights, ends)
+                a, k = place // n_columns, min(place % n_columns, n_components - 1)
+                _change(word, who[a], k, 1.0, word_weights, totals, inverses, author_weights, author_totals)
+                labels[token] = a * n_components + k
                 token += 1
 
 
@@ -113,7 +135,7 @@ def run(
     ModelError
         When a document has fewer authors than when it was labelled.
     """
-    n = hyper.n_components
+    n, n_columns = hyper.n_components, view.arrays["topic_words"].shape[1]
     counts = whole_counts(docs)
     author_indptr, authors, most = author_lists(docs)
     if most * n >= _MOST_LABELS:
@@ -136,10 +158,11 @@ def run(
         labels,
         word_weights,
         view.totals["topic_words"][:n].astype(np.float64),
+        np.zeros(n_columns),
         author_weights,
         author_weights[:, :n].sum(axis=1),
-        np.empty(n),
-        np.empty(max(most, 1) * n),
+        np.empty(max(most, 1) * n_columns),
+        np.empty(max(most, 1) * n_columns // LANES),
     )
     changes = moved((word_weights, author_weights), view)
     for change in changes.values():  # whole labels: what is left over is rounding

@@ -30,85 +30,109 @@ import numpy as np
 from numba import njit
 
 from bigtopic import buffers
-from bigtopic.kernels.support.dual import AXES, FLOOR, VIEWS, counts_of, first_pair, moved, ratios
-from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen
+from bigtopic.kernels.support.dual import (
+    AXES,
+    FAST,
+    FLOOR,
+    VIEWS,
+    counts_of,
+    first_pair,
+    moved,
+    ratios,
+    recall,
+)
+from bigtopic.kernels.support.entry import INLINE, INNER, UNCOUNTED, csr, frozen
 from bigtopic.kernels.support.random import key, uniform
+from bigtopic.kernels.support.vector import LANES, larger, load, spread, store, total
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
 __all__ = ["KERNEL", "run"]
 
-_FAST = {"reassoc", "arcp", "nsz"}  # not "contract": a lone record's share, taken out, must leave nothing
+# Tables of pairs are flat, a row of column topics after another. Vectors reach over the end of a row: what they store
+# there is overwritten by the next row, and after the last one is room for it. What has a number for each column topic
+# is padded to whole vectors, factors with zeros; `lanes` is 1 up to the last column topic.
 
 
-@njit(**INNER | {"fastmath": _FAST})
-def _marginals(pairs, by_row, by_column):
-    """Sums of a flat table of pairs over column topics, and over row topics."""
-    n = by_column.shape[0]
-    by_column[:] = 0.0
-    for k in range(by_row.shape[0]):
-        own, whole = pairs[k * n : (k + 1) * n], 0.0
-        for j in range(n):
-            whole += own[j]
-            by_column[j] += own[j]
-        by_row[k] = whole
+@njit(**INLINE)
+def _marginals(pairs, lanes, by_row, by_column, n):
+    """Sums of a table of pairs over column topics, and over row topics."""
+    by_row[:] = 0.0
+    for first in range(0, lanes.shape[0], LANES):
+        inside, whole = load(lanes, first), spread(0.0)
+        for k in range(by_row.shape[0]):
+            vector = inside * load(pairs, k * n + first)
+            by_row[k] += total(vector)
+            whole = whole + vector
+        store(by_column, first, whole)
 
 
-@njit(**INNER | {"fastmath": _FAST})
-def _conditional(by_row, by_column, joint, old, fresh):
+@njit(**INLINE)
+def _conditional(by_row, by_column, joint, old, fresh, n):
     """Fill s; returns its sum before it is divided by that."""
-    n, whole = by_column.shape[0], 0.0
+    whole, least = spread(0.0), spread(FLOOR)
     for k in range(by_row.shape[0]):
-        pairs, own, new, factor = (
-            joint[k * n : (k + 1) * n],
-            old[k * n : (k + 1) * n],
-            fresh[k * n : (k + 1) * n],
-            by_row[k],
-        )
-        for j in range(n):
-            new[j] = factor * by_column[j] * max(pairs[j] - own[j], FLOOR)
-            whole += new[j]
-    return whole
+        factor = spread(by_row[k])
+        for first in range(0, by_column.shape[0], LANES):
+            pair = k * n + first
+            left = larger(load(joint, pair) - load(old, pair), least)
+            new = factor * load(by_column, first) * left
+            store(fresh, pair, new)
+            whole = whole + new
+    return total(whole)
 
 
-@njit(**OUTER | {"fastmath": _FAST})
+@njit(**INLINE)
+def _move(count, old, fresh, joint, lanes, by_row, by_column, n):
+    """Move the joint counts to new shares. Fills the marginals of the change; returns how many tokens moved."""
+    n_moved, zero = spread(0.0), spread(0.0)
+    by_row[:] = 0.0
+    for first in range(0, lanes.shape[0], LANES):
+        weight, whole = spread(count) * load(lanes, first), zero
+        for k in range(by_row.shape[0]):
+            pair = k * n + first
+            change = weight * (load(fresh, pair) - load(old, pair))
+            store(joint, pair, load(joint, pair) + change)
+            by_row[k] += total(change)
+            whole, n_moved = whole + change, n_moved + larger(change, zero - change)
+        store(by_column, first, whole)
+    return total(n_moved)
+
+
+@njit(**INNER | {"fastmath": FAST})
+def _remember(unit, fresh, share):
+    for p in range(share.shape[0]):
+        share[p] = unit * fresh[p]
+
+
+@njit(**UNCOUNTED)
 def _sweep(
-    indptr, words, counts, ids, seed, shares, rows, columns, joint, row_totals, column_totals, own_row, own_column,
-    by_row, by_column, old, fresh,
+    indptr, words, counts, ids, seed, shares, rows, columns, joint, row_totals, column_totals, lanes,
+    own_row, own_column, by_row, by_column, old, fresh,
 ):  # fmt: skip
-    n_pairs, all_moved = joint.shape[0], 0.0
+    n, n_moved = column_totals.shape[0], 0.0
     for d in range(ids.shape[0]):
         row, row_key = rows[d], key(seed, ids[d])
         for i in range(indptr[d], indptr[d + 1]):
-            share, column, count, known = shares[i], columns[words[i]], counts[i], 0.0
-            for p in range(n_pairs):
-                known += share[p]
-            unit = 1.0 / known if known > 0.0 else 0.0
-            for p in range(n_pairs):
-                old[p] = unit * share[p]
-            _marginals(old, own_row, own_column)
+            share, column = shares[i], columns[words[i]]
+            known = recall(share, old)
+            _marginals(old, lanes, own_row, own_column, n)
             ratios(row, own_row, row_totals, by_row)
             ratios(column, own_column, column_totals, by_column)
-            whole = _conditional(by_row, by_column, joint, old, fresh)
-            if known == 0.0:
-                k, j = first_pair(uniform(row_key, i - indptr[d]), own_row.shape[0], own_column.shape[0])
+            whole = _conditional(by_row, by_column, joint, old, fresh, n)
+            if not known:
+                k, j = first_pair(uniform(row_key, i - indptr[d]), own_row.shape[0], n)
                 fresh[:] = 0.0
-                fresh[k * own_column.shape[0] + j], whole = 1.0, 1.0
-            known = 0.0
-            for p in range(n_pairs):
-                share[p] = fresh[p] / whole
-                known += share[p]
-            for p in range(n_pairs):
-                old[p] = count * (share[p] / known - old[p])
-                all_moved += abs(old[p])
-                joint[p] += old[p]
-            _marginals(old, own_row, own_column)
+                fresh[k * n + j], whole = 1.0, 1.0
+            _remember(1.0 / whole, fresh, share)
+            recall(share, fresh)
+            n_moved += _move(counts[i], old, fresh, joint, lanes, own_row, own_column, n)
             for k in range(own_row.shape[0]):
                 row[k] += own_row[k]
                 row_totals[k] += own_row[k]
-            for j in range(own_column.shape[0]):
+            for j in range(n):
                 column[j] += own_column[j]
                 column_totals[j] += own_column[j]
-    return all_moved
+    return n_moved
 
 
 def run(
@@ -136,6 +160,8 @@ def run(
     n_row_topics, n_column_topics = now.joint.shape
     shares = buffers.empty((len(docs.words), n_row_topics, n_column_topics), np.float32)
     shares[:] = 0 if state is None else state["shares"]
+    joint, lanes = np.zeros(now.joint.size + LANES), np.zeros(now.columns.shape[1])
+    joint[: now.joint.size], lanes[:n_column_topics] = now.joint.reshape(-1), 1.0
     n_moved = _sweep(
         *csr(docs, np.dtype(np.float64)),
         frozen(docs.rows, np.int64),
@@ -143,16 +169,14 @@ def run(
         shares.reshape(len(shares), -1),
         now.rows,
         now.columns,
-        now.joint.reshape(-1),
+        joint,
         now.row_totals,
         now.column_totals,
-        np.empty(n_row_topics),
-        np.empty(n_column_topics),
-        np.empty(n_row_topics),
-        np.empty(n_column_topics),
-        np.empty(now.joint.size),
-        np.empty(now.joint.size),
+        lanes,
+        *(np.zeros(n) for _ in range(2) for n in (n_row_topics, len(lanes))),
+        *np.zeros((2, len(joint))),
     )
+    now.joint[:] = joint[: now.joint.size].reshape(now.joint.shape)
     return KernelResult(moved(now, view), None, {"shares": shares}, {"moved_tokens": float(n_moved)})
 
 

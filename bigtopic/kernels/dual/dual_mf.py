@@ -26,61 +26,61 @@ import numpy as np
 from numba import njit
 
 from bigtopic import buffers
-from bigtopic.kernels.support.dual import AXES, FLOOR, VIEWS, counts_of, first_pair, moved, ratios
-from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen
+from bigtopic.kernels.support.dual import (
+    AXES,
+    FAST,
+    FLOOR,
+    VIEWS,
+    counts_of,
+    first_pair,
+    moved,
+    ratios,
+    recall,
+)
+from bigtopic.kernels.support.entry import INLINE, INNER, UNCOUNTED, csr, frozen
 from bigtopic.kernels.support.random import key, uniform
+from bigtopic.kernels.support.vector import LANES, larger, load, spread, store, total
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
 __all__ = ["KERNEL", "run"]
 
-_FAST = {"reassoc", "arcp", "nsz"}  # not "contract": a lone record's share, taken out, must leave nothing
+# What has a number for each column topic is padded with zeros to whole vectors.
 
 
-@njit(**INNER | {"fastmath": _FAST})
-def _recall(share, out):
-    """out <- the share, divided by its sum, or zeros; returns whether there is one."""
-    known = 0.0
-    for k in range(out.shape[0]):
-        known += share[k]
-    unit = 1.0 / known if known > 0.0 else 0.0
-    for k in range(out.shape[0]):
-        out[k] = unit * share[k]
-    return known > 0.0
-
-
-@njit(**INNER | {"fastmath": _FAST})
-def _conditional(by_row, by_column, joint, fresh):
-    """Fill s; returns its sum before it is divided by that."""
-    whole = 0.0
-    for k in range(joint.shape[0]):
-        pairs, new, factor = joint[k], fresh[k], by_row[k]
-        for j in range(joint.shape[1]):
-            new[j] = factor * by_column[j] * max(pairs[j], FLOOR)
-            whole += new[j]
+@njit(**INLINE)
+def _conditional(by_row, by_column, joint, fresh, new_row, new_column):
+    """Fill s and its marginals; returns its sum before they are divided by that."""
+    least, whole = spread(FLOOR), 0.0
+    new_row[:] = 0.0
+    for first in range(0, by_column.shape[0], LANES):
+        factor, sums = load(by_column, first), spread(0.0)
+        for k in range(by_row.shape[0]):
+            new = spread(by_row[k]) * factor * larger(load(joint, (k, first)), least)
+            store(fresh, (k, first), new)
+            new_row[k] += total(new)
+            sums = sums + new
+        store(new_column, first, sums)
+        whole += total(sums)
     return whole
 
 
-@njit(**INNER | {"fastmath": _FAST})
-def _add(unit, fresh, counted, by_row, by_column):
-    """counted <- with unit s; by_row and by_column become the marginals of s, in proportion."""
-    by_column[:] = 0.0
+@njit(**INLINE)
+def _add(unit, fresh, counted):
+    """counted <- with unit s."""
     for k in range(fresh.shape[0]):
-        new, pairs, whole = fresh[k], counted[k], 0.0
-        for j in range(fresh.shape[1]):
-            pairs[j] += unit * new[j]
-            by_column[j] += new[j]
-            whole += new[j]
-        by_row[k] = whole
+        for first in range(0, fresh.shape[1], LANES):
+            new = spread(unit) * load(fresh, (k, first))
+            store(counted, (k, first), load(counted, (k, first)) + new)
 
 
-@njit(**INNER | {"fastmath": _FAST})
+@njit(**INNER | {"fastmath": FAST})
 def _move(count, new, share, old, weights, totals):
     """Remember a marginal, and move the counts by what will be recalled of it; returns how many tokens moved."""
-    for k in range(new.shape[0]):
+    for k in range(share.shape[0]):
         share[k] = new[k]
-    _recall(share, new)
+    recall(share, new)
     n_moved = 0.0
-    for k in range(new.shape[0]):
+    for k in range(share.shape[0]):
         change = count * (new[k] - old[k])
         weights[k] += change
         totals[k] += change
@@ -88,28 +88,30 @@ def _move(count, new, share, old, weights, totals):
     return n_moved
 
 
-@njit(**OUTER | {"fastmath": _FAST})
+@njit(**UNCOUNTED)
 def _sweep(
     indptr, words, counts, ids, seed, row_shares, column_shares, rows, columns, joint, row_totals, column_totals,
-    old_row, old_column, by_row, by_column, fresh, counted,
+    old_row, old_column, by_row, by_column, new_row, new_column, fresh, counted,
 ):  # fmt: skip
     n_moved = 0.0
     for d in range(ids.shape[0]):
         row, row_key = rows[d], key(seed, ids[d])
         for i in range(indptr[d], indptr[d + 1]):
             column, count = columns[words[i]], counts[i]
-            known = _recall(row_shares[i], old_row)
-            _recall(column_shares[i], old_column)
+            known = recall(row_shares[i], old_row)
+            recall(column_shares[i], old_column)
             ratios(row, old_row, row_totals, by_row)
             ratios(column, old_column, column_totals, by_column)
-            whole = _conditional(by_row, by_column, joint, fresh)
+            whole = _conditional(by_row, by_column, joint, fresh, new_row, new_column)
             if not known:
-                k, j = first_pair(uniform(row_key, i - indptr[d]), *joint.shape)
-                fresh[:], whole = 0.0, 1.0
-                fresh[k, j] = 1.0
-            _add(count / whole, fresh, counted, by_row, by_column)
-            n_moved += _move(count, by_row, row_shares[i], old_row, row, row_totals)
-            n_moved += _move(count, by_column, column_shares[i], old_column, column, column_totals)
+                k, j = first_pair(
+                    uniform(row_key, i - indptr[d]), row_totals.shape[0], column_totals.shape[0]
+                )
+                fresh[:], new_row[:], new_column[:], whole = 0.0, 0.0, 0.0, 1.0
+                fresh[k, j] = new_row[k] = new_column[j] = 1.0
+            _add(count / whole, fresh, counted)
+            n_moved += _move(count, new_row, row_shares[i], old_row, row, row_totals)
+            n_moved += _move(count, new_column, column_shares[i], old_column, column, column_totals)
     return n_moved
 
 
@@ -139,20 +141,26 @@ def run(
     }
     for name, shares in kept.items():
         shares[:] = 0 if state is None else state[name]
-    counted = np.zeros(now.joint.shape)
+    widths = n_row_topics, now.columns.shape[1]
+    joint, fresh, counted = (np.zeros(widths) for _ in range(3))
+    joint[:, :n_column_topics] = now.joint
     n_moved = _sweep(
         *csr(docs, np.dtype(np.float64)),
         frozen(docs.rows, np.int64),
         int(seed),
         *kept.values(),
-        *now,
-        *(np.empty(n) for _ in range(2) for n in now.joint.shape),
-        np.empty(now.joint.shape),
+        now.rows,
+        now.columns,
+        joint,
+        now.row_totals,
+        now.column_totals,
+        *(np.zeros(width) for _ in range(3) for width in widths),
+        fresh,
         counted,
     )
     stats = moved(now, view)
     stats["joint"][:] = 0.0
-    stats["joint"][:, :n_column_topics] = counted
+    stats["joint"][:, :n_column_topics] = counted[:, :n_column_topics]
     return KernelResult(stats, None, kept, {"moved_tokens": float(n_moved)})
 
 

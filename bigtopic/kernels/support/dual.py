@@ -14,10 +14,11 @@ from bigtopic import buffers
 from bigtopic.kernels.support.entry import INNER
 from bigtopic.types import Hyper, View
 
-__all__ = ["AXES", "FLOOR", "VIEWS", "Counts", "counts_of", "first_pair", "moved", "ratios"]
+__all__ = ["AXES", "FAST", "FLOOR", "VIEWS", "Counts", "counts_of", "first_pair", "moved", "ratios", "recall"]
 
 VIEWS = {"row_topics": "counts", "column_topics": "counts", "joint": "counts"}
 AXES = {"row_topics": "row", "column_topics": "column", "joint": "row_topic"}
+FAST = {"reassoc", "arcp", "nsz"}  # not "contract": a lone record's share, taken out, must leave nothing
 FLOOR = 1e-10  # of a weight without its own record: what rounding leaves of it is less
 
 
@@ -62,6 +63,18 @@ def _copy(values: np.ndarray) -> np.ndarray:
     copy = buffers.empty(values.shape, np.float64)
     copy[:] = values
     return copy
+
+
+@njit(**INNER | {"fastmath": FAST})
+def recall(share, out):
+    """out <- the share, divided by its sum, or zeros; returns whether there is one."""
+    known = 0.0
+    for k in range(share.shape[0]):
+        known += share[k]
+    unit = 1.0 / known if known > 0.0 else 0.0
+    for k in range(share.shape[0]):
+        out[k] = unit * share[k]
+    return known > 0.0
 
 
 @njit(**INNER)

@@ -27,40 +27,54 @@ from bigtopic import buffers
 from bigtopic.kernels.author_topic.support.lists import author_documents, author_lists
 from bigtopic.kernels.support.entry import INNER, OUTER, csr, doc_update_cost, frozen, whole_number
 from bigtopic.kernels.support.math import fast_exp
+from bigtopic.kernels.support.vector import LANES, larger, largest, load, spread
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
 __all__ = ["KERNEL", "run"]
 
+_FAST = {"reassoc", "contract", "nsz", "nnan"}
+_LEAST = -1e300  # of topics that do not know the word, and of the padding
+_UNKNOWN = -1e290  # what their means are at most
 
-@njit(**INNER)
+
+# Each loop writes to one array, of rows by themselves: the compiler makes vectors only where few may overlap.
+
+
+@njit(**INNER | {"fastmath": _FAST})
 def _topics(row, logs, who, mu, phi):
     """phi, given mu; returns the logarithm of what it was divided by, or -inf for a word that no topic knows."""
-    level, whole = -np.inf, 0.0
-    for k in range(phi.shape[0]):
-        phi[k] = 0.0
-        for i in range(who.shape[0]):
-            phi[k] += mu[i] * logs[who[i], k]
-        if row[k] > 0:
-            level = max(level, phi[k])
-    if level == -np.inf:
-        return level
-    for k in range(phi.shape[0]):
-        phi[k] = fast_exp(phi[k] - level) * row[k] if row[k] > 0 else 0.0
+    n, whole, most = logs.shape[1], 0.0, spread(_LEAST)
+    for k in range(n):
+        phi[k] = 0.0 if row[k] > 0 else _LEAST
+    for i in range(who.shape[0]):
+        own, share = logs[who[i]], mu[i]
+        for k in range(n):
+            phi[k] += share * own[k]
+    for k in range(0, phi.shape[0], LANES):
+        most = larger(most, load(phi, k))
+    level = largest(most)
+    if level <= _UNKNOWN:
+        return -np.inf
+    for k in range(n):
+        phi[k] = fast_exp(phi[k] - level) * row[k]
+    for k in range(n):
         whole += phi[k]
-    for k in range(phi.shape[0]):
-        phi[k] /= whole
+    inverse = 1.0 / whole
+    for k in range(n):
+        phi[k] *= inverse
     return level + np.log(whole)
 
 
-@njit(**INNER)
+@njit(**INNER | {"fastmath": _FAST})
 def _authors(logs, who, phi, mu, fresh):
     """mu, given phi; returns how far it moved."""
     level, whole, moved = -np.inf, 0.0, 0.0
     for i in range(who.shape[0]):
-        fresh[i] = 0.0
-        for k in range(phi.shape[0]):
-            fresh[i] += phi[k] * logs[who[i], k]
-        level = max(level, fresh[i])
+        own, mean = logs[who[i]], 0.0
+        for k in range(logs.shape[1]):
+            mean += phi[k] * own[k]
+        fresh[i] = mean
+        level = max(level, mean)
     for i in range(who.shape[0]):
         fresh[i] = np.exp(fresh[i] - level)
         whole += fresh[i]
@@ -68,6 +82,12 @@ def _authors(logs, who, phi, mu, fresh):
         moved += abs(fresh[i] / whole - mu[i])
         mu[i] = fresh[i] / whole
     return moved
+
+
+@njit(**INNER | {"fastmath": _FAST})
+def _add(by, phi, n, row):
+    for k in range(n):
+        row[k] += by * phi[k]
 
 
 @njit(**OUTER)
@@ -94,10 +114,8 @@ def _infer(
             bound += counts[i] * (whole - np.log(who.shape[0]))
             for a in range(who.shape[0]):
                 bound -= counts[i] * mu[a] * np.log(mu[a]) if mu[a] > 0 else 0.0
-                for k in range(phi.shape[0]):
-                    by_author[who[a], k] += counts[i] * mu[a] * phi[k]
-            for k in range(phi.shape[0]):
-                by_word[words[i], k] += counts[i] * phi[k]
+                _add(counts[i] * mu[a], phi, logs.shape[1], by_author[who[a]])
+            _add(counts[i], phi, logs.shape[1], by_word[words[i]])
     return bound, dropped, iterations
 
 
@@ -142,7 +160,7 @@ def run(
         float(hyper.options["mean_change_tol"]),
         np.empty(most),
         np.empty(most),
-        np.empty(n),
+        np.full(topic_words.shape[1], _LEAST),
         by_word,
         by_author,
     )

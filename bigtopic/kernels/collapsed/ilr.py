@@ -40,7 +40,7 @@ from bigtopic.kernels.support.entry import UNCOUNTED, csr, frozen, padded_prior,
 from bigtopic.kernels.support.memory import prefetch
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
-__all__ = ["HALF", "KERNEL", "run", "run_half"]
+__all__ = ["HALF", "KERNEL", "run", "run_half", "sweep"]
 
 _FAST = {"reassoc", "arcp", "nsz"}  # not "contract": a lone token's share, taken out, must leave nothing
 _FLOOR = 1e-10  # of a word's count: what rounding leaves of it is less
@@ -152,41 +152,78 @@ def _run(
     scale: float,
     half: float,
 ) -> KernelResult:
-    topic_words, n = view.arrays["topic_words"], hyper.n_components
+    topic_words = view.arrays["topic_words"]
+    shares = buffers.empty((len(docs.words), hyper.n_components), kept)
+    change = buffers.zeros(topic_words.shape, topic_words.dtype)
+    totals = view.totals["topic_words"].astype(np.float64)
+    doc_topics = np.empty((docs.n_docs if hyper.doc_topics else 0, hyper.n_components), topic_words.dtype)
+    earlier = None if state is None else state["shares"]
+    moved = sweep(docs, topic_words, hyper, seed, earlier, shares, totals, change, doc_topics, scale, half)
+    stats = {"topic_words": change}
+    if "doc_topic_prior" in hyper.statistics:
+        stats["doc_topic_prior"] = expected_logs_of_shares(
+            docs, shares, hyper.doc_topic_prior, topic_words.shape[1], seed
+        )
+    info = {"moved_tokens": moved}
+    return KernelResult(stats, doc_topics if hyper.doc_topics else None, {"shares": shares}, info)
+
+
+def sweep(
+    docs: Docs,
+    topic_words: np.ndarray,
+    hyper: Hyper,
+    seed: int,
+    earlier: np.ndarray | None,
+    shares: np.ndarray,
+    totals: np.ndarray,
+    change: np.ndarray,
+    doc_topics: np.ndarray,
+    scale: float = 1.0,
+    half: float = 0.0,
+) -> float:
+    """Visit each entry once, for kernels that keep the counts of these documents by themselves.
+
+    Parameters
+    ----------
+    docs, hyper, seed : as for `run`
+    topic_words : (n_words, n_columns), eta_v + N_kv before anything was counted in `change`
+    earlier : (n_entries, n_components), what is remembered, perhaps `shares` itself; None for documents that are new
+    shares : of its shape and type; becomes what is to be remembered
+    totals : float64 (n_columns,), sum_v eta_v + N_k, which follow
+    change : (n_words, n_columns), is added to
+    doc_topics : (n_docs, n_components) to be filled, or (0, n_components)
+    scale, half : what a share is multiplied by before it is kept, and what is added, so that it is rounded
+
+    Returns
+    -------
+    float
+        "moved_tokens" of `run`.
+    """
     dtype, n_columns = topic_words.dtype, topic_words.shape[1]
-    shares = buffers.empty((len(docs.words), n), kept)
-    if state is None:
+    if earlier is None:
         shares[:] = 0
-    change = buffers.zeros(topic_words.shape, dtype)
-    doc_topics = np.empty((docs.n_docs if hyper.doc_topics else 0, n), dtype)
     moved = _sweep(
         *csr(docs, dtype),
         frozen(docs.rows, np.int64),
         frozen(topic_words, dtype),
         padded_prior(hyper.doc_topic_prior, n_columns, dtype),
-        n,
+        hyper.n_components,
         int(seed),
-        state is None,
+        earlier is None,
         dtype.type(scale),
         dtype.type(half),
         dtype.type(np.finfo(dtype).tiny * _LEVELS),
-        frozen(shares if state is None else state["shares"], shares.dtype),
+        frozen(shares if earlier is None else earlier, shares.dtype),
         shares,
         buffers.empty(len(docs.words), dtype),
-        view.totals["topic_words"].astype(np.float64),
+        totals,
         np.empty(n_columns, dtype),
         np.empty(n_columns, dtype),
         np.empty(n_columns, dtype),
         change,
         doc_topics,
     )
-    stats = {"topic_words": change}
-    if "doc_topic_prior" in hyper.statistics:
-        stats["doc_topic_prior"] = expected_logs_of_shares(
-            docs, shares, hyper.doc_topic_prior, n_columns, seed
-        )
-    info = {"moved_tokens": float(moved)}
-    return KernelResult(stats, doc_topics if hyper.doc_topics else None, {"shares": shares}, info)
+    return float(moved)
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:

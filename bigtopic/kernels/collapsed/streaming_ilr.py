@@ -11,7 +11,11 @@ token: the mean over tokens of sum_k |a_k - r_k|. Statistics: n; the responsibil
 
 A call is a minibatch, as for `sgs`.
 
-Cost: a sweep of `ilr` for each sweep. Space: entries x topics numbers, twice.
+How it is computed: the sweeps of a call share one table n and one of responsibilities, and change them in place. Both G
+and n are float64, whatever the view is: taken out of counts that hundreds of sweeps have added up, the share of a token
+must leave a word's past, which can be a millionth of it.
+
+Cost: a sweep of `ilr` for each sweep. Space: entries x topics numbers.
 
 Reference: Asuncion, Welling, Smyth, Teh (2009), "On smoothing and inference for topic models", equation 7, in the
 minibatches of Gao, Chen, Zhu (2016), "Streaming Gibbs sampling for LDA model".
@@ -24,10 +28,10 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic import buffers
 from bigtopic.kernels.collapsed import ilr
 from bigtopic.kernels.support.drawn_labels import expected_logs_of_shares
-from bigtopic.kernels.support.entry import whole_number
-from bigtopic.kernels.support.minibatch import counts_scratch, sweeps
+from bigtopic.kernels.support.entry import frozen, whole_number
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
 __all__ = ["KERNEL", "run"]
@@ -61,19 +65,22 @@ def run(
     """
     max_sweeps = whole_number(hyper.options, "max_sweeps", 0)
     limit = float(hyper.options["mean_change_tol"]) * float(docs.counts.sum(dtype=np.float64))
-    told = hyper._replace(statistics=KERNEL.statistics)  # labels are drawn once, after the last sweep
-    for sweep, now in enumerate(sweeps(ilr.run, docs, view, told, seed)):
-        moved = now.result.info["moved_tokens"]
-        if sweep == max_sweeps or moved < limit:
+    past = frozen(view.arrays["topic_words"], np.float64)
+    counts, totals = buffers.zeros(past.shape, np.float64), view.totals["topic_words"].astype(np.float64)
+    shares = buffers.empty((len(docs.words), hyper.n_components), np.float32)
+    doc_topics = np.empty((docs.n_docs if hyper.doc_topics else 0, hyper.n_components))
+    for sweep in range(1 + max_sweeps):
+        earlier = shares if sweep > 0 else None
+        moved = ilr.sweep(docs, past, hyper, seed, earlier, shares, totals, counts, doc_topics)
+        if moved < limit:
             break
-    found = {"topic_words": now.counts}
+    found = {"topic_words": counts}
     if "doc_topic_prior" in hyper.statistics:
-        assert now.result.state is not None
         found["doc_topic_prior"] = expected_logs_of_shares(
-            docs, now.result.state["shares"], hyper.doc_topic_prior, now.counts.shape[1], seed
+            docs, shares, hyper.doc_topic_prior, counts.shape[1], seed
         )
     info = {"iterations": float(docs.n_docs * (1 + sweep)), "moved_tokens": moved}
-    return KernelResult(found, now.result.doc_topics, None, info)
+    return KernelResult(found, doc_topics if hyper.doc_topics else None, None, info)
 
 
 def _cost(options: Mapping[str, Any]) -> float:
@@ -81,9 +88,9 @@ def _cost(options: Mapping[str, Any]) -> float:
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """What a sweep takes, the shares before and after it, and the counts."""
+    """What a sweep takes, the shares, and the past in double precision."""
     sweep, shares = ilr.KERNEL.scratch(size, {}), size.n_entries * size.n_components * 4
-    return Scratch([*sweep.pooled, shares, shares, *counts_scratch(size)])
+    return Scratch([*sweep.pooled, shares, size.rows["topic_words"] * size.columns["topic_words"] * 8])
 
 
 KERNEL = Kernel(

@@ -146,6 +146,9 @@ class _Loop:
             reason = "score" if self._score() else None
         if self.saver is not None and not self._half_measured:
             self.saver.save(self.model, self.history.counts())
+        if self.run.work.state is not None:
+            assert self.model.document_state is not None
+            self.model.document_state.end_run()
         self.history.end(reason or "max_iter")
         return reason or "max_iter"
 

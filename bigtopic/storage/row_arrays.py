@@ -88,6 +88,12 @@ class RowArray:
         }
         (self.place / _METADATA).write(json.dumps(metadata).encode())
 
+    def clear(self) -> None:
+        """Forget all rows, but keep the files: reading a row that is not written again is an error, or gives 0."""
+        for number in range(-(-self.n_rows // self._chunk_rows)):
+            if (chunk := self._chunk(number)).exists():
+                chunk.write()
+
     def read(self, start: int, stop: int) -> np.ndarray:
         """Rows start:stop, (stop - start, \\*row_shape).
 

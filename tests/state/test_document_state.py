@@ -239,10 +239,35 @@ def test_a_pass_that_somebody_may_go_back_to_stays(tmp_path):
     assert {path.name for path in (tmp_path / "state").glob("pass-*")} == {"pass-1"}
 
 
+def test_a_pass_is_written_over_the_one_before_the_last(tmp_path):
+    state, documents = DocumentState(tmp_path / "state"), corpus(30, 25)
+    cursor, files = begin(state, documents), []
+    for mark in range(1, 5):
+        cursor = remember(state, documents, cursor, 9, mark)
+        state.end_pass(cursor.pass_number)
+        assert marks(state, documents, cursor) == [{mark}, {mark}]
+        files.append({f.stat().st_ino for f in tmp_path.glob(f"state/pass-{mark}/*/labels/c/*")})
+    assert files[2] == files[0] and files[3] == files[1] and not files[0] & files[1]
+    state.end_run()
+    assert sorted(path.name for path in (tmp_path / "state").iterdir()) == ["parts", "pass-4", "zarr.json"]
+
+
+def test_what_a_pass_has_not_written_over_is_not_its_state():
+    state, documents = DocumentState(), corpus(30)
+    cursor = begin(state, documents)
+    for mark in (1, 2):
+        cursor = remember(state, documents, cursor, 9, mark)
+        state.end_pass(cursor.pass_number)
+    remember(state, documents, cursor, 1, 3)
+    with pytest.raises(CorpusDamaged):
+        state.files.read(0, 0, 30, 3)
+
+
 def test_a_task_that_was_given_up_writes_while_its_pass_is_removed(tmp_path, monkeypatch):
     """What it leaves goes with the next pass."""
     state, documents = DocumentState(tmp_path / "state"), corpus(40)
     first = remember(state, documents, begin(state, documents), 2, 1)
+    (tmp_path / "state/spare/files").mkdir(parents=True)  # so that the pass is removed
     cursor = remember(state, documents, first, 2, 2)
     rmdir, given_up = os.rmdir, [FIRST]
 

@@ -19,7 +19,7 @@ from bigtopic.errors import ModelError, SettingError
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.slices import Plan
 from bigtopic.state.documents import state_manifest, state_spans
-from bigtopic.state.documents.state_files import State, StateFiles, StatePart
+from bigtopic.state.documents.state_files import SPARE, State, StateFiles, StatePart
 from bigtopic.state.documents.state_folder import (
     DiskNeed,
     copy_state,
@@ -150,8 +150,14 @@ class DocumentState:
         return cursor
 
     def end_pass(self, n_passes: int) -> None:
-        """After `n_passes` complete passes: remove the state of earlier ones that is not `kept`."""
+        """After `n_passes` complete passes: remove the state of earlier ones that is not `kept`, or make it spare."""
+        if n_passes - 1 not in self.kept:
+            self.files.spare(n_passes - 1)
         remove_passes(self._folder, lambda number: number < n_passes and number not in self.kept)
+
+    def end_run(self) -> None:
+        """Remove what only a further pass would need."""
+        (self._folder / SPARE).remove()
 
     def leave_pass(self, cursor: Cursor) -> None:
         """End the pass at the cursor early: documents that it did not reach keep the state that they had."""
@@ -252,6 +258,7 @@ class DocumentState:
     def _keep_only(self, keys: Set[str], cursor: Cursor) -> None:
         """Remove what this run does not read: other passes, and parts of other corpora."""
         passes = self._passes(cursor)
+        self.end_run()
         remove_passes(self._folder, lambda number: number not in passes)
         for key in {part.key for part in self._about.parts} - keys:
             for folder in ("parts", *(f"pass-{number}" for number in passes)):

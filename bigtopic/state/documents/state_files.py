@@ -7,6 +7,7 @@
   parts/<key>/token_offsets       the same of tokens, where something is remembered of them
   pass-<n>/<key>/<array>          the state when n passes were complete, a row per entry, token or document
   pass-<n>/<key>/.checksums       of what was written together, a row per document (`state_checksums`)
+  spare/<key>                     files of an earlier pass, without checksums, for the next pass to write over
 ```
 
 A key is a hash of the part's content. Pass n is read and pass n + 1 written, never in place, so that a task that runs
@@ -16,13 +17,14 @@ twice writes the same bytes twice. State is addressed by documents of a part: sl
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bigtopic.errors import ClusterError, CorpusDamaged
+from bigtopic.errors import ClusterError, CorpusDamaged, StoreError
 from bigtopic.state.contract.kernel_results import check_state, check_state_names
 from bigtopic.state.documents.state_checksums import Checksums, WrittenSpan, checksum
 from bigtopic.storage.place import Place
@@ -30,7 +32,7 @@ from bigtopic.storage.row_arrays import RowArray
 from bigtopic.storage.zarr_group import ROOT, group_json
 from bigtopic.types import Hyper, StateSpec
 
-__all__ = ["REMEDY", "State", "StateFiles", "StatePart", "resolved", "state_sizes"]
+__all__ = ["REMEDY", "SPARE", "State", "StateFiles", "StatePart", "resolved", "state_sizes"]
 
 REMEDY = (
     "this method keeps labels of documents in files of the driver's machine: use workers on this machine, or "
@@ -41,6 +43,7 @@ _RESTORE = (
     "from a copy, or fit the model again"
 )
 
+SPARE = "spare"
 _MANY = {"entry": "entries", "token": "tokens"}
 
 State = Mapping[str, np.ndarray]
@@ -212,10 +215,33 @@ class StateFiles:
 
     def _create(self, part: int, n_passes: int) -> None:
         """Make the arrays of a part; its group comes last, because that says that the arrays are there."""
+        if self._take_spare(part, n_passes):
+            return
         for name in self.arrays:
             self._array(part, n_passes, name).create()
         self._checksums(part, n_passes).records.create()
         (self._of_pass(part, n_passes) / ROOT).write(group_json())
+
+    def spare(self, n_passes: int) -> None:
+        """Make the state of a pass, which is read no more, files for the next pass to write over: to make and to remove
+        folders takes longer than to write into them. Of a folder that still has spare files, nothing."""
+        there = [part for part in range(len(self.parts)) if self.has(part, n_passes)]
+        for part in there:
+            self._checksums(part, n_passes).records.clear()
+        with suppress(StoreError):
+            if there:
+                (self.place / f"pass-{n_passes}").move(self.place / SPARE)
+
+    def _take_spare(self, part: int, n_passes: int) -> bool:
+        """Whether there were files to write over, which are those of this pass now."""
+        spare = self.place / f"{SPARE}/{self.parts[part].key}"
+        if not spare.exists():
+            return False
+        try:
+            spare.move(self._of_pass(part, n_passes))
+        except StoreError:  # another task was faster
+            return False
+        return True
 
     def _require(self) -> None:
         """Refuse a process that does not see the folder, such as a worker that joined in the middle of a run."""

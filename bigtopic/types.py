@@ -247,7 +247,7 @@ class Kernel:
     remembers : {array name: its `StateSpec`}, the document state; the kernel gets None instead in the first inner
         iteration of a round ("round"), and for documents that the model has not seen ("run")
     bound : whether info["bound"] is a variational bound when options["bound"] is true
-    dtype : NumPy's name for the dtype of the statistics; to estimate a run's memory
+    dtype : NumPy's name for the dtype of the statistics, or a function of the options; to estimate a run's memory
     paper : source of the equations
     changes : arrays whose statistics are changes of counts, since documents are remembered from pass to pass; only
         schemes that declare `takes_changes` may move them
@@ -265,7 +265,7 @@ class Kernel:
     state: str = "none"
     remembers: Mapping[str, StateSpec] = field(default_factory=dict)
     bound: bool = False
-    dtype: str = "float32"
+    dtype: str | Callable[[Mapping[str, Any]], str] = "float32"
     paper: str = ""
     offers: Mapping[str, str] = field(default_factory=dict)
     posteriors: Collection[str] = ()

@@ -161,7 +161,9 @@ def _is_finite(values: np.ndarray) -> bool:
     Unsigned integers of negative numbers are larger than all others, so that one pass is enough where there are none.
     """
     dtype = values.dtype
-    if dtype.kind != "f" or not values.flags.c_contiguous:
+    if dtype.kind != "f":
+        return True
+    if not values.flags.c_contiguous:
         return bool(np.isfinite((values.max(initial=0), values.min(initial=0))).all())
     largest = values.view(f"u{dtype.itemsize}").max(initial=0)
     if largest < _INFINITY[dtype]:

@@ -18,7 +18,7 @@ from bigtopic.learning import _kernels
 from bigtopic.plan.slices import SUBTREE, lookup_table
 from bigtopic.types import AxisStats, Stats
 
-__all__ = ["LARGE", "Tree", "add", "add_axis", "cut", "depth", "left_half"]
+__all__ = ["LARGE", "Tree", "add", "add_axis", "counting", "cut", "depth", "left_half"]
 
 LARGE = 1 << 24  # bytes of a sum that no thread keeps: each would keep one for every level of the tree
 _MOST_TOKENS = np.iinfo(np.int32).max
@@ -35,11 +35,14 @@ def add(a: Stats, b: Stats) -> Stats:
     return Stats(arrays, a.n_docs + b.n_docs, n_tokens, _add_info(a.info, b.info))
 
 
+def counting(dtype: np.dtype, n_tokens: float) -> np.dtype:
+    """The dtype of sums of so many tokens: whole numbers have eight bytes where four are too few to count them."""
+    return np.dtype(np.int64) if dtype == np.int32 and n_tokens > _MOST_TOKENS else dtype
+
+
 def _counting(stats: AxisStats, n_tokens: float) -> AxisStats:
-    """The same statistics; whole numbers in eight bytes where four are too few to count so many tokens."""
-    if n_tokens <= _MOST_TOKENS or stats.values.dtype != np.int32:
-        return stats
-    return AxisStats(stats.ids, stats.values.astype(np.int64))
+    dtype = counting(stats.values.dtype, n_tokens)
+    return stats if dtype == stats.values.dtype else AxisStats(stats.ids, stats.values.astype(dtype))
 
 
 def add_axis(a: AxisStats, b: AxisStats) -> AxisStats:

@@ -46,6 +46,7 @@ from rates import (
 )
 
 from bigtopic import kernels
+from bigtopic.state.contract.kernel_declarations import statistics_dtype
 from bigtopic.types import Docs, Hyper, Kernel, View
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -122,7 +123,8 @@ def call(kernel: Kernel, n_distinct: int, n_components: int) -> Call:
         return dual_call(kernel, docs, n_components)
     if "author_topics" in kernel.views:
         docs = by_two_authors(docs)
-    rows = case.padded(topic_words, kernel.dtype)
+    declared = statistics_dtype(kernel, kernel.options)
+    rows = case.padded(topic_words, np.result_type(declared, np.float32))  # weights are no whole numbers
     counted = "counts" in kernel.views.values()
     rows = rows * docs.counts.sum() if counted else rows
     options = {name: value for name, value in OPTIONS.items() if name in kernel.options}

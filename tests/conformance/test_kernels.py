@@ -12,6 +12,7 @@ import pytest
 
 from bigtopic import kernels
 from bigtopic.errors import SettingError
+from bigtopic.state.contract.kernel_declarations import statistics_dtype
 from bigtopic.types import Docs, Kernel, View
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -50,6 +51,10 @@ def word_counts(docs: Docs) -> np.ndarray:
 def word_statistics(kernel: Kernel) -> list[str]:
     """Statistics that count the tokens of words; variances do not."""
     return [n for n, axis in kernel.statistics.items() if axis == "word" and not n.endswith("_variances")]
+
+
+def declared_dtype(kernel: Kernel) -> np.dtype:
+    return statistics_dtype(kernel, kernel.options)
 
 
 def test_declaration(kernel):
@@ -107,7 +112,7 @@ def test_shapes_dtypes_and_simplex(kernel, docs, topic_words, alpha, dtype):
     assert set(result.stats) == set(kernel.statistics)
     for name in word_statistics(kernel):
         values = result.stats[name]
-        assert values.shape == (N_WORDS, 16) and values.dtype in (dtype, kernel.dtype)
+        assert values.shape == (N_WORDS, 16) and values.dtype in (dtype, declared_dtype(kernel))
         assert np.isfinite(values).all() and (values >= 0).all()
         assert not values[:, N_COMPONENTS:].any()
     assert result.doc_topics.shape == (docs.n_docs, N_COMPONENTS)
@@ -115,6 +120,12 @@ def test_shapes_dtypes_and_simplex(kernel, docs, topic_words, alpha, dtype):
     np.testing.assert_allclose(result.doc_topics.sum(axis=1), 1.0, atol=1e-5)
     assert (result.state is None) == (kernel.state == "none")
     assert all(isinstance(value, float) for value in result.info.values())
+
+
+def test_statistics_have_the_declared_dtype(kernel, docs, topic_words, alpha):
+    declared = declared_dtype(kernel)
+    result = case.infer(kernel, docs, topic_words, alpha, dtype=np.result_type(declared, np.float32))
+    assert {result.stats[name].dtype for name in kernel.statistics} == {declared}
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float32, 2e-5), (np.float64, 1e-12)])

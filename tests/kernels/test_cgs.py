@@ -97,6 +97,14 @@ def test_counts_are_those_of_the_labels_after_every_sweep(docs, dtype):
         assert chain.counts.sum() == docs.counts.sum() and chain.state["labels"].dtype == np.int16
 
 
+@pytest.mark.parametrize(("replicas", "dtype"), [(1, np.int32), (3, np.float64)])
+@pytest.mark.parametrize("n_components", [20, 300])
+def test_changes_are_of_whole_tokens_where_each_has_one_label(docs, n_components, replicas, dtype):
+    chain = Chain(docs, np.full(n_components, 0.3), replicas=replicas)
+    for _ in range(2):
+        assert chain.sweep().stats["topic_words"].dtype == dtype
+
+
 def test_label_vectors_have_their_exact_probabilities():
     """Five tokens of three words in two documents: 32 vectors of labels, one of every 8 sweeps."""
     docs = Docs(np.array([0, 2, 4]), np.array([0, 1, 1, 2]), np.array([2, 1, 1, 1.0]), np.array([3, 9]), 3)

@@ -172,6 +172,8 @@ KERNELS = {
     "bound": ({"bound": 1}, "kernel 'mine': bound=1"),
     "dtype": ({"dtype": None}, "dtype=None; choose one of: float32"),
     "half precision": ({"dtype": "float16"}, "dtype='float16'; choose one of: float32"),
+    "a dtype of options": ({"dtype": lambda options: "float16"}, "dtype='float16'; choose one of: float32"),
+    "a dtype of nothing": ({"dtype": lambda: "float64"}, "dtype takes other arguments.*called with options"),
     "a name of an option": (
         {"options": {**MINE.options, "my-opt": 1}},
         "'my-opt', but must be a name of letters",

@@ -61,9 +61,9 @@ def run(
     Returns
     -------
     KernelResult
-        stats["topic_words"] (n_words, n_columns), by how many tokens the labels have changed, and
-        stats["doc_topic_prior"] (1, n_columns), the sum of E[log theta] given the first label of each token, if wanted;
-        doc_topics (n_docs, n_components) if wanted; state["labels"]; no info.
+        stats["topic_words"] (n_words, n_columns), by how many tokens the labels have changed, int32 where a token has
+        one label; stats["doc_topic_prior"] (1, n_columns), the sum of E[log theta] given the first label of each token,
+        if wanted; doc_topics (n_docs, n_components) if wanted; state["labels"]; no info.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def run(
     labels = (
         np.full((int(counts.sum()), n_replicas), -1, np.int16) if state is None else state["labels"].copy()
     )
-    change = buffers.empty(topic_words.shape, topic_words.dtype)
+    change = buffers.empty(topic_words.shape, _dtype(hyper.options))
     doc_topics = np.empty((docs.n_docs, hyper.n_components), topic_words.dtype) if hyper.doc_topics else None
     totals, prior = view.totals["topic_words"].astype(np.float64), hyper.doc_topic_prior
     sweep = sweep_few_topics if hyper.n_components <= _FEW_TOPICS else sweep_many_topics
@@ -90,6 +90,11 @@ def run(
         starts = np.concatenate([[0], np.cumsum(counts)])[docs.indptr]
         stats["doc_topic_prior"] = expected_logs_of_labels(starts, labels[:, 0], prior, topic_words.shape[1])
     return KernelResult(stats, doc_topics, {"labels": labels}, {})
+
+
+def _dtype(options: Mapping[str, Any]) -> str:
+    """Of changes: whole numbers, in half as many bytes, where a token has one label."""
+    return "int32" if whole_number(options, "replicas", 1) == 1 else "float64"
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
@@ -116,7 +121,7 @@ KERNEL = Kernel(
     interacts=True,
     state="run",
     remembers={"labels": StateSpec("token", "int16", ("replicas",), missing=-1)},
-    dtype="float64",
+    dtype=_dtype,
     changes=("topic_words",),
     paper="Griffiths and Steyvers 2004; Newman et al. 2009",
 )

@@ -21,8 +21,10 @@ from bigtopic.learning.executors import threads
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.memory.expected_rows import ExpectedRows
 from bigtopic.learning.memory.replay import SliceSizes
+from bigtopic.learning.reduce import counting
 from bigtopic.learning.rounds import moved_arrays
 from bigtopic.plan import reading
+from bigtopic.state.contract.kernel_declarations import statistics_dtype
 from bigtopic.state.contract.kernel_results import check_scratch
 from bigtopic.state.documents.state_files import resolved, state_sizes
 from bigtopic.state.lazy_array import LazyArray
@@ -77,7 +79,13 @@ class Sizes:
 
     def row_bytes(self, name: str) -> int:
         """Bytes of a row of statistics, with its id."""
-        return self._params[name].n_columns * np.dtype(self._run.work.kernel.dtype).itemsize + 4
+        return self._params[name].n_columns * self._statistics_dtype.itemsize + 4
+
+    @cached_property
+    def _statistics_dtype(self) -> np.dtype:
+        """Of statistics, and of their sums, see `reduce.counting`."""
+        work = self._run.work
+        return counting(statistics_dtype(work.kernel, work.hyper.options), self._run.settings.total_tokens)
 
     def stats(self, n_docs: int) -> list[float]:
         """Bytes of each array's statistics of `n_docs` documents."""

@@ -23,7 +23,7 @@ from bigtopic.state.model_rules import METHOD_NAME, NAME, SETTINGS
 from bigtopic.storage.row_arrays import DTYPES
 from bigtopic.types import Kernel, StateSpec
 
-__all__ = ["check_kernel", "check_lengths", "check_slice_size"]
+__all__ = ["check_kernel", "check_lengths", "check_slice_size", "statistics_dtype"]
 
 _FORMS = ("mean", "expected_log", "counts")
 _LIVES = ("none", "round", "run")
@@ -73,8 +73,8 @@ def check_kernel(kernel: Kernel, arrays: Mapping[str, ArraySpec], counts: Iterab
     _check_arrays(where, kernel, arrays)
     if kernel.components not in (*counts, None):
         raise SettingError(f"{where}: components={kernel.components!r}; {choose((*counts, None))}")
-    check_dtype(f"{where}, of its statistics,", kernel.dtype)
     check_storable(f"{where}: options", kernel.options, SETTINGS)
+    statistics_dtype(kernel, kernel.options)
     if kernel.state not in _LIVES:
         raise SettingError(f"{where}: state={kernel.state!r}; {choose(_LIVES)}")
     if (kernel.state == "none") == bool(kernel.remembers):
@@ -131,6 +131,16 @@ def _holds(dtype: str, value: Any) -> bool:
         return value in (0, 1)
     whole = np.dtype(dtype).kind == "f" or value == int(value)
     return bool(whole and limits(dtype).min <= value <= limits(dtype).max)
+
+
+def statistics_dtype(kernel: Kernel, options: Mapping[str, Any]) -> np.dtype:
+    """The dtype of the statistics with these options. Raises SettingError like `check_kernel`."""
+    where, dtype = f"kernel {kernel.name!r}, of its statistics,", kernel.dtype
+    if callable(dtype):
+        check_arguments(f"kernel {kernel.name!r}: dtype", dtype, "options")
+        dtype = dtype(options)
+    check_dtype(where, dtype)
+    return np.dtype(dtype)
 
 
 def check_lengths(kernel: Kernel, options: Mapping[str, Any], counts: Iterable[str]) -> None:

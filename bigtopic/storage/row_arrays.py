@@ -91,8 +91,7 @@ class RowArray:
     def clear(self) -> None:
         """Forget all rows, but keep the files: reading a row that is not written again is an error, or gives 0."""
         for number in range(-(-self.n_rows // self._chunk_rows)):
-            if (chunk := self._chunk(number)).exists():
-                chunk.write()
+            self._chunk(number).write()
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Rows start:stop, (stop - start, \\*row_shape).

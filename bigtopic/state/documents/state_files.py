@@ -235,11 +235,9 @@ class StateFiles:
     def _take_spare(self, part: int, n_passes: int) -> bool:
         """Whether there were files to write over, which are those of this pass now."""
         spare = self.place / f"{SPARE}/{self.parts[part].key}"
-        if not spare.exists():
-            return False
         try:
             spare.move(self._of_pass(part, n_passes))
-        except StoreError:  # another task was faster
+        except StoreError:  # there are none, or another task was faster
             return False
         return True
 

@@ -32,8 +32,12 @@ def compact(indptr, words, counts, id_map, lookup, out_indptr, out_words, out_co
             out_counts[kept] = counts[j]
             kept += 1
         out_indptr[d + 1] = kept
-    for j in range(indptr[0], indptr[-1]):
-        lookup[words[j]] = -1
+    if mapped:
+        for j in range(indptr[0], indptr[-1]):
+            lookup[words[j]] = -1
+    else:  # each id once
+        for i in range(n_ids):
+            lookup[out_ids[i]] = -1
     return n_ids, kept
 
 

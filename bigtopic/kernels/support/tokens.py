@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from bigtopic.errors import InputError
-from bigtopic.kernels.support.entry import INNER, OUTER
+from bigtopic.kernels.support.entry import INNER, OUTER, frozen
 from bigtopic.kernels.support.vector import LANES, spread, store
 from bigtopic.types import Docs
 
@@ -89,6 +89,17 @@ def put_doc_topics(prior, n_replicas, held, firsts, begins, n_held, doc_topics):
             doc_topics[d, k] /= whole
 
 
+@njit(**OUTER)
+def _whole(counts, whole):
+    """The counts as whole numbers; returns the first that is none, or -1."""
+    wrong = -1
+    for i in range(counts.shape[0] - 1, -1, -1):
+        whole[i] = counts[i]
+        if whole[i] != counts[i]:
+            wrong = i
+    return wrong
+
+
 def whole_counts(docs: Docs) -> np.ndarray:
     """The counts as int64.
 
@@ -97,12 +108,12 @@ def whole_counts(docs: Docs) -> np.ndarray:
     InputError
         When one is not a whole number: a weight has no tokens to label.
     """
-    counts = docs.counts.astype(np.int64)
-    wrong = np.flatnonzero(counts != docs.counts)
-    if len(wrong):
-        row = docs.rows[np.searchsorted(docs.indptr, wrong[0], side="right") - 1]
+    counts = np.empty(len(docs.counts), np.int64)
+    wrong = _whole(frozen(docs.counts, docs.counts.dtype), counts)
+    if wrong >= 0:
+        row = docs.rows[np.searchsorted(docs.indptr, wrong, side="right") - 1]
         raise InputError(
-            f"document {row} has a count of {docs.counts[wrong[0]]:g}, but labels are of whole tokens; choose a method "
+            f"document {row} has a count of {docs.counts[wrong]:g}, but labels are of whole tokens; choose a method "
             "that takes weights: one that does not sample"
         )
     return counts

@@ -1,37 +1,46 @@
-"""Compiled loops over statistics: the merge of two, the change of topics."""
+"""Compiled loops over statistics: the sum of two, the change of topics."""
 
 from numba import njit
 
-__all__ = ["merge_rows", "topic_change"]
+__all__ = ["add_rows", "join_ids", "topic_change"]
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
-def merge_rows(ids_a, a, ids_b, b, lookup, out_ids, out):
-    """Add two sets of rows; the result has the rows of a, then those only in b. Returns the number of rows."""
-    n_columns = a.shape[1]
+def join_ids(ids_a, ids_b, lookup, ids, places):
+    """The ids of a, then those only in b, and the place of each in b, or -1. Returns their number.
+
+    `lookup` covers the ids and holds -1 everywhere, before and after.
+    """
     n = len(ids_a)
     for i in range(n):
         lookup[ids_a[i]] = i
-        out_ids[i] = ids_a[i]
-        target, source = out[i], a[i]
-        for k in range(n_columns):
-            target[k] = source[k]
+        ids[i], places[i] = ids_a[i], -1
     for j in range(len(ids_b)):
-        source = b[j]
         i = lookup[ids_b[j]]
-        if i >= 0:
-            target = out[i]
-            for k in range(n_columns):
-                target[k] += source[k]
-        else:
-            target = out[n]
-            for k in range(n_columns):
-                target[k] = source[k]
-            out_ids[n] = ids_b[j]
-            n += 1
+        if i < 0:
+            i, n = n, n + 1
+            ids[i] = ids_b[j]
+        places[i] = j
     for i in range(len(ids_a)):
         lookup[ids_a[i]] = -1
     return n
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+def add_rows(a, b, places, start, stop, out):
+    """Rows start:stop of the sum of a and b, whose row i is that of a, if it has so many, and of row places[i] of b."""
+    n_columns = out.shape[1]
+    for i in range(start, stop):
+        target, j = out[i], places[i]
+        if i >= len(a):
+            for k in range(n_columns):
+                target[k] = b[j, k]
+        elif j < 0:
+            for k in range(n_columns):
+                target[k] = a[i, k]
+        else:
+            for k in range(n_columns):
+                target[k] = a[i, k] + b[j, k]
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)

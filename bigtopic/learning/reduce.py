@@ -16,6 +16,7 @@ import numpy as np
 from bigtopic import buffers
 from bigtopic.learning import _kernels
 from bigtopic.plan.slices import SUBTREE, lookup_table
+from bigtopic.side_by_side import over_rows
 from bigtopic.types import AxisStats, Stats
 
 __all__ = ["LARGE", "Tree", "add", "add_axis", "counting", "cut", "depth", "left_half"]
@@ -53,11 +54,16 @@ def add_axis(a: AxisStats, b: AxisStats) -> AxisStats:
     n = min(len(a.ids) + len(b.ids), size)
     if n == 0:
         return a
-    ids = np.empty(n, a.ids.dtype)
+    ids, places = np.empty(n, a.ids.dtype), np.empty(n, np.int32)
     columns = a.values.shape[1]
     kept = n * columns * a.values.itemsize < LARGE
     values = buffers.empty((n, columns), a.values.dtype, kept=kept)
-    n = _kernels.merge_rows(a.ids, a.values, b.ids, b.values, lookup_table(size), ids, values)
+    n = _kernels.join_ids(a.ids, b.ids, lookup_table(size), ids, places)
+    over_rows(
+        lambda start, stop: _kernels.add_rows(a.values, b.values, places, start, stop, values),
+        n,
+        3 * columns * values.itemsize,
+    )
     if 2 * n < len(ids):  # do not let a view pin twice the memory
         return AxisStats(ids[:n].copy(), values[:n].copy())
     return AxisStats(ids[:n], values[:n])

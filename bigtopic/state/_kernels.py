@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 FLOOR = 1e-12
-LINE = 16  # float32 numbers of a cache line
+LINE = 64  # bytes of a cache line
 AHEAD = 6  # rows
 TINY_WEIGHT = np.float32(0.25)
 TINIEST_WEIGHT = np.float32(1e-30)
@@ -36,7 +36,7 @@ def gather_linear(raw, factor, offset, floor, ids, out):
     n_columns = out.shape[1] // 16 * 16
     last = len(ids) - 1
     for i in range(len(ids)):
-        for k in range(0, n_columns, LINE):
+        for k in range(0, n_columns, LINE // raw.itemsize):
             prefetch(raw, ids[min(i + AHEAD, last)], k)
         source, target = raw[ids[i]], out[i]
         for k in range(n_columns):
@@ -95,24 +95,22 @@ def _expected_log_in_logs(row, log_total, n_components):
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
 def scatter_add(raw, ids, values, factor, sums):
-    """raw[ids[i], k] += values[i, k] * factor[k]; sums[k] = sum_i values[i, k]. ids are distinct.
+    """raw[ids[i], k] += values[i, k] * factor[k]; sums[i // 16, k] = sum of values[i, k] over sixteen rows.
 
-    Sums are in single precision over sixteen rows and in double precision over those.
+    ids are distinct.
     """
     n_columns = values.shape[1] // 16 * 16
     last = len(ids) - 1
-    part = np.empty(values.shape[1], values.dtype)
     for first in range(0, len(ids), 16):
+        part = sums[first // 16]
         part[:] = 0
         for i in range(first, min(first + 16, len(ids))):
-            for k in range(0, n_columns, LINE):
+            for k in range(0, n_columns, LINE // raw.itemsize):
                 prefetch(raw, ids[min(i + AHEAD, last)], k)
             target, source = raw[ids[i]], values[i]
             for k in range(n_columns):
                 target[k] += source[k] * factor[k]
                 part[k] += source[k]
-        for k in range(n_columns):
-            sums[k] += part[k]
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)

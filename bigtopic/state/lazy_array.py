@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic import buffers
+from bigtopic.side_by_side import over_rows
 from bigtopic.state import _kernels
 from bigtopic.state.contract.scheme_steps import check_rows, checked, checked_prior
 from bigtopic.types import AxisStats
@@ -22,9 +23,9 @@ from bigtopic.types import AxisStats
 __all__ = ["FOLD_ROWS", "SMALLEST_SCALE", "LazyArray", "padded", "prior_table"]
 
 FOLD_ROWS = 1 << 16
-_STEP = (
-    1 << 12
-)  # rows that are weighted at once; a multiple of those that `_kernels.scatter_add` sums up at once
+_SUMMED = 16  # rows that `_kernels.scatter_add` sums up at once
+# Rows that are added at once, multiples of `_SUMMED`: less where they are weighted first, which takes memory for them.
+_STEP, _WEIGHTED = 1 << 14, 1 << 12
 SMALLEST_SCALE = 1e-18
 
 
@@ -191,8 +192,9 @@ class LazyArray:
             _kernels.decay_rows(self.raw, ids, row_decay, lost)
             self.sums = self.sums - self.scale * lost
         added = np.zeros(self.n_columns)
-        for start in range(0, len(ids), _STEP):
-            rows = slice(start, start + _STEP)
+        step = _STEP if row_weight is None and not self._counts else _WEIGHTED
+        for start in range(0, len(ids), step):
+            rows = slice(start, start + step)
             some = values[rows] if row_weight is None else values[rows] * row_weight[rows, None]
             self._scatter(ids[rows], some, weight, added)
         self.sums = self.sums + (added if self._counts else weight * added)
@@ -203,7 +205,15 @@ class LazyArray:
             product = values * weight
             values, weight = np.rint(product, out=product).astype(self.raw.dtype), np.ones(self.n_columns)
         values = np.ascontiguousarray(values)
-        _kernels.scatter_add(self.raw, ids, values, (weight / self.scale).astype(self.raw.dtype), added)
+        factor = (weight / self.scale).astype(self.raw.dtype)
+        sums = np.empty((-(-len(ids) // _SUMMED), self.n_columns), values.dtype)
+
+        def add(start: int, stop: int) -> None:
+            sixteens = sums[start // _SUMMED : -(-stop // _SUMMED)]
+            _kernels.scatter_add(self.raw, ids[start:stop], values[start:stop], factor, sixteens)
+
+        over_rows(add, len(ids), self.n_columns * (2 * self.raw.itemsize + values.itemsize))
+        _kernels.column_sums(sums, added)
 
     def _decay(self, decay: np.ndarray) -> None:
         if np.all(decay == 1.0):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 from bigtopic.learning.executors.pipeline import Pipeline
 from bigtopic.plan.slices import SliceRef
+from bigtopic.side_by_side import ROWS, over_rows
 from bigtopic.types import AxisStats, Stats
 
 
@@ -93,3 +95,39 @@ def test_a_failure_is_raised_and_nobody_waits(job, n_threads):
     with pytest.raises(ValueError, match=f"{job} 3"):
         run([1] * 10, 1, n_threads, jobs)
     assert len(jobs.steps) <= 3
+
+
+class Wide(Told):
+    """Jobs whose steps loop over many rows; `meet` is called for each range."""
+
+    def __init__(self, meet: Callable[[int, int], Any]) -> None:
+        super().__init__(0)
+        self._meet, self.rows = meet, np.zeros(4 * ROWS, int)
+
+    def step(self, number: int, stats: Stats) -> None:
+        over_rows(self._add, len(self.rows), 1 << 20)
+        assert (self.rows == number + 1).all()
+        super().step(number, stats)
+
+    def _add(self, start: int, stop: int) -> None:
+        self._meet(start, stop)
+        self.rows[start:stop] += 1
+
+
+def test_threads_that_wait_help_the_one_that_steps():
+    both = threading.Barrier(2, timeout=60)  # so that one thread alone waits in vain
+    jobs = Wide(lambda start, stop: both.wait())
+    run([2, 2], 0, 2, jobs)
+    assert len(jobs.steps) == 2
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+def test_what_fails_in_a_range_of_a_step_is_raised(n_threads):
+    def fail(start: int, stop: int) -> None:
+        if stop == 4 * ROWS:
+            raise ValueError("the last range")
+
+    jobs = Wide(fail)
+    with pytest.raises(ValueError, match="the last range"):
+        run([2, 2], 0, n_threads, jobs)
+    assert not jobs.steps

@@ -17,9 +17,11 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from functools import partial
 from typing import Any, Protocol
 
 from bigtopic.learning.reduce import Tree, add
+from bigtopic.side_by_side import Part, helped
 from bigtopic.types import Stats
 
 __all__ = ["Jobs", "Pipeline"]
@@ -77,6 +79,8 @@ class Pipeline:
         self._merged = 0
         self._stepped = 0
         self._updating = False
+        self._parts: deque[Part] = deque()  # of the update that is at work, not begun
+        self._parts_left = 0  # not done
         self._idle = 0  # threads that wait
         self._trees = deque(Tree(len(tasks), plus) for tasks in rounds)  # of rounds that have not stepped
         self._window = 0
@@ -119,6 +123,8 @@ class Pipeline:
 
     def _next(self) -> Callable[[], None] | None:
         """Claim the most urgent job; None when there is nothing to do now."""
+        if self._parts:
+            return self._parts.popleft()
         if self._over():
             return None
         if self._may_update():
@@ -135,7 +141,9 @@ class Pipeline:
 
     def _has_more(self) -> bool:
         """Whether `_next` has a job for another thread."""
-        return not self._over() and bool(self._ready or self._may_update() or self._may_gather())
+        return not self._over() and bool(
+            self._parts or self._ready or self._may_update() or self._may_gather()
+        )
 
     def _may_update(self) -> bool:
         return not self._updating and (self._may_merge() or self._may_step())
@@ -172,7 +180,11 @@ class Pipeline:
             self._done[item] = stats
 
     def _update(self) -> None:
-        """Merge and step as far as possible; one thread at a time."""
+        """Merge and step as far as possible; one thread at a time, which those that wait help."""
+        with helped(self._share):
+            self._merge_and_step()
+
+    def _merge_and_step(self) -> None:
         while True:
             with self._changed:
                 if self._over() or not (self._may_merge() or self._may_step()):
@@ -196,3 +208,33 @@ class Pipeline:
                 self._changed.notify_all()
             else:
                 self._changed.notify()
+
+    def _share(self, cut: Callable[[int], Sequence[Part]]) -> None:
+        """Do the parts of an update, with the threads that wait; raises what one of them raised."""
+        failures: list[BaseException] = []
+        with self._changed:
+            parts = cut(1 + self._idle)
+            self._parts.extend(partial(self._do_part, part, failures) for part in parts)
+            self._parts_left = len(parts)
+            self._changed.notify(len(parts) - 1)
+        while (part := self._next_part()) is not None:
+            part()
+        if failures:
+            raise failures[0]
+
+    def _next_part(self) -> Part | None:
+        """A part to do; None when all are done."""
+        with self._changed:
+            if not self._parts:
+                self._changed.wait_for(lambda: self._parts_left == 0)
+            return self._parts.popleft() if self._parts else None
+
+    def _do_part(self, part: Part, failures: list[BaseException]) -> None:
+        try:
+            part()
+        except BaseException as failure:
+            failures.append(failure)
+        with self._changed:
+            self._parts_left -= 1
+            if self._parts_left == 0:
+                self._changed.notify_all()

@@ -1,7 +1,7 @@
 """Ranges of rows that threads with nothing else to do work on, side by side with the thread that has them to do.
 
-Code that loops over many rows, in whatever layer, calls `over_rows`. Who helps is known to whoever made the threads: a
-thread that runs jobs of a pipeline is `helped` by those that wait. What is computed must not depend on the ranges.
+Code that loops over many rows, in whatever layer, calls `over_rows`. The maker of a thread says who helps it: a thread
+that runs jobs of a pipeline is `helped` by those that wait. What is computed must not depend on the ranges.
 """
 
 from __future__ import annotations

@@ -50,7 +50,9 @@ def kernel_bits(name: str, dtype: type) -> str:
 
 def method_bits(name: str) -> str:
     """Of a model and its bound."""
-    corpus = from_matrix(lda_corpus(60, N_WORDS, 4, mean_length=30.0, seed=1).counts, seed=0)
+    counts = lda_corpus(60, N_WORDS, 4, mean_length=30.0, random_state=1).counts
+    authors = {str(row): [f"author {row % 7}", f"writer {row % 4}"] for row in range(counts.shape[0])}
+    corpus = from_matrix(counts, random_state=0).with_authors(authors)
     method = get(name)
     components = dict.fromkeys(method.model.components, N_COMPONENTS)
     model = new_model(method, components, axes_of(method.model, corpus), n_tokens=corpus.n_tokens, seed=0)

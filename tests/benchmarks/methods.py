@@ -61,9 +61,8 @@ class Trial:
         from bigtopic.methods import get
 
         self.name, self.n_components, self.seed = name, n_components, seed
-        enough = (
-            2.2 * LEAST_TOKENS * corpus.n_docs / corpus.n_tokens
-        )  # half of a document's tokens are held out
+        # half of a document's tokens are held out, rounded down
+        enough = 2.3 * LEAST_TOKENS * corpus.n_docs / corpus.n_tokens
         n_test = min(max(corpora.HELD_OUT[name], round(enough)), corpus.n_docs // 2)
         self.train, self.test = corpus.split(test_size=n_test, random_state=seed)
         self.default = get(None)

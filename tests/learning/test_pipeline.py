@@ -131,3 +131,31 @@ def test_what_fails_in_a_range_of_a_step_is_raised(n_threads):
     with pytest.raises(ValueError, match="the last range"):
         run([2, 2], 0, n_threads, jobs)
     assert not jobs.steps
+
+
+def test_a_range_that_went_with_its_thread_is_not_waited_for(monkeypatch):
+    """Ctrl-C may end a thread that has a range, but has not begun it."""
+    taken, do_part, ended = threading.Event(), Pipeline._do_part, []
+
+    class Stepping(Wide):
+        def step(self, number: int, stats: Stats) -> None:
+            self.stepper = threading.current_thread()
+            super().step(number, stats)
+
+    def end(self: Pipeline, part: Callable[[], None], failures: list[BaseException]) -> None:
+        if threading.current_thread() is not jobs.stepper:
+            taken.set()
+            raise KeyboardInterrupt
+        do_part(self, part, failures)
+
+    def begin() -> None:
+        with pytest.raises(KeyboardInterrupt):
+            run([2, 2], 0, 2, jobs)
+        ended.append(True)
+
+    jobs = Stepping(lambda start, stop: taken.wait(60))
+    monkeypatch.setattr(Pipeline, "_do_part", end)
+    caller = threading.Thread(target=begin, daemon=True)
+    caller.start()
+    caller.join(60)
+    assert ended and not jobs.steps

@@ -81,6 +81,7 @@ class Pipeline:
         self._updating = False
         self._parts: deque[Part] = deque()  # of the update that is at work, not begun
         self._parts_left = 0  # not done
+        self._threads = 0  # that have not left, or are still to begin
         self._idle = 0  # threads that wait
         self._trees = deque(Tree(len(tasks), plus) for tasks in rounds)  # of rounds that have not stepped
         self._window = 0
@@ -90,6 +91,7 @@ class Pipeline:
         """Do all rounds on this thread and `n_threads - 1` of the pool. Re-raises the exception of a job."""
         self._window = n_threads + 2
         n_helpers = min(n_threads, len(self._items)) - 1 if pool is not None else 0
+        self._threads = 1 + n_helpers
         helpers = [pool.submit(self._work) for _ in range(n_helpers)] if pool is not None else []
         self._work()
         for helper in helpers:
@@ -116,6 +118,14 @@ class Pipeline:
         except BaseException as failure:
             with self._changed:
                 self._failure = self._failure or failure
+                self._changed.notify_all()
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        with self._changed:
+            self._threads -= 1
+            if self._parts_left:
                 self._changed.notify_all()
 
     def _over(self) -> bool:
@@ -221,12 +231,15 @@ class Pipeline:
             part()
         if failures:
             raise failures[0]
+        if self._parts_left:
+            assert self._failure is not None
+            raise self._failure
 
     def _next_part(self) -> Part | None:
-        """A part to do; None when all are done."""
+        """A part to do; None when all are done, or those that are left went with a thread that Ctrl-C ended."""
         with self._changed:
             if not self._parts:
-                self._changed.wait_for(lambda: self._parts_left == 0)
+                self._changed.wait_for(lambda: self._parts_left == 0 or self._threads == 1)
             return self._parts.popleft() if self._parts else None
 
     def _do_part(self, part: Part, failures: list[BaseException]) -> None:

@@ -14,6 +14,7 @@ import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -285,6 +286,26 @@ def test_a_task_that_was_given_up_writes_while_its_pass_is_removed(tmp_path, mon
     assert {path.name for path in (tmp_path / "state").glob("pass-*")} == {"pass-3"}
 
 
+def test_a_task_that_was_given_up_writes_while_spare_files_are_removed(tmp_path, monkeypatch):
+    state, documents = DocumentState(tmp_path / "state"), corpus(40)
+    cursor = begin(state, documents)
+    for mark in (1, 2):
+        cursor = remember(state, documents, cursor, 2, mark)
+        state.end_pass(cursor.pass_number)
+    rmdir, given_up = os.rmdir, ["late"]
+
+    def write_and_remove(name: str, **where: Any) -> None:
+        if given_up and name == "labels":  # which the task still holds open
+            os.mkdir(f"labels/{given_up.pop()}", **where)  # noqa: PTH102
+        rmdir(name, **where)
+
+    monkeypatch.setattr(os, "rmdir", write_and_remove)
+    state.end_run()
+    assert not given_up and marks(state, documents, cursor) == [{2}]
+    state.end_run()
+    assert not (tmp_path / "state/spare").exists()
+
+
 def test_in_the_middle_of_a_pass_each_document_has_its_newest_state():
     state, documents = DocumentState(), corpus(70, 30)
     cursor = remember(state, documents, begin(state, documents), 5, mark=1)
@@ -506,6 +527,24 @@ def test_passes_that_versions_may_need_must_fit_on_the_disk_too(tmp_path, monkey
                 begin(state, documents, cursor)
         else:
             begin(state, documents, cursor)
+
+
+def test_spare_files_of_a_killed_run_are_free_for_the_next(tmp_path, monkeypatch):
+    documents, state, size = corpus(40), DocumentState(tmp_path / "state"), 10_000
+    cursor = begin(state, documents)
+    for mark in (1, 2):
+        cursor = remember(state, documents, cursor, 2, mark)
+        state.end_pass(cursor.pass_number)
+    assert (tmp_path / "state/spare").exists()
+
+    def usage(path: str) -> Any:
+        held = sum(file.stat().st_size for file in Path(path).rglob("*/c/**/*") if file.is_file())
+        return SimpleNamespace(free=size - held)
+
+    monkeypatch.setattr(shutil, "disk_usage", usage)
+    resumed = DocumentState(tmp_path / "state")
+    size = resumed.disk.n_bytes
+    assert begin(resumed, documents, cursor) == cursor
 
 
 def test_somebody_elses_folder_is_left_alone(tmp_path):

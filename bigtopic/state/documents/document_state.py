@@ -26,6 +26,7 @@ from bigtopic.state.documents.state_folder import (
     disk_need,
     given_folder,
     refuse_full,
+    remove_files,
     remove_passes,
     temporary_folder,
 )
@@ -134,6 +135,7 @@ class DocumentState:
             for key, part in zip(keys, parts, strict=True)
         ]
         self._make_folder()
+        self.end_run()
         run = self._about.run if known else self._run
         files = StateFiles(self._folder, tuple(found), dict(arrays), run)
         self._refuse_lost(files, bool(known.keys() & set(keys)), cursor)
@@ -157,7 +159,7 @@ class DocumentState:
 
     def end_run(self) -> None:
         """Remove what only a further pass would need."""
-        (self._folder / SPARE).remove()
+        remove_files(self._folder / SPARE)
 
     def leave_pass(self, cursor: Cursor) -> None:
         """End the pass at the cursor early: documents that it did not reach keep the state that they had."""
@@ -258,7 +260,6 @@ class DocumentState:
     def _keep_only(self, keys: Set[str], cursor: Cursor) -> None:
         """Remove what this run does not read: other passes, and parts of other corpora."""
         passes = self._passes(cursor)
-        self.end_run()
         remove_passes(self._folder, lambda number: number not in passes)
         for key in {part.key for part in self._about.parts} - keys:
             for folder in ("parts", *(f"pass-{number}" for number in passes)):

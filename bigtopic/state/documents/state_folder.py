@@ -27,6 +27,7 @@ __all__ = [
     "disk_need",
     "given_folder",
     "refuse_full",
+    "remove_files",
     "remove_passes",
     "temporary_folder",
 ]
@@ -83,19 +84,24 @@ def _copy_files(source: Path, target: Path) -> None:
 
 
 def remove_passes(folder: Place, chosen: Callable[[int], bool]) -> None:
-    """Remove the state of the passes that are chosen.
+    """Remove the state of the passes that are chosen, see `remove_files`."""
+    for name in folder.names():
+        number = _PASS.fullmatch(name)
+        if number and chosen(int(number[1])):
+            remove_files(folder / name)
+
+
+def remove_files(folder: Place) -> None:
+    """Remove a folder of state that nobody needs.
 
     A task that was given up, on a worker that was lost from sight, may write there meanwhile: that stays until the next
     call.
     """
-    for name in folder.names():
-        number = _PASS.fullmatch(name)
-        if number and chosen(int(number[1])):
-            try:
-                (folder / name).remove()
-            except StoreError as error:
-                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                    raise
+    try:
+        folder.remove()
+    except StoreError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
 
 
 class DiskNeed(NamedTuple):

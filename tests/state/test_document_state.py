@@ -253,6 +253,17 @@ def test_a_pass_is_written_over_the_one_before_the_last(tmp_path):
     assert sorted(path.name for path in (tmp_path / "state").iterdir()) == ["parts", "pass-4", "zarr.json"]
 
 
+def test_a_copy_by_hard_links_stays_as_it_was(tmp_path):
+    state, documents = DocumentState(tmp_path / "state"), corpus(30)
+    cursor = copied = remember(state, documents, begin(state, documents), 9, mark=1)
+    shutil.copytree(tmp_path / "state", tmp_path / "copy", copy_function=os.link)
+    for mark in (2, 3, 4):
+        cursor = remember(state, documents, cursor, 9, mark)
+        state.end_pass(cursor.pass_number)
+    assert marks(state, documents, cursor) == [{4}]
+    assert marks(DocumentState(tmp_path / "copy"), documents, copied) == [{1}]
+
+
 def test_what_a_pass_has_not_written_over_is_not_its_state():
     state, documents = DocumentState(), corpus(30)
     cursor = begin(state, documents)

@@ -223,17 +223,23 @@ class StateFiles:
         (self._of_pass(part, n_passes) / ROOT).write(group_json())
 
     def spare(self, n_passes: int) -> None:
-        """Make the state of a pass, which is read no more, files for the next pass to write over: to make and to remove
-        folders takes longer than to write into them. Of a folder that still has spare files, nothing."""
+        """Keep the files of a pass whose state nobody needs, for the next pass to write over: making and removing
+        folders takes longer than writing into them. Leaves them where they are if there are spare files already, or if
+        a copy of the folder shares them by hard links: the copy must not change."""
         there = [part for part in range(len(self.parts)) if self.has(part, n_passes)]
+        if not there or any(self._is_shared(part, n_passes) for part in there):
+            return
         for part in there:
             self._checksums(part, n_passes).records.clear()
-        with suppress(StoreError):
-            if there:
-                (self.place / f"pass-{n_passes}").move(self.place / SPARE)
+        with suppress(StoreError):  # there are spare files already
+            (self.place / f"pass-{n_passes}").move(self.place / SPARE)
+
+    def _is_shared(self, part: int, n_passes: int) -> bool:
+        """Whether the files of a part have other names, as far as that of its group tells."""
+        return Path((self._of_pass(part, n_passes) / ROOT).url).stat().st_nlink > 1
 
     def _take_spare(self, part: int, n_passes: int) -> bool:
-        """Whether there were files to write over, which are those of this pass now."""
+        """Make the spare files of a part those of this pass; whether there were any."""
         spare = self.place / f"{SPARE}/{self.parts[part].key}"
         try:
             spare.move(self._of_pass(part, n_passes))

@@ -1,7 +1,8 @@
-"""Ranges of rows that threads with nothing else to do work on, side by side with the thread that has them to do.
+"""Loops over many rows, shared by the thread that has them to do and by threads with nothing else to do.
 
-Code that loops over many rows, in whatever layer, calls `over_rows`. The maker of a thread says who helps it: a thread
-that runs jobs of a pipeline is `helped` by those that wait. What is computed must not depend on the ranges.
+Code that loops over many rows, in any layer, calls `over_rows`. Code that runs threads says which of them help: the
+thread of a pipeline that merges and steps is `helped` by those that wait. Results must not depend on how the rows are
+divided.
 """
 
 from __future__ import annotations
@@ -18,17 +19,19 @@ Part = Callable[[], None]
 Share = Callable[[Callable[[int], Sequence[Part]]], None]  # given what makes parts for a number of threads
 
 ROWS = 256  # ranges begin at multiples of it
-_BYTES = 1 << 20  # of a range, at least; in less time than it takes, no thread wakes
+_BYTES = 1 << 20  # of a range, at least: a shorter one would be done before another thread wakes
 
 _own = threading.local()
 
 
 def over_rows(work: Callable[[int, int], None], n_rows: int, row_bytes: int) -> None:
-    """Call `work(start, stop)` for ranges that are together all rows, on this thread and those that help it.
+    """Call `work(start, stop)` for ranges that together cover all rows, on this thread and those that help it.
+
+    `work` must not call `over_rows` itself.
 
     Parameters
     ----------
-    row_bytes : that are read and written for a row
+    row_bytes : bytes that are read and written per row
     """
     share: Share | None = getattr(_own, "share", None)
     most = min(n_rows * row_bytes // _BYTES, n_rows // ROWS)
@@ -39,14 +42,14 @@ def over_rows(work: Callable[[int, int], None], n_rows: int, row_bytes: int) -> 
 
 
 def _ranges(work: Callable[[int, int], None], n_rows: int, n_ranges: int) -> list[Part]:
-    """One for each thread: a thread that only now wakes finds no gap between short ones to begin in."""
+    """One for each thread: of many short ones, a thread that has just been woken would rarely get any."""
     bounds = [n_rows * i // n_ranges // ROWS * ROWS for i in range(n_ranges)]
     return [partial(work, start, stop) for start, stop in pairwise([*bounds, n_rows])]
 
 
 @contextmanager
 def helped(share: Share) -> Iterator[None]:
-    """In this context, `share` does the parts of this thread's work: all of them, when it returns."""
+    """In this context, `share` does the parts of this thread's loops; when it returns, all of them are done."""
     before, _own.share = getattr(_own, "share", None), share
     try:
         yield

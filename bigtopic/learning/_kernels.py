@@ -28,7 +28,7 @@ def join_ids(ids_a, ids_b, lookup, ids, places):
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def add_rows(a, b, places, start, stop, out):
-    """Rows start:stop of the sum of a and b, whose row i is that of a, if it has so many, and of row places[i] of b."""
+    """out[i] = a[i] + b[places[i]] for rows start:stop; a row beyond the end of a, or without a place in b, adds 0."""
     n_columns = out.shape[1]
     for i in range(start, stop):
         target, j = out[i], places[i]

@@ -24,7 +24,7 @@ __all__ = ["FOLD_ROWS", "SMALLEST_SCALE", "LazyArray", "padded", "prior_table"]
 
 FOLD_ROWS = 1 << 16
 _SUMMED = 16  # rows that `_kernels.scatter_add` sums up at once
-# Rows that are added at once, multiples of `_SUMMED`: less where they are weighted first, which takes memory for them.
+# Rows that are added at once, multiples of `_SUMMED`: fewer where they are weighted first, which takes memory.
 _STEP, _WEIGHTED = 1 << 14, 1 << 12
 SMALLEST_SCALE = 1e-18
 

@@ -99,13 +99,17 @@ class TopicLearning(DocumentQuestions):
         corpus = self._first_documents(X, vocabulary, shuffle, seed)
         run = run_record.begun(self, corpus, seed)
         corpus, held_out = starts.held_out(self.validation, corpus, seed)
-        if checkpoint is None:
-            self._model, self.run_ = self._begun(corpus, seed), run
-            self._learn(corpus, self._passes(corpus), held_out)
-        else:
-            with checkpoints.folder(checkpoint, self, corpus, held_out, resume) as saved:
-                self._fit_saved(corpus, held_out, saved, seed, {**run, "checkpoint": saved.run})
-        self.n_iter_ = self._fitted().cursor.pass_number
+        before = self._model
+        try:
+            if checkpoint is None:
+                self._model, self.run_ = self._begun(corpus, seed), run
+                self._learn(corpus, self._passes(corpus), held_out)
+            else:
+                with checkpoints.folder(checkpoint, self, corpus, held_out, resume) as saved:
+                    self._fit_saved(corpus, held_out, saved, seed, {**run, "checkpoint": saved.run})
+        finally:
+            if self._model is not before:  # a run that failed leaves a model too
+                self.n_iter_ = self._fitted().cursor.pass_number
         return self
 
     def _begun(self, corpus: Any, seed: int) -> TopicModel:

@@ -211,6 +211,21 @@ def test_more_documents_after_a_fit_that_was_cut_short(corpus):
     assert model.n_batch_iter_ == 9 and model.history_[-1]["n_docs"] == 250
 
 
+def test_more_documents_after_a_fit_that_failed(corpus):
+    """A second Ctrl-C, or a failure, leaves the model as it was after the last update."""
+
+    def fail(event):
+        if event.kind == "pass":
+            raise KeyboardInterrupt
+
+    model = LDA(3, batch_size=50, callbacks=[fail], **QUIET)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(corpus)
+    assert (model.n_iter_, model.n_batch_iter_) == (1, 6)
+    model.set_params(callbacks=()).partial_fit(corpus)
+    assert (model.n_iter_, model.n_batch_iter_) == (2, 12)
+
+
 # ---------------------------------------------------------------- init
 
 

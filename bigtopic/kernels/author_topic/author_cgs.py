@@ -136,6 +136,7 @@ def run(
         When a document has fewer authors than when it was labelled.
     """
     n, n_columns = hyper.n_components, view.arrays["topic_words"].shape[1]
+    assert n_columns % LANES == 0, "rows come in whole vectors"
     counts = whole_counts(docs)
     author_indptr, authors, most = author_lists(docs)
     if most * n >= _MOST_LABELS:

@@ -160,6 +160,7 @@ def run(
     word_weights, author_weights = counts_of(view)
     totals = view.totals["topic_words"].astype(np.float64)
     totals[n:], n_columns = np.inf, len(totals)
+    assert n_columns % LANES == 0, "rows come in whole vectors"
     _sweep(
         *csr(docs, np.dtype(np.float64)),
         frozen(docs.rows, np.int64),

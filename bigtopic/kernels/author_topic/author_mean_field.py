@@ -146,6 +146,7 @@ def run(
         When `max_doc_update_iter` is not a whole number of at least 1.
     """
     topic_words, n = view.arrays["topic_words"], hyper.n_components
+    assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
     dtype = topic_words.dtype
     author_indptr, authors, most = author_lists(docs)
     by_word = buffers.zeros(topic_words.shape, dtype)

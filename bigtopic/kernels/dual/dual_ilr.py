@@ -157,6 +157,7 @@ def run(
         infers; state["shares"]; info: "moved_tokens", the sum over entries of n sum_kj |s_kj - r_kj|.
     """
     now = counts_of(view, hyper)
+    assert now.columns.shape[1] % LANES == 0, "rows come in whole vectors"
     n_row_topics, n_column_topics = now.joint.shape
     shares = buffers.empty((len(docs.words), n_row_topics, n_column_topics), np.float32)
     shares[:] = 0 if state is None else state["shares"]

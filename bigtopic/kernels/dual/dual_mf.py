@@ -134,6 +134,7 @@ def run(
         entries of n (sum_k |s_k. - u_k| + sum_j |s_.j - v_j|).
     """
     now = counts_of(view, hyper)
+    assert now.columns.shape[1] % LANES == 0, "rows come in whole vectors"
     n_row_topics, n_column_topics = now.joint.shape
     kept = {
         name: buffers.empty((len(docs.words), n), np.float32)

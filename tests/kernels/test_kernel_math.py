@@ -28,9 +28,10 @@ def each(function, values):
     return np.array([function(x) for x in values])
 
 
-def test_digamma():
+@pytest.mark.parametrize("function", [_math.digamma, _math.fast_digamma])
+def test_digamma(function):
     # beside its root at 1.46 the difference of two rounded numbers decides: an absolute error there
-    np.testing.assert_allclose(each(_math.digamma, POSITIVE), special.psi(POSITIVE), rtol=1e-12, atol=2e-15)
+    np.testing.assert_allclose(each(function, POSITIVE), special.psi(POSITIVE), rtol=1e-12, atol=2e-15)
 
 
 def test_lgamma():

@@ -35,6 +35,7 @@ from bigtopic.kernels.author_topic.support.shares import (
     authors_within,
     begin,
     remember,
+    remember_no_more,
     remembered_shares,
     shares_of,
     sums_of,
@@ -116,8 +117,8 @@ def _of_author(own, counts, variances, inverse, certain, factors, doubts, powers
 
 @njit(**UNCOUNTED | {"fastmath": FAST})
 def _sweep(
-    indptr, words, counts, rows, author_indptr, authors, seed, new, remembered, word_counts, word_variances, totals,
-    total_variances, author_counts, author_variances, author_totals, author_total_variances,
+    indptr, words, counts, rows, author_indptr, authors, seed, new, earlier, remembered, word_counts, word_variances,
+    totals, total_variances, author_counts, author_variances, author_totals, author_total_variances,
     share, fresh, of_topic, of_author, fresh_topic, fresh_author, factors, doubts, powers,
 ):  # fmt: skip
     for d in range(rows.shape[0] if new else 0):
@@ -143,7 +144,7 @@ def _sweep(
             for k in range(0, factors.shape[0], _LINE):
                 prefetch(word_counts, ahead, k)
                 prefetch(word_variances, ahead, k)
-            shares_of(row, who.shape[0], share)
+            shares_of(earlier[i], who.shape[0], share)
             sums_of(share, who.shape[0], of_topic, of_author)
             _of_word(
                 of_topic, word_counts[word], word_variances[word], totals, total_variances, factors, doubts
@@ -157,6 +158,7 @@ def _sweep(
                 )  # fmt: skip
             for a in range(who.shape[0]):
                 remember(1.0 / whole, fresh[a], row[a])
+            remember_no_more(row, who.shape[0])
             shares_of(row, who.shape[0], fresh)
             sums_of(fresh, who.shape[0], fresh_topic, fresh_author)
             _change(counts[i], of_topic, fresh_topic, word_counts[word], word_variances[word])
@@ -199,7 +201,7 @@ def run(
     """
     n, room = hyper.n_components, whole_number(hyper.options, "most_authors", 1)
     author_indptr, authors = authors_within(docs, room)
-    remembered = remembered_shares(docs, room, n, state)
+    earlier, remembered = remembered_shares(docs, room, n, state)
     sums = counts_of(view, _AXES)
     word_counts, word_variances, author_counts, author_variances, author_total_variances = sums
     totals, total_variances = (
@@ -212,6 +214,7 @@ def run(
         authors,
         int(seed),
         state is None,
+        earlier,
         remembered,
         word_counts,
         word_variances,

@@ -34,6 +34,7 @@ from bigtopic.kernels.author_topic.support.shares import (
     begin,
     change_of,
     remember,
+    remember_no_more,
     remembered_shares,
     shares_of,
 )
@@ -95,15 +96,15 @@ def _count(change, who, word, totals, author_weights, author_totals):
 
 @njit(**UNCOUNTED)
 def _sweep(
-    indptr, words, counts, rows, author_indptr, authors, seed, new, remembered, word_weights, totals, author_weights,
-    author_totals, share, fresh, units, factors,
+    indptr, words, counts, rows, author_indptr, authors, seed, new, earlier, remembered, word_weights, totals,
+    author_weights, author_totals, share, fresh, units, factors,
 ):  # fmt: skip
     for d in range(rows.shape[0] if new else 0):
         who = authors[author_indptr[d] : author_indptr[d + 1]]
         begin(indptr[d], indptr[d + 1], key(seed, rows[d]), who.shape[0], remembered)
         for i in range(indptr[d], indptr[d + 1]):
             share[:] = 0.0
-            change_of(counts[i], remembered[i], who.shape[0], share)
+            change_of(counts[i], 1.0, remembered[i], who.shape[0], share)
             _count(share, who, word_weights[words[i]], totals, author_weights, author_totals)
     for d in range(rows.shape[0]):
         who = authors[author_indptr[d] : author_indptr[d + 1]]
@@ -115,13 +116,15 @@ def _sweep(
             )
             for k in range(0, factors.shape[0], _LINE):
                 prefetch(word_weights, ahead, k)
-            shares_of(row, who.shape[0], share)
+            shares_of(earlier[i], who.shape[0], share)
             whole = _conditional(
                 share, who, word, totals, author_weights, author_totals, factors, units, fresh
             )
+            known = 0.0
             for a in range(who.shape[0]):
-                remember(units[a] / whole, fresh[a], row[a])
-            change_of(counts[i], row, who.shape[0], share)
+                known += remember(units[a] / whole, fresh[a], row[a])
+            remember_no_more(row, who.shape[0])
+            change_of(counts[i], known, row, who.shape[0], share)
             _count(share, who, word, totals, author_weights, author_totals)
 
 
@@ -156,7 +159,7 @@ def run(
     """
     n, room = hyper.n_components, whole_number(hyper.options, "most_authors", 1)
     author_indptr, authors = authors_within(docs, room)
-    remembered = remembered_shares(docs, room, n, state)
+    earlier, remembered = remembered_shares(docs, room, n, state)
     word_weights, author_weights = counts_of(view)
     totals = view.totals["topic_words"].astype(np.float64)
     totals[n:], n_columns = np.inf, len(totals)
@@ -168,6 +171,7 @@ def run(
         authors,
         int(seed),
         state is None,
+        earlier,
         remembered,
         word_weights,
         totals,

@@ -25,9 +25,9 @@ from numba import njit
 
 from bigtopic import buffers
 from bigtopic.kernels.author_topic.support.lists import author_documents, author_lists
-from bigtopic.kernels.support.entry import INNER, OUTER, csr, doc_update_cost, frozen, whole_number
-from bigtopic.kernels.support.math import fast_exp
-from bigtopic.kernels.support.vector import LANES, larger, largest, load, spread
+from bigtopic.kernels.support.entry import INLINE, INNER, OUTER, csr, doc_update_cost, frozen, whole_number
+from bigtopic.kernels.support.math import fast_digamma, fast_exp
+from bigtopic.kernels.support.vector import LANES, larger, largest, load, spread, store, total
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
 __all__ = ["KERNEL", "run"]
@@ -37,46 +37,66 @@ _LEAST = -1e300  # of topics that do not know the word, and of the padding
 _UNKNOWN = -1e290  # what their means are at most
 
 
-# Each loop writes to one array, of rows by themselves: the compiler makes vectors only where few may overlap.
+# Plain loops write to one array, of rows by themselves: the compiler makes vectors only where few may overlap.
+
+
+@njit(**OUTER | {"fastmath": _FAST})
+def _put_logs(weights, logs):
+    """Equivalent to `psi(weights) - psi(weights.sum(axis=1, keepdims=True))`, over the length of rows of weights."""
+    for a in range(weights.shape[0]):
+        row, own, whole = weights[a], logs[a], 0.0
+        for k in range(row.shape[0]):
+            whole += row[k]
+        level = fast_digamma(whole)
+        for k in range(row.shape[0]):
+            own[k] = fast_digamma(np.float64(row[k])) - level
 
 
 @njit(**INNER | {"fastmath": _FAST})
-def _topics(row, logs, who, mu, phi):
-    """phi, given mu; returns the logarithm of what it was divided by, or -inf for a word that no topic knows."""
-    n, whole, most = logs.shape[1], 0.0, spread(_LEAST)
-    for k in range(n):
-        phi[k] = 0.0 if row[k] > 0 else _LEAST
-    for i in range(who.shape[0]):
-        own, share = logs[who[i]], mu[i]
-        for k in range(n):
-            phi[k] += share * own[k]
+def _begin(row, floors, weights):
+    """What phi begins with: the least logarithm where the word is unknown, and the weights in double precision."""
+    for k in range(row.shape[0]):
+        floors[k] = 0.0 if row[k] > 0 else _LEAST
+    for k in range(row.shape[0]):
+        weights[k] = row[k]
+
+
+@njit(**INLINE)
+def _means(logs, who, mu, floors, phi):
+    """phi <- the authors' means of the logarithms; returns the largest."""
+    most = spread(_LEAST)
     for k in range(0, phi.shape[0], LANES):
-        most = larger(most, load(phi, k))
-    level = largest(most)
-    if level <= _UNKNOWN:
-        return -np.inf
-    for k in range(n):
-        phi[k] = fast_exp(phi[k] - level) * row[k]
-    for k in range(n):
-        whole += phi[k]
-    inverse = 1.0 / whole
-    for k in range(n):
-        phi[k] *= inverse
-    return level + np.log(whole)
+        mean = load(floors, k)
+        for i in range(who.shape[0]):
+            mean = mean + spread(mu[i]) * load(logs, (who[i], k))
+        store(phi, k, mean)
+        most = larger(most, mean)
+    return largest(most)
 
 
 @njit(**INNER | {"fastmath": _FAST})
-def _authors(logs, who, phi, mu, fresh):
-    """mu, given phi; returns how far it moved."""
-    level, whole, moved = -np.inf, 0.0, 0.0
+def _exponentials(level, weights, phi):
+    """phi, given its logarithms without the word and the largest of them; returns its sum."""
+    whole = 0.0
+    for k in range(phi.shape[0]):
+        phi[k] = fast_exp(phi[k] - level) * weights[k]
+        whole += phi[k]
+    return whole
+
+
+@njit(**INLINE)
+def _authors(logs, who, phi, whole, mu, fresh):
+    """mu, given phi and its sum; returns how far it moved."""
+    level, unit, moved = -np.inf, 1.0 / whole, 0.0
     for i in range(who.shape[0]):
-        own, mean = logs[who[i]], 0.0
-        for k in range(logs.shape[1]):
-            mean += phi[k] * own[k]
-        fresh[i] = mean
-        level = max(level, mean)
+        mean = spread(0.0)
+        for k in range(0, phi.shape[0], LANES):
+            mean = mean + load(phi, k) * load(logs, (who[i], k))
+        fresh[i] = unit * total(mean)
+        level = max(level, fresh[i])
+    whole = 0.0
     for i in range(who.shape[0]):
-        fresh[i] = np.exp(fresh[i] - level)
+        fresh[i] = fast_exp(fresh[i] - level)
         whole += fresh[i]
     for i in range(who.shape[0]):
         moved += abs(fresh[i] / whole - mu[i])
@@ -85,37 +105,39 @@ def _authors(logs, who, phi, mu, fresh):
 
 
 @njit(**INNER | {"fastmath": _FAST})
-def _add(by, phi, n, row):
-    for k in range(n):
+def _add(by, phi, row):
+    for k in range(row.shape[0]):
         row[k] += by * phi[k]
 
 
 @njit(**OUTER)
 def _infer(
     indptr, words, counts, author_indptr, authors, topic_words, logs, max_iter, tolerance,
-    mu, fresh, phi, by_word, by_author,
+    mu, fresh, floors, weights, phi, by_word, by_author,
 ):  # fmt: skip
     bound, dropped, iterations = 0.0, 0.0, 0
     for d in range(indptr.shape[0] - 1):
         who = authors[author_indptr[d] : author_indptr[d + 1]]
         for i in range(indptr[d], indptr[d + 1]):
-            row = topic_words[words[i]]
+            _begin(topic_words[words[i]], floors, weights)
             mu[:] = 1.0 / who.shape[0]
-            whole = _topics(row, logs, who, mu, phi)
-            if whole == -np.inf:
+            level = _means(logs, who, mu, floors, phi)
+            if level <= _UNKNOWN:
                 dropped += counts[i]
                 continue
+            whole = _exponentials(level, weights, phi)
             for _ in range(max_iter if who.shape[0] > 1 else 0):
                 iterations += 1
-                moved = _authors(logs, who, phi, mu, fresh)
-                whole = _topics(row, logs, who, mu, phi)
+                moved = _authors(logs, who, phi, whole, mu, fresh)
+                level = _means(logs, who, mu, floors, phi)
+                whole = _exponentials(level, weights, phi)
                 if moved < tolerance:
                     break
-            bound += counts[i] * (whole - np.log(who.shape[0]))
+            bound += counts[i] * (level + np.log(whole) - np.log(who.shape[0]))
             for a in range(who.shape[0]):
                 bound -= counts[i] * mu[a] * np.log(mu[a]) if mu[a] > 0 else 0.0
-                _add(counts[i] * mu[a], phi, logs.shape[1], by_author[who[a]])
-            _add(counts[i], phi, logs.shape[1], by_word[words[i]])
+                _add(counts[i] * mu[a] / whole, phi, by_author[who[a]])
+            _add(counts[i] / whole, phi, by_word[words[i]])
     return bound, dropped, iterations
 
 
@@ -156,12 +178,12 @@ def run(
         author_indptr,
         authors,
         frozen(topic_words, dtype),
-        frozen(_expected_logs(view.arrays["author_topics"][:, :n]), np.float64),
+        frozen(_expected_logs(view.arrays["author_topics"], n), np.float64),
         whole_number(hyper.options, "max_doc_update_iter", 1),
         float(hyper.options["mean_change_tol"]),
         np.empty(most),
         np.empty(most),
-        np.full(topic_words.shape[1], _LEAST),
+        *np.zeros((3, topic_words.shape[1])),
         by_word,
         by_author,
     )
@@ -175,21 +197,16 @@ def run(
     return KernelResult(stats, None, None, info)
 
 
-def _expected_logs(weights: np.ndarray) -> np.ndarray:
-    """Equivalent to `psi(weights) - psi(weights.sum(axis=1, keepdims=True))`, with one large array."""
-    from scipy.special import psi
-
-    logs = buffers.empty(weights.shape, np.float64)
-    logs[:] = weights
-    log_totals = psi(logs.sum(axis=1, keepdims=True))
-    psi(logs, out=logs)
-    logs -= log_totals
+def _expected_logs(weights: np.ndarray, n_components: int) -> np.ndarray:
+    """E[log theta] of the authors, zero in the padding."""
+    logs = buffers.zeros(weights.shape, np.float64)
+    _put_logs(frozen(weights, weights.dtype)[:, :n_components], logs)
     return logs
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
     """The expected logarithms of authors' topics."""
-    return Scratch([size.rows["author_topics"] * size.n_components * 8])
+    return Scratch([size.rows["author_topics"] * size.columns["author_topics"] * 8])
 
 
 KERNEL = Kernel(

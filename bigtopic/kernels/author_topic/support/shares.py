@@ -10,7 +10,7 @@ from numba import njit
 from bigtopic import buffers
 from bigtopic.errors import InputError
 from bigtopic.kernels.author_topic.support.lists import author_lists
-from bigtopic.kernels.support.entry import INNER
+from bigtopic.kernels.support.entry import INNER, frozen
 from bigtopic.kernels.support.random import uniform
 from bigtopic.types import Block, Docs
 
@@ -20,6 +20,7 @@ __all__ = [
     "begin",
     "change_of",
     "remember",
+    "remember_no_more",
     "remembered_shares",
     "shares_of",
     "sums_of",
@@ -50,11 +51,15 @@ def authors_within(docs: Docs | Block, room: int) -> tuple[np.ndarray, np.ndarra
 
 def remembered_shares(
     docs: Docs, room: int, n_components: int, state: Mapping[str, np.ndarray] | None
-) -> np.ndarray:
-    """A copy of the shares in `state`, zeros for new documents; float32 (n_entries, room, n_components)."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """The shares in `state`, to be read, and others to be filled; float32 (n_entries, room, n_components).
+
+    Of new documents both are the same, zeros.
+    """
     remembered = buffers.empty((len(docs.words), room, n_components), np.float32)
-    remembered[:] = 0 if state is None else state["shares"]
-    return remembered
+    if state is None:
+        remembered[:] = 0
+    return frozen(remembered if state is None else state["shares"], np.float32), remembered
 
 
 @njit(**INNER)
@@ -88,9 +93,9 @@ def shares_of(row, n_authors, share):
 
 
 @njit(**INNER | {"fastmath": FAST})
-def change_of(count, row, n_authors, share):
-    """share <- count times what is remembered of an entry as shares, less the share before."""
-    unit = _unit(row, n_authors)
+def change_of(count, known, row, n_authors, share):
+    """share <- count times what is remembered of an entry, whose sum is `known`, as shares, less the share before."""
+    unit = 1.0 / known
     for i in range(n_authors):
         own, part = row[i], share[i]
         for k in range(own.shape[0]):
@@ -112,6 +117,18 @@ def sums_of(share, n_authors, of_topic, of_author):
 
 @njit(**INNER | {"fastmath": FAST})
 def remember(unit, fresh, row):
-    """Keep the shares `unit` times `fresh` of an author."""
+    """Keep the shares `unit` times `fresh` of an author; returns the sum of what is kept."""
+    known = 0.0
     for k in range(row.shape[0]):
         row[k] = unit * fresh[k]
+        known += row[k]
+    return known
+
+
+@njit(**INNER)
+def remember_no_more(row, n_authors):
+    """Zeros for authors that a document does not have."""
+    for i in range(n_authors, row.shape[0]):
+        own = row[i]
+        for k in range(own.shape[0]):
+            own[k] = 0

@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 from numba import njit
 
-from bigtopic.kernels.support.vector import LANES, larger, largest, load, spread, store, total
+from bigtopic.kernels.support.vector import (
+    LANES,
+    double,
+    larger,
+    largest,
+    load,
+    load_part,
+    single,
+    spread,
+    store,
+    total,
+)
 
 
 @njit
@@ -40,3 +51,34 @@ def test_arrays_of_any_number_of_axes_and_columns_that_are_not_aligned():
     _deep(cube, out)
     np.testing.assert_array_equal(out[1:-1], cube[1].sum(axis=0))
     assert out[0] == out[-1] == 0
+
+
+@njit
+def _convert(values, rounded, wide):
+    store(rounded, 0, single(load(values, 0)))
+    store(wide, 0, double(load(rounded, 0)))
+
+
+def test_precisions():
+    values = np.random.default_rng(0).normal(size=LANES)
+    rounded, wide = np.empty(LANES, np.float32), np.empty(LANES)
+    _convert(values, rounded, wide)
+    np.testing.assert_array_equal(rounded, values.astype(np.float32))
+    np.testing.assert_array_equal(wide, rounded.astype(np.float64))
+
+
+@njit
+def _parts(values, out):
+    for n in range(out.shape[0]):
+        store(out, (n, 0), load_part(values, (1, 3), n - 1))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_part_of_a_vector(dtype):
+    values, out = (
+        np.random.default_rng(0).normal(size=(2, 3 + LANES)).astype(dtype),
+        np.empty((19, LANES), dtype),
+    )
+    _parts(values, out)
+    for n, part in enumerate(out, start=-1):
+        np.testing.assert_array_equal(part, np.where(np.arange(LANES) < n, values[1, 3:], 0))

@@ -27,50 +27,61 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bigtopic.kernels.support.dual import AXES, VIEWS, counts_of, first_pair, moved
-from bigtopic.kernels.support.entry import INNER, OUTER, frozen, whole_number
+from bigtopic.kernels.support.dual import AXES, VIEWS, counts_of, first_pair, moved, padded
+from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, frozen, whole_number
 from bigtopic.kernels.support.random import key, uniform
-from bigtopic.kernels.support.tokens import whole_counts
+from bigtopic.kernels.support.tokens import LANE, whole_counts
 from bigtopic.kernels.support.vector import LANES, load, spread, store
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
 __all__ = ["KERNEL", "run"]
 
-
-@njit(**INNER)
-def _count(label, share, row, column, pairs, row_totals, column_totals):
-    n_column_topics = column_totals.shape[0]
-    k, j = label // n_column_topics, label % n_column_topics
-    row[k] += share
-    column[j] += share
-    pairs[j, k] += share
-    row_totals[k] += share
-    column_totals[j] += share
+_LANES = np.uint64(LANES)
 
 
-@njit(**INNER)
+# What has a number for each topic is padded to whole vectors: with zeros, and totals with infinity.
+
+
+@njit(**INLINE)
+def _add(values, place, change, hot):
+    """Add to one number. The next record loads the vector that it is in while it is still on its way to the cache."""
+    store(values, place, load(values, place) + spread(change) * hot)
+
+
+@njit(**INLINE)
+def _count(label, share, n_column_topics, one_hot, row, column, pairs, row_totals, column_totals):
+    k = np.uint64(label) // n_column_topics
+    j = np.uint64(label) - k * n_column_topics
+    hot, first = load(one_hot, (k & LANE) * _LANES), k & ~LANE
+    _add(row, first, share, hot)
+    _add(row_totals, first, share, hot)
+    _add(pairs, (j, first), share, hot)
+    hot, first = load(one_hot, (j & LANE) * _LANES), j & ~LANE
+    _add(column, first, share, hot)
+    _add(column_totals, first, share, hot)
+
+
+@njit(**INLINE)
 def _sum_up(row, column, pairs, row_totals, column_totals, by_column, by_row, sums):
     """Fill b_j, the factor of each row topic, and the sums of p_kj over j and all row topics up to k."""
-    for j in range(column_totals.shape[0]):
-        by_column[j] = column[j] / column_totals[j]
+    for first in range(0, by_column.shape[0], LANES):
+        store(by_column, first, load(column, first) / load(column_totals, first))
     for first in range(0, sums.shape[0], LANES):
-        whole = spread(0.0)
-        for j in range(column_totals.shape[0]):
+        whole, factor = spread(0.0), load(row, first) / load(row_totals, first)
+        for j in range(pairs.shape[0]):
             whole = whole + spread(by_column[j]) * load(pairs, (j, first))
-        store(sums, first, whole)
-    for k in range(row_totals.shape[0]):
-        by_row[k] = row[k] / row_totals[k]
-        sums[k] *= by_row[k]
-    for k in range(1, row_totals.shape[0]):
+        store(by_row, first, factor)
+        store(sums, first, factor * whole)
+    for k in range(1, sums.shape[0]):
         sums[k] += sums[k - 1]
 
 
-@njit(**INNER)
-def _pick(rest, pairs, by_row, by_column, sums):
+@njit(**INLINE)
+def _pick(rest, n_row_topics, pairs, by_row, by_column, sums):
     """The pair at which the sums of p_kj exceed `rest`; rounding may leave the last of a row topic."""
-    k, n_column_topics = 0, by_column.shape[0]
-    while k < by_row.shape[0] - 1 and rest >= sums[k]:
-        k += 1
+    k, n_column_topics = 0, pairs.shape[0]
+    for other in range(n_row_topics - 1):
+        k += rest >= sums[other]
     if k > 0:
         rest -= sums[k - 1]
     for j in range(n_column_topics - 1):
@@ -80,13 +91,13 @@ def _pick(rest, pairs, by_row, by_column, sums):
     return k * n_column_topics + n_column_topics - 1
 
 
-@njit(**OUTER)
+@njit(**UNCOUNTED)
 def _sweep(
-    indptr, words, counts, ids, seed, labels, rows, columns, pairs, row_totals, column_totals, by_row, by_column,
-    sums,
+    indptr, words, counts, ids, n_row_topics, seed, labels, rows, columns, pairs, row_totals, column_totals, by_row,
+    by_column, sums, one_hot,
 ):  # fmt: skip
-    n_replicas, token = labels.shape[1], 0
-    share, last = 1.0 / n_replicas, row_totals.shape[0] - 1
+    n_replicas, n_column_topics, token = labels.shape[1], np.uint64(pairs.shape[0]), 0
+    share, last = 1.0 / n_replicas, n_row_topics - 1
     for d in range(ids.shape[0]):
         row, row_key, draw = rows[d], key(seed, ids[d]), 0
         for i in range(indptr[d], indptr[d + 1]):
@@ -96,18 +107,30 @@ def _sweep(
                 new = own[0] < 0
                 if not new:
                     for r in range(n_replicas):
-                        _count(own[r], -share, row, column, pairs, row_totals, column_totals)
+                        _count(
+                            own[r],
+                            -share,
+                            n_column_topics,
+                            one_hot,
+                            row,
+                            column,
+                            pairs,
+                            row_totals,
+                            column_totals,
+                        )
                     _sum_up(row, column, pairs, row_totals, column_totals, by_column, by_row, sums)
                 for r in range(n_replicas):
                     u = uniform(row_key, draw)
                     if new:
-                        k, j = first_pair(u, by_row.shape[0], by_column.shape[0])
-                        own[r] = k * by_column.shape[0] + j
+                        k, j = first_pair(u, n_row_topics, pairs.shape[0])
+                        own[r] = k * pairs.shape[0] + j
                     else:
-                        own[r] = _pick(u * sums[last], pairs, by_row, by_column, sums)
+                        own[r] = _pick(u * sums[last], n_row_topics, pairs, by_row, by_column, sums)
                     draw += 1
                 for r in range(n_replicas):
-                    _count(own[r], share, row, column, pairs, row_totals, column_totals)
+                    _count(
+                        own[r], share, n_column_topics, one_hot, row, column, pairs, row_totals, column_totals
+                    )
                 token += 1
 
 
@@ -154,16 +177,18 @@ def run(
         frozen(docs.words, np.int32),
         frozen(counts, np.int64),
         frozen(docs.rows, np.int64),
+        n_row_topics,
         int(seed),
         labels,
         now.rows,
         now.columns,
         pairs,
-        now.row_totals,
-        now.column_totals,
-        np.empty(n_row_topics),
-        np.empty(n_column_topics),
+        padded(now.row_totals, now.rows.shape[1]),
+        padded(now.column_totals, now.columns.shape[1]),
         np.empty(now.rows.shape[1]),
+        np.empty(now.columns.shape[1]),
+        np.empty(now.rows.shape[1]),
+        np.eye(LANES).reshape(-1),
     )
     now.joint[:] = pairs[:, :n_row_topics].T
     stats = moved(now, view)

@@ -30,108 +30,146 @@ import numpy as np
 from numba import njit
 
 from bigtopic import buffers
-from bigtopic.kernels.support.dual import (
-    AXES,
-    FAST,
-    FLOOR,
-    VIEWS,
-    counts_of,
-    first_pair,
-    moved,
-    ratios,
-    recall,
-)
-from bigtopic.kernels.support.entry import INLINE, INNER, UNCOUNTED, csr, frozen
+from bigtopic.kernels.support.dual import AXES, FLOOR, VIEWS, counts_of, first_pair, moved, padded
+from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, csr, frozen
 from bigtopic.kernels.support.random import key, uniform
-from bigtopic.kernels.support.vector import LANES, larger, load, spread, store, total
+from bigtopic.kernels.support.vector import (
+    LANES,
+    double,
+    larger,
+    load,
+    load_part,
+    single,
+    spread,
+    store,
+    total,
+)
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
 __all__ = ["KERNEL", "run"]
 
-# Tables of pairs are flat, a row of column topics after another. Vectors reach over the end of a row: what they store
-# there is overwritten by the next row, and after the last one is room for it. What has a number for each column topic
-# is padded to whole vectors, factors with zeros; `lanes` is 1 up to the last column topic.
+# Rows of tables of pairs, and what has a number for each column topic, are padded to whole vectors: with zeros, and
+# totals with infinity. What has a number for each row topic is read and written number by number alone: a vector that
+# is read just after its numbers were written would wait for them.
 
 
 @njit(**INLINE)
-def _marginals(pairs, lanes, by_row, by_column, n):
-    """Sums of a table of pairs over column topics, and over row topics."""
-    by_row[:] = 0.0
-    for first in range(0, lanes.shape[0], LANES):
-        inside, whole = load(lanes, first), spread(0.0)
+def _recall(share, n, old, by_row, by_column):
+    """Fill `old` with what is remembered, and its sums over column topics and row topics; returns the sum of all."""
+    known = 0.0
+    for first in range(0, by_column.shape[0], LANES):
+        sums = spread(0.0)
         for k in range(by_row.shape[0]):
-            vector = inside * load(pairs, k * n + first)
-            by_row[k] += total(vector)
-            whole = whole + vector
-        store(by_column, first, whole)
+            own = double(load_part(share, k * n + first, n - first))
+            store(old, (k, first), own)
+            by_row[k] = total(own) + (by_row[k] if first > 0 else 0.0)
+            sums = sums + own
+        store(by_column, first, sums)
+        known += total(sums)
+    return known
 
 
 @njit(**INLINE)
-def _conditional(by_row, by_column, joint, old, fresh, n):
-    """Fill s; returns its sum before it is divided by that."""
-    whole, least = spread(0.0), spread(FLOOR)
-    for k in range(by_row.shape[0]):
-        factor = spread(by_row[k])
+def _of_column(unit, column, totals, own, out):
+    """b_j, where `unit` times `own` are the marginals of r, which become their own."""
+    share, least = spread(unit), spread(FLOOR)
+    for first in range(0, out.shape[0], LANES):
+        gone = share * load(own, first)
+        weight = larger(load(column, first) - gone, least)
+        store(own, first, gone)
+        store(out, first, weight / larger(load(totals, first) - gone, weight))
+
+
+@njit(**INLINE)
+def _conditional(unit, row, totals, own, by_column, joint, old, fresh):
+    """Fill s, where `unit` times `old` are r and `unit` times `own` its marginals, which become their own; returns the
+    sum of s before it is divided by that."""
+    share, whole, least = spread(unit), spread(0.0), spread(FLOOR)
+    for k in range(own.shape[0]):
+        own[k] *= unit
+        weight = max(row[k] - own[k], FLOOR)
+        factor = spread(weight / max(totals[k] - own[k], weight))
         for first in range(0, by_column.shape[0], LANES):
-            pair = k * n + first
-            left = larger(load(joint, pair) - load(old, pair), least)
-            new = factor * load(by_column, first) * left
-            store(fresh, pair, new)
+            gone = share * load(old, (k, first))
+            new = factor * load(by_column, first) * larger(load(joint, (k, first)) - gone, least)
+            store(old, (k, first), gone)
+            store(fresh, (k, first), new)
             whole = whole + new
     return total(whole)
 
 
 @njit(**INLINE)
-def _move(count, old, fresh, joint, lanes, by_row, by_column, n):
-    """Move the joint counts to new shares. Fills the marginals of the change; returns how many tokens moved."""
-    n_moved, zero = spread(0.0), spread(0.0)
-    by_row[:] = 0.0
-    for first in range(0, lanes.shape[0], LANES):
-        weight, whole = spread(count) * load(lanes, first), zero
+def _round(unit, fresh, by_row, by_column):
+    """`fresh` becomes `unit` times s as it is remembered. Fills its sums; returns the sum of all."""
+    factor, known = spread(unit), 0.0
+    for first in range(0, by_column.shape[0], LANES):
+        sums = spread(0.0)
         for k in range(by_row.shape[0]):
-            pair = k * n + first
-            change = weight * (load(fresh, pair) - load(old, pair))
-            store(joint, pair, load(joint, pair) + change)
-            by_row[k] += total(change)
-            whole, n_moved = whole + change, n_moved + larger(change, zero - change)
-        store(by_column, first, whole)
+            new = double(single(factor * load(fresh, (k, first))))
+            store(fresh, (k, first), new)
+            by_row[k] = total(new) + (by_row[k] if first > 0 else 0.0)
+            sums = sums + new
+        store(by_column, first, sums)
+        known += total(sums)
+    return known
+
+
+@njit(**INLINE)
+def _remember(fresh, n, share):
+    """Keep what has been rounded. What a vector writes beyond its row is overwritten with the next one; after the last
+    row of all is room for it."""
+    for k in range(fresh.shape[0]):
+        for first in range(0, fresh.shape[1], LANES):
+            store(share, k * n + first, single(load(fresh, (k, first))))
+
+
+@njit(**INLINE)
+def _move(count, unit, old, fresh, old_row, new_row, joint, row, totals):
+    """Move the counts of pairs and of the row to new shares, `unit` times `fresh`; returns how many tokens moved."""
+    weight, share, zero, n_moved = spread(count), spread(unit), spread(0.0), spread(0.0)
+    for k in range(new_row.shape[0]):
+        for first in range(0, fresh.shape[1], LANES):
+            change = weight * (share * load(fresh, (k, first)) - load(old, (k, first)))
+            store(joint, (k, first), load(joint, (k, first)) + change)
+            n_moved = n_moved + larger(change, zero - change)
+        grown = count * (unit * new_row[k] - old_row[k])
+        row[k] += grown
+        totals[k] += grown
     return total(n_moved)
 
 
-@njit(**INNER | {"fastmath": FAST})
-def _remember(unit, fresh, share):
-    for p in range(share.shape[0]):
-        share[p] = unit * fresh[p]
+@njit(**INLINE)
+def _move_column(count, unit, old, new, column, totals):
+    """Likewise the counts of the column."""
+    weight, share = spread(count), spread(unit)
+    for first in range(0, new.shape[0], LANES):
+        change = weight * (share * load(new, first) - load(old, first))
+        store(column, first, load(column, first) + change)
+        store(totals, first, load(totals, first) + change)
 
 
 @njit(**UNCOUNTED)
 def _sweep(
-    indptr, words, counts, ids, seed, shares, rows, columns, joint, row_totals, column_totals, lanes,
-    own_row, own_column, by_row, by_column, old, fresh,
+    indptr, words, counts, ids, seed, earlier, shares, rows, columns, joint, row_totals, column_totals, n,
+    old_row, old_column, new_row, new_column, by_column, old, fresh,
 ):  # fmt: skip
-    n, n_moved = column_totals.shape[0], 0.0
+    n_moved = 0.0
     for d in range(ids.shape[0]):
         row, row_key = rows[d], key(seed, ids[d])
         for i in range(indptr[d], indptr[d + 1]):
-            share, column = shares[i], columns[words[i]]
-            known = recall(share, old)
-            _marginals(old, lanes, own_row, own_column, n)
-            ratios(row, own_row, row_totals, by_row)
-            ratios(column, own_column, column_totals, by_column)
-            whole = _conditional(by_row, by_column, joint, old, fresh, n)
-            if not known:
-                k, j = first_pair(uniform(row_key, i - indptr[d]), own_row.shape[0], n)
+            column, count = columns[words[i]], counts[i]
+            known = _recall(earlier[i], n, old, old_row, old_column)
+            unit = 1.0 / known if known > 0.0 else 0.0
+            _of_column(unit, column, column_totals, old_column, by_column)
+            whole = _conditional(unit, row, row_totals, old_row, by_column, joint, old, fresh)
+            if not known > 0.0:
+                k, j = first_pair(uniform(row_key, i - indptr[d]), old_row.shape[0], n)
                 fresh[:] = 0.0
-                fresh[k * n + j], whole = 1.0, 1.0
-            _remember(1.0 / whole, fresh, share)
-            recall(share, fresh)
-            n_moved += _move(counts[i], old, fresh, joint, lanes, own_row, own_column, n)
-            for k in range(own_row.shape[0]):
-                row[k] += own_row[k]
-                row_totals[k] += own_row[k]
-            for j in range(n):
-                column[j] += own_column[j]
-                column_totals[j] += own_column[j]
+                fresh[k, j], whole = 1.0, 1.0
+            unit = 1.0 / _round(1.0 / whole, fresh, new_row, new_column)
+            _remember(fresh, n, shares[i])
+            n_moved += _move(count, unit, old, fresh, old_row, new_row, joint, row, row_totals)
+            _move_column(count, unit, old_column, new_column, column, column_totals)
     return n_moved
 
 
@@ -159,25 +197,30 @@ def run(
     now = counts_of(view, hyper)
     assert now.columns.shape[1] % LANES == 0, "rows come in whole vectors"
     n_row_topics, n_column_topics = now.joint.shape
-    shares = buffers.empty((len(docs.words), n_row_topics, n_column_topics), np.float32)
-    shares[:] = 0 if state is None else state["shares"]
-    joint, lanes = np.zeros(now.joint.size + LANES), np.zeros(now.columns.shape[1])
-    joint[: now.joint.size], lanes[:n_column_topics] = now.joint.reshape(-1), 1.0
+    flat, width = (len(docs.words), now.joint.size), now.columns.shape[1]
+    room = buffers.empty(flat[0] * flat[1] + LANES, np.float32)
+    if state is None:
+        room[:] = 0
+    shares = room[:-LANES].reshape(flat[0], n_row_topics, n_column_topics)
+    joint = np.zeros((n_row_topics, width))
+    joint[:, :n_column_topics] = now.joint
     n_moved = _sweep(
         *csr(docs, np.dtype(np.float64)),
         frozen(docs.rows, np.int64),
         int(seed),
-        shares.reshape(len(shares), -1),
+        frozen(shares if state is None else state["shares"], np.float32).reshape(flat),
+        shares.reshape(flat),
         now.rows,
         now.columns,
         joint,
         now.row_totals,
-        now.column_totals,
-        lanes,
-        *(np.zeros(n) for _ in range(2) for n in (n_row_topics, len(lanes))),
-        *np.zeros((2, len(joint))),
+        padded(now.column_totals, width),
+        n_column_topics,
+        *(np.zeros(n) for _ in range(2) for n in (n_row_topics, width)),
+        np.zeros(width),
+        *np.zeros((2, *joint.shape)),
     )
-    now.joint[:] = joint[: now.joint.size].reshape(now.joint.shape)
+    now.joint[:] = joint[:, :n_column_topics]
     return KernelResult(moved(now, view), None, {"shares": shares}, {"moved_tokens": float(n_moved)})
 
 

@@ -11,8 +11,11 @@ P, and what is remembered of it are the marginals u, of row topics, and v, of co
 D and W are those of `dual_ilr`, as are starts and the order of visits. Statistics: by how much D and W have changed,
 and the expected counts P of these rows.
 
-Cost: entries x row topics x column topics, a few operations each. Space: entries x (row topics + column topics) numbers
-on disk, twice.
+How it is computed: only s_k. and s_.j are, as a_k sum_j b_j (alpha + P_kj) and b_j sum_k a_k (alpha + P_kj). Divided by
+alpha + P_kj, the expected counts of pairs are sums of a_k b_j over entries.
+
+Cost: entries x row topics x column topics, three multiply-adds each. Space: entries x (row topics + column topics)
+numbers on disk, twice.
 
 References: those of `dual_ilr`.
 """
@@ -26,90 +29,117 @@ import numpy as np
 from numba import njit
 
 from bigtopic import buffers
-from bigtopic.kernels.support.dual import (
-    AXES,
-    FAST,
-    FLOOR,
-    VIEWS,
-    counts_of,
-    first_pair,
-    moved,
-    ratios,
-    recall,
-)
-from bigtopic.kernels.support.entry import INLINE, INNER, UNCOUNTED, csr, frozen
+from bigtopic.kernels.support.dual import AXES, FLOOR, VIEWS, counts_of, first_pair, moved, padded
+from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, csr, frozen
 from bigtopic.kernels.support.random import key, uniform
-from bigtopic.kernels.support.vector import LANES, larger, load, spread, store, total
+from bigtopic.kernels.support.vector import (
+    LANES,
+    double,
+    larger,
+    load,
+    load_part,
+    single,
+    spread,
+    store,
+    total,
+)
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
 __all__ = ["KERNEL", "run"]
 
-# What has a number for each column topic is padded with zeros to whole vectors.
+# What has a number for each topic is padded with zeros to whole vectors, but totals with infinity.
 
 
 @njit(**INLINE)
-def _conditional(by_row, by_column, joint, fresh, new_row, new_column):
-    """Fill s and its marginals; returns its sum before they are divided by that."""
-    least, whole = spread(FLOOR), 0.0
-    new_row[:] = 0.0
-    for first in range(0, by_column.shape[0], LANES):
-        factor, sums = load(by_column, first), spread(0.0)
-        for k in range(by_row.shape[0]):
-            new = spread(by_row[k]) * factor * larger(load(joint, (k, first)), least)
-            store(fresh, (k, first), new)
-            new_row[k] += total(new)
-            sums = sums + new
-        store(new_column, first, sums)
-        whole += total(sums)
-    return whole
+def _recall(share, out):
+    """out <- the share, divided by its sum, or zeros; returns whether there is one."""
+    sums, n = spread(0.0), share.shape[0]
+    for k in range(0, out.shape[0], LANES):
+        own = double(load_part(share, k, n - k))
+        store(out, k, own)
+        sums = sums + own
+    known = total(sums)
+    unit = spread(1.0 / known if known > 0.0 else 0.0)
+    for k in range(0, out.shape[0], LANES):
+        store(out, k, unit * load(out, k))
+    return known > 0.0
 
 
 @njit(**INLINE)
-def _add(unit, fresh, counted):
-    """counted <- with unit s."""
-    for k in range(fresh.shape[0]):
-        for first in range(0, fresh.shape[1], LANES):
-            new = spread(unit) * load(fresh, (k, first))
-            store(counted, (k, first), load(counted, (k, first)) + new)
+def _ratios(weights, own, totals, out):
+    """out[k] = weights[k] / totals[k], both without the share `own` of one record."""
+    least = spread(FLOOR)
+    for k in range(0, out.shape[0], LANES):
+        weight = larger(load(weights, k) - load(own, k), least)
+        store(out, k, weight / larger(load(totals, k) - load(own, k), weight))
 
 
-@njit(**INNER | {"fastmath": FAST})
+@njit(**INLINE)
+def _marginal(own, others, joint, out):
+    """The marginal of s over the `others`, an even number of rows of the joint; returns its sum."""
+    sums = spread(0.0)
+    for first in range(0, out.shape[0], LANES):
+        even, odd = spread(0.0), spread(0.0)
+        for j in range(0, joint.shape[0], 2):
+            even = even + spread(others[j]) * load(joint, (j, first))
+            odd = odd + spread(others[j + 1]) * load(joint, (j + 1, first))
+        new = load(own, first) * (even + odd)
+        store(out, first, new)
+        sums = sums + new
+    return total(sums)
+
+
+@njit(**INLINE)
+def _add(unit, by_row, by_column, counted):
+    """Count s, divided by the joint and multiplied by `unit`."""
+    for k in range(counted.shape[0]):
+        factor = spread(unit * by_row[k])
+        for first in range(0, counted.shape[1], LANES):
+            store(counted, (k, first), load(counted, (k, first)) + factor * load(by_column, first))
+
+
+@njit(**INLINE)
 def _move(count, new, share, old, weights, totals):
     """Remember a marginal, and move the counts by what will be recalled of it; returns how many tokens moved."""
+    sums, n_moved, zero = spread(0.0), spread(0.0), spread(0.0)
+    for k in range(0, new.shape[0], LANES):
+        kept = double(single(load(new, k)))
+        store(new, k, kept)
+        sums = sums + kept
     for k in range(share.shape[0]):
         share[k] = new[k]
-    recall(share, new)
-    n_moved = 0.0
-    for k in range(share.shape[0]):
-        change = count * (new[k] - old[k])
-        weights[k] += change
-        totals[k] += change
-        n_moved += abs(change)
-    return n_moved
+    unit, weight = spread(1.0 / total(sums)), spread(count)
+    for k in range(0, new.shape[0], LANES):
+        change = weight * (unit * load(new, k) - load(old, k))
+        store(weights, k, load(weights, k) + change)
+        store(totals, k, load(totals, k) + change)
+        n_moved = n_moved + larger(change, zero - change)
+    return total(n_moved)
 
 
 @njit(**UNCOUNTED)
 def _sweep(
-    indptr, words, counts, ids, seed, row_shares, column_shares, rows, columns, joint, row_totals, column_totals,
-    old_row, old_column, by_row, by_column, new_row, new_column, fresh, counted,
+    indptr, words, counts, ids, seed, earlier_rows, earlier_columns, row_shares, column_shares, rows, columns, joint,
+    transposed, row_totals, column_totals, old_row, old_column, by_row, by_column, new_row, new_column, counted, begun,
 ):  # fmt: skip
     n_moved = 0.0
     for d in range(ids.shape[0]):
         row, row_key = rows[d], key(seed, ids[d])
         for i in range(indptr[d], indptr[d + 1]):
             column, count = columns[words[i]], counts[i]
-            known = recall(row_shares[i], old_row)
-            recall(column_shares[i], old_column)
-            ratios(row, old_row, row_totals, by_row)
-            ratios(column, old_column, column_totals, by_column)
-            whole = _conditional(by_row, by_column, joint, fresh, new_row, new_column)
-            if not known:
-                k, j = first_pair(
-                    uniform(row_key, i - indptr[d]), row_totals.shape[0], column_totals.shape[0]
-                )
-                fresh[:], new_row[:], new_column[:], whole = 0.0, 0.0, 0.0, 1.0
-                fresh[k, j] = new_row[k] = new_column[j] = 1.0
-            _add(count / whole, fresh, counted)
+            known = _recall(earlier_rows[i], old_row)
+            _recall(earlier_columns[i], old_column)
+            _ratios(row, old_row, row_totals, by_row)
+            _ratios(column, old_column, column_totals, by_column)
+            if known:
+                whole = _marginal(by_row, by_column, transposed, new_row)
+                _marginal(by_column, by_row, joint, new_column)
+                _add(count / whole, by_row, by_column, counted)
+            else:
+                k, j = first_pair(uniform(row_key, i - indptr[d]), begun.shape[0], begun.shape[1])
+                new_row[:], new_column[:] = 0.0, 0.0
+                new_row[k] = new_column[j] = 1.0
+                begun[k, j] += count
             n_moved += _move(count, new_row, row_shares[i], old_row, row, row_totals)
             n_moved += _move(count, new_column, column_shares[i], old_column, column, column_totals)
     return n_moved
@@ -140,29 +170,41 @@ def run(
         name: buffers.empty((len(docs.words), n), np.float32)
         for name, n in (("row_shares", n_row_topics), ("column_shares", n_column_topics))
     }
-    for name, shares in kept.items():
-        shares[:] = 0 if state is None else state[name]
-    widths = n_row_topics, now.columns.shape[1]
-    joint, fresh, counted = (np.zeros(widths) for _ in range(3))
-    joint[:, :n_column_topics] = now.joint
+    for shares in kept.values() if state is None else ():
+        shares[:] = 0
+    earlier: Mapping[str, np.ndarray] = kept if state is None else state
+    widths = now.rows.shape[1], now.columns.shape[1]
+    joint, transposed = (
+        np.zeros((_even(n_row_topics), widths[1])),
+        np.zeros((_even(n_column_topics), widths[0])),
+    )
+    joint[:n_row_topics, :n_column_topics] = np.maximum(now.joint, FLOOR)
+    transposed[:n_column_topics, :n_row_topics] = joint[:n_row_topics, :n_column_topics].T
+    counted, begun = np.zeros((n_row_topics, widths[1])), np.zeros(now.joint.shape)
     n_moved = _sweep(
         *csr(docs, np.dtype(np.float64)),
         frozen(docs.rows, np.int64),
         int(seed),
+        *(frozen(earlier[name], np.float32) for name in kept),
         *kept.values(),
         now.rows,
         now.columns,
         joint,
-        now.row_totals,
-        now.column_totals,
+        transposed,
+        padded(now.row_totals, widths[0]),
+        padded(now.column_totals, widths[1]),
         *(np.zeros(width) for _ in range(3) for width in widths),
-        fresh,
         counted,
+        begun,
     )
     stats = moved(now, view)
     stats["joint"][:] = 0.0
-    stats["joint"][:, :n_column_topics] = counted[:, :n_column_topics]
+    stats["joint"][:, :n_column_topics] = begun + (joint[:n_row_topics] * counted)[:, :n_column_topics]
     return KernelResult(stats, None, kept, {"moved_tokens": float(n_moved)})
+
+
+def _even(number: int) -> int:
+    return number + number % 2
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:

@@ -14,11 +14,10 @@ from bigtopic import buffers
 from bigtopic.kernels.support.entry import INNER
 from bigtopic.types import Hyper, View
 
-__all__ = ["AXES", "FAST", "FLOOR", "VIEWS", "Counts", "counts_of", "first_pair", "moved", "ratios", "recall"]
+__all__ = ["AXES", "FLOOR", "VIEWS", "Counts", "counts_of", "first_pair", "moved", "padded"]
 
 VIEWS = {"row_topics": "counts", "column_topics": "counts", "joint": "counts"}
 AXES = {"row_topics": "row", "column_topics": "column", "joint": "row_topic"}
-FAST = {"reassoc", "arcp", "nsz"}  # not "contract": a lone record's share, taken out, must leave nothing
 FLOOR = 1e-10  # of a weight without its own record: what rounding leaves of it is less
 
 
@@ -59,30 +58,17 @@ def moved(counts: Counts, view: View) -> dict[str, np.ndarray]:
     return found
 
 
+def padded(totals: np.ndarray, width: int) -> np.ndarray:
+    """Totals with infinity in the padding, where nothing divided by them is left."""
+    out = np.full(width, np.inf)
+    out[: len(totals)] = totals
+    return out
+
+
 def _copy(values: np.ndarray) -> np.ndarray:
     copy = buffers.empty(values.shape, np.float64)
     copy[:] = values
     return copy
-
-
-@njit(**INNER | {"fastmath": FAST})
-def recall(share, out):
-    """out <- the share, divided by its sum, or zeros; returns whether there is one."""
-    known = 0.0
-    for k in range(share.shape[0]):
-        known += share[k]
-    unit = 1.0 / known if known > 0.0 else 0.0
-    for k in range(share.shape[0]):
-        out[k] = unit * share[k]
-    return known > 0.0
-
-
-@njit(**INNER)
-def ratios(weights, own, totals, out):
-    """out[k] = weights[k] / totals[k], both without the share `own` of one record."""
-    for k in range(totals.shape[0]):
-        weight = max(weights[k] - own[k], FLOOR)
-        out[k] = weight / max(totals[k] - own[k], weight)
 
 
 @njit(**INNER)

@@ -21,7 +21,7 @@ from numba.core.typing.templates import AbstractTemplate, infer_global, signatur
 from numba.extending import intrinsic, lower_builtin, models, register_model
 from numba.np import arrayobj
 
-__all__ = ["LANES", "larger", "largest", "load", "spread", "store", "total"]
+__all__ = ["LANES", "double", "larger", "largest", "load", "load_part", "single", "spread", "store", "total"]
 
 LANES = 16
 _FAST = ("reassoc", "nsz", "contract")
@@ -87,6 +87,25 @@ def load(typing_context: Any, array: Any, index: Any) -> Any:
 
 
 @intrinsic
+def load_part(typing_context: Any, array: Any, index: Any, n: Any) -> Any:
+    """The first `n` numbers of `array[index : index + LANES]`, and zeros; what is beyond need not be memory."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        address, align = _address(context, builder, sig, args)
+        element = context.get_value_type(sig.args[0].dtype)
+        kind, whole = ir.VectorType(element, LANES), ir.IntType(32)
+        last = context.cast(builder, args[2], sig.args[2], types.int32)
+        inside = builder.icmp_signed("<", _positions(range(LANES)), _spread(builder, last))
+        name = f"llvm.masked.load.v{LANES}f{sig.args[0].dtype.bitwidth}.p0"
+        arguments = [address, ir.Constant(whole, align), inside, ir.Constant(kind, [0.0] * LANES)]
+        signature = ir.FunctionType(kind, [argument.type for argument in arguments])
+        function = cgutils.get_or_insert_function(builder.module, signature, name)
+        return builder.call(function, arguments)
+
+    return Vector(array.dtype)(array, index, n), generate
+
+
+@intrinsic
 def store(typing_context: Any, array: Any, index: Any, vector: Any) -> Any:
     """`array[index : index + LANES] = vector`."""
 
@@ -103,11 +122,29 @@ def spread(typing_context: Any, number: Any) -> Any:
     """A vector of this number (float32 or float64)."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        empty = ir.Constant(ir.VectorType(args[0].type, LANES), ir.Undefined)
-        first = builder.insert_element(empty, args[0], ir.Constant(ir.IntType(32), 0))
-        return builder.shuffle_vector(first, empty, _positions([0] * LANES))
+        return _spread(builder, args[0])
 
     return Vector(number)(number), generate
+
+
+@intrinsic
+def single(typing_context: Any, vector: Any) -> Any:
+    """These numbers (float64), rounded to float32."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.fptrunc(args[0], ir.VectorType(ir.FloatType(), LANES))
+
+    return Vector(types.float32)(vector), generate
+
+
+@intrinsic
+def double(typing_context: Any, vector: Any) -> Any:
+    """These numbers (float32) as float64."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.fpext(args[0], ir.VectorType(ir.DoubleType(), LANES))
+
+    return Vector(types.float64)(vector), generate
 
 
 @intrinsic
@@ -138,6 +175,12 @@ def largest(typing_context: Any, vector: Any) -> Any:
         return _fold(builder, args[0], _larger)
 
     return vector.dtype(vector), generate
+
+
+def _spread(builder: Any, number: Any) -> Any:
+    empty = ir.Constant(ir.VectorType(number.type, LANES), ir.Undefined)
+    first = builder.insert_element(empty, number, ir.Constant(ir.IntType(32), 0))
+    return builder.shuffle_vector(first, empty, _positions([0] * LANES))
 
 
 def _larger(builder: Any, a: Any, b: Any) -> Any:

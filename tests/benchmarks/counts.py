@@ -127,8 +127,11 @@ COUNTS = {
     # in addition, as in cvb: of the word and the topic twelve, and of each author fourteen and an exponential
     "author_cvb": Counts(Work(64, divisions=1, exponentials=2, dtype="float64"), remembers=8),
     # two authors' logarithms, their exponential, the sum and the share of each topic, two authors' sums of them. The
-    # rows of the word and the authors stay in cache
-    "author_mean_field": Counts(Work(6, exponentials=1, dtype="float64")),
+    # rows of the word and the authors stay in cache. Psi of the authors, who are as many as words: two divisions, a
+    # polynomial and a logarithm
+    "author_mean_field": Counts(
+        Work(6, exponentials=1, dtype="float64"), table=Work(10, divisions=2, logarithms=1, dtype="float64")
+    ),
     # the sum; the share of each topic. The word, once for both
     "author_documents": Counts(Work(2), reads=4),
     # as cvb0, of the row topics. For each column, three sums over at least ten column topics, and a division
@@ -136,8 +139,12 @@ COUNTS = {
     # the product with the column's factor and the sum, of each pair. All pairs stay in cache
     "dual_cgs": Counts(Work(1, dtype="float64"), draws=1, waits=True),
     # the old share of each pair and its two sums; the joint less it, two products, the sum; the new share and by how
-    # much it differs; the joint and two sums. The shares that are kept
-    "dual_ilr": Counts(Work(12, dtype="float64"), remembers=4),
-    # two products and the sum of each pair; the joint and two sums. The sums are kept, a fifth of the pairs
-    "dual_mf": Counts(Work(6, dtype="float64"), remembers=0.8),
+    # much it differs; the joint and two sums. Of each row topic and column topic, a fifth of the pairs: the old share,
+    # the count and its total less it, a division; the new share and by how much it differs; the count and its total.
+    # The shares that are kept
+    "dual_ilr": Counts(Work(12 + 0.2 * 7, divisions=0.2, dtype="float64"), remembers=4),
+    # products with the joint and their sums over row topics, the same over column topics, and sums of products of two
+    # factors, by which the joint is multiplied once. Of each row topic and column topic, a fifth of the pairs: as in
+    # dual_ilr; the sums of the old shares and of the new ones, and the product of the factor. The sums are kept
+    "dual_mf": Counts(Work(3 + 0.2 * 10, divisions=0.2, dtype="float64"), remembers=0.8),
 }

@@ -60,7 +60,8 @@ HEAD = (
 )  # fmt: skip
 N_WORDS, TURNS = 8000, 25
 DOCUMENTS = {20: 500, 100: 250, 1000: 40}  # distinct words of a document: documents of a slice
-OPTIONS = {"max_sweeps": 9, "patience": 10}  # after the first sweep
+# Sweeps after the first, and room for the authors that documents have.
+OPTIONS = {"max_sweeps": 9, "patience": 10, "most_authors": 2}
 
 
 def corpus(n_distinct: int, n_components: int) -> tuple[Docs, np.ndarray]:

@@ -49,9 +49,8 @@ def _add(values, place, change, hot):
 
 
 @njit(**INLINE)
-def _count(label, share, n_column_topics, one_hot, row, column, pairs, row_totals, column_totals):
-    k = np.uint64(label) // n_column_topics
-    j = np.uint64(label) - k * n_column_topics
+def _count(label, share, of_row, of_column, one_hot, row, column, pairs, row_totals, column_totals):
+    k, j = of_row[np.uint64(label)], of_column[np.uint64(label)]
     hot, first = load(one_hot, (k & LANE) * _LANES), k & ~LANE
     _add(row, first, share, hot)
     _add(row_totals, first, share, hot)
@@ -62,7 +61,7 @@ def _count(label, share, n_column_topics, one_hot, row, column, pairs, row_total
 
 
 @njit(**INLINE)
-def _sum_up(row, column, pairs, row_totals, column_totals, by_column, by_row, sums):
+def _sum_up(n_row_topics, row, column, pairs, row_totals, column_totals, by_column, by_row, sums):
     """Fill b_j, the factor of each row topic, and the sums of p_kj over j and all row topics up to k."""
     for first in range(0, by_column.shape[0], LANES):
         store(by_column, first, load(column, first) / load(column_totals, first))
@@ -72,7 +71,7 @@ def _sum_up(row, column, pairs, row_totals, column_totals, by_column, by_row, su
             whole = whole + spread(by_column[j]) * load(pairs, (j, first))
         store(by_row, first, factor)
         store(sums, first, factor * whole)
-    for k in range(1, sums.shape[0]):
+    for k in range(1, n_row_topics):
         sums[k] += sums[k - 1]
 
 
@@ -94,9 +93,9 @@ def _pick(rest, n_row_topics, pairs, by_row, by_column, sums):
 @njit(**UNCOUNTED)
 def _sweep(
     indptr, words, counts, ids, n_row_topics, seed, labels, rows, columns, pairs, row_totals, column_totals, by_row,
-    by_column, sums, one_hot,
+    by_column, sums, one_hot, of_row, of_column,
 ):  # fmt: skip
-    n_replicas, n_column_topics, token = labels.shape[1], np.uint64(pairs.shape[0]), 0
+    n_replicas, token = labels.shape[1], 0
     share, last = 1.0 / n_replicas, n_row_topics - 1
     for d in range(ids.shape[0]):
         row, row_key, draw = rows[d], key(seed, ids[d]), 0
@@ -108,17 +107,11 @@ def _sweep(
                 if not new:
                     for r in range(n_replicas):
                         _count(
-                            own[r],
-                            -share,
-                            n_column_topics,
-                            one_hot,
-                            row,
-                            column,
-                            pairs,
-                            row_totals,
-                            column_totals,
-                        )
-                    _sum_up(row, column, pairs, row_totals, column_totals, by_column, by_row, sums)
+                            own[r], -share, of_row, of_column, one_hot, row, column, pairs, row_totals, column_totals
+                        )  # fmt: skip
+                    _sum_up(
+                        n_row_topics, row, column, pairs, row_totals, column_totals, by_column, by_row, sums
+                    )
                 for r in range(n_replicas):
                     u = uniform(row_key, draw)
                     if new:
@@ -129,8 +122,8 @@ def _sweep(
                     draw += 1
                 for r in range(n_replicas):
                     _count(
-                        own[r], share, n_column_topics, one_hot, row, column, pairs, row_totals, column_totals
-                    )
+                        own[r], share, of_row, of_column, one_hot, row, column, pairs, row_totals, column_totals
+                    )  # fmt: skip
                 token += 1
 
 
@@ -189,6 +182,7 @@ def run(
         np.empty(now.columns.shape[1]),
         np.empty(now.rows.shape[1]),
         np.eye(LANES).reshape(-1),
+        *np.divmod(np.arange(now.joint.size, dtype=np.uint64), np.uint64(n_column_topics)),
     )
     now.joint[:] = pairs[:, :n_row_topics].T
     stats = moved(now, view)

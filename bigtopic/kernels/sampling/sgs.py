@@ -16,9 +16,9 @@ decayed sum of the past. One minibatch of a whole corpus and a decay of 1 are co
 A call is a minibatch: its documents see each other's newest labels. Those of other slices of the same minibatch they do
 not see (AD-LDA), so `slice_size` should be the `batch_size`.
 
-How it is computed: a sweep is a call of the kernel `cgs`, with a seed of its own. It visits tokens by word, and so does
-the likelihood, so that the weights of a word are read once per sweep and once more for the likelihood; algorithm 2
-visits them by document, which is as valid an order.
+How it is computed: a sweep is a call of the kernel `cgs`, with a seed of its own. It visits tokens by word, so that the
+weights of a word are read once per sweep; algorithm 2 visits them by document, which is as valid an order. The
+likelihood is computed word by word, too, when the labels of a word are added up.
 
 Cost: a sweep of `cgs` and entries x topics multiply-adds for the likelihood, for each sweep.
 

@@ -106,7 +106,7 @@ def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
     else:
         n_held = min(n_held, 2 * size.n_tokens * n_replicas)
         documents = [n_held * LANES * 4, n_held * 8, size.n_docs * n_blocks * 2]
-    return Scratch([size.n_entries * 24, *documents], transient=size.n_entries * 24)
+    return Scratch([size.n_entries * 12, *documents], transient=size.n_entries * 24)
 
 
 KERNEL = Kernel(

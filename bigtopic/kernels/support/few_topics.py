@@ -24,7 +24,7 @@ from bigtopic.kernels.support import memory
 from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, frozen, padded_prior
 from bigtopic.kernels.support.lanes import is_reached, n_reached, prefetch, running
 from bigtopic.kernels.support.random import key, uniform
-from bigtopic.kernels.support.tokens import LANE, SHIFT, sort_by_word
+from bigtopic.kernels.support.tokens import LANE, SHIFT, room_for_entries, sort_by_word
 from bigtopic.kernels.support.vector import LANES, load, spread, store
 from bigtopic.types import Docs
 
@@ -260,7 +260,7 @@ def sweep_few_topics(
         n_replicas,
         labels.reshape(-1),
         np.empty(docs.n_words + 1, np.int64),
-        buffers.empty((len(counts), 3), np.int64),
+        room_for_entries(len(counts), len(labels)),
         np.empty(docs.n_docs, np.uint64),
         np.empty(docs.n_docs, np.int64),
         room,

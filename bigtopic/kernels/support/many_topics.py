@@ -19,7 +19,14 @@ from bigtopic import buffers
 from bigtopic.kernels.support.entry import INNER, OUTER, frozen, padded_prior
 from bigtopic.kernels.support.lanes import n_reached, prefetch, running
 from bigtopic.kernels.support.random import key, uniform
-from bigtopic.kernels.support.tokens import LANE, SHIFT, hold_topics, put_doc_topics, sort_by_word
+from bigtopic.kernels.support.tokens import (
+    LANE,
+    SHIFT,
+    hold_topics,
+    put_doc_topics,
+    room_for_entries,
+    sort_by_word,
+)
 from bigtopic.kernels.support.vector import LANES, load, spread, store, total
 from bigtopic.types import Docs
 
@@ -170,7 +177,7 @@ def sweep_many_topics(
         labels.reshape(-1),
         totals,
         np.empty(n_words + 1, np.int64),
-        buffers.empty((len(counts), 3), np.int64),
+        room_for_entries(len(counts), len(labels)),
         held,
         firsts,
         begins,

@@ -10,21 +10,32 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from bigtopic import buffers
 from bigtopic.errors import InputError
 from bigtopic.kernels.support.entry import INNER, OUTER, frozen
 from bigtopic.kernels.support.vector import LANES, spread, store
 from bigtopic.types import Docs
 
-__all__ = ["LANE", "SHIFT", "hold_topics", "put_doc_topics", "sort_by_word", "whole_counts"]
+__all__ = [
+    "LANE",
+    "SHIFT",
+    "hold_topics",
+    "put_doc_topics",
+    "room_for_entries",
+    "sort_by_word",
+    "whole_counts",
+]
 
 SHIFT, LANE = np.uint64(4), np.uint64(LANES - 1)  # topic k is in lane k & LANE of block k >> SHIFT
+_MOST_TOKENS = np.iinfo(np.int32).max  # that a number of four bytes can name
 
 
 @njit(**INNER)
 def sort_by_word(indptr, words, counts, starts, entries):
     """Entries by word, those of word v from starts[v] to starts[v + 1], in the order of documents.
 
-    `starts` int64 (n_words + 1,); `entries` int64 (n_entries, 3): document, its first token of the word, and count.
+    `starts` int64 (n_words + 1,); `entries` (n_entries, 3), see `room_for_entries`: document, its first token of the
+    word, and count.
     """
     starts[:] = 0
     for i in range(words.shape[0]):
@@ -41,6 +52,11 @@ def sort_by_word(indptr, words, counts, starts, entries):
     for v in range(starts.shape[0] - 1, 0, -1):
         starts[v] = starts[v - 1]
     starts[0] = 0
+
+
+def room_for_entries(n_entries: int, n_tokens: int) -> np.ndarray:
+    """Memory for `entries`, in numbers of four bytes where these can name every token."""
+    return buffers.empty((n_entries, 3), np.int32 if n_tokens <= _MOST_TOKENS else np.int64)
 
 
 @njit(**INNER)

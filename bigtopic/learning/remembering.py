@@ -1,8 +1,8 @@
 """Document state as executors read and write it: in files for a run, in memory for a round.
 
 Files are read a little ahead of the work, with the documents, and written behind it, by separate threads; how much is
-in memory is bounded. The params move by a round only after its state is written (`flush`), so the state of all that
-they count can always be found.
+in memory is bounded. State of a small corpus stays in memory when it is written, for the next pass. The params move by
+a round only after its state is written (`flush`), so the state of all that they count can always be found.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from bigtopic.learning.work import Iteration, Work
 from bigtopic.plan.slices import SliceRef
 from bigtopic.state.documents.state_files import State, StateFiles
 
-__all__ = ["InFiles", "InMemory", "Kept", "Nothing", "Remembering", "remembering"]
+__all__ = ["InFiles", "InMemory", "Kept", "Nothing", "Remembering", "keeps_state", "remembering"]
 
 N_THREADS = 2
+KEPT_BYTES = 64 << 20  # state of all documents that stays in memory from pass to pass
 MOST_UNWRITTEN = 1  # slices whose state is being written
 MOST_BESIDE = (
     1  # the same, and those read before they are needed: nothing is read ahead while this many are unwritten
@@ -104,10 +105,15 @@ class InFiles:
     Parameters
     ----------
     files : where it is kept
+    keeps : whether what is written stays in memory until the next pass reads it; without bounds, so only where
+        `keeps_state` says so
     """
 
-    def __init__(self, files: StateFiles) -> None:
+    def __init__(self, files: StateFiles, keeps: bool = False) -> None:
         self._files = files
+        self._keeps = keeps
+        self._kept: dict[tuple[SliceRef, int], Future[State | None]] = {}
+        self._newest = 0  # of the passes in `_kept`
         self._pool = ThreadPoolExecutor(N_THREADS, thread_name_prefix="bigtopic-state")
         self._wanted: dict[tuple[SliceRef, int], None] = {}  # in the order of the work
         self._later: dict[tuple[SliceRef, int], None] = {}  # the same, of what comes after
@@ -120,7 +126,7 @@ class InFiles:
         wanted = (ref, pass_number)
         with self._lock:
             self._later.pop(wanted, None)
-            if wanted not in self._coming:
+            if wanted not in self._coming and wanted not in self._kept:
                 (self._later if later else self._wanted)[wanted] = None
             self._read_ahead()
 
@@ -138,14 +144,15 @@ class InFiles:
         with self._lock:
             self._wanted.pop(wanted, None)
             self._later.pop(wanted, None)
-            reading = self._coming.pop(wanted, None) or self._reading(*wanted)
+            there = self._kept.pop(wanted, None) or self._coming.pop(wanted, None)
+            reading = there or self._reading(*wanted)
             self._read_ahead()
         state = reading.result()
         return state if state is None or kept is None else self._seen(state, kept)
 
     def write(self, ref: SliceRef, iteration: Iteration, kept: Kept, state: State) -> None:
         with self._lock:
-            self._lock.wait_for(lambda: self._n_unwritten < MOST_UNWRITTEN)
+            self._lock.wait_for(lambda: self._keeps or self._n_unwritten < MOST_UNWRITTEN)
             self._writes.append(self._pool.submit(self._write, ref, iteration.pass_number + 1, kept, state))
             self._n_unwritten += 1
             written = list(takewhile(Future.done, self._writes))
@@ -159,11 +166,23 @@ class InFiles:
             if kept is not None:
                 state = self._with_unseen(state, kept)
             self._files.write(ref.part, ref.start, ref.stop, n_passes, state)
+            if self._keeps:
+                self._keep((ref, n_passes), state)
         finally:
             with self._lock:
                 self._n_unwritten -= 1
                 self._lock.notify()
                 self._read_ahead()
+
+    def _keep(self, wanted: tuple[SliceRef, int], state: State) -> None:
+        """As if it had been read; until the next pass is over, at the longest, since that may have other slices."""
+        kept: Future[State | None] = Future()
+        kept.set_result(state)
+        with self._lock:
+            if wanted[1] > self._newest:
+                self._newest = wanted[1]
+                self._kept = {key: old for key, old in self._kept.items() if key[1] >= self._newest - 1}
+            self._kept[wanted] = kept
 
     def _seen(self, state: State, kept: Mapping[str, np.ndarray]) -> State:
         seen = dict(state)
@@ -192,10 +211,16 @@ class InFiles:
             self._wanted.clear()
             self._later.clear()
         self._pool.shutdown(wait=True, cancel_futures=True)
+        self._kept.clear()
 
 
-def remembering(work: Work) -> Remembering:
-    """Where the kernel of a run keeps its state."""
+def keeps_state(n_bytes: float) -> bool:
+    """Whether state of all documents, of so many bytes, stays in memory from pass to pass."""
+    return n_bytes <= KEPT_BYTES
+
+
+def remembering(work: Work, whole: bool = False) -> Remembering:
+    """Where the kernel of a run keeps its state; `whole`: for whole passes, and not for a few slices."""
     if work.state is not None:
-        return InFiles(work.state)
+        return InFiles(work.state, whole and keeps_state(work.state.bytes_in_memory()))
     return InMemory() if work.kernel.state == "round" else Nothing()

@@ -26,7 +26,7 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import ModelError, SettingError, StoreError
 from bigtopic.estimators.lda import LDA
-from bigtopic.learning import history
+from bigtopic.learning import history, remembering
 from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.executors.threads import ThreadExecutor
 from bigtopic.learning.executors.whole import WholeExecutor
@@ -418,10 +418,22 @@ def test_a_run_that_remembers_nothing_says_nothing_of_the_disk(new, documents):
     assert events[0].disk_bytes is events[0].disk_folder is None
 
 
-def test_the_computing_threads_neither_read_nor_write(new, documents, monkeypatch):
-    """Whoever opens a file of state is a thread of its own."""
+def test_what_stays_in_memory_is_what_is_in_the_files(new, documents, monkeypatch):
+    found = []
+    for kept_bytes in (0, 1 << 20):
+        monkeypatch.setattr(remembering, "KEPT_BYTES", kept_bytes)
+        model = learn(new(), documents, 4)
+        check(model, documents)
+        found.append(statistics(model))
+    np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize(("kept_bytes", "who_reads"), [(0, {"bigtopic-state"}), (1 << 20, set())])
+def test_the_computing_threads_neither_read_nor_write(new, documents, monkeypatch, kept_bytes, who_reads):
+    """Whoever opens a file of state is a thread of its own; what is in memory nobody reads."""
     import threading
 
+    monkeypatch.setattr(remembering, "KEPT_BYTES", kept_bytes)
     writers = set()
     write = row_arrays.RowArray.write
 
@@ -441,7 +453,7 @@ def test_the_computing_threads_neither_read_nor_write(new, documents, monkeypatc
 
     monkeypatch.setattr(row_arrays.RowArray, "read", spy_read)
     learn(new(), documents, 3, lambda run: ThreadExecutor(run, 2), slice_size=3)
-    assert writers == {"bigtopic-state"} and set(readers) == {"bigtopic-state"}
+    assert writers == {"bigtopic-state"} and set(readers) == who_reads
 
 
 # ---------------------------------------------------------------- workers

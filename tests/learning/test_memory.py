@@ -224,6 +224,12 @@ def test_updates_that_a_mean_follows():
     check(method="online-vb", n_components=200, n_threads=1, corpus=SHORT, **settings)
 
 
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_what_is_remembered_of_few_documents_and_stays(n_threads):
+    corpus = {"n_words": 20_000, "n_docs": 40_000, "length": 35}
+    check(method="cvb0", n_components=10, n_threads=n_threads, corpus=corpus, batch_size=2000, max_iter=3)
+
+
 def test_updates_of_many_authors():
     settings = {"batch_size": None, "n_authors": 30_000}
     check(

@@ -9,6 +9,7 @@ import pytest
 from bigtopic.learning.remembering import MOST_BESIDE, MOST_UNWRITTEN, InFiles
 from bigtopic.learning.work import Iteration
 from bigtopic.plan.slices import SliceRef
+from bigtopic.types import StateSpec
 
 REFS = [SliceRef(0, start, start + 1, 0, 10) for start in range(10)]
 
@@ -124,6 +125,60 @@ def test_nothing_is_read_ahead_of_what_is_not_yet_written(remembering, files, it
     remembering.read(REFS[1], iteration, None)
     settled(remembering)
     assert files.reads == [0, 1, 2]
+
+
+def test_what_is_kept_is_read_from_memory_once(files):
+    files.may_write.set()
+    remembering = InFiles(files, keeps=True)
+    for ref in REFS[:2]:
+        remembering.write(ref, Iteration(seed=0, pass_number=0), None, {"labels": np.array([-ref.start])})
+    remembering.flush()
+    for ref in REFS[:3]:
+        remembering.prefetch(ref, 1)
+    found = [remembering.read(ref, Iteration(seed=0, pass_number=1), None)["labels"] for ref in REFS[:3]]
+    assert found == [0, -1, 2] and files.reads == [2] and files.writes == [0, 1]
+    remembering.read(REFS[1], Iteration(seed=0, pass_number=1), None)
+    assert files.reads == [2, 1]
+    remembering.close()
+
+
+def test_what_no_pass_has_read_is_forgotten(files):
+    """A pass with other slices reads their state from files."""
+    files.may_write.set()
+    remembering = InFiles(files, keeps=True)
+    state, held = {"labels": np.zeros(3)}, []
+    for pass_number in range(4):
+        remembering.write(REFS[pass_number], Iteration(seed=0, pass_number=pass_number), None, state)
+        remembering.flush()
+        held.append(len(remembering._kept))
+    assert held == [1, 2, 2, 2]
+    remembering.close()
+
+
+def test_of_what_is_kept_the_next_pass_sees_the_words_that_it_knows(files):
+    files.may_write.set()
+    files.arrays = {"labels": StateSpec("token", "int16", (1,), missing=-1)}
+    remembering = InFiles(files, keeps=True)
+    kept = {"token": np.array([True, False, True])}
+    remembering.write(REFS[0], Iteration(seed=0), kept, {"labels": np.array([[3], [4]], np.int16)})
+    remembering.flush()
+    for seen, labels in ((kept, [[3], [4]]), (None, [[3], [-1], [4]])):
+        remembering.write(REFS[0], Iteration(seed=0), kept, {"labels": np.array([[3], [4]], np.int16)})
+        remembering.flush()
+        found = remembering.read(REFS[0], Iteration(seed=0, pass_number=1), seen)["labels"]
+        np.testing.assert_array_equal(found, labels)
+    assert files.reads == []
+    remembering.close()
+
+
+def test_who_keeps_what_is_written_does_not_wait(files):
+    remembering = InFiles(files, keeps=True)
+    for ref in REFS:
+        remembering.write(ref, Iteration(seed=0), None, {})
+    files.may_write.set()
+    remembering.flush()
+    assert sorted(files.writes) == [ref.start for ref in REFS]
+    remembering.close()
 
 
 def test_closing_waits_for_what_is_being_written_and_reads_no_more(files, iteration):

@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
 
-from bigtopic.learning.estep import Gathered, evaluate, gather
+from bigtopic.learning.estep import Gathered, evaluate
+from bigtopic.learning.executors.documents import Documents, keeps_all
 from bigtopic.learning.executors.pipeline import Pipeline
 from bigtopic.learning.executors.protocol import Executor, ExecutorSpec, Run, Updates
 from bigtopic.learning.executors.segments import Segment, by_segments, do_rounds
@@ -18,16 +19,14 @@ from bigtopic.learning.rounds import iteration_of
 from bigtopic.learning.work import Iteration, Work
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
-from bigtopic.plan.slices import Plan, Round, SliceRef
+from bigtopic.plan.slices import Round, SliceRef
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.overlay import Overlay
 from bigtopic.state.params import Params
 from bigtopic.types import Stats
 
-__all__ = ["EXECUTOR", "ThreadExecutor", "keeps_all"]
+__all__ = ["EXECUTOR", "ThreadExecutor"]
 
-CACHE_BYTES = 64 << 20  # a corpus this small is decoded once for all passes
-ENTRY_BYTES = 8  # a word id and a count
 READ_BLOCKS_AHEAD = 2  # of the next segment
 SLICES_AHEAD = 2  # of the next segment, besides one for each thread: the pipeline reads the later ones ahead
 
@@ -45,7 +44,8 @@ class ThreadExecutor(Executor):
         self._run = run
         self._n_threads = n_threads
         self._reader = BlockReader(run.parts, keep_all=keeps_all(run.plan))
-        self._remembering = remembering(run.work)
+        self._documents = Documents(run, self._reader)
+        self._remembering = remembering(run.work, whole=True)
         helpers = n_threads - 1  # the caller's thread works too
         self._pool = ThreadPoolExecutor(helpers, thread_name_prefix="bigtopic") if helpers else None
 
@@ -97,7 +97,7 @@ class ThreadExecutor(Executor):
         step: Callable[[int, Stats], None],
         delay: int = 0,
     ) -> None:
-        jobs = _SliceJobs(self._reader, self._remembering, self._run.work, arrays, iterations, step)
+        jobs = _SliceJobs(self._documents, self._remembering, self._run.work, arrays, iterations, step)
         Pipeline(rounds, jobs, delay).run(self._pool, self._n_threads)
 
     def close(self) -> None:
@@ -128,16 +128,11 @@ class ThreadExecutor(Executor):
             self._remembering.prefetch(ref, pass_number, later)
 
 
-def keeps_all(plan: Plan) -> bool:
-    """Whether all read blocks stay in memory from pass to pass, because the corpus is small."""
-    return plan.n_docs * plan.entries_per_doc * ENTRY_BYTES <= CACHE_BYTES
-
-
 @dataclass(frozen=True)
 class _SliceJobs:
     """The jobs of a pipeline whose tasks are slices: the task functions, on one set of arrays."""
 
-    reader: BlockReader
+    documents: Documents
     remembering: Remembering
     work: Work
     arrays: Mapping[str, LazyArray | Overlay]
@@ -145,11 +140,11 @@ class _SliceJobs:
     move: Callable[[int, Stats], None]
 
     def prefetch(self, ref: SliceRef) -> None:
-        self.reader.prefetch(ref.read_block)
+        self.documents.prefetch(ref)
         self.remembering.prefetch(ref, self.iterations[0].pass_number)
 
     def gather(self, number: int, ref: SliceRef) -> Gathered:
-        return gather(self.reader.block(ref), self.arrays, self.work)
+        return self.documents.gather(ref, self.arrays)
 
     def evaluate(self, number: int, ref: SliceRef, gathered: Gathered) -> Stats:
         return evaluate(ref, gathered, self.work, self.iterations[number], self.remembering)

@@ -17,7 +17,7 @@ from bigtopic.corpus.part import PartView
 from bigtopic.corpus.stored.schema import CHUNK
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.learning import remembering
-from bigtopic.learning.executors import threads
+from bigtopic.learning.executors.documents import ENTRY_BYTES, keeps_all, keeps_prepared
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.memory.expected_rows import ExpectedRows
 from bigtopic.learning.memory.replay import SliceSizes
@@ -121,7 +121,7 @@ class Sizes:
         one = self.of_slice(min(n_docs, self._run.plan.slice_size))
         entries = n_docs * self._run.plan.entries_per_doc
         rows = [self._rows(a.axis, n_docs) * a.n_columns * a.raw.itemsize for a in self._moved_arrays]
-        held = [n_docs * _DOCUMENT_BYTES + entries * threads.ENTRY_BYTES, *rows, *rows]
+        held = [n_docs * _DOCUMENT_BYTES + entries * ENTRY_BYTES, *rows, *rows]
         pooled = [
             *one.gathered,
             *one.scratch.pooled,
@@ -177,7 +177,7 @@ class Sizes:
     def read_blocks(self) -> float:
         """The read blocks that are in use, kept, or read ahead."""
         plan = self._run.plan
-        n_read_blocks = plan.n_docs if threads.keeps_all(plan) else reading.KEPT + 1
+        n_read_blocks = plan.n_docs if keeps_all(plan) else reading.KEPT + 1
         read_block_docs = max(1, min(plan.n_docs, plan.read_block_docs))
         return min(n_read_blocks, -(-plan.n_docs // read_block_docs)) * self.read_block(read_block_docs)
 
@@ -193,15 +193,26 @@ class Sizes:
         if all(_is_in_memory(part) for part in self._run.parts):
             return 0.0
         entries = n_docs * self._run.plan.entries_per_doc + CHUNK
-        return entries * threads.ENTRY_BYTES + n_docs * _INDEX_BYTES
+        return entries * ENTRY_BYTES + n_docs * _INDEX_BYTES
 
-    def state(self) -> float:
+    def prepared(self) -> float:
+        """The slices that stay as kernels take them."""
+        plan = self._run.plan
+        if not keeps_prepared(self._run):
+            return 0.0
+        words = plan.n_docs / plan.slice_size * self._rows("word", plan.slice_size) * 4
+        return plan.n_docs * (plan.entries_per_doc * ENTRY_BYTES + _DOCUMENT_BYTES) + words
+
+    def state(self, whole: bool = False) -> float:
         """The document state that is in memory besides what kernels at work write: of a minibatch, at the beginning and
-        at the end of an inner iteration; or of the slices that are read ahead."""
+        at the end of an inner iteration; or of the slices that are read ahead, or all of it; see `remembering`."""
         plan, kernel = self._run.plan, self._run.work.kernel
         slice_docs = min(plan.slice_size, plan.batch_size, plan.n_docs)
         if kernel.state == "round":
             return (2 * plan.batch_size - slice_docs) * self._state_bytes
+        of_pass = plan.n_docs * self._state_written
+        if whole and remembering.keeps_state(of_pass):
+            return of_pass
         return remembering.MOST_BESIDE * slice_docs * self._state_read
 
     @property

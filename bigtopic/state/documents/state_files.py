@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -182,6 +183,14 @@ class StateFiles:
         """Bytes on disk of the arrays of a part for one pass, and of their checksums."""
         arrays = sum(self._array(part, 0, name).nbytes for name in self.arrays)
         return arrays + self._checksums(part, 0).records.nbytes
+
+    def bytes_in_memory(self) -> int:
+        """Bytes of the arrays of all parts for one pass."""
+        return sum(
+            about.n_rows(spec.rows) * np.dtype(spec.dtype).itemsize * prod(_numbers(spec))
+            for about in self.parts
+            for spec in self.arrays.values()
+        )
 
     def offsets_bytes(self, part: int) -> int:
         """Bytes on disk of the offsets of a part."""

@@ -1,0 +1,72 @@
+"""Documents of slices as kernels take them, prepared once for all passes over a small corpus.
+
+Which ids documents have, and which rows of the params these stand for, is the same in every pass; only the rows differ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bigtopic.learning.estep import Arrays, Gathered, Prepared, look_up, prepare
+from bigtopic.learning.executors.protocol import Run
+from bigtopic.plan.reading import BlockReader
+from bigtopic.plan.slices import Plan, SliceRef
+
+__all__ = ["CACHE_BYTES", "ENTRY_BYTES", "Documents", "keeps_all", "keeps_prepared"]
+
+CACHE_BYTES = 64 << 20  # a corpus this small is decoded once for all passes
+ENTRY_BYTES = 8  # a word id and a count
+
+
+class Documents:
+    """The documents of a run. Thread-safe.
+
+    Parameters
+    ----------
+    run : see `protocol.Run`
+    reader : of its documents
+    """
+
+    def __init__(self, run: Run, reader: BlockReader) -> None:
+        self._work = run.work
+        self._reader = reader
+        self._keeps = keeps_prepared(run)
+        self._kept: dict[SliceRef, Prepared] = {}
+
+    def prefetch(self, ref: SliceRef) -> None:
+        """Read the documents of a slice soon."""
+        if ref not in self._kept:
+            self._reader.prefetch(ref.read_block)
+
+    def gather(self, ref: SliceRef, arrays: Arrays) -> Gathered:
+        """What a kernel needs of a slice, see `estep.gather`."""
+        return look_up(self._prepared(ref, arrays), arrays, self._work)
+
+    def _prepared(self, ref: SliceRef, arrays: Arrays) -> Prepared:
+        if (found := self._kept.get(ref)) is not None:
+            return found
+        found = prepare(self._reader.block(ref), arrays, self._work)
+        if self._keeps:
+            self._kept[ref] = _copied(found)
+        return found
+
+
+def _copied(documents: Prepared) -> Prepared:
+    """In memory of their own: that of `buffers` is for the slices that follow."""
+    docs = documents.docs
+    authors = None if docs.authors is None else docs.authors.copy()
+    docs = replace(docs, words=docs.words.copy(), counts=docs.counts.copy(), authors=authors)
+    return replace(documents, docs=docs)
+
+
+def keeps_all(plan: Plan) -> bool:
+    """Whether all read blocks stay in memory from pass to pass, because the corpus is small."""
+    return plan.n_docs * plan.entries_per_doc * ENTRY_BYTES <= CACHE_BYTES
+
+
+def keeps_prepared(run: Run) -> bool:
+    """Whether slices stay as kernels take them, since each pass has the same ones: not where updates are delayed, or
+    replicas have documents of their own."""
+    plan, n_steps = run.plan, run.settings.n_steps
+    several = n_steps is None or n_steps > plan.n_rounds
+    return several and keeps_all(plan) and plan.delay == 0 and plan.replicas == 1

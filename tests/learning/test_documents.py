@@ -1,0 +1,92 @@
+"""Slices of a small corpus are prepared once: later passes find them as kernels take them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bigtopic.corpus.memory import from_matrix
+from bigtopic.learning.estep import gather
+from bigtopic.learning.executors import documents
+from bigtopic.learning.executors.documents import Documents
+from bigtopic.learning.new_run import make_run
+from bigtopic.methods import get
+from bigtopic.plan.reading import BlockReader
+from bigtopic.plan.slices import Plan
+from bigtopic.state.new_model import new_model
+
+
+def setting(max_iter: int = 3):
+    """A run, its slices, and the params."""
+    corpus = from_matrix(np.random.default_rng(0).poisson(0.3, (60, 50)))
+    model = new_model(get("vb"), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    run = make_run(model, corpus, batch_size=20, slice_size=10, order="shuffled", max_iter=max_iter)
+    return run, [ref for rnd in run.plan.rounds(0) for ref in rnd.slices], model.params.arrays
+
+
+class Reader(BlockReader):
+    """Counts the blocks that it gives."""
+
+    n_blocks = 0
+
+    def block(self, ref):
+        self.n_blocks += 1
+        return super().block(ref)
+
+
+def n_blocks(run, refs, arrays) -> int:
+    """Of two passes."""
+    reader = Reader(run.parts, ahead=0)
+    kept = Documents(run, reader)
+    for ref in refs + refs:
+        kept.gather(ref, arrays)
+    return reader.n_blocks
+
+
+def test_each_slice_is_prepared_once():
+    run, refs, arrays = setting()
+    assert len(refs) == 6 and n_blocks(run, refs, arrays) == 6
+
+
+def test_what_is_kept_is_what_would_be_prepared():
+    run, refs, arrays = setting()
+    reader = BlockReader(run.parts, ahead=0)
+    kept = Documents(run, reader)
+    first = [kept.gather(ref, arrays) for ref in refs]
+    for ref, one in zip(refs, first, strict=True):
+        found, expected = kept.gather(ref, arrays), gather(reader.block(ref), arrays, run.work)
+        for name in ("indptr", "words", "counts", "rows"):
+            np.testing.assert_array_equal(getattr(found.docs, name), getattr(expected.docs, name))
+        np.testing.assert_array_equal(found.axes["word"], expected.axes["word"])
+        np.testing.assert_array_equal(found.view.arrays["topic_words"], one.view.arrays["topic_words"])
+
+
+@pytest.mark.parametrize(
+    "plan", [{"slice_size": 20, "delay": 1}, {"replicas": 2}], ids=["delayed", "replicas"]
+)
+def test_slices_that_may_differ_from_pass_to_pass_are_not_kept(plan):
+    run, refs, arrays = setting()
+    run = replace(run, plan=Plan(**{**run.plan.settings, **plan}))
+    assert n_blocks(run, refs, arrays) == 2 * len(refs)
+
+
+def test_slices_of_the_only_pass_are_not_kept():
+    run, refs, arrays = setting(max_iter=1)
+    assert n_blocks(run, refs, arrays) == 2 * len(refs)
+
+
+def test_a_large_corpus_is_not_kept(monkeypatch):
+    run, refs, arrays = setting()
+    n_entries = run.plan.n_docs * run.plan.entries_per_doc
+    monkeypatch.setattr(documents, "CACHE_BYTES", documents.ENTRY_BYTES * n_entries)
+    assert n_blocks(run, refs, arrays) == len(refs)
+    monkeypatch.setattr(documents, "CACHE_BYTES", documents.ENTRY_BYTES * (n_entries - 1))
+    assert n_blocks(run, refs, arrays) == 2 * len(refs)
+
+
+def test_a_run_of_unknown_length_keeps_them():
+    run, refs, arrays = setting()
+    run = replace(run, settings=replace(run.settings, n_steps=None))
+    assert n_blocks(run, refs, arrays) == len(refs)

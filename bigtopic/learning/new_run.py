@@ -145,6 +145,7 @@ def with_document_state(run: Run, model: TopicModel, corpus: Any, client: Any = 
     if kernel.state != "run":
         return run
     model.document_state = (model.document_state or DocumentState()).to_write(model.cursor)
+    model.document_state.writes_over = client is None
     arrays = resolved(kernel.remembers, state_sizes(run.work.hyper))
     model.cursor = model.document_state.begin(corpus.parts, corpus.vocabulary, run.plan, arrays, model.cursor)
     files = model.document_state.files

@@ -253,6 +253,17 @@ def test_a_pass_is_written_over_the_one_before_the_last(tmp_path):
     assert sorted(path.name for path in (tmp_path / "state").iterdir()) == ["parts", "pass-4", "zarr.json"]
 
 
+def test_a_pass_is_not_written_over_where_a_task_that_was_given_up_may_still_write(tmp_path):
+    state, documents = DocumentState(tmp_path / "state"), corpus(30)
+    state.writes_over, cursor = False, begin(state, documents)
+    for mark in (1, 2, 3):
+        cursor = remember(state, documents, cursor, 9, mark)
+        state.end_pass(cursor.pass_number)
+        left = sorted(path.name for path in (tmp_path / "state").iterdir())
+        assert left == ["parts", f"pass-{mark}", "zarr.json"]
+    assert marks(state, documents, cursor) == [{3}]
+
+
 def test_a_copy_by_hard_links_stays_as_it_was(tmp_path):
     state, documents = DocumentState(tmp_path / "state"), corpus(30)
     cursor = copied = remember(state, documents, begin(state, documents), 9, mark=1)

@@ -64,6 +64,8 @@ class DocumentState:
     ----------
     kept : passes whose state is kept although later ones are complete, because a run may be resumed from there
     most_kept : number of passes that may be kept so
+    writes_over : whether a pass is written over the files of the one before the last; not where a task that was given
+        up may still write there
 
     Raises
     ------
@@ -80,6 +82,7 @@ class DocumentState:
         self._about, self._run = About(), run
         self.kept: Set[int] = frozenset()
         self.most_kept = 0
+        self.writes_over = True
         self._still_lent: Callable[[], bool] | None = None
         if self._place is not None:
             self._about = state_manifest.read(self._place) or self._about
@@ -153,7 +156,7 @@ class DocumentState:
 
     def end_pass(self, n_passes: int) -> None:
         """After `n_passes` complete passes: remove the state of earlier ones that is not `kept`, or make it spare."""
-        if n_passes - 1 not in self.kept:
+        if self.writes_over and n_passes - 1 not in self.kept:
             self.files.spare(n_passes - 1)
         remove_passes(self._folder, lambda number: number < n_passes and number not in self.kept)
 

@@ -92,7 +92,7 @@ def remove_passes(folder: Place, chosen: Callable[[int], bool]) -> None:
 
 
 def remove_files(folder: Place) -> None:
-    """Remove a folder of state that nobody needs.
+    """Remove a folder of state that no run needs.
 
     A task that was given up, on a worker that was lost from sight, may write there meanwhile: that stays until the next
     call.

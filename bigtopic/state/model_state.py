@@ -17,7 +17,6 @@ from bigtopic.models.base import DOC_TOPIC_PRIOR, ArraySpec
 from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.plan.cursor import Cursor
 from bigtopic.schemes import settings
-from bigtopic.state.array_rules import check_parts, check_range
 from bigtopic.state.contract.array_declarations import array_specs
 from bigtopic.state.contract.declarations import check_options
 from bigtopic.state.contract.scheme_steps import LARGEST_PRIOR, SMALLEST_PRIOR
@@ -25,9 +24,10 @@ from bigtopic.state.documents.document_state import DocumentState
 from bigtopic.state.lazy_array import LazyArray, padded
 from bigtopic.state.machine_memory import check_params
 from bigtopic.state.model import TopicModel
-from bigtopic.state.model_rules import MOST_STEPS
 from bigtopic.state.params import Params
 from bigtopic.state.running_mean import COUNT
+from bigtopic.state.stored.array_rules import check_parts, check_range
+from bigtopic.state.stored.model_rules import MOST_STEPS
 from bigtopic.storage.chunks import ChunkedArray
 from bigtopic.storage.json_rules import FieldError
 from bigtopic.storage.place import Place

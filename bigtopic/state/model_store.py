@@ -23,11 +23,11 @@ from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.methods import Method
 from bigtopic.plan.cursor import Cursor
 from bigtopic.schemes import settings
-from bigtopic.state.array_rules import PARTS, check_parts
 from bigtopic.state.contract.declarations import check_method
 from bigtopic.state.model import TopicModel
-from bigtopic.state.model_rules import check_description, plain, upgraded
 from bigtopic.state.model_state import COUNTS, rebuild
+from bigtopic.state.stored.array_rules import PARTS, check_parts
+from bigtopic.state.stored.model_rules import check_description, plain, upgraded
 from bigtopic.storage.endings import settle
 from bigtopic.storage.hold import Hold
 from bigtopic.storage.journal import is_listed

@@ -18,8 +18,8 @@ from bigtopic.state.contract.declaration_rules import (
     check_storable,
     choose,
 )
-from bigtopic.state.model_rules import ARRAY_NAME, NAME, SETTINGS, SIZE
 from bigtopic.state.running_mean import COUNT, MEAN, specs
+from bigtopic.state.stored.model_rules import ARRAY_NAME, NAME, SETTINGS, SIZE
 from bigtopic.types import Scheme
 
 __all__ = ["array_specs", "check_model", "check_scheme"]

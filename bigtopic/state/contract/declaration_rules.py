@@ -11,7 +11,7 @@ import numpy as np
 
 from bigtopic.errors import SettingError
 from bigtopic.state.contract.kernel_results import DTYPES
-from bigtopic.state.model_rules import plain
+from bigtopic.state.stored.model_rules import plain
 from bigtopic.storage.json_rules import FieldError, Rule
 
 __all__ = [

@@ -25,7 +25,7 @@ from bigtopic.state.contract.declaration_rules import (
     is_whole,
 )
 from bigtopic.state.contract.kernel_declarations import check_kernel, check_lengths
-from bigtopic.state.model_rules import METHOD_NAME, SETTINGS, plain
+from bigtopic.state.stored.model_rules import METHOD_NAME, SETTINGS, plain
 from bigtopic.types import Kernel, Scheme
 
 __all__ = ["check_method", "check_options"]

@@ -19,7 +19,7 @@ from bigtopic.state.contract.declaration_rules import (
     is_number,
     is_whole,
 )
-from bigtopic.state.model_rules import METHOD_NAME, NAME, SETTINGS
+from bigtopic.state.stored.model_rules import METHOD_NAME, NAME, SETTINGS
 from bigtopic.storage.row_arrays import DTYPES
 from bigtopic.types import Kernel, StateSpec
 

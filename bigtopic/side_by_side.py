@@ -1,8 +1,8 @@
-"""Loops over many rows, shared by the thread that has them to do and by threads with nothing else to do.
+"""Work shared by the thread that has it to do and by threads with nothing else to do.
 
-Code that loops over many rows, in any layer, calls `over_rows`. Code that runs threads says which of them help: the
-thread of a pipeline that merges and steps is `helped` by those that wait. Results must not depend on how the rows are
-divided.
+Code that loops over many rows, in any layer, calls `over_rows`; code that makes the parts itself, `in_parts`. Code that
+runs threads says which of them help: the thread of a pipeline that merges and steps is `helped` by those that wait.
+Results must not depend on who does a part, nor on how rows are divided.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
 
-__all__ = ["ROWS", "Part", "Share", "helped", "over_rows"]
+__all__ = ["ROWS", "Part", "Share", "helped", "in_parts", "over_rows"]
 
 Part = Callable[[], None]
 Share = Callable[[Callable[[int], Sequence[Part]]], None]  # given what makes parts for a number of threads
@@ -39,6 +39,16 @@ def over_rows(work: Callable[[int, int], None], n_rows: int, row_bytes: int) -> 
         work(0, n_rows)
     else:
         share(lambda n_threads: _ranges(work, n_rows, min(n_threads, most)))
+
+
+def in_parts(parts: Sequence[Part]) -> None:
+    """Do the parts, on this thread and those that help it."""
+    share: Share | None = getattr(_own, "share", None)
+    if share is not None and len(parts) > 1:
+        share(lambda n_threads: parts)
+        return
+    for part in parts:
+        part()
 
 
 def _ranges(work: Callable[[int, int], None], n_rows: int, n_ranges: int) -> list[Part]:

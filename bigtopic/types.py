@@ -274,10 +274,11 @@ class Kernel:
 
 @dataclass(frozen=True)
 class AxisStats:
-    """Statistics on one axis: `values[i]` belongs to row `ids[i]`; ids are unique. ids is None on axis "none"."""
+    """`values[i]` belongs to row `ids[i]`, unique, None on axis "none"; `sums` of columns, float64, where known."""
 
     ids: np.ndarray | None
     values: np.ndarray
+    sums: np.ndarray | None = None
 
     def __sizeof__(self) -> int:
         """Bytes of the arrays. Dask adds sums where most of their bytes are."""
@@ -293,8 +294,7 @@ class AxisStats:
 class Stats:
     """Sufficient statistics of some documents. Adds elementwise (`learning.reduce.add`).
 
-    n_docs, n_tokens : numbers of documents and tokens covered; info : additive figures of the kernel.
-    """
+    n_docs, n_tokens : numbers of documents and tokens covered; info : additive figures of the kernel."""
 
     arrays: Mapping[str, AxisStats]
     n_docs: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bigtopic.side_by_side import ROWS, helped, over_rows
+from bigtopic.side_by_side import ROWS, helped, in_parts, over_rows
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, ROWS, 5000, 70_001])
@@ -29,6 +29,22 @@ def test_ranges_are_all_rows_once(n_rows, row_bytes, n_threads):
             assert found == [(0, n_rows)]
         assert [row for start, stop in sorted(found) for row in range(start, stop)] == list(range(n_rows))
         assert all(start % ROWS == 0 for start, _ in found)
+
+
+@pytest.mark.parametrize("n_parts", [0, 1, 5])
+def test_parts_are_done_once(n_parts):
+    found: list[int] = []
+    parts = [lambda part=part: found.append(part) for part in range(n_parts)]
+
+    def share(cut):
+        for part in reversed(cut(2)):
+            part()
+
+    in_parts(parts)
+    assert found == list(range(n_parts))
+    with helped(share):
+        in_parts(parts)
+    assert sorted(found) == sorted([*range(n_parts)] * 2)
 
 
 def test_help_ends_with_its_context():

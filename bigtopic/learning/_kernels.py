@@ -1,8 +1,9 @@
-"""Compiled loops over statistics: the sum of two, the change of topics."""
+"""Compiled loops over statistics: the sum of two, column sums, the change of topics."""
 
+import numpy as np
 from numba import njit
 
-__all__ = ["add_rows", "join_ids", "topic_change"]
+__all__ = ["add_rows", "add_up", "join_ids", "topic_change"]
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
@@ -41,6 +42,21 @@ def add_rows(a, b, places, start, stop, out):
         else:
             for k in range(n_columns):
                 target[k] = a[i, k] + b[j, k]
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+def add_up(values, sums):
+    """sums[k] += sum_i values[i, k]: over sixteen rows in the precision of `values`, over those in that of `sums`."""
+    n_columns = values.shape[1]
+    part = np.empty(n_columns, values.dtype)
+    for first in range(0, len(values), 16):
+        part[:] = 0
+        for i in range(first, min(first + 16, len(values))):
+            source = values[i]
+            for k in range(n_columns):
+                part[k] += source[k]
+        for k in range(n_columns):
+            sums[k] += part[k]
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)

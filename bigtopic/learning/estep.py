@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from bigtopic.errors import ModelError, noting
+from bigtopic.learning import _kernels
 from bigtopic.learning.reduce import Tree
 from bigtopic.learning.remembering import Kept, Remembering
 from bigtopic.learning.work import Iteration, Work
@@ -24,14 +25,6 @@ from bigtopic.types import AxisStats, Block, Docs, Hyper, Kernel, Stats, View
 __all__ = ["Gathered", "Prepared", "estep_task", "evaluate", "gather", "look_up", "prepare"]
 
 Arrays = Mapping[str, LazyArray | Overlay]
-
-
-def _bits(number: float) -> dict[np.dtype, int]:
-    """Those of a number of each type, as an unsigned integer of the same size."""
-    return {np.dtype(f"f{size}"): int(np.array(number, f"f{size}").view(f"u{size}")) for size in (4, 8)}
-
-
-_INFINITY, _MINUS_INFINITY = _bits(np.inf), _bits(-np.inf)
 
 
 @dataclass(frozen=True)
@@ -121,13 +114,13 @@ def evaluate(
     with noting(f"kernel {work.kernel.name!r}"):
         result = work.kernel.run(gathered.docs, gathered.view, hyper, iteration.seed, state)
     check_result(work.kernel, result, gathered.view, hyper, gathered.axes)
-    _check_finite(work.kernel, result.stats, iteration)
+    sums = _finite_sums(work.kernel, result.stats, iteration)
     if result.state is not None:
         if work.kernel.state == "round":
             _check_state(work, gathered, result.state)
         remembering.write(ref, iteration, gathered.kept, result.state)
     stats = {
-        name: AxisStats(gathered.axes.get(axis), result.stats[name])
+        name: AxisStats(gathered.axes.get(axis), result.stats[name], sums[name])
         for name, axis in work.kernel.statistics.items()
     }
     return Stats(stats, gathered.docs.n_docs, gathered.n_tokens, dict(result.info))
@@ -143,33 +136,29 @@ def _check_state(work: Work, gathered: Gathered, state: State) -> None:
         check_state(name, state[name], spec, n_rows[spec.rows])
 
 
-def _check_finite(kernel: Kernel, stats: Mapping[str, np.ndarray], iteration: Iteration) -> None:
-    """Refuse statistics that would make a model of NaN."""
-    for name in kernel.statistics:
-        if not _is_finite(stats[name]):
+def _finite_sums(
+    kernel: Kernel, stats: Mapping[str, np.ndarray], iteration: Iteration
+) -> dict[str, np.ndarray | None]:
+    """The column sums of statistics of floats; refuses statistics that would make a model of NaN."""
+    sums = {name: _column_sums(stats[name]) for name in kernel.statistics}
+    for name, found in sums.items():
+        # sums in single precision may be infinite where no number is
+        if found is not None and not np.isfinite(found).all() and not np.isfinite(stats[name]).all():
             raise ModelError(
                 f"kernel {kernel.name!r}: stats[{name!r}] holds numbers that are not finite, at update "
                 f"{iteration.step}; "
                 "the model does not have this update. Look for a division by 0, a logarithm of 0 or an overflow in "
                 "the kernel, and for extreme priors and options"
             )
+    return sums
 
 
-def _is_finite(values: np.ndarray) -> bool:
-    """Whether all are numbers. As integers, infinity and NaN are larger than all numbers of their sign.
-
-    Unsigned integers of negative numbers are larger than all others, so that one pass is enough where there are none.
-    """
-    dtype = values.dtype
-    if dtype.kind != "f":
-        return True
-    if not values.flags.c_contiguous:
-        return bool(np.isfinite((values.max(initial=0), values.min(initial=0))).all())
-    largest = values.view(f"u{dtype.itemsize}").max(initial=0)
-    if largest < _INFINITY[dtype]:
-        return True
-    positive = values.view(f"i{dtype.itemsize}").max(initial=0)
-    return bool(largest < _MINUS_INFINITY[dtype] and positive < _INFINITY[dtype])
+def _column_sums(values: np.ndarray) -> np.ndarray | None:
+    if values.dtype.kind != "f":
+        return None
+    sums = np.zeros(values.shape[1])
+    _kernels.add_up(np.ascontiguousarray(values), sums)
+    return sums
 
 
 def estep_task(

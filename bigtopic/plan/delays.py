@@ -1,8 +1,9 @@
-"""How many of the latest updates a round may miss, and the segments at whose ends it has missed none.
+"""How many of the latest updates a round may miss, which it sees, and the segments at whose ends it has missed none.
 
     delay of a run      = that of the method, but at most one for 64 rounds of a pass; 1 of a short pass
     delay of a segment  = that of the run, but at most one for 8 updates before the segment
     rounds of a segment = 8 (delay + 1), but at least 32
+    rounds of a group   = half of delay + 1; all see the updates before the group before theirs
 
 At the beginning of a run the topics change much: its first 8 rounds miss no update and are segments of their own. Later
 passes begin with a delay of at least 1.
@@ -13,7 +14,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from functools import lru_cache
 
-__all__ = ["PROMPT", "delay_of_run", "segment_of"]
+__all__ = ["PROMPT", "delay_of_run", "segment_of", "updates_seen"]
 
 PROMPT = 8  # the first rounds of a run, without delay; and the updates for each that a later round may miss
 ROUNDS = 64  # of a pass, for each update that a round may miss
@@ -45,6 +46,14 @@ def segment_of(number: int, before: int, n_rounds: int, delay: int) -> tuple[int
     """
     segments = _segments(before, n_rounds, delay)
     return segments[bisect_right(segments, (number, delay)) - 1]
+
+
+def updates_seen(n_rounds: int, delay: int) -> list[int]:
+    """How many updates of its segment each round of it sees: all with a delay of 0, otherwise those of whole groups."""
+    if delay == 0:
+        return list(range(n_rounds))
+    group = (delay + 1) // 2
+    return [max(0, number // group - 1) * group for number in range(n_rounds)]
 
 
 @lru_cache(maxsize=4)

@@ -11,6 +11,7 @@ theirs, and where a run can be cut.
 from __future__ import annotations
 
 import threading
+from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -88,6 +89,7 @@ class Plan:
     Attributes
     ----------
     settings : the arguments but `begin`, as JSON values: `Plan(**plan.settings)` has the same rounds
+    n_rounds : of a pass
     read_block_docs : approximate number of documents of a read block
     """
 
@@ -127,6 +129,8 @@ class Plan:
         if shared and slice_size and (batch_size is None or slice_size < batch_size):
             self.slice_size = min(slice_size, self._half)
         self.delay = delay if self.slice_size >= self.batch_size else 0
+        self.n_rounds = -(-self.n_docs // self.batch_size)
+        self._ends: list[int] = self.offsets[1:].tolist()
         self.shuffled = shuffled
         self.seed = seed
         self.replicas = replicas if self.n_rounds > 1 else 1  # a single round is not divided
@@ -135,11 +139,6 @@ class Plan:
         # A read block holds whole minibatches, or, of a minibatch larger than a read block, one subtree of slices.
         self.read_block_docs = max(1, int(READ_BLOCK_ENTRIES / max(entries_per_doc, 1.0)))
         self.batches_per_read_block = max(1, self.read_block_docs // self.batch_size)
-
-    @property
-    def n_rounds(self) -> int:
-        """Rounds of one pass."""
-        return -(-self.n_docs // self.batch_size)
 
     def rounds(self, pass_number: int, start: int = 0, done: Collection[int] = ()) -> Iterator[Round]:
         """The rounds of a pass, numbered from 0, from the `start`-th on, except those whose numbers are `done`."""
@@ -214,13 +213,13 @@ class Plan:
 
     def _slices(self, minibatch: int, slice_size: int) -> Iterator[SliceRef]:
         first, last = self._start(minibatch), self._start(minibatch + 1)
-        large = self.batch_size > self.slice_size * SUBTREE
         subtree = self.slice_size * SUBTREE
+        large = self.batch_size > subtree
         read_block = minibatch // self.batches_per_read_block
         position = first
         while position < last:
-            part = int(np.searchsorted(self.offsets, position, side="right")) - 1
-            begin, end = int(self.offsets[part]), int(self.offsets[part + 1])
+            part = bisect_right(self._ends, position)
+            begin, end = self._ends[part - 1] if part else 0, self._ends[part]
             if large:
                 read_block_first = first + (position - first) // subtree * subtree
                 read_block_last = min(read_block_first + subtree, last, end)

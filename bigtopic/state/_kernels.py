@@ -20,6 +20,7 @@ __all__ = [
     "gather_linear",
     "gather_with_priors",
     "scatter_add",
+    "scatter_some",
 ]
 
 FLOOR = 1e-12
@@ -111,6 +112,33 @@ def scatter_add(raw, ids, values, factor, sums):
             for k in range(n_columns):
                 target[k] += source[k] * factor[k]
                 part[k] += source[k]
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
+def scatter_some(raw, ids, values, factors, share, n_shares):
+    """raw[ids[u]] += values[u] * factors[u] for one u after the other, in rows that are `share` modulo `n_shares`.
+
+    `n_shares` is a power of two; the ids of one u are distinct.
+    """
+    for u in range(len(ids)):
+        _scatter_share(raw, ids[u], values[u], factors[u], share, n_shares)
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
+def _scatter_share(raw, ids, values, factor, share, n_shares):
+    n_columns = values.shape[1] // 16 * 16
+    own = np.empty(len(ids), np.int64)
+    n = 0
+    for i in range(len(ids)):
+        own[n] = i
+        n += ids[i] & (n_shares - 1) == share
+    for j in range(n):
+        ahead = ids[own[min(j + AHEAD, n - 1)]]
+        for k in range(0, n_columns, LINE // raw.itemsize):
+            prefetch(raw, ahead, k)
+        target, source = raw[ids[own[j]]], values[own[j]]
+        for k in range(n_columns):
+            target[k] += source[k] * factor[k]
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)

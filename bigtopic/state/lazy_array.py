@@ -17,6 +17,7 @@ import numpy as np
 from bigtopic import buffers
 from bigtopic.side_by_side import over_rows
 from bigtopic.state import _kernels
+from bigtopic.state.additions import Additions
 from bigtopic.state.contract.scheme_steps import check_rows, checked, checked_prior
 from bigtopic.types import AxisStats
 
@@ -50,6 +51,7 @@ class LazyArray:
     prior_totals : float64 (n_components,), column sums of the prior over the whole axis, also in rows cut from it
     prior_mean : of the prior, over rows and columns
     prior_version : how often the prior was replaced
+    put_off : takes what `add` would add to rows, where it knows the sums; None where `add` does it itself
     """
 
     raw: np.ndarray
@@ -62,6 +64,7 @@ class LazyArray:
     prior_totals: np.ndarray = field(default_factory=lambda: np.zeros(0))
     prior_mean: float = 0.0
     prior_version: int = 0
+    put_off: Additions | None = None
 
     def __post_init__(self) -> None:
         self.prior = _read_only(self.prior)
@@ -187,6 +190,11 @@ class LazyArray:
         )
         ids = self.rows_of(stats.ids)
         self._decay(decay)
+        if self.put_off is not None and stats.sums is not None and row_weight is None and row_decay is None:
+            self.put_off.append(self.raw, ids, values, self._factor(weight))
+            self.sums = self.sums + weight * stats.sums
+            return
+        self._settle()
         if row_decay is not None:
             lost = np.zeros(self.n_columns)
             _kernels.decay_rows(self.raw, ids, row_decay, lost)
@@ -205,7 +213,7 @@ class LazyArray:
             product = values * weight
             values, weight = np.rint(product, out=product).astype(self.raw.dtype), np.ones(self.n_columns)
         values = np.ascontiguousarray(values)
-        factor = (weight / self.scale).astype(self.raw.dtype)
+        factor = self._factor(weight)
         sums = np.empty((-(-len(ids) // _SUMMED), self.n_columns), values.dtype)
 
         def add(start: int, stop: int) -> None:
@@ -215,10 +223,17 @@ class LazyArray:
         over_rows(add, len(ids), self.n_columns * (2 * self.raw.itemsize + values.itemsize))
         _kernels.column_sums(sums, added)
 
+    def _factor(self, weight: np.ndarray) -> np.ndarray:
+        """Of statistics that are added to `raw`."""
+        factor: np.ndarray = (weight / self.scale).astype(self.raw.dtype)
+        return factor
+
     def _decay(self, decay: np.ndarray) -> None:
         if np.all(decay == 1.0):
             return
         cleared = decay == 0.0
+        if cleared.any():
+            self._settle()
         if cleared.all():
             self.raw[:] = 0.0
         elif cleared.any():
@@ -235,11 +250,17 @@ class LazyArray:
 
     def fold(self) -> None:
         """Apply the scale to every row, in blocks, and add the totals up anew (which also ends their drift)."""
+        self._settle()
         sums = np.zeros(self.n_columns)
         for start, stop in self.blocks():
             _kernels.fold_scale(self.raw, self.scale, start, stop, sums)
         self.sums = sums
         self.scale = np.ones(self.n_columns)
+
+    def _settle(self) -> None:
+        """Do what was put off."""
+        if self.put_off is not None:
+            self.put_off.do()
 
     def blocks(self) -> Iterator[tuple[int, int]]:
         """Row ranges of at most `FOLD_ROWS`."""

@@ -1,8 +1,8 @@
 """The compiled loops of an update of the default method, which release Python's lock: measured, or replaced by sleeps.
 
 What is left of an update is Python, which one thread does at a time. A sleep takes the mean seconds that were measured,
-in proportion to the columns where threads divide a loop; what such a loop computes is not there, so only seconds count.
-Renaming words (`compact`) stays real, because its result is needed.
+in proportion where threads divide a loop; what such a loop computes is not there, so only seconds count. Of the words
+that `compact` would rename, only shapes are right.
 """
 
 from __future__ import annotations
@@ -14,23 +14,27 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import mock
 
+import numpy as np
+
 from bigtopic.estimators.lda import LDA
 from bigtopic.kernels.collapsed import cvb0
-from bigtopic.learning import estep
+from bigtopic.learning import _kernels as learning_kernels
 from bigtopic.plan import _kernels as plan_kernels
 from bigtopic.state import _kernels as state_kernels
 
-__all__ = ["Update", "gains", "measured"]
+__all__ = ["LOOPS", "Update", "gains", "measured"]
 
 BATCH_SIZE = 500
-# Name: where it is, and what a sleep returns.
-SLEEPING = {
-    "_infer": (cvb0, (500, 0.0)),
-    "_is_finite": (estep, True),
-    "gather_linear": (state_kernels, None),
-    "scatter_add": (state_kernels, None),
+LOOPS = {
+    "compact": plan_kernels,
+    "gather_linear": state_kernels,
+    "_infer": cvb0,
+    "add_up": learning_kernels,
+    "scatter_add": state_kernels,
 }
-LOOPS = {name: module for name, (module, _) in SLEEPING.items()} | {"compact": plan_kernels}
+ENTRIES_PER_WORD = 8  # of a minibatch
+BEFORE, N_UPDATES = 20, 80  # updates that are not timed, because a run begins differently, and that are
+SEVERAL = "scatter_some"  # calls of `scatter_add`, by several threads
 
 
 class Update:
@@ -52,26 +56,50 @@ class Update:
 
 
 def measured(corpus: Any, n_components: int) -> Update:
-    """The mean update of a pass, whose first minibatches compile and fill memory."""
-    loops: Counter[str] = Counter()
-    fit(corpus[: 20 * BATCH_SIZE], n_components, 1)
-    with replaced({name: _timed(getattr(module, name), name, loops) for name, module in LOOPS.items()}):
-        whole, n_updates = fit(corpus, n_components, 1, time.thread_time)
-    return Update(whole / n_updates, {name: seconds / n_updates for name, seconds in loops.items()})
+    """The mean update of a pass, after its first, whose minibatches are halved and merged."""
+    found = []
+    for n_updates in BEFORE, BEFORE, BEFORE + N_UPDATES:  # the first compiles and fills memory
+        loops: Counter[str] = Counter()
+        with replaced({name: _timed(getattr(module, name), name, loops) for name, module in LOOPS.items()}):
+            found.append((fit(corpus[: n_updates * BATCH_SIZE], n_components, 1, time.thread_time)[0], loops))
+    (before, early), (whole, loops) = found[1:]
+    return Update(
+        (whole - before) / N_UPDATES, {name: (loops[name] - early[name]) / N_UPDATES for name in LOOPS}
+    )
 
 
-def gains(corpus: Any, n_components: int, update: Update, threads: list[int]) -> list[float]:
-    """How much faster so many threads do a pass than one does, with sleeps for loops."""
-    sleeps = {name: _sleep(name, update.loops[name], result) for name, (_, result) in SLEEPING.items()}
-    with replaced(sleeps):
-        seconds = [fit(corpus, n_components, n)[0] for n in [1, *threads]]
-    return [seconds[0] / one for one in seconds[1:]]
+def gains(
+    corpus: Any, n_components: int, update: Update, threads: list[int], passes: int | None = None
+) -> list[float]:
+    """How much faster so many threads do some passes than one does, with sleeps for loops.
+
+    What an update takes on one thread does not depend on their number, so few are timed.
+    """
+    seconds = update.loops
+    sleeps = {
+        "compact": _sleep_and_copy(seconds["compact"]),
+        "gather_linear": _sleep(seconds["gather_linear"]),
+        "_infer": _sleep(seconds["_infer"], (BATCH_SIZE, 0.0)),
+        "add_up": _sleep(seconds["add_up"]),
+        "scatter_add": _sleep(seconds["scatter_add"]),
+    }
+    several = _sleep_for_each(seconds["scatter_add"])
+    with replaced(sleeps), mock.patch.object(state_kernels, SEVERAL, several):
+        before, whole = (
+            fit(corpus[: n * BATCH_SIZE], n_components, 1)[0] for n in (BEFORE, BEFORE + N_UPDATES)
+        )
+        together = [fit(corpus, n_components, n, passes=passes) for n in threads]
+    return [(whole - before) / N_UPDATES * n_updates / elapsed for elapsed, n_updates in together]
 
 
 def fit(
-    corpus: Any, n_components: int, n_threads: int, clock: Callable[[], float] = time.perf_counter
+    corpus: Any,
+    n_components: int,
+    n_threads: int,
+    clock: Callable[[], float] = time.perf_counter,
+    passes: int | None = 1,
 ) -> tuple[float, int]:
-    """Seconds of the updates of a pass, and their number."""
+    """Seconds of the updates, and their number."""
     times: dict[str, float] = {}
     steps = [0]
 
@@ -80,7 +108,7 @@ def fit(
         steps[0] = event.step
 
     where = {"n_threads": n_threads, "client": False, "progress": False}
-    LDA(n_components, batch_size=BATCH_SIZE, max_iter=1, callbacks=[note], **where).fit(corpus)
+    LDA(n_components, batch_size=BATCH_SIZE, max_iter=passes, callbacks=[note], **where).fit(corpus)
     return times["end"] - times["start"], steps[0]
 
 
@@ -103,13 +131,29 @@ def _timed(loop: Callable[..., Any], name: str, seconds: Counter[str]) -> Callab
     return timed
 
 
-def _sleep(name: str, seconds: float, result: Any) -> Callable[..., Any]:
+def _sleep(seconds: float, result: Any = None) -> Callable[..., Any]:
     def sleep(*arguments: Any) -> Any:
-        share = 1.0
-        if name == "scatter_add":
-            *_, sums, first, last = arguments
-            share = (last - first) / len(sums)
-        time.sleep(share * seconds)
+        time.sleep(seconds)
         return result
+
+    return sleep
+
+
+def _sleep_for_each(seconds: float) -> Callable[..., Any]:
+    def sleep(raw: Any, ids: Any, values: Any, factors: Any, share: int, n_shares: int) -> None:
+        time.sleep(seconds * sum(len(some) > 0 for some in ids) / n_shares)
+
+    return sleep
+
+
+def _sleep_and_copy(seconds: float) -> Callable[..., Any]:
+    def sleep(
+        indptr: Any, words: Any, counts: Any, id_map: Any, lookup: Any,
+        out_indptr: Any, out_words: Any, out_counts: Any, out_ids: Any,
+    ) -> tuple[int, int]:  # fmt: skip
+        time.sleep(seconds)
+        n_words = len(words) // ENTRIES_PER_WORD
+        out_indptr[:], out_counts[:], out_ids[:n_words] = indptr, counts, np.arange(n_words)
+        return n_words, len(words)
 
     return sleep

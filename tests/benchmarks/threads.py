@@ -7,8 +7,8 @@ alone is what the machine's second processor can give; the gain of two threads i
 With --simulate: what one thread of an update does at a time, and the gain of more threads than there are processors, on
 documents of `replicas`, with sleeps in place of compiled loops.
 
-    python -m tests.benchmarks threads [--corpora demo,scale] [--topics 100] [--runs 7]
-    python -m tests.benchmarks threads --simulate 8,16,32 [--docs 1000000] [--topics 100]
+    python -m tests.benchmarks threads [--corpora demo,scale] [--topics 100,1000] [--runs 7]
+    python -m tests.benchmarks threads --simulate 8,16,32 [--docs 1000000] [--topics 100,1000]
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import multiprocessing
 import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from timing import Timer, Timing
 BATCH_SIZE = 500
 HEAD = (
     "corpus",
+    "K",
     "one thread, s",
     "two threads gain",
     "two processes gain",
@@ -43,7 +45,7 @@ def main() -> None:
     parser.add_argument(
         "--corpora", default="demo,scale", help="demo, and scale: 82,000 documents of PubMed's shape"
     )
-    parser.add_argument("--topics", type=int, default=100)
+    parser.add_argument("--topics", default="100")
     parser.add_argument("--passes", type=int, default=None, help="default: the method's")
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--simulate", metavar="THREADS", help="numbers of threads, such as 8,16,32")
@@ -57,16 +59,21 @@ def main() -> None:
         return
     rows: list[tuple[str, ...]] = [HEAD]
     figures = {}
-    for name in given.corpora.split(","):
+    for name, n_components in product(given.corpora.split(","), topics(given)):
         store = str(stored(name, given.folder))
-        times, timer = measure(store, given)
+        times, timer = measure(store, n_components, given)
         seconds = {label: timing.seconds.tolist() for label, timing in times.items()}
-        figures[name] = seconds
-        rows.append((name, *cells(times)))
-        print(f"{name}: {timer!r}", flush=True)
+        figures[f"{name}, {n_components}"] = seconds
+        rows.append((name, str(n_components), *cells(times)))
+        print(f"{name}, K = {n_components}: {timer!r}", flush=True)
     passes = "The method's passes" if given.passes is None else f"Passes: {given.passes}"
-    caption = f"{passes}, K = {given.topics}, minibatches of {BATCH_SIZE}; medians of {given.runs} alternating runs."
+    caption = f"{passes}, minibatches of {BATCH_SIZE}; medians of {given.runs} alternating runs."
     results.report(given, "threads", caption, rows, figures)
+
+
+def topics(given: argparse.Namespace) -> list[int]:
+    """The numbers of topics."""
+    return [int(n) for n in given.topics.split(",")]
 
 
 def simulate(given: argparse.Namespace) -> None:
@@ -74,21 +81,31 @@ def simulate(given: argparse.Namespace) -> None:
     import loops
     import replicas
 
-    corpus = replicas.stored(given.folder, given.docs)
-    update = loops.measured(corpus[:50_000], given.topics)
+    from bigtopic.corpus.memory import from_matrix
+
+    # in memory: to decompress would keep the two processors busy that Python needs for all threads
+    corpus = from_matrix(replicas.stored(given.folder, given.docs).to_scipy())
     threads = [int(n) for n in given.simulate.split(",")]
-    gains = loops.gains(corpus, given.topics, update, threads)
-    rows = [
-        ("update, ms", *update.loops, "one at a time", *[f"{n} threads gain" for n in threads]),
-        (
-            f"{1e3 * update.whole:.2f}",
-            *[f"{seconds / update.whole:.1%}" for seconds in update.loops.values()],
-            f"{update.alone:.1%}",
-            *[f"{gain:.1f}" for gain in gains],
-        ),
+    rows: list[tuple[str, ...]] = [
+        ("K", "update, ms", *loops.LOOPS, "one at a time", *[f"{n} threads gain" for n in threads])
     ]
-    caption = f"{given.docs:,} documents, K = {given.topics}, minibatches of {BATCH_SIZE}; loops sleep."
-    results.report(given, "simulated threads", caption, rows, {"loops": update.loops, "gains": gains})
+    figures = {}
+    for n_components in topics(given):
+        update = loops.measured(corpus, n_components)
+        gains = loops.gains(corpus, n_components, update, threads, given.passes)
+        figures[n_components] = {"loops": update.loops, "gains": gains}
+        rows.append(
+            (
+                str(n_components),
+                f"{1e3 * update.whole:.2f}",
+                *[f"{update.loops[name] / update.whole:.1%}" for name in loops.LOOPS],
+                f"{update.alone:.1%}",
+                *[f"{gain:.1f}" for gain in gains],
+            )
+        )
+        print(*rows[-1], flush=True)
+    caption = f"{given.docs:,} documents, minibatches of {BATCH_SIZE}; loops sleep."
+    results.report(given, "simulated threads", caption, rows, figures)
 
 
 def stored(name: str, folder: Path) -> Path:
@@ -101,18 +118,18 @@ def stored(name: str, folder: Path) -> Path:
     return folder / f"{name}.zarr"
 
 
-def measure(store: str, given: argparse.Namespace) -> tuple[dict[str, Timing], Timer]:
+def measure(store: str, n_components: int, given: argparse.Namespace) -> tuple[dict[str, Timing], Timer]:
     """Threads and processes in turn; then threads and a Dask client, which would work beside the others."""
     from dask.distributed import Client
 
     def two() -> None:
-        fit(store, given.topics, given.passes, n_threads=2, client=False)
+        fit(store, n_components, given.passes, n_threads=2, client=False)
 
     timer = Timer(2)
     with ExitStack() as stack:
-        workers = [stack.enter_context(Worker(store, given.topics, given.passes)) for _ in range(2)]
+        workers = [stack.enter_context(Worker(store, n_components, given.passes)) for _ in range(2)]
         alone: dict[str, Callable[[], Any]] = {
-            "one": lambda: fit(store, given.topics, given.passes, n_threads=1, client=False),
+            "one": lambda: fit(store, n_components, given.passes, n_threads=1, client=False),
             "two": two,
             "process": lambda: together(workers[:1]),
             "processes": lambda: together(workers),
@@ -121,7 +138,7 @@ def measure(store: str, given: argparse.Namespace) -> tuple[dict[str, Timing], T
     with Client(dashboard_address=None) as client:
         beside = {
             "two beside": two,
-            "dask": lambda: fit(store, given.topics, given.passes, client=client),
+            "dask": lambda: fit(store, n_components, given.passes, client=client),
         }
         return times | timer.alternate(beside, given.runs), timer
 

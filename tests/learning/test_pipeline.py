@@ -14,7 +14,7 @@ import pytest
 
 from bigtopic.learning.executors.pipeline import Pipeline
 from bigtopic.plan.slices import SliceRef
-from bigtopic.side_by_side import ROWS, over_rows
+from bigtopic.side_by_side import ROWS, in_parts, over_rows
 from bigtopic.types import AxisStats, Stats
 
 
@@ -29,6 +29,8 @@ class Told:
         self.seen: dict[tuple[int, int], int] = {}
         self.steps: list[tuple[int, list[float]]] = []
         self.running, self.most = 0, 0
+        self.settled: list[int] = []  # steps before each call
+        self.parts_left = 0
         self._random, self._lock, self._fails = random.Random(seed), threading.Lock(), fails
 
     def _pause(self, job: str, number: int) -> None:
@@ -43,6 +45,7 @@ class Told:
 
     def gather(self, number: int, ref: SliceRef) -> Any:
         before = len(self.steps)
+        assert not self.parts_left, "rows are read before all are added"
         self._pause("gather", number)
         assert len(self.steps) == before, "a step while rows are read"
         self.seen[number, ref.start] = before
@@ -65,6 +68,19 @@ class Told:
         assert axis.ids is not None
         self.steps.append((number, axis.ids.tolist()))
 
+    def settle(self) -> None:
+        self.settled.append(len(self.steps))
+        self.parts_left = 4
+        in_parts([self._part] * self.parts_left)
+        assert not self.parts_left
+
+    def _part(self) -> None:
+        before = len(self.steps)
+        self._pause("part", before)
+        assert len(self.steps) == before, "a step while rows are added"
+        with self._lock:
+            self.parts_left -= 1
+
 
 def run(sizes: list[int], delay: int, n_threads: int, jobs: Told) -> None:
     with ThreadPoolExecutor(max(1, n_threads - 1)) as pool:
@@ -72,13 +88,15 @@ def run(sizes: list[int], delay: int, n_threads: int, jobs: Told) -> None:
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
-@pytest.mark.parametrize("delay", [0, 1, 3])
+@pytest.mark.parametrize("delay", [0, 1, 2, 3, 6])
 @pytest.mark.parametrize("sizes", [[1], [1] * 12, [2] * 6, [1, 3, 1, 1, 2, 20, 1]], ids=str)
 def test_what_a_round_sees_is_told_by_its_number(sizes, delay, n_threads):
     jobs = Told(seed=n_threads)
     run(sizes, delay, n_threads, jobs)
-    expected = {(n, i): max(0, n - delay) for n, size in enumerate(sizes) for i in range(size)}
-    assert jobs.seen == expected
+    sees = {0: range(12), 1: [0, *range(11)], 2: [0, *range(11)], 3: [0, 0, 0, 0, 2, 2, 4, 4, 6, 6, 8, 8]}
+    sees[6] = [0, 0, 0, 0, 0, 0, 3, 3, 3, 6, 6, 6]
+    assert jobs.settled == sorted({*list(sees[delay])[1 : len(sizes)], len(sizes)} - {0})
+    assert jobs.seen == {(n, i): sees[delay][n] for n, size in enumerate(sizes) for i in range(size)}
     assert jobs.steps == [(n, list(range(size))) for n, size in enumerate(sizes)]
 
 
@@ -89,7 +107,7 @@ def test_few_slices_of_a_large_round_are_held_at_once():
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
-@pytest.mark.parametrize("job", ["gather", "evaluate", "step"])
+@pytest.mark.parametrize("job", ["gather", "evaluate", "step", "part"])
 def test_a_failure_is_raised_and_nobody_waits(job, n_threads):
     jobs = Told(seed=0, fails=(job, 3))
     with pytest.raises(ValueError, match=f"{job} 3"):

@@ -54,7 +54,8 @@ def learn(run: Run, params: Params, n_passes: int) -> Iterator[tuple[Params, Rou
             settings = replace(run.settings, largest_step=1 / (delay + 1))
             for number, rnd in enumerate(segment):
                 here = Cursor(pass_number, rnd.number, n_steps)
-                seen = versions[max(0, number - delay)]
+                group = (delay + 1) // 2
+                seen = versions[max(0, number // group - 1) * group if delay else number]
                 stats = round_stats(seen, rnd, here, settings, map_reduce)
                 params = versions[-1].copy()
                 report = step(params, here, stats, settings)

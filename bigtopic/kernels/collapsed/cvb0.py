@@ -219,8 +219,9 @@ def run(
     topic_words = view.arrays["topic_words"]
     assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
     dtype, (n_words, n_columns) = topic_words.dtype, topic_words.shape
-    lengths = np.diff(docs.indptr)
+    lengths = docs.indptr[1:] - docs.indptr[:-1]
     room = int(lengths.max(initial=1))
+    scratch = buffers.empty((2 * room + 2, _PAIR, n_columns), dtype)
     stats = buffers.empty((n_words, n_columns), dtype)
     learns = "doc_topic_prior" in hyper.statistics
     doc_topics = buffers.empty((docs.n_docs if hyper.doc_topics or learns else 0, hyper.n_components), dtype)
@@ -231,10 +232,10 @@ def run(
         padded_prior(hyper.doc_topic_prior, n_columns, dtype),
         whole_number(hyper.options, "max_doc_update_iter", 1),
         float(hyper.options["mean_change_tol"]),
-        buffers.empty((room, _PAIR, n_columns), dtype),
-        buffers.empty((room, _PAIR, n_columns), dtype),
-        buffers.empty((_PAIR, n_columns), dtype),
-        buffers.empty((_PAIR, n_columns), dtype),
+        scratch[:room],
+        scratch[room : 2 * room],
+        scratch[2 * room],
+        scratch[2 * room + 1],
         stats,
         doc_topics,
     )
@@ -248,9 +249,9 @@ def run(
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """Rows and shares of the words of two documents."""
-    rows = size.longest * _PAIR * size.columns["topic_words"] * 4
-    return Scratch([rows, rows, *topics_scratch(size)])
+    """Rows and shares of the words of two documents, and their masses before and after a sweep."""
+    rows = (2 * size.longest + 2) * _PAIR * size.columns["topic_words"] * 4
+    return Scratch([rows, *topics_scratch(size)])
 
 
 KERNEL = Kernel(

@@ -73,7 +73,7 @@ def csr(docs: Docs, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 def padded_prior(prior: np.ndarray, n_columns: int, dtype: np.dtype, fill: float = 0.0) -> np.ndarray:
     """The prior of a document's topics, padded with `fill` to (n_columns,)."""
-    row = np.full(n_columns, fill)
+    row = np.full(n_columns, fill, dtype)
     row[: len(prior)] = prior
     return frozen(row, dtype)
 

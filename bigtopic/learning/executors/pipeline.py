@@ -1,19 +1,23 @@
 """Consecutive minibatches on threads: which thread gathers, runs a kernel or steps, and in which order.
 
-With delay d, a minibatch sees the updates of all before it but the last d (Langford, Smola, Zinkevich 2009, "Slow
-learners are fast"). What a minibatch sees depends only on its number, so any number of threads computes the same:
+With a delay, a minibatch does not see the last updates before it (Langford, Smola, Zinkevich 2009, "Slow learners are
+fast"). What it sees depends only on its number, see `delays.updates_seen`, so any number of threads computes the same:
 
-* the tasks of round r gather when exactly the steps before r - d are done;
-* round r steps when its tasks are merged, in order, and round r + d has gathered.
+* the tasks of a round gather when exactly the steps that it sees are done;
+* a round steps when its tasks are merged, in order, and all rounds that do not see its step have gathered.
+
+Rounds of a group see the same steps. So threads gather side by side, and what the steps of a group put off, see
+`Jobs.settle`, they do side by side, too, before the next rounds gather.
 
 A task is a slice, or a whole round for an executor that runs rounds elsewhere: nothing else says what a round sees.
-With d = 0, threads share the slices of one round and meet at its end. With d = 1, one thread's kernel runs while
-another steps and gathers, and no thread waits as long as they take turns.
+Without a delay, threads share the slices of one round and meet at its end. With a delay of 1, one thread's kernel runs
+while another steps and gathers, and no thread waits as long as they take turns.
 """
 
 from __future__ import annotations
 
 import threading
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
@@ -21,6 +25,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from bigtopic.learning.reduce import Tree, add
+from bigtopic.plan.delays import updates_seen
 from bigtopic.side_by_side import Part, helped
 from bigtopic.types import Stats
 
@@ -42,6 +47,9 @@ class Jobs(Protocol):
     def step(self, number: int, total: Any) -> None:
         """Update the params by the sum of what the tasks of a round evaluate to, usually `Stats`."""
 
+    def settle(self) -> None:
+        """Do what the steps have put off, before params are read."""
+
 
 class Pipeline:
     """Some rounds; all earlier updates are done before the first, and all of these at the end.
@@ -62,7 +70,7 @@ class Pipeline:
         plus: Callable[[Any, Any], Any] = add,
     ) -> None:
         self._jobs = jobs
-        self._delay = delay
+        self._sees = updates_seen(len(rounds), delay)
         self._items = [(number, task) for number, tasks in enumerate(rounds) for task in tasks]
         self._n_rounds = len(rounds)
         self._gathers_left = [len(tasks) for tasks in rounds]
@@ -72,15 +80,18 @@ class Pipeline:
         # the thread that set `_updating`. Others may read an old `_merged`; then they gather later, never too early.
         # A thread that begins a job wakes one that waits, if there is more to do: to wake all for every job would take
         # longer than the jobs.
-        self._changed = threading.Condition()
-        self._claimed = 0  # tasks that are being gathered, or have been
-        self._ready: deque[tuple[int, Any]] = deque()
+        lock = threading.RLock()
+        self._changed = threading.Condition(lock)
+        self._claimed = 0  # tasks that are being done, or have been
         self._done: dict[int, Stats] = {}
         self._merged = 0
         self._stepped = 0
+        self._awaited = {*self._sees, self._n_rounds}  # numbers of steps that a round waits for
+        self._settled = 0  # the last of these that is done
         self._updating = False
         self._parts: deque[Part] = deque()  # of the update that is at work, not begun
         self._parts_left = 0  # not done
+        self._shared = threading.Condition(lock)  # none is left, or nobody to do them
         self._threads = 0  # that have not left, or are still to begin
         self._idle = 0  # threads that wait
         self._trees = deque(Tree(len(tasks), plus) for tasks in rounds)  # of rounds that have not stepped
@@ -125,11 +136,10 @@ class Pipeline:
     def _leave(self) -> None:
         with self._changed:
             self._threads -= 1
-            if self._parts_left:
-                self._changed.notify_all()
+            self._shared.notify()
 
     def _over(self) -> bool:
-        return self._stepped == self._n_rounds or self._failure is not None
+        return self._settled == self._n_rounds or self._failure is not None
 
     def _next(self) -> Callable[[], None] | None:
         """Claim the most urgent job; None when there is nothing to do now."""
@@ -140,20 +150,15 @@ class Pipeline:
         if self._may_update():
             self._updating = True
             return self._update
-        if self._ready:
-            item, gathered = self._ready.popleft()
-            return lambda: self._evaluate(item, gathered)
         if self._may_gather():
             item = self._claimed
             self._claimed += 1
-            return lambda: self._gather(item)
+            return lambda: self._do_task(item)
         return None
 
     def _has_more(self) -> bool:
         """Whether `_next` has a job for another thread."""
-        return not self._over() and bool(
-            self._parts or self._ready or self._may_update() or self._may_gather()
-        )
+        return not self._over() and bool(self._parts or self._may_update() or self._may_gather())
 
     def _may_update(self) -> bool:
         return not self._updating and (self._may_merge() or self._may_step())
@@ -163,16 +168,17 @@ class Pipeline:
             return False
         number, _ = self._items[self._claimed]
         in_window = number > self._stepped or self._claimed - self._merged < self._window
-        return number - self._delay <= self._stepped and in_window
+        return self._sees[number] <= self._settled and in_window
 
     def _may_merge(self) -> bool:
-        return self._merges_left[self._stepped] > 0 and self._merged in self._done
+        return self._merged in self._done and self._merges_left[self._stepped] > 0
 
     def _may_step(self) -> bool:
-        last = min(self._stepped + self._delay, self._n_rounds - 1)
-        return self._merges_left[self._stepped] == 0 and self._gathered > last
+        if self._stepped == self._n_rounds or self._merges_left[self._stepped]:
+            return False
+        return self._gathered >= bisect_right(self._sees, self._stepped)
 
-    def _gather(self, item: int) -> None:
+    def _do_task(self, item: int) -> None:
         number, task = self._items[item]
         ahead = item + self._window
         if ahead < len(self._items):
@@ -182,10 +188,9 @@ class Pipeline:
             self._gathers_left[number] -= 1
             while self._gathered < self._n_rounds and self._gathers_left[self._gathered] == 0:
                 self._gathered += 1
-            self._ready.append((item, gathered))
-
-    def _evaluate(self, item: int, gathered: Any) -> None:
-        stats = self._jobs.evaluate(*self._items[item], gathered)
+            if self._idle and self._has_more():  # a step may have waited for this
+                self._changed.notify()
+        stats = self._jobs.evaluate(number, task, gathered)
         with self._changed:
             self._done[item] = stats
 
@@ -212,12 +217,20 @@ class Pipeline:
         total = self._trees.popleft().result()
         assert total is not None
         self._jobs.step(self._stepped, total)
+        if self._stepped + 1 in self._awaited:
+            self._jobs.settle()
         with self._changed:
             self._stepped += 1
-            if self._over():
-                self._changed.notify_all()
-            else:
-                self._changed.notify()
+            if self._stepped in self._awaited:
+                self._settled = self._stepped
+                self._wake()
+
+    def _wake(self) -> None:
+        """As many threads as have rounds to gather now, or all at the end."""
+        if self._over():
+            self._changed.notify_all()
+        else:
+            self._changed.notify(bisect_right(self._sees, self._settled) - self._gathered)
 
     def _share(self, cut: Callable[[int], Sequence[Part]]) -> None:
         """Do the parts of an update, with the threads that wait; raises what one of them raised."""
@@ -239,7 +252,7 @@ class Pipeline:
         """A part to do; None when all are done, or those that are left went with a thread that Ctrl-C ended."""
         with self._changed:
             if not self._parts:
-                self._changed.wait_for(lambda: self._parts_left == 0 or self._threads == 1)
+                self._shared.wait_for(lambda: self._parts_left == 0 or self._threads == 1)
             return self._parts.popleft() if self._parts else None
 
     def _do_part(self, part: Part, failures: list[BaseException]) -> None:
@@ -250,4 +263,4 @@ class Pipeline:
         with self._changed:
             self._parts_left -= 1
             if self._parts_left == 0:
-                self._changed.notify_all()
+                self._shared.notify()

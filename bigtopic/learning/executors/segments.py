@@ -140,3 +140,6 @@ class _RoundJobs:
 
     def step(self, number: int, stats: Stats) -> None:
         self.segment.step(number, stats)
+
+    def settle(self) -> None:
+        """Steps put nothing off."""

@@ -13,6 +13,7 @@ from bigtopic.learning.executors.documents import Documents, keeps_all
 from bigtopic.learning.executors.pipeline import Pipeline
 from bigtopic.learning.executors.protocol import Executor, ExecutorSpec, Run, Updates
 from bigtopic.learning.executors.segments import Segment, by_segments, do_rounds
+from bigtopic.learning.putting_off import putting_off
 from bigtopic.learning.remembering import Remembering, remembering
 from bigtopic.learning.replicas import Changes, Share, joined, share_changes
 from bigtopic.learning.rounds import iteration_of
@@ -74,7 +75,9 @@ class ThreadExecutor(Executor):
             return
         iterations = [iteration_of(cursor, 1, settings) for cursor in segment.cursors]
         arrays = segment.params.without_means().arrays
-        self._map([rnd.slices for rnd in segment.rounds], arrays, iterations, segment.step, segment.delay)
+        rounds = [rnd.slices for rnd in segment.rounds]
+        with putting_off(arrays if self._pool else {}, settings, segment.delay) as additions:
+            self._map(rounds, arrays, iterations, segment.step, segment.delay, additions.do)
 
     def _replicate(self, segment: Segment) -> Changes:
         jobs = _ReplicaJobs(self._reader, self._run, segment.params.without_means().arrays)
@@ -96,8 +99,11 @@ class ThreadExecutor(Executor):
         iterations: Sequence[Iteration],
         step: Callable[[int, Stats], None],
         delay: int = 0,
+        settle: Callable[[], None] = lambda: None,
     ) -> None:
-        jobs = _SliceJobs(self._documents, self._remembering, self._run.work, arrays, iterations, step)
+        jobs = _SliceJobs(
+            self._documents, self._remembering, self._run.work, arrays, iterations, step, settle
+        )
         Pipeline(rounds, jobs, delay).run(self._pool, self._n_threads)
 
     def close(self) -> None:
@@ -138,6 +144,7 @@ class _SliceJobs:
     arrays: Mapping[str, LazyArray | Overlay]
     iterations: Sequence[Iteration]
     move: Callable[[int, Stats], None]
+    settle: Callable[[], None]
 
     def prefetch(self, ref: SliceRef) -> None:
         self.documents.prefetch(ref)
@@ -174,6 +181,9 @@ class _ReplicaJobs:
 
     def step(self, number: int, changes: Changes) -> None:
         self.changes.append(changes)
+
+    def settle(self) -> None:
+        """Nothing is put off."""
 
 
 EXECUTOR = ExecutorSpec(lambda run, client, n_threads: ThreadExecutor(run, n_threads))

@@ -1,0 +1,73 @@
+"""Additions to rows of arrays that are put off, until threads do them side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bigtopic.kernels.support.entry import frozen
+from bigtopic.side_by_side import in_parts
+from bigtopic.state import _kernels
+
+__all__ = ["AT_ONCE", "Additions"]
+
+AT_ONCE = 8  # additions of a call: the compiled loop is compiled for so many
+
+
+class _Addition(NamedTuple):
+    """raw[ids[i], k] += values[i, k] * factor[k]."""
+
+    raw: np.ndarray
+    ids: np.ndarray
+    values: np.ndarray
+    factor: np.ndarray
+
+
+class Additions:
+    """Additions in the order in which a row gets them, so that its bits do not depend on who does them, or when."""
+
+    def __init__(self) -> None:
+        self._left: list[_Addition] = []
+
+    def append(self, raw: np.ndarray, ids: np.ndarray, values: np.ndarray, factor: np.ndarray) -> None:
+        """Put off an addition."""
+        self._left.append(_Addition(raw, frozen(ids, np.int32), frozen(values, values.dtype), factor))
+
+    def do(self) -> None:
+        """Do what is left, in parts of rows, of which there are not more than additions: with more, Python would take
+        longer than the parts."""
+        left, self._left = self._left, []
+        if left:
+            calls = [call for same in _alike(left) for call in _calls(same)]
+            n_parts = 1 << (len(left).bit_length() - 1)
+            in_parts([partial(_do, calls, part, n_parts) for part in range(n_parts)])
+
+
+def _alike(additions: Sequence[_Addition]) -> Iterator[list[_Addition]]:
+    """Those to the same array, in order, of values of the same type, which one call may do."""
+    arrays: dict[int, list[_Addition]] = {}
+    for addition in additions:
+        arrays.setdefault(id(addition.raw), []).append(addition)
+    for same_array in arrays.values():
+        for _, alike in groupby(same_array, lambda addition: addition.values.dtype):
+            yield list(alike)
+
+
+def _calls(additions: Sequence[_Addition]) -> list[tuple[Any, ...]]:
+    """The arguments of `scatter_some`; the last call adds nothing where fewer are left."""
+    none = additions[0]._replace(ids=additions[0].ids[:0], values=additions[0].values[:0])
+    full = [*additions, *[none] * (-len(additions) % AT_ONCE)]
+    raws, *others = zip(*full, strict=True)
+    return [
+        (raws[0], *(some[first : first + AT_ONCE] for some in others))
+        for first in range(0, len(full), AT_ONCE)
+    ]
+
+
+def _do(calls: Sequence[tuple[Any, ...]], part: int, n_parts: int) -> None:
+    for raw, ids, values, factors in calls:
+        _kernels.scatter_some(raw, ids, values, factors, part, n_parts)

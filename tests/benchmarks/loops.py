@@ -81,7 +81,7 @@ def gains(
         "gather_linear": _sleep(seconds["gather_linear"]),
         "_infer": _sleep(seconds["_infer"], (BATCH_SIZE, 0.0)),
         "add_up": _sleep(seconds["add_up"]),
-        "scatter_add": _sleep(seconds["scatter_add"]),
+        "scatter_add": _sleep_without_sums(seconds["scatter_add"]),
     }
     several = _sleep_for_each(seconds["scatter_add"])
     with replaced(sleeps), mock.patch.object(state_kernels, SEVERAL, several):
@@ -135,6 +135,14 @@ def _sleep(seconds: float, result: Any = None) -> Callable[..., Any]:
     def sleep(*arguments: Any) -> Any:
         time.sleep(seconds)
         return result
+
+    return sleep
+
+
+def _sleep_without_sums(seconds: float) -> Callable[..., Any]:
+    def sleep(raw: Any, ids: Any, values: Any, factor: Any, sums: Any) -> None:
+        time.sleep(seconds)
+        sums[:] = 0
 
     return sleep
 

@@ -274,11 +274,12 @@ class Kernel:
 
 @dataclass(frozen=True)
 class AxisStats:
-    """`values[i]` belongs to row `ids[i]`, unique, None on axis "none"; `sums` of columns, float64, where known."""
+    """`values[i]` belongs to row `ids[i]`, unique, None on axis "none"; `sums` of columns, float64, or None: `replace`
+    forgets them."""
 
     ids: np.ndarray | None
     values: np.ndarray
-    sums: np.ndarray | None = None
+    sums: np.ndarray | None = field(default=None, init=False)
 
     def __sizeof__(self) -> int:
         """Bytes of the arrays. Dask adds sums where most of their bytes are."""
@@ -286,8 +287,7 @@ class AxisStats:
 
     def totals(self) -> np.ndarray:
         """Sum over the rows, float64 (n_columns,)."""
-        totals: np.ndarray = self.values.sum(axis=0, dtype=np.float64)
-        return totals
+        return np.asarray(self.values.sum(axis=0, dtype=np.float64))
 
 
 @dataclass(frozen=True)

@@ -190,9 +190,10 @@ class LazyArray:
         )
         ids = self.rows_of(stats.ids)
         self._decay(decay)
-        if self.put_off is not None and stats.sums is not None and row_weight is None and row_decay is None:
+        known = stats.sums if row_weight is None and not self._counts else None
+        if self.put_off is not None and known is not None and row_decay is None:
             self.put_off.append(self.raw, ids, values, self._factor(weight))
-            self.sums = self.sums + weight * stats.sums
+            self.sums = self.sums + weight * known
             return
         self._settle()
         if row_decay is not None:
@@ -204,11 +205,14 @@ class LazyArray:
         for start in range(0, len(ids), step):
             rows = slice(start, start + step)
             some = values[rows] if row_weight is None else values[rows] * row_weight[rows, None]
-            self._scatter(ids[rows], some, weight, added)
+            sums = self._scatter(ids[rows], some, weight)
+            if known is None:
+                _kernels.column_sums(sums, added)
+        added = added if known is None else known
         self.sums = self.sums + (added if self._counts else weight * added)
 
-    def _scatter(self, ids: np.ndarray, values: np.ndarray, weight: np.ndarray, added: np.ndarray) -> None:
-        """Add weighted statistics to rows, and what was added to `added`, of floats before they are weighted."""
+    def _scatter(self, ids: np.ndarray, values: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Add weighted statistics to rows; returns sums of sixteen rows that were added, of floats before weights."""
         if self._counts:
             product = values * weight
             values, weight = np.rint(product, out=product).astype(self.raw.dtype), np.ones(self.n_columns)
@@ -221,7 +225,7 @@ class LazyArray:
             _kernels.scatter_add(self.raw, ids[start:stop], values[start:stop], factor, sixteens)
 
         over_rows(add, len(ids), self.n_columns * (2 * self.raw.itemsize + values.itemsize))
-        _kernels.column_sums(sums, added)
+        return sums
 
     def _factor(self, weight: np.ndarray) -> np.ndarray:
         """Of statistics that are added to `raw`."""

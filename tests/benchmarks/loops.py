@@ -33,7 +33,8 @@ LOOPS = {
     "scatter_add": state_kernels,
 }
 ENTRIES_PER_WORD = 8  # of a minibatch
-BEFORE, N_UPDATES = 20, 80  # updates that are not timed, because a run begins differently, and that are
+BEFORE = 32  # updates that are not timed, because a run begins differently: until a segment ends, see `plan.delays`
+N_UPDATES = 80  # that are
 SEVERAL = "scatter_some"  # calls of `scatter_add`, by several threads
 
 
@@ -57,15 +58,17 @@ class Update:
 
 def measured(corpus: Any, n_components: int) -> Update:
     """The mean update of a pass, after its first, whose minibatches are halved and merged."""
-    found = []
-    for n_updates in BEFORE, BEFORE, BEFORE + N_UPDATES:  # the first compiles and fills memory
-        loops: Counter[str] = Counter()
-        with replaced({name: _timed(getattr(module, name), name, loops) for name, module in LOOPS.items()}):
-            found.append((fit(corpus[: n_updates * BATCH_SIZE], n_components, 1, time.thread_time)[0], loops))
-    (before, early), (whole, loops) = found[1:]
-    return Update(
-        (whole - before) / N_UPDATES, {name: (loops[name] - early[name]) / N_UPDATES for name in LOOPS}
-    )
+    loops: Counter[str] = Counter()
+    with replaced({name: _timed(getattr(module, name), name, loops) for name, module in LOOPS.items()}):
+        seconds, n_updates = fit(
+            corpus[: (BEFORE + N_UPDATES) * BATCH_SIZE],
+            n_components,
+            1,
+            time.thread_time,
+            before=BEFORE,
+            begin=loops.clear,
+        )
+    return Update(seconds / n_updates, {name: loops[name] / n_updates for name in LOOPS})
 
 
 def gains(
@@ -85,11 +88,9 @@ def gains(
     }
     several = _sleep_for_each(seconds["scatter_add"])
     with replaced(sleeps), mock.patch.object(state_kernels, SEVERAL, several):
-        before, whole = (
-            fit(corpus[: n * BATCH_SIZE], n_components, 1)[0] for n in (BEFORE, BEFORE + N_UPDATES)
-        )
+        alone, n_alone = fit(corpus[: (BEFORE + N_UPDATES) * BATCH_SIZE], n_components, 1, before=BEFORE)
         together = [fit(corpus, n_components, n, passes=passes) for n in threads]
-    return [(whole - before) / N_UPDATES * n_updates / elapsed for elapsed, n_updates in together]
+    return [alone / n_alone * n_updates / elapsed for elapsed, n_updates in together]
 
 
 def fit(
@@ -98,18 +99,21 @@ def fit(
     n_threads: int,
     clock: Callable[[], float] = time.perf_counter,
     passes: int | None = 1,
+    before: int = 0,
+    begin: Callable[[], None] = lambda: None,
 ) -> tuple[float, int]:
-    """Seconds of the updates, and their number."""
-    times: dict[str, float] = {}
-    steps = [0]
+    """Seconds of the updates after so many, and their number; calls `begin` where these end."""
+    first, last = [], []
 
     def note(event: Any) -> None:
-        times.setdefault(event.kind, clock())
-        steps[0] = event.step
+        last[:] = clock(), event.step
+        if not first and event.step >= before:
+            first[:] = last
+            begin()
 
     where = {"n_threads": n_threads, "client": False, "progress": False}
     LDA(n_components, batch_size=BATCH_SIZE, max_iter=passes, callbacks=[note], **where).fit(corpus)
-    return times["end"] - times["start"], steps[0]
+    return last[0] - first[0], last[1] - first[1]
 
 
 @contextmanager

@@ -237,15 +237,18 @@ class LazyArray:
             return
         cleared = decay == 0.0
         if cleared.any():
-            self._settle()
-        if cleared.all():
-            self.raw[:] = 0.0
-        elif cleared.any():
-            _kernels.clear_columns(self.raw, cleared)
+            self._clear(cleared)
         self.sums = self.sums * decay
         self.scale = self.scale_after(decay)
         if self.scale.min() < SMALLEST_SCALE:
             self.fold()
+
+    def _clear(self, cleared: np.ndarray) -> None:
+        self._settle()
+        if cleared.all():
+            self.raw[:] = 0.0
+        else:
+            _kernels.clear_columns(self.raw, cleared)
 
     def scale_after(self, decay: np.ndarray) -> np.ndarray:
         """The scale that a decay leads to, before it is folded."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bigtopic.kernels.support.entry import frozen
-from bigtopic.side_by_side import in_parts
+from bigtopic.side_by_side import Part, in_parts
 from bigtopic.state import _kernels
 
 __all__ = ["AT_ONCE", "Additions"]
@@ -32,6 +33,7 @@ class Additions:
 
     def __init__(self) -> None:
         self._left: list[_Addition] = []
+        self._parts: list[Part] = []  # that are being done, or of which a failure has left something
 
     def append(self, raw: np.ndarray, ids: np.ndarray, values: np.ndarray, factor: np.ndarray) -> None:
         """Put off an addition."""
@@ -39,12 +41,14 @@ class Additions:
 
     def do(self) -> None:
         """Do what is left, in parts of rows, of which there are not more than additions: with more, Python would take
-        longer than the parts."""
+        longer than the parts. Called again after Ctrl-C, does what is left of the parts."""
         left, self._left = self._left, []
         if left:
             calls = [call for same in _alike(left) for call in _calls(same)]
             n_parts = 1 << (len(left).bit_length() - 1)
-            in_parts([partial(_do, calls, part, n_parts) for part in range(n_parts)])
+            self._parts += [partial(_do, deque(calls), part, n_parts) for part in range(n_parts)]
+        in_parts(self._parts)
+        self._parts = []
 
 
 def _alike(additions: Sequence[_Addition]) -> Iterator[list[_Addition]]:
@@ -68,6 +72,7 @@ def _calls(additions: Sequence[_Addition]) -> list[tuple[Any, ...]]:
     ]
 
 
-def _do(calls: Sequence[tuple[Any, ...]], part: int, n_parts: int) -> None:
-    for raw, ids, values, factors in calls:
+def _do(calls: deque[tuple[Any, ...]], part: int, n_parts: int) -> None:
+    while calls:  # one that has begun is not left: Ctrl-C comes when it returns
+        raw, ids, values, factors = calls.popleft()
         _kernels.scatter_some(raw, ids, values, factors, part, n_parts)

@@ -10,6 +10,7 @@ import pytest
 
 from bigtopic.learning import _kernels
 from bigtopic.side_by_side import helped
+from bigtopic.state import _kernels as state_kernels
 from bigtopic.state.additions import Additions
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.types import AxisStats
@@ -67,6 +68,30 @@ def test_rows_wait_until_the_parts_are_done():
     assert not array.raw.any() and array.sums.all()
     additions.do()
     assert array.raw.any()
+
+
+@pytest.mark.parametrize("n_parts", [0, 3])
+def test_ctrl_c_leaves_what_was_not_added_to_be_added(monkeypatch, n_parts):
+    """It comes when a call of the compiled loop returns; other threads may have done parts before."""
+    additions, expected = Additions(), updated(None, 0.9)
+    array, scatter_some = updated(additions, 0.9), state_kernels.scatter_some
+
+    def interrupted(*call):
+        scatter_some(*call)
+        raise KeyboardInterrupt
+
+    def share(cut):
+        *others, last = cut(2)
+        for part in others[:n_parts]:
+            part()
+        monkeypatch.setattr(state_kernels, "scatter_some", interrupted)
+        last()
+
+    with helped(share), pytest.raises(KeyboardInterrupt):
+        additions.do()
+    monkeypatch.undo()
+    additions.do()
+    np.testing.assert_array_equal(array.raw, expected.raw)
 
 
 def test_arrays_and_types_in_turn():

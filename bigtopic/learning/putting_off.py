@@ -17,7 +17,7 @@ LEAST_DELAY = 3  # groups of two updates: threads that share one wait longer tha
 @contextmanager
 def putting_off(arrays: Mapping[str, LazyArray], settings: Settings, delay: int) -> Iterator[Additions]:
     """What the arrays put off inside this context: nothing where steps do more than add by a weight and a decay for all
-    rows alike, or mostly wait for rows that they read."""
+    rows alike."""
     additions = Additions()
     adds_up = all(getattr(scheme, "adds_up", False) for scheme in settings.schemes.values())
     if delay < LEAST_DELAY or settings.prior_schemes or settings.average or not adds_up:

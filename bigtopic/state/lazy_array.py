@@ -51,7 +51,8 @@ class LazyArray:
     prior_totals : float64 (n_components,), column sums of the prior over the whole axis, also in rows cut from it
     prior_mean : of the prior, over rows and columns
     prior_version : how often the prior was replaced
-    put_off : takes what `add` would add to rows, where it knows the sums; None where `add` does it itself
+    put_off : takes what `add` would add to rows, where it knows the sums, until `gather` reads them, or others do it; None
+        where `add` does it itself
     """
 
     raw: np.ndarray
@@ -144,6 +145,7 @@ class LazyArray:
     def gather(self, ids: np.ndarray | None) -> np.ndarray:
         """Weights of these rows (all rows for None), of integers in float64, zero in the padding."""
         check_rows(ids, self.n_rows)
+        self._settle()
         dtype = np.dtype(np.float64) if self._counts else self.raw.dtype
         return self.gather_scaled(ids, np.ones(self.n_columns), float(np.finfo(dtype).min), dtype)
 

@@ -62,6 +62,11 @@ def test_parts_give_the_bits_of_additions_done_at_once(decay, n_threads):
     np.testing.assert_array_equal(array.sums, expected.sums)
 
 
+def test_a_scheme_that_reads_rows_reads_what_was_put_off():
+    array, expected = updated(Additions(), 0.9), updated(None, 0.9)
+    np.testing.assert_array_equal(array.gather(None), expected.gather(None))
+
+
 def test_rows_wait_until_the_parts_are_done():
     additions = Additions()
     array = updated(additions, 0.9)

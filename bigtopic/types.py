@@ -8,7 +8,7 @@ never sees a topic.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from sys import getsizeof
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -60,20 +60,13 @@ class Block:
         start, stop, step = item.indices(self.n_docs)
         assert step == 1
         stop = max(start, stop)
-        first, last = self.indptr[start], self.indptr[stop]
-        author_indptr = authors = None
-        if self.author_indptr is not None and self.authors is not None:
-            a, b = self.author_indptr[start], self.author_indptr[stop]
-            author_indptr = self.author_indptr[start : stop + 1] - a
-            authors = self.authors[a:b]
-        return Block(
-            self.indptr[start : stop + 1] - first,
-            self.words[first:last],
-            self.counts[first:last],
-            self.rows[start:stop],
-            author_indptr,
-            authors,
-        )
+        own, indptr = slice(self.indptr[start], self.indptr[stop]), self.indptr[start : stop + 1]
+        block = Block(indptr - own.start, self.words[own], self.counts[own], self.rows[start:stop])
+        if self.author_indptr is None or self.authors is None:
+            return block
+        first, last = self.author_indptr[start], self.author_indptr[stop]
+        author_indptr = self.author_indptr[start : stop + 1] - first
+        return replace(block, author_indptr=author_indptr, authors=self.authors[first:last])
 
 
 @dataclass(frozen=True)
@@ -274,8 +267,9 @@ class Kernel:
 
 @dataclass(frozen=True)
 class AxisStats:
-    """`values[i]` belongs to row `ids[i]`, unique, None on axis "none"; `sums` of columns, float64, or None: `replace`
-    forgets them."""
+    """Statistics on one axis: `values[i]` belongs to row `ids[i]`; ids are unique. ids is None on axis "none".
+
+    sums : of the columns of `values`, float64, if they are known; `replace` forgets them."""
 
     ids: np.ndarray | None
     values: np.ndarray
@@ -284,6 +278,12 @@ class AxisStats:
     def __sizeof__(self) -> int:
         """Bytes of the arrays. Dask adds sums where most of their bytes are."""
         return self.values.nbytes + (0 if self.ids is None else self.ids.nbytes)
+
+    def summed(self, sums: np.ndarray | None) -> AxisStats:
+        """The same, with these sums."""
+        stats = replace(self)
+        object.__setattr__(stats, "sums", sums)
+        return stats
 
     def totals(self) -> np.ndarray:
         """Sum over the rows, float64 (n_columns,)."""
@@ -391,8 +391,8 @@ class Scheme(Protocol):
     is a setting of the scheme, so that the array must have none; `sets_prior`, that the scheme sets the prior of its
     array and uses no statistics, so that it belongs into `prior_schemes`; `of_rows`, that this is the prior of
     rows that are distributions over the columns; `adds_up`, that the changes that replicas make to copies of the array
-    may be added: a step is `add` with a weight and a decay for all rows alike, and 1 - decay is at most
-    `RoundInfo.largest_step`.
+    may be added, and those of delayed updates put off: a step is `add` with a weight and a decay for all rows alike,
+    and 1 - decay is at most `RoundInfo.largest_step`.
     """
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:

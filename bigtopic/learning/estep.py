@@ -120,7 +120,7 @@ def evaluate(
             _check_state(work, gathered, result.state)
         remembering.write(ref, iteration, gathered.kept, result.state)
     stats = {
-        name: _summed(AxisStats(gathered.axes.get(axis), result.stats[name]), sums[name])
+        name: AxisStats(gathered.axes.get(axis), result.stats[name]).summed(sums[name])
         for name, axis in work.kernel.statistics.items()
     }
     return Stats(stats, gathered.docs.n_docs, gathered.n_tokens, dict(result.info))
@@ -151,11 +151,6 @@ def _finite_sums(
                 "the kernel, and for extreme priors and options"
             )
     return sums
-
-
-def _summed(stats: AxisStats, sums: np.ndarray | None) -> AxisStats:
-    object.__setattr__(stats, "sums", sums)
-    return stats
 
 
 def _column_sums(values: np.ndarray) -> np.ndarray | None:

@@ -21,9 +21,7 @@ N_ROWS, N_COLUMNS = 200, 16
 def statistics(ids: np.ndarray, values: np.ndarray) -> AxisStats:
     sums = np.zeros(values.shape[1])
     _kernels.add_up(values, sums)
-    stats = AxisStats(ids, values)
-    object.__setattr__(stats, "sums", sums)
-    return stats
+    return AxisStats(ids, values).summed(sums)
 
 
 def do(additions: Additions, n_threads: int) -> int:

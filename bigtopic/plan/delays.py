@@ -14,7 +14,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from functools import lru_cache
 
-__all__ = ["PROMPT", "delay_of_run", "segment_of", "updates_seen"]
+__all__ = ["PROMPT", "delay_of_run", "group_size", "segment_of", "updates_seen"]
 
 PROMPT = 8  # the first rounds of a run, without delay; and the updates for each that a later round may miss
 ROUNDS = 64  # of a pass, for each update that a round may miss
@@ -48,11 +48,16 @@ def segment_of(number: int, before: int, n_rounds: int, delay: int) -> tuple[int
     return segments[bisect_right(segments, (number, delay)) - 1]
 
 
+def group_size(delay: int) -> int:
+    """Rounds of a group, where there is a delay."""
+    return (delay + 1) // 2
+
+
 def updates_seen(n_rounds: int, delay: int) -> list[int]:
     """How many updates of its segment each round of it sees: all with a delay of 0, otherwise those of whole groups."""
     if delay == 0:
         return list(range(n_rounds))
-    group = (delay + 1) // 2
+    group = group_size(delay)
     return [max(0, number // group - 1) * group for number in range(n_rounds)]
 
 

@@ -20,7 +20,7 @@ A replay (`replay`) allocates and frees these arrays in the order of the run, by
     slice    = documents x 36 + entries x 8 + distinct words x 4
     view     = rows(slice) x columns x itemsize, for each array the kernel reads
     stats    = rows(slice) x (columns x itemsize + 4), for each array it returns; and their sums, one for each level of
-               the merge tree, and those of as many minibatches as one may miss
+               the merge tree, and those of two groups of delayed minibatches
     scratch  = as the kernel declares
     averaged = rows(minibatch) x columns x 24, where a mean follows the step
     inner    = rows(minibatch) x columns x 28 for each step over provisional params, of which 8 are kept for the inner

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from bigtopic import buffers
 from bigtopic.learning.reduce import LARGE, Tree, depth, left_half
+from bigtopic.plan.delays import group_size
 from bigtopic.plan.slices import SUBTREE
 from bigtopic.types import Scratch
 
@@ -193,18 +194,15 @@ class Rounds:
         return total
 
     def delayed(self, n_docs: int, delay: int) -> None:
-        """A round of one slice, which may miss `delay` updates: so many rounds before it are at work, or their
-        statistics wait until it has gathered."""
-        while len(self._busy) + len(self._waiting) > delay:
-            if not self._step():
-                self._finish_delayed()
+        """A round of one slice, which may miss `delay` updates: two groups of rounds, of which it is the last, are at
+        work, or their statistics wait."""
         if len(self._busy) == self.n_threads:
             self._finish_delayed()
+        while len(self._busy) + len(self._waiting) >= 2 * group_size(delay):
+            if not self._step():
+                self._finish_delayed()
         thread = self.rng.choice([t for t in range(self.n_threads) if t not in self._busy])
-        gathered = self._gather(thread, n_docs)
-        if self.n_threads == 1 and len(self._waiting) == delay:
-            self._step()
-        self._busy[thread] = self._number, self._begin(thread, n_docs, gathered)
+        self._busy[thread] = self._number, self._begin(thread, n_docs, self._gather(thread, n_docs))
         self._number += 1
 
     def _step(self) -> bool:

@@ -13,8 +13,7 @@ from scipy.stats import chisquare
 
 from bigtopic import kernels
 from bigtopic.errors import InputError, SettingError
-from bigtopic.kernels.support import few_topics, many_topics, tokens
-from bigtopic.kernels.support.tokens import room_for_entries
+from bigtopic.kernels.support import tokens
 from bigtopic.types import CallSize, Docs, View
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -93,18 +92,10 @@ def test_every_label_is_that_of_the_reference(docs, n_components, replicas):
 @pytest.mark.parametrize("n_components", [20, 300])
 def test_more_tokens_than_four_bytes_can_name_get_the_same_labels(docs, n_components, monkeypatch):
     expected = Chain(docs, np.full(n_components, 0.3)).sweep().state["labels"]
-    rooms = []
-
-    def room(n_entries: int, n_tokens: int) -> np.ndarray:
-        rooms.append(room_for_entries(n_entries, n_tokens))
-        return rooms[-1]
-
-    for module in (few_topics, many_topics):
-        monkeypatch.setattr(module, "room_for_entries", room)
     for most, dtype in ((int(docs.counts.sum()), np.int32), (int(docs.counts.sum()) - 1, np.int64)):
         monkeypatch.setattr(tokens, "_MOST_TOKENS", most)
+        assert tokens.tokens_by_word(docs).entries.dtype == dtype
         found = Chain(docs, np.full(n_components, 0.3)).sweep().state["labels"]
-        assert rooms[-1].dtype == dtype
         np.testing.assert_array_equal(found, expected)
 
 

@@ -142,9 +142,9 @@ def test_settings_that_cannot_be_are_refused(docs, options):
         infer(docs, view_of(np.zeros((N_WORDS, 3))), np.full(3, 0.3), **options)
 
 
-def test_the_estimate_of_memory_has_the_labels_before_and_after_a_sweep():
+def test_the_estimate_of_memory_has_the_labels():
     size = CallSize(32, 900, N_WORDS, {"topic_words": N_WORDS}, {"topic_words": 16}, 3, 10**12, 10**12)
-    assert sorted(KERNEL.scratch(size, KERNEL.options).pooled)[-2:] == [2 * 10**12] * 2
+    assert max(KERNEL.scratch(size, KERNEL.options).pooled) == 2 * 10**12
 
 
 def test_a_document_whose_labels_do_not_fit_into_memory_is_refused():

@@ -34,11 +34,11 @@ from bigtopic.kernels.support.entry import whole_number
 from bigtopic.kernels.support.expected_logs import expected_logs_of_labels
 from bigtopic.kernels.support.few_topics import sweep_few_topics
 from bigtopic.kernels.support.many_topics import sweep_many_topics
-from bigtopic.kernels.support.tokens import whole_counts
+from bigtopic.kernels.support.tokens import Tokens, tokens_by_word
 from bigtopic.kernels.support.vector import LANES
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
-__all__ = ["KERNEL", "run"]
+__all__ = ["KERNEL", "run", "statistics", "sweep"]
 
 _MOST_TOPICS = 1 << 15  # that a label of two bytes can name
 _FEW_TOPICS = 256  # topics, of which a document has all
@@ -72,24 +72,54 @@ def run(
     SettingError
         When `replicas` is not a whole number of at least 1, or there are more topics than a label can name.
     """
-    topic_words, n_replicas = view.arrays["topic_words"], whole_number(hyper.options, "replicas", 1)
-    assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
-    if hyper.n_components > _MOST_TOPICS:
-        raise SettingError(f"n_components={hyper.n_components}: kernel 'cgs' has at most {_MOST_TOPICS}")
-    counts = whole_counts(docs)
-    labels = (
-        np.full((int(counts.sum()), n_replicas), -1, np.int16) if state is None else state["labels"].copy()
-    )
-    change = buffers.empty(topic_words.shape, _dtype(hyper.options))
-    doc_topics = np.empty((docs.n_docs, hyper.n_components), topic_words.dtype) if hyper.doc_topics else None
-    totals, prior = view.totals["topic_words"].astype(np.float64), hyper.doc_topic_prior
-    sweep = sweep_few_topics if hyper.n_components <= _FEW_TOPICS else sweep_many_topics
-    sweep(docs, counts, topic_words, totals, prior, seed, labels, change, doc_topics)
-    stats = {"topic_words": change}
-    if "doc_topic_prior" in hyper.statistics:
-        starts = np.concatenate([[0], np.cumsum(counts)])[docs.indptr]
-        stats["doc_topic_prior"] = expected_logs_of_labels(starts, labels[:, 0], prior, topic_words.shape[1])
+    n_replicas, tokens = whole_number(hyper.options, "replicas", 1), tokens_by_word(docs)
+    n_tokens = int(tokens.counts.sum())
+    labels = np.full((n_tokens, n_replicas), -1, np.int16) if state is None else state["labels"].copy()
+    change = buffers.empty(view.arrays["topic_words"].shape, _dtype(hyper.options))
+    doc_topics = sweep(docs, tokens, view, hyper, seed, labels, change)
+    stats = {"topic_words": change, **statistics(docs, tokens, hyper, labels, change.shape[1])}
     return KernelResult(stats, doc_topics, {"labels": labels}, {})
+
+
+def sweep(
+    docs: Docs,
+    tokens: Tokens,
+    view: View,
+    hyper: Hyper,
+    seed: int,
+    labels: np.ndarray,
+    change: np.ndarray,
+    *,
+    in_place: bool = False,
+) -> np.ndarray | None:
+    """Draw `labels` once more, and fill `change`; returns doc_topics. All as `run` says, but if `in_place`, `change`
+    has the labels, which the array of the view is without, and is kept up to date.
+
+    Raises
+    ------
+    SettingError
+        When there are more topics than a label can name.
+    """
+    topic_words, n = view.arrays["topic_words"], hyper.n_components
+    assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
+    if n > _MOST_TOPICS:
+        raise SettingError(f"n_components={n}: kernel 'cgs' has at most {_MOST_TOPICS}")
+    doc_topics = np.empty((docs.n_docs, n), topic_words.dtype) if hyper.doc_topics else None
+    totals, prior = view.totals["topic_words"].astype(np.float64), hyper.doc_topic_prior
+    draw = sweep_few_topics if n <= _FEW_TOPICS else sweep_many_topics
+    draw(docs, tokens, topic_words, totals, prior, seed, labels, change, doc_topics, in_place=in_place)
+    return doc_topics
+
+
+def statistics(
+    docs: Docs, tokens: Tokens, hyper: Hyper, labels: np.ndarray, n_columns: int
+) -> dict[str, np.ndarray]:
+    """What the labels say of the prior of documents' topics, if wanted."""
+    if "doc_topic_prior" not in hyper.statistics:
+        return {}
+    starts = np.concatenate([[0], np.cumsum(tokens.counts)])[docs.indptr]
+    logs = expected_logs_of_labels(starts, labels[:, 0], hyper.doc_topic_prior, n_columns)
+    return {"doc_topic_prior": logs}
 
 
 def _dtype(options: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ The first sweep labels every token given those that have a label. Further sweeps
 the same formula, and add it, until the likelihood of the minibatch under the means of these counts,
 
     sum over tokens of log sum_k theta_dk beta_kv,
-    theta_dk = (alpha_k + n_dk) / sum_k,  beta_kv = (G_kv + n_kv) / (G_k + n_k)
+    theta_dk = (alpha_k + n_dk) / sum_k (alpha_k + n_dk),  beta_kv = (G_kv + n_kv) / (G_k + n_k)
 
 has not improved for `patience` sweeps. Statistics: n; the labels are forgotten. With the scheme `DecayAdd`, G is the
 decayed sum of the past. One minibatch of a whole corpus and a decay of 1 are collapsed Gibbs sampling.
@@ -16,9 +16,10 @@ decayed sum of the past. One minibatch of a whole corpus and a decay of 1 are co
 A call is a minibatch: its documents see each other's newest labels. Those of other slices of the same minibatch they do
 not see (AD-LDA), so `slice_size` should be the `batch_size`.
 
-How it is computed: a sweep is a call of the kernel `cgs`, with a seed of its own. It visits tokens by word, so that the
+How it is computed: a sweep is one of the kernel `cgs`, with a seed of its own. It visits tokens by word, so that the
 weights of a word are read once per sweep; algorithm 2 visits them by document, which is as valid an order. The
-likelihood is computed word by word, too, when the labels of a word are added up.
+likelihood is computed word by word, too. Weights are float64, whatever the params are: taken out of counts that
+hundreds of sweeps have added up, a token must leave a word's past, which can be a millionth of it.
 
 Cost: a sweep of `cgs` and entries x topics multiply-adds for the likelihood, for each sweep.
 
@@ -35,73 +36,86 @@ from numba import njit
 
 from bigtopic import buffers
 from bigtopic.kernels.sampling import cgs
-from bigtopic.kernels.support.entry import UNCOUNTED, csr, frozen, whole_number
-from bigtopic.kernels.support.vector import LANES, load, spread, total
+from bigtopic.kernels.support.entry import UNCOUNTED, frozen, padded_prior, whole_number
+from bigtopic.kernels.support.logarithm import fast_log
+from bigtopic.kernels.support.tokens import Tokens, tokens_by_word
+from bigtopic.kernels.support.vector import LANES, double, load, load_whole, spread, store, total
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
 __all__ = ["KERNEL", "run"]
 
+_ZERO, _LANES = np.uint64(0), np.uint64(LANES)
+
 
 class _Minibatch(NamedTuple):
-    """What is known of the documents, and how the likelihood visits them.
+    """What is known of the documents.
 
     Attributes
     ----------
-    counts : int32 (n_words, n_columns), their labels
-    weights : (n_words, n_columns), those of the params and these counts
-    order, documents : int64 (n_entries,), entry and document of each visit, by word
-    shares : (n_docs, n_columns), theta_k / W_k, zero in the padding
-    likelihoods : (n_entries,), of a token of each entry
+    labels : int16 (n_tokens, 1), -1 where there is none yet
+    counts : int32 (n_words, n_columns), of these labels
+    held : float32 (n_docs, n_columns), labels of each document
+    likelihoods : (n_entries,), of a token of each entry, by word
     """
 
+    labels: np.ndarray
     counts: np.ndarray
-    weights: np.ndarray
-    order: np.ndarray
-    documents: np.ndarray
-    shares: np.ndarray
+    held: np.ndarray
     likelihoods: np.ndarray
 
 
-def _minibatch(docs: Docs, shape: tuple[int, int]) -> _Minibatch:
+def _minibatch(docs: Docs, tokens: Tokens, shape: tuple[int, int]) -> _Minibatch:
     """Nothing is counted yet."""
-    order = np.argsort(docs.words, kind="stable")
     return _Minibatch(
+        np.full((int(tokens.counts.sum()), 1), -1, np.int16),
         buffers.zeros(shape, np.int32),
-        buffers.empty(shape, np.float64),
-        order,
-        np.repeat(np.arange(docs.n_docs), np.diff(docs.indptr))[order],
-        buffers.zeros((docs.n_docs, shape[1]), np.float64),
-        buffers.empty(len(order), np.float64),
+        buffers.empty((docs.n_docs, shape[1]), np.float32),
+        buffers.empty(len(tokens.counts), np.float64),
     )
 
 
 @njit(**UNCOUNTED)
-def _count(changes, before, words, minibatch):
-    """Count what a sweep has changed, and fill the likelihoods: sum_k theta_k W_k / W."""
-    counts, weights, order, documents, shares, likelihoods = minibatch
-    i = 0
-    for v in range(counts.shape[0]):
-        # each loop writes to one array: the compiler makes vectors only where few may overlap
-        change, past, own, row = changes[v], before[v], counts[v], weights[v]
+def _hold(indptr, counts, labels, held, labelled):
+    """Count the labels of each document, and of all."""
+    held[:], labelled[:] = 0, 0
+    token = 0
+    for d in range(held.shape[0]):
+        own = held[d]
+        for i in range(indptr[d], indptr[d + 1]):
+            for _ in range(counts[i]):
+                own[np.uint64(labels[token])] += np.float32(1)
+                token += 1
         for k in range(own.shape[0]):
-            own[k] += change[k]
-        for k in range(own.shape[0]):
-            row[k] = past[k] + own[k]
-        while i < order.shape[0] and words[order[i]] == v:
-            mixed = spread(0.0)
-            for k in range(0, row.shape[0], LANES):
-                mixed = mixed + load(shares, (documents[i], k)) * load(row, k)
-            likelihoods[order[i]] = total(mixed)
-            i += 1
+            labelled[k] += own[k]
 
 
 @njit(**UNCOUNTED)
-def _log_likelihood(counts, likelihoods):
-    """The sum over tokens, in nats."""
-    nats = 0.0
-    for i in range(counts.shape[0]):
-        nats += counts[i] * np.log(likelihoods[i])
-    return nats
+def _fill_likelihoods(before, counts, starts, entries, prior, inverses, held, means, likelihoods):
+    """The likelihoods, times alpha_k + n_dk summed over k."""
+    n_columns = np.uint64(before.shape[1])
+    for v in range(before.shape[0]):
+        flat = spread(0.0)
+        for k in range(_ZERO, n_columns, _LANES):
+            mean = (load(before, (v, k)) + load_whole(counts, (v, k))) * load(inverses, k)
+            store(means, k, mean)
+            flat = flat + load(prior, k) * mean
+        of_prior = total(flat)
+        for e in range(starts[v], starts[v + 1]):
+            mixed, d = spread(0.0), entries[e, 0]
+            for k in range(_ZERO, n_columns, _LANES):
+                mixed = mixed + double(load(held, (d, k))) * load(means, k)
+            likelihoods[e] = of_prior + total(mixed)
+
+
+@njit(**UNCOUNTED)
+def _sum_logarithms(numbers, weights):
+    """sum_i weights[i] log(numbers[i]); the numbers become their logarithms."""
+    for i in range(numbers.shape[0]):
+        numbers[i] = fast_log(numbers[i])
+    whole = 0.0
+    for i in range(numbers.shape[0]):
+        whole += weights[i] * numbers[i]
+    return whole
 
 
 def run(
@@ -135,40 +149,60 @@ def run(
     """
     max_sweeps = whole_number(hyper.options, "max_sweeps", 0)
     patience = whole_number(hyper.options, "patience", 1)
-    told = hyper._replace(options=cgs.KERNEL.options, doc_topics=True)
+    told, best, best_sweep = hyper._replace(doc_topics=False), -np.inf, 0
     before, past = frozen(view.arrays["topic_words"], np.float64), view.totals["topic_words"]
-    minibatch, best, best_sweep = _minibatch(docs, before.shape), -np.inf, 0
-    now, state = View({"topic_words": before}, {"topic_words": past}), None
+    tokens = tokens_by_word(docs)
+    minibatch, labelled = _minibatch(docs, tokens, before.shape), np.zeros(len(past))
     for sweep in range(1 + max_sweeps):
-        result = cgs.run(docs, now, told, seed + sweep, state)
-        state = result.state
-        now, nats = _counted(docs, result, before, past, minibatch)
+        now = View({"topic_words": before}, {"topic_words": past + labelled})
+        cgs.sweep(docs, tokens, now, told, seed + sweep, *minibatch[:2], in_place=True)
+        _hold(
+            frozen(docs.indptr, np.int64),
+            frozen(tokens.counts, np.int64),
+            minibatch.labels.reshape(-1),
+            minibatch.held,
+            labelled,
+        )
+        nats = _log_likelihood(tokens, before, past + labelled, hyper.doc_topic_prior, minibatch)
         if nats > best:
             best, best_sweep = nats, sweep
         if sweep - best_sweep == patience:
             break
     counts = buffers.empty(before.shape, np.float64)
     counts[:] = minibatch.counts
+    found = {"topic_words": counts, **cgs.statistics(docs, tokens, hyper, minibatch.labels, len(past))}
+    doc_topics = _doc_topics(minibatch.held, hyper.doc_topic_prior) if hyper.doc_topics else None
     info = {"iterations": float(docs.n_docs * (1 + sweep)), "log_likelihood": nats}
-    found = {**result.stats, "topic_words": counts}
-    return KernelResult(found, result.doc_topics if hyper.doc_topics else None, None, info)
+    return KernelResult(found, doc_topics, None, info)
 
 
-def _counted(
-    docs: Docs, swept: KernelResult, before: np.ndarray, past: np.ndarray, minibatch: _Minibatch
-) -> tuple[View, float]:
-    """The weights after a sweep of `cgs` over these documents, and the log likelihood of these.
+def _doc_topics(held: np.ndarray, prior: np.ndarray) -> np.ndarray:
+    """Prior and labels of each document, divided by their sum."""
+    masses = held[:, : len(prior)] + prior
+    return masses / masses.sum(axis=1, keepdims=True)
 
-    Weights are float64, whatever the params are: taken out of counts that hundreds of sweeps have added up, a token
-    must leave a word's past, which can be a millionth of it.
-    """
-    assert swept.state is not None and swept.doc_topics is not None
-    n_components, (_, words, counts) = swept.doc_topics.shape[1], csr(docs, np.dtype(np.float64))
-    totals = past + np.bincount(swept.state["labels"][:, 0], minlength=len(past))
-    np.divide(swept.doc_topics, totals[:n_components], out=minibatch.shares[:, :n_components])
-    _count(frozen(swept.stats["topic_words"], np.int32), before, words, minibatch)
-    nats = _log_likelihood(counts, minibatch.likelihoods)
-    return View({"topic_words": minibatch.weights}, {"topic_words": totals}), float(nats)
+
+def _log_likelihood(
+    tokens: Tokens, before: np.ndarray, totals: np.ndarray, prior: np.ndarray, minibatch: _Minibatch
+) -> float:
+    """Of the tokens under the means of these labels, in nats."""
+    entries, n_columns = frozen(tokens.entries, tokens.entries.dtype), before.shape[1]
+    inverses = np.zeros(n_columns)
+    np.divide(1.0, totals[: len(prior)], out=inverses[: len(prior)])
+    _fill_likelihoods(
+        before,
+        frozen(minibatch.counts, np.int32),
+        frozen(tokens.starts, np.int64),
+        entries,
+        padded_prior(prior, n_columns, np.dtype(np.float64)),
+        inverses,
+        minibatch.held,
+        np.empty(n_columns),
+        minibatch.likelihoods,
+    )
+    n_tokens = minibatch.held.sum(axis=1, dtype=np.float64)
+    lengths = float(_sum_logarithms(n_tokens + prior.sum(), n_tokens))
+    return float(_sum_logarithms(minibatch.likelihoods, entries[:, 2])) - lengths
 
 
 def _cost(options: Mapping[str, Any]) -> float:
@@ -177,17 +211,16 @@ def _cost(options: Mapping[str, Any]) -> float:
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """What a sweep takes, the labels and the changes of two sweeps, and the minibatch."""
+    """What a sweep takes, and the minibatch."""
     sweep = cgs.KERNEL.scratch(size, cgs.KERNEL.options)
-    labels = size.n_tokens * np.dtype(np.int16).itemsize
     table = size.rows["topic_words"] * size.columns["topic_words"]
     minibatch = [
+        size.n_tokens * np.dtype(np.int16).itemsize,
         table * 4,
-        table * 8,
-        size.n_docs * size.columns["topic_words"] * 8,
-        *[size.n_entries * 8] * 3,
+        size.n_docs * size.columns["topic_words"] * 4,
+        size.n_entries * 8,
     ]
-    return Scratch([*sweep.pooled, labels, labels, table * 4, table * 4, *minibatch], sweep.transient)
+    return Scratch([*sweep.pooled, *minibatch], sweep.transient)
 
 
 KERNEL = Kernel(

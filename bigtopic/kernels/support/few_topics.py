@@ -24,7 +24,7 @@ from bigtopic.kernels.support import memory
 from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, frozen, padded_prior
 from bigtopic.kernels.support.lanes import is_reached, n_reached, prefetch, running
 from bigtopic.kernels.support.random import key, uniform
-from bigtopic.kernels.support.tokens import LANE, SHIFT, room_for_entries, sort_by_word
+from bigtopic.kernels.support.tokens import LANE, SHIFT, Tokens
 from bigtopic.kernels.support.vector import LANES, load, spread, store
 from bigtopic.types import Docs
 
@@ -44,7 +44,8 @@ class _Room(NamedTuple):
     Attributes
     ----------
     held : float32 (n_docs * n_columns,), labels of each document
-    own : float64 (n_columns,), labels by which a word has changed
+    word : float64 (n_columns,), weights of a word when it is begun
+    own : float64 (n_columns,), labels by which it has changed
     totals, inverses : float64 (n_columns,), sum_v eta_v + N_k, and 1 divided by it
     factors : float32 (n_columns,), f of a word
     sums : float32 (2 * (n_columns + 2 * LANES),), for two tokens by turns: running sums of each lane, then those of the
@@ -55,6 +56,7 @@ class _Room(NamedTuple):
     """
 
     held: np.ndarray
+    word: np.ndarray
     own: np.ndarray
     totals: np.ndarray
     inverses: np.ndarray
@@ -66,13 +68,13 @@ class _Room(NamedTuple):
 
 
 @njit(**INLINE)
-def _count(k, sign, share, row, word, room):
+def _count(k, sign, share, row, room):
     """Count a label once more, or once less; returns the topic's new f."""
     block, hot = k & ~LANE, load(room.one_hot, (k & LANE) * _LANES)
     room.own[k] += sign
     room.totals[k] += sign * share
     room.inverses[k] = 1.0 / room.totals[k]
-    factor = np.float32(max((word[k] + share * room.own[k]) * room.inverses[k], 0.0))
+    factor = np.float32(max((room.word[k] + share * room.own[k]) * room.inverses[k], 0.0))
     # whole vectors: the next token loads them while they are still on their way to the cache
     store(room.held, row + block, load(room.held, row + block) + spread(np.float32(sign)) * hot)
     old = load(room.factors, block)
@@ -119,14 +121,14 @@ def _draw(t, last, row_key, draw, gained, place, n_columns, n_components, n_repl
 
 
 @njit(**INLINE)
-def _count_drawn(t, row, following, n_replicas, share, word, labels, room):
+def _count_drawn(t, row, following, n_replicas, share, labels, room):
     """Count the labels drawn; returns what they add to the weights of the document that follows in `held`."""
     gained = np.float32(0)
     for r in range(n_replicas):
         k = np.uint64(labels[t + r])
         mass = room.held[following + k] + room.prior[k]
         before = mass * room.factors[k]
-        factor = _count(k, 1, share, row, word, room)
+        factor = _count(k, 1, share, row, room)
         room.gains[r] = (mass + np.float32(row == following)) * factor - before
         gained += room.gains[r]
     return gained
@@ -147,17 +149,23 @@ def _begin(indptr, counts, rows, seed, n_columns, n_replicas, labels, keys, firs
 
 
 @njit(**INLINE)
-def _sweep_words(n_replicas, n_components, topic_words, labels, starts, entries, keys, firsts, room, change):
+def _sweep_words(
+    n_replicas, n_components, topic_words, labels, starts, entries, keys, firsts, room, change, in_place,
+):  # fmt: skip
     share, n_columns = 1.0 / n_replicas, np.uint64(topic_words.shape[1])
     n_components, n_replicas = np.uint64(n_components), np.uint64(n_replicas)
     for v in range(topic_words.shape[0]):
-        word, gained, place, begun = topic_words[v], np.float32(0), _ZERO, False
+        gained, place, begun = np.float32(0), _ZERO, False
         following = min(v + 1, topic_words.shape[0] - 1)
         for k in range(_ZERO, n_columns, _LINE):
             memory.prefetch(topic_words, following, k)
             memory.prefetch(change, following, k)
         for k in range(n_columns):
-            room.factors[k] = np.float32(word[k] * room.inverses[k])
+            room.word[k] = topic_words[v, k]
+        for k in range(n_columns if in_place else _ZERO):
+            room.word[k] += change[v, k]
+        for k in range(n_columns):
+            room.factors[k] = np.float32(room.word[k] * room.inverses[k])
         # the token that waits for its draw, and the one before it
         waiting = last = waiting_row = waiting_key = draw = _ZERO
         for e in range(starts[v], starts[v + 1]):
@@ -169,7 +177,7 @@ def _sweep_words(n_replicas, n_components, topic_words, labels, starts, entries,
             for t in range(first, first + np.uint64(entries[e, 2]) * n_replicas, n_replicas):
                 if labels[t] >= 0:
                     for r in range(n_replicas):
-                        _count(np.uint64(labels[t + r]), -1, share, row, word, room)
+                        _count(np.uint64(labels[t + r]), -1, share, row, room)
                 _weigh(row, place, n_columns, room)
                 place = n_columns + _ENDS - place
                 if begun:
@@ -177,7 +185,7 @@ def _sweep_words(n_replicas, n_components, topic_words, labels, starts, entries,
                         waiting, last, waiting_key, draw, gained, place, n_columns, n_components, n_replicas,
                         labels, room,
                     )  # fmt: skip
-                    gained = _count_drawn(waiting, waiting_row, row, n_replicas, share, word, labels, room)
+                    gained = _count_drawn(waiting, waiting_row, row, n_replicas, share, labels, room)
                 last, waiting, begun = waiting, t, True
                 waiting_row, waiting_key, draw = row, keys[d], t - np.uint64(firsts[d])
         if begun:
@@ -185,34 +193,39 @@ def _sweep_words(n_replicas, n_components, topic_words, labels, starts, entries,
             _draw(
                 waiting, last, waiting_key, draw, gained, place, n_columns, n_components, n_replicas, labels, room
             )  # fmt: skip
-            _count_drawn(waiting, waiting_row, waiting_row, n_replicas, share, word, labels, room)
-        for k in range(room.own.shape[0]):
-            change[v, k] = share * room.own[k]
-            room.own[k] = 0
+            _count_drawn(waiting, waiting_row, waiting_row, n_replicas, share, labels, room)
+        if in_place:
+            for k in range(n_columns):
+                change[v, k] += share * room.own[k]
+        else:
+            for k in range(n_columns):
+                change[v, k] = share * room.own[k]
+        room.own[:] = 0
 
 
 @njit(**UNCOUNTED)
 def _sweep(
-    indptr, words, counts, rows, topic_words, n_components, seed, n_replicas, labels, starts, entries, keys,
-    firsts, room, change,
+    indptr, counts, rows, topic_words, n_components, seed, n_replicas, labels, starts, entries, keys, firsts, room,
+    change, in_place,
 ):  # fmt: skip
-    sort_by_word(indptr, words, counts, starts, entries)
     _begin(
         indptr, counts, rows, seed, np.uint64(topic_words.shape[1]), n_replicas, labels, keys, firsts, room
     )
     for k in range(n_components):
         room.inverses[k] = 1.0 / room.totals[k]
     if n_replicas == 1:  # of a constant number, loops over labels cost nothing
-        _sweep_words(1, n_components, topic_words, labels, starts, entries, keys, firsts, room, change)
+        _sweep_words(
+            1, n_components, topic_words, labels, starts, entries, keys, firsts, room, change, in_place
+        )
     else:
         _sweep_words(
-            n_replicas, n_components, topic_words, labels, starts, entries, keys, firsts, room, change
-        )
+            n_replicas, n_components, topic_words, labels, starts, entries, keys, firsts, room, change, in_place
+        )  # fmt: skip
 
 
 def sweep_few_topics(
     docs: Docs,
-    counts: np.ndarray,
+    tokens: Tokens,
     topic_words: np.ndarray,
     totals: np.ndarray,
     prior: np.ndarray,
@@ -220,13 +233,14 @@ def sweep_few_topics(
     labels: np.ndarray,
     change: np.ndarray,
     doc_topics: np.ndarray | None,
+    *,
+    in_place: bool,
 ) -> None:
     """Draw all labels once more.
 
     Parameters
     ----------
-    docs : the documents
-    counts : (n_entries,), theirs as whole numbers
+    docs, tokens : the documents, and theirs
     topic_words : (n_words, n_columns), eta_v + N_kv
     totals : float64 (n_columns,), their sums over all words, which change with the labels
     prior : (n_components,), alpha
@@ -234,10 +248,12 @@ def sweep_few_topics(
     labels : int16 (n_tokens, n_replicas), -1 where there is none yet; are drawn anew
     change : (n_words, n_columns), becomes by how many tokens the labels of a word have changed
     doc_topics : (n_docs, n_components), becomes prior and labels of each document, divided by their sum
+    in_place : whether `change` has the labels, which `topic_words` are without, and is to be kept up to date
     """
     n_columns, n_replicas = topic_words.shape[1], labels.shape[1]
     room = _Room(
         held=buffers.empty(docs.n_docs * n_columns, np.float32),
+        word=buffers.empty(n_columns, np.float64),
         own=np.zeros(n_columns),
         totals=totals,
         inverses=np.zeros(n_columns),
@@ -251,20 +267,20 @@ def sweep_few_topics(
     room.one_hot[:] = np.eye(LANES).reshape(-1)
     _sweep(
         frozen(docs.indptr, np.int64),
-        frozen(docs.words, np.int32),
-        frozen(counts, np.int64),
+        frozen(tokens.counts, np.int64),
         frozen(docs.rows, np.int64),
         frozen(topic_words, topic_words.dtype),
         len(prior),
         int(seed),
         n_replicas,
         labels.reshape(-1),
-        np.empty(docs.n_words + 1, np.int64),
-        room_for_entries(len(counts), len(labels)),
+        frozen(tokens.starts, np.int64),
+        frozen(tokens.entries, tokens.entries.dtype),
         np.empty(docs.n_docs, np.uint64),
         np.empty(docs.n_docs, np.int64),
         room,
         change,
+        in_place,
     )
     if doc_topics is not None:
         held = room.held.reshape(docs.n_docs, n_columns)[:, : len(prior)]

@@ -22,10 +22,9 @@ from bigtopic.kernels.support.random import key, uniform
 from bigtopic.kernels.support.tokens import (
     LANE,
     SHIFT,
+    Tokens,
     hold_topics,
     put_doc_topics,
-    room_for_entries,
-    sort_by_word,
 )
 from bigtopic.kernels.support.vector import LANES, load, spread, store, total
 from bigtopic.types import Docs
@@ -69,19 +68,22 @@ def _pick(rest, n_components, prior, factors, smooth):
 # One function, because calls with many arrays cost more than the work between them.
 @njit(**OUTER)
 def _sweep(
-    indptr, words, counts, rows, topic_words, prior, n_components, seed, n_replicas, labels, totals,
+    indptr, counts, rows, topic_words, prior, n_components, seed, n_replicas, labels, totals,
     starts, entries, held, firsts, begins, n_held, places, keys, inverses, factors, weighted, smooth, sums, lanes,
-    one_hot, own, tokens, change,
+    one_hot, word, own, tokens, change, in_place,
 ):  # fmt: skip
     n_blocks, share = smooth.shape[0], 1.0 / n_replicas
-    sort_by_word(indptr, words, counts, starts, entries)
     hold_topics(indptr, counts, labels, n_replicas, n_blocks, held, firsts, begins, n_held, places, tokens)
     for d in range(rows.shape[0]):
         keys[d] = key(seed, rows[d])
     for k in range(n_components):
         inverses[k] = 1.0 / totals[k]
     for v in range(topic_words.shape[0]):
-        flat = _begin_word(topic_words[v], inverses, prior, factors, weighted, smooth)
+        for k in range(word.shape[0]):
+            word[k] = topic_words[v, k]
+        for k in range(word.shape[0] if in_place else 0):
+            word[k] += change[v, k]
+        flat = _begin_word(word, inverses, prior, factors, weighted, smooth)
         for e in range(starts[v], starts[v + 1]):
             d, ahead = entries[e, 0], min(e + _AHEAD, entries.shape[0] - 1)
             begin, n, of_document = np.uint64(begins[d]), np.uint64(n_held[d]), np.uint64(d * n_blocks)
@@ -128,7 +130,7 @@ def _sweep(
                         own[k] += sign
                         totals[k] += sign * share
                         inverses[k] = 1.0 / totals[k]
-                        factor = np.float32(max((topic_words[v, k] + share * own[k]) * inverses[k], 0.0))
+                        factor = np.float32(max((word[k] + share * own[k]) * inverses[k], 0.0))
                         growth = prior[k] * (np.float64(factor) - np.float64(factors[k]))
                         smooth[b] += growth
                         flat += growth
@@ -137,14 +139,18 @@ def _sweep(
                         old = load(factors, b * _LANES)
                         store(factors, b * _LANES, old - old * hot + spread(factor) * hot)
             n_held[d] = n
-        for k in range(own.shape[0]):
-            change[v, k] = share * own[k]
-            own[k] = 0
+        if in_place:
+            for k in range(own.shape[0]):
+                change[v, k] += share * own[k]
+        else:
+            for k in range(own.shape[0]):
+                change[v, k] = share * own[k]
+        own[:] = 0
 
 
 def sweep_many_topics(
     docs: Docs,
-    counts: np.ndarray,
+    tokens: Tokens,
     topic_words: np.ndarray,
     totals: np.ndarray,
     prior: np.ndarray,
@@ -152,11 +158,13 @@ def sweep_many_topics(
     labels: np.ndarray,
     change: np.ndarray,
     doc_topics: np.ndarray | None,
+    *,
+    in_place: bool,
 ) -> None:
     """As `sweep_few_topics`."""
-    n_words, n_columns = topic_words.shape
-    n_blocks, n_replicas = n_columns // LANES, labels.shape[1]
-    lengths = np.diff(np.concatenate([[0], np.cumsum(counts)])[docs.indptr])
+    n_columns, n_replicas = topic_words.shape[1], labels.shape[1]
+    n_blocks = n_columns // LANES
+    lengths = np.diff(np.concatenate([[0], np.cumsum(tokens.counts)])[docs.indptr])
     most = np.minimum(2 * lengths * n_replicas, n_blocks)
     alpha = padded_prior(prior, n_columns, np.dtype(np.float64))
     held, firsts = (
@@ -166,8 +174,7 @@ def sweep_many_topics(
     begins, n_held = np.empty(docs.n_docs, np.int64), np.empty(docs.n_docs, np.int64)
     _sweep(
         frozen(docs.indptr, np.int64),
-        frozen(docs.words, np.int32),
-        frozen(counts, np.int64),
+        frozen(tokens.counts, np.int64),
         frozen(docs.rows, np.int64),
         frozen(topic_words, topic_words.dtype),
         alpha,
@@ -176,8 +183,8 @@ def sweep_many_topics(
         n_replicas,
         labels.reshape(-1),
         totals,
-        np.empty(n_words + 1, np.int64),
-        room_for_entries(len(counts), len(labels)),
+        frozen(tokens.starts, np.int64),
+        frozen(tokens.entries, tokens.entries.dtype),
         held,
         firsts,
         begins,
@@ -191,9 +198,11 @@ def sweep_many_topics(
         buffers.empty(n_columns, np.float32),
         np.zeros(1 + LANES, np.float32),
         np.eye(LANES, dtype=np.float32).reshape(-1),
+        np.empty(n_columns),
         np.zeros(n_columns),
         np.empty(docs.n_docs, np.int64),
         change,
+        in_place,
     )
     if doc_topics is not None:
         put_doc_topics(alpha, n_replicas, held, firsts, begins, n_held, doc_topics)

@@ -7,6 +7,8 @@ document has each block of all topics, or -1.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -19,10 +21,10 @@ from bigtopic.types import Docs
 __all__ = [
     "LANE",
     "SHIFT",
+    "Tokens",
     "hold_topics",
     "put_doc_topics",
-    "room_for_entries",
-    "sort_by_word",
+    "tokens_by_word",
     "whole_counts",
 ]
 
@@ -30,13 +32,24 @@ SHIFT, LANE = np.uint64(4), np.uint64(LANES - 1)  # topic k is in lane k & LANE 
 _MOST_TOKENS = np.iinfo(np.int32).max  # that a number of four bytes can name
 
 
-@njit(**INNER)
-def sort_by_word(indptr, words, counts, starts, entries):
-    """Entries by word, those of word v from starts[v] to starts[v + 1], in the order of documents.
+class Tokens(NamedTuple):
+    """Tokens of a slice, by document and by word.
 
-    `starts` int64 (n_words + 1,); `entries` (n_entries, 3), see `room_for_entries`: document, its first token of the
-    word, and count.
+    Attributes
+    ----------
+    counts : int64 (n_entries,), of the entries in stored order
+    starts : int64 (n_words + 1,), entries of word v are from starts[v] to starts[v + 1], in the order of documents
+    entries : (n_entries, 3), by word: document, its first token of the word, and count; numbers of four bytes where
+        these can name every token
     """
+
+    counts: np.ndarray
+    starts: np.ndarray
+    entries: np.ndarray
+
+
+@njit(**OUTER)
+def _sort_by_word(indptr, words, counts, starts, entries):
     starts[:] = 0
     for i in range(words.shape[0]):
         starts[words[i] + 1] += 1
@@ -52,11 +65,6 @@ def sort_by_word(indptr, words, counts, starts, entries):
     for v in range(starts.shape[0] - 1, 0, -1):
         starts[v] = starts[v - 1]
     starts[0] = 0
-
-
-def room_for_entries(n_entries: int, n_tokens: int) -> np.ndarray:
-    """Memory for `entries`, in numbers of four bytes where these can name every token."""
-    return buffers.empty((n_entries, 3), np.int32 if n_tokens <= _MOST_TOKENS else np.int64)
 
 
 @njit(**INNER)
@@ -133,3 +141,20 @@ def whole_counts(docs: Docs) -> np.ndarray:
             "that takes weights: one that does not sample"
         )
     return counts
+
+
+def tokens_by_word(docs: Docs) -> Tokens:
+    """The tokens of these documents.
+
+    Raises
+    ------
+    InputError
+        When a count is not a whole number.
+    """
+    counts = whole_counts(docs)
+    dtype = np.int32 if counts.sum() <= _MOST_TOKENS else np.int64
+    tokens = Tokens(counts, np.empty(docs.n_words + 1, np.int64), buffers.empty((len(counts), 3), dtype))
+    _sort_by_word(
+        frozen(docs.indptr, np.int64), frozen(docs.words, np.int32), frozen(counts, np.int64), *tokens[1:]
+    )
+    return tokens

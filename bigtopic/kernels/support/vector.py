@@ -21,7 +21,19 @@ from numba.core.typing.templates import AbstractTemplate, infer_global, signatur
 from numba.extending import intrinsic, lower_builtin, models, register_model
 from numba.np import arrayobj
 
-__all__ = ["LANES", "double", "larger", "largest", "load", "load_part", "single", "spread", "store", "total"]
+__all__ = [
+    "LANES",
+    "double",
+    "larger",
+    "largest",
+    "load",
+    "load_part",
+    "load_whole",
+    "single",
+    "spread",
+    "store",
+    "total",
+]
 
 LANES = 16
 _FAST = ("reassoc", "nsz", "contract")
@@ -103,6 +115,18 @@ def load_part(typing_context: Any, array: Any, index: Any, n: Any) -> Any:
         return builder.call(function, arguments)
 
     return Vector(array.dtype)(array, index, n), generate
+
+
+@intrinsic
+def load_whole(typing_context: Any, array: Any, index: Any) -> Any:
+    """`array[index : index + LANES]`, whole numbers with a sign, as float64."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        address, align = _address(context, builder, sig, args)
+        whole = builder.load(address, align=align)
+        return builder.sitofp(whole, ir.VectorType(ir.DoubleType(), LANES))
+
+    return Vector(types.float64)(array, index), generate
 
 
 @intrinsic

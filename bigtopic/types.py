@@ -81,6 +81,7 @@ class Docs:
     rows : int64 (n_docs,), source rows: keys for randomness
     n_words : number of distinct words of the slice
     author_indptr, authors, n_authors : the same for authors, or None, None, 0
+    derived : what `Kernel.derives` returned of these documents, or None
     """
 
     indptr: np.ndarray
@@ -91,6 +92,7 @@ class Docs:
     author_indptr: np.ndarray | None = None
     authors: np.ndarray | None = None
     n_authors: int = 0
+    derived: Mapping[str, np.ndarray] | None = None
 
     @property
     def n_docs(self) -> int:
@@ -172,12 +174,10 @@ class StateSpec:
 class CallSize(NamedTuple):
     """Approximate size of a kernel call.
 
-    n_docs, n_entries : documents, and their distinct words, summed
-    longest : distinct words of the document with the most
+    n_docs, n_entries, longest : documents; their distinct words, summed, and of the document with the most
     rows, columns : {array name: number in the view}; columns include padding
     n_components : as in `Hyper`
-    n_tokens : counts of the documents, summed
-    longest_tokens : counts of the document with the most, summed
+    n_tokens, longest_tokens : counts of the documents, summed, and of the document with the most
     statistics : the arrays whose statistics the call returns
     """
 
@@ -195,13 +195,14 @@ class CallSize(NamedTuple):
 class Scratch(NamedTuple):
     """Memory that a kernel call allocates besides documents, view, statistics and document state.
 
-    pooled : bytes of each large array from `buffers`; a kernel with pooled arrays, or with document state, takes its
-        statistics from there too
+    pooled, derived : bytes of each large array from `buffers`, of a call and of `Kernel.derives`; a kernel with pooled
+        arrays, or with document state, takes its statistics from there too
     transient : peak bytes allocated elsewhere and freed before the statistics are allocated
     """
 
     pooled: Sequence[int] = ()
     transient: int = 0
+    derived: Sequence[int] = ()
 
 
 def _no_scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
@@ -235,7 +236,7 @@ class Kernel:
         document)
     scratch : function of (`CallSize`, options): memory that a call allocates for itself; to estimate a run's memory
     components : name of the component count that the columns of `doc_topics` have; None for the model's first
-    interacts : documents of a slice influence each other, so the slice size is a hyper-parameter and must be given
+    interacts : documents of a slice influence each other: the slice size is a hyper-parameter and must be given
     state : "none", "round" or "run": how long document state lives
     remembers : {array name: its `StateSpec`}, the document state; the kernel gets None instead in the first inner
         iteration of a round ("round"), and for documents that the model has not seen ("run")
@@ -244,6 +245,7 @@ class Kernel:
     paper : source of the equations
     changes : arrays whose statistics are changes of counts, since documents are remembered from pass to pass; only
         schemes that declare `takes_changes` may move them
+    derives : function of documents -> {name: array}, which `run` finds in `Docs.derived`; see docs/extend/kernel.md
     """
 
     name: str
@@ -263,13 +265,12 @@ class Kernel:
     offers: Mapping[str, str] = field(default_factory=dict)
     posteriors: Collection[str] = ()
     changes: Collection[str] = ()
+    derives: Callable[[Docs], Mapping[str, np.ndarray]] | None = None
 
 
 @dataclass(frozen=True)
 class AxisStats:
-    """Statistics on one axis: `values[i]` belongs to row `ids[i]`; ids are unique. ids is None on axis "none".
-
-    sums : of the columns of `values`, float64, if they are known; `replace` forgets them."""
+    """`values[i]` belongs to row `ids[i]`, unique, None on axis "none"; `replace` forgets `sums`, float64 by column."""
 
     ids: np.ndarray | None
     values: np.ndarray
@@ -309,8 +310,7 @@ class RoundInfo(NamedTuple):
     """What a scheme knows about a round.
 
     step : number of this update, t = 1, 2, ...
-    n_docs, n_tokens : of this minibatch
-    total_docs, total_tokens : of the corpus (or the declared size of a stream)
+    n_docs, n_tokens : of this minibatch; total_docs, total_tokens : of the corpus, or the declared size of a stream
     seed : for schemes with noise
     n_steps : total number of updates of the run, or None if unknown (a stream)
     arrays : the params by name; those that the method lists before this one are already updated
@@ -384,15 +384,15 @@ class Scheme(Protocol):
     """How statistics update one array. One file in `schemes/` per rule; a frozen dataclass of its settings.
 
     A class attribute `dtype` requests an array of another dtype than the model's. A class attribute `companions`,
-    {name: `arrays.ArraySpec`}, requests further arrays with the same rows: they hold what a scheme remembers
-    about rows (such as how often each was updated), so it is saved, shared and grown with the params. A class
-    attribute `takes_changes`, if true, says that statistics may be changes of counts; `takes_expected_logs`, that they
-    must be the sums of E[log theta] that kernels offer for "doc_topic_prior"; `own_prior`, that the prior of the array
-    is a setting of the scheme, so that the array must have none; `sets_prior`, that the scheme sets the prior of its
-    array and uses no statistics, so that it belongs into `prior_schemes`; `of_rows`, that this is the prior of
-    rows that are distributions over the columns; `adds_up`, that the changes that replicas make to copies of the array
-    may be added, and those of delayed updates put off: a step is `add` with a weight and a decay for all rows alike,
-    and 1 - decay is at most `RoundInfo.largest_step`.
+    {name: `arrays.ArraySpec`}, requests further arrays with the same rows: they hold what a scheme remembers about rows
+    (such as how often each was updated), so it is saved, shared and grown with the params. A class attribute
+    `takes_changes`, if true, says that statistics may be changes of counts; `takes_expected_logs`, that they must be
+    the sums of E[log theta] that kernels offer for "doc_topic_prior"; `own_prior`, that the prior of the array is a
+    setting of the scheme, so that the array must have none; `sets_prior`, that the scheme sets the prior of its array
+    and uses no statistics, so that it belongs into `prior_schemes`; `of_rows`, that this is the prior of rows that are
+    distributions over the columns; `adds_up`, that the changes that replicas make to copies of the array may be added,
+    and those of delayed updates put off: a step is `add` with a weight and a decay for all rows alike, and 1 - decay is
+    at most `RoundInfo.largest_step`.
     """
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:

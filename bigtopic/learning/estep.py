@@ -62,6 +62,9 @@ def prepare(block: Block, arrays: Arrays, work: Work) -> Prepared:
     docs, axes = make_docs(
         block, work.n_words, work.id_maps.get("word"), work.n_authors, work.id_maps.get("author")
     )
+    if work.kernel.derives is not None:
+        with noting(f"kernel {work.kernel.name!r}"):
+            docs = replace(docs, derived=work.kernel.derives(docs))
     n_tokens = float(docs.counts.sum(dtype=np.float64))
     return Prepared(docs, axes, n_tokens, _kept(block, docs, work))
 

@@ -94,9 +94,33 @@ def test_more_tokens_than_four_bytes_can_name_get_the_same_labels(docs, n_compon
     expected = Chain(docs, np.full(n_components, 0.3)).sweep().state["labels"]
     for most, dtype in ((int(docs.counts.sum()), np.int32), (int(docs.counts.sum()) - 1, np.int64)):
         monkeypatch.setattr(tokens, "_MOST_TOKENS", most)
-        assert tokens.tokens_by_word(docs).entries.dtype == dtype
         found = Chain(docs, np.full(n_components, 0.3)).sweep().state["labels"]
+        assert tokens.sorted_by_word(docs)["entries"].dtype == dtype
         np.testing.assert_array_equal(found, expected)
+
+
+def test_entries_are_sorted_by_word_and_document(docs):
+    found, counts = tokens.sorted_by_word(docs), docs.counts.astype(int)
+    first, document = np.cumsum(counts) - counts, np.repeat(np.arange(docs.n_docs), np.diff(docs.indptr))
+    order = np.argsort(docs.words, kind="stable")
+    np.testing.assert_array_equal(found["entries"], np.stack([document, first, counts], axis=1)[order])
+    np.testing.assert_array_equal(np.diff(found["starts"]), np.bincount(docs.words, minlength=docs.n_words))
+    np.testing.assert_array_equal(found["tokens"], np.append(0, np.cumsum(counts))[docs.indptr])
+
+
+@pytest.mark.parametrize("n_components", [20, 300])
+def test_documents_sorted_before_get_the_same_labels(docs, n_components):
+    own, before = (Chain(given, np.full(n_components, 0.3)) for given in (docs, _sorted(docs)))
+    for _ in range(2):
+        np.testing.assert_array_equal(own.sweep().state["labels"], before.sweep().state["labels"])
+
+
+def _sorted(docs: Docs) -> Docs:
+    """With what the kernel derives from them, which it must not change, and nothing else that it could sort."""
+    derived = KERNEL.derives(docs)
+    for array in derived.values():
+        array.flags.writeable = False
+    return replace(docs, words=docs.words[::-1], counts=docs.counts[::-1], derived=derived)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from bigtopic.corpus.memory import from_matrix
+from bigtopic.kernels.support.tokens import sorted_by_word
 from bigtopic.learning.estep import gather
 from bigtopic.learning.executors import documents
 from bigtopic.learning.executors.documents import Documents
@@ -18,10 +19,10 @@ from bigtopic.plan.slices import Plan
 from bigtopic.state.new_model import new_model
 
 
-def setting(max_iter: int = 3):
+def setting(max_iter: int = 3, method: str = "vb"):
     """A run, its slices, and the params."""
     corpus = from_matrix(np.random.default_rng(0).poisson(0.3, (60, 50)))
-    model = new_model(get("vb"), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    model = new_model(get(method), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
     run = make_run(model, corpus, batch_size=20, slice_size=10, order="shuffled", max_iter=max_iter)
     return run, [ref for rnd in run.plan.rounds(0) for ref in rnd.slices], model.params.arrays
 
@@ -61,6 +62,26 @@ def test_what_is_kept_is_what_would_be_prepared():
             np.testing.assert_array_equal(getattr(found.docs, name), getattr(expected.docs, name))
         np.testing.assert_array_equal(found.axes["word"], expected.axes["word"])
         np.testing.assert_array_equal(found.view.arrays["topic_words"], one.view.arrays["topic_words"])
+
+
+def test_what_a_kernel_derives_from_documents_is_kept_with_them():
+    run, refs, arrays = setting(method="cgs")
+    expected = {ref: run.work.kernel.derives(_prepared(run, ref, arrays)) for ref in refs}
+    found = []
+    counting = replace(run.work.kernel, derives=lambda docs: found.append(docs) or sorted_by_word(docs))
+    kept = Documents(replace(run, work=replace(run.work, kernel=counting)), BlockReader(run.parts, ahead=0))
+    for ref in refs:
+        kept.gather(ref, arrays)
+    for ref in refs:
+        derived = kept.gather(ref, arrays).docs.derived
+        assert derived.keys() == expected[ref].keys()
+        for name, array in derived.items():
+            np.testing.assert_array_equal(array, expected[ref][name])
+    assert len(found) == len(refs)
+
+
+def _prepared(run, ref, arrays):
+    return gather(BlockReader(run.parts, ahead=0).block(ref), arrays, run.work).docs
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ from bigtopic.kernels.support.entry import whole_number
 from bigtopic.kernels.support.expected_logs import expected_logs_of_labels
 from bigtopic.kernels.support.few_topics import sweep_few_topics
 from bigtopic.kernels.support.many_topics import sweep_many_topics
-from bigtopic.kernels.support.tokens import Tokens, tokens_by_word
+from bigtopic.kernels.support.tokens import sorted_by_word
 from bigtopic.kernels.support.vector import LANES
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
@@ -72,18 +72,19 @@ def run(
     SettingError
         When `replicas` is not a whole number of at least 1, or there are more topics than a label can name.
     """
-    n_replicas, tokens = whole_number(hyper.options, "replicas", 1), tokens_by_word(docs)
-    n_tokens = int(tokens.counts.sum())
-    labels = np.full((n_tokens, n_replicas), -1, np.int16) if state is None else state["labels"].copy()
+    n_replicas = whole_number(hyper.options, "replicas", 1)
+    by_word = sorted_by_word(docs) if docs.derived is None else docs.derived
+    tokens = by_word["tokens"]
+    labels = np.full((tokens[-1], n_replicas), -1, np.int16) if state is None else state["labels"].copy()
     change = buffers.empty(view.arrays["topic_words"].shape, _dtype(hyper.options))
-    doc_topics = sweep(docs, tokens, view, hyper, seed, labels, change)
-    stats = {"topic_words": change, **statistics(docs, tokens, hyper, labels, change.shape[1])}
+    doc_topics = sweep(docs, by_word, view, hyper, seed, labels, change)
+    stats = {"topic_words": change, **statistics(tokens, hyper, labels, change.shape[1])}
     return KernelResult(stats, doc_topics, {"labels": labels}, {})
 
 
 def sweep(
     docs: Docs,
-    tokens: Tokens,
+    by_word: Mapping[str, np.ndarray],
     view: View,
     hyper: Hyper,
     seed: int,
@@ -107,18 +108,15 @@ def sweep(
     doc_topics = np.empty((docs.n_docs, n), topic_words.dtype) if hyper.doc_topics else None
     totals, prior = view.totals["topic_words"].astype(np.float64), hyper.doc_topic_prior
     draw = sweep_few_topics if n <= _FEW_TOPICS else sweep_many_topics
-    draw(docs, tokens, topic_words, totals, prior, seed, labels, change, doc_topics, in_place=in_place)
+    draw(docs, by_word, topic_words, totals, prior, seed, labels, change, doc_topics, in_place=in_place)
     return doc_topics
 
 
-def statistics(
-    docs: Docs, tokens: Tokens, hyper: Hyper, labels: np.ndarray, n_columns: int
-) -> dict[str, np.ndarray]:
+def statistics(tokens: np.ndarray, hyper: Hyper, labels: np.ndarray, n_columns: int) -> dict[str, np.ndarray]:
     """What the labels say of the prior of documents' topics, if wanted."""
     if "doc_topic_prior" not in hyper.statistics:
         return {}
-    starts = np.concatenate([[0], np.cumsum(tokens.counts)])[docs.indptr]
-    logs = expected_logs_of_labels(starts, labels[:, 0], hyper.doc_topic_prior, n_columns)
+    logs = expected_logs_of_labels(tokens, labels[:, 0], hyper.doc_topic_prior, n_columns)
     return {"doc_topic_prior": logs}
 
 
@@ -128,7 +126,7 @@ def _dtype(options: Mapping[str, Any]) -> str:
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """Entries by word, and the topics of the documents."""
+    """The topics of the documents, and their entries by word."""
     n_blocks = -(-size.columns["topic_words"] // LANES)
     n_held, n_replicas = size.n_docs * n_blocks, whole_number(options, "replicas", 1)
     if size.n_components <= _FEW_TOPICS:
@@ -136,7 +134,7 @@ def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
     else:
         n_held = min(n_held, 2 * size.n_tokens * n_replicas)
         documents = [n_held * LANES * 4, n_held * 8, size.n_docs * n_blocks * 2]
-    return Scratch([size.n_entries * 12, *documents], transient=size.n_entries * 24)
+    return Scratch(documents, transient=size.n_entries * 8, derived=[size.n_entries * 12])
 
 
 KERNEL = Kernel(
@@ -153,5 +151,6 @@ KERNEL = Kernel(
     remembers={"labels": StateSpec("token", "int16", ("replicas",), missing=-1)},
     dtype=_dtype,
     changes=("topic_words",),
+    derives=sorted_by_word,
     paper="Griffiths and Steyvers 2004; Newman et al. 2009",
 )

@@ -38,7 +38,7 @@ from bigtopic import buffers
 from bigtopic.kernels.sampling import cgs
 from bigtopic.kernels.support.entry import UNCOUNTED, frozen, padded_prior, whole_number
 from bigtopic.kernels.support.logarithm import fast_log
-from bigtopic.kernels.support.tokens import Tokens, tokens_by_word
+from bigtopic.kernels.support.tokens import sorted_by_word
 from bigtopic.kernels.support.vector import LANES, double, load, load_whole, spread, store, total
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
@@ -64,27 +64,25 @@ class _Minibatch(NamedTuple):
     likelihoods: np.ndarray
 
 
-def _minibatch(docs: Docs, tokens: Tokens, shape: tuple[int, int]) -> _Minibatch:
+def _minibatch(by_word: Mapping[str, np.ndarray], shape: tuple[int, int]) -> _Minibatch:
     """Nothing is counted yet."""
+    tokens = by_word["tokens"]
     return _Minibatch(
-        np.full((int(tokens.counts.sum()), 1), -1, np.int16),
+        np.full((tokens[-1], 1), -1, np.int16),
         buffers.zeros(shape, np.int32),
-        buffers.empty((docs.n_docs, shape[1]), np.float32),
-        buffers.empty(len(tokens.counts), np.float64),
+        buffers.empty((len(tokens) - 1, shape[1]), np.float32),
+        buffers.empty(len(by_word["entries"]), np.float64),
     )
 
 
 @njit(**UNCOUNTED)
-def _hold(indptr, counts, labels, held, labelled):
+def _hold(tokens, labels, held, labelled):
     """Count the labels of each document, and of all."""
     held[:], labelled[:] = 0, 0
-    token = 0
     for d in range(held.shape[0]):
         own = held[d]
-        for i in range(indptr[d], indptr[d + 1]):
-            for _ in range(counts[i]):
-                own[np.uint64(labels[token])] += np.float32(1)
-                token += 1
+        for t in range(tokens[d], tokens[d + 1]):
+            own[np.uint64(labels[t])] += np.float32(1)
         for k in range(own.shape[0]):
             labelled[k] += own[k]
 
@@ -151,26 +149,20 @@ def run(
     patience = whole_number(hyper.options, "patience", 1)
     told, best, best_sweep = hyper._replace(doc_topics=False), -np.inf, 0
     before, past = frozen(view.arrays["topic_words"], np.float64), view.totals["topic_words"]
-    tokens = tokens_by_word(docs)
-    minibatch, labelled = _minibatch(docs, tokens, before.shape), np.zeros(len(past))
+    by_word = sorted_by_word(docs)
+    minibatch, labelled = _minibatch(by_word, before.shape), np.zeros(len(past))
     for sweep in range(1 + max_sweeps):
         now = View({"topic_words": before}, {"topic_words": past + labelled})
-        cgs.sweep(docs, tokens, now, told, seed + sweep, *minibatch[:2], in_place=True)
-        _hold(
-            frozen(docs.indptr, np.int64),
-            frozen(tokens.counts, np.int64),
-            minibatch.labels.reshape(-1),
-            minibatch.held,
-            labelled,
-        )
-        nats = _log_likelihood(tokens, before, past + labelled, hyper.doc_topic_prior, minibatch)
+        cgs.sweep(docs, by_word, now, told, seed + sweep, *minibatch[:2], in_place=True)
+        _hold(frozen(by_word["tokens"], np.int64), minibatch.labels.reshape(-1), minibatch.held, labelled)
+        nats = _log_likelihood(by_word, before, past + labelled, hyper.doc_topic_prior, minibatch)
         if nats > best:
             best, best_sweep = nats, sweep
         if sweep - best_sweep == patience:
             break
     counts = buffers.empty(before.shape, np.float64)
     counts[:] = minibatch.counts
-    found = {"topic_words": counts, **cgs.statistics(docs, tokens, hyper, minibatch.labels, len(past))}
+    found = {"topic_words": counts, **cgs.statistics(by_word["tokens"], hyper, minibatch.labels, len(past))}
     doc_topics = _doc_topics(minibatch.held, hyper.doc_topic_prior) if hyper.doc_topics else None
     info = {"iterations": float(docs.n_docs * (1 + sweep)), "log_likelihood": nats}
     return KernelResult(found, doc_topics, None, info)
@@ -183,16 +175,20 @@ def _doc_topics(held: np.ndarray, prior: np.ndarray) -> np.ndarray:
 
 
 def _log_likelihood(
-    tokens: Tokens, before: np.ndarray, totals: np.ndarray, prior: np.ndarray, minibatch: _Minibatch
+    by_word: Mapping[str, np.ndarray],
+    before: np.ndarray,
+    totals: np.ndarray,
+    prior: np.ndarray,
+    minibatch: _Minibatch,
 ) -> float:
     """Of the tokens under the means of these labels, in nats."""
-    entries, n_columns = frozen(tokens.entries, tokens.entries.dtype), before.shape[1]
+    entries, n_columns = frozen(by_word["entries"], by_word["entries"].dtype), before.shape[1]
     inverses = np.zeros(n_columns)
     np.divide(1.0, totals[: len(prior)], out=inverses[: len(prior)])
     _fill_likelihoods(
         before,
         frozen(minibatch.counts, np.int32),
-        frozen(tokens.starts, np.int64),
+        frozen(by_word["starts"], np.int64),
         entries,
         padded_prior(prior, n_columns, np.dtype(np.float64)),
         inverses,
@@ -220,7 +216,7 @@ def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
         size.n_docs * size.columns["topic_words"] * 4,
         size.n_entries * 8,
     ]
-    return Scratch([*sweep.pooled, *minibatch], sweep.transient)
+    return Scratch([*sweep.derived, *sweep.pooled, *minibatch], sweep.transient)
 
 
 KERNEL = Kernel(

@@ -14,6 +14,7 @@ Cost of a token: topics. Space: documents x topics numbers.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from bigtopic.kernels.support import memory
 from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, frozen, padded_prior
 from bigtopic.kernels.support.lanes import is_reached, n_reached, prefetch, running
 from bigtopic.kernels.support.random import key, uniform
-from bigtopic.kernels.support.tokens import LANE, SHIFT, Tokens
+from bigtopic.kernels.support.tokens import LANE, SHIFT
 from bigtopic.kernels.support.vector import LANES, load, spread, store
 from bigtopic.types import Docs
 
@@ -135,17 +136,14 @@ def _count_drawn(t, row, following, n_replicas, share, labels, room):
 
 
 @njit(**INLINE)
-def _begin(indptr, counts, rows, seed, n_columns, n_replicas, labels, keys, firsts, room):
+def _begin(tokens, rows, seed, n_columns, n_replicas, labels, keys, firsts, room):
     """Key and first label of each document, and its labels in `held`."""
     room.held[:] = 0
-    t = 0
     for d in range(rows.shape[0]):
-        keys[d], firsts[d] = key(seed, rows[d]), t
-        for i in range(indptr[d], indptr[d + 1]):
-            for _ in range(counts[i] * n_replicas):
-                if labels[t] >= 0:
-                    room.held[np.uint64(d) * n_columns + np.uint64(labels[t])] += np.float32(1)
-                t += 1
+        keys[d], firsts[d] = key(seed, rows[d]), tokens[d] * n_replicas
+        for t in range(tokens[d] * n_replicas, tokens[d + 1] * n_replicas):
+            if labels[t] >= 0:
+                room.held[np.uint64(d) * n_columns + np.uint64(labels[t])] += np.float32(1)
 
 
 @njit(**INLINE)
@@ -205,12 +203,10 @@ def _sweep_words(
 
 @njit(**UNCOUNTED)
 def _sweep(
-    indptr, counts, rows, topic_words, n_components, seed, n_replicas, labels, starts, entries, keys, firsts, room,
-    change, in_place,
+    rows, topic_words, n_components, seed, n_replicas, labels, starts, entries, tokens, keys, firsts, room, change,
+    in_place,
 ):  # fmt: skip
-    _begin(
-        indptr, counts, rows, seed, np.uint64(topic_words.shape[1]), n_replicas, labels, keys, firsts, room
-    )
+    _begin(tokens, rows, seed, np.uint64(topic_words.shape[1]), n_replicas, labels, keys, firsts, room)
     for k in range(n_components):
         room.inverses[k] = 1.0 / room.totals[k]
     if n_replicas == 1:  # of a constant number, loops over labels cost nothing
@@ -225,7 +221,7 @@ def _sweep(
 
 def sweep_few_topics(
     docs: Docs,
-    tokens: Tokens,
+    by_word: Mapping[str, np.ndarray],
     topic_words: np.ndarray,
     totals: np.ndarray,
     prior: np.ndarray,
@@ -240,7 +236,8 @@ def sweep_few_topics(
 
     Parameters
     ----------
-    docs, tokens : the documents, and theirs
+    docs : the documents
+    by_word : their entries, see `tokens.sorted_by_word`
     topic_words : (n_words, n_columns), eta_v + N_kv
     totals : float64 (n_columns,), their sums over all words, which change with the labels
     prior : (n_components,), alpha
@@ -266,16 +263,15 @@ def sweep_few_topics(
     room.prior[:] = n_replicas * padded_prior(prior, n_columns, np.dtype(np.float64))
     room.one_hot[:] = np.eye(LANES).reshape(-1)
     _sweep(
-        frozen(docs.indptr, np.int64),
-        frozen(tokens.counts, np.int64),
         frozen(docs.rows, np.int64),
         frozen(topic_words, topic_words.dtype),
         len(prior),
         int(seed),
         n_replicas,
         labels.reshape(-1),
-        frozen(tokens.starts, np.int64),
-        frozen(tokens.entries, tokens.entries.dtype),
+        frozen(by_word["starts"], np.int64),
+        frozen(by_word["entries"], by_word["entries"].dtype),
+        frozen(by_word["tokens"], np.int64),
         np.empty(docs.n_docs, np.uint64),
         np.empty(docs.n_docs, np.int64),
         room,

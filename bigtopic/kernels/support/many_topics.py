@@ -12,6 +12,8 @@ Reference: Yao, Mimno, McCallum (2009), "Efficient methods for topic model infer
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numba import njit
 
@@ -22,7 +24,6 @@ from bigtopic.kernels.support.random import key, uniform
 from bigtopic.kernels.support.tokens import (
     LANE,
     SHIFT,
-    Tokens,
     hold_topics,
     put_doc_topics,
 )
@@ -68,12 +69,12 @@ def _pick(rest, n_components, prior, factors, smooth):
 # One function, because calls with many arrays cost more than the work between them.
 @njit(**OUTER)
 def _sweep(
-    indptr, counts, rows, topic_words, prior, n_components, seed, n_replicas, labels, totals,
-    starts, entries, held, firsts, begins, n_held, places, keys, inverses, factors, weighted, smooth, sums, lanes,
-    one_hot, word, own, tokens, change, in_place,
+    rows, topic_words, prior, n_components, seed, n_replicas, labels, totals, starts, entries, tokens,
+    held, firsts, begins, n_held, places, keys, inverses, factors, weighted, smooth, sums, lanes, one_hot, word, own,
+    change, in_place,
 ):  # fmt: skip
     n_blocks, share = smooth.shape[0], 1.0 / n_replicas
-    hold_topics(indptr, counts, labels, n_replicas, n_blocks, held, firsts, begins, n_held, places, tokens)
+    hold_topics(tokens, labels, n_replicas, n_blocks, held, firsts, begins, n_held, places)
     for d in range(rows.shape[0]):
         keys[d] = key(seed, rows[d])
     for k in range(n_components):
@@ -87,7 +88,7 @@ def _sweep(
         for e in range(starts[v], starts[v + 1]):
             d, ahead = entries[e, 0], min(e + _AHEAD, entries.shape[0] - 1)
             begin, n, of_document = np.uint64(begins[d]), np.uint64(n_held[d]), np.uint64(d * n_blocks)
-            row_key, zeroth = keys[d], np.uint64(tokens[d])
+            row_key, zeroth = keys[d], np.uint64(tokens[d] * n_replicas)
             prefetch(labels, entries[ahead, 1] * n_replicas)
             for j in range(n_held[entries[ahead, 0]]):
                 prefetch(held, (begins[entries[ahead, 0]] + j) * LANES)
@@ -150,7 +151,7 @@ def _sweep(
 
 def sweep_many_topics(
     docs: Docs,
-    tokens: Tokens,
+    by_word: Mapping[str, np.ndarray],
     topic_words: np.ndarray,
     totals: np.ndarray,
     prior: np.ndarray,
@@ -164,8 +165,7 @@ def sweep_many_topics(
     """As `sweep_few_topics`."""
     n_columns, n_replicas = topic_words.shape[1], labels.shape[1]
     n_blocks = n_columns // LANES
-    lengths = np.diff(np.concatenate([[0], np.cumsum(tokens.counts)])[docs.indptr])
-    most = np.minimum(2 * lengths * n_replicas, n_blocks)
+    most = np.minimum(2 * np.diff(by_word["tokens"]) * n_replicas, n_blocks)
     alpha = padded_prior(prior, n_columns, np.dtype(np.float64))
     held, firsts = (
         buffers.empty(int(most.sum()) * LANES, np.float32),
@@ -173,8 +173,6 @@ def sweep_many_topics(
     )
     begins, n_held = np.empty(docs.n_docs, np.int64), np.empty(docs.n_docs, np.int64)
     _sweep(
-        frozen(docs.indptr, np.int64),
-        frozen(tokens.counts, np.int64),
         frozen(docs.rows, np.int64),
         frozen(topic_words, topic_words.dtype),
         alpha,
@@ -183,8 +181,9 @@ def sweep_many_topics(
         n_replicas,
         labels.reshape(-1),
         totals,
-        frozen(tokens.starts, np.int64),
-        frozen(tokens.entries, tokens.entries.dtype),
+        frozen(by_word["starts"], np.int64),
+        frozen(by_word["entries"], by_word["entries"].dtype),
+        frozen(by_word["tokens"], np.int64),
         held,
         firsts,
         begins,
@@ -200,7 +199,6 @@ def sweep_many_topics(
         np.eye(LANES, dtype=np.float32).reshape(-1),
         np.empty(n_columns),
         np.zeros(n_columns),
-        np.empty(docs.n_docs, np.int64),
         change,
         in_place,
     )

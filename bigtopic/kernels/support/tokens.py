@@ -7,7 +7,7 @@ document has each block of all topics, or -1.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
 
 import numpy as np
 from numba import njit
@@ -21,10 +21,9 @@ from bigtopic.types import Docs
 __all__ = [
     "LANE",
     "SHIFT",
-    "Tokens",
     "hold_topics",
     "put_doc_topics",
-    "tokens_by_word",
+    "sorted_by_word",
     "whole_counts",
 ]
 
@@ -32,24 +31,8 @@ SHIFT, LANE = np.uint64(4), np.uint64(LANES - 1)  # topic k is in lane k & LANE 
 _MOST_TOKENS = np.iinfo(np.int32).max  # that a number of four bytes can name
 
 
-class Tokens(NamedTuple):
-    """Tokens of a slice, by document and by word.
-
-    Attributes
-    ----------
-    counts : int64 (n_entries,), of the entries in stored order
-    starts : int64 (n_words + 1,), entries of word v are from starts[v] to starts[v + 1], in the order of documents
-    entries : (n_entries, 3), by word: document, its first token of the word, and count; numbers of four bytes where
-        these can name every token
-    """
-
-    counts: np.ndarray
-    starts: np.ndarray
-    entries: np.ndarray
-
-
 @njit(**OUTER)
-def _sort_by_word(indptr, words, counts, starts, entries):
+def _sort_by_word(indptr, words, counts, starts, entries, tokens):
     starts[:] = 0
     for i in range(words.shape[0]):
         starts[words[i] + 1] += 1
@@ -57,6 +40,7 @@ def _sort_by_word(indptr, words, counts, starts, entries):
         starts[v + 1] += starts[v]
     token = 0
     for d in range(indptr.shape[0] - 1):
+        tokens[d] = token
         for i in range(indptr[d], indptr[d + 1]):
             place = starts[words[i]]
             entries[place, 0], entries[place, 1], entries[place, 2] = d, token, counts[i]
@@ -64,24 +48,51 @@ def _sort_by_word(indptr, words, counts, starts, entries):
             token += counts[i]
     for v in range(starts.shape[0] - 1, 0, -1):
         starts[v] = starts[v - 1]
-    starts[0] = 0
+    starts[0], tokens[indptr.shape[0] - 1] = 0, token
+
+
+def sorted_by_word(docs: Docs) -> Mapping[str, np.ndarray]:
+    """Entries by word, and where the tokens of documents begin.
+
+    Returns
+    -------
+    "entries" (n_entries, 3), in the order of words, then of documents: document, its first token of the word, and
+    count, in numbers of four bytes where these can name every token; "starts" int64 (n_words + 1,), those of word v are
+    from starts[v] to starts[v + 1]; "tokens" int64 (n_docs + 1,), the first token of each document
+
+    Raises
+    ------
+    InputError
+        When a count is not a whole number.
+    """
+    counts = whole_counts(docs)
+    entries = buffers.empty((len(counts), 3), np.int32 if counts.sum() <= _MOST_TOKENS else np.int64)
+    starts, tokens = np.empty(docs.n_words + 1, np.int64), np.empty(docs.n_docs + 1, np.int64)
+    _sort_by_word(
+        frozen(docs.indptr, np.int64),
+        frozen(docs.words, np.int32),
+        frozen(counts, np.int64),
+        starts,
+        entries,
+        tokens,
+    )
+    return {"entries": entries, "starts": starts, "tokens": tokens}
 
 
 @njit(**INNER)
-def hold_topics(indptr, counts, labels, n_replicas, n_blocks, held, firsts, begins, n_held, places, tokens):
-    """Fill what the module describes, and `tokens`, the first label of each document.
+def hold_topics(tokens, labels, n_replicas, n_blocks, held, firsts, begins, n_held, places):
+    """Fill what the module describes.
 
-    `labels` int16 (n_labels,), n_replicas for each token, -1 where there is none. `held` has room for twice the labels
-    of each document, because it may lose all and come to have others, or for all blocks.
+    `tokens` is that of `sorted_by_word`; `labels` int16 (n_labels,), n_replicas for each token, -1 where there is none.
+    `held` has room for twice the labels of each document, because it may lose all and come to have others, or for all
+    blocks.
     """
-    token, begin = 0, 0
-    for d in range(indptr.shape[0] - 1):
-        n, length = 0, 0
+    begin = 0
+    for d in range(tokens.shape[0] - 1):
+        n, first, last = 0, tokens[d] * n_replicas, tokens[d + 1] * n_replicas
         for b in range(n_blocks):
             places[d * n_blocks + b] = -1
-        for i in range(indptr[d], indptr[d + 1]):
-            length += counts[i] * n_replicas
-        for t in range(token, token + length):
+        for t in range(first, last):
             if labels[t] >= 0:
                 b, lane = labels[t] >> SHIFT, labels[t] & LANE
                 place = places[d * n_blocks + b]
@@ -90,9 +101,8 @@ def hold_topics(indptr, counts, labels, n_replicas, n_blocks, held, firsts, begi
                     places[d * n_blocks + b], firsts[begin + place] = place, b << SHIFT
                     store(held, (begin + place) * LANES, spread(np.float32(0)))
                 held[(begin + place) * LANES + lane] += 1
-        begins[d], n_held[d], tokens[d] = begin, n, token
-        token += length
-        begin += min(2 * length, n_blocks)
+        begins[d], n_held[d] = begin, n
+        begin += min(2 * (last - first), n_blocks)
 
 
 @njit(**OUTER)
@@ -141,20 +151,3 @@ def whole_counts(docs: Docs) -> np.ndarray:
             "that takes weights: one that does not sample"
         )
     return counts
-
-
-def tokens_by_word(docs: Docs) -> Tokens:
-    """The tokens of these documents.
-
-    Raises
-    ------
-    InputError
-        When a count is not a whole number.
-    """
-    counts = whole_counts(docs)
-    dtype = np.int32 if counts.sum() <= _MOST_TOKENS else np.int64
-    tokens = Tokens(counts, np.empty(docs.n_words + 1, np.int64), buffers.empty((len(counts), 3), dtype))
-    _sort_by_word(
-        frozen(docs.indptr, np.int64), frozen(docs.words, np.int32), frozen(counts, np.int64), *tokens[1:]
-    )
-    return tokens

@@ -55,7 +55,8 @@ def _copied(documents: Prepared) -> Prepared:
     """In memory of their own: that of `buffers` is for the slices that follow."""
     docs = documents.docs
     authors = None if docs.authors is None else docs.authors.copy()
-    docs = replace(docs, words=docs.words.copy(), counts=docs.counts.copy(), authors=authors)
+    derived = None if docs.derived is None else {name: array.copy() for name, array in docs.derived.items()}
+    docs = replace(docs, words=docs.words.copy(), counts=docs.counts.copy(), authors=authors, derived=derived)
     return replace(documents, docs=docs)
 
 

@@ -110,6 +110,7 @@ class Sizes:
         by_row = sum(entries[name] for name, kind in kernel.views.items() if self._takes_float64(name, kind))
         scratch = check_scratch(kernel, kernel.scratch(size, self._run.work.hyper.options))
         state = n_docs * self._state_read, n_docs * self._state_written
+        gathered.extend(scratch.derived)
         return SliceSizes(gathered, 24 * provisional + 8 * by_row, scratch, *state)
 
     def _takes_float64(self, name: str, kind: str) -> bool:
@@ -201,7 +202,8 @@ class Sizes:
         if not keeps_prepared(self._run):
             return 0.0
         words = plan.n_docs / plan.slice_size * self._rows("word", plan.slice_size) * 4
-        return plan.n_docs * (plan.entries_per_doc * ENTRY_BYTES + _DOCUMENT_BYTES) + words
+        derived = plan.n_docs / plan.slice_size * sum(self.of_slice(plan.slice_size).scratch.derived)
+        return plan.n_docs * (plan.entries_per_doc * ENTRY_BYTES + _DOCUMENT_BYTES) + words + derived
 
     def state(self, whole: bool = False) -> float:
         """The document state that is in memory besides what kernels at work write: of a minibatch, at the beginning and

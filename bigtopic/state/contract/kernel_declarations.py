@@ -38,6 +38,7 @@ _OF_KERNEL = {
     "options": (Mapping, "{name: default}"),
     "cost": (Callable, "a function of the options"),
     "scratch": (Callable, "a function of a CallSize and the options"),
+    "derives": ((Callable, NoneType), "a function of the documents, or None"),
     "components": ((str, NoneType), "the name of a component count, or None"),
     "interacts": (bool, "True or False"),
     "state": (str, choose(_LIVES)),

@@ -155,8 +155,8 @@ def check_scratch(kernel: Kernel, scratch: Any) -> Scratch:
     """What a kernel says of its memory. Raises ModelError like `check_result`."""
     if (
         isinstance(scratch, Scratch)
-        and isinstance(scratch.pooled, Sequence)
-        and all(_is_size(n) for n in (*scratch.pooled, scratch.transient))
+        and all(isinstance(sizes, Sequence) for sizes in (scratch.pooled, scratch.derived))
+        and all(_is_size(n) for n in (*scratch.pooled, scratch.transient, *scratch.derived))
     ):
         return scratch
     raise ModelError(

@@ -22,17 +22,20 @@ from bigtopic.errors import BigtopicWarning, CorpusDamaged
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning import executors
 from bigtopic.learning.executors import choice, graphs, whole
+from bigtopic.learning.executors.exchanges import replica_graph
 from bigtopic.learning.executors.graph_tasks import divided, n_tasks, placed
-from bigtopic.learning.executors.graphs import GraphExecutor, round_graph
+from bigtopic.learning.executors.graphs import GraphExecutor, remembering_graph, round_graph
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.executors.threads import ThreadExecutor
 from bigtopic.learning.new_run import make_run
 from bigtopic.learning.reduce import cut
+from bigtopic.learning.replicas import Share
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import Method
 from bigtopic.parallel import cluster
 from bigtopic.plan.cursor import Cursor
+from bigtopic.plan.slices import Round, SliceRef
 from bigtopic.state.new_model import new_model
 from bigtopic.state.params import Params
 
@@ -143,6 +146,23 @@ def test_task_keys_stay_in_one_group_per_kind(in_parts):
         names |= {key_split(key) for key in graph.dask}
     assert {name for name in names if name.startswith("bt-")} == {"bt-estep", "bt-add"}
     assert len(names) <= 3
+
+
+class _SecretRef(SliceRef):
+    """A slice whose fields nobody may read."""
+
+    def __getattribute__(self, name: str) -> Any:
+        assert name not in ("part", "start", "stop"), "the graph of a round looks into its slices"
+        return super().__getattribute__(name)
+
+
+def test_graphs_do_not_look_into_their_slices():
+    """Dask looks for tasks in the arguments of tasks; among millions of documents it took longer than the step."""
+    ref = _SecretRef(0, 0, 9, 0, 9)
+    share = Share([Round(0, (ref,), 9)], [Cursor(0, 0, 0)], 2)
+    round_graph("run", [(ref,), (ref,)], "params", graphs.Iteration(1), "name")
+    remembering_graph("run", [(ref,), (ref,)], "params", graphs.Iteration(1), None, "name")
+    replica_graph("run", [share, share], "params", "name")
 
 
 def test_document_order_changes_nothing_but_rounding_in_a_batch_method(synthetic):

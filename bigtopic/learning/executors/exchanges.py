@@ -15,6 +15,7 @@ from bigtopic.learning import sharing
 from bigtopic.learning.copies import Behind, Version, arrays_of
 from bigtopic.learning.executors import copying
 from bigtopic.learning.executors.copying import Copies
+from bigtopic.learning.executors.graph_tasks import Sealed
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.executors.segments import Segment
 from bigtopic.learning.executors.sending import Sender
@@ -112,11 +113,11 @@ def replica_graph(
     tree = Tree(len(shares), lambda a, b: join(a, b, dask_key_name=("bt-join", name, next(numbers))))
     for i, share in enumerate(shares):
         with annotate(workers=[workers[i]], allow_other_workers=True) if workers else nullcontext():
-            changes = learn(run, share, shared, dask_key_name=("bt-replica", name, i))
+            changes = learn(run, Sealed(share), shared, dask_key_name=("bt-replica", name, i))
         tree.push(changes)
     return tree.result()
 
 
-def _share(run: Run, share: Share, shared: Any) -> Changes:
+def _share(run: Run, share: Sealed[Share], shared: Any) -> Changes:
     arrays: Any = arrays_of(shared) if isinstance(shared, Version) else sharing.load_arrays(shared)
-    return share_changes(run, share, BlockReader(run.parts, ahead=0).block, arrays)
+    return share_changes(run, share.content, BlockReader(run.parts, ahead=0).block, arrays)

@@ -12,7 +12,7 @@ from bigtopic.learning.estep import estep_task
 from bigtopic.learning.executors import exchanges
 from bigtopic.learning.executors.exchanges import Exchanges
 from bigtopic.learning.executors.forecast import round_seconds
-from bigtopic.learning.executors.graph_tasks import divided, n_tasks
+from bigtopic.learning.executors.graph_tasks import Sealed, divided, n_tasks
 from bigtopic.learning.executors.protocol import (
     AbleWorkers,
     Executor,
@@ -182,7 +182,7 @@ def round_graph(
 
     estep = delayed(_node, pure=False)
     stats = [
-        estep(run, task, shared, iteration, dask_key_name=("bt-estep", name, i))
+        estep(run, Sealed(task), shared, iteration, dask_key_name=("bt-estep", name, i))
         for i, task in _at(workers, tasks)
     ]
     return _added(stats, tasks, name)
@@ -214,7 +214,7 @@ def remembering_graph(
 
     estep, pick = delayed(_remembering_node, pure=False), delayed(_pick, pure=False)
     both = [
-        estep(run, task, shared, iteration, before and before[i], dask_key_name=("bt-both", name, i))
+        estep(run, Sealed(task), shared, iteration, before and before[i], dask_key_name=("bt-both", name, i))
         for i, task in _at(workers, tasks)
     ]
     stats, states = (
@@ -243,23 +243,27 @@ def _added(stats: Sequence[Any], tasks: Sequence[Task], name: str) -> Any:
     return tree.result()
 
 
-def _node(run: Run, slices: Sequence[SliceRef], shared: Any, iteration: Iteration) -> Stats | None:
+def _node(run: Run, task: Sealed[Task], shared: Any, iteration: Iteration) -> Stats | None:
     reader, remembered = BlockReader(run.parts, ahead=0), remembering(run.work)
     try:
-        return estep_task(slices, reader.block, sharing.load_arrays(shared), run.work, iteration, remembered)
+        return estep_task(
+            task.content, reader.block, sharing.load_arrays(shared), run.work, iteration, remembered
+        )
     finally:
         remembered.close()
 
 
 def _remembering_node(
     run: Run,
-    slices: Sequence[SliceRef],
+    task: Sealed[Task],
     shared: Any,
     iteration: Iteration,
     before: dict[SliceRef, State] | None,
 ) -> tuple[Stats | None, dict[SliceRef, State]]:
     reader, remembered = BlockReader(run.parts, ahead=0), InMemory(before)
-    stats = estep_task(slices, reader.block, sharing.load_arrays(shared), run.work, iteration, remembered)
+    stats = estep_task(
+        task.content, reader.block, sharing.load_arrays(shared), run.work, iteration, remembered
+    )
     return stats, remembered.state
 
 

@@ -1,0 +1,205 @@
+"""Simulated workers: many of Dask's workers in one process, whose tasks sleep and whose results only say their size.
+
+A worker has a thread, an address and a network card of its own. Real are the worker's state, its messages, and what it
+fetches from whom. A task sleeps the seconds that it would compute; a result carries its size and the documents it
+covers, in place of the rows. Before a result leaves, the cards of sender and receiver are both busy for its bytes.
+
+    python simulated.py SCHEDULER_FILE WORKERS      the process of the workers
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import dask
+import numpy as np
+from distributed import Worker
+
+from bigtopic.learning import copies, reduce, replicas
+from bigtopic.learning.executors import exchanges, graphs
+from bigtopic.plan.cursor import RoundReport
+from bigtopic.types import AxisStats, Stats
+
+__all__ = ["Costs", "Sized", "all_sent", "replace_tasks", "sleeping_node", "use"]
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What sleeps take, in seconds of a real worker.
+
+    Attributes
+    ----------
+    bytes_of_row : of the params
+    documents, rows : how many distinct words, and so rows, so many documents have; increasing
+    estep, replica : for a document of a round, and of a replica's updates
+    add, move : for a byte of a sum, and of the params of a copy that moves
+    byte : for a byte on the network
+    stretch : of all sleeps
+    """
+
+    bytes_of_row: int
+    documents: np.ndarray
+    rows: np.ndarray
+    estep: float
+    replica: float
+    add: float
+    move: float
+    byte: float
+    stretch: float = 1.0
+
+    @property
+    def params(self) -> int:
+        """Bytes of the params."""
+        return int(self.rows[-1]) * self.bytes_of_row
+
+    def size(self, n_docs: float) -> int:
+        """Bytes of what so many documents change."""
+        return int(np.interp(n_docs, self.documents, self.rows)) * self.bytes_of_row
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(self.stretch * seconds)
+
+
+@dataclass(frozen=True)
+class Sized:
+    """In place of statistics, changes or params: how large they would be."""
+
+    n_bytes: int
+    n_docs: int = 0
+    reports: tuple[RoundReport, ...] = ()
+
+    def __sizeof__(self) -> int:
+        return self.n_bytes
+
+
+class _Copy(copies.Copy):
+    def __sizeof__(self) -> int:
+        return _costs.params
+
+
+_costs: Costs
+# When a card will have sent, or got, what it has to
+_free: defaultdict[tuple[str, str], float] = defaultdict(float)
+_sent = 0  # bytes
+
+
+def use(costs: Costs) -> None:
+    """Take these from now on."""
+    global _costs
+    _costs = costs
+
+
+def all_sent() -> int:
+    """Bytes that the workers have sent, to each other and to the scheduler."""
+    return _sent
+
+
+def replace_tasks() -> None:
+    """In this process, tasks find these functions by the names of those that compute."""
+    graphs._node, exchanges._share = _node, _share
+    reduce.add = replicas.joined = _joined
+    copies.hold, copies.move = _hold, _move
+
+
+def _node(run: Any, task: Any, shared: Any, iteration: Any) -> Sized:
+    n_docs = sum(ref.stop - ref.start for ref in task.content)
+    _costs.sleep(n_docs * _costs.estep)
+    return Sized(_costs.size(n_docs), n_docs)
+
+
+def sleeping_node(run: Any, task: Any, shared: Any, iteration: Any) -> Stats:
+    """As `_node`, with statistics of the real size."""
+    n_docs = _node(run, task, shared, iteration).n_docs
+    n_columns = _costs.bytes_of_row // 4
+    n_rows = _costs.size(n_docs) // _costs.bytes_of_row
+    values = np.ones((n_rows, n_columns), np.float32)
+    return Stats({"topic_words": AxisStats(np.arange(n_rows, dtype=np.int32), values)}, n_docs, 1.0)
+
+
+def _share(run: Any, share: Any, shared: Any) -> Sized:
+    n_docs = sum(rnd.n_docs for rnd in share.content.rounds)
+    _costs.sleep(n_docs * _costs.replica)
+    reports = tuple(RoundReport(cursor, 0, 0.0, {}) for cursor in share.content.cursors)
+    return Sized(_costs.size(n_docs), n_docs, reports)
+
+
+def _joined(a: Sized, b: Sized) -> Sized:
+    n_docs = a.n_docs + b.n_docs
+    total = Sized(_costs.size(n_docs), n_docs, a.reports + b.reports)
+    _costs.sleep(total.n_bytes * _costs.add)
+    return total
+
+
+def _hold(version: copies.Version, arrays: Sized) -> copies.Copy:
+    return _Copy(version, {})
+
+
+def _move(run: Any, version: copies.Version, changes: Sized) -> None:
+    _costs.sleep(_costs.params * _costs.move)
+
+
+class NetworkedWorker(Worker):
+    """A worker whose results take time to leave."""
+
+    async def get_data(
+        self, comm: Any, keys: Collection[Any], who: str | None = None, serializers: Any = None
+    ) -> Any:
+        n_bytes = sum(self.state.tasks[key].nbytes or 0 for key in keys if key in self.data)
+        slow = _Slow(comm, n_bytes, self.address, who or "scheduler")
+        return await super().get_data(slow, keys, who, serializers)
+
+
+class _Slow:
+    """A connection that is as fast as the two cards are at the moment."""
+
+    def __init__(self, comm: Any, n_bytes: int, sender: str, receiver: str) -> None:
+        self._comm, self._n_bytes, self._ends = comm, n_bytes, (("from", sender), ("to", receiver))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._comm, name)
+
+    async def write(self, *arguments: Any, **settings: Any) -> Any:
+        global _sent
+        now = time.monotonic()
+        end = max(now, *(_free[card] for card in self._ends))
+        end += _costs.stretch * self._n_bytes * _costs.byte
+        _free.update(dict.fromkeys(self._ends, end))
+        _sent += self._n_bytes
+        await asyncio.sleep(end - now)
+        return await self._comm.write(*arguments, **settings)
+
+
+async def serve(scheduler_file: str, n_workers: int) -> None:
+    """The workers, until the scheduler is gone. Each has an address of its own, because Dask lets workers of one
+    address send more at a time. For 0, one real worker, but that its E-steps sleep."""
+    # Tasks of the driver are found in the module that it imports, not in `__main__`
+    import simulated
+
+    # Of so many workers in a process, these would take most of its processor time
+    off = {f"distributed.{name}.enabled": False for name in ("worker.profile", "admin.system-monitor.gil")}
+    dask.config.set(off | {"distributed.admin.system-monitor.interval": "1h"})
+    settings: dict[str, Any] = {
+        "scheduler_file": scheduler_file,
+        "nthreads": 1,
+        "memory_limit": 0,
+        "dashboard": False,
+    }
+    if n_workers:
+        simulated.replace_tasks()
+        hosts = [f"127.0.1.{number}" for number in range(1, n_workers + 1)]
+        workers = [simulated.NetworkedWorker(host=host, **settings) for host in hosts]
+    else:
+        graphs._node = simulated.sleeping_node
+        workers = [Worker(**settings)]
+    await asyncio.gather(*workers)
+    await asyncio.gather(*(worker.finished() for worker in workers))
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(sys.argv[1], int(sys.argv[2])))

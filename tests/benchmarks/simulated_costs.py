@@ -1,0 +1,131 @@
+"""The seconds that tasks of a cluster take on this machine, and the shape of the corpus: see `simulate`."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import scale
+from simulated import Costs
+
+__all__ = ["BATCH_SIZE", "N_DOCS", "N_ENTRIES", "N_TOKENS", "N_WORDS", "made_run", "measured_costs", "shape"]
+
+N_DOCS, N_WORDS, N_TOKENS, N_ENTRIES = 8_200_000, 141_043, 730_000_000, 483_000_000  # PubMed
+TRUTH = replace(scale.TRUTH, n_words=N_WORDS)  # what words its documents have
+PART_DOCS = 141_000
+BATCH_SIZE = 500
+SAMPLE_DOCS = 20_000
+SAMPLED_SLICES = 16
+
+
+def measured_costs(n_topics: int, byte: float) -> Costs:
+    """Processor seconds of this machine, on documents of `scale`."""
+    from bigtopic.corpus.memory import from_matrix
+
+    corpus = from_matrix(TRUTH.documents(SAMPLE_DOCS).counts)
+    documents = np.unique(np.geomspace(1, N_DOCS, 200).astype(int))
+    n_columns = made_run("vb", n_topics, corpus, {})[1]["topic_words"].n_columns
+    return Costs(
+        4 * n_columns,
+        documents,
+        distinct_words(documents),
+        estep_seconds(corpus, n_topics),
+        replica_seconds(corpus, n_topics),
+        *moving_seconds(n_topics),
+        byte,
+    )
+
+
+def distinct_words(documents: np.ndarray) -> np.ndarray:
+    """How many distinct words so many documents of `scale` have; all words at last."""
+    shares = TRUTH.components_.mean(axis=0) * N_TOKENS / N_DOCS
+    found = np.array([-np.expm1(-n * shares).sum() for n in documents])
+    return np.append(found[:-1], N_WORDS)
+
+
+def estep_seconds(corpus: Any, n_topics: int) -> float:
+    """Of a document of a node of `vb`, with the sums inside it, after the first update."""
+    from bigtopic.learning.estep import estep_task
+    from bigtopic.learning.remembering import remembering
+    from bigtopic.learning.rounds import iteration_of, step
+    from bigtopic.plan.reading import BlockReader
+
+    n_slices = max(2, SAMPLED_SLICES * 100 // n_topics)
+    run, params, cursor = made_run("vb", n_topics, corpus, {})
+    slices = next(run.plan.rounds(0)).slices[:n_slices]
+    iteration, seconds = iteration_of(cursor, 1, run.settings), 0.0
+    for _ in range(2):
+        begun, reader = time.thread_time(), BlockReader(run.parts, ahead=0)
+        stats = estep_task(slices, reader.block, params.arrays, run.work, iteration, remembering(run.work))
+        seconds = time.thread_time() - begun
+        step(params, cursor, stats, run.settings)
+    return seconds / stats.n_docs
+
+
+def replica_seconds(corpus: Any, n_topics: int) -> float:
+    """Of a document of a replica's updates."""
+    from bigtopic.learning.replicas import Share, share_changes
+    from bigtopic.plan.cursor import Cursor
+    from bigtopic.plan.reading import BlockReader
+
+    run, params, cursor = made_run("online-cvb0", n_topics, corpus, {"replicas": 4, "replica_updates": 8})
+    rounds = next(run.plan.segments(cursor.pass_number))[:8]
+    share = Share(
+        rounds, [Cursor(cursor.pass_number, r.number, cursor.step + i) for i, r in enumerate(rounds)], 256
+    )
+    times = []
+    for _ in range(3):
+        begun, reader = time.thread_time(), BlockReader(run.parts, ahead=0)
+        share_changes(run, share, reader.block, params.arrays)
+        times.append(time.thread_time() - begun)
+    return min(times) / sum(rnd.n_docs for rnd in rounds)
+
+
+def moving_seconds(n_topics: int) -> tuple[float, float]:
+    """Of a byte of a sum of all words, and of a byte of a copy that moves by it."""
+    from bigtopic.learning.reduce import add_axis
+    from bigtopic.types import AxisStats
+
+    _, params, _ = made_run("online-cvb0", n_topics, shape(), {})
+    array = params["topic_words"]
+    stats = AxisStats(np.arange(N_WORDS, dtype=np.int32), np.ones(array.raw.shape, np.float32))
+
+    def move() -> None:
+        array.copy().add(stats, decay=np.full(array.n_columns, 0.9))
+
+    times = []
+    for work in (lambda: add_axis(stats, stats), move):
+        for _ in range(3):
+            begun = time.thread_time()
+            work()
+            seconds = time.thread_time() - begun
+        times.append(seconds / stats.values.nbytes)
+    return times[0], times[1]
+
+
+def shape() -> Any:
+    """What a run needs to know of PubMed."""
+    from bigtopic.corpus.vocabulary import Vocabulary
+
+    whole, rest = divmod(N_DOCS, PART_DOCS)
+    return SimpleNamespace(
+        parts=[SimpleNamespace(n_docs=n) for n in [PART_DOCS] * whole + [rest]],
+        n_docs=N_DOCS, nnz=N_ENTRIES, n_tokens=N_TOKENS, n_authors=0,
+        vocabulary=Vocabulary([f"w{i}" for i in range(N_WORDS)]),
+    )  # fmt: skip
+
+
+def made_run(method: str, n_topics: int, corpus: Any, replicas: dict[str, int]) -> tuple[Any, Any, Any]:
+    """A run, its params, and where exchanges have grown."""
+    from bigtopic import methods
+    from bigtopic.learning.new_run import make_run
+    from bigtopic.plan.cursor import Cursor
+    from bigtopic.state.new_model import new_model
+
+    sizes = {"batch_size": None if method == "vb" else BATCH_SIZE, "slice_size": None}
+    model = new_model(methods.get(method), n_topics, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    model.cursor = Cursor(1, 0, 1_000_000) if replicas else model.cursor
+    return make_run(model, corpus, order="shuffled", **sizes, **replicas), model.params, model.cursor

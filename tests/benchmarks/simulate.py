@@ -7,14 +7,15 @@ the seconds of two hops between driver and workers, through the scheduler.
 
 The simulated workers share a process. So that its processor time does not count, each round is done at two speeds: all
 sleeps are stretched, by a factor and by twice the factor. What the seconds of a round grow by is the critical path of
-the sleeps, with every wait that Dask's decisions cause; what does not grow is processor time. To the critical path, the
-processor time of scheduler and driver is added, as if none of it overlapped with tasks, and each worker's own share.
+the sleeps, with every wait that Dask's decisions cause. To it, the processor time of scheduler and driver is added, as
+if none of it overlapped with tasks, and each worker's own share; what grows of that is what idle processes do, and does
+not count.
 Efficiency is the seconds of the tasks alone, on one worker, without any sums, over workers times seconds of a round.
 
 `--check N` compares real processes with the simulation: their tasks sleep, too, but return statistics of the real size
 for 16 topics, which are sent, added and moved.
 
-    python -m tests.benchmarks simulate [--kinds vb,64x8] [--topics 100,1000] [--workers 2,4,8,16,32,64] [--rate 1250]
+    python -m tests.benchmarks simulate [--kinds vb,64x8] [--topics 100,1000] [--workers 8,32,64] [--rate 1250]
     python -m tests.benchmarks simulate --check 2,4,8
 """
 
@@ -29,6 +30,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from itertools import islice
 from typing import Any, NamedTuple
 from unittest import mock
 
@@ -40,6 +42,7 @@ from simulated import Costs, Sized
 from simulated_costs import BATCH_SIZE, N_DOCS, N_ENTRIES, N_TOKENS, N_WORDS, made_run, measured_costs, shape
 
 from bigtopic.learning.executors import graphs, sending
+from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.replicas import Changes
 from bigtopic.parallel import cluster as parallel
 from bigtopic.types import AxisStats, Stats
@@ -78,7 +81,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--kinds", default="vb,32x8,64x8,64x32", help="vb, or replicas x updates")
+    parser.add_argument("--kinds", default="vb,64x8,64x128", help="vb, or replicas x updates")
     parser.add_argument("--topics", default="100")
     parser.add_argument("--workers", default="2,4,8,16,32,64")
     parser.add_argument("--rate", type=float, default=1250, help="of the network, megabytes a second")
@@ -127,7 +130,7 @@ def simulate(kind: str, n_topics: int, costs: Costs, n_workers: int) -> Found:
     at = [replace(costs, stretch=factor * stretch) for factor in (1, 2)]
     slow, slower = learn(kind, n_topics, at, n_workers)
     path, *grown = slower - slow
-    # What grows is what idle processes do
+    # Of processor time, what grows is what idle processes do
     scheduler, driver, workers = np.maximum(slow[1:4] - grown[:3], 0.0)
     sent = slower[4] / n_workers / costs.params
     return Found(path / stretch, scheduler, driver, workers / n_workers, work / n_workers, sent)
@@ -135,31 +138,32 @@ def simulate(kind: str, n_topics: int, costs: Costs, n_workers: int) -> Found:
 
 def learn(kind: str, n_topics: int, at: list[Costs], n_workers: int, real: bool = False) -> list[np.ndarray]:
     """The least of some rounds at each of these costs, see `Watch`; on real processes, if `real`."""
-    from bigtopic.learning.executors.graphs import GraphExecutor
-
     method, replicas = settings_of(kind)
     run, params, cursor = made_run(method, n_topics, shape(), replicas)
     samples = []
     with cluster(n_workers, real) as (client, processes), Driver(at[0], real) as driver:
         watch = Watch(client, processes)
         with GraphExecutor(run, client) as executor:
+            rounds = watched(executor, watch, params, cursor, run.plan.n_rounds)
             for costs in at:
                 driver.costs = costs
                 client.run(simulated.use, costs)
-                found: list[np.ndarray] = []
-                first = 0 if samples else -1  # which compiles, and sends the run
-                for number in range(first, 3 * ROUNDS):
-                    with watch:
-                        for updated, reports in executor.advance(params, cursor, max_rounds=1):
-                            params, cursor = updated, cursor.after(reports)
-                    if cursor.round == run.plan.n_rounds:
-                        cursor = cursor.next_pass()
-                    if number >= 0 and not watch.stopped:
-                        found.append(watch.sample)
-                    if len(found) == ROUNDS:
-                        break
-                samples.append(np.min(found, axis=0))
+                if not samples:
+                    next(rounds)  # which compiles, and sends the run
+                samples.append(np.min(list(islice(rounds, ROUNDS)), axis=0))
     return samples
+
+
+def watched(executor: Any, watch: Watch, params: Any, cursor: Any, n_rounds: int) -> Iterator[np.ndarray]:
+    """What rounds take, one after the other, without those in which this process was stopped."""
+    while True:
+        with watch:
+            for updated, reports in executor.advance(params, cursor, max_rounds=1):
+                params, cursor = updated, cursor.after(reports)
+        if cursor.round == n_rounds:
+            cursor = cursor.next_pass()
+        if not watch.stopped:
+            yield watch.sample
 
 
 def check(given: argparse.Namespace) -> None:

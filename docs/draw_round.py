@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from html import escape
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from dask import delayed
@@ -18,17 +17,19 @@ from dask import delayed
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.learning.executors.graphs import round_graph
 from bigtopic.learning.work import Iteration
+from bigtopic.parallel.keys import task_key
 from bigtopic.plan.slices import SUBTREE, Plan
 
 N_SUBTREES = 4
 WIDTH, HEIGHT = 980, 680
 BOX = 168, 46
 COLUMN, LEFT, TOP = 232, 26, 62
+DATA_PLACES = {"run": (LEFT + 150, TOP), "params": (LEFT + 480, TOP)}
 SUMS = [(0.5, 206), (2.5, 206), (0.5, 292)]  # column and height of each
 INK, LINE, TASK, SUM, DATA = "#1f2933", "#7b8794", "#dbeafe", "#dcfce7", "#fef3c7"
 
 
-def graph() -> dict[Any, set[Any]]:
+def graph() -> dict[str, set[str]]:
     """Key -> keys it depends on, of a round of a little less than four complete subtrees, each a task."""
     n_slices = N_SUBTREES * SUBTREE - 5
     corpus = from_matrix(np.ones((n_slices, 1)))
@@ -37,29 +38,35 @@ def graph() -> dict[Any, set[Any]]:
     run, params = delayed("run", name="run"), delayed("params", name="params")
     nodes = [slices[first : first + SUBTREE] for first in range(0, n_slices, SUBTREE)]
     tasks = dict(round_graph(run, nodes, params, Iteration(0), "round").__dask_graph__())
-    return {key: set(task.dependencies) for key, task in tasks.items()}
+    return {str(key): set(map(str, task.dependencies)) for key, task in tasks.items()}
 
 
-def place(key: Any) -> tuple[float, float]:
+def parts(key: str) -> tuple[str, int]:
+    """Kind and number of a task."""
+    kind, number, _ = key.rsplit("-", 2)
+    return kind, int(number)
+
+
+def place(key: str) -> tuple[float, float]:
     """Middle of a node."""
-    if isinstance(key, str):
-        return {"run": (LEFT + 150, TOP), "params": (LEFT + 480, TOP)}[key]
-    kind, _, number = key
+    if key in DATA_PLACES:
+        return DATA_PLACES[key]
+    kind, number = parts(key)
     column, y = (number, 112) if kind == "bt-estep" else SUMS[number]
     return LEFT + BOX[0] / 2 + column * COLUMN, TOP + y
 
 
-def label(key: Any) -> tuple[str, str]:
+def label(key: str) -> tuple[str, str]:
     """Name and explanation of a node."""
     if key == "run":
         return "run", "parts and kernel, sent once"
     if key == "params":
         return "params(t)", "mapped file, or a future"
-    kind, _, number = key
+    kind, number = parts(key)
     if kind == "bt-add":
-        return f'("bt-add", …, {number})', "sum of two statistics"
+        return f"bt-add, {number}", "sum of two statistics"
     last = min((number + 1) * SUBTREE, N_SUBTREES * SUBTREE - 5) - 1
-    return f'("bt-estep", …, {number})', f"slices {number * SUBTREE} – {last}"
+    return f"bt-estep, {number}", f"slices {number * SUBTREE} – {last}"
 
 
 def box(
@@ -90,13 +97,15 @@ def tasks_drawn() -> list[str]:
     keys = sorted(nodes, key=str)
     lines = [arrow(place(source), place(key)) for key in keys for source in sorted(nodes[key], key=str)]
     fills = {"bt-estep": TASK, "bt-add": SUM}
-    boxes = [box(*place(key), label(key), DATA if isinstance(key, str) else fills[key[0]]) for key in keys]
+    boxes = [
+        box(*place(key), label(key), DATA if key in DATA_PLACES else fills[parts(key)[0]]) for key in keys
+    ]
     return lines + boxes
 
 
 def driver_drawn() -> list[str]:
     """What the driver does with the result."""
-    x, y = place(("bt-add", "", N_SUBTREES - 2))
+    x, y = place(task_key("bt-add", "round", N_SUBTREES - 2))
     step, again = (x + 1.25 * COLUMN, y), (x + 2.5 * COLUMN, y)
     return [
         arrow((x, y), step, dashed=True),
@@ -110,7 +119,7 @@ def tree_drawn() -> list[str]:
     """The complete binary tree of slices inside one task."""
     top, left, gap = TOP + 420, LEFT + 14, 56
     out = [
-        f'<text x="{LEFT}" y="{top - 52}" class="title">Inside one ("bt-estep", …) task: '
+        f'<text x="{LEFT}" y="{top - 52}" class="title">Inside one bt-estep task: '
         f"{SUBTREE} slices, added as a complete binary tree</text>"
     ]
     xs, level = [left + 22 + i * gap for i in range(SUBTREE)], 0

@@ -11,11 +11,11 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import chain, count, islice
 from typing import Any
-from uuid import uuid4
 
 from bigtopic.errors import BigtopicError, ClusterError, SettingError
 from bigtopic.parallel import workers
 from bigtopic.parallel.environment import check_workers
+from bigtopic.parallel.keys import new_name, task_key
 
 __all__ = [
     "ATTEMPTS",
@@ -198,7 +198,7 @@ class _ClientMap:
     def __init__(self, function: Callable[..., Any], shared: tuple[Any, ...], client: Any) -> None:
         check_workers(client)
         self._function, self._shared, self._client = function, shared, client
-        self._name = uuid4().hex
+        self._name = new_name()
         self._numbers = count()
         self._sent = self._send()
         self._waiting: deque[tuple[Any, Any]] = deque()
@@ -230,7 +230,7 @@ class _ClientMap:
     def _submit(self, item: Any) -> Any:
         check_workers(self._client)
         # one key prefix per package, or the scheduler's memory grows
-        key = ("bt-map", self._name, next(self._numbers))
+        key = task_key("bt-map", self._name, next(self._numbers))
         return self._client.submit(self._function, *self._sent, item, key=key, pure=False, retries=2)
 
     def _oldest(self) -> Any:
@@ -264,7 +264,7 @@ def send(client: Any, data: Any) -> Any:
         # Clusters that adapt start workers for tasks, not for data, and send home those that have no task
         task = None if client.nthreads() and failure is None else _held(client)
         # Of a bare dict, Dask would take the keys for names of data, and the same names mean the same data
-        key = ("bt-sent", uuid4().hex)
+        key = task_key("bt-sent", new_name())
         try:
             return client.scatter({key: data}, hash=False, timeout=workers.NO_WORKERS_SECONDS / 4)[key]
         except OSError as error:
@@ -277,7 +277,7 @@ def send(client: Any, data: Any) -> Any:
 
 def _held(client: Any) -> Any:
     """The future of a task that a worker is busy with until data has reached it."""
-    return client.submit(time.sleep, HELD_SECONDS, key=("bt-hello", uuid4().hex), pure=False)
+    return client.submit(time.sleep, HELD_SECONDS, key=task_key("bt-hello", new_name()), pure=False)
 
 
 def threads_here() -> int:

@@ -8,9 +8,9 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
-from uuid import uuid4
 
 from bigtopic.errors import BigtopicWarning, ClusterError
+from bigtopic.parallel.keys import new_name, task_key
 
 __all__ = [
     "ANSWER_SECONDS",
@@ -43,7 +43,7 @@ def addresses(client: Any) -> list[str]:
     """
     if not client.nthreads():
         # A task, because clusters that adapt start workers for nothing else
-        future = client.submit(bool, key=("bt-hello", uuid4().hex), pure=False)
+        future = client.submit(bool, key=task_key("bt-hello", new_name()), pure=False)
         try:
             future.result(NO_WORKERS_SECONDS)
         except TimeoutError as error:

@@ -14,6 +14,7 @@ from bigtopic.learning.copies import Version, after, hold, move, version_of
 from bigtopic.learning.executors.sending import Sender
 from bigtopic.learning.replicas import Changes
 from bigtopic.parallel import cluster
+from bigtopic.parallel.keys import task_key
 from bigtopic.parallel.workers import result_of
 from bigtopic.state.params import Params
 
@@ -88,9 +89,9 @@ class Copies:
         move_one, end, moves = delayed(move, pure=False), delayed(_end, pure=False), []
         for number, worker in enumerate(self._held):
             with annotate(workers=[worker], allow_other_workers=True):
-                key = "bt-move", name, number
+                key = task_key("bt-move", name, number)
                 moves.append(move_one(run, self._version, changes, dask_key_name=key))
-        return end(moves, dask_key_name=("bt-moved", name))
+        return end(moves, dask_key_name=task_key("bt-moved", name))
 
     def moving(self, moved: Any, changes: Changes) -> None:
         """The copies move by these changes, as the driver's params do; `moved` is a future of the end of that."""

@@ -21,6 +21,7 @@ from bigtopic.learning.executors.segments import Segment
 from bigtopic.learning.executors.sending import Sender
 from bigtopic.learning.reduce import Tree
 from bigtopic.learning.replicas import Changes, Share, joined, share_changes
+from bigtopic.parallel.keys import task_key
 from bigtopic.plan.reading import BlockReader
 
 __all__ = ["PREFIXES", "Exchanges", "replica_graph"]
@@ -62,7 +63,7 @@ class Exchanges:
 
     def _with_copies(self, segment: Segment) -> Changes:
         version = self._copies.at(segment.params, segment.cursors[0].step)
-        name = self._sender.key("replicas")[1]
+        name = self._sender.name()
         graph = self._graph(segment, version, name)
         found, moved = self._compute([graph, self._copies.moves(self._sender.run(), graph, name)])
         try:
@@ -76,7 +77,7 @@ class Exchanges:
     def _with_params(self, segment: Segment) -> Changes:
         shared = self._sender.share(segment.params.without_means().arrays)
         try:
-            (found,) = self._compute([self._graph(segment, shared, self._sender.key("replicas")[1])])
+            (found,) = self._compute([self._graph(segment, shared, self._sender.name())])
             changes: Changes = self._result(found)
             return changes
         finally:
@@ -98,7 +99,7 @@ def replica_graph(
 
     Parameters
     ----------
-    run, name, workers : as for `graphs.round_graph`; keys are ("bt-replica", name, i) and ("bt-join", name, i)
+    run, name, workers : as for `graphs.round_graph`; keys begin with "bt-replica" and "bt-join"
     shares : one for each replica
     shared : the version that workers have copies of; or params, as for `graphs.round_graph`
 
@@ -110,10 +111,10 @@ def replica_graph(
     from dask import annotate, delayed
 
     learn, join, numbers = delayed(_share, pure=False), delayed(joined, pure=False), count()
-    tree = Tree(len(shares), lambda a, b: join(a, b, dask_key_name=("bt-join", name, next(numbers))))
+    tree = Tree(len(shares), lambda a, b: join(a, b, dask_key_name=task_key("bt-join", name, next(numbers))))
     for i, share in enumerate(shares):
         with annotate(workers=[workers[i]], allow_other_workers=True) if workers else nullcontext():
-            changes = learn(run, Sealed(share), shared, dask_key_name=("bt-replica", name, i))
+            changes = learn(run, Sealed(share), shared, dask_key_name=task_key("bt-replica", name, i))
         tree.push(changes)
     return tree.result()
 

@@ -27,6 +27,7 @@ from bigtopic.learning.reduce import Tree, add
 from bigtopic.learning.remembering import InMemory, remembering
 from bigtopic.learning.work import Iteration
 from bigtopic.parallel.cluster import threads_of
+from bigtopic.parallel.keys import task_key
 from bigtopic.parallel.shared_files import shares_files
 from bigtopic.parallel.workers import result_of
 from bigtopic.plan.cursor import Cursor
@@ -110,7 +111,7 @@ class GraphExecutor(Executor):
                 shared.remove()
 
     def _sum(self, shared: Any, iteration: Iteration) -> Stats:
-        run, name = self._sender.run(), self._sender.key("round")[1]
+        run, name = self._sender.run(), self._sender.name()
         inputs = run, self._tasks, shared, iteration
         states: list[Any] = []
         if self._remembers_rounds:
@@ -169,8 +170,7 @@ def round_graph(
     tasks : the slices of the round, see `graph_tasks.divided`
     shared : params as `sharing.publish` gives them, the arrays themselves, or a future of them
     iteration : the inner iteration of the round
-    name : unique among the graphs of all clients, because Dask takes equal keys for the same task. Keys are
-        ("bt-estep", name, i) and ("bt-add", name, i)
+    name : unique among the graphs of all clients, for keys, which begin with "bt-estep" and "bt-add"
     workers : address of the worker that should do each task; None for any
 
     Returns
@@ -182,7 +182,7 @@ def round_graph(
 
     estep = delayed(_node, pure=False)
     stats = [
-        estep(run, Sealed(task), shared, iteration, dask_key_name=("bt-estep", name, i))
+        estep(run, Sealed(task), shared, iteration, dask_key_name=task_key("bt-estep", name, i))
         for i, task in _at(workers, tasks)
     ]
     return _added(stats, tasks, name)
@@ -214,11 +214,18 @@ def remembering_graph(
 
     estep, pick = delayed(_remembering_node, pure=False), delayed(_pick, pure=False)
     both = [
-        estep(run, Sealed(task), shared, iteration, before and before[i], dask_key_name=("bt-both", name, i))
+        estep(
+            run,
+            Sealed(task),
+            shared,
+            iteration,
+            before and before[i],
+            dask_key_name=task_key("bt-both", name, i),
+        )
         for i, task in _at(workers, tasks)
     ]
     stats, states = (
-        [pick(one, which, dask_key_name=(prefix, name, i)) for i, one in enumerate(both)]
+        [pick(one, which, dask_key_name=task_key(prefix, name, i)) for i, one in enumerate(both)]
         for which, prefix in enumerate(("bt-estep", "bt-state"))
     )
     return _added(stats, tasks, name), states
@@ -237,7 +244,9 @@ def _added(stats: Sequence[Any], tasks: Sequence[Task], name: str) -> Any:
     from dask import delayed
 
     merge, numbers = delayed(add, pure=False), count()
-    tree = Tree(sum(map(len, tasks)), lambda a, b: merge(a, b, dask_key_name=("bt-add", name, next(numbers))))
+    tree = Tree(
+        sum(map(len, tasks)), lambda a, b: merge(a, b, dask_key_name=task_key("bt-add", name, next(numbers)))
+    )
     for one, task in zip(stats, tasks, strict=True):
         tree.push(one, len(task))
     return tree.result()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
-from uuid import uuid4
 
 from bigtopic.learning import sharing
 from bigtopic.learning.copies import Behind
@@ -12,6 +11,7 @@ from bigtopic.learning.executors.graph_tasks import placed
 from bigtopic.learning.executors.protocol import AbleWorkers, Run
 from bigtopic.parallel import cluster
 from bigtopic.parallel.environment import check_workers
+from bigtopic.parallel.keys import new_name, task_key
 from bigtopic.parallel.shared_files import shares_files
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.overlay import Overlay
@@ -41,7 +41,7 @@ class Sender:
         self._prefixes = prefixes
         self._run_future: Any = None
         self._held: list[Any] = []
-        self._name = uuid4().hex
+        self._name = new_name()
         self._count = 0
         self.able: AbleWorkers = _all
         if client is not None:
@@ -60,7 +60,7 @@ class Sender:
     def _hold_groups(self) -> list[Any]:
         """A task of each group of keys, which lasts as long as the run: groups end with their last task, here with each
         round, and the scheduler keeps kilobytes of every group that has ended (`distributed.spans`)."""
-        keys = [(prefix, self._name, "held") for prefix in self._prefixes]
+        keys = [task_key(prefix, f"{self._name}-held") for prefix in self._prefixes]
         return [self._client.submit(bool, key=key, pure=False) for key in keys]
 
     def share(self, arrays: Mapping[str, LazyArray | Overlay]) -> Any:
@@ -82,10 +82,14 @@ class Sender:
         threads = self.threads()
         return placed(n_tasks, threads) if threads else None
 
-    def key(self, prefix: str) -> tuple[str, str]:
-        """A new key. There are few prefixes, because the scheduler remembers each; names are unique among clients."""
+    def key(self, prefix: str) -> str:
+        """A new key."""
+        return task_key(prefix, self.name())
+
+    def name(self) -> str:
+        """A new name for the keys of a graph, which no other client makes."""
         self._count += 1
-        return prefix, f"{self._name}-{self._count}"
+        return f"{self._name}-{self._count}"
 
     def repeated(self, work: Callable[[], Result]) -> Result:
         """The result of `work`, which is repeated when inputs of its tasks are lost with a worker.

@@ -3,8 +3,9 @@
 A minibatch needs a few arrays of some megabytes for some milliseconds. Fresh memory from the system costs a page fault
 for every four kilobytes, as much as the work done on it; recently used memory is mapped and in the cache. Each thread
 keeps the memory it handed out, and reuses it once there are no references to it: an array keeps its memory alive as any
-NumPy view does, so nothing has to be given back. Every array begins at a cache line: vectors that lie across two lines
-cost twice.
+NumPy view does, so nothing has to be given back. A thread that has none of its own takes what another does not use, so
+memory does not grow with the chance of which thread needed most. Every array begins at a cache line: vectors that lie
+across two lines cost twice.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import math
 import mmap
 import sys
 import threading
+from collections.abc import Iterable
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -23,16 +26,27 @@ SMALL = 1 << 15  # the allocator keeps small memory itself
 KEPT = 16
 LARGER = 4  # times a request, unused memory may be
 LINE = 64
-UNUSED = 3  # references to an array in the list while a loop looks at it
+UNUSED = 3  # references to an array in a pool while a loop looks at it
 
 # Not shared with processes that are forked, where the system has such.
 _OWN: Any = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
 
+_Memory = tuple[np.ndarray, int, int]  # bytes, their number, and where their first cache line begins
+
+
+class _Pool(dict[int, _Memory]):
+    """The memory of a thread, in use or not, by the identity of its array; what was handed out last is at the end.
+
+    Who takes memory pops it first, so two threads never take the same.
+    """
+
+
 _own = threading.local()
+_pools: WeakValueDictionary[int, _Pool] = WeakValueDictionary()  # of threads that live
 
 
 def empty(shape: int | tuple[int, ...], dtype: Any, *, kept: bool = True) -> np.ndarray:
-    """Equivalent to `np.empty(shape, dtype)`, in unused memory of this thread; if it shall not be `kept`, in memory
+    """Equivalent to `np.empty(shape, dtype)`, in unused memory of this process; if it shall not be `kept`, in memory
     that goes back to the system at once, which that of the allocator does not do below 32 MiB."""
     dtype = np.dtype(dtype)
     size = dtype.itemsize * (shape if isinstance(shape, int) else math.prod(map(int, shape)))
@@ -67,7 +81,7 @@ def zeros(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
 
 def clear() -> None:
     """Forget this thread's unused memory."""
-    _own.kept = []
+    _own_pool().clear()
 
 
 def fits(size: int, held: int) -> bool:
@@ -81,18 +95,36 @@ def room(size: int) -> int:
 
 
 def _memory(size: int) -> tuple[np.ndarray, int]:
-    """At least `size` unused bytes, and where their first cache line begins.
-
-    NumPy makes every view of an array refer to it.
-    """
-    kept: list[tuple[np.ndarray, int, int]] = getattr(_own, "kept", [])
-    best = None
-    for memory, held, start in kept:
-        better = size <= held <= LARGER * size and (best is None or held < best[1])  # `fits`, without a call
-        if better and sys.getrefcount(memory) == UNUSED:
-            best = memory, held, start
-    if best is None:
+    """At least `size` unused bytes, and where their first cache line begins."""
+    own = _own_pool()
+    found = _taken([own], size) or _taken(filter(None, [ref() for ref in _pools.valuerefs()]), size)
+    if found is None:
         memory = np.empty(room(size), np.uint8)
-        best = memory, memory.nbytes, _start(memory)
-        _own.kept = [best, *kept[: KEPT - 1]]
-    return best[0], best[2]
+        found = memory, memory.nbytes, _start(memory)
+    own[id(found[0])] = found
+    if len(own) > KEPT:
+        del own[next(iter(own))]
+    return found[0], found[2]
+
+
+def _own_pool() -> _Pool:
+    pool: _Pool | None = getattr(_own, "pool", None)
+    if pool is None:
+        pool = _own.pool = _Pool()
+        _pools[id(pool)] = pool
+    return pool
+
+
+def _taken(pools: Iterable[_Pool], size: int) -> _Memory | None:
+    """Of the unused memory, that which fits best, no longer in its pool; NumPy makes every view of an array refer to
+    it."""
+    best, least = None, LARGER * size + 1
+    for pool in pools:
+        for one in list(pool.values()):  # other threads may take some meanwhile
+            memory, held, _ = one
+            if size <= held < least and sys.getrefcount(memory) == UNUSED:  # and `fits`, without a call
+                best, least = (pool, one), held
+    if best is None:
+        return None
+    pool, one = best
+    return pool.pop(id(one[0]), None)

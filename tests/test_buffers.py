@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import mmap
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -26,6 +28,7 @@ def test_memory_in_use_is_not_handed_out():
 
 
 def test_a_view_keeps_its_memory():
+    buffers.clear()
     array = buffers.empty((1000, 100), np.float32)
     where = address(array)
     view = array[3:, ::2].T
@@ -49,6 +52,7 @@ def test_numbers_of_numpy_do_not_overflow_in_a_shape():
 
 
 def test_zeros_are_zeros_in_used_memory():
+    buffers.clear()
     array = buffers.empty(100_000, np.float32)
     array[:] = 1
     where = address(array)
@@ -65,20 +69,46 @@ def test_small_needs_do_not_pin_large_memory():
     buffers.clear()
 
 
-def test_threads_do_not_share():
+def test_memory_that_another_thread_uses_is_not_handed_out():
     here = address(buffers.empty(100_000, np.uint8))
     there: list[int] = []
-    kept: list[np.ndarray] = []
+    kept: list[np.ndarray] = [buffers.empty(100_000, np.uint8)]
 
     def work() -> None:
         kept.append(buffers.empty(100_000, np.uint8))
-        there.append(address(kept[0]))
+        there.append(address(kept[1]))
 
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    assert there[0] != here
-    kept[0][:] = 1  # lives on when its thread is gone
+    assert address(kept[0]) == here != there[0]
+    kept[1][:] = 1  # lives on when its thread is gone
+
+
+def test_memory_that_another_thread_does_not_use_is_handed_out():
+    buffers.clear()
+    array = buffers.empty(3_000_000, np.uint8)
+    where = address(array)
+    del array
+    with ThreadPoolExecutor(1) as pool:
+        there = pool.submit(buffers.empty, 3_000_000, np.uint8).result()
+        assert address(there) == where
+        assert address(buffers.empty(3_000_000, np.uint8)) != where
+
+
+def test_threads_that_find_the_same_memory_get_different_memory(monkeypatch):
+    buffers.clear()
+    buffers.empty(3_000_000, np.uint8)
+    both_found = threading.Barrier(2, timeout=60)
+
+    def unused(memory: np.ndarray) -> int:
+        both_found.wait()
+        return buffers.UNUSED
+
+    monkeypatch.setattr(buffers, "sys", SimpleNamespace(getrefcount=unused))
+    with ThreadPoolExecutor(2) as pool:
+        one, other = pool.map(buffers.empty, [3_000_000] * 2, [np.uint8] * 2)
+    assert not np.shares_memory(one, other)
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads how much memory the process has")

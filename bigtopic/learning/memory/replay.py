@@ -1,8 +1,8 @@
 """A simulation of memory: allocates and frees the arrays of a run's rounds, as sizes, by the rules of `buffers`.
 
 Which thread finishes its slice next is not known in advance, so it is drawn at random. A thread's pool keeps what it
-allocated, so in a run of many rounds every thread comes to hold what any of them needs. A round of few slices needs,
-and begins, no more threads than slices. The last slices of a round are replayed one by one, because then the most sums
+allocated, until another thread needs it and it is not in use. A round of few slices needs, and begins, no more threads
+than slices. The last slices of a round are replayed one by one, because then the most sums
 wait; those before them as nodes of the merge tree.
 """
 
@@ -56,7 +56,7 @@ class Ledger:
 
     def take(self, size: float, thread: int | None, touched: float | None = None) -> Piece:
         """An array of `size` bytes, all or `touched` of them resident, from a thread's pool, or the system's (None)."""
-        piece = self._fresh(int(size)) if thread is None else self._from_pool(int(size), self._pools[thread])
+        piece = self._fresh(int(size)) if thread is None else self._from_pool(int(size), thread)
         more = max(0, _resident(int(size if touched is None else touched), piece.held) - piece.touched)
         piece.touched += more
         piece.used = True
@@ -74,23 +74,34 @@ class Ledger:
     def _fresh(self, size: int) -> Piece:
         return Piece(size, kept=False)
 
-    def _from_pool(self, size: int, pool: list[Piece]) -> Piece:
+    def _from_pool(self, size: int, thread: int) -> Piece:
         if size < buffers.SMALL:
             return self._fresh(size)
-        unused = [piece for piece in pool if not piece.used and buffers.fits(size, piece.held)]
-        if unused:
-            return min(unused, key=lambda piece: piece.held)
-        pool.insert(0, Piece(buffers.room(size)))
-        for piece in pool[buffers.KEPT :]:
-            piece.kept = False
-            if not piece.used:
-                self._forget(piece)
-        del pool[buffers.KEPT :]
-        return pool[0]
+        own = self._pools[thread]
+        piece = _taken([own], size) or _taken(self._pools, size) or Piece(buffers.room(size))
+        own.append(piece)
+        if len(own) > buffers.KEPT:
+            last = own.pop(0)
+            last.kept = False
+            if not last.used:
+                self._forget(last)
+        return piece
 
     def _forget(self, piece: Piece) -> None:
         self._now -= piece.touched
         piece.touched = 0
+
+
+def _taken(pools: Sequence[list[Piece]], size: int) -> Piece | None:
+    """As `buffers` takes unused memory out of a pool."""
+    unused = [
+        (piece, pool) for pool in pools for piece in pool if not piece.used and buffers.fits(size, piece.held)
+    ]
+    if not unused:
+        return None
+    piece, pool = min(unused, key=lambda one: one[0].held)
+    pool.remove(piece)
+    return piece
 
 
 def _resident(touched: int, held: int) -> int:

@@ -41,6 +41,7 @@ class Counts(NamedTuple):
     visit : per distinct word, topic and visit
     numbers : random numbers, likewise
     remembers : bytes of document state that are read and written, likewise
+    document : per document, topic and visit
     table, made : per word of the slice, topic and visit of all documents, and bytes of a table of as many numbers that
         is made of the view and visited like it
     by_word : whether tokens are visited word by word, so that tables are passed over once for all documents
@@ -57,6 +58,7 @@ class Counts(NamedTuple):
     visit: Work = Work()
     numbers: int = 0
     remembers: float = 0
+    document: Work = Work()
     table: Work = Work()
     made: float = 0
     by_word: bool = False
@@ -127,10 +129,11 @@ COUNTS = {
     # in addition, as in cvb: of the word and the topic twelve, and of each author fourteen and an exponential
     "author_cvb": Counts(Work(64, divisions=1, exponentials=2, dtype="float64"), remembers=8),
     # two authors' logarithms, their exponential, the sum and the share of each topic, two authors' sums of them. The
-    # rows of the word and the authors stay in cache. Psi of the authors, who are as many as words: two divisions, a
-    # polynomial and a logarithm
+    # rows of the word and the authors stay in cache. Psi of two authors, who have no other document: two divisions, a
+    # polynomial and a logarithm each
     "author_mean_field": Counts(
-        Work(6, exponentials=1, dtype="float64"), table=Work(10, divisions=2, logarithms=1, dtype="float64")
+        Work(6, exponentials=1, dtype="float64"),
+        document=Work(20, divisions=4, logarithms=2, dtype="float64"),
     ),
     # the sum; the share of each topic. The word, once for both
     "author_documents": Counts(Work(2), reads=4),

@@ -78,12 +78,10 @@ def corpus(n_distinct: int, n_components: int) -> tuple[Docs, np.ndarray]:
 
 
 def by_two_authors(docs: Docs) -> Docs:
-    """The same documents, of two authors each, as many as there are words."""
-    authors = np.random.default_rng(1).permutation(docs.n_words).astype(np.int32)
-    indptr = 2 * np.arange(docs.n_docs + 1)
-    return replace(
-        docs, author_indptr=indptr, authors=np.resize(authors, 2 * docs.n_docs), n_authors=docs.n_words
-    )
+    """The same documents, of two authors each, who have no other."""
+    n = 2 * docs.n_docs
+    authors = np.random.default_rng(1).permutation(n).astype(np.int32)
+    return replace(docs, author_indptr=np.arange(0, n + 1, 2), authors=authors, n_authors=n)
 
 
 class Call(NamedTuple):
@@ -131,12 +129,14 @@ def call(kernel: Kernel, n_distinct: int, n_components: int) -> Call:
     options = {name: value for name, value in OPTIONS.items() if name in kernel.options}
     prior = case.accepted(kernel, 1 / n_components) if kernel.statistics else 1 / n_components
     told = case.hyper(kernel, prior, n_components, **options)
-    view = View(dict.fromkeys(kernel.views, rows), dict.fromkeys(kernel.views, rows.sum(axis=0)))
+    arrays = {name: rows[: docs.n_authors if name == "author_topics" else None] for name in kernel.views}
+    view = View(arrays, dict.fromkeys(kernel.views, rows.sum(axis=0)))
     new = Call(docs, view, told, None)
     if kernel.state == "none":
         return new
     first = new.run(kernel)
-    arrays = {name: rows + first.stats[name] if kernel.changes else rows for name in kernel.views}
+    if kernel.changes:
+        arrays = {name: array + first.stats[name] for name, array in arrays.items()}
     view = View(arrays, {name: array.sum(axis=0) for name, array in arrays.items()})
     return Call(docs, view, told._replace(iteration=2), first.state)
 
@@ -146,8 +146,9 @@ def passed(kernel: Kernel, given: Call, *, by_word: bool) -> float:
     docs, arrays = given.docs, given.view.arrays
     visits = {"author": 0 if docs.authors is None else len(docs.authors), "row": docs.n_docs, "row_topic": 0}
     words = docs.n_words if by_word else len(docs.words)
+    axes = {"author_topics": "author"} | dict(kernel.statistics)
     return sum(
-        visits.get(kernel.statistics.get(name, "word"), words) * array.nbytes / len(array)
+        visits.get(axes.get(name, "word"), words) * array.nbytes / len(array)
         for name, array in arrays.items()
     )
 
@@ -222,6 +223,7 @@ class Row:
             (counts.topic, 1 / self.n_distinct),
             (counts.word, 1 / self.n_components),
             (counts.visit, visits),
+            (counts.document, visits / self.n_distinct),
             (counts.table, self.rows * visits),
         ]
         arithmetic, divisions = (

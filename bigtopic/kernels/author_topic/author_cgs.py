@@ -159,10 +159,10 @@ def run(
         labels,
         word_weights,
         view.totals["topic_words"][:n].astype(np.float64),
-        np.zeros(n_columns),
+        buffers.zeros(n_columns, np.float64),
         author_weights,
         author_weights[:, :n].sum(axis=1),
-        np.empty(max(most, 1) * n_columns),
+        buffers.empty(max(most, 1) * n_columns, np.float64),
         np.empty(max(most, 1) * n_columns // LANES),
     )
     changes = moved((word_weights, author_weights), view)

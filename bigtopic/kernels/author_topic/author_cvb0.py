@@ -28,6 +28,7 @@ from collections.abc import Mapping
 import numpy as np
 from numba import njit
 
+from bigtopic import buffers
 from bigtopic.kernels.author_topic.support.counts import VIEWS, counts_of, moved
 from bigtopic.kernels.author_topic.support.shares import (
     authors_within,
@@ -177,9 +178,9 @@ def run(
         totals,
         author_weights,
         author_weights[:, :n].sum(axis=1),
-        *np.zeros((2, room, n_columns)),
+        *(buffers.zeros((room, n_columns), np.float64) for _ in range(2)),
         np.empty(room),
-        np.empty(n_columns),
+        buffers.empty(n_columns, np.float64),
     )
     return KernelResult(moved((word_weights, author_weights), view), None, {"shares": remembered}, {})
 

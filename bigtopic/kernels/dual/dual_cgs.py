@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from bigtopic import buffers
 from bigtopic.kernels.support.dual import AXES, VIEWS, counts_of, first_pair, moved, padded
 from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, frozen, whole_number
 from bigtopic.kernels.support.random import key, uniform
@@ -163,8 +164,11 @@ def run(
         np.full((int(counts.sum()), n_replicas), -1, np.int32) if state is None else state["labels"].copy()
     )
     n_row_topics, n_column_topics = now.joint.shape
-    pairs = np.zeros((n_column_topics, now.rows.shape[1]))
+    widths = now.rows.shape[1], now.columns.shape[1]
+    pairs = buffers.zeros((n_column_topics, widths[0]), np.float64)
     pairs[:, :n_row_topics] = now.joint.T
+    one_hot = buffers.empty((LANES, LANES), np.float64)
+    one_hot[:] = np.eye(LANES)
     _sweep(
         frozen(docs.indptr, np.int64),
         frozen(docs.words, np.int32),
@@ -176,12 +180,10 @@ def run(
         now.rows,
         now.columns,
         pairs,
-        padded(now.row_totals, now.rows.shape[1]),
-        padded(now.column_totals, now.columns.shape[1]),
-        np.empty(now.rows.shape[1]),
-        np.empty(now.columns.shape[1]),
-        np.empty(now.rows.shape[1]),
-        np.eye(LANES).reshape(-1),
+        padded(now.row_totals, widths[0]),
+        padded(now.column_totals, widths[1]),
+        *(buffers.empty(width, np.float64) for width in (*widths, widths[0])),
+        one_hot.reshape(-1),
         *np.divmod(np.arange(now.joint.size, dtype=np.uint64), np.uint64(n_column_topics)),
     )
     now.joint[:] = pairs[:, :n_row_topics].T

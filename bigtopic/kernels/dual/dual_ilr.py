@@ -202,7 +202,7 @@ def run(
     if state is None:
         room[:] = 0
     shares = room[:-LANES].reshape(flat[0], n_row_topics, n_column_topics)
-    joint = np.zeros((n_row_topics, width))
+    joint = buffers.zeros((n_row_topics, width), np.float64)
     joint[:, :n_column_topics] = now.joint
     n_moved = _sweep(
         *csr(docs, np.dtype(np.float64)),
@@ -216,9 +216,9 @@ def run(
         now.row_totals,
         padded(now.column_totals, width),
         n_column_topics,
-        *(np.zeros(n) for _ in range(2) for n in (n_row_topics, width)),
-        np.zeros(width),
-        *np.zeros((2, *joint.shape)),
+        *(buffers.zeros(n, np.float64) for _ in range(2) for n in (n_row_topics, width)),
+        buffers.zeros(width, np.float64),
+        *(buffers.zeros(joint.shape, np.float64) for _ in range(2)),
     )
     now.joint[:] = joint[:, :n_column_topics]
     return KernelResult(moved(now, view), None, {"shares": shares}, {"moved_tokens": float(n_moved)})

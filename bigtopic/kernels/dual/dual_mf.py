@@ -174,13 +174,17 @@ def run(
         shares[:] = 0
     earlier: Mapping[str, np.ndarray] = kept if state is None else state
     widths = now.rows.shape[1], now.columns.shape[1]
-    joint, transposed = (
-        np.zeros((_even(n_row_topics), widths[1])),
-        np.zeros((_even(n_column_topics), widths[0])),
+    joint, transposed, counted = (
+        buffers.zeros((n, width), np.float64)
+        for n, width in (
+            (_even(n_row_topics), widths[1]),
+            (_even(n_column_topics), widths[0]),
+            (n_row_topics, widths[1]),
+        )
     )
     joint[:n_row_topics, :n_column_topics] = np.maximum(now.joint, FLOOR)
     transposed[:n_column_topics, :n_row_topics] = joint[:n_row_topics, :n_column_topics].T
-    counted, begun = np.zeros((n_row_topics, widths[1])), np.zeros(now.joint.shape)
+    begun = np.zeros(now.joint.shape)
     n_moved = _sweep(
         *csr(docs, np.dtype(np.float64)),
         frozen(docs.rows, np.int64),
@@ -193,7 +197,7 @@ def run(
         transposed,
         padded(now.row_totals, widths[0]),
         padded(now.column_totals, widths[1]),
-        *(np.zeros(width) for _ in range(3) for width in widths),
+        *(buffers.zeros(width, np.float64) for _ in range(3) for width in widths),
         counted,
         begun,
     )

@@ -60,7 +60,8 @@ def moved(counts: Counts, view: View) -> dict[str, np.ndarray]:
 
 def padded(totals: np.ndarray, width: int) -> np.ndarray:
     """Totals with infinity in the padding, where nothing divided by them is left."""
-    out = np.full(width, np.inf)
+    out = buffers.empty(width, np.float64)
+    out[len(totals) :] = np.inf
     out[: len(totals)] = totals
     return out
 

@@ -12,7 +12,7 @@ D and W are those of `dual_ilr`, as are starts and the order of visits. Statisti
 and the expected counts P of these rows.
 
 How it is computed: only s_k. and s_.j are, as a_k sum_j b_j (alpha + P_kj) and b_j sum_k a_k (alpha + P_kj). Divided by
-alpha + P_kj, the expected counts of pairs are sums of a_k b_j over entries.
+alpha + P_kj, the expected counts of pairs are sums of a_k b_j over entries, which are added four entries at a time.
 
 Cost: entries x row topics x column topics, three multiply-adds each. Space: entries x (row topics + column topics)
 numbers on disk, twice.
@@ -31,6 +31,7 @@ from numba import njit
 from bigtopic import buffers
 from bigtopic.kernels.support.dual import AXES, FLOOR, VIEWS, counts_of, first_pair, moved, padded
 from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, csr, frozen
+from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.random import key, uniform
 from bigtopic.kernels.support.vector import (
     LANES,
@@ -47,31 +48,33 @@ from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch,
 
 __all__ = ["KERNEL", "run"]
 
+_AHEAD, _LINE = 2, 8  # entries, and numbers in a cache line
+_GROUP = 4  # entries whose pairs are counted together
+
 # What has a number for each topic is padded with zeros to whole vectors, but totals with infinity.
 
 
 @njit(**INLINE)
 def _recall(share, out):
-    """out <- the share, divided by its sum, or zeros; returns whether there is one."""
+    """Fill `out` with what is remembered; returns what to multiply it by, or 0 if nothing is."""
     sums, n = spread(0.0), share.shape[0]
     for k in range(0, out.shape[0], LANES):
-        own = double(load_part(share, k, n - k))
+        own = double(load(share, k) if k + LANES <= n else load_part(share, k, n - k))
         store(out, k, own)
         sums = sums + own
     known = total(sums)
-    unit = spread(1.0 / known if known > 0.0 else 0.0)
-    for k in range(0, out.shape[0], LANES):
-        store(out, k, unit * load(out, k))
-    return known > 0.0
+    return 1.0 / known if known > 0.0 else 0.0
 
 
 @njit(**INLINE)
-def _ratios(weights, own, totals, out):
-    """out[k] = weights[k] / totals[k], both without the share `own` of one record."""
-    least = spread(FLOOR)
+def _ratios(unit, weights, own, totals, out):
+    """out[k] = weights[k] / totals[k], both without the share of one record: `unit` times `own`, which becomes it."""
+    least, factor = spread(FLOOR), spread(unit)
     for k in range(0, out.shape[0], LANES):
-        weight = larger(load(weights, k) - load(own, k), least)
-        store(out, k, weight / larger(load(totals, k) - load(own, k), weight))
+        gone = factor * load(own, k)
+        weight = larger(load(weights, k) - gone, least)
+        store(own, k, gone)
+        store(out, k, weight / larger(load(totals, k) - gone, weight))
 
 
 @njit(**INLINE)
@@ -90,24 +93,30 @@ def _marginal(own, others, joint, out):
 
 
 @njit(**INLINE)
-def _add(unit, by_row, by_column, counted):
-    """Count s, divided by the joint and multiplied by `unit`."""
+def _add(units, by_row, by_column, counted):
+    """Count s of a group of entries, each divided by the joint and multiplied by its unit."""
     for k in range(counted.shape[0]):
-        factor = spread(unit * by_row[k])
+        f0, f1 = spread(units[0] * by_row[0, k]), spread(units[1] * by_row[1, k])
+        f2, f3 = spread(units[2] * by_row[2, k]), spread(units[3] * by_row[3, k])
         for first in range(0, counted.shape[1], LANES):
-            store(counted, (k, first), load(counted, (k, first)) + factor * load(by_column, first))
+            sums = load(counted, (k, first)) + f0 * load(by_column, (0, first))
+            sums = sums + f1 * load(by_column, (1, first)) + f2 * load(by_column, (2, first))
+            store(counted, (k, first), sums + f3 * load(by_column, (3, first)))
 
 
 @njit(**INLINE)
 def _move(count, new, share, old, weights, totals):
-    """Remember a marginal, and move the counts by what will be recalled of it; returns how many tokens moved."""
+    """Remember a marginal, and move the counts by what will be recalled of it; returns how many tokens moved.
+
+    What a vector writes beyond its row is overwritten with the next one; after the last row of all is room for it.
+    """
     sums, n_moved, zero = spread(0.0), spread(0.0), spread(0.0)
     for k in range(0, new.shape[0], LANES):
-        kept = double(single(load(new, k)))
+        rounded = single(load(new, k))
+        kept = double(rounded)
+        store(share, k, rounded)
         store(new, k, kept)
         sums = sums + kept
-    for k in range(share.shape[0]):
-        share[k] = new[k]
     unit, weight = spread(1.0 / total(sums)), spread(count)
     for k in range(0, new.shape[0], LANES):
         change = weight * (unit * load(new, k) - load(old, k))
@@ -120,21 +129,28 @@ def _move(count, new, share, old, weights, totals):
 @njit(**UNCOUNTED)
 def _sweep(
     indptr, words, counts, ids, seed, earlier_rows, earlier_columns, row_shares, column_shares, rows, columns, joint,
-    transposed, row_totals, column_totals, old_row, old_column, by_row, by_column, new_row, new_column, counted, begun,
+    transposed, row_totals, column_totals, old_row, old_column, of_rows, of_columns, new_row, new_column, units,
+    counted, begun,
 ):  # fmt: skip
-    n_moved = 0.0
+    n_moved, m = 0.0, 0
     for d in range(ids.shape[0]):
         row, row_key = rows[d], key(seed, ids[d])
         for i in range(indptr[d], indptr[d + 1]):
-            column, count = columns[words[i]], counts[i]
-            known = _recall(earlier_rows[i], old_row)
-            _recall(earlier_columns[i], old_column)
-            _ratios(row, old_row, row_totals, by_row)
-            _ratios(column, old_column, column_totals, by_column)
-            if known:
+            column, count, ahead = columns[words[i]], counts[i], words[min(i + _AHEAD, words.shape[0] - 1)]
+            for k in range(0, columns.shape[1], _LINE):
+                prefetch(columns, ahead, k)
+            by_row, by_column = of_rows[m], of_columns[m]
+            of_row, of_column = _recall(earlier_rows[i], old_row), _recall(earlier_columns[i], old_column)
+            _ratios(of_row, row, old_row, row_totals, by_row)
+            _ratios(of_column, column, old_column, column_totals, by_column)
+            if of_row > 0.0:
                 whole = _marginal(by_row, by_column, transposed, new_row)
                 _marginal(by_column, by_row, joint, new_column)
-                _add(count / whole, by_row, by_column, counted)
+                units[m] = count / whole
+                m += 1
+                if m == _GROUP:
+                    _add(units, of_rows, of_columns, counted)
+                    m = 0
             else:
                 k, j = first_pair(uniform(row_key, i - indptr[d]), begun.shape[0], begun.shape[1])
                 new_row[:], new_column[:] = 0.0, 0.0
@@ -142,6 +158,8 @@ def _sweep(
                 begun[k, j] += count
             n_moved += _move(count, new_row, row_shares[i], old_row, row, row_totals)
             n_moved += _move(count, new_column, column_shares[i], old_column, column, column_totals)
+    units[m:] = 0.0
+    _add(units, of_rows, of_columns, counted)
     return n_moved
 
 
@@ -167,7 +185,7 @@ def run(
     assert now.columns.shape[1] % LANES == 0, "rows come in whole vectors"
     n_row_topics, n_column_topics = now.joint.shape
     kept = {
-        name: buffers.empty((len(docs.words), n), np.float32)
+        name: buffers.empty(len(docs.words) * n + LANES, np.float32)[:-LANES].reshape(-1, n)
         for name, n in (("row_shares", n_row_topics), ("column_shares", n_column_topics))
     }
     for shares in kept.values() if state is None else ():
@@ -197,7 +215,10 @@ def run(
         transposed,
         padded(now.row_totals, widths[0]),
         padded(now.column_totals, widths[1]),
-        *(buffers.zeros(width, np.float64) for _ in range(3) for width in widths),
+        *(buffers.zeros(width, np.float64) for width in widths),
+        *(buffers.zeros((_GROUP, width), np.float64) for width in widths),
+        *(buffers.zeros(width, np.float64) for width in widths),
+        np.zeros(_GROUP),
         counted,
         begun,
     )

@@ -119,8 +119,7 @@ def evaluate(
     check_result(work.kernel, result, gathered.view, hyper, gathered.axes)
     sums = _finite_sums(work.kernel, result.stats, iteration)
     if result.state is not None:
-        if work.kernel.state == "round":
-            _check_state(work, gathered, result.state)
+        _check_state(work, gathered, result.state)
         remembering.write(ref, iteration, gathered.kept, result.state)
     stats = {
         name: AxisStats(gathered.axes.get(axis), result.stats[name]).summed(sums[name])
@@ -130,7 +129,7 @@ def evaluate(
 
 
 def _check_state(work: Work, gathered: Gathered, state: State) -> None:
-    """Check what will go back to compiled loops from memory; files check it themselves."""
+    """Check what will go back to compiled loops."""
     arrays = resolved(work.kernel.remembers, state_sizes(work.hyper))
     check_state_names(state, arrays)
     docs, n_tokens = gathered.docs, int(gathered.n_tokens)

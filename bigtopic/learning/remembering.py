@@ -19,8 +19,19 @@ import numpy as np
 from bigtopic.learning.work import Iteration, Work
 from bigtopic.plan.slices import SliceRef
 from bigtopic.state.documents.state_files import State, StateFiles
+from bigtopic.types import StateSpec
 
-__all__ = ["InFiles", "InMemory", "Kept", "Nothing", "Remembering", "keeps_state", "remembering"]
+__all__ = [
+    "InFiles",
+    "InMemory",
+    "Kept",
+    "Nothing",
+    "Remembering",
+    "keeps_state",
+    "remembering",
+    "seen",
+    "with_unseen",
+]
 
 N_THREADS = 2
 KEPT_BYTES = 64 << 20  # state of all documents that stays in memory from pass to pass
@@ -50,8 +61,11 @@ class Remembering(Protocol):
     def flush(self) -> None:
         """Wait until everything is written. Raises what a failed write raised."""
 
+    def moved(self, pass_number: int) -> None:
+        """The params have moved by a round of this pass, and count what it has written."""
+
     def close(self) -> None:
-        """Stop the threads, if there are any."""
+        """Stop the threads, if there are any, and write what is not in files."""
 
 
 class Nothing:
@@ -67,6 +81,9 @@ class Nothing:
         raise AssertionError("the kernel declares no state")
 
     def flush(self) -> None:
+        pass
+
+    def moved(self, pass_number: int) -> None:
         pass
 
     def close(self) -> None:
@@ -148,7 +165,7 @@ class InFiles:
             reading = there or self._reading(*wanted)
             self._read_ahead()
         state = reading.result()
-        return state if state is None or kept is None else self._seen(state, kept)
+        return state if state is None or kept is None else seen(state, kept, self._files.arrays)
 
     def write(self, ref: SliceRef, iteration: Iteration, kept: Kept, state: State) -> None:
         with self._lock:
@@ -164,7 +181,7 @@ class InFiles:
     def _write(self, ref: SliceRef, n_passes: int, kept: Kept, state: State) -> None:
         try:
             if kept is not None:
-                state = self._with_unseen(state, kept)
+                state = with_unseen(state, kept, self._files.arrays)
             self._files.write(ref.part, ref.start, ref.stop, n_passes, state)
             if self._keeps:
                 self._keep((ref, n_passes), state)
@@ -184,27 +201,14 @@ class InFiles:
                 self._kept = {key: old for key, old in self._kept.items() if key[1] >= self._newest - 1}
             self._kept[wanted] = kept
 
-    def _seen(self, state: State, kept: Mapping[str, np.ndarray]) -> State:
-        seen = dict(state)
-        for name, spec in self._files.arrays.items():
-            if spec.rows in kept:
-                seen[name] = state[name][kept[spec.rows]]
-        return seen
-
-    def _with_unseen(self, state: State, kept: Mapping[str, np.ndarray]) -> State:
-        whole = dict(state)
-        for name, spec in self._files.arrays.items():
-            if spec.rows in kept:
-                known = kept[spec.rows]
-                whole[name] = np.full((len(known), *state[name].shape[1:]), spec.missing, spec.dtype)
-                whole[name][known] = state[name]
-        return whole
-
     def flush(self) -> None:
         with self._lock:
             writes, self._writes = self._writes, deque()
         for future in writes:
             future.result()
+
+    def moved(self, pass_number: int) -> None:
+        pass
 
     def close(self) -> None:
         with self._lock:
@@ -212,6 +216,26 @@ class InFiles:
             self._later.clear()
         self._pool.shutdown(wait=True, cancel_futures=True)
         self._kept.clear()
+
+
+def seen(state: State, kept: Mapping[str, np.ndarray], arrays: Mapping[str, StateSpec]) -> State:
+    """The rows of the entries that the kernel sees."""
+    rows = dict(state)
+    for name, spec in arrays.items():
+        if spec.rows in kept:
+            rows[name] = state[name][kept[spec.rows]]
+    return rows
+
+
+def with_unseen(state: State, kept: Mapping[str, np.ndarray], arrays: Mapping[str, StateSpec]) -> State:
+    """The inverse of `seen`: rows of all entries."""
+    whole = dict(state)
+    for name, spec in arrays.items():
+        if spec.rows in kept:
+            known = kept[spec.rows]
+            whole[name] = np.full((len(known), *state[name].shape[1:]), spec.missing, spec.dtype)
+            whole[name][known] = state[name]
+    return whole
 
 
 def keeps_state(n_bytes: float) -> bool:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Protocol
 
@@ -80,6 +80,7 @@ def train(
             _check_cursor(model.cursor, run.plan.n_rounds)  # before the state of documents is touched
         n_threads = n_threads or cluster.default_threads()
         working = n_threads if client is None else 1
+        run = replace(run, unseen=saver is None and limits.score is None and not limits.callbacks)
         check_memory(run, model.params, model.axes, working, compares=limits.tol > 0)
         run = with_document_state(run, model, corpus, client)
         if executor is not None:
@@ -148,6 +149,7 @@ class _Loop:
             self.saver.save(self.model, self.history.counts())
         if self.run.work.state is not None:
             assert self.model.document_state is not None
+            self.engine.close()  # writes what is in memory, over spare files if there are any
             self.model.document_state.end_run()
         self.history.end(reason or "max_iter")
         return reason or "max_iter"

@@ -27,6 +27,7 @@ from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import ModelError, SettingError, StoreError
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning import history, remembering
+from bigtopic.learning.executors import segments
 from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.executors.threads import ThreadExecutor
 from bigtopic.learning.executors.whole import WholeExecutor
@@ -35,6 +36,7 @@ from bigtopic.learning.train import train
 from bigtopic.state import model_store
 from bigtopic.state.axes import axes_of
 from bigtopic.state.documents.document_state import DocumentState
+from bigtopic.state.documents.state_files import StateFiles
 from bigtopic.state.model import TopicModel
 from bigtopic.state.new_model import new_model
 from bigtopic.storage import row_arrays
@@ -49,6 +51,7 @@ from toys.labels import METHOD as LABELS
 from toys.labels import label
 
 N_COMPONENTS = 3
+ONE_ROUND = {"batch_size": None, "slice_size": 35}
 
 IN_PROCESS = {
     "two threads": lambda run: ThreadExecutor(run, 2),
@@ -454,6 +457,111 @@ def test_the_computing_threads_neither_read_nor_write(new, documents, monkeypatc
     monkeypatch.setattr(row_arrays.RowArray, "read", spy_read)
     learn(new(), documents, 3, lambda run: ThreadExecutor(run, 2), slice_size=3)
     assert writers == {"bigtopic-state"} and set(readers) == who_reads
+
+
+# ---------------------------------------------------------------- runs that nobody looks into
+
+
+@pytest.fixture
+def passes_written(monkeypatch) -> set[int]:
+    """Passes whose state is written to files from now on."""
+    found: set[int] = set()
+    write = StateFiles.write
+
+    def spy(files: Any, part: int, start: int, stop: int, n_passes: int, state: Any) -> None:
+        found.add(n_passes)
+        write(files, part, start, stop, n_passes, state)
+
+    monkeypatch.setattr(StateFiles, "write", spy)
+    return found
+
+
+def chunks(model: TopicModel) -> set[int]:
+    """The files that hold its labels."""
+    folder = Path(model.document_state.files.place.url)
+    return {file.stat().st_ino for file in folder.glob("pass-*/*/labels/c/*")}
+
+
+def test_state_is_written_when_the_run_ends(new, documents, passes_written):
+    model = learn(new(), documents, 5, **ONE_ROUND)
+    assert passes_written == {1, 5}
+    check(model, documents)
+    before = chunks(model)
+    passes_written.clear()
+    check(learn(model, documents, 3, **ONE_ROUND), documents)
+    assert passes_written == {8} and chunks(model) == before
+    passes_written.clear()
+    seen = learn(new(), documents, 8, callbacks=[lambda event: None], **ONE_ROUND)
+    assert passes_written == {*range(1, 9)}
+    np.testing.assert_array_equal(statistics(model), statistics(seen))
+
+
+@pytest.mark.parametrize("set", [{"batch_size": 70}, {"n_passes": 1}, {"kept_bytes": 0}])
+def test_other_runs_write_it_in_every_pass(new, documents, passes_written, monkeypatch, set):
+    set = dict(set)
+    monkeypatch.setattr(remembering, "KEPT_BYTES", set.pop("kept_bytes", remembering.KEPT_BYTES))
+    n_passes = set.pop("n_passes", 3)
+    check(learn(new(), documents, n_passes, **{**ONE_ROUND, **set}), documents)
+    assert passes_written == {*range(1, n_passes + 1)}
+
+
+def test_a_callback_finds_the_state_of_its_pass(new, documents):
+    found = []
+
+    def look(event: Any) -> None:
+        if event.kind == "pass":
+            check(model, documents)
+            found.append(event.pass_number)
+
+    model = new()
+    learn(model, documents, 3, callbacks=[look], **ONE_ROUND)
+    assert found == [1, 2, 3]
+
+
+@pytest.mark.parametrize("n", [3, 9, 20])
+def test_a_kernel_that_fails_unseen_and_on(n, new, documents):
+    model = new(fail_in(n))
+    with pytest.raises(ValueError, match="the kernel fails"):
+        learn(model, documents, 4, **ONE_ROUND)
+    np.testing.assert_array_equal(statistics(model), counted(model, documents))
+    check(learn(model, documents, 2, **ONE_ROUND), documents)
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_a_scheme_that_fails_unseen_and_on(n, new, documents, monkeypatch):
+    """All slices have returned what they remember, and the params do not move."""
+    step, left = segments.step, [n]
+
+    def failing(*given: Any) -> Any:
+        left[0] -= 1
+        if left[0] == 0:
+            raise ValueError("the scheme fails")
+        return step(*given)
+
+    monkeypatch.setattr(segments, "step", failing)
+    model = new()
+    with pytest.raises(ValueError, match="the scheme fails"):
+        learn(model, documents, 4, **ONE_ROUND)
+    assert model.cursor.pass_number == n - 1
+    np.testing.assert_array_equal(statistics(model), counted(model, documents))
+    check(learn(model, documents, 2, **ONE_ROUND), documents)
+
+
+def test_a_disk_that_is_full_from_the_start_moves_nothing(new, documents, monkeypatch):
+    def full(file: int, data: Any, offset: int) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    model = new()
+    with monkeypatch.context() as patch, pytest.raises(StoreError, match="the disk is full"):
+        patch.setattr(os, "pwrite", full)
+        learn(model, documents, 3, **ONE_ROUND)
+    assert not statistics(model).any()
+    check(learn(model, documents, 2, **ONE_ROUND), documents)
+
+
+def test_words_that_the_params_do_not_know(new, documents, more):
+    model = learn(new(), more, 3, **ONE_ROUND)
+    np.testing.assert_array_equal(statistics(model), counted(model, more))
 
 
 # ---------------------------------------------------------------- workers

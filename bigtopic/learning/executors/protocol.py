@@ -32,12 +32,14 @@ class Run:
     plan : which documents make up each round
     work : what every task needs
     settings : what a step needs
+    unseen : whether nobody looks at the model, or saves it, before the run ends
     """
 
     parts: Sequence[Any]
     plan: Plan
     work: Work
     settings: Settings
+    unseen: bool = False
 
 
 class Executor(Protocol):
@@ -52,8 +54,9 @@ class Executor(Protocol):
     *Params.* They belong to the caller. `advance` may update in place those it was given, or yield others; the last
     ones yielded hold the rounds reported so far, and the caller passes them to the next `advance`. While the caller has
     control, between two yields, they do not change: it may read, copy and save them, and must not change them. Document
-    state is written before the params are updated by its round. So everything a run remembers is in the params and in
-    document state, and another executor can continue from there.
+    state is written before the params are updated by its round, or, of a run that is `unseen`, at the latest by
+    `close`. So everything a run remembers is in the params and in document state, and another executor can continue
+    from there.
 
     *Reports.* One for each round, in the order of the updates: their steps continue the cursor's.
 

@@ -13,8 +13,9 @@ from bigtopic.learning.executors.documents import Documents, keeps_all
 from bigtopic.learning.executors.pipeline import Pipeline
 from bigtopic.learning.executors.protocol import Executor, ExecutorSpec, Run, Updates
 from bigtopic.learning.executors.segments import Segment, by_segments, do_rounds
+from bigtopic.learning.executors.until_end import UntilEnd, may_wait
 from bigtopic.learning.putting_off import putting_off
-from bigtopic.learning.remembering import Remembering, remembering
+from bigtopic.learning.remembering import Remembering, keeps_state, remembering
 from bigtopic.learning.replicas import Changes, Share, joined, share_changes
 from bigtopic.learning.rounds import iteration_of
 from bigtopic.learning.work import Iteration, Work
@@ -46,7 +47,7 @@ class ThreadExecutor(Executor):
         self._n_threads = n_threads
         self._reader = BlockReader(run.parts, keep_all=keeps_all(run.plan))
         self._documents = Documents(run, self._reader)
-        self._remembering = remembering(run.work, whole=True)
+        self._remembering = _remembering(run)
         helpers = n_threads - 1  # the caller's thread works too
         self._pool = ThreadPoolExecutor(helpers, thread_name_prefix="bigtopic") if helpers else None
 
@@ -134,6 +135,13 @@ class ThreadExecutor(Executor):
             self._remembering.prefetch(ref, pass_number, later)
 
 
+def _remembering(run: Run) -> Remembering:
+    files = run.work.state
+    if files is not None and run.unseen and may_wait(run) and keeps_state(files.bytes_in_memory()):
+        return UntilEnd(files)
+    return remembering(run.work, whole=True)
+
+
 @dataclass(frozen=True)
 class _SliceJobs:
     """The jobs of a pipeline whose tasks are slices: the task functions, on one set of arrays."""
@@ -159,6 +167,7 @@ class _SliceJobs:
     def step(self, number: int, stats: Stats) -> None:
         self.remembering.flush()
         self.move(number, stats)
+        self.remembering.moved(self.iterations[number].pass_number)
 
 
 @dataclass(frozen=True)

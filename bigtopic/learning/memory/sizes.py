@@ -19,6 +19,7 @@ from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.learning import remembering
 from bigtopic.learning.executors.documents import ENTRY_BYTES, keeps_all, keeps_prepared
 from bigtopic.learning.executors.protocol import Run
+from bigtopic.learning.executors.until_end import may_wait
 from bigtopic.learning.memory.expected_rows import ExpectedRows
 from bigtopic.learning.memory.replay import SliceSizes
 from bigtopic.learning.reduce import counting
@@ -214,7 +215,7 @@ class Sizes:
             return (2 * plan.batch_size - slice_docs) * self._state_bytes
         of_pass = plan.n_docs * self._state_written
         if whole and remembering.keeps_state(of_pass):
-            return of_pass
+            return 2 * of_pass if may_wait(self._run) else of_pass
         return remembering.MOST_BESIDE * slice_docs * self._state_read
 
     @property

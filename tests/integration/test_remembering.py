@@ -30,7 +30,9 @@ from bigtopic.learning import history, remembering
 from bigtopic.learning.executors import segments
 from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.executors.threads import ThreadExecutor
+from bigtopic.learning.executors.until_end import may_wait
 from bigtopic.learning.executors.whole import WholeExecutor
+from bigtopic.learning.new_run import make_run
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.state import model_store
@@ -503,6 +505,13 @@ def test_other_runs_write_it_in_every_pass(new, documents, passes_written, monke
     n_passes = set.pop("n_passes", 3)
     check(learn(new(), documents, n_passes, **{**ONE_ROUND, **set}), documents)
     assert passes_written == {*range(1, n_passes + 1)}
+
+
+def test_rounds_of_several_iterations_do_not_wait(new, documents):
+    """Each iteration reads what the pass before has left."""
+    run = make_run(new(), documents, order="shuffled", max_iter=3, **ONE_ROUND)
+    assert may_wait(run)
+    assert not may_wait(replace(run, settings=replace(run.settings, inner=2)))
 
 
 def test_a_callback_finds_the_state_of_its_pass(new, documents):

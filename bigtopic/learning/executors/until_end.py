@@ -55,5 +55,5 @@ class UntilEnd(Nothing):
 
 def may_wait(run: Run) -> bool:
     """Whether state that stays in memory need not be written in each pass where nobody sees it: passes are single
-    rounds, over the same slices."""
-    return run.plan.n_rounds == 1 and keeps_prepared(run)
+    rounds of one iteration, over the same slices."""
+    return run.plan.n_rounds == 1 and run.settings.one_iteration and keeps_prepared(run)

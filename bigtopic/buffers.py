@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import mmap
+import os
 import sys
 import threading
 from collections.abc import Iterable
@@ -34,15 +35,23 @@ _OWN: Any = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "M
 _Memory = tuple[np.ndarray, int, int]  # bytes, their number, and where their first cache line begins
 
 
-class _Pool(dict[int, _Memory]):
-    """The memory of a thread, in use or not, by the identity of its array; what was handed out last is at the end.
-
-    Who takes memory pops it first, so two threads never take the same.
-    """
+class _Pool(list[_Memory]):
+    """The memory of a thread, in use or not; what was handed out last is at the end."""
 
 
 _own = threading.local()
 _pools: WeakValueDictionary[int, _Pool] = WeakValueDictionary()  # of threads that live
+_looking = threading.Lock()  # for unused memory
+
+
+def _in_child() -> None:
+    """A thread that was looking is not in a process that was forked."""
+    global _looking
+    _looking = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
 
 
 def empty(shape: int | tuple[int, ...], dtype: Any, *, kept: bool = True) -> np.ndarray:
@@ -81,7 +90,9 @@ def zeros(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
 
 def clear() -> None:
     """Forget this thread's unused memory."""
-    _own_pool().clear()
+    own = _own_pool()
+    with _looking:
+        own.clear()
 
 
 def fits(size: int, held: int) -> bool:
@@ -97,34 +108,34 @@ def room(size: int) -> int:
 def _memory(size: int) -> tuple[np.ndarray, int]:
     """At least `size` unused bytes, and where their first cache line begins."""
     own = _own_pool()
-    found = _taken([own], size) or _taken(filter(None, [ref() for ref in _pools.valuerefs()]), size)
-    if found is None:
-        memory = np.empty(room(size), np.uint8)
-        found = memory, memory.nbytes, _start(memory)
-    own[id(found[0])] = found
-    if len(own) > KEPT:
-        del own[next(iter(own))]
-    return found[0], found[2]
+    with _looking:
+        found = _taken([own], size) or _taken(_pools.values(), size)
+        if found is None:
+            fresh = np.empty(room(size), np.uint8)
+            found = fresh, fresh.nbytes, _start(fresh)
+        memory, _, start = found  # from here on in use
+        own.append(found)
+        del own[:-KEPT]
+    return memory, start
 
 
 def _own_pool() -> _Pool:
     pool: _Pool | None = getattr(_own, "pool", None)
     if pool is None:
         pool = _own.pool = _Pool()
-        _pools[id(pool)] = pool
+        with _looking:
+            _pools[id(pool)] = pool
     return pool
 
 
 def _taken(pools: Iterable[_Pool], size: int) -> _Memory | None:
-    """Of the unused memory, that which fits best, no longer in its pool; NumPy makes every view of an array refer to
-    it."""
+    """Of the unused memory, that which fits best, out of its pool; NumPy makes every view of an array refer to it."""
     best, least = None, LARGER * size + 1
     for pool in pools:
-        for one in list(pool.values()):  # other threads may take some meanwhile
-            memory, held, _ = one
+        for i, (memory, held, _) in enumerate(pool):
             if size <= held < least and sys.getrefcount(memory) == UNUSED:  # and `fits`, without a call
-                best, least = (pool, one), held
+                best, least = (pool, i), held
     if best is None:
         return None
-    pool, one = best
-    return pool.pop(id(one[0]), None)
+    pool, i = best
+    return pool.pop(i)

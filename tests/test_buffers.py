@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import mmap
+import os
+import signal
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -96,19 +98,35 @@ def test_memory_that_another_thread_does_not_use_is_handed_out():
         assert address(buffers.empty(3_000_000, np.uint8)) != where
 
 
-def test_threads_that_find_the_same_memory_get_different_memory(monkeypatch):
-    buffers.clear()
-    buffers.empty(3_000_000, np.uint8)
-    both_found = threading.Barrier(2, timeout=60)
+def test_threads_at_work_never_have_the_same_memory():
+    def work(number: int) -> bool:
+        same = True
+        for i in range(300):
+            mine = [buffers.empty(100_000 + 1000 * (i % 7), np.uint8) for _ in range(3)]
+            for array in mine:
+                array[:: 1 << 10] = number
+            same &= all((array[:: 1 << 10] == number).all() for array in mine)
+        return same
 
-    def unused(memory: np.ndarray) -> int:
-        both_found.wait()
-        return buffers.UNUSED
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert all(pool.map(work, range(4)))
+    finally:
+        sys.setswitchinterval(interval)
 
-    monkeypatch.setattr(buffers, "sys", SimpleNamespace(getrefcount=unused))
-    with ThreadPoolExecutor(2) as pool:
-        one, other = pool.map(buffers.empty, [3_000_000] * 2, [np.uint8] * 2)
-    assert not np.shares_memory(one, other)
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+@pytest.mark.filterwarnings("ignore:.*fork")
+def test_a_process_that_is_forked_while_a_thread_looks_for_memory_finds_some():
+    with buffers._looking:
+        child = os.fork()
+        if child == 0:
+            signal.alarm(30)
+            buffers.empty(3_000_000, np.uint8)
+            os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads how much memory the process has")

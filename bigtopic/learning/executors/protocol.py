@@ -32,7 +32,7 @@ class Run:
     plan : which documents make up each round
     work : what every task needs
     settings : what a step needs
-    unseen : whether nobody looks at the model, or saves it, before the run ends
+    unseen : whether no callback, score or checkpoint sees the model before the run ends
     """
 
     parts: Sequence[Any]

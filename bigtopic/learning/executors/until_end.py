@@ -1,4 +1,4 @@
-"""What a run remembers of a small corpus, in memory until it ends: nobody sees its files before.
+"""What a run remembers of a small corpus, in memory until it ends, if nothing reads the files before.
 
 Where each pass is one round, labels go from pass to pass without files, which would take a tenth of a pass over a few
 hundred thousand tokens. Two passes are in memory: that of the params, and the one that is at work, which replaces it
@@ -54,6 +54,6 @@ class UntilEnd(Nothing):
 
 
 def may_wait(run: Run) -> bool:
-    """Whether state that stays in memory need not be written in each pass where nobody sees it: passes are single
-    rounds of one iteration, over the same slices."""
+    """Whether state that stays in memory need not be written in each pass of an unseen run: passes are single rounds
+    of one iteration, over the same slices."""
     return run.plan.n_rounds == 1 and run.settings.one_iteration and keeps_prepared(run)

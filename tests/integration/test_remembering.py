@@ -30,7 +30,7 @@ from bigtopic.learning import history, remembering
 from bigtopic.learning.executors import segments
 from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.executors.threads import ThreadExecutor
-from bigtopic.learning.executors.until_end import may_wait
+from bigtopic.learning.executors.until_end import UntilEnd, may_wait
 from bigtopic.learning.executors.whole import WholeExecutor
 from bigtopic.learning.new_run import make_run
 from bigtopic.learning.stopping import Limits
@@ -554,6 +554,25 @@ def test_a_scheme_that_fails_unseen_and_on(n, new, documents, monkeypatch):
     assert model.cursor.pass_number == n - 1
     np.testing.assert_array_equal(statistics(model), counted(model, documents))
     check(learn(model, documents, 2, **ONE_ROUND), documents)
+
+
+def test_a_second_ctrl_c_while_another_thread_steps(new, documents, monkeypatch):
+    """The round is done, and its pass is not ended."""
+    moved = UntilEnd.moved
+
+    def interrupted(remembering: UntilEnd, pass_number: int) -> None:
+        moved(remembering, pass_number)
+        if pass_number == 2:
+            raise KeyboardInterrupt
+
+    model = new()
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(UntilEnd, "moved", interrupted)
+        learn(model, documents, 5, **ONE_ROUND)
+    assert model.cursor.round == 1
+    check(model, documents)
+    check(learn(model, documents, 2, **ONE_ROUND), documents)
+    check(learn(model, documents, 2, batch_size=50), documents)
 
 
 def test_a_disk_that_is_full_from_the_start_moves_nothing(new, documents, monkeypatch):

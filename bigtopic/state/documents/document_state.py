@@ -141,7 +141,7 @@ class DocumentState:
         self.end_run()
         run = self._about.run if known else self._run
         files = StateFiles(self._folder, tuple(found), dict(arrays), run)
-        self._refuse_lost(files, bool(known.keys() & set(keys)), cursor)
+        self._refuse_lost(files, bool(known.keys() & set(keys)), plan, cursor)
         refuse_full(files, self._passes(cursor), self.most_kept + 2)
         self._keep_only(known.keys() & set(keys), cursor)
         for number, part in enumerate(parts):
@@ -166,8 +166,8 @@ class DocumentState:
 
     def leave_pass(self, cursor: Cursor) -> None:
         """End the pass at the cursor early: documents that it did not reach keep the state that they had."""
-        if self._place is not None and self._about.plan:
-            state_spans.complete(self.files, Plan(**self._about.plan), cursor)
+        if self._place is not None and self._plan is not None:
+            state_spans.complete(self.files, self._plan, cursor)
 
     def read(self, part: int, start: int, stop: int, cursor: Cursor) -> State:
         """What is remembered of documents start:stop of a part of the corpus, in stored order.
@@ -185,9 +185,10 @@ class DocumentState:
         ModelError
             When there is none: before the first run, and in a pickled or saved model.
         """
-        if not self._about.plan or not self._is_there(cursor):
+        plan = self._plan
+        if plan is None or not self._is_there(cursor):
             raise ModelError(_LOST)
-        return state_spans.read(self.files, Plan(**self._about.plan), cursor, part, start, stop)
+        return state_spans.read(self.files, plan, cursor, part, start, stop)
 
     def has_counted(self, parts: Sequence[Any], vocabulary: Vocabulary, cursor: Cursor) -> bool:
         """Whether a model at the cursor has counted all these parts, and would recognise them."""
@@ -209,7 +210,7 @@ class DocumentState:
 
     def allows(self, cursor: Cursor) -> bool:
         """Whether the run whose state this is can stand at the cursor."""
-        return not self._about.plan or cursor.fits(Plan(**self._about.plan).n_rounds)
+        return self._plan is None or cursor.fits(self._plan.n_rounds)
 
     def lend(self, still: Callable[[], bool]) -> None:
         """The folder is its owner's from now on: it is read here, and no longer written.
@@ -237,6 +238,11 @@ class DocumentState:
         return self._place
 
     @property
+    def _plan(self) -> Plan | None:
+        """Of the run that the files are of, if there was one."""
+        return Plan(**self._about.plan) if self._about.plan else None
+
+    @property
     def _source(self) -> Place | None:
         """The folder to read, if it is there; one that was lent may be gone, or be that of another run."""
         return self._place if self._still_lent is None or self._still_lent() else None
@@ -244,7 +250,7 @@ class DocumentState:
     def _is_there(self, cursor: Cursor) -> bool:
         """Whether the folder is there, and a run that went on in one that was lent has left what the cursor needs."""
         return self._source is not None and (
-            self._still_lent is None or state_spans.are_there(self.files, cursor)
+            self._still_lent is None or state_spans.are_there(self.files, self._plan, cursor)
         )
 
     def _known(self, vocabulary: Vocabulary, cursor: Cursor) -> dict[str, StatePart]:
@@ -273,10 +279,10 @@ class DocumentState:
         kept = {number for number in self.kept if number < cursor.pass_number}
         return kept | {cursor.pass_number, cursor.pass_number + cursor.inside_pass}
 
-    def _refuse_lost(self, files: StateFiles, counted: bool, cursor: Cursor) -> None:
+    def _refuse_lost(self, files: StateFiles, counted: bool, plan: Plan, cursor: Cursor) -> None:
         """Refuse documents that the model has counted, when their state is not here or is something else."""
         other = counted and self._about.arrays != files.arrays
-        if other or not state_spans.are_there(files, cursor):
+        if other or not state_spans.are_there(files, plan, cursor):
             raise ModelError(_LOST)
 
     def _copied(self, source: Place | None, chosen: Callable[[int], bool]) -> DocumentState:

@@ -30,13 +30,13 @@ def complete(files: StateFiles, plan: Plan, cursor: Cursor) -> None:
             files.write(part, ref.start, ref.stop, cursor.pass_number + 1, state)
 
 
-def are_there(files: StateFiles, cursor: Cursor) -> bool:
-    """Whether there are files of every pass that a run at the cursor reads."""
-    old = [n for n, part in enumerate(files.parts) if part.first_pass < cursor.pass_number]
-    written = any(files.has(number, cursor.pass_number + 1) for number in range(len(files.parts)))
-    return all(files.has(number, cursor.pass_number) for number in old) and (
-        written or not cursor.inside_pass
-    )
+def are_there(files: StateFiles, plan: Plan | None, cursor: Cursor) -> bool:
+    """Whether there are files of every pass that a run at a cursor of the plan reads; None before the first run."""
+    numbers = range(len(files.parts))
+    written = not cursor.inside_pass or any(files.has(number, cursor.pass_number + 1) for number in numbers)
+    reads = _left(plan, cursor) if plan is not None and cursor.inside_pass else numbers
+    old = [number for number in reads if files.parts[number].first_pass < cursor.pass_number]
+    return written and all(files.has(number, cursor.pass_number) for number in old)
 
 
 def _known(files: StateFiles, part: int, start: int, stop: int, n_passes: int) -> State:

@@ -498,6 +498,16 @@ def test_state_is_written_when_the_run_ends(new, documents, passes_written):
     np.testing.assert_array_equal(statistics(model), statistics(seen))
 
 
+def test_a_call_of_a_stream_writes_the_state_of_new_documents_once(new, documents, monkeypatch):
+    written, write = [], StateFiles.write
+    monkeypatch.setattr(StateFiles, "write", lambda *given: (written.append(given[1:5]), write(*given)))
+    model = new()
+    for n_passes in (1, 2):
+        learn(model, documents, total_docs=documents.n_docs, **ONE_ROUND)
+        check(model, documents)
+        assert len(written) == len(set(written)) and written[-1][-1] == n_passes
+
+
 @pytest.mark.parametrize("set", [{"batch_size": 70}, {"n_passes": 1}, {"kept_bytes": 0}])
 def test_other_runs_write_it_in_every_pass(new, documents, passes_written, monkeypatch, set):
     set = dict(set)

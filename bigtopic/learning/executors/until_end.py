@@ -31,6 +31,7 @@ class UntilEnd(Nothing):
         self._counted: dict[SliceRef, State] = {}  # by the params; empty until a pass of this run is
         self._n_passes = 0
         self._written: dict[SliceRef, State] = {}
+        self._in_files: set[SliceRef] = set()  # those of the first pass that were written at once
 
     def read(self, ref: SliceRef, iteration: Iteration, kept: Kept) -> State | None:
         state = self._counted.get(ref)
@@ -43,13 +44,17 @@ class UntilEnd(Nothing):
         whole = self._written[ref] = state if kept is None else with_unseen(state, kept, self._files.arrays)
         if not self._counted and not self._files.has(ref.part, n_passes - 1):
             self._files.write(ref.part, ref.start, ref.stop, n_passes, whole)
+            self._in_files.add(ref)
 
     def moved(self, pass_number: int) -> None:
+        if self._counted:
+            self._in_files.clear()
         self._counted, self._n_passes, self._written = self._written, pass_number + 1, {}
 
     def close(self) -> None:
         for ref, state in self._counted.items():
-            self._files.write(ref.part, ref.start, ref.stop, self._n_passes, state)
+            if ref not in self._in_files:
+                self._files.write(ref.part, ref.start, ref.stop, self._n_passes, state)
         self._counted = {}
 
 

@@ -2,8 +2,8 @@
 
 Which thread finishes its slice next is not known in advance, so it is drawn at random. A thread's pool keeps what it
 allocated, until another thread needs it and it is not in use. A round of few slices needs, and begins, no more threads
-than slices. The last slices of a round are replayed one by one, because then the most sums
-wait; those before them as nodes of the merge tree.
+than slices. The last slices of a round are replayed one by one, because then the most sums wait; those before them as
+nodes of the merge tree.
 """
 
 from __future__ import annotations

@@ -111,8 +111,10 @@ class ThreadExecutor(Executor):
         # Slices first: one may be waiting for a read block that only the reader can deliver.
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
-        self._reader.close()
-        self._remembering.close()
+        try:
+            self._reader.close()
+        finally:
+            self._remembering.close()
 
     def _prefetching(self, segments: Iterator[list[Round]], pass_number: int) -> Iterator[list[Round]]:
         """The same segments; meanwhile the next one's first read blocks and state are read."""

@@ -566,12 +566,14 @@ def test_a_scheme_that_fails_unseen_and_on(n, new, documents, monkeypatch):
     check(learn(model, documents, 2, **ONE_ROUND), documents)
 
 
-def test_a_second_ctrl_c_while_another_thread_steps(new, documents, monkeypatch):
-    """The round is done, and its pass is not ended."""
+@pytest.mark.parametrize("late", [False, True])
+def test_a_second_ctrl_c_while_another_thread_steps(late, new, documents, monkeypatch):
+    """The round is done, and its pass is not ended; what is remembered is told so, or is not."""
     moved = UntilEnd.moved
 
     def interrupted(remembering: UntilEnd, pass_number: int) -> None:
-        moved(remembering, pass_number)
+        if late or pass_number != 2:
+            moved(remembering, pass_number)
         if pass_number == 2:
             raise KeyboardInterrupt
 

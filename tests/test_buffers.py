@@ -9,6 +9,8 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pytest
@@ -96,6 +98,35 @@ def test_memory_that_another_thread_does_not_use_is_handed_out():
         there = pool.submit(buffers.empty, 3_000_000, np.uint8).result()
         assert address(there) == where
         assert address(buffers.empty(3_000_000, np.uint8)) != where
+
+
+def test_memory_that_its_thread_takes_meanwhile_is_not_taken_again(monkeypatch):
+    found, taken, there = threading.Event(), threading.Event(), []
+
+    class Pool(buffers._Pool):
+        """The other thread is interrupted between finding memory and taking it."""
+
+        def pop(self, *place: Any) -> Any:
+            if threading.current_thread() is other:
+                found.set()
+                taken.wait(0.5)
+            return super().pop(*place)
+
+    def own() -> None:
+        waiting = [buffers.empty(n, np.uint8) for n in (3_000_000, 4_000_000)]
+        del waiting
+        other.start()
+        assert found.wait(60)
+        there.append(buffers.empty(3_000_000, np.uint8))
+        taken.set()
+        other.join()
+
+    other = threading.Thread(target=lambda: there.append(buffers.empty(3_000_000, np.uint8)))
+    monkeypatch.setattr(buffers, "_Pool", Pool)
+    monkeypatch.setattr(buffers, "_pools", WeakValueDictionary())
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(own).result()
+    assert len(there) == 2 and not np.shares_memory(*there)
 
 
 def test_threads_at_work_never_have_the_same_memory():

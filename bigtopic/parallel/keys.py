@@ -1,8 +1,8 @@
 """Keys of Dask's tasks and data.
 
 Names are random, because Dask takes equal keys for the same task, whichever client they come from. Prefixes are few,
-because the scheduler remembers each for good. Of keys it remembers the last 100,000: strings, which take less than half
-of the memory of tuples.
+because the scheduler remembers each for good. Of keys it remembers the last 100,000: strings, which take half of the
+memory of tuples.
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@ A minibatch needs a few arrays of some megabytes for some milliseconds. Fresh me
 for every four kilobytes, as much as the work done on it; recently used memory is mapped and in the cache. Each thread
 keeps the memory it handed out, and reuses it once there are no references to it: an array keeps its memory alive as any
 NumPy view does, so nothing has to be given back. A thread that has none of its own takes what another does not use, so
-memory does not grow with the chance of which thread needed most. Every array begins at a cache line: vectors that lie
-across two lines cost twice.
+memory does not grow with the chance of which thread needed most. Between two runs some of it rests: fresh memory costs
+most where the system has to ask another for it, as in a virtual machine. Every array begins at a cache line: vectors
+that lie across two lines cost twice.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-__all__ = ["KEPT", "SMALL", "clear", "empty", "fits", "room", "zeros"]
+__all__ = ["KEPT", "RESTING", "SMALL", "clear", "empty", "fits", "rest", "room", "zeros"]
 
 SMALL = 1 << 15  # the allocator keeps small memory itself
 KEPT = 16
 LARGER = 4  # times a request, unused memory may be
 LINE = 64
+RESTING = 256 << 20  # bytes that rest between two runs
 UNUSED = 3  # references to an array in a pool while a loop looks at it
 
 # Not shared with processes that are forked, where the system has such.
@@ -41,6 +43,7 @@ class _Pool(list[_Memory]):
 
 _own = threading.local()
 _pools: WeakValueDictionary[int, _Pool] = WeakValueDictionary()  # of threads that live
+_resting: list[_Memory] = []  # of no thread, the largest last
 _looking = threading.Lock()  # for unused memory
 
 
@@ -89,10 +92,22 @@ def zeros(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
 
 
 def clear() -> None:
-    """Forget this thread's unused memory."""
+    """Forget this thread's unused memory, and what rests."""
     own = _own_pool()
     with _looking:
         own.clear()
+        _resting.clear()
+
+
+def rest() -> None:
+    """A run has ended: of the unused memory of all threads, let that rest which is largest, up to `RESTING` bytes, and
+    give the other back to the system. Fresh memory takes the place of what rests, so it adds nothing to the most that
+    is in use."""
+    with _looking:
+        unused = [*_resting]
+        for pool in _pools.values():
+            unused += _unused(pool)
+        _resting[:] = _largest(unused, RESTING)
 
 
 def fits(size: int, held: int) -> bool:
@@ -109,8 +124,9 @@ def _memory(size: int) -> tuple[np.ndarray, int]:
     """At least `size` unused bytes, and where their first cache line begins."""
     own = _own_pool()
     with _looking:
-        found = _taken([own], size) or _taken(_pools.values(), size)
+        found = _taken([own], size) or _taken(_pools.values(), size) or _taken([_resting], size)
         if found is None:
+            _give_back(room(size))
             fresh = np.empty(room(size), np.uint8)
             found = fresh, fresh.nbytes, _start(fresh)
         memory, _, start = found  # from here on in use
@@ -128,7 +144,32 @@ def _own_pool() -> _Pool:
     return pool
 
 
-def _taken(pools: Iterable[_Pool], size: int) -> _Memory | None:
+def _unused(pool: _Pool) -> list[_Memory]:
+    """Its unused memory, out of it."""
+    found = []
+    for i in reversed(range(len(pool))):
+        if sys.getrefcount(pool[i][0]) == UNUSED - 1:
+            found.append(pool.pop(i))
+    return found
+
+
+def _largest(memory: list[_Memory], size: int) -> list[_Memory]:
+    """As much of it as there may be, the largest last."""
+    found: list[_Memory] = []
+    for piece in sorted(memory, key=lambda piece: -piece[1]):
+        if piece[1] <= size:
+            found.insert(0, piece)
+            size -= piece[1]
+    return found
+
+
+def _give_back(size: int) -> None:
+    """So much of what rests, at least, if there is as much."""
+    while size > 0 and _resting:
+        size -= _resting.pop(0)[1]
+
+
+def _taken(pools: Iterable[list[_Memory]], size: int) -> _Memory | None:
     """Of the unused memory, that which fits best, out of its pool; NumPy makes every view of an array refer to it."""
     best, least = None, LARGER * size + 1
     for pool in pools:

@@ -97,7 +97,7 @@ def train(
         stop = stack.enter_context(interruptible(saved=saver is not None))
         total = corpus.n_tokens * limits.max_iter
         bar = stack.enter_context(Progress("learning", total, " tokens", limits.progress))
-        stack.callback(buffers.clear)
+        stack.callback(buffers.rest)
         history = History(model, limits.callbacks, bar)
         return _Loop(model, run, engine, limits, history, stop, saver).passes()
 

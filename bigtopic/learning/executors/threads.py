@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
 
+from bigtopic import buffers
 from bigtopic.learning.estep import Gathered, evaluate
 from bigtopic.learning.executors.documents import Documents, keeps_all
 from bigtopic.learning.executors.pipeline import Pipeline
@@ -110,6 +111,7 @@ class ThreadExecutor(Executor):
     def close(self) -> None:
         # Slices first: one may be waiting for a read block that only the reader can deliver.
         if self._pool is not None:
+            buffers.rest()  # memory of threads that end
             self._pool.shutdown(wait=True, cancel_futures=True)
         try:
             self._reader.close()

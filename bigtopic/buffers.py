@@ -145,12 +145,8 @@ def _own_pool() -> _Pool:
 
 
 def _unused(pool: _Pool) -> list[_Memory]:
-    """Its unused memory, out of it."""
-    found = []
-    for i in reversed(range(len(pool))):
-        if sys.getrefcount(pool[i][0]) == UNUSED - 1:
-            found.append(pool.pop(i))
-    return found
+    """Its unused memory, out of it; no variable refers to it here."""
+    return [pool.pop(i) for i in reversed(range(len(pool))) if sys.getrefcount(pool[i][0]) < UNUSED]
 
 
 def _largest(memory: list[_Memory], size: int) -> list[_Memory]:

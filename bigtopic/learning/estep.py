@@ -69,9 +69,9 @@ def prepare(block: Block, arrays: Arrays, work: Work) -> Prepared:
     return Prepared(docs, axes, n_tokens, _kept(block, docs, work))
 
 
-def look_up(documents: Prepared, arrays: Arrays, work: Work) -> Gathered:
-    """The rows of the params for these documents, and the hyper-parameters of the kernel."""
-    view = take_view(arrays, work.kernel.views, documents.axes)
+def look_up(documents: Prepared, arrays: Arrays, work: Work, *, in_place: bool = True) -> Gathered:
+    """The rows of the params for these documents, and the hyper-parameters of the kernel; see `views.take_view`."""
+    view = take_view(arrays, work.kernel.views, documents.axes, in_place=in_place)
     known = documents.docs, documents.axes, documents.n_tokens, documents.kept
     return Gathered(*known, view, _told(work.hyper, arrays))
 

@@ -6,6 +6,9 @@ None costs more than the rows asked for.
 * expected_log: exp(psi(w_k) - psi(total_k)) times a factor per row that makes the row's largest entry 1.
   Responsibilities do not depend on the factor; its logarithm is "<name>:shift", for kernels that compute a bound.
 * counts: the weights themselves.
+* stored: the weights, without a copy where they can be read in place: the array is then all rows of the statistics, and
+  row i's weights are `array["<name>:ids"[i]] * "<name>:scale" + "<name>:prior"`. Copies where they may change, where
+  each row has a prior of its own, and of an array of integers.
 
 For an array whose rows sum to one over the components (an author's topics) the total is the row's own.
 """
@@ -17,23 +20,29 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from bigtopic.state import _kernels
+from bigtopic.state.contract.scheme_steps import check_rows
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.overlay import Overlay
 from bigtopic.types import View
 
-__all__ = ["mean_rows", "take_view"]
+__all__ = ["can_be_in_place", "mean_rows", "take_view"]
 
 
 def take_view(
-    arrays: Mapping[str, LazyArray | Overlay], kinds: Mapping[str, str], ids: Mapping[str, np.ndarray | None]
+    arrays: Mapping[str, LazyArray | Overlay],
+    kinds: Mapping[str, str],
+    ids: Mapping[str, np.ndarray | None],
+    *,
+    in_place: bool = True,
 ) -> View:
     """The rows `ids[axis]` of every array that a kernel reads, in the form it declared.
 
     Parameters
     ----------
     arrays : params by name
-    kinds : {array name: "mean", "expected_log" or "counts"}
+    kinds : {array name: "mean", "expected_log", "counts" or "stored"}
     ids : {axis: int32 ids}; all rows of the other axes
+    in_place : whether the arrays stay as they are while the view is used
     """
     rows: dict[str, np.ndarray] = {}
     totals: dict[str, np.ndarray] = {}
@@ -44,6 +53,7 @@ def take_view(
         total = np.zeros(array.n_columns)
         total[: array.n_components] = array.weight_totals()
         totals[name] = total
+        kind = "counts" if kind == "stored" and not (in_place and can_be_in_place(array)) else kind
         rows.update(READERS[kind](name, array, array.rows_of(wanted)))
     return View(rows, totals)
 
@@ -88,8 +98,21 @@ def _counts(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, np.ndarra
     return {name: array.gather(ids)}
 
 
+def can_be_in_place(array: LazyArray) -> bool:
+    """Whether a view of form "stored" reads the rows where they are."""
+    return array.prior.shape[0] == 1 and array.raw.dtype.kind == "f"
+
+
+def _stored(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, np.ndarray]:
+    check_rows(ids, array.n_rows)
+    prior = np.zeros(array.n_columns)
+    prior[: array.n_components] = array.prior[0]
+    return {name: array.raw, f"{name}:ids": ids, f"{name}:scale": array.scale, f"{name}:prior": prior}
+
+
 READERS: Mapping[str, Callable[[str, LazyArray, np.ndarray], dict[str, np.ndarray]]] = {
     "mean": _mean,
     "expected_log": _expected_log,
     "counts": _counts,
+    "stored": _stored,
 }

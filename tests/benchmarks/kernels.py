@@ -124,7 +124,7 @@ def call(kernel: Kernel, n_distinct: int, n_components: int) -> Call:
         docs = by_two_authors(docs)
     declared = statistics_dtype(kernel, kernel.options)
     rows = case.padded(topic_words, np.result_type(declared, np.float32))  # weights are no whole numbers
-    counted = "counts" in kernel.views.values()
+    counted = {"counts", "stored"} & set(kernel.views.values())
     rows = rows * docs.counts.sum() if counted else rows
     options = {name: value for name, value in OPTIONS.items() if name in kernel.options}
     prior = case.accepted(kernel, 1 / n_components) if kernel.statistics else 1 / n_components

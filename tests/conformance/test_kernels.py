@@ -60,7 +60,7 @@ def declared_dtype(kernel: Kernel) -> np.dtype:
 def test_declaration(kernel):
     name = next(name for name in kernels.names() if kernels.load(name) is kernel)
     assert kernel.name == name
-    assert set(kernel.views.values()) <= {"mean", "expected_log", "counts"}
+    assert set(kernel.views.values()) <= {"mean", "expected_log", "counts", "stored"}
     assert set(kernel.statistics.values()) <= {"word", "author", "none"}
     assert kernel.state in ("none", "round", "run")
     assert bool(kernel.remembers) == (kernel.state != "none")

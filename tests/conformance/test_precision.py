@@ -60,7 +60,8 @@ def nats(kernel, dtype, seed):
     """Per token, of documents under the topics that the kernel finds for them."""
     rng, topic_words = np.random.default_rng(3), case.topics(N_WORDS, N_COMPONENTS, concentration=0.1)
     docs = case.documents(list(rng.integers(5, 80, size=60)), N_WORDS)
-    rows = topic_words * docs.counts.sum() if "counts" in kernel.views.values() else topic_words
+    counted = {"counts", "stored"} & set(kernel.views.values())
+    rows = topic_words * docs.counts.sum() if counted else topic_words
     told = case.hyper(kernel, case.accepted(kernel, 0.1), N_COMPONENTS, N_WORDS)
     found = kernel.run(docs, case.view(kernel, rows, dtype), told, seed, None).doc_topics
     of_docs = np.repeat(found.astype(np.float64), np.diff(docs.indptr), axis=0)

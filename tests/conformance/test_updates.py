@@ -35,6 +35,7 @@ VIEWS = {
     "mean": lambda weights: weights / weights.sum(axis=0) if weights.any() else np.ones_like(weights),
     "expected_log": lambda weights: np.exp(psi(weights) - psi(weights.sum(axis=0))),
     "counts": lambda weights: weights,
+    "stored": lambda weights: weights,
 }
 
 

@@ -262,7 +262,7 @@ def test_a_minibatch_costs_its_own_rows_and_not_the_vocabulary(vector):
         info = RoundInfo(3, 500, 1000.0, 10_000, 20_000.0)
 
         def minibatch(array=array, info=info):
-            for kind in ("mean", "expected_log", "counts"):
+            for kind in ("mean", "expected_log", "counts", "stored"):
                 take_view({"a": array}, {"a": kind}, {"word": ids})
             for scheme in (Interpolate(), InterpolateNormalised(), Add()):
                 scheme.step(array, AxisStats(ids, values), info)

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import psi
 
+from bigtopic.errors import ModelError
+from bigtopic.kernels.support.stored import stored_rows
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.overlay import Overlay
 from bigtopic.state.views import mean_rows, take_view
@@ -121,6 +123,44 @@ def test_counts_are_the_weights_with_their_totals():
     assert seen.totals["a"].dtype == np.float64 and not seen.totals["a"][N_COMPONENTS:].any()
 
 
+def found(seen) -> np.ndarray:
+    """The weights as a kernel finds them in a view of form "stored"."""
+    rows = stored_rows(seen, "a")
+    return rows.array[rows.ids] * rows.scale + rows.prior
+
+
+@PRIORS
+@pytest.mark.parametrize("in_place", [False, True])
+def test_stored_rows_are_the_weights(prior, in_place):
+    made = array(prior)
+    for one in (made, Overlay(made)):
+        seen = take_view({"a": one}, {"a": "stored"}, {"word": IDS}, in_place=in_place)
+        expected = view(made, "counts")
+        np.testing.assert_allclose(found(seen), expected.arrays["a"], rtol=1e-5, atol=1e-7)
+        np.testing.assert_array_equal(seen.totals["a"], expected.totals["a"])
+        assert not found(seen)[:, N_COMPONENTS:].any()
+
+
+def test_stored_rows_are_not_copied_unless_they_may_change():
+    made = array()
+    for in_place in (False, True):
+        seen = take_view({"a": made}, {"a": "stored"}, {"word": IDS}, in_place=in_place)
+        assert np.shares_memory(seen.arrays["a"], made.raw) == in_place
+    assert not np.shares_memory(view(array("per row"), "stored").arrays["a"], made.raw)
+
+
+def test_stored_whole_numbers_are_copied_as_float64():
+    made = LazyArray.zeros(N_ROWS, N_COMPONENTS, axis="word", prior=0.5, dtype="int32")
+    seen = view(made, "stored")
+    assert seen.arrays["a"].dtype == np.float64 and (found(seen)[:, :N_COMPONENTS] == 0.5).all()
+
+
+@pytest.mark.parametrize("ids", [[N_ROWS], [-1]])
+def test_stored_rows_that_do_not_exist_are_refused(ids):
+    with pytest.raises(ModelError, match="rows 0 to 39"):
+        view(array(), "stored", np.array(ids, np.int32))
+
+
 @pytest.mark.parametrize("kind", ["mean", "expected_log", "counts"])
 def test_a_view_of_an_overlay_is_that_of_the_array_it_stands_for(kind):
     base = array("per topic and row")
@@ -144,7 +184,7 @@ def test_a_slice_of_empty_documents_has_a_view_without_rows(kind, prior):
         np.testing.assert_array_equal(seen.totals["a"], view(made, kind).totals["a"])
 
 
-def test_all_rows_of_an_axis_without_ids():
+def test_all_stored_rows_an_axis_without_ids():
     made = LazyArray.zeros(1, N_COMPONENTS, axis="none", prior=0.5, normalised_over="components")
     seen = take_view({"a": made}, {"a": "mean"}, {"none": None})
     np.testing.assert_allclose(seen.arrays["a"][0, :N_COMPONENTS], 1 / N_COMPONENTS)

@@ -34,6 +34,7 @@ from bigtopic.kernels.support.entry import whole_number
 from bigtopic.kernels.support.expected_logs import expected_logs_of_labels
 from bigtopic.kernels.support.few_topics import sweep_few_topics
 from bigtopic.kernels.support.many_topics import sweep_many_topics
+from bigtopic.kernels.support.stored import stored_rows
 from bigtopic.kernels.support.tokens import sorted_by_word
 from bigtopic.kernels.support.vector import LANES
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
@@ -52,8 +53,7 @@ def run(
     Parameters
     ----------
     docs : the documents, counts are whole numbers; authors are ignored
-    view : "topic_words" as "counts", (n_words, n_columns), prior included, with their totals; the labels in `state` are
-        among them
+    view : "topic_words" as "stored", rows of n_columns, with their totals; the labels in `state` are among them
     hyper : option `replicas` (labels of a token, at least 1)
     seed : with a document's source row and a label's place in it, the key of its draw
     state : "labels" int16 (n_tokens, replicas), -1 where there is none yet; None for documents that are new
@@ -74,11 +74,11 @@ def run(
     """
     n_replicas = whole_number(hyper.options, "replicas", 1)
     by_word = sorted_by_word(docs) if docs.derived is None else docs.derived
-    tokens = by_word["tokens"]
+    tokens, n_columns = by_word["tokens"], view.arrays["topic_words"].shape[1]
     labels = np.full((tokens[-1], n_replicas), -1, np.int16) if state is None else state["labels"].copy()
-    change = buffers.empty(view.arrays["topic_words"].shape, _dtype(hyper.options))
+    change = buffers.empty((docs.n_words, n_columns), _dtype(hyper.options))
     doc_topics = sweep(docs, by_word, view, hyper, seed, labels, change)
-    stats = {"topic_words": change, **statistics(tokens, hyper, labels, change.shape[1])}
+    stats = {"topic_words": change, **statistics(tokens, hyper, labels, n_columns)}
     return KernelResult(stats, doc_topics, {"labels": labels}, {})
 
 
@@ -101,11 +101,11 @@ def sweep(
     SettingError
         When there are more topics than a label can name.
     """
-    topic_words, n = view.arrays["topic_words"], hyper.n_components
-    assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
+    topic_words, n = stored_rows(view, "topic_words"), hyper.n_components
+    assert change.shape[1] % LANES == 0, "rows come in whole vectors"
     if n > _MOST_TOPICS:
         raise SettingError(f"n_components={n}: kernel 'cgs' has at most {_MOST_TOPICS}")
-    doc_topics = np.empty((docs.n_docs, n), topic_words.dtype) if hyper.doc_topics else None
+    doc_topics = np.empty((docs.n_docs, n), topic_words.array.dtype) if hyper.doc_topics else None
     totals, prior = view.totals["topic_words"].astype(np.float64), hyper.doc_topic_prior
     draw = sweep_few_topics if n <= _FEW_TOPICS else sweep_many_topics
     draw(docs, by_word, topic_words, totals, prior, seed, labels, change, doc_topics, in_place=in_place)
@@ -140,7 +140,7 @@ def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
 KERNEL = Kernel(
     name="cgs",
     run=run,
-    views={"topic_words": "counts"},
+    views={"topic_words": "stored"},
     statistics={"topic_words": "word"},
     offers={"doc_topic_prior": "none"},
     posteriors=("topic_words",),

@@ -25,6 +25,7 @@ from bigtopic.kernels.support import memory
 from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, frozen, padded_prior
 from bigtopic.kernels.support.lanes import is_reached, n_reached, prefetch, running
 from bigtopic.kernels.support.random import key, uniform
+from bigtopic.kernels.support.stored import StoredRows
 from bigtopic.kernels.support.tokens import LANE, SHIFT
 from bigtopic.kernels.support.vector import LANES, load, spread, store
 from bigtopic.types import Docs
@@ -150,16 +151,16 @@ def _begin(tokens, rows, seed, n_columns, n_replicas, labels, keys, firsts, room
 def _sweep_words(
     n_replicas, n_components, topic_words, labels, starts, entries, keys, firsts, room, change, in_place,
 ):  # fmt: skip
-    share, n_columns = 1.0 / n_replicas, np.uint64(topic_words.shape[1])
+    share, n_words, n_columns = 1.0 / n_replicas, len(topic_words.ids), np.uint64(change.shape[1])
     n_components, n_replicas = np.uint64(n_components), np.uint64(n_replicas)
-    for v in range(topic_words.shape[0]):
+    for v in range(n_words):
         gained, place, begun = np.float32(0), _ZERO, False
-        following = min(v + 1, topic_words.shape[0] - 1)
+        following, row = min(v + 1, n_words - 1), topic_words.ids[v]
         for k in range(_ZERO, n_columns, _LINE):
-            memory.prefetch(topic_words, following, k)
+            memory.prefetch(topic_words.array, topic_words.ids[following], k)
             memory.prefetch(change, following, k)
         for k in range(n_columns):
-            room.word[k] = topic_words[v, k]
+            room.word[k] = topic_words.array[row, k] * topic_words.scale[k] + topic_words.prior[k]
         for k in range(n_columns if in_place else _ZERO):
             room.word[k] += change[v, k]
         for k in range(n_columns):
@@ -206,7 +207,7 @@ def _sweep(
     rows, topic_words, n_components, seed, n_replicas, labels, starts, entries, tokens, keys, firsts, room, change,
     in_place,
 ):  # fmt: skip
-    _begin(tokens, rows, seed, np.uint64(topic_words.shape[1]), n_replicas, labels, keys, firsts, room)
+    _begin(tokens, rows, seed, np.uint64(change.shape[1]), n_replicas, labels, keys, firsts, room)
     for k in range(n_components):
         room.inverses[k] = 1.0 / room.totals[k]
     if n_replicas == 1:  # of a constant number, loops over labels cost nothing
@@ -222,7 +223,7 @@ def _sweep(
 def sweep_few_topics(
     docs: Docs,
     by_word: Mapping[str, np.ndarray],
-    topic_words: np.ndarray,
+    topic_words: StoredRows,
     totals: np.ndarray,
     prior: np.ndarray,
     seed: int,
@@ -238,7 +239,7 @@ def sweep_few_topics(
     ----------
     docs : the documents
     by_word : their entries, see `tokens.sorted_by_word`
-    topic_words : (n_words, n_columns), eta_v + N_kv
+    topic_words : eta_v + N_kv
     totals : float64 (n_columns,), their sums over all words, which change with the labels
     prior : (n_components,), alpha
     seed : with a document's source row and a label's place in it, the key of its draw
@@ -247,7 +248,7 @@ def sweep_few_topics(
     doc_topics : (n_docs, n_components), becomes prior and labels of each document, divided by their sum
     in_place : whether `change` has the labels, which `topic_words` are without, and is to be kept up to date
     """
-    n_columns, n_replicas = topic_words.shape[1], labels.shape[1]
+    n_columns, n_replicas = change.shape[1], labels.shape[1]
     room = _Room(
         held=buffers.empty(docs.n_docs * n_columns, np.float32),
         word=buffers.empty(n_columns, np.float64),
@@ -264,7 +265,7 @@ def sweep_few_topics(
     room.one_hot[:] = np.eye(LANES).reshape(-1)
     _sweep(
         frozen(docs.rows, np.int64),
-        frozen(topic_words, topic_words.dtype),
+        topic_words,
         len(prior),
         int(seed),
         n_replicas,

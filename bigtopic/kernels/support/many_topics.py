@@ -21,6 +21,7 @@ from bigtopic import buffers
 from bigtopic.kernels.support.entry import INNER, OUTER, frozen, padded_prior
 from bigtopic.kernels.support.lanes import n_reached, prefetch, running
 from bigtopic.kernels.support.random import key, uniform
+from bigtopic.kernels.support.stored import StoredRows
 from bigtopic.kernels.support.tokens import (
     LANE,
     SHIFT,
@@ -79,9 +80,10 @@ def _sweep(
         keys[d] = key(seed, rows[d])
     for k in range(n_components):
         inverses[k] = 1.0 / totals[k]
-    for v in range(topic_words.shape[0]):
+    for v in range(change.shape[0]):
+        row = topic_words.ids[v]
         for k in range(word.shape[0]):
-            word[k] = topic_words[v, k]
+            word[k] = topic_words.array[row, k] * topic_words.scale[k] + topic_words.prior[k]
         for k in range(word.shape[0] if in_place else 0):
             word[k] += change[v, k]
         flat = _begin_word(word, inverses, prior, factors, weighted, smooth)
@@ -152,7 +154,7 @@ def _sweep(
 def sweep_many_topics(
     docs: Docs,
     by_word: Mapping[str, np.ndarray],
-    topic_words: np.ndarray,
+    topic_words: StoredRows,
     totals: np.ndarray,
     prior: np.ndarray,
     seed: int,
@@ -163,7 +165,7 @@ def sweep_many_topics(
     in_place: bool,
 ) -> None:
     """As `sweep_few_topics`."""
-    n_columns, n_replicas = topic_words.shape[1], labels.shape[1]
+    n_columns, n_replicas = change.shape[1], labels.shape[1]
     n_blocks = n_columns // LANES
     most = np.minimum(2 * np.diff(by_word["tokens"]) * n_replicas, n_blocks)
     alpha = padded_prior(prior, n_columns, np.dtype(np.float64))
@@ -174,7 +176,7 @@ def sweep_many_topics(
     begins, n_held = np.empty(docs.n_docs, np.int64), np.empty(docs.n_docs, np.int64)
     _sweep(
         frozen(docs.rows, np.int64),
-        frozen(topic_words, topic_words.dtype),
+        topic_words,
         alpha,
         len(prior),
         int(seed),

@@ -12,7 +12,7 @@ from bigtopic.learning.executors.protocol import Run
 from bigtopic.plan.reading import BlockReader
 from bigtopic.plan.slices import Plan, SliceRef
 
-__all__ = ["CACHE_BYTES", "ENTRY_BYTES", "Documents", "keeps_all", "keeps_prepared"]
+__all__ = ["CACHE_BYTES", "ENTRY_BYTES", "Documents", "keeps_all", "keeps_prepared", "params_are_still"]
 
 CACHE_BYTES = 64 << 20  # a corpus this small is decoded once for all passes
 ENTRY_BYTES = 8  # a word id and a count
@@ -31,6 +31,7 @@ class Documents:
         self._work = run.work
         self._reader = reader
         self._keeps = keeps_prepared(run)
+        self._still = params_are_still(run.plan)
         self._kept: dict[SliceRef, Prepared] = {}
 
     def prefetch(self, ref: SliceRef) -> None:
@@ -40,7 +41,7 @@ class Documents:
 
     def gather(self, ref: SliceRef, arrays: Arrays) -> Gathered:
         """What a kernel needs of a slice, see `estep.gather`."""
-        return look_up(self._prepared(ref, arrays), arrays, self._work)
+        return look_up(self._prepared(ref, arrays), arrays, self._work, in_place=self._still)
 
     def _prepared(self, ref: SliceRef, arrays: Arrays) -> Prepared:
         if (found := self._kept.get(ref)) is not None:
@@ -58,6 +59,11 @@ def _copied(documents: Prepared) -> Prepared:
     derived = None if docs.derived is None else {name: array.copy() for name, array in docs.derived.items()}
     docs = replace(docs, words=docs.words.copy(), counts=docs.counts.copy(), authors=authors, derived=derived)
     return replace(documents, docs=docs)
+
+
+def params_are_still(plan: Plan) -> bool:
+    """Whether no update moves the params while kernels are at work."""
+    return plan.delay == 0
 
 
 def keeps_all(plan: Plan) -> bool:

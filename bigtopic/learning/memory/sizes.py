@@ -17,7 +17,7 @@ from bigtopic.corpus.part import PartView
 from bigtopic.corpus.stored.schema import CHUNK
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.learning import remembering
-from bigtopic.learning.executors.documents import ENTRY_BYTES, keeps_all, keeps_prepared
+from bigtopic.learning.executors.documents import ENTRY_BYTES, keeps_all, keeps_prepared, params_are_still
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.executors.until_end import may_wait
 from bigtopic.learning.memory.expected_rows import ExpectedRows
@@ -31,6 +31,7 @@ from bigtopic.state.documents.state_files import resolved, state_sizes
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Params
 from bigtopic.state.running_mean import MEAN
+from bigtopic.state.views import can_be_in_place
 from bigtopic.types import CallSize, Scratch
 
 __all__ = ["Sizes"]
@@ -102,7 +103,7 @@ class Sizes:
         entries = {name: size.rows[name] * size.columns[name] for name in kernel.views}
         gathered = [n_docs * _DOCUMENT_BYTES, *[size.n_entries * 4] * 2, self._rows("word", n_docs) * 4]
         for name, kind in kernel.views.items():
-            gathered.append(entries[name] * _view_itemsize(kind, self._params[name]))
+            gathered.append(entries[name] * self._view_itemsize(kind, self._params[name]))
             if kind == "expected_log":
                 gathered.append(size.rows[name] * 8)
         provisional = (
@@ -117,6 +118,15 @@ class Sizes:
     def _takes_float64(self, name: str, kind: str) -> bool:
         """Whether the view is computed in float64: expected logarithms of rows that are distributions."""
         return kind == "expected_log" and self._params[name].normalised_over == "components"
+
+    def _view_itemsize(self, kind: str, array: LazyArray) -> int:
+        if kind == "stored" and params_are_still(self._run.plan) and can_be_in_place(array):
+            return 0
+        if kind in ("counts", "stored"):
+            return 8 if array.raw.dtype.kind == "i" else array.raw.itemsize
+        if kind == "mean" and array.normalised_over == "components":
+            return array.raw.itemsize
+        return 4
 
     def of_share(self, n_docs: int) -> SliceSizes:
         """What a replica holds for its documents, and what one of its updates needs besides, as if it were scratch."""
@@ -243,14 +253,6 @@ class Sizes:
     def _tokens_per_doc(self) -> float:
         settings = self._run.settings
         return settings.total_tokens / max(1.0, settings.total_docs)
-
-
-def _view_itemsize(kind: str, array: LazyArray) -> int:
-    if kind == "counts":
-        return 8 if array.raw.dtype.kind == "i" else array.raw.itemsize
-    if kind == "mean" and array.normalised_over == "components":
-        return array.raw.itemsize
-    return 4
 
 
 def _is_in_memory(part: Any) -> bool:

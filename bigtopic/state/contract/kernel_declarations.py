@@ -25,7 +25,7 @@ from bigtopic.types import Kernel, StateSpec
 
 __all__ = ["check_kernel", "check_lengths", "check_slice_size", "statistics_dtype"]
 
-_FORMS = ("mean", "expected_log", "counts")
+_FORMS = ("mean", "expected_log", "counts", "stored")
 _LIVES = ("none", "round", "run")
 _ROWS = ("entry", "token", "document")
 _OF_KERNEL = {

@@ -129,6 +129,52 @@ def test_memory_that_its_thread_takes_meanwhile_is_not_taken_again(monkeypatch):
     assert len(there) == 2 and not np.shares_memory(*there)
 
 
+def test_memory_rests_for_the_next_run_whichever_thread_had_it():
+    buffers.clear()
+    array = buffers.empty(3_000_000, np.uint8)
+    where = address(array)
+    with ThreadPoolExecutor(1) as pool:
+        there = address(pool.submit(buffers.empty, 2_000_000, np.uint8).result())
+        del array
+        buffers.rest()
+    again = [buffers.empty(n, np.uint8) for n in (3_000_000, 2_000_000)]
+    assert [address(array) for array in again] == [where, there]
+    buffers.clear()
+
+
+def test_memory_in_use_does_not_rest():
+    buffers.clear()
+    array = buffers.empty(3_000_000, np.uint8)
+    buffers.rest()
+    assert not np.shares_memory(array, buffers.empty(3_000_000, np.uint8))
+    buffers.clear()
+
+
+def test_what_rests_is_the_largest_that_there_is_room_for(monkeypatch):
+    buffers.clear()
+    monkeypatch.setattr(buffers, "RESTING", 10_000_000)
+    arrays = [buffers.empty(n, np.uint8) for n in (1_000_000, 8_500_000, 5_000_000, 2_000_000)]
+    del arrays
+    buffers.rest()
+    assert resting() == [pytest.approx(1.25 * n, abs=100) for n in (2_000_000, 5_000_000)]
+    buffers.clear()
+    assert resting() == []
+
+
+def test_fresh_memory_takes_the_place_of_what_rests():
+    buffers.clear()
+    arrays = [buffers.empty(n, np.uint8) for n in (1_000_000, 2_000_000, 3_000_000)]
+    del arrays
+    buffers.rest()
+    large = buffers.empty(2_600_000 * 4, np.uint8)
+    assert resting() == [] and large.nbytes == 10_400_000
+    buffers.clear()
+
+
+def resting() -> list[int]:
+    return [held for _, held, _ in buffers._resting]
+
+
 def test_threads_at_work_never_have_the_same_memory():
     def work(number: int) -> bool:
         same = True

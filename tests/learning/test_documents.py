@@ -9,7 +9,7 @@ import pytest
 
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.kernels.support.tokens import sorted_by_word
-from bigtopic.learning.estep import gather
+from bigtopic.learning.estep import gather, look_up, prepare
 from bigtopic.learning.executors import documents
 from bigtopic.learning.executors.documents import Documents
 from bigtopic.learning.new_run import make_run
@@ -17,12 +17,13 @@ from bigtopic.methods import get
 from bigtopic.plan.reading import BlockReader
 from bigtopic.plan.slices import Plan
 from bigtopic.state.new_model import new_model
+from bigtopic.types import AxisStats
 
 
-def setting(max_iter: int = 3, method: str = "vb"):
+def setting(max_iter: int = 3, method: str = "vb", n_components: int = 4):
     """A run, its slices, and the params."""
     corpus = from_matrix(np.random.default_rng(0).poisson(0.3, (60, 50)))
-    model = new_model(get(method), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    model = new_model(get(method), n_components, corpus.vocabulary, n_tokens=corpus.n_tokens)
     run = make_run(model, corpus, batch_size=20, slice_size=10, order="shuffled", max_iter=max_iter)
     return run, [ref for rnd in run.plan.rounds(0) for ref in rnd.slices], model.params.arrays
 
@@ -82,6 +83,31 @@ def test_what_a_kernel_derives_from_documents_is_kept_with_them():
 
 def _prepared(run, ref, arrays):
     return gather(BlockReader(run.parts, ahead=0).block(ref), arrays, run.work).docs
+
+
+@pytest.mark.parametrize("n_components", [4, 300])
+def test_labels_do_not_depend_on_whether_rows_are_copied(n_components):
+    run, refs, arrays = setting(method="cgs", n_components=n_components)
+    counts = np.zeros((50, arrays["topic_words"].n_columns))
+    counts[:, :n_components] = np.random.default_rng(1).poisson(2.0, (50, n_components))
+    arrays["topic_words"].add(AxisStats(None, counts))
+    block = BlockReader(run.parts, ahead=0).block(refs[0])
+    places, drawn = [], []
+    for in_place in (False, True):
+        found = look_up(prepare(block, arrays, run.work), arrays, run.work, in_place=in_place)
+        places.append(np.shares_memory(found.view.arrays["topic_words"], arrays["topic_words"].raw))
+        drawn.append(run.work.kernel.run(found.docs, found.view, found.hyper, 7, None))
+    assert places == [False, True]
+    np.testing.assert_array_equal(drawn[0].state["labels"], drawn[1].state["labels"])
+    np.testing.assert_array_equal(drawn[0].stats["topic_words"], drawn[1].stats["topic_words"])
+
+
+def test_rows_are_copied_where_updates_are_delayed():
+    run, refs, arrays = setting(method="cgs")
+    delayed = replace(run, plan=Plan(**{**run.plan.settings, "slice_size": 20, "delay": 1}))
+    for one, in_place in ((run, True), (delayed, False)):
+        view = Documents(one, BlockReader(run.parts, ahead=0)).gather(refs[0], arrays).view
+        assert np.shares_memory(view.arrays["topic_words"], arrays["topic_words"].raw) == in_place
 
 
 @pytest.mark.parametrize(

@@ -78,8 +78,13 @@ class ThreadExecutor(Executor):
         iterations = [iteration_of(cursor, 1, settings) for cursor in segment.cursors]
         arrays = segment.params.without_means().arrays
         rounds = [rnd.slices for rnd in segment.rounds]
+
+        def step(number: int, stats: Stats) -> None:
+            segment.step(number, stats)
+            self._remembering.moved(iterations[number].pass_number)
+
         with putting_off(arrays if self._pool else {}, settings, segment.delay) as additions:
-            self._map(rounds, arrays, iterations, segment.step, segment.delay, additions.do)
+            self._map(rounds, arrays, iterations, step, segment.delay, additions.do)
 
     def _replicate(self, segment: Segment) -> Changes:
         jobs = _ReplicaJobs(self._reader, self._run, segment.params.without_means().arrays)
@@ -171,7 +176,6 @@ class _SliceJobs:
     def step(self, number: int, stats: Stats) -> None:
         self.remembering.flush()
         self.move(number, stats)
-        self.remembering.moved(self.iterations[number].pass_number)
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,9 @@ The bound is the longest of four times, arithmetic, division, waiting and memory
 
 Each operation is measured in the precision in which the algorithm needs it. The rates are measured by turns with the
 kernels, and every figure is the best of all turns. What is counted is what the algorithm needs, not what the kernel
-does; see `counts.py`. Kernels that remember documents have seen them once before. Those that sweep until they are at
-rest make 10 sweeps.
+does; see `counts.py`. Kernels that remember documents have seen them once before, and what follows from documents alone
+(`Kernel.derives`) is derived once, as for all passes over a small corpus. Those that sweep until they are at rest make
+10 sweeps.
 """
 
 from __future__ import annotations
@@ -122,6 +123,8 @@ def call(kernel: Kernel, n_distinct: int, n_components: int) -> Call:
         return dual_call(kernel, docs, n_components)
     if "author_topics" in kernel.views:
         docs = by_two_authors(docs)
+    if kernel.derives is not None:
+        docs = replace(docs, derived=kernel.derives(docs))
     declared = statistics_dtype(kernel, kernel.options)
     rows = case.padded(topic_words, np.result_type(declared, np.float32))  # weights are no whole numbers
     counted = {"counts", "stored"} & set(kernel.views.values())

@@ -13,6 +13,7 @@ from scipy.stats import beta, kstest
 from bigtopic import kernels
 from bigtopic.errors import InputError
 from bigtopic.kernels.sampling.cdf import draw_first_topics, draw_topics
+from bigtopic.kernels.support.gamma import gamma_room
 from bigtopic.types import Docs, KernelResult, View
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -45,7 +46,14 @@ def infer(docs: Docs, view: View, alpha: np.ndarray, seed: int = 5) -> KernelRes
 
 def draws(words: list[int], counts: np.ndarray, n_draws: int) -> np.ndarray:
     """Phi of these words, (n_draws, n, n_components); half of the counts as labels of the call."""
-    n, room = counts.shape[1], (np.empty((len(words), counts.shape[1])), *np.empty((3, counts.shape[1])))
+    n, room = (
+        counts.shape[1],
+        (
+            np.empty((len(words), counts.shape[1])),
+            *np.empty((3, counts.shape[1])),
+            gamma_room(counts.shape[1]),
+        ),
+    )
     weights, labels = counts + ETA - np.floor(counts / 2), np.floor(counts / 2)
     found = np.empty((n_draws, len(words), n))
     for draw in range(n_draws):

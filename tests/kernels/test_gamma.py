@@ -10,7 +10,7 @@ import pytest
 from numba import njit
 from scipy.stats import kstest, loggamma
 
-from bigtopic.kernels.support.gamma import log_gammas
+from bigtopic.kernels.support.gamma import gamma_room, log_gammas
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -20,14 +20,14 @@ REFERENCE = case.reference("cdf")
 
 
 @njit
-def _draw(shapes, key, first, out):
-    log_gammas(shapes, key, first, out)
+def _draw(shapes, key, first, out, room):
+    log_gammas(shapes, key, first, out, room)
 
 
 def drawn(shapes: float | np.ndarray, key: int, n: int) -> np.ndarray:
     """Of neighbouring keys."""
     out = np.empty(n)
-    _draw(np.broadcast_to(np.float64(shapes), n).copy(), np.uint64(key), 3, out)
+    _draw(np.broadcast_to(np.float64(shapes), n).copy(), np.uint64(key), 3, out, gamma_room(n))
     return out
 
 

@@ -5,11 +5,19 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numba import njit
 from scipy import stats
 
 from bigtopic.kernels.support import random as _random
 
 ROWS = np.arange(1000)
+
+
+@njit
+def _draw_both(keys, numbers, others):
+    for i in range(keys.shape[0]):
+        numbers[i] = _random.uniform(keys[i], 3)
+        others[i] = _random.as_uniform(_random.bits(keys[i], 3))
 
 
 def filled(low=0.0, high=1.0, seed=5, rows=ROWS, columns=100):
@@ -54,3 +62,12 @@ def test_uniform_stays_inside():
     values = filled(columns=1000)
     assert values.min() > 0 and values.max() < 1
     assert len(np.unique(values)) == values.size
+
+
+def test_vectors_of_words_become_the_numbers_of_uniform():
+    """To the last bit: half the words have their first bit set, which makes a number of more than 2^52."""
+    keys, found = np.arange(5000, dtype=np.uint64), np.empty((2, 5000))
+    _draw_both(keys, *found)
+    np.testing.assert_array_equal(*found)
+    last = [_random.as_uniform(np.uint64(word)) for word in (0, 2**11, 2**64 - 1)]
+    assert last == [0.5 * 2.0**-53, 1.5 * 2.0**-53, (float(2**53 - 1) + 0.5) * 2.0**-53]

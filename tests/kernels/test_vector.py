@@ -12,10 +12,12 @@ from bigtopic.kernels.support.vector import (
     larger,
     largest,
     load,
+    load_double,
     load_part,
     single,
     spread,
     store,
+    store_double,
     total,
 )
 
@@ -82,3 +84,20 @@ def test_part_of_a_vector(dtype):
     _parts(values, out)
     for n, part in enumerate(out, start=-1):
         np.testing.assert_array_equal(part, np.where(np.arange(LANES) < n, values[1, 3:], 0))
+
+
+@njit
+def _copy_as_double(numbers, wide, out):
+    vector = load_double(numbers, (1, 2))
+    store(wide, 0, vector)
+    store_double(out, (1, 2), vector)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.float64])
+def test_numbers_of_other_types_as_double(dtype):
+    numbers = np.random.default_rng(0).integers(-1000, 1000, size=(2, 3 + LANES)).astype(dtype)
+    wide, out = np.empty(LANES), np.zeros((2, 3 + LANES), np.float64 if dtype == np.float32 else dtype)
+    _copy_as_double(numbers, wide, out)
+    np.testing.assert_array_equal(wide, numbers[1, 2:-1])
+    np.testing.assert_array_equal(out[1, 2:-1], numbers[1, 2:-1])
+    assert not out[0].any() and not out[1, :2].any() and out[1, -1] == 0

@@ -37,7 +37,7 @@ from bigtopic import buffers
 from bigtopic.kernels.support.draw import ENDS, put
 from bigtopic.kernels.support.entry import INNER, OUTER, csr, frozen, padded_prior, put_shares
 from bigtopic.kernels.support.expected_logs import add_labels, with_psi
-from bigtopic.kernels.support.gamma import log_gammas
+from bigtopic.kernels.support.gamma import gamma_room, log_gammas
 from bigtopic.kernels.support.labels import TOGETHER, count_labels, start_labels, sweep_labels
 from bigtopic.kernels.support.math import fast_exp
 from bigtopic.kernels.support.random import key, uniform
@@ -54,7 +54,7 @@ _ONE = TOGETHER - 1  # the place of a document that is worked on alone
 
 
 @njit(**OUTER)
-def draw_topics(words, topic_words, labels, totals, draws_key, logs, shapes, largest, rest):
+def draw_topics(words, topic_words, labels, totals, draws_key, logs, shapes, largest, rest, room):
     """logs[i, k] <- log Phi_k of the document's word i, minus infinity where its counts are 0.
 
     Parameters
@@ -65,6 +65,7 @@ def draw_topics(words, topic_words, labels, totals, draws_key, logs, shapes, lar
     draws_key : the number of word i in topic k has the key `bits(draws_key, i * n_components + k)`
     logs : float64 (at least n, at least n_components)
     shapes, largest, rest : float64 (n_components,), space to work in
+    room : of `gamma_room(n_components)`
     """
     n, n_components = words.shape[0], rest.shape[0]
     for k in range(n_components):
@@ -75,12 +76,12 @@ def draw_topics(words, topic_words, labels, totals, draws_key, logs, shapes, lar
         for k in range(n_components):
             shapes[k] = np.float64(past[k]) + np.float64(own[k])
             rest[k] -= shapes[k]
-        log_gammas(shapes, draws_key, i * n_components, row)
+        log_gammas(shapes, draws_key, i * n_components, row, room)
         for k in range(n_components):
             largest[k] = row[k] if row[k] > largest[k] else largest[k]
     for k in range(n_components):
         shapes[k] = max(rest[k], 0.0)
-    log_gammas(shapes, draws_key, n * n_components, rest)
+    log_gammas(shapes, draws_key, n * n_components, rest, room)
     for k in range(n_components):
         largest[k] = max(largest[k], rest[k])
         largest[k] = largest[k] if largest[k] > -np.inf else 0.0
@@ -161,7 +162,7 @@ def _add(words, held, prior, stats, totals, mean):
 @njit(**OUTER)
 def _infer(
     indptr, words, counts, source_rows, topic_words, prior, seed, first, n_words, totals, logs, shapes, most, rest,
-    rows, labels, block, held, mass, numbers, sums, ends, targets, lanes, row_keys, n_tokens, alpha, psi_alpha,
+    room, rows, labels, block, held, mass, numbers, sums, ends, targets, lanes, row_keys, n_tokens, alpha, psi_alpha,
     counted, stats, doc_topics, expected_logs,
 ):  # fmt: skip
     n_columns, dropped, nothing, one = topic_words.shape[1], 0, mass.dtype.type(0), mass.dtype.type(1)
@@ -172,7 +173,7 @@ def _infer(
         if first:
             draw_first_topics(n_words, draws_key, logs[: own.stop - own.start], rest)
         else:
-            draw_topics(words[own], topic_words, stats, totals, draws_key, logs, shapes, most, rest)
+            draw_topics(words[own], topic_words, stats, totals, draws_key, logs, shapes, most, rest, room)
         n = _gather(words[own], counts[own], logs, block, held, rows)
         first = first and n == 0
         n_tokens[_ONE] = n
@@ -253,6 +254,7 @@ def run(
         view.totals["topic_words"].astype(np.float64),
         logs,
         *np.empty((3, n)),
+        gamma_room(n),
         buffers.empty(most_tokens * TOGETHER, np.int64),
         buffers.empty(most_tokens * TOGETHER, np.int32),
         *(buffers.empty(longest * n_columns, dtype) for _ in range(2)),

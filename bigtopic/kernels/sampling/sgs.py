@@ -39,7 +39,7 @@ from bigtopic.kernels.sampling import cgs
 from bigtopic.kernels.support.entry import UNCOUNTED, frozen, padded_prior, whole_number
 from bigtopic.kernels.support.logarithm import fast_log
 from bigtopic.kernels.support.tokens import sorted_by_word
-from bigtopic.kernels.support.vector import LANES, double, load, load_whole, spread, store, total
+from bigtopic.kernels.support.vector import LANES, double, load, load_double, spread, store, total
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
 __all__ = ["KERNEL", "run"]
@@ -94,7 +94,7 @@ def _fill_likelihoods(before, counts, starts, entries, prior, inverses, held, me
     for v in range(before.shape[0]):
         flat = spread(0.0)
         for k in range(_ZERO, n_columns, _LANES):
-            mean = (load(before, (v, k)) + load_whole(counts, (v, k))) * load(inverses, k)
+            mean = (load(before, (v, k)) + load_double(counts, (v, k))) * load(inverses, k)
             store(means, k, mean)
             flat = flat + load(prior, k) * mean
         of_prior = total(flat)

@@ -27,7 +27,7 @@ from bigtopic.kernels.support.lanes import is_reached, n_reached, prefetch, runn
 from bigtopic.kernels.support.random import key, uniform
 from bigtopic.kernels.support.stored import StoredRows
 from bigtopic.kernels.support.tokens import LANE, SHIFT
-from bigtopic.kernels.support.vector import LANES, load, spread, store
+from bigtopic.kernels.support.vector import LANES, load, load_double, single, spread, store, store_double
 from bigtopic.types import Docs
 
 __all__ = ["sweep_few_topics"]
@@ -155,16 +155,17 @@ def _sweep_words(
     n_components, n_replicas = np.uint64(n_components), np.uint64(n_replicas)
     for v in range(n_words):
         gained, place, begun = np.float32(0), _ZERO, False
-        following, row = min(v + 1, n_words - 1), topic_words.ids[v]
+        following, word_row = min(v + 1, n_words - 1), topic_words.ids[v]
         for k in range(_ZERO, n_columns, _LINE):
             memory.prefetch(topic_words.array, topic_words.ids[following], k)
             memory.prefetch(change, following, k)
-        for k in range(n_columns):
-            room.word[k] = topic_words.array[row, k] * topic_words.scale[k] + topic_words.prior[k]
-        for k in range(n_columns if in_place else _ZERO):
-            room.word[k] += change[v, k]
-        for k in range(n_columns):
-            room.factors[k] = np.float32(room.word[k] * room.inverses[k])
+        for k in range(_ZERO, n_columns, _LANES):
+            word = load_double(topic_words.array, (word_row, k)) * load(topic_words.scale, k)
+            word = word + load(topic_words.prior, k)
+            if in_place:
+                word = word + load_double(change, (v, k))
+            store(room.word, k, word)
+            store(room.factors, k, single(word * load(room.inverses, k)))
         # the token that waits for its draw, and the one before it
         waiting = last = waiting_row = waiting_key = draw = _ZERO
         for e in range(starts[v], starts[v + 1]):
@@ -193,13 +194,12 @@ def _sweep_words(
                 waiting, last, waiting_key, draw, gained, place, n_columns, n_components, n_replicas, labels, room
             )  # fmt: skip
             _count_drawn(waiting, waiting_row, waiting_row, n_replicas, share, labels, room)
-        if in_place:
-            for k in range(n_columns):
-                change[v, k] += share * room.own[k]
-        else:
-            for k in range(n_columns):
-                change[v, k] = share * room.own[k]
-        room.own[:] = 0
+        for k in range(_ZERO, n_columns, _LANES):
+            changed = spread(share) * load(room.own, k)
+            if in_place:
+                changed = load_double(change, (v, k)) + changed
+            store_double(change, (v, k), changed)
+            store(room.own, k, spread(0.0))
 
 
 @njit(**UNCOUNTED)
@@ -252,9 +252,9 @@ def sweep_few_topics(
     room = _Room(
         held=buffers.empty(docs.n_docs * n_columns, np.float32),
         word=buffers.empty(n_columns, np.float64),
-        own=np.zeros(n_columns),
+        own=buffers.zeros(n_columns, np.float64),
         totals=totals,
-        inverses=np.zeros(n_columns),
+        inverses=buffers.zeros(n_columns, np.float64),
         factors=buffers.empty(n_columns, np.float32),
         sums=buffers.zeros(2 * (n_columns + 2 * LANES), np.float32),
         gains=np.zeros(n_replicas, np.float32),

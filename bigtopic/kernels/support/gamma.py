@@ -2,13 +2,13 @@
 
 For a shape a >= 1, with d = a - 1/3, a normal x, and v = (1 + x / sqrt(9 d))^3, which must be positive,
 
-    d v  is accepted if  log u < x^2 / 2 + d - d v + d log v ,  which is so if  u < 1 - 0.0331 x^4
+    d v  is accepted if  log u < x^2 / 2 + d (1 - v + log v)
 
 and for a < 1 from one of shape a + 1:  log g(a) = log g(a + 1) + log(u) / a.
 
-Each number has a key of its own (`_random`), because a rejection takes one more uniform number than another. A row of
-numbers is drawn in two loops. The first has no branches, so that it is vectorised, and accepts by the second bound; the
-few numbers it leaves are drawn by the second loop, one by one.
+Each number has a key of its own (`random`), because a rejection takes one more uniform number than another. A row of
+numbers is drawn together, and those that are rejected, at most one in twenty, are drawn together again. The loops over
+a row have no branches, so that they are vectorised, and are short, so that the constants of each stay in registers.
 
 Reference: Marsaglia and Tsang (2000), "A simple method for generating gamma variables", sections 5 and 6.
 """
@@ -16,23 +16,55 @@ Reference: Marsaglia and Tsang (2000), "A simple method for generating gamma var
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from bigtopic.kernels.support.entry import INLINE, INNER
 from bigtopic.kernels.support.logarithm import fast_log
-from bigtopic.kernels.support.random import bits, uniform
+from bigtopic.kernels.support.random import as_uniform, bits
 
-__all__ = ["log_gammas"]
+__all__ = ["GammaRoom", "gamma_room", "log_gammas"]
 
+_FUSED = INLINE | {"fastmath": {"contract"}}
+_TOGETHER = 8  # numbers in the widest vector
 _LEAST = np.finfo(np.float64).tiny
 _S = tuple(
     (-1) ** (n // 2) * math.tau**n / math.factorial(n) for n in range(20)
 )  # of sin(2 pi s), the odd ones
 
 
-@njit(**INLINE)
+class GammaRoom(NamedTuple):
+    """What `log_gammas` works with, of the numbers that are not yet accepted.
+
+    Attributes
+    ----------
+    places : int64 (n,), in the row
+    keys : uint64 (n,)
+    scales : float64 (n,), d
+    cubes : float64 (n,), v
+    halves : float64 (n,), x^2 / 2
+    margins : float64 (n,), above 0 where v is accepted
+    logs : float64 (n,), log v
+    """
+
+    places: np.ndarray
+    keys: np.ndarray
+    scales: np.ndarray
+    cubes: np.ndarray
+    halves: np.ndarray
+    margins: np.ndarray
+    logs: np.ndarray
+
+
+def gamma_room(n: int) -> GammaRoom:
+    """For rows of at most `n` numbers, in whole vectors."""
+    n += -n % _TOGETHER
+    return GammaRoom(np.empty(n, np.int64), np.empty(n, np.uint64), *np.empty((5, n)))
+
+
+@njit(**_FUSED)
 def _cosine(u):
     """cos(2 pi u) for u from 0 to 1: the sine of a quarter turn less, by its series."""
     s = abs(u - 0.5) - 0.25
@@ -41,47 +73,77 @@ def _cosine(u):
     return s * (_S[1] + z * (_S[3] + z * (_S[5] + z * (_S[7] + z * (_S[9] + z * high)))))
 
 
-@njit(**INLINE)
+@njit(**_FUSED)
 def _scale(shape):
     """The d of a shape, or of the next larger one for a shape below 1."""
     return shape + 2.0 / 3.0 if shape < 1.0 else shape - 1.0 / 3.0
 
 
-@njit(**INLINE)
-def _boost(shape, own_key):
-    """What turns the logarithm of a number of the next larger shape into that of a shape below 1."""
-    return fast_log(uniform(own_key, 0)) / shape if shape < 1.0 else 0.0
+@njit(**_FUSED)
+def _propose(n, draw, room):
+    """v, x^2 / 2, and the u that decides; x is normal by Box and Muller."""
+    for i in range(n):
+        room.cubes[i] = as_uniform(bits(room.keys[i], draw))
+        room.halves[i] = as_uniform(bits(room.keys[i], draw + 1))
+        room.margins[i] = as_uniform(bits(room.keys[i], draw + 2))
+    for i in range(n):
+        room.cubes[i] = fast_log(room.cubes[i])
+    for i in range(n):
+        half, cosine = -room.cubes[i], _cosine(room.halves[i])
+        root = 1.0 + cosine * np.sqrt(2.0 * half / (9.0 * room.scales[i]))
+        room.cubes[i], room.halves[i] = root * root * root, half * cosine * cosine
 
 
-@njit(**INLINE)
-def _propose(d, own_key, draw):
-    """v, x^2, and the u that decides; x is normal by Box and Muller."""
-    squared_radius, cosine = -2.0 * fast_log(uniform(own_key, draw)), _cosine(uniform(own_key, draw + 1))
-    root = 1.0 + cosine * np.sqrt(squared_radius / (9.0 * d))
-    return root * root * root, squared_radius * cosine * cosine, uniform(own_key, draw + 2)
+@njit(**_FUSED)
+def _decide(n, room):
+    """Which of them are accepted."""
+    for i in range(n):
+        room.logs[i] = fast_log(max(room.cubes[i], _LEAST))
+    for i in range(n):
+        room.margins[i] = fast_log(room.margins[i])
+    for i in range(n):
+        most = room.halves[i] + room.scales[i] * (1.0 - room.cubes[i] + room.logs[i])
+        room.margins[i] = min(most - room.margins[i], room.cubes[i])
+
+
+@njit(**_FUSED)
+def _keep(n, found, room):
+    """Hold log v; returns how many are rejected, which come to stand first."""
+    rejected = 0
+    for i in range(n):
+        place = room.places[i]
+        found[place] = room.logs[i]
+        room.places[rejected], room.keys[rejected] = place, room.keys[i]
+        room.scales[rejected] = room.scales[i]
+        rejected += np.int64(not room.margins[i] > 0.0)
+    return rejected
+
+
+@njit(**_FUSED)
+def _add_scales(shapes, row_key, first, found, room):
+    """From log v to the logarithms of the numbers."""
+    n = shapes.shape[0]
+    for k in range(n):
+        room.logs[k] = as_uniform(bits(bits(row_key, first + k), 0))
+        found[k] += fast_log(_scale(shapes[k]))
+    for k in range(n):
+        boost = fast_log(room.logs[k]) / shapes[k]
+        found[k] += boost if shapes[k] < 1.0 else 0.0
 
 
 @njit(**INNER)
-def _log_gamma(shape, own_key):
-    d, draw = _scale(shape), 1
-    while True:
-        v, squared, u = _propose(d, own_key, draw)
-        if v > 0.0 and np.log(u) < 0.5 * squared + d * (1.0 - v + np.log(v)):
-            return fast_log(d * v) + _boost(shape, own_key)
-        draw += 3
-
-
-@njit(**INNER)
-def log_gammas(shapes, row_key, first, found):
+def log_gammas(shapes, row_key, first, found, room):
     """found[k] <- the logarithm of a Gamma(shapes[k], 1) number of the key `bits(row_key, first + k)`.
 
-    It is minus infinity for a shape of 0. All arrays are float64 (n,).
+    It is minus infinity for a shape of 0. `shapes` and `found` are float64 (n,); `room` is that of `gamma_room(n)`.
     """
-    for k in range(shapes.shape[0]):
-        own_key, d = bits(row_key, first + k), _scale(shapes[k])
-        v, squared, u = _propose(d, own_key, 1)
-        number = fast_log(d * max(v, _LEAST)) + _boost(shapes[k], own_key)
-        found[k] = number if v > 0.0 and u < 1.0 - 0.0331 * squared * squared else np.inf
-    for k in range(shapes.shape[0]):
-        if found[k] == np.inf:
-            found[k] = _log_gamma(shapes[k], bits(row_key, first + k))
+    n, draw = shapes.shape[0], 1
+    for k in range(n):
+        room.places[k], room.keys[k], room.scales[k] = k, bits(row_key, first + k), _scale(shapes[k])
+    while n > 0:
+        whole = n + -n % _TOGETHER  # what is beyond n is not looked at
+        _propose(whole, draw, room)
+        _decide(whole, room)
+        n = _keep(n, found, room)
+        draw += 3
+    _add_scales(shapes, row_key, first, found, room)

@@ -27,11 +27,12 @@ __all__ = [
     "larger",
     "largest",
     "load",
+    "load_double",
     "load_part",
-    "load_whole",
     "single",
     "spread",
     "store",
+    "store_double",
     "total",
 ]
 
@@ -118,13 +119,15 @@ def load_part(typing_context: Any, array: Any, index: Any, n: Any) -> Any:
 
 
 @intrinsic
-def load_whole(typing_context: Any, array: Any, index: Any) -> Any:
-    """`array[index : index + LANES]`, whole numbers with a sign, as float64."""
+def load_double(typing_context: Any, array: Any, index: Any) -> Any:
+    """`array[index : index + LANES]` as float64, of floating-point numbers or of whole ones with a sign."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         address, align = _address(context, builder, sig, args)
-        whole = builder.load(address, align=align)
-        return builder.sitofp(whole, ir.VectorType(ir.DoubleType(), LANES))
+        loaded, kind = builder.load(address, align=align), ir.VectorType(ir.DoubleType(), LANES)
+        if isinstance(sig.args[0].dtype, types.Float):
+            return loaded if sig.args[0].dtype == types.float64 else builder.fpext(loaded, kind)
+        return builder.sitofp(loaded, kind)
 
     return Vector(types.float64)(array, index), generate
 
@@ -136,6 +139,21 @@ def store(typing_context: Any, array: Any, index: Any, vector: Any) -> Any:
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         address, align = _address(context, builder, sig, args)
         builder.store(args[2], address, align=align)
+        return context.get_dummy_value()
+
+    return types.void(array, index, vector), generate
+
+
+@intrinsic
+def store_double(typing_context: Any, array: Any, index: Any, vector: Any) -> Any:
+    """`array[index : index + LANES] = vector` (float64); the array is of float64, or of whole numbers with a sign."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        address, align = _address(context, builder, sig, args)
+        kind, numbers = sig.args[0].dtype, args[2]
+        if isinstance(kind, types.Integer):
+            numbers = builder.fptosi(numbers, ir.VectorType(context.get_value_type(kind), LANES))
+        builder.store(numbers, address, align=align)
         return context.get_dummy_value()
 
     return types.void(array, index, vector), generate

@@ -35,6 +35,7 @@ from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, csr, frozen
 from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.random import key, uniform
 from bigtopic.kernels.support.vector import (
+    HALF,
     LANES,
     QUARTER,
     double,
@@ -52,18 +53,21 @@ from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch,
 
 __all__ = ["KERNEL", "run"]
 
-_AHEAD = 2  # entries
+_AHEAD, _LINE = 2, 8  # entries, and numbers of counts in a cache line
 
-# Rows of tables of pairs, and what has a number for each topic, are padded to whole vectors: with zeros, and totals
-# with infinity. The sum of a row of pairs is added up as QUARTER numbers, which `totals` adds to one, for four rows at
-# a time.
+# Rows of tables of pairs, and what has a number for each topic, are padded to whole vectors, of HALF where they are of
+# row topics: with zeros, and totals with infinity. The sum of a row of pairs is added up as QUARTER numbers, which
+# `totals` adds to one, for four rows at a time.
 
 
 @njit(**INLINE)
-def _ask(shares, i):
-    """For what is remembered of an entry, ahead of its turn."""
-    for first in range(0, shares.shape[1], LANES):
-        prefetch(shares, min(i, shares.shape[0] - 1), first)
+def _ask(earlier, columns, words, i):
+    """For what is remembered of an entry, and for its column, ahead of its turn."""
+    ahead = min(i, words.shape[0] - 1)
+    for first in range(0, earlier.shape[1], 2 * _LINE):
+        prefetch(earlier, ahead, first)
+    for k in range(0, columns.shape[1], _LINE):
+        prefetch(columns, words[ahead], k)
 
 
 @njit(**INLINE)
@@ -101,11 +105,11 @@ def _recall(share, n, parts, old, by_row, by_column):
 @njit(**INLINE)
 def _ratios(known, scale, weights, totals, own, out):
     """`scale` times weights[k] / totals[k], both without the share of one record: `own`, divided by `known`."""
-    whole, factor, least = spread(known), spread(scale), spread(known * FLOOR)
-    for k in range(0, out.shape[0], LANES):
-        gone = load(own, k)
-        weight = larger(whole * load(weights, k) - gone, least)
-        store(out, k, factor * weight / larger(whole * load(totals, k) - gone, weight))
+    whole, factor, least = spread(known, HALF), spread(scale, HALF), spread(known * FLOOR, HALF)
+    for k in range(0, out.shape[0], HALF):
+        gone = load(own, k, HALF)
+        weight = larger(whole * load(weights, k, HALF) - gone, least)
+        store(out, k, factor * weight / larger(whole * load(totals, k, HALF) - gone, weight))
 
 
 @njit(**INLINE)
@@ -149,11 +153,11 @@ def _move_pairs(count, unit, old_unit, old, fresh, joint):
 @njit(**INLINE)
 def _move(count, unit, old_unit, old, new, weights, totals):
     """Likewise the counts of the row or of the column."""
-    share, gone = spread(count * unit), spread(count * old_unit)
-    for k in range(0, new.shape[0], LANES):
-        change = share * load(new, k) - gone * load(old, k)
-        store(weights, k, load(weights, k) + change)
-        store(totals, k, load(totals, k) + change)
+    share, gone = spread(count * unit, HALF), spread(count * old_unit, HALF)
+    for k in range(0, new.shape[0], HALF):
+        change = share * load(new, k, HALF) - gone * load(old, k, HALF)
+        store(weights, k, load(weights, k, HALF) + change)
+        store(totals, k, load(totals, k, HALF) + change)
 
 
 @njit(**UNCOUNTED)
@@ -166,7 +170,7 @@ def _sweep(
         row, row_key = rows[d], key(seed, ids[d])
         for i in range(indptr[d], indptr[d + 1]):
             column, count = columns[words[i]], counts[i]
-            _ask(earlier, i + _AHEAD)
+            _ask(earlier, columns, words, i + _AHEAD)
             known = _recall(earlier[i], n, parts, old, old_row, old_column)
             gone = 1.0 / known if known > 0.0 else 0.0
             if known > 0.0:
@@ -211,7 +215,7 @@ def run(
     now = counts_of(view, hyper)
     assert now.columns.shape[1] % LANES == 0, "rows come in whole vectors"
     n_row_topics, n_column_topics = now.joint.shape
-    flat, widths = (len(docs.words), now.joint.size), (now.rows.shape[1], now.columns.shape[1])
+    flat, widths = (len(docs.words), now.joint.size), (-(-n_row_topics // HALF) * HALF, now.columns.shape[1])
     room = buffers.empty(flat[0] * flat[1] + LANES, np.float32)
     if state is None:
         room[:] = 0

@@ -7,18 +7,22 @@ import pytest
 from numba import njit
 
 from bigtopic.kernels.support.vector import (
+    HALF,
     LANES,
+    QUARTER,
     double,
     larger,
     largest,
     load,
     load_double,
     load_part,
+    quarter,
     single,
     spread,
     store,
     store_double,
     total,
+    totals,
 )
 
 
@@ -101,3 +105,40 @@ def test_numbers_of_other_types_as_double(dtype):
     np.testing.assert_array_equal(wide, numbers[1, 2:-1])
     np.testing.assert_array_equal(out[1, 2:-1], numbers[1, 2:-1])
     assert not out[0].any() and not out[1, :2].any() and out[1, -1] == 0
+
+
+@njit
+def _rows(values, parts, sums):
+    for k in range(values.shape[0]):
+        store(parts, (k, 0), quarter(load(values, (k, 0))))
+    a, b = load(parts, (0, 0), QUARTER), load(parts, (1, 0), QUARTER)
+    store(sums, 1, totals(a, b, load(parts, (2, 0), QUARTER), load(parts, (3, 0), QUARTER)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_of_rows(dtype):
+    values = np.random.default_rng(0).integers(100, size=(4, LANES)).astype(dtype)
+    parts, sums = np.empty((4, QUARTER), dtype), np.zeros(2 + QUARTER, dtype)
+    _rows(values, parts, sums)
+    np.testing.assert_array_equal(parts, values.reshape(4, 4, QUARTER).sum(axis=1))
+    np.testing.assert_array_equal(sums, [0, *values.sum(axis=1), 0])
+
+
+@njit
+def _shorter(values, out):
+    store(out, (0, 0), load(values, 1, HALF))
+    store(out, (1, 0), load_part(values, 1, 3, HALF))
+    store(out, (2, 0), spread(values[1], HALF))
+    store(out, (3, 0), double(single(load(values, 1, HALF))))
+    out[4, 0] = total(load(values, 1, HALF))
+
+
+def test_shorter_vectors():
+    values, out = np.random.default_rng(0).normal(size=2 + HALF), np.zeros((5, LANES))
+    _shorter(values, out)
+    own = values[1 : 1 + HALF]
+    part = np.where(np.arange(HALF) < 3, own, 0.0)
+    expected = [own, part, np.full(HALF, own[0]), own.astype(np.float32)]
+    np.testing.assert_array_equal(out[:4, :HALF], expected)
+    np.testing.assert_allclose(out[4, 0], own.sum(), rtol=1e-13)
+    assert not out[:4, HALF:].any()

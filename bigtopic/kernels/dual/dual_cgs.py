@@ -31,55 +31,63 @@ from bigtopic import buffers
 from bigtopic.kernels.support.dual import AXES, VIEWS, counts_of, first_pair, moved, padded
 from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, frozen, whole_number
 from bigtopic.kernels.support.random import key, uniform
-from bigtopic.kernels.support.tokens import LANE, whole_counts
-from bigtopic.kernels.support.vector import LANES, load, spread, store
+from bigtopic.kernels.support.tokens import whole_counts
+from bigtopic.kernels.support.vector import HALF, load, spread, store
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
 __all__ = ["KERNEL", "run"]
 
-_LANES = np.uint64(LANES)
+_HALF, _LANE = np.uint64(HALF), np.uint64(HALF - 1)
+_CHAINS = 4  # sums over column topics that are added up side by side
 
 
-# What has a number for each topic is padded to whole vectors: with zeros, and totals with infinity.
+# What has a number for each topic is padded to whole vectors of HALF: with zeros, and totals with infinity.
 
 
 @njit(**INLINE)
 def _add(values, place, change, hot):
     """Add to one number. The next record loads the vector that it is in while it is still on its way to the cache."""
-    store(values, place, load(values, place) + spread(change) * hot)
+    store(values, place, load(values, place, HALF) + spread(change, HALF) * hot)
 
 
 @njit(**INLINE)
 def _count(label, share, of_row, of_column, one_hot, row, column, pairs, row_totals, column_totals):
     k, j = of_row[np.uint64(label)], of_column[np.uint64(label)]
-    hot, first = load(one_hot, (k & LANE) * _LANES), k & ~LANE
+    hot, first = load(one_hot, (k & _LANE) * _HALF, HALF), k & ~_LANE
     _add(row, first, share, hot)
     _add(row_totals, first, share, hot)
     _add(pairs, (j, first), share, hot)
-    hot, first = load(one_hot, (j & LANE) * _LANES), j & ~LANE
+    hot, first = load(one_hot, (j & _LANE) * _HALF, HALF), j & ~_LANE
     _add(column, first, share, hot)
     _add(column_totals, first, share, hot)
 
 
 @njit(**INLINE)
+def _product(by_column, pairs, j, first):
+    return spread(by_column[j], HALF) * load(pairs, (j, first), HALF)
+
+
+@njit(**INLINE)
 def _sum_up(n_row_topics, row, column, pairs, row_totals, column_totals, by_column, by_row, sums):
     """Fill b_j, the factor of each row topic, and the sums of p_kj over j and all row topics up to k."""
-    for first in range(0, by_column.shape[0], LANES):
-        store(by_column, first, load(column, first) / load(column_totals, first))
-    for first in range(0, sums.shape[0], LANES):
-        whole, factor = spread(0.0), load(row, first) / load(row_totals, first)
-        for j in range(pairs.shape[0]):
-            whole = whole + spread(by_column[j]) * load(pairs, (j, first))
+    for first in range(0, by_column.shape[0], HALF):
+        store(by_column, first, load(column, first, HALF) / load(column_totals, first, HALF))
+    for first in range(0, sums.shape[0], HALF):
+        a = b = c = d = spread(0.0, HALF)
+        factor = load(row, first, HALF) / load(row_totals, first, HALF)
+        for j in range(0, pairs.shape[0], _CHAINS):
+            a, b = a + _product(by_column, pairs, j, first), b + _product(by_column, pairs, j + 1, first)
+            c, d = c + _product(by_column, pairs, j + 2, first), d + _product(by_column, pairs, j + 3, first)
         store(by_row, first, factor)
-        store(sums, first, factor * whole)
+        store(sums, first, factor * ((a + b) + (c + d)))
     for k in range(1, n_row_topics):
         sums[k] += sums[k - 1]
 
 
 @njit(**INLINE)
-def _pick(rest, n_row_topics, pairs, by_row, by_column, sums):
+def _pick(rest, n_row_topics, n_column_topics, pairs, by_row, by_column, sums):
     """The pair at which the sums of p_kj exceed `rest`; rounding may leave the last of a row topic."""
-    k, n_column_topics = 0, pairs.shape[0]
+    k = 0
     for other in range(n_row_topics - 1):
         k += rest >= sums[other]
     if k > 0:
@@ -93,8 +101,8 @@ def _pick(rest, n_row_topics, pairs, by_row, by_column, sums):
 
 @njit(**UNCOUNTED)
 def _sweep(
-    indptr, words, counts, ids, n_row_topics, seed, labels, rows, columns, pairs, row_totals, column_totals, by_row,
-    by_column, sums, one_hot, of_row, of_column,
+    indptr, words, counts, ids, n_row_topics, n_column_topics, seed, labels, rows, columns, pairs, row_totals,
+    column_totals, by_row, by_column, sums, one_hot, of_row, of_column,
 ):  # fmt: skip
     n_replicas, token = labels.shape[1], 0
     share, last = 1.0 / n_replicas, n_row_topics - 1
@@ -116,10 +124,12 @@ def _sweep(
                 for r in range(n_replicas):
                     u = uniform(row_key, draw)
                     if new:
-                        k, j = first_pair(u, n_row_topics, pairs.shape[0])
-                        own[r] = k * pairs.shape[0] + j
+                        k, j = first_pair(u, n_row_topics, n_column_topics)
+                        own[r] = k * n_column_topics + j
                     else:
-                        own[r] = _pick(u * sums[last], n_row_topics, pairs, by_row, by_column, sums)
+                        own[r] = _pick(
+                            u * sums[last], n_row_topics, n_column_topics, pairs, by_row, by_column, sums
+                        )
                     draw += 1
                 for r in range(n_replicas):
                     _count(
@@ -164,17 +174,18 @@ def run(
         np.full((int(counts.sum()), n_replicas), -1, np.int32) if state is None else state["labels"].copy()
     )
     n_row_topics, n_column_topics = now.joint.shape
-    widths = now.rows.shape[1], now.columns.shape[1]
-    pairs = buffers.zeros((n_column_topics, widths[0]), np.float64)
-    pairs[:, :n_row_topics] = now.joint.T
-    one_hot = buffers.empty((LANES, LANES), np.float64)
-    one_hot[:] = np.eye(LANES)
+    widths = [-(-n // HALF) * HALF for n in now.joint.shape]
+    pairs = buffers.zeros((-(-n_column_topics // _CHAINS) * _CHAINS, widths[0]), np.float64)
+    pairs[:n_column_topics, :n_row_topics] = now.joint.T
+    one_hot = buffers.empty((HALF, HALF), np.float64)
+    one_hot[:] = np.eye(HALF)
     _sweep(
         frozen(docs.indptr, np.int64),
         frozen(docs.words, np.int32),
         frozen(counts, np.int64),
         frozen(docs.rows, np.int64),
         n_row_topics,
+        n_column_topics,
         int(seed),
         labels,
         now.rows,
@@ -186,7 +197,7 @@ def run(
         one_hot.reshape(-1),
         *np.divmod(np.arange(now.joint.size, dtype=np.uint64), np.uint64(n_column_topics)),
     )
-    now.joint[:] = pairs[:, :n_row_topics].T
+    now.joint[:] = pairs[:n_column_topics, :n_row_topics].T
     stats = moved(now, view)
     for change in stats.values():  # whole labels: what is left over is rounding
         np.rint(change * n_replicas, out=change)

@@ -32,144 +32,162 @@ from numba import njit
 from bigtopic import buffers
 from bigtopic.kernels.support.dual import AXES, FLOOR, VIEWS, counts_of, first_pair, moved, padded
 from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, csr, frozen
+from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.random import key, uniform
 from bigtopic.kernels.support.vector import (
+    HALF,
     LANES,
+    QUARTER,
     double,
     larger,
     load,
     load_part,
+    quarter,
     single,
     spread,
     store,
     total,
+    totals,
 )
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
 __all__ = ["KERNEL", "run"]
 
-# Rows of tables of pairs, and what has a number for each column topic, are padded to whole vectors: with zeros, and
-# totals with infinity. What has a number for each row topic is read and written number by number alone: a vector that
-# is read just after its numbers were written would wait for them.
+_AHEAD, _LINE = 2, 8  # entries, and numbers of counts in a cache line
+
+# Rows of tables of pairs, and what has a number for each topic, are padded to whole vectors, of HALF where they are of
+# row topics: with zeros, and totals with infinity. The sum of a row of pairs is added up as QUARTER numbers, which
+# `totals` adds to one, for four rows at a time.
 
 
 @njit(**INLINE)
-def _recall(share, n, old, by_row, by_column):
+def _ask(earlier, columns, words, i):
+    """For what is remembered of an entry, and for its column, ahead of its turn."""
+    ahead = min(i, words.shape[0] - 1)
+    for first in range(0, earlier.shape[1], 2 * _LINE):
+        prefetch(earlier, ahead, first)
+    for k in range(0, columns.shape[1], _LINE):
+        prefetch(columns, words[ahead], k)
+
+
+@njit(**INLINE)
+def _add_up(own, parts, k, begun):
+    """Add a vector of a row of pairs to the parts of the sum of this row, unless it is the first of the row."""
+    store(parts, (k, 0), quarter(own) + load(parts, (k, 0), QUARTER) if begun else quarter(own))
+
+
+@njit(**INLINE)
+def _sums(parts, out):
+    """Fill `out` with the sums of rows."""
+    for k in range(0, out.shape[0], QUARTER):
+        a, b = load(parts, (k, 0), QUARTER), load(parts, (k + 1, 0), QUARTER)
+        c, d = load(parts, (k + 2, 0), QUARTER), load(parts, (k + 3, 0), QUARTER)
+        store(out, k, totals(a, b, c, d))
+
+
+@njit(**INLINE)
+def _recall(share, n, parts, old, by_row, by_column):
     """Fill `old` with what is remembered, and its sums over column topics and row topics; returns the sum of all."""
-    known = 0.0
+    known = spread(0.0)
     for first in range(0, by_column.shape[0], LANES):
         sums = spread(0.0)
-        for k in range(by_row.shape[0]):
+        for k in range(old.shape[0]):
             own = double(load_part(share, k * n + first, n - first))
             store(old, (k, first), own)
-            by_row[k] = total(own) + (by_row[k] if first > 0 else 0.0)
+            _add_up(own, parts, k, first > 0)
             sums = sums + own
         store(by_column, first, sums)
-        known += total(sums)
-    return known
+        known = known + sums
+    _sums(parts, by_row)
+    return total(known)
 
 
 @njit(**INLINE)
-def _of_column(unit, column, totals, own, out):
-    """b_j, where `unit` times `own` are the marginals of r, which become their own."""
-    share, least = spread(unit), spread(FLOOR)
-    for first in range(0, out.shape[0], LANES):
-        gone = share * load(own, first)
-        weight = larger(load(column, first) - gone, least)
-        store(own, first, gone)
-        store(out, first, weight / larger(load(totals, first) - gone, weight))
+def _ratios(known, scale, weights, totals, own, out):
+    """`scale` times weights[k] / totals[k], both without the share of one record: `own`, divided by `known`."""
+    whole, factor, least = spread(known, HALF), spread(scale, HALF), spread(known * FLOOR, HALF)
+    for k in range(0, out.shape[0], HALF):
+        gone = load(own, k, HALF)
+        weight = larger(whole * load(weights, k, HALF) - gone, least)
+        store(out, k, factor * weight / larger(whole * load(totals, k, HALF) - gone, weight))
 
 
 @njit(**INLINE)
-def _conditional(unit, row, totals, own, by_column, joint, old, fresh):
-    """Fill s, where `unit` times `old` are r and `unit` times `own` its marginals, which become their own; returns the
-    sum of s before it is divided by that."""
-    share, whole, least = spread(unit), spread(0.0), spread(FLOOR)
-    for k in range(own.shape[0]):
-        own[k] *= unit
-        weight = max(row[k] - own[k], FLOOR)
-        factor = spread(weight / max(totals[k] - own[k], weight))
-        for first in range(0, by_column.shape[0], LANES):
-            gone = share * load(old, (k, first))
-            new = factor * load(by_column, first) * larger(load(joint, (k, first)) - gone, least)
-            store(old, (k, first), gone)
+def _conditional(unit, by_row, by_column, joint, old, n, parts, share, fresh, new_row, new_column):
+    """Remember s, where `unit` times `old` are r, and fill `fresh` with what will be recalled of it, and its sums;
+    returns the sum of all.
+
+    Last columns come first: what a vector writes beyond its row is overwritten with the next one. After the last row of
+    all is room for it.
+    """
+    whole, gone, least, last = spread(0.0), spread(unit), spread(FLOOR), by_column.shape[0] - LANES
+    for first in range(last, -1, -LANES):
+        sums, factor = spread(0.0), load(by_column, first)
+        for k in range(old.shape[0]):
+            rest = larger(load(joint, (k, first)) - gone * load(old, (k, first)), least)
+            rounded = single(spread(by_row[k]) * (factor * rest))
+            store(share, k * n + first, rounded)
+            new = double(rounded)
             store(fresh, (k, first), new)
-            whole = whole + new
+            _add_up(new, parts, k, first < last)
+            sums = sums + new
+        store(new_column, first, sums)
+        whole = whole + sums
+    _sums(parts, new_row)
     return total(whole)
 
 
 @njit(**INLINE)
-def _round(unit, fresh, by_row, by_column):
-    """`fresh` becomes `unit` times s as it is remembered. Fills its sums; returns the sum of all."""
-    factor, known = spread(unit), 0.0
-    for first in range(0, by_column.shape[0], LANES):
-        sums = spread(0.0)
-        for k in range(by_row.shape[0]):
-            new = double(single(factor * load(fresh, (k, first))))
-            store(fresh, (k, first), new)
-            by_row[k] = total(new) + (by_row[k] if first > 0 else 0.0)
-            sums = sums + new
-        store(by_column, first, sums)
-        known += total(sums)
-    return known
-
-
-@njit(**INLINE)
-def _remember(fresh, n, share):
-    """Keep what has been rounded. What a vector writes beyond its row is overwritten with the next one; after the last
-    row of all is room for it."""
+def _move_pairs(count, unit, old_unit, old, fresh, joint):
+    """Move the counts of pairs from old shares, `old_unit` times `old`, to new ones, `unit` times `fresh`; returns how
+    many tokens moved."""
+    share, gone, zero, n_moved = spread(count * unit), spread(count * old_unit), spread(0.0), spread(0.0)
     for k in range(fresh.shape[0]):
         for first in range(0, fresh.shape[1], LANES):
-            store(share, k * n + first, single(load(fresh, (k, first))))
-
-
-@njit(**INLINE)
-def _move(count, unit, old, fresh, old_row, new_row, joint, row, totals):
-    """Move the counts of pairs and of the row to new shares, `unit` times `fresh`; returns how many tokens moved."""
-    weight, share, zero, n_moved = spread(count), spread(unit), spread(0.0), spread(0.0)
-    for k in range(new_row.shape[0]):
-        for first in range(0, fresh.shape[1], LANES):
-            change = weight * (share * load(fresh, (k, first)) - load(old, (k, first)))
+            change = share * load(fresh, (k, first)) - gone * load(old, (k, first))
             store(joint, (k, first), load(joint, (k, first)) + change)
             n_moved = n_moved + larger(change, zero - change)
-        grown = count * (unit * new_row[k] - old_row[k])
-        row[k] += grown
-        totals[k] += grown
     return total(n_moved)
 
 
 @njit(**INLINE)
-def _move_column(count, unit, old, new, column, totals):
-    """Likewise the counts of the column."""
-    weight, share = spread(count), spread(unit)
-    for first in range(0, new.shape[0], LANES):
-        change = weight * (share * load(new, first) - load(old, first))
-        store(column, first, load(column, first) + change)
-        store(totals, first, load(totals, first) + change)
+def _move(count, unit, old_unit, old, new, weights, totals):
+    """Likewise the counts of the row or of the column."""
+    share, gone = spread(count * unit, HALF), spread(count * old_unit, HALF)
+    for k in range(0, new.shape[0], HALF):
+        change = share * load(new, k, HALF) - gone * load(old, k, HALF)
+        store(weights, k, load(weights, k, HALF) + change)
+        store(totals, k, load(totals, k, HALF) + change)
 
 
 @njit(**UNCOUNTED)
 def _sweep(
-    indptr, words, counts, ids, seed, earlier, shares, rows, columns, joint, row_totals, column_totals, n,
-    old_row, old_column, new_row, new_column, by_column, old, fresh,
+    indptr, words, counts, ids, seed, scale, earlier, shares, rows, columns, joint, row_totals, column_totals, n,
+    old_row, old_column, new_row, new_column, by_row, by_column, old, fresh, parts,
 ):  # fmt: skip
     n_moved = 0.0
     for d in range(ids.shape[0]):
         row, row_key = rows[d], key(seed, ids[d])
         for i in range(indptr[d], indptr[d + 1]):
             column, count = columns[words[i]], counts[i]
-            known = _recall(earlier[i], n, old, old_row, old_column)
-            unit = 1.0 / known if known > 0.0 else 0.0
-            _of_column(unit, column, column_totals, old_column, by_column)
-            whole = _conditional(unit, row, row_totals, old_row, by_column, joint, old, fresh)
-            if not known > 0.0:
-                k, j = first_pair(uniform(row_key, i - indptr[d]), old_row.shape[0], n)
-                fresh[:] = 0.0
-                fresh[k, j], whole = 1.0, 1.0
-            unit = 1.0 / _round(1.0 / whole, fresh, new_row, new_column)
-            _remember(fresh, n, shares[i])
-            n_moved += _move(count, unit, old, fresh, old_row, new_row, joint, row, row_totals)
-            _move_column(count, unit, old_column, new_column, column, column_totals)
+            _ask(earlier, columns, words, i + _AHEAD)
+            known = _recall(earlier[i], n, parts, old, old_row, old_column)
+            gone = 1.0 / known if known > 0.0 else 0.0
+            if known > 0.0:
+                _ratios(known, scale, column, column_totals, old_column, by_column)
+                _ratios(known, 1.0, row, row_totals, old_row, by_row)
+                whole = _conditional(
+                    gone, by_row, by_column, joint, old, n, parts, shares[i], fresh, new_row, new_column
+                )
+            else:
+                k, j = first_pair(uniform(row_key, i - indptr[d]), old.shape[0], n)
+                shares[i] = 0.0
+                shares[i, k * n + j] = 1.0
+                whole = _recall(shares[i], n, parts, fresh, new_row, new_column)
+            unit = 1.0 / whole
+            n_moved += _move_pairs(count, unit, gone, old, fresh, joint)
+            _move(count, unit, gone, old_row, new_row, row, row_totals)
+            _move(count, unit, gone, old_column, new_column, column, column_totals)
     return n_moved
 
 
@@ -197,28 +215,29 @@ def run(
     now = counts_of(view, hyper)
     assert now.columns.shape[1] % LANES == 0, "rows come in whole vectors"
     n_row_topics, n_column_topics = now.joint.shape
-    flat, width = (len(docs.words), now.joint.size), now.columns.shape[1]
+    flat, widths = (len(docs.words), now.joint.size), (-(-n_row_topics // HALF) * HALF, now.columns.shape[1])
     room = buffers.empty(flat[0] * flat[1] + LANES, np.float32)
     if state is None:
         room[:] = 0
     shares = room[:-LANES].reshape(flat[0], n_row_topics, n_column_topics)
-    joint = buffers.zeros((n_row_topics, width), np.float64)
+    joint = buffers.zeros((n_row_topics, widths[1]), np.float64)
     joint[:, :n_column_topics] = now.joint
     n_moved = _sweep(
         *csr(docs, np.dtype(np.float64)),
         frozen(docs.rows, np.int64),
         int(seed),
+        now.row_totals.mean() * now.column_totals.mean() / now.joint.mean(),
         frozen(shares if state is None else state["shares"], np.float32).reshape(flat),
         shares.reshape(flat),
         now.rows,
         now.columns,
         joint,
-        now.row_totals,
-        padded(now.column_totals, width),
+        padded(now.row_totals, widths[0]),
+        padded(now.column_totals, widths[1]),
         n_column_topics,
-        *(buffers.zeros(n, np.float64) for _ in range(2) for n in (n_row_topics, width)),
-        buffers.zeros(width, np.float64),
+        *(buffers.zeros(width, np.float64) for _ in range(3) for width in widths),
         *(buffers.zeros(joint.shape, np.float64) for _ in range(2)),
+        buffers.zeros((widths[0], QUARTER), np.float64),
     )
     now.joint[:] = joint[:, :n_column_topics]
     return KernelResult(moved(now, view), None, {"shares": shares}, {"moved_tokens": float(n_moved)})

@@ -34,6 +34,7 @@ from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, csr, frozen
 from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.random import key, uniform
 from bigtopic.kernels.support.vector import (
+    HALF,
     LANES,
     double,
     larger,
@@ -50,43 +51,44 @@ __all__ = ["KERNEL", "run"]
 
 _AHEAD, _LINE = 2, 8  # entries, and numbers in a cache line
 _GROUP = 4  # entries whose pairs are counted together
+_CHAINS = 4  # sums that are added up side by side
 
-# What has a number for each topic is padded with zeros to whole vectors, but totals with infinity.
+# What has a number for each topic is padded with zeros to whole vectors of HALF, but totals with infinity.
 
 
 @njit(**INLINE)
 def _recall(share, out):
-    """Fill `out` with what is remembered; returns what to multiply it by, or 0 if nothing is."""
-    sums, n = spread(0.0), share.shape[0]
-    for k in range(0, out.shape[0], LANES):
-        own = double(load(share, k) if k + LANES <= n else load_part(share, k, n - k))
+    """Fill `out` with what is remembered; returns its sum."""
+    sums, n = spread(0.0, HALF), share.shape[0]
+    for k in range(0, out.shape[0], HALF):
+        own = double(load(share, k, HALF) if k + HALF <= n else load_part(share, k, n - k, HALF))
         store(out, k, own)
         sums = sums + own
-    known = total(sums)
-    return 1.0 / known if known > 0.0 else 0.0
+    return total(sums)
 
 
 @njit(**INLINE)
-def _ratios(unit, weights, own, totals, out):
-    """out[k] = weights[k] / totals[k], both without the share of one record: `unit` times `own`, which becomes it."""
-    least, factor = spread(FLOOR), spread(unit)
-    for k in range(0, out.shape[0], LANES):
-        gone = factor * load(own, k)
-        weight = larger(load(weights, k) - gone, least)
-        store(own, k, gone)
-        store(out, k, weight / larger(load(totals, k) - gone, weight))
+def _ratios(known, weights, own, totals, out):
+    """out[k] = weights[k] / totals[k], both without the share of one record: `own`, divided by `known`."""
+    whole, least = spread(known, HALF), spread(known * FLOOR, HALF)
+    for k in range(0, out.shape[0], HALF):
+        gone = load(own, k, HALF)
+        weight = larger(whole * load(weights, k, HALF) - gone, least)
+        store(out, k, weight / larger(whole * load(totals, k, HALF) - gone, weight))
 
 
 @njit(**INLINE)
 def _marginal(own, others, joint, out):
-    """The marginal of s over the `others`, an even number of rows of the joint; returns its sum."""
-    sums = spread(0.0)
-    for first in range(0, out.shape[0], LANES):
-        even, odd = spread(0.0), spread(0.0)
-        for j in range(0, joint.shape[0], 2):
-            even = even + spread(others[j]) * load(joint, (j, first))
-            odd = odd + spread(others[j + 1]) * load(joint, (j + 1, first))
-        new = load(own, first) * (even + odd)
+    """The marginal of s over the `others`, rows of the joint in groups of _CHAINS; returns its sum."""
+    sums = spread(0.0, HALF)
+    for first in range(0, out.shape[0], HALF):
+        a = b = c = d = spread(0.0, HALF)
+        for j in range(0, joint.shape[0], _CHAINS):
+            a = a + spread(others[j], HALF) * load(joint, (j, first), HALF)
+            b = b + spread(others[j + 1], HALF) * load(joint, (j + 1, first), HALF)
+            c = c + spread(others[j + 2], HALF) * load(joint, (j + 2, first), HALF)
+            d = d + spread(others[j + 3], HALF) * load(joint, (j + 3, first), HALF)
+        new = load(own, first, HALF) * ((a + b) + (c + d))
         store(out, first, new)
         sums = sums + new
     return total(sums)
@@ -96,32 +98,32 @@ def _marginal(own, others, joint, out):
 def _add(units, by_row, by_column, counted):
     """Count s of a group of entries, each divided by the joint and multiplied by its unit."""
     for k in range(counted.shape[0]):
-        f0, f1 = spread(units[0] * by_row[0, k]), spread(units[1] * by_row[1, k])
-        f2, f3 = spread(units[2] * by_row[2, k]), spread(units[3] * by_row[3, k])
-        for first in range(0, counted.shape[1], LANES):
-            sums = load(counted, (k, first)) + f0 * load(by_column, (0, first))
-            sums = sums + f1 * load(by_column, (1, first)) + f2 * load(by_column, (2, first))
-            store(counted, (k, first), sums + f3 * load(by_column, (3, first)))
+        f0, f1 = spread(units[0] * by_row[0, k], HALF), spread(units[1] * by_row[1, k], HALF)
+        f2, f3 = spread(units[2] * by_row[2, k], HALF), spread(units[3] * by_row[3, k], HALF)
+        for first in range(0, counted.shape[1], HALF):
+            sums = load(counted, (k, first), HALF) + f0 * load(by_column, (0, first), HALF)
+            sums = sums + f1 * load(by_column, (1, first), HALF) + f2 * load(by_column, (2, first), HALF)
+            store(counted, (k, first), sums + f3 * load(by_column, (3, first), HALF))
 
 
 @njit(**INLINE)
-def _move(count, new, share, old, weights, totals):
+def _move(count, new, share, known, old, weights, totals):
     """Remember a marginal, and move the counts by what will be recalled of it; returns how many tokens moved.
 
     What a vector writes beyond its row is overwritten with the next one; after the last row of all is room for it.
     """
-    sums, n_moved, zero = spread(0.0), spread(0.0), spread(0.0)
-    for k in range(0, new.shape[0], LANES):
-        rounded = single(load(new, k))
+    sums, n_moved, zero = spread(0.0, HALF), spread(0.0, HALF), spread(0.0, HALF)
+    for k in range(0, new.shape[0], HALF):
+        rounded = single(load(new, k, HALF))
         kept = double(rounded)
         store(share, k, rounded)
         store(new, k, kept)
         sums = sums + kept
-    unit, weight = spread(1.0 / total(sums)), spread(count)
-    for k in range(0, new.shape[0], LANES):
-        change = weight * (unit * load(new, k) - load(old, k))
-        store(weights, k, load(weights, k) + change)
-        store(totals, k, load(totals, k) + change)
+    unit, gone = spread(count / total(sums), HALF), spread(count / known if known > 0.0 else 0.0, HALF)
+    for k in range(0, new.shape[0], HALF):
+        change = unit * load(new, k, HALF) - gone * load(old, k, HALF)
+        store(weights, k, load(weights, k, HALF) + change)
+        store(totals, k, load(totals, k, HALF) + change)
         n_moved = n_moved + larger(change, zero - change)
     return total(n_moved)
 
@@ -141,9 +143,9 @@ def _sweep(
                 prefetch(columns, ahead, k)
             by_row, by_column = of_rows[m], of_columns[m]
             of_row, of_column = _recall(earlier_rows[i], old_row), _recall(earlier_columns[i], old_column)
-            _ratios(of_row, row, old_row, row_totals, by_row)
-            _ratios(of_column, column, old_column, column_totals, by_column)
             if of_row > 0.0:
+                _ratios(of_row, row, old_row, row_totals, by_row)
+                _ratios(of_column, column, old_column, column_totals, by_column)
                 whole = _marginal(by_row, by_column, transposed, new_row)
                 _marginal(by_column, by_row, joint, new_column)
                 units[m] = count / whole
@@ -156,8 +158,10 @@ def _sweep(
                 new_row[:], new_column[:] = 0.0, 0.0
                 new_row[k] = new_column[j] = 1.0
                 begun[k, j] += count
-            n_moved += _move(count, new_row, row_shares[i], old_row, row, row_totals)
-            n_moved += _move(count, new_column, column_shares[i], old_column, column, column_totals)
+            n_moved += _move(count, new_row, row_shares[i], of_row, old_row, row, row_totals)
+            n_moved += _move(
+                count, new_column, column_shares[i], of_column, old_column, column, column_totals
+            )
     units[m:] = 0.0
     _add(units, of_rows, of_columns, counted)
     return n_moved
@@ -191,12 +195,12 @@ def run(
     for shares in kept.values() if state is None else ():
         shares[:] = 0
     earlier: Mapping[str, np.ndarray] = kept if state is None else state
-    widths = now.rows.shape[1], now.columns.shape[1]
+    widths = [_whole(n, HALF) for n in now.joint.shape]
     joint, transposed, counted = (
         buffers.zeros((n, width), np.float64)
         for n, width in (
-            (_even(n_row_topics), widths[1]),
-            (_even(n_column_topics), widths[0]),
+            (_whole(n_row_topics, _CHAINS), widths[1]),
+            (_whole(n_column_topics, _CHAINS), widths[0]),
             (n_row_topics, widths[1]),
         )
     )
@@ -228,8 +232,8 @@ def run(
     return KernelResult(stats, None, kept, {"moved_tokens": float(n_moved)})
 
 
-def _even(number: int) -> int:
-    return number + number % 2
+def _whole(number: int, group: int) -> int:
+    return -(-number // group) * group
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:

@@ -1,7 +1,8 @@
 """Runs of columns held in registers, for the loops that kernels spend their time in.
 
-A vector is LANES neighbouring numbers of a row. Loops over rows written with it are compiled to what they say: no
-checks whether rows overlap, no remainders, fused multiply-adds, the same order of additions wherever the loop stands.
+A vector is LANES neighbouring numbers of a row, or fewer where it is loaded as such. Loops over rows written with it
+are compiled to what they say: no checks whether rows overlap, no remainders, fused multiply-adds, the same order of
+additions wherever the loop stands.
 
     for k in range(0, n_columns, LANES):          # n_columns is a multiple of LANES
         store(out, (i, k), load(out, (i, k)) + spread(weight) * load(rows, (j, k)))
@@ -22,36 +23,42 @@ from numba.extending import intrinsic, lower_builtin, models, register_model
 from numba.np import arrayobj
 
 __all__ = [
+    "HALF",
     "LANES",
+    "QUARTER",
     "double",
     "larger",
     "largest",
     "load",
     "load_double",
     "load_part",
+    "quarter",
     "single",
     "spread",
     "store",
     "store_double",
     "total",
+    "totals",
 ]
 
 LANES = 16
+HALF, QUARTER = LANES // 2, LANES // 4
+_WHOLE = types.literal(LANES)
 _FAST = ("reassoc", "nsz", "contract")
 
 
 class Vector(types.Type):
-    """LANES numbers of one type. The operators are + - * /, between vectors of the same type."""
+    """Numbers of one type. The operators are + - * /, between vectors of the same type and length."""
 
-    def __init__(self, dtype: Any) -> None:
-        self.dtype = dtype
-        super().__init__(f"{LANES} x {dtype}")
+    def __init__(self, dtype: Any, lanes: int = LANES) -> None:
+        self.dtype, self.lanes = dtype, lanes
+        super().__init__(f"{lanes} x {dtype}")
 
 
 @register_model(Vector)
 class _VectorModel(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Vector) -> None:
-        super().__init__(manager, kind, ir.VectorType(manager[kind.dtype].get_value_type(), LANES))
+        super().__init__(manager, kind, ir.VectorType(manager[kind.dtype].get_value_type(), kind.lanes))
 
 
 def _define(function: Any, instruction: str) -> None:
@@ -73,7 +80,7 @@ _define(operator.mul, "fmul")
 _define(operator.truediv, "fdiv")
 
 
-def _address(context: Any, builder: Any, sig: Any, args: Any) -> tuple[Any, int]:
+def _address(context: Any, builder: Any, sig: Any, args: Any, lanes: int = LANES) -> tuple[Any, int]:
     """Where `array[index]` begins, as the address of a vector, and the bytes it is aligned to."""
     kind, index = sig.args[:2]
     data = arrayobj.make_array(kind)(context, builder, args[0])
@@ -84,38 +91,40 @@ def _address(context: Any, builder: Any, sig: Any, args: Any) -> tuple[Any, int]
         for value, of in zip(values, index if tuples else [index], strict=True)
     ]
     place = cgutils.get_item_pointer(context, builder, kind, data, index)
-    vector = ir.VectorType(context.get_value_type(kind.dtype), LANES)
+    vector = ir.VectorType(context.get_value_type(kind.dtype), lanes)
     return builder.bitcast(place, vector.as_pointer()), kind.dtype.bitwidth // 8
 
 
-@intrinsic
-def load(typing_context: Any, array: Any, index: Any) -> Any:
-    """`array[index : index + LANES]`; a tuple is the index of a first column in an array of more axes."""
+@intrinsic(prefer_literal=True)
+def load(typing_context: Any, array: Any, index: Any, lanes: Any = _WHOLE) -> Any:
+    """`array[index : index + lanes]`; a tuple is the index of a first column in an array of more axes."""
+    n = lanes.literal_value
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        address, align = _address(context, builder, sig, args)
+        address, align = _address(context, builder, sig, args, n)
         return builder.load(address, align=align)
 
-    return Vector(array.dtype)(array, index), generate
+    return Vector(array.dtype, n)(array, index, lanes), generate
 
 
-@intrinsic
-def load_part(typing_context: Any, array: Any, index: Any, n: Any) -> Any:
-    """The first `n` numbers of `array[index : index + LANES]`, and zeros; what is beyond need not be memory."""
+@intrinsic(prefer_literal=True)
+def load_part(typing_context: Any, array: Any, index: Any, n: Any, lanes: Any = _WHOLE) -> Any:
+    """The first `n` numbers of `array[index : index + lanes]`, and zeros; what is beyond need not be memory."""
+    count = lanes.literal_value
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        address, align = _address(context, builder, sig, args)
+        address, align = _address(context, builder, sig, args, count)
         element = context.get_value_type(sig.args[0].dtype)
-        kind, whole = ir.VectorType(element, LANES), ir.IntType(32)
+        kind, whole = ir.VectorType(element, count), ir.IntType(32)
         last = context.cast(builder, args[2], sig.args[2], types.int32)
-        inside = builder.icmp_signed("<", _positions(range(LANES)), _spread(builder, last))
-        name = f"llvm.masked.load.v{LANES}f{sig.args[0].dtype.bitwidth}.p0"
-        arguments = [address, ir.Constant(whole, align), inside, ir.Constant(kind, [0.0] * LANES)]
+        inside = builder.icmp_signed("<", _positions(range(count)), _spread(builder, last, count))
+        name = f"llvm.masked.load.v{count}f{sig.args[0].dtype.bitwidth}.p0"
+        arguments = [address, ir.Constant(whole, align), inside, ir.Constant(kind, [0.0] * count)]
         signature = ir.FunctionType(kind, [argument.type for argument in arguments])
         function = cgutils.get_or_insert_function(builder.module, signature, name)
         return builder.call(function, arguments)
 
-    return Vector(array.dtype)(array, index, n), generate
+    return Vector(array.dtype, count)(array, index, n, lanes), generate
 
 
 @intrinsic
@@ -134,10 +143,10 @@ def load_double(typing_context: Any, array: Any, index: Any) -> Any:
 
 @intrinsic
 def store(typing_context: Any, array: Any, index: Any, vector: Any) -> Any:
-    """`array[index : index + LANES] = vector`."""
+    """`array[index : index + lanes] = vector`."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        address, align = _address(context, builder, sig, args)
+        address, align = _address(context, builder, sig, args, vector.lanes)
         builder.store(args[2], address, align=align)
         return context.get_dummy_value()
 
@@ -159,14 +168,15 @@ def store_double(typing_context: Any, array: Any, index: Any, vector: Any) -> An
     return types.void(array, index, vector), generate
 
 
-@intrinsic
-def spread(typing_context: Any, number: Any) -> Any:
+@intrinsic(prefer_literal=True)
+def spread(typing_context: Any, number: Any, lanes: Any = _WHOLE) -> Any:
     """A vector of this number (float32 or float64)."""
+    n = lanes.literal_value
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return _spread(builder, args[0])
+        return _spread(builder, args[0], n)
 
-    return Vector(number)(number), generate
+    return Vector(number, n)(number, lanes), generate
 
 
 @intrinsic
@@ -174,9 +184,9 @@ def single(typing_context: Any, vector: Any) -> Any:
     """These numbers (float64), rounded to float32."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.fptrunc(args[0], ir.VectorType(ir.FloatType(), LANES))
+        return builder.fptrunc(args[0], ir.VectorType(ir.FloatType(), vector.lanes))
 
-    return Vector(types.float32)(vector), generate
+    return Vector(types.float32, vector.lanes)(vector), generate
 
 
 @intrinsic
@@ -184,9 +194,9 @@ def double(typing_context: Any, vector: Any) -> Any:
     """These numbers (float32) as float64."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.fpext(args[0], ir.VectorType(ir.DoubleType(), LANES))
+        return builder.fpext(args[0], ir.VectorType(ir.DoubleType(), vector.lanes))
 
-    return Vector(types.float64)(vector), generate
+    return Vector(types.float64, vector.lanes)(vector), generate
 
 
 @intrinsic
@@ -204,9 +214,32 @@ def total(typing_context: Any, vector: Any) -> Any:
     """The sum of the numbers, halves on halves."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return _fold(builder, args[0], lambda builder, low, high: builder.fadd(low, high))
+        return _only(builder, _fold(builder, args[0], _plus))
 
     return vector.dtype(vector), generate
+
+
+@intrinsic
+def quarter(typing_context: Any, vector: Any) -> Any:
+    """A vector of QUARTER lanes whose sum is that of the numbers, added as `total` adds them."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return _fold(builder, args[0], _plus, QUARTER)
+
+    return Vector(vector.dtype, QUARTER)(vector), generate
+
+
+@intrinsic
+def totals(typing_context: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+    """The sums of four vectors of QUARTER lanes, as such a vector."""
+    assert a.lanes == QUARTER
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        low, high = [0, 4, 2, 6], [1, 5, 3, 7]
+        ab, cd = _both(builder, args[0], args[1], low, high), _both(builder, args[2], args[3], low, high)
+        return _both(builder, ab, cd, [0, 1, 4, 5], [2, 3, 6, 7])
+
+    return a(a, b, c, d), generate
 
 
 @intrinsic
@@ -214,15 +247,15 @@ def largest(typing_context: Any, vector: Any) -> Any:
     """The largest of the numbers."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return _fold(builder, args[0], _larger)
+        return _only(builder, _fold(builder, args[0], _larger))
 
     return vector.dtype(vector), generate
 
 
-def _spread(builder: Any, number: Any) -> Any:
-    empty = ir.Constant(ir.VectorType(number.type, LANES), ir.Undefined)
+def _spread(builder: Any, number: Any, lanes: int) -> Any:
+    empty = ir.Constant(ir.VectorType(number.type, lanes), ir.Undefined)
     first = builder.insert_element(empty, number, ir.Constant(ir.IntType(32), 0))
-    return builder.shuffle_vector(first, empty, _positions([0] * LANES))
+    return builder.shuffle_vector(first, empty, _positions([0] * lanes))
 
 
 def _larger(builder: Any, a: Any, b: Any) -> Any:
@@ -234,14 +267,26 @@ def _larger(builder: Any, a: Any, b: Any) -> Any:
     return builder.call(function, [a, b], fastmath=("nnan", "nsz"))
 
 
-def _fold(builder: Any, value: Any, combine: Any) -> Any:
-    n = LANES
-    while n > 1:
+def _plus(builder: Any, a: Any, b: Any) -> Any:
+    return builder.fadd(a, b)
+
+
+def _fold(builder: Any, value: Any, combine: Any, lanes: int = 1) -> Any:
+    n = value.type.count
+    while n > lanes:
         n //= 2
-        low = builder.shuffle_vector(value, value, _positions(range(n)))
-        high = builder.shuffle_vector(value, value, _positions(range(n, 2 * n)))
-        value = combine(builder, low, high)
-    return builder.extract_element(value, ir.Constant(ir.IntType(32), 0))
+        value = _both(builder, value, value, range(n), range(n, 2 * n), combine)
+    return value
+
+
+def _both(builder: Any, a: Any, b: Any, low: Any, high: Any, combine: Any = _plus) -> Any:
+    """Some lanes of two vectors, combined with others of them."""
+    parts = [builder.shuffle_vector(a, b, _positions(lanes)) for lanes in (low, high)]
+    return combine(builder, *parts)
+
+
+def _only(builder: Any, vector: Any) -> Any:
+    return builder.extract_element(vector, ir.Constant(ir.IntType(32), 0))
 
 
 def _positions(lanes: Any) -> Any:

@@ -44,6 +44,8 @@ def segment_of(number: int, before: int, n_rounds: int, delay: int) -> tuple[int
     n_rounds : of a pass
     delay : of the run
     """
+    if delay == 0:
+        return number, 0
     segments = _segments(before, n_rounds, delay)
     return segments[bisect_right(segments, (number, delay)) - 1]
 

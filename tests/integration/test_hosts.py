@@ -98,9 +98,9 @@ def keys(other_address, monkeypatch) -> list[Any]:
     found: list[Any] = []
     graph_to_futures = type(other_address)._graph_to_futures
 
-    def spy(self, graph, names, *args, **settings):
-        found.extend(names)
-        return graph_to_futures(self, graph, names, *args, **settings)
+    def spy(self, expr, keys, *args, **settings):
+        found.extend(keys)
+        return graph_to_futures(self, expr, keys, *args, **settings)
 
     monkeypatch.setattr(type(other_address), "_graph_to_futures", spy)
     return found
@@ -113,7 +113,7 @@ def test_keys_hold_names_that_no_other_client_makes(corpus, other_address, keys)
     list(cluster.bounded_map(divmod, [3], shared=(7,), client=other_address))
     assert {key_split(key) for key in keys} == {*graphs.PREFIXES, whole.PREFIX, "bt-map"}
     assert len(keys) == len(set(keys))
-    assert all(re.search("[0-9a-f]{16}", str(key)) for key in keys)
+    assert all(re.search(r"-\d{5}-[\w-]{11}", str(key)) for key in keys)
 
 
 @pytest.mark.parametrize(
@@ -170,3 +170,56 @@ def test_the_scheduler_keeps_nothing_of_a_round(mode, corpus, other_address, mon
 
     learn(corpus, 4, other_address, mode=mode, callbacks=[look])
     assert len(seen) == 6 and len(set(seen[2:])) == 1
+
+
+@pytest.mark.parametrize("mode", ["whole", "graphs"])
+@pytest.mark.parametrize("sends", [False, True])
+def test_nothing_of_the_scheduler_grows_with_rounds(mode, sends, corpus, other_address, monkeypatch):
+    """Only its logs, which end growing."""
+    monkeypatch.setattr(whole, "CHUNK_SECONDS", 1e-3)
+    if not sends:
+        monkeypatch.setattr(sending, "shares_files", lambda *_: True)
+    seen = []
+
+    def look(event):
+        if event.kind == "round":
+            seen.append(other_address.run_on_scheduler(lengths))
+
+    def lengths(dask_scheduler):
+        owners = {"scheduler": dask_scheduler, **dask_scheduler.extensions, **dask_scheduler.plugins}
+        owners |= {"client " + name: client for name, client in dask_scheduler.clients.items()}
+        owners |= {"worker " + name: worker for name, worker in dask_scheduler.workers.items()}
+        found = {}
+        for owner, thing in owners.items():
+            names = {*getattr(thing, "__dict__", ()), *getattr(thing, "__slots__", ())}
+            values = {name: getattr(thing, name, None) for name in names}
+            kinds = dict, list, set
+            found |= {(owner, name): len(value) for name, value in values.items() if isinstance(value, kinds)}
+        return found
+
+    learn(corpus, 4, other_address, 40, mode, callbacks=[look])
+    first, last = seen[5:10], seen[-5:]
+    n_rounds = len(seen) - 10
+    assert n_rounds >= 30 and len(seen[0]) > 50
+    grown = {name: min(one[name] for one in last) - max(one[name] for one in first) for name in seen[0]}
+    assert {name: more for name, more in grown.items() if more > n_rounds / 3} == {}
+
+
+@pytest.mark.parametrize("method", ["vb", "v-oem++"])
+def test_the_scheduler_keeps_one_note_of_a_graph(method, corpus, other_address, monkeypatch):
+    """Its spans keep one of each collection that is computed, for good."""
+    graphs_sent, graph_to_futures = [], type(other_address)._graph_to_futures
+
+    def spy(self, *args, **settings):
+        graphs_sent.append(settings)
+        return graph_to_futures(self, *args, **settings)
+
+    def notes(dask_scheduler):
+        spans = dask_scheduler.extensions["spans"].spans
+        return {name: len(span.metadata["collections"]) for name, span in spans.items()}
+
+    monkeypatch.setattr(type(other_address), "_graph_to_futures", spy)
+    before = other_address.run_on_scheduler(notes)
+    learn(corpus, 4, other_address, method=method)
+    after = other_address.run_on_scheduler(notes)
+    assert 0 < max(after[name] - before.get(name, 0) for name in after) <= len(graphs_sent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import pairwise
 
 import pytest
@@ -49,6 +50,17 @@ def test_with_a_delay_of_one_segments_have_32_rounds():
     plan = Plan([700], 50.0, 10, None, delay=1)
     assert delays(plan, 0) == [(1, 0)] * 8 + [(24, 1), (32, 1), (6, 1)]
     assert delays(plan, 1) == [(32, 1), (32, 1), (6, 1)]
+
+
+def test_segments_of_single_rounds_take_no_memory():
+    """A pass may have millions of rounds."""
+    plan = Plan([100_000], 50.0, 1, None)
+    tracemalloc.start()
+    try:
+        assert plan.may_cut(0, 5) and plan.delay_of(0, 99_999) == 0
+        assert tracemalloc.get_traced_memory()[1] < 100_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_rounds_of_replicas_miss_none():

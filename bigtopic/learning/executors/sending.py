@@ -89,7 +89,7 @@ class Sender:
     def name(self) -> str:
         """A new name for the keys of a graph, which no other client makes."""
         self._count += 1
-        return f"{self._name}-{self._count}"
+        return f"{self._name}{self._count}"
 
     def repeated(self, work: Callable[[], Result]) -> Result:
         """The result of `work`, which is repeated when inputs of its tasks are lost with a worker.

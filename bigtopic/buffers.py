@@ -29,7 +29,7 @@ KEPT = 16
 LARGER = 4  # times a request, unused memory may be
 LINE = 64
 RESTING = 256 << 20  # bytes that rest between two runs
-UNUSED = 3  # references to an array in a pool while a loop looks at it
+UNUSED = 2  # references to an array in a pool, with that of the question
 
 # Not shared with processes that are forked, where the system has such.
 _OWN: Any = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
@@ -146,7 +146,7 @@ def _own_pool() -> _Pool:
 
 def _unused(pool: _Pool) -> list[_Memory]:
     """Its unused memory, out of it; no variable refers to it here."""
-    return [pool.pop(i) for i in reversed(range(len(pool))) if sys.getrefcount(pool[i][0]) < UNUSED]
+    return [pool.pop(i) for i in reversed(range(len(pool))) if sys.getrefcount(pool[i][0]) == UNUSED]
 
 
 def _largest(memory: list[_Memory], size: int) -> list[_Memory]:
@@ -169,8 +169,9 @@ def _taken(pools: Iterable[list[_Memory]], size: int) -> _Memory | None:
     """Of the unused memory, that which fits best, out of its pool; NumPy makes every view of an array refer to it."""
     best, least = None, LARGER * size + 1
     for pool in pools:
-        for i, (memory, held, _) in enumerate(pool):
-            if size <= held < least and sys.getrefcount(memory) == UNUSED:  # and `fits`, without a call
+        for i, piece in enumerate(pool):
+            held = piece[1]
+            if size <= held < least and sys.getrefcount(piece[0]) == UNUSED:  # and `fits`, without a call
                 best, least = (pool, i), held
     if best is None:
         return None

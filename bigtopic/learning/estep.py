@@ -50,9 +50,9 @@ class Gathered(Prepared):
     hyper: Hyper
 
 
-def gather(block: Block, arrays: Arrays, work: Work) -> Gathered:
+def gather(block: Block, arrays: Arrays, work: Work, *, in_place: bool = True) -> Gathered:
     """Documents with local ids, the rows of the params at these ids, and the hyper-parameters of the kernel."""
-    return look_up(prepare(block, arrays, work), arrays, work)
+    return look_up(prepare(block, arrays, work), arrays, work, in_place=in_place)
 
 
 def prepare(block: Block, arrays: Arrays, work: Work) -> Prepared:
@@ -170,14 +170,18 @@ def estep_task(
     work: Work,
     iteration: Iteration,
     remembering: Remembering,
+    *,
+    in_place: bool = True,
 ) -> Stats | None:
-    """The statistics of the slices of a node, merged as the tree says; their state is written."""
+    """The statistics of the slices of a node, merged as the tree says; their state is written. For `in_place` see
+    `views.take_view`."""
     tree = Tree(len(refs))
     for ref, following in pairwise([*refs, None]):
         assert ref is not None
         if following is not None:
             remembering.prefetch(following, iteration.pass_number)
-        tree.push(evaluate(ref, gather(read(ref), arrays, work), work, iteration, remembering))
+        gathered = gather(read(ref), arrays, work, in_place=in_place)
+        tree.push(evaluate(ref, gathered, work, iteration, remembering))
     remembering.flush()
     total: Stats | None = tree.result()
     return total

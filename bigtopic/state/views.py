@@ -53,9 +53,14 @@ def take_view(
         total = np.zeros(array.n_columns)
         total[: array.n_components] = array.weight_totals()
         totals[name] = total
-        kind = "counts" if kind == "stored" and not (in_place and can_be_in_place(array)) else kind
-        rows.update(READERS[kind](name, array, array.rows_of(wanted)))
+        copied = kind == "stored" and not (in_place and can_be_in_place(array))
+        rows.update(READERS["counts" if copied else kind](name, array, array.rows_of(wanted)))
     return View(rows, totals)
+
+
+def can_be_in_place(array: LazyArray) -> bool:
+    """Whether a view of form "stored" reads the rows where they are."""
+    return array.prior.shape[0] == 1 and array.raw.dtype.kind == "f"
 
 
 def mean_rows(array: LazyArray, ids: np.ndarray | None) -> np.ndarray:
@@ -98,13 +103,9 @@ def _counts(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, np.ndarra
     return {name: array.gather(ids)}
 
 
-def can_be_in_place(array: LazyArray) -> bool:
-    """Whether a view of form "stored" reads the rows where they are."""
-    return array.prior.shape[0] == 1 and array.raw.dtype.kind == "f"
-
-
 def _stored(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, np.ndarray]:
     check_rows(ids, array.n_rows)
+    assert array.put_off is None, "rows in place lack what is put off"
     prior = np.zeros(array.n_columns)
     prior[: array.n_components] = array.prior[0]
     return {name: array.raw, f"{name}:ids": ids, f"{name}:scale": array.scale, f"{name}:prior": prior}

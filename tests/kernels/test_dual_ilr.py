@@ -139,6 +139,20 @@ def test_inputs_are_only_read(docs, kernel):
 
 
 @pytest.mark.parametrize("kernel", [ILR, MF], ids=["ilr", "mf"])
+@pytest.mark.parametrize(
+    "priors", [(1e24, 1e24, 0.5), (1e20, 1e20, 1e24), (1e-30,) * 3], ids=["rows", "all", "tiny"]
+)
+def test_priors_of_any_size_leave_numbers(docs, kernel, priors):
+    chain = Chain(kernel, docs, (3, 2), priors=priors)
+    for _ in range(3):
+        chain.sweep()
+        for share in chain.state.values():
+            sums = share.reshape(len(share), -1).sum(axis=1)
+            assert (np.isfinite(sums) & (sums > 0)).all()
+        assert all(np.isfinite(counts).all() for counts in chain.counts)
+
+
+@pytest.mark.parametrize("kernel", [ILR, MF], ids=["ilr", "mf"])
 def test_weights_may_be_fractions_and_priors_tiny(docs, kernel):
     light = Docs(docs.indptr, docs.words, docs.counts * np.float32(0.3), docs.rows, docs.n_words)
     chain = Chain(kernel, light, (3, 2), priors=(1e-30, 1e-30, 1e-30))

@@ -8,11 +8,15 @@ import numpy as np
 import pytest
 
 from bigtopic.corpus.memory import from_matrix
+from bigtopic.errors import ModelError
 from bigtopic.kernels.support.tokens import sorted_by_word
 from bigtopic.learning.estep import gather, look_up, prepare
 from bigtopic.learning.executors import documents
 from bigtopic.learning.executors.documents import Documents
+from bigtopic.learning.executors.graph_tasks import Sealed
+from bigtopic.learning.executors.graphs import _node
 from bigtopic.learning.new_run import make_run
+from bigtopic.learning.work import Iteration
 from bigtopic.methods import get
 from bigtopic.plan.reading import BlockReader
 from bigtopic.plan.slices import Plan
@@ -108,6 +112,25 @@ def test_rows_are_copied_where_updates_are_delayed():
     for one, in_place in ((run, True), (delayed, False)):
         view = Documents(one, BlockReader(run.parts, ahead=0)).gather(refs[0], arrays).view
         assert np.shares_memory(view.arrays["topic_words"], arrays["topic_words"].raw) == in_place
+
+
+def test_threads_and_graphs_read_rows_alike():
+    """So that kernels of one's own, which may compute otherwise from copies, give the same bits."""
+    run, refs, arrays = setting(method="cgs")
+    delayed = replace(run, plan=Plan(**{**run.plan.settings, "slice_size": 20, "delay": 1}))
+    for one in (run, delayed):
+        threads = Documents(one, BlockReader(one.parts, ahead=0)).gather(refs[0], arrays)
+        found = []
+        looks = replace(
+            one.work.kernel,
+            run=lambda docs, view, *rest, found=found: found.append(view),
+            state="none",
+            remembers={},
+        )
+        graphs = replace(one, work=replace(one.work, kernel=looks))
+        with pytest.raises(ModelError):  # the kernel returns nothing
+            _node(graphs, Sealed((refs[0],)), arrays, Iteration(1))
+        assert found[0].arrays.keys() == threads.view.arrays.keys()
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,7 @@ from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch,
 __all__ = ["KERNEL", "run"]
 
 _AHEAD, _LINE = 2, 8  # entries, and numbers of counts in a cache line
+_LARGEST = 1e30  # of s before it is divided by its sum, in single precision
 
 # Rows of tables of pairs, and what has a number for each topic, are padded to whole vectors, of HALF where they are of
 # row topics: with zeros, and totals with infinity. The sum of a row of pairs is added up as QUARTER numbers, which
@@ -222,11 +223,12 @@ def run(
     shares = room[:-LANES].reshape(flat[0], n_row_topics, n_column_topics)
     joint = buffers.zeros((n_row_topics, widths[1]), np.float64)
     joint[:, :n_column_topics] = now.joint
+    usual = now.row_totals.mean() * now.column_totals.mean() / now.joint.mean()
     n_moved = _sweep(
         *csr(docs, np.dtype(np.float64)),
         frozen(docs.rows, np.int64),
         int(seed),
-        now.row_totals.mean() * now.column_totals.mean() / now.joint.mean(),
+        min(usual, _LARGEST / now.joint.max()),
         frozen(shares if state is None else state["shares"], np.float32).reshape(flat),
         shares.reshape(flat),
         now.rows,

@@ -10,6 +10,7 @@ from typing import Any
 from bigtopic.learning import sharing
 from bigtopic.learning.estep import estep_task
 from bigtopic.learning.executors import exchanges
+from bigtopic.learning.executors.documents import params_are_still
 from bigtopic.learning.executors.exchanges import Exchanges
 from bigtopic.learning.executors.forecast import round_seconds
 from bigtopic.learning.executors.graph_tasks import Sealed, divided, n_tasks
@@ -24,7 +25,7 @@ from bigtopic.learning.executors.protocol import (
 from bigtopic.learning.executors.segments import Segment, by_segments, do_rounds
 from bigtopic.learning.executors.sending import Sender
 from bigtopic.learning.reduce import Tree, add
-from bigtopic.learning.remembering import InMemory, remembering
+from bigtopic.learning.remembering import InMemory, Remembering, remembering
 from bigtopic.learning.work import Iteration
 from bigtopic.parallel.cluster import threads_of
 from bigtopic.parallel.keys import task_key
@@ -264,11 +265,9 @@ def _added(stats: Sequence[Any], tasks: Sequence[Task], name: str) -> Any:
 
 
 def _node(run: Run, task: Sealed[Task], shared: Any, iteration: Iteration) -> Stats | None:
-    reader, remembered = BlockReader(run.parts, ahead=0), remembering(run.work)
+    remembered = remembering(run.work)
     try:
-        return estep_task(
-            task.content, reader.block, sharing.load_arrays(shared), run.work, iteration, remembered
-        )
+        return _estep(run, task, shared, iteration, remembered)
     finally:
         remembered.close()
 
@@ -280,11 +279,17 @@ def _remembering_node(
     iteration: Iteration,
     before: dict[SliceRef, State] | None,
 ) -> tuple[Stats | None, dict[SliceRef, State]]:
-    reader, remembered = BlockReader(run.parts, ahead=0), InMemory(before)
-    stats = estep_task(
-        task.content, reader.block, sharing.load_arrays(shared), run.work, iteration, remembered
-    )
-    return stats, remembered.state
+    remembered = InMemory(before)
+    return _estep(run, task, shared, iteration, remembered), remembered.state
+
+
+def _estep(
+    run: Run, task: Sealed[Task], shared: Any, iteration: Iteration, remembered: Remembering
+) -> Stats | None:
+    """Here the params never move; with a delay kernels read copies because threads do, so that bits are the same."""
+    reader, arrays = BlockReader(run.parts, ahead=0), sharing.load_arrays(shared)
+    in_place = params_are_still(run.plan)
+    return estep_task(task.content, reader.block, arrays, run.work, iteration, remembered, in_place=in_place)
 
 
 def _pick(both: tuple[Any, Any], which: int) -> Any:

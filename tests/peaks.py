@@ -92,8 +92,11 @@ def measure(
         counts = matrix(**corpus)
         documents = _in_memory(counts, n_authors, n_parts)
         documents = ingest(documents, Path(folder) / "c.zarr") if stored else documents
-        few = _in_memory(matrix(int(corpus["n_words"]), 64, 20.0), n_authors)
-        _train(_model(chosen, few, 4), few, n_threads, {}, tol)  # loads libraries and compiled functions
+        few = _in_memory(matrix(int(corpus["n_words"]), 256, 20.0), n_authors)
+        # Loads libraries and compiled functions: where updates are delayed, of rounds of two slices, and of so many
+        # rounds that updates are put off.
+        for rounds in [{"batch_size": 2, "slice_size": 1}, {"batch_size": 1}] if chosen.delay > 1 else [{}]:
+            _train(_model(chosen, few, 4), few, n_threads, rounds, tol)
         del counts
         base = settle()
         model = _model(chosen, documents, n_components)

@@ -3,10 +3,10 @@
 A minibatch needs a few arrays of some megabytes for some milliseconds. Fresh memory from the system costs a page fault
 for every four kilobytes, as much as the work done on it; recently used memory is mapped and in the cache. Each thread
 keeps the memory it handed out, and reuses it once there are no references to it: an array keeps its memory alive as any
-NumPy view does, so nothing has to be given back. A thread that has none of its own takes what another does not use, so
-memory does not grow with the chance of which thread needed most. Between two runs some of it rests: fresh memory costs
-most where the system has to ask another for it, as in a virtual machine. Every array begins at a cache line: vectors
-that lie across two lines cost twice.
+NumPy view does, so nothing has to be given back. A thread without unused memory of its own takes that of another
+thread, so that not every thread comes to hold what any of them needs. Between two runs, some memory rests: in a virtual
+machine, fresh memory costs even more, because the host has to find it. Every array begins at a cache line: vectors that
+lie across two lines cost twice.
 """
 
 from __future__ import annotations
@@ -17,33 +17,39 @@ import os
 import sys
 import threading
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 import numpy as np
 
-__all__ = ["KEPT", "RESTING", "SMALL", "clear", "empty", "fits", "rest", "room", "zeros"]
+__all__ = ["KEPT", "RESTING", "SMALL", "empty", "fits", "rest", "room", "zeros"]
 
 SMALL = 1 << 15  # the allocator keeps small memory itself
-KEPT = 16
-LARGER = 4  # times a request, unused memory may be
+KEPT = 16  # pieces of memory of a thread
+LARGER = 4  # memory of up to so many times a request serves it
 LINE = 64
-RESTING = 256 << 20  # bytes that rest between two runs
-UNUSED = 2  # references to an array in a pool, with that of the question
+RESTING = 256 << 20  # bytes that rest between two runs, at most
+UNUSED = 2  # references to unused memory: that of its piece, and the argument of `getrefcount`
 
 # Not shared with processes that are forked, where the system has such.
 _OWN: Any = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
 
-_Memory = tuple[np.ndarray, int, int]  # bytes, their number, and where their first cache line begins
+
+class _Piece(NamedTuple):
+    """`held` bytes of memory, and the index of the first one that begins a cache line."""
+
+    memory: np.ndarray
+    held: int
+    start: int
 
 
-class _Pool(list[_Memory]):
+class _Pool(list[_Piece]):
     """The memory of a thread, in use or not; what was handed out last is at the end."""
 
 
 _own = threading.local()
 _pools: WeakValueDictionary[int, _Pool] = WeakValueDictionary()  # of threads that live
-_resting: list[_Memory] = []  # of no thread, the largest last
+_resting: list[_Piece] = []  # of no thread, the largest last
 _looking = threading.Lock()  # for unused memory
 
 
@@ -58,8 +64,13 @@ if hasattr(os, "register_at_fork"):
 
 
 def empty(shape: int | tuple[int, ...], dtype: Any, *, kept: bool = True) -> np.ndarray:
-    """Equivalent to `np.empty(shape, dtype)`, in unused memory of this process; if it shall not be `kept`, in memory
-    that goes back to the system at once, which that of the allocator does not do below 32 MiB."""
+    """Equivalent to `np.empty(shape, dtype)`, in unused memory of this process.
+
+    Parameters
+    ----------
+    kept : whether the memory is reused when the array is gone. If not, it then goes back to the system, which the
+        allocator does only with 32 MiB or more.
+    """
     dtype = np.dtype(dtype)
     size = dtype.itemsize * (shape if isinstance(shape, int) else math.prod(map(int, shape)))
     if not kept:
@@ -91,22 +102,14 @@ def zeros(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
     return out
 
 
-def clear() -> None:
-    """Forget this thread's unused memory, and what rests."""
-    own = _own_pool()
-    with _looking:
-        own.clear()
-        _resting.clear()
-
-
 def rest() -> None:
-    """A run has ended: of the unused memory of all threads, let that rest which is largest, up to `RESTING` bytes, and
-    give the other back to the system. Fresh memory takes the place of what rests, so it adds nothing to the most that
-    is in use."""
+    """At the end of a run: let the largest pieces of the unused memory of all threads rest, up to `RESTING` bytes, and
+    give the others back to the system. What rests goes back as soon as fresh memory is needed, so it does not raise the
+    peak."""
     with _looking:
         unused = [*_resting]
         for pool in _pools.values():
-            unused += _unused(pool)
+            unused += _taken_unused(pool)
         _resting[:] = _largest(unused, RESTING)
 
 
@@ -121,18 +124,18 @@ def room(size: int) -> int:
 
 
 def _memory(size: int) -> tuple[np.ndarray, int]:
-    """At least `size` unused bytes, and where their first cache line begins."""
+    """Memory of at least `size` bytes for a new array, and the index of the first one that begins a cache line."""
     own = _own_pool()
     with _looking:
         found = _taken([own], size) or _taken(_pools.values(), size) or _taken([_resting], size)
         if found is None:
             _give_back(room(size))
             fresh = np.empty(room(size), np.uint8)
-            found = fresh, fresh.nbytes, _start(fresh)
-        memory, _, start = found  # from here on in use
+            found = _Piece(fresh, fresh.nbytes, _start(fresh))
+        memory = found.memory  # from here on in use
         own.append(found)
         del own[:-KEPT]
-    return memory, start
+    return memory, found.start
 
 
 def _own_pool() -> _Pool:
@@ -144,35 +147,39 @@ def _own_pool() -> _Pool:
     return pool
 
 
-def _unused(pool: _Pool) -> list[_Memory]:
-    """Its unused memory, out of it; no variable refers to it here."""
-    return [pool.pop(i) for i in reversed(range(len(pool))) if sys.getrefcount(pool[i][0]) == UNUSED]
+def _taken_unused(pool: _Pool) -> list[_Piece]:
+    """Take the unused pieces out of the pool."""
+    return [pool.pop(i) for i in reversed(range(len(pool))) if _is_unused(pool[i])]
 
 
-def _largest(memory: list[_Memory], size: int) -> list[_Memory]:
-    """As much of it as there may be, the largest last."""
-    found: list[_Memory] = []
-    for piece in sorted(memory, key=lambda piece: -piece[1]):
-        if piece[1] <= size:
+def _is_unused(piece: _Piece) -> bool:
+    """Whether no array has this memory: NumPy makes every view refer to the array that owns the memory."""
+    return sys.getrefcount(piece.memory) == UNUSED
+
+
+def _largest(pieces: list[_Piece], size: int) -> list[_Piece]:
+    """The largest pieces that are together at most `size` bytes, the largest last."""
+    found: list[_Piece] = []
+    for piece in sorted(pieces, key=lambda piece: -piece.held):
+        if piece.held <= size:
             found.insert(0, piece)
-            size -= piece[1]
+            size -= piece.held
     return found
 
 
 def _give_back(size: int) -> None:
-    """So much of what rests, at least, if there is as much."""
+    """Give at least `size` bytes of what rests back to the system, the smallest pieces first; all if it is less."""
     while size > 0 and _resting:
-        size -= _resting.pop(0)[1]
+        size -= _resting.pop(0).held
 
 
-def _taken(pools: Iterable[list[_Memory]], size: int) -> _Memory | None:
-    """Of the unused memory, that which fits best, out of its pool; NumPy makes every view of an array refer to it."""
+def _taken(pools: Iterable[list[_Piece]], size: int) -> _Piece | None:
+    """Take the smallest unused piece that fits out of its pool."""
     best, least = None, LARGER * size + 1
     for pool in pools:
         for i, piece in enumerate(pool):
-            held = piece[1]
-            if size <= held < least and sys.getrefcount(piece[0]) == UNUSED:  # and `fits`, without a call
-                best, least = (pool, i), held
+            if size <= piece.held < least and _is_unused(piece):  # as `fits`, without a call
+                best, least = (pool, i), piece.held
     if best is None:
         return None
     pool, i = best

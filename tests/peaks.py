@@ -172,7 +172,8 @@ def _train(
 def settle() -> int:
     """Give back what is not used; bytes that are resident then."""
     gc.collect()
-    buffers.clear()
+    buffers.rest()
+    buffers._resting.clear()
     LIBC.malloc_trim(0)
     return status("VmRSS")
 

@@ -18,6 +18,13 @@ import pytest
 from bigtopic import buffers
 
 
+@pytest.fixture(autouse=True)
+def no_memory_of_other_tests(monkeypatch):
+    monkeypatch.setattr(buffers, "_own", threading.local())
+    monkeypatch.setattr(buffers, "_pools", WeakValueDictionary())
+    monkeypatch.setattr(buffers, "_resting", [])
+
+
 def address(array: np.ndarray) -> int:
     return array.__array_interface__["data"][0]
 
@@ -32,7 +39,6 @@ def test_memory_in_use_is_not_handed_out():
 
 
 def test_a_view_keeps_its_memory():
-    buffers.clear()
     array = buffers.empty((1000, 100), np.float32)
     where = address(array)
     view = array[3:, ::2].T
@@ -56,7 +62,6 @@ def test_numbers_of_numpy_do_not_overflow_in_a_shape():
 
 
 def test_zeros_are_zeros_in_used_memory():
-    buffers.clear()
     array = buffers.empty(100_000, np.float32)
     array[:] = 1
     where = address(array)
@@ -70,7 +75,6 @@ def test_small_needs_do_not_pin_large_memory():
     where = address(large)
     del large
     assert address(buffers.empty(100_000, np.uint8)) != where
-    buffers.clear()
 
 
 def test_memory_that_another_thread_uses_is_not_handed_out():
@@ -90,7 +94,6 @@ def test_memory_that_another_thread_uses_is_not_handed_out():
 
 
 def test_memory_that_another_thread_does_not_use_is_handed_out():
-    buffers.clear()
     array = buffers.empty(3_000_000, np.uint8)
     where = address(array)
     del array
@@ -123,14 +126,12 @@ def test_memory_that_its_thread_takes_meanwhile_is_not_taken_again(monkeypatch):
 
     other = threading.Thread(target=lambda: there.append(buffers.empty(3_000_000, np.uint8)))
     monkeypatch.setattr(buffers, "_Pool", Pool)
-    monkeypatch.setattr(buffers, "_pools", WeakValueDictionary())
     with ThreadPoolExecutor(1) as pool:
         pool.submit(own).result()
     assert len(there) == 2 and not np.shares_memory(*there)
 
 
 def test_memory_rests_for_the_next_run_whichever_thread_had_it():
-    buffers.clear()
     array = buffers.empty(3_000_000, np.uint8)
     where = address(array)
     with ThreadPoolExecutor(1) as pool:
@@ -139,40 +140,32 @@ def test_memory_rests_for_the_next_run_whichever_thread_had_it():
         buffers.rest()
     again = [buffers.empty(n, np.uint8) for n in (3_000_000, 2_000_000)]
     assert [address(array) for array in again] == [where, there]
-    buffers.clear()
 
 
 def test_memory_in_use_does_not_rest():
-    buffers.clear()
     array = buffers.empty(3_000_000, np.uint8)
     buffers.rest()
     assert not np.shares_memory(array, buffers.empty(3_000_000, np.uint8))
-    buffers.clear()
 
 
 def test_what_rests_is_the_largest_that_there_is_room_for(monkeypatch):
-    buffers.clear()
     monkeypatch.setattr(buffers, "RESTING", 10_000_000)
     arrays = [buffers.empty(n, np.uint8) for n in (1_000_000, 8_500_000, 5_000_000, 2_000_000)]
     del arrays
     buffers.rest()
     assert resting() == [pytest.approx(1.25 * n, abs=100) for n in (2_000_000, 5_000_000)]
-    buffers.clear()
-    assert resting() == []
 
 
 def test_fresh_memory_takes_the_place_of_what_rests():
-    buffers.clear()
     arrays = [buffers.empty(n, np.uint8) for n in (1_000_000, 2_000_000, 3_000_000)]
     del arrays
     buffers.rest()
     large = buffers.empty(2_600_000 * 4, np.uint8)
     assert resting() == [] and large.nbytes == 10_400_000
-    buffers.clear()
 
 
 def resting() -> list[int]:
-    return [held for _, held, _ in buffers._resting]
+    return [piece.held for piece in buffers._resting]
 
 
 def test_threads_at_work_never_have_the_same_memory():

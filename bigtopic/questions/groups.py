@@ -14,7 +14,7 @@ import numpy as np
 
 from bigtopic.corpus.blocks import take_segments
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import SettingError
+from bigtopic.errors import SettingError, did_you_mean
 from bigtopic.parallel.progress import Progress
 from bigtopic.questions.theta import Theta, other_documents
 
@@ -50,12 +50,22 @@ def grouping(
         raise SettingError(f"freq={freq!r}: choose one of {', '.join(FREQUENCIES)}")
     if freq is not None and bins is not None:
         raise SettingError("freq and bins are mutually exclusive; choose one")
-    if column == "authors" and column not in theta.documents.columns:
+    if column not in theta.documents.columns:
+        _check_authors(column, theta.documents.columns)
         return _by_author(theta, corpus)
     if bins is not None:
         edges = _edges(theta, column, bins)
         return _of_column(theta, column, lambda value: _bin(value, edges))
     return _of_column(theta, column, lambda value: _group(value, column, freq))
+
+
+def _check_authors(column: str, columns: Sequence[str]) -> None:
+    """Refuse anything but "authors", which groups documents without being a column."""
+    if column != "authors":
+        raise SettingError(
+            f"there is no column {column!r}; give {' or '.join(map(repr, [*columns, 'authors']))}"
+            f"{did_you_mean(column, [*columns, 'authors'])}"
+        )
 
 
 def _of_column(theta: Theta, column: str, group: Callable[[Any], Any]) -> Grouping:

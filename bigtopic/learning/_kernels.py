@@ -46,7 +46,7 @@ def add_rows(a, b, places, start, stop, out):
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
 def add_up(values, sums):
-    """sums[k] += sum_i values[i, k]: over sixteen rows in the precision of `values`, over those in that of `sums`."""
+    """sums[k] += sum_i values[i, k]; sums of sixteen rows are in the precision of `values`."""
     n_columns = values.shape[1]
     part = np.empty(n_columns, values.dtype)
     for first in range(0, len(values), 16):

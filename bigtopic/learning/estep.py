@@ -31,9 +31,9 @@ Arrays = Mapping[str, LazyArray | Overlay]
 class Prepared:
     """Documents with local ids.
 
-    axes : {axis: the params' row of each local id}, all rows of the others; n_tokens : of words the params know
-    kept : which entries of the documents have words that the params know, see `remembering.Kept`; only where the kernel
-        remembers documents
+    axes : {axis: the params' row of each local id}; kernels see all rows of the other axes
+    n_tokens : of words that the params know
+    kept : which entries have such words, see `remembering.Kept`; None, too, where the kernel remembers no documents
     """
 
     docs: Docs
@@ -44,7 +44,11 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Gathered(Prepared):
-    """What a kernel needs of some documents, independent of the values of the params."""
+    """What a kernel needs of some documents.
+
+    view : the rows of the params at the local ids
+    hyper : with what the params hold, such as priors
+    """
 
     view: View
     hyper: Hyper
@@ -56,7 +60,7 @@ def gather(block: Block, arrays: Arrays, work: Work, *, in_place: bool = True) -
 
 
 def prepare(block: Block, arrays: Arrays, work: Work) -> Prepared:
-    """Documents with local ids; of the arrays, only their axes count."""
+    """Documents with local ids. Of the arrays, only the axes matter, not the values."""
     if block.authors is not None and not _uses_authors(work.kernel, arrays):
         block = replace(block, author_indptr=None, authors=None)  # renaming them would be for nothing
     docs, axes = make_docs(
@@ -73,7 +77,7 @@ def look_up(documents: Prepared, arrays: Arrays, work: Work, *, in_place: bool =
     """The rows of the params for these documents, and the hyper-parameters of the kernel; see `views.take_view`."""
     view = take_view(arrays, work.kernel.views, documents.axes, in_place=in_place)
     known = documents.docs, documents.axes, documents.n_tokens, documents.kept
-    return Gathered(*known, view, _told(work.hyper, arrays))
+    return Gathered(*known, view, _with_params(work.hyper, arrays))
 
 
 def _kept(block: Block, docs: Docs, work: Work) -> Kept:
@@ -87,8 +91,8 @@ def _kept(block: Block, docs: Docs, work: Work) -> Kept:
     )
 
 
-def _told(hyper: Hyper, arrays: Arrays) -> Hyper:
-    """With what is in the params, as it is now."""
+def _with_params(hyper: Hyper, arrays: Arrays) -> Hyper:
+    """The hyper-parameters, with the priors and sizes that the params have now."""
     alpha = arrays.get(DOC_TOPIC_PRIOR)
     return hyper._replace(
         doc_topic_prior=hyper.doc_topic_prior if alpha is None else alpha.first_row(),
@@ -110,7 +114,8 @@ def evaluate(
     Raises
     ------
     ModelError
-        When the kernel returns something else than it declares, or what is not finite; the params have not moved.
+        When the kernel returns something it does not declare, or a number that is not finite; the params have not
+        moved.
     """
     state = remembering.read(ref, iteration, gathered.kept)
     hyper = gathered.hyper._replace(step=iteration.step, iteration=iteration.number)
@@ -144,13 +149,12 @@ def _finite_sums(
     """The column sums of statistics of floats; refuses statistics that would make a model of NaN."""
     sums = {name: _column_sums(stats[name]) for name in kernel.statistics}
     for name, found in sums.items():
-        # sums in single precision may be infinite where no number is
+        # sums in single precision may overflow where every number is finite
         if found is not None and not np.isfinite(found).all() and not np.isfinite(stats[name]).all():
             raise ModelError(
                 f"kernel {kernel.name!r}: stats[{name!r}] holds numbers that are not finite, at update "
-                f"{iteration.step}; "
-                "the model does not have this update. Look for a division by 0, a logarithm of 0 or an overflow in "
-                "the kernel, and for extreme priors and options"
+                f"{iteration.step}; the model does not have this update. Look for a division by 0, a logarithm of 0 or "
+                "an overflow in the kernel, and for extreme priors and options"
             )
     return sums
 
@@ -173,8 +177,13 @@ def estep_task(
     *,
     in_place: bool = True,
 ) -> Stats | None:
-    """The statistics of the slices of a node, merged as the tree says; their state is written. For `in_place` see
-    `views.take_view`."""
+    """The statistics of the slices of a node, merged along the tree, once their state is written.
+
+    Parameters
+    ----------
+    read : gives the documents of a slice
+    in_place : see `views.take_view`
+    """
     tree = Tree(len(refs))
     for ref, following in pairwise([*refs, None]):
         assert ref is not None

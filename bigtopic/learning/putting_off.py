@@ -11,13 +11,13 @@ from bigtopic.state.lazy_array import LazyArray
 
 __all__ = ["putting_off"]
 
-LEAST_DELAY = 3  # groups of two updates: threads that share one wait longer than they add
+LEAST_DELAY = 3  # where groups have two updates: threads that share a single one wait longer than they add
 
 
 @contextmanager
 def putting_off(arrays: Mapping[str, LazyArray], settings: Settings, delay: int) -> Iterator[Additions]:
-    """What the arrays put off inside this context: nothing where steps do more than add by a weight and a decay for all
-    rows alike."""
+    """What the arrays put off inside this context. Nothing where groups are single updates, or where steps do more than
+    add with one weight and one decay for all rows."""
     additions = Additions()
     adds_up = all(getattr(scheme, "adds_up", False) for scheme in settings.schemes.values())
     if delay < LEAST_DELAY or settings.prior_schemes or settings.average or not adds_up:

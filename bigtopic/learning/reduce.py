@@ -19,7 +19,7 @@ from bigtopic.plan.slices import SUBTREE, lookup_table
 from bigtopic.side_by_side import over_rows
 from bigtopic.types import AxisStats, Stats
 
-__all__ = ["LARGE", "Tree", "add", "add_axis", "counting", "cut", "depth", "left_half"]
+__all__ = ["LARGE", "Tree", "add", "add_axis", "cut", "depth", "left_half", "sum_dtype"]
 
 LARGE = 1 << 24  # bytes of a sum that no thread keeps: each would keep one for every level of the tree
 _MOST_TOKENS = np.iinfo(np.int32).max
@@ -30,19 +30,19 @@ def add(a: Stats, b: Stats) -> Stats:
     """The elementwise sum; neither argument is changed."""
     n_tokens = a.n_tokens + b.n_tokens
     arrays = {
-        name: add_axis(_counting(a.arrays[name], n_tokens), _counting(b.arrays[name], n_tokens))
+        name: add_axis(_widened(a.arrays[name], n_tokens), _widened(b.arrays[name], n_tokens))
         for name in a.arrays
     }
     return Stats(arrays, a.n_docs + b.n_docs, n_tokens, _add_info(a.info, b.info))
 
 
-def counting(dtype: np.dtype, n_tokens: float) -> np.dtype:
-    """The dtype of sums of so many tokens: whole numbers have eight bytes where four are too few to count them."""
+def sum_dtype(dtype: np.dtype, n_tokens: float) -> np.dtype:
+    """The dtype of a sum over `n_tokens` tokens: integers take eight bytes where four cannot count them."""
     return np.dtype(np.int64) if dtype == np.int32 and n_tokens > _MOST_TOKENS else dtype
 
 
-def _counting(stats: AxisStats, n_tokens: float) -> AxisStats:
-    dtype = counting(stats.values.dtype, n_tokens)
+def _widened(stats: AxisStats, n_tokens: float) -> AxisStats:
+    dtype = sum_dtype(stats.values.dtype, n_tokens)
     return stats if dtype == stats.values.dtype else AxisStats(stats.ids, stats.values.astype(dtype))
 
 

@@ -35,14 +35,11 @@ __all__ = [
 
 N_THREADS = 2
 KEPT_BYTES = 64 << 20  # state of all documents that stays in memory from pass to pass
-MOST_UNWRITTEN = 1  # slices whose state is being written
-MOST_BESIDE = (
-    1  # the same, and those read before they are needed: nothing is read ahead while this many are unwritten
-)
+MOST_UNWRITTEN = 1  # slices whose state waits to be written
+MOST_BESIDE = 1  # the same, plus those read ahead: where one waits to be written, none is read ahead
 
-
-# Which entries of a slice the kernel sees, those whose word the params know: {"entry": bool (n_entries,)}, and "token",
-# bool (n_tokens,), where tokens are remembered. None where it sees all.
+# Which entries of a slice the kernel sees, because the params know their words: {"entry": bool (n_entries,)}, and
+# "token", bool (n_tokens,), where tokens are remembered. None where it sees all.
 Kept = Mapping[str, np.ndarray] | None
 
 
@@ -50,7 +47,7 @@ class Remembering(Protocol):
     """The state of slices. Thread-safe."""
 
     def prefetch(self, ref: SliceRef, pass_number: int, later: bool = False) -> None:
-        """The slice will be read soon, in this pass; `later`: after all others that are asked for."""
+        """The slice will be read soon, in this pass; if `later`, after all others."""
 
     def read(self, ref: SliceRef, iteration: Iteration, kept: Kept) -> State | None:
         """The state of a slice at the beginning of an inner iteration; None where it has none yet."""
@@ -62,10 +59,10 @@ class Remembering(Protocol):
         """Wait until everything is written. Raises what a failed write raised."""
 
     def moved(self, pass_number: int) -> None:
-        """The params have moved by a round of this pass, and count what it has written."""
+        """A step has moved the params by a round of this pass: they count the state that the round wrote."""
 
     def close(self) -> None:
-        """Stop the threads, if there are any, and write what is not in files."""
+        """Stop the threads, if there are any, and write what is not yet in files."""
 
 
 class Nothing:
@@ -122,8 +119,8 @@ class InFiles:
     Parameters
     ----------
     files : where it is kept
-    keeps : whether what is written stays in memory until the next pass reads it; without bounds, so only where
-        `keeps_state` says so
+    keeps : whether what is written also stays in memory until the next pass reads it. Nothing bounds that memory: for
+        corpora for which `keeps_state` is true
     """
 
     def __init__(self, files: StateFiles, keeps: bool = False) -> None:
@@ -192,7 +189,8 @@ class InFiles:
                 self._read_ahead()
 
     def _keep(self, wanted: tuple[SliceRef, int], state: State) -> None:
-        """As if it had been read; until the next pass is over, at the longest, since that may have other slices."""
+        """Let the next pass find the state as if it had been read. What that pass does not read, because it has other
+        slices, is forgotten when it is over."""
         kept: Future[State | None] = Future()
         kept.set_result(state)
         with self._lock:
@@ -239,12 +237,17 @@ def with_unseen(state: State, kept: Mapping[str, np.ndarray], arrays: Mapping[st
 
 
 def keeps_state(n_bytes: float) -> bool:
-    """Whether state of all documents, of so many bytes, stays in memory from pass to pass."""
+    """Whether state that takes `n_bytes` for all documents stays in memory from pass to pass."""
     return n_bytes <= KEPT_BYTES
 
 
 def remembering(work: Work, whole: bool = False) -> Remembering:
-    """Where the kernel of a run keeps its state; `whole`: for whole passes, and not for a few slices."""
+    """Where the kernel of a run keeps its state.
+
+    Parameters
+    ----------
+    whole : whether it is used for whole passes, not for the slices of one task
+    """
     if work.state is not None:
         return InFiles(work.state, whole and keeps_state(work.state.bytes_in_memory()))
     return InMemory() if work.kernel.state == "round" else Nothing()

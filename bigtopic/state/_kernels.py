@@ -116,7 +116,7 @@ def scatter_add(raw, ids, values, factor, sums):
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
 def scatter_some(raw, ids, values, factors, share, n_shares):
-    """raw[ids[u]] += values[u] * factors[u] for one u after the other, in rows that are `share` modulo `n_shares`.
+    """raw[ids[u]] += values[u] * factors[u] for each u in order, in the rows that equal `share` modulo `n_shares`.
 
     `n_shares` is a power of two; the ids of one u are distinct.
     """

@@ -16,7 +16,7 @@ from bigtopic.state import _kernels
 
 __all__ = ["AT_ONCE", "Additions"]
 
-AT_ONCE = 8  # additions of a call: the compiled loop is compiled for so many
+AT_ONCE = 8  # additions of a call: the loop is compiled for tuples of this length
 
 
 class _Addition(NamedTuple):
@@ -33,15 +33,15 @@ class Additions:
 
     def __init__(self) -> None:
         self._left: list[_Addition] = []
-        self._parts: list[Part] = []  # that are being done, or of which a failure has left something
+        self._parts: list[Part] = []  # at work, or left by a failure
 
     def append(self, raw: np.ndarray, ids: np.ndarray, values: np.ndarray, factor: np.ndarray) -> None:
         """Put off an addition."""
         self._left.append(_Addition(raw, frozen(ids, np.int32), frozen(values, values.dtype), factor))
 
     def do(self) -> None:
-        """Do what is left, in parts of rows, of which there are not more than additions: with more, Python would take
-        longer than the parts. Called again after Ctrl-C, does what is left of the parts."""
+        """Do what is left, in parts that have rows of their own. There are no more parts than additions: with more,
+        Python would take longer than the parts. After Ctrl-C, another call does what is left of the parts."""
         left, self._left = self._left, []
         if left:
             calls = [call for same in _alike(left) for call in _calls(same)]
@@ -73,6 +73,6 @@ def _calls(additions: Sequence[_Addition]) -> list[tuple[Any, ...]]:
 
 
 def _do(calls: deque[tuple[Any, ...]], part: int, n_parts: int) -> None:
-    while calls:  # one that has begun is not left: Ctrl-C comes when it returns
+    while calls:  # a call that has begun is done: Ctrl-C comes when it returns
         raw, ids, values, factors = calls.popleft()
         _kernels.scatter_some(raw, ids, values, factors, part, n_parts)

@@ -51,8 +51,8 @@ class LazyArray:
     prior_totals : float64 (n_components,), column sums of the prior over the whole axis, also in rows cut from it
     prior_mean : of the prior, over rows and columns
     prior_version : how often the prior was replaced
-    put_off : takes what `add` would add to rows, where it knows the sums; `gather` does it first. None where `add` does
-        it itself
+    put_off : takes what `add` would add to rows, where the column sums are known; `gather` does it first. None
+        where `add` adds at once
     """
 
     raw: np.ndarray

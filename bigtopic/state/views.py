@@ -6,9 +6,9 @@ None costs more than the rows asked for.
 * expected_log: exp(psi(w_k) - psi(total_k)) times a factor per row that makes the row's largest entry 1.
   Responsibilities do not depend on the factor; its logarithm is "<name>:shift", for kernels that compute a bound.
 * counts: the weights themselves.
-* stored: the weights, without a copy where they can be read in place: the array is then all rows of the statistics, and
-  row i's weights are `array["<name>:ids"[i]] * "<name>:scale" + "<name>:prior"`. Copies where they may change, where
-  each row has a prior of its own, and of an array of integers.
+* stored: the weights, read in place where that is possible. The array then holds all rows of the statistics, and the
+  weights of row i are `array["<name>:ids"[i]] * "<name>:scale" + "<name>:prior"`. Otherwise a copy, as for
+  counts: where the array may change meanwhile, where each row has its own prior, and of an array of integers.
 
 For an array whose rows sum to one over the components (an author's topics) the total is the row's own.
 """
@@ -42,7 +42,7 @@ def take_view(
     arrays : params by name
     kinds : {array name: "mean", "expected_log", "counts" or "stored"}
     ids : {axis: int32 ids}; all rows of the other axes
-    in_place : whether the arrays stay as they are while the view is used
+    in_place : whether "stored" rows may be read in place, because nothing moves the arrays while the view is used
     """
     rows: dict[str, np.ndarray] = {}
     totals: dict[str, np.ndarray] = {}
@@ -59,7 +59,7 @@ def take_view(
 
 
 def can_be_in_place(array: LazyArray) -> bool:
-    """Whether a view of form "stored" reads the rows where they are."""
+    """Whether the form of this array allows a kernel to read "stored" rows in place."""
     return array.prior.shape[0] == 1 and array.raw.dtype.kind == "f"
 
 
@@ -105,7 +105,7 @@ def _counts(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, np.ndarra
 
 def _stored(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, np.ndarray]:
     check_rows(ids, array.n_rows)
-    assert array.put_off is None, "rows in place lack what is put off"
+    assert array.put_off is None, "rows in place lack the additions that are put off"
     prior = np.zeros(array.n_columns)
     prior[: array.n_components] = array.prior[0]
     return {name: array.raw, f"{name}:ids": ids, f"{name}:scale": array.scale, f"{name}:prior": prior}

@@ -1,4 +1,4 @@
-"""Rows of the params that a kernel copies anyway, one after the other, as it finds them in a view."""
+"""Rows of the params, in place or copied, for kernels that copy them one by one anyway."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["StoredRows", "stored_rows"]
 
 
 class StoredRows(NamedTuple):
-    """Weights of the i-th word: `array[ids[i]] * scale + prior`.
+    """Weights of the i-th word of a slice: `array[ids[i]] * scale + prior`.
 
     Attributes
     ----------
-    array : (any, n_columns), read-only like all of these
+    array : (n_rows, n_columns), read-only, as are the others
     ids : int32 (n_words,)
     scale, prior : float64 (n_columns,)
     """
@@ -29,7 +29,7 @@ class StoredRows(NamedTuple):
 
 
 def stored_rows(view: View, name: str) -> StoredRows:
-    """The rows of an array that the kernel declares as "stored", wherever the view has them; and of one of weights."""
+    """The rows of an array that the kernel declares as "stored", whether the view has them in place or as weights."""
     array = view.arrays[name]
     n_rows, n_columns = array.shape
     ids = view.arrays.get(f"{name}:ids", np.arange(n_rows, dtype=np.int32))

@@ -1,6 +1,7 @@
 """Documents of slices as kernels take them, prepared once for all passes over a small corpus.
 
-Which ids documents have, and which rows of the params these stand for, is the same in every pass; only the rows differ.
+Local ids, and the rows of the params that they stand for, are the same in every pass; only the values in the rows
+change.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from bigtopic.plan.slices import Plan, SliceRef
 
 __all__ = ["CACHE_BYTES", "ENTRY_BYTES", "Documents", "keeps_all", "keeps_prepared", "params_are_still"]
 
-CACHE_BYTES = 64 << 20  # a corpus this small is decoded once for all passes
+CACHE_BYTES = 64 << 20  # a corpus of at most so many bytes is decoded once for all passes
 ENTRY_BYTES = 8  # a word id and a count
 
 
@@ -53,7 +54,7 @@ class Documents:
 
 
 def _copied(documents: Prepared) -> Prepared:
-    """In memory of their own: that of `buffers` is for the slices that follow."""
+    """A copy in memory of its own: that of `buffers` is for the slices that follow."""
     docs = documents.docs
     authors = None if docs.authors is None else docs.authors.copy()
     derived = None if docs.derived is None else {name: array.copy() for name, array in docs.derived.items()}
@@ -72,8 +73,8 @@ def keeps_all(plan: Plan) -> bool:
 
 
 def keeps_prepared(run: Run) -> bool:
-    """Whether slices stay as kernels take them, since each pass has the same ones: not where updates are delayed, or
-    replicas have documents of their own."""
+    """Whether prepared slices stay in memory from pass to pass, because the corpus is small and each pass has the same
+    slices. Those of passes with delayed updates, or of replicas, differ."""
     plan, n_steps = run.plan, run.settings.n_steps
     several = n_steps is None or n_steps > plan.n_rounds
     return several and keeps_all(plan) and plan.delay == 0 and plan.replicas == 1

@@ -24,8 +24,8 @@ TASK_SECONDS = 0.05  # below which there is only one for each thread: a task cos
 
 
 class Sealed(Generic[Content]):
-    """An argument of a task that holds no other task. Dask looks for those in tuples and dataclasses, but not in here:
-    in thousands of slices, that takes longer than all else that the driver does for a graph."""
+    """An argument of a task that contains no tasks. Dask looks for tasks in tuples and dataclasses, but not in here:
+    among thousands of slices, the search takes longer than all else that the driver does for a graph."""
 
     def __init__(self, content: Content) -> None:
         self.content = content

@@ -45,7 +45,10 @@ __all__ = ["EXECUTOR", "GraphExecutor", "remembering_graph", "round_graph"]
 Arrays = Mapping[str, LazyArray | Overlay]
 Task = tuple[SliceRef, ...]
 PREFIXES = "bt-estep", "bt-add"
-REMEMBERING_PREFIXES = "bt-both", "bt-state"  # of kernels that remember documents within a round, besides
+REMEMBERING_PREFIXES = (
+    "bt-both",
+    "bt-state",
+)  # further ones, of kernels that remember documents within a round
 
 
 class GraphExecutor(Executor):
@@ -90,7 +93,7 @@ class GraphExecutor(Executor):
         if iteration.number == 1 or not self._remembers_rounds:
             self._iterations, self._states = [], []
         self._iterations.append((arrays, iteration))
-        # At a repetition all: what is lost may be the state that earlier ones left.
+        # A repetition does all iterations: what was lost may be the state that an earlier one left.
         left = self._iterations[-1:]
 
         def attempt() -> Stats:
@@ -161,7 +164,7 @@ class GraphExecutor(Executor):
 
 
 def _prefixes(run: Run) -> tuple[str, ...]:
-    """Those of the keys of a run's tasks; of each that is held, the scheduler keeps kilobytes when the run is over."""
+    """The prefixes of a run's tasks, and no others: of each that is held, the scheduler keeps kilobytes for good."""
     remembering = REMEMBERING_PREFIXES if run.work.kernel.state == "round" else ()
     return (*PREFIXES, *remembering, *(exchanges.PREFIXES if run.plan.replicas > 1 else ()))
 
@@ -244,7 +247,7 @@ def remembering_graph(
 
 
 def _at(workers: Sequence[str] | None, tasks: Sequence[Task]) -> Iterator[tuple[int, Task]]:
-    """The tasks and their numbers; what is made of each is for its worker."""
+    """The tasks and their numbers; what is made while one is yielded is for its worker."""
     import dask
 
     for i, task in enumerate(tasks):
@@ -286,7 +289,8 @@ def _remembering_node(
 def _estep(
     run: Run, task: Sealed[Task], shared: Any, iteration: Iteration, remembered: Remembering
 ) -> Stats | None:
-    """Here the params never move; with a delay kernels read copies because threads do, so that bits are the same."""
+    """Here the params never move. With a delay, kernels read copies all the same, as on threads: the bits of reading in
+    place may differ."""
     reader, arrays = BlockReader(run.parts, ahead=0), sharing.load_arrays(shared)
     in_place = params_are_still(run.plan)
     return estep_task(task.content, reader.block, arrays, run.work, iteration, remembered, in_place=in_place)

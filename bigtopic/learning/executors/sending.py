@@ -27,8 +27,8 @@ class Sender:
     Parameters
     ----------
     run : sent once, and again after a loss
-    client : a `dask.distributed.Client`, or None for another Dask scheduler, whose tasks get the things themselves
-    prefixes : of the keys of its tasks
+    client : a `dask.distributed.Client`, or None for another Dask scheduler, whose tasks get the inputs themselves
+    prefixes : of the keys of all tasks that the run may have
 
     Attributes
     ----------
@@ -58,13 +58,14 @@ class Sender:
         return self._run_future
 
     def _hold_groups(self) -> list[Any]:
-        """A task of each group of keys, which lasts as long as the run: groups end with their last task, here with each
-        round, and the scheduler keeps kilobytes of every group that has ended (`distributed.spans`)."""
+        """A task for each prefix, held during the run, so that its group of tasks lasts as long. A group ends with its
+        last task, which would be in each round, and the scheduler keeps kilobytes of every group that has ended
+        (`distributed.spans`)."""
         keys = [task_key(prefix, f"{self._name}-held") for prefix in self._prefixes]
         return [self._client.submit(bool, key=key, pure=False) for key in keys]
 
     def share(self, arrays: Mapping[str, LazyArray | Overlay]) -> Any:
-        """The arrays as tasks get them: in files, or sent from where these cannot be written, or found."""
+        """The arrays as tasks get them: in files, or sent where files cannot be written or found."""
         if self.shares_files and (published := sharing.publish(arrays)) is not None:
             return published
         self.shares_files = False
@@ -78,7 +79,7 @@ class Sender:
         return there if able is None else {worker: there[worker] for worker in able if worker in there}
 
     def placed(self, n_tasks: int) -> list[str] | None:
-        """The worker for each of some consecutive tasks, of those there are now; None for any."""
+        """A worker for each of some consecutive tasks, among those there are now; None for any."""
         threads = self.threads()
         return placed(n_tasks, threads) if threads else None
 

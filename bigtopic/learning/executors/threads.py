@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 
 from bigtopic import buffers
@@ -77,14 +78,13 @@ class ThreadExecutor(Executor):
             return
         iterations = [iteration_of(cursor, 1, settings) for cursor in segment.cursors]
         arrays = segment.params.without_means().arrays
-        rounds = [rnd.slices for rnd in segment.rounds]
-
-        def step(number: int, stats: Stats) -> None:
-            segment.step(number, stats)
-            self._remembering.moved(iterations[number].pass_number)
-
+        rounds, step = [rnd.slices for rnd in segment.rounds], partial(self._step, segment)
         with putting_off(arrays if self._pool else {}, settings, segment.delay) as additions:
             self._map(rounds, arrays, iterations, step, segment.delay, additions.do)
+
+    def _step(self, segment: Segment, number: int, stats: Stats) -> None:
+        segment.step(number, stats)
+        self._remembering.moved(segment.cursors[number].pass_number)
 
     def _replicate(self, segment: Segment) -> Changes:
         jobs = _ReplicaJobs(self._reader, self._run, segment.params.without_means().arrays)
@@ -116,7 +116,7 @@ class ThreadExecutor(Executor):
     def close(self) -> None:
         # Slices first: one may be waiting for a read block that only the reader can deliver.
         if self._pool is not None:
-            buffers.rest()  # memory of threads that end
+            buffers.rest()  # before the threads end, and their memory with them
             self._pool.shutdown(wait=True, cancel_futures=True)
         try:
             self._reader.close()

@@ -1,10 +1,10 @@
 """What a run remembers of a small corpus, in memory until it ends, if nothing reads the files before.
 
 Where each pass is one round, labels go from pass to pass without files, which would take a tenth of a pass over a few
-hundred thousand tokens. Two passes are in memory: that of the params, and the one that is at work; the older one goes
-when the params have moved. Both are written when a run fails, so that the state that its params count is always there.
-The first pass over new documents is written at once, and the last one over it: a disk that is full is noticed before
-the params count anything.
+hundred thousand tokens. Two passes are in memory: the one that the params count, and the one at work; the older one is
+forgotten when the params have moved. Both are written when a run fails, so that the state that its params count is
+always in files. The first pass over new documents is written at once, and the last pass over its files: a full disk is
+noticed before the params count anything.
 """
 
 from __future__ import annotations
@@ -59,6 +59,6 @@ class UntilEnd(Nothing):
 
 
 def may_wait(run: Run) -> bool:
-    """Whether state that stays in memory need not be written in each pass of an unseen run: passes are single rounds
-    of one iteration, over the same slices."""
+    """Whether the state of an unseen run may wait in memory: its passes are single rounds of one iteration, over the
+    same slices."""
     return run.plan.n_rounds == 1 and run.settings.one_iteration and keeps_prepared(run)

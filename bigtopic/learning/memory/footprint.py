@@ -4,11 +4,11 @@
     params   = sum over arrays of rows x columns x itemsize + priors x 8
     lookups  = T x words x 4
     reading  = (entries + a chunk) x 8 + documents x 16 for each read block: all of a small corpus, else those kept and
-               the next one; none where the corpus is in memory; and of a small corpus that is passed over repeatedly,
-               all slices without their view, see below
+               the next one; none where the corpus is in memory. For several passes over a small corpus, also all of its
+               slices, without views, see below
     state    = rows x bytes of a row: of two inner iterations of the minibatch ("round"), less what a slice at work
-               writes, which is scratch; or of a slice that is read ahead, or of all if they are few bytes ("run"; those
-               at work, and the one that is not written yet, are in the replay)
+               writes, which is scratch; or of a slice that is read ahead, or of all slices if that is little ("run";
+               those at work, and the one that is not written yet, are in the replay)
 
     worker   = documents + 2 x params, or the rows of them that a minibatch reads from files + T x (words x 4 + read
                blocks + peak of a replay of a task) + sums x stats(minibatch) + state, for tasks of a graph on a Dask

@@ -1,7 +1,7 @@
 """A simulation of memory: allocates and frees the arrays of a run's rounds, as sizes, by the rules of `buffers`.
 
 Which thread finishes its slice next is not known in advance, so it is drawn at random. A thread's pool keeps what it
-allocated, until another thread needs it and it is not in use. A round of few slices needs, and begins, no more threads
+allocated until another thread needs it while it is not in use. A round of few slices needs, and begins, no more threads
 than slices. The last slices of a round are replayed one by one, because then the most sums wait; those before them as
 nodes of the merge tree.
 """
@@ -93,7 +93,7 @@ class Ledger:
 
 
 def _taken(pools: Sequence[list[Piece]], size: int) -> Piece | None:
-    """As `buffers` takes unused memory out of a pool."""
+    """Take the smallest unused piece that fits out of its pool, as `buffers` does."""
     unused = [
         (piece, pool) for pool in pools for piece in pool if not piece.used and buffers.fits(size, piece.held)
     ]
@@ -205,8 +205,8 @@ class Rounds:
         return total
 
     def delayed(self, n_docs: int, delay: int) -> None:
-        """A round of one slice, which may miss `delay` updates: two groups of rounds, of which it is the last, are at
-        work, or their statistics wait."""
+        """A round of one slice that may miss `delay` updates. At most two groups of rounds, this one included, are at
+        work or have statistics that wait."""
         if len(self._busy) == self.n_threads:
             self._finish_delayed()
         while len(self._busy) + len(self._waiting) >= 2 * group_size(delay):
@@ -217,7 +217,7 @@ class Rounds:
         self._number += 1
 
     def _step(self) -> bool:
-        """Step by the oldest statistics, if they are there."""
+        """Step by the oldest round, if its statistics are there."""
         oldest = self._number - len(self._busy) - len(self._waiting)
         if oldest not in self._waiting:
             return False

@@ -22,7 +22,7 @@ from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.executors.until_end import may_wait
 from bigtopic.learning.memory.expected_rows import ExpectedRows
 from bigtopic.learning.memory.replay import SliceSizes
-from bigtopic.learning.reduce import counting
+from bigtopic.learning.reduce import sum_dtype
 from bigtopic.learning.rounds import moved_arrays
 from bigtopic.plan import reading
 from bigtopic.state.contract.kernel_declarations import statistics_dtype
@@ -85,9 +85,9 @@ class Sizes:
 
     @cached_property
     def _statistics_dtype(self) -> np.dtype:
-        """Of statistics, and of their sums, see `reduce.counting`."""
+        """Of statistics, and of their sums, see `reduce.sum_dtype`."""
         work = self._run.work
-        return counting(statistics_dtype(work.kernel, work.hyper.options), self._run.settings.total_tokens)
+        return sum_dtype(statistics_dtype(work.kernel, work.hyper.options), self._run.settings.total_tokens)
 
     def stats(self, n_docs: int) -> list[float]:
         """Bytes of each array's statistics of `n_docs` documents."""
@@ -208,7 +208,7 @@ class Sizes:
         return entries * ENTRY_BYTES + n_docs * _INDEX_BYTES
 
     def prepared(self) -> float:
-        """The slices that stay as kernels take them."""
+        """The prepared slices that stay in memory from pass to pass."""
         plan = self._run.plan
         if not keeps_prepared(self._run):
             return 0.0
@@ -217,8 +217,13 @@ class Sizes:
         return plan.n_docs * (plan.entries_per_doc * ENTRY_BYTES + _DOCUMENT_BYTES) + words + derived
 
     def state(self, whole: bool = False) -> float:
-        """The document state that is in memory besides what kernels at work write: of a minibatch, at the beginning and
-        at the end of an inner iteration; or of the slices that are read ahead, or all of it; see `remembering`."""
+        """The document state in memory besides what kernels at work write: that of a minibatch, at the beginning and at
+        the end of an inner iteration ("round"); or that of the slices that are read ahead ("run").
+
+        Parameters
+        ----------
+        whole : whether that of all documents may stay in memory, as on threads; see `remembering`
+        """
         plan, kernel = self._run.plan, self._run.work.kernel
         slice_docs = min(plan.slice_size, plan.batch_size, plan.n_docs)
         if kernel.state == "round":

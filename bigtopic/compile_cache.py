@@ -22,19 +22,16 @@ def ensure() -> None:
     import atexit
     import sys
     import tempfile
-    import warnings
 
-    from bigtopic.errors import BigtopicWarning
+    from bigtopic.errors import warn
 
     folder = os.environ[VARIABLE] = tempfile.mkdtemp(prefix="bigtopic-compiled-")
     if "numba" in sys.modules:
         sys.modules["numba"].config.CACHE_DIR = folder
     atexit.register(_remove, folder, os.getpid())
-    warnings.warn(
+    warn(
         f"neither {package} nor {_user_folder()} can be written, so functions are compiled again in every run, which "
         f"takes seconds: set {VARIABLE} to a folder of your own",
-        BigtopicWarning,
-        stacklevel=3,
     )
 
 

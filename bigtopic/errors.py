@@ -1,9 +1,12 @@
 """Exceptions raised to users: each message says what was found, where, and how to fix it."""
 
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from traceback import walk_stack
+from types import FrameType
 from typing import Any, Self, cast
 
 from bigtopic.printable import printable
@@ -30,6 +33,7 @@ __all__ = [
     "did_you_mean",
     "noting",
     "require",
+    "warn",
 ]
 
 
@@ -157,6 +161,22 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     folded = {str(each).casefold(): each for each in known}
     close = [folded[each] for each in get_close_matches(str(name).casefold(), folded)]
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+
+
+def warn(message: str, category: type[Warning] = BigtopicWarning) -> None:
+    """Warn at the line outside of this package from which it was called, however deep the call is by now."""
+    stack = [frame for frame, _ in walk_stack(sys._getframe())]
+    inside = [number for number, frame in enumerate(stack) if _name(frame).partition(".")[0] == "bigtopic"]
+    callers = (frame for frame in stack[inside[-1] + 1 :] if not _name(frame).startswith("importlib."))
+    caller = next(callers, stack[-1])
+    registry = caller.f_globals.setdefault("__warningregistry__", {})  # of what was told at which line
+    path = caller.f_code.co_filename
+    warnings.warn_explicit(message, category, path, caller.f_lineno, _name(caller), registry)
+
+
+def _name(frame: FrameType) -> str:
+    """The module that a frame is in."""
+    return str(frame.f_globals.get("__name__", ""))
 
 
 @contextmanager

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, TypeVar, cast
 
-from bigtopic.errors import RenamedWarning
+from bigtopic.errors import RenamedWarning, warn
 
 __all__ = ["also_named", "current_names", "renamed", "renamed_attribute"]
 
@@ -35,14 +34,14 @@ def renamed_attribute(old: str, new: str) -> Any:
     """A property that returns the attribute `new`, with a `RenamedWarning`, for a class that called it `old`."""
 
     def value(self: Any) -> Any:
-        _warn(f"attribute {old!r} is now {new!r}", stacklevel=2)
+        _warn(f"attribute {old!r} is now {new!r}")
         return getattr(self, new)
 
     return property(value)
 
 
 def current_names(
-    given: Mapping[str, Any], names: Mapping[str, str], *, warns: bool = True, stacklevel: int = 3
+    given: Mapping[str, Any], names: Mapping[str, str], *, warns: bool = True
 ) -> dict[str, Any]:
     """Arguments under their current names; the others as they are.
 
@@ -51,7 +50,6 @@ def current_names(
     given : {name: value}
     names : {old name: new name}
     warns : whether old names raise a `RenamedWarning`
-    stacklevel : of the warning, see `warnings.warn`; 2 is the caller
 
     Raises
     ------
@@ -64,7 +62,7 @@ def current_names(
         if new in current:
             raise TypeError(f"{old!r} and {new!r} are two names of one argument; give {new!r} only")
         if warns:
-            _warn(f"argument {old!r} is now {new!r}", stacklevel=stacklevel)
+            _warn(f"argument {old!r} is now {new!r}")
         current[new] = current.pop(old)
     return current
 
@@ -84,7 +82,5 @@ def _accepting(target: _Target, names: Mapping[str, str], *, warns: bool) -> _Ta
     return cast(_Target, call)
 
 
-def _warn(change: str, stacklevel: int) -> None:
-    warnings.warn(
-        f"{change}; the old name ends with the next version", RenamedWarning, stacklevel=stacklevel + 1
-    )
+def _warn(change: str) -> None:
+    warn(f"{change}; the old name ends with the next version", RenamedWarning)

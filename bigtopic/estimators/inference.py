@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from bigtopic.corpus.order import by_source, source_order
 from bigtopic.corpus.store import Corpus
 from bigtopic.elsewhere import answering
-from bigtopic.errors import BigtopicWarning, VocabularyMismatch
+from bigtopic.errors import VocabularyMismatch, warn
 from bigtopic.estimators.contract import output
 from bigtopic.estimators.contract.matrices import check_width
 from bigtopic.estimators.inputs import as_corpus, require_positive
@@ -292,9 +291,7 @@ class TopicInference(FittedTopics):
                 "tokeniser settings of its training texts"
             )
         if known < 0.8:
-            warnings.warn(
-                f"{share:.0%} of the tokens are unknown to the model and left out", BigtopicWarning, 3
-            )
+            warn(f"{share:.0%} of the tokens are unknown to the model and left out")
         return corpus
 
     def score(self, X: Any, y: Any = None, *, vocabulary: Any = None) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.text.stopwords import languages, words_of
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import BigtopicWarning, InputError, SettingError, VocabularyMismatch
+from bigtopic.errors import InputError, SettingError, VocabularyMismatch, warn
 from bigtopic.schemes.dirichlet import SHAPES
 from bigtopic.state.checkpoint_versions import load_newest
 from bigtopic.state.model import TopicModel
@@ -138,12 +137,10 @@ def _warn_of_stop_words(vocabulary: Vocabulary) -> None:
     most = max(tokens, key=lambda name: tokens[name])
     share = tokens[most] / float(vocabulary.frequency.sum())
     if share > _DOMINANT and len(found[most]) >= _SEVERAL:
-        warnings.warn(
+        warn(
             f"{share:.0%} of the tokens are {most} stop words ({', '.join(found[most][:3])}, ...), which will dominate "
             f"the topics; drop them with corpus.filter_vocabulary(drop=bigtopic.stop_words({most!r})), or pass "
             f"stop_words={most!r} to ingest",
-            BigtopicWarning,
-            stacklevel=5,
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -11,7 +10,7 @@ import numpy as np
 from bigtopic.corpus.memory import MemoryPart, from_matrix
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import BigtopicWarning
+from bigtopic.errors import warn
 from bigtopic.methods.method import SMALLEST_BATCH, Method
 from bigtopic.state.axes import mapping
 from bigtopic.state.contract.array_declarations import array_specs
@@ -127,11 +126,9 @@ def warn_of_left_out(model: TopicModel, corpus: Corpus) -> None:
     found = [word for word, new in zip(words, unknown, strict=True) if new]
     if found:
         shown = ", ".join([*found[:_SHOWN], *["..."] * (len(found) > _SHOWN)])
-        warnings.warn(
+        warn(
             f"partial_fit: the documents have words that were left out of the first documents ({shown}), which become "
             "words of the topics; to leave them out, pass corpus.filter_vocabulary(drop=[...])",
-            BigtopicWarning,
-            stacklevel=4,
         )
 
 
@@ -139,9 +136,7 @@ def warn_of_small_calls(method: Method, n_calls: int, n_seen: int) -> None:
     """Warn, at the second call of a stream, that updates of few documents are noisy; the last call may be short."""
     has_step_size = any(hasattr(scheme, "learning_decay") for scheme in method.schemes.values())
     if n_calls == 2 and n_seen < n_calls * SMALLEST_BATCH and has_step_size:
-        warnings.warn(
+        warn(
             f"partial_fit: each call is an update of the topics, and updates of fewer than {SMALLEST_BATCH} documents "
             "are noisy; collect documents and pass several hundred at a time",
-            BigtopicWarning,
-            stacklevel=4,
         )

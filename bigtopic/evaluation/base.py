@@ -137,7 +137,7 @@ def renamed_settings(settings: Mapping[str, Setting], given: Mapping[str, Any]) 
     """What is given, under the settings' current names; an old name that another setting has now is that setting's."""
     old = {setting.formerly: name for name, setting in settings.items() if setting.formerly}
     old = {former: name for former, name in old.items() if former not in settings}
-    return current_names(given, old, stacklevel=4)
+    return current_names(given, old)
 
 
 def completed(settings: Mapping[str, Setting], given: Mapping[str, Any]) -> dict[str, Any]:

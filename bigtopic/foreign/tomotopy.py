@@ -7,12 +7,11 @@ document to the topic that labels it: our topics are written as such documents.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
-from bigtopic.errors import BigtopicWarning, SettingError, require
+from bigtopic.errors import SettingError, require, warn
 from bigtopic.estimators.lda import LDA
 from bigtopic.foreign._fitted import Weights, fitted, shortest
 from bigtopic.foreign._tokens import tokens_of
@@ -88,10 +87,8 @@ def to_tomotopy(model: LDA) -> Any:
         )
     empty = np.flatnonzero(~tokens.counts.any(axis=1)).tolist()
     if empty:
-        warnings.warn(
-            f"topics {', '.join(map(str, empty))} have no tokens and are left out: tomotopy has topics of tokens only",
-            BigtopicWarning,
-            stacklevel=2,
+        warn(
+            f"topics {', '.join(map(str, empty))} have no tokens and are left out: tomotopy has topics of tokens only"
         )
     found = tomotopy.PLDAModel(
         latent_topics=0,

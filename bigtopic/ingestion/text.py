@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any
@@ -13,7 +12,7 @@ from bigtopic.corpus.stored.manifest import Manifest
 from bigtopic.corpus.text.stopwords import language_of, words_of
 from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.elsewhere import of_argument
-from bigtopic.errors import BigtopicWarning, SettingError
+from bigtopic.errors import SettingError, warn
 
 __all__ = [
     "check_names",
@@ -129,9 +128,7 @@ def _warn_of_html(sample: Documents) -> None:
     texts = sample.bodies[:_FIRST]
     found = [i for i, text in enumerate(texts) if text and _is_html(text)]
     if len(found) > _MUCH * len(texts):
-        warnings.warn(
+        warn(
             f"{sample.place(found[0])} holds HTML ({len(found)} of the first {len(texts)} documents do), and its "
             "tags become words; extract the text first, with pandoc -t plain or a parser such as BeautifulSoup",
-            BigtopicWarning,
-            stacklevel=5,
         )

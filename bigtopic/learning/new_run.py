@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bigtopic import schemes
-from bigtopic.errors import BigtopicWarning, SettingError
+from bigtopic.errors import SettingError, warn
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.rounds import Settings
 from bigtopic.learning.work import Work
@@ -134,9 +133,7 @@ def _warn_of_idle_replicas(replicas: int, n_rounds: int, n_steps: int | None) ->
         why = f"the first {FIRST} updates of a run are not divided, and this one has {n_steps}"
     else:
         return
-    warnings.warn(
-        f"replicas={replicas}: none of them has any work, because {why}", BigtopicWarning, stacklevel=3
-    )
+    warn(f"replicas={replicas}: none of them has any work, because {why}")
 
 
 def with_document_state(run: Run, model: TopicModel, corpus: Any, client: Any = None) -> Run:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bigtopic.errors import BigtopicWarning, SettingError
+from bigtopic.errors import SettingError, warn
 from bigtopic.models.base import Model
 from bigtopic.models.lda import LDA
 from bigtopic.schemes import settings
@@ -175,11 +174,9 @@ class Method:
 
 def _warn_of_decay(name: str, decay: Any, reason: str) -> None:
     if is_number(decay) and decay <= PROVED_DECAY:
-        warnings.warn(
+        warn(
             f"{name}={decay!r}: convergence is not guaranteed for decays up to {PROVED_DECAY}; "
             f"give a larger one, up to 1, {reason}",
-            BigtopicWarning,
-            stacklevel=3,
         )
 
 

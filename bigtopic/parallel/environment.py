@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import sys
 import time
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -14,7 +13,7 @@ from importlib.metadata import version
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from bigtopic.errors import BigtopicWarning, ClusterError, SettingError
+from bigtopic.errors import ClusterError, SettingError, warn
 from bigtopic.parallel import workers
 
 __all__ = ["check_workers", "environment"]
@@ -93,11 +92,7 @@ def check_workers(client: Any) -> None:
     new = {worker: difference for worker, difference in found.items() if worker not in known.told}
     if new:
         known.told |= set(new)
-        warnings.warn(
-            f'{_message(new)}; dask.config.set({{"{SETTING}": "error"}}) makes this an error',
-            BigtopicWarning,
-            stacklevel=2,
-        )
+        warn(f'{_message(new)}; dask.config.set({{"{SETTING}": "error"}}) makes this an error')
 
 
 def _difference(here: Mapping[str, str], there: Mapping[str, str]) -> str:

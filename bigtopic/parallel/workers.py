@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from bigtopic.errors import BigtopicWarning, ClusterError
+from bigtopic.errors import ClusterError, warn
 from bigtopic.parallel.keys import new_name, task_key
 
 __all__ = [
@@ -71,11 +70,9 @@ def result_of(client: Any, future: Any) -> Any:
                 return future.result()
         if lack := _lack(client):
             what, remedy = lack
-            warnings.warn(
+            warn(
                 f"the Dask scheduler at {client.scheduler.address} has {what}; the work goes on when there is one: "
                 f"{remedy}",
-                BigtopicWarning,
-                stacklevel=2,
             )
             seconds = None
 

@@ -7,7 +7,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from bigtopic.errors import BigtopicWarning, SettingError, StoreError
+from bigtopic.errors import SettingError, StoreError, warn
 from bigtopic.storage import local
 from bigtopic.storage.zarr_group import ROOT
 
@@ -104,11 +104,9 @@ def _pass_on(caught: list[warnings.WarningMessage], format: str) -> None:
     """One warning about all characters that the fonts lack, and the others as they are."""
     missing = [one for one in caught if "missing from font" in str(one.message)]
     if missing and format != "svg":
-        warnings.warn(
+        warn(
             "the fonts of this machine lack characters of the words, which are drawn as boxes; write SVG instead, or "
             "install a font that has them and name it in matplotlib's setting font.family",
-            BigtopicWarning,
-            3,
         )
     for one in caught:
         if one not in missing:

@@ -25,13 +25,12 @@ a Dirichlet distribution".
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bigtopic.errors import BigtopicWarning, SettingError
+from bigtopic.errors import SettingError, warn
 from bigtopic.schemes.schedule import LearningRate
 from bigtopic.types import RoundInfo
 
@@ -162,11 +161,7 @@ def dirichlet_mle(
         before, prior = prior, _SOLVERS[solver](prior, means, repeats)
         if np.all(np.abs(prior - before) <= tol * before):
             return np.repeat(prior, repeats)
-    warnings.warn(
-        f"max_iter={max_iter} steps of solver={solver!r} did not reach tol={tol!r}; raise one of them",
-        BigtopicWarning,
-        stacklevel=2,
-    )
+    warn(f"max_iter={max_iter} steps of solver={solver!r} did not reach tol={tol!r}; raise one of them")
     return np.repeat(prior, repeats)
 
 

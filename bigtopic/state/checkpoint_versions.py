@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from bigtopic.errors import BigtopicWarning, CorpusExists, ModelError, ModelVersionError
+from bigtopic.errors import CorpusExists, ModelError, ModelVersionError, warn
 from bigtopic.methods import Method
 from bigtopic.state import model_store
 from bigtopic.state.model import TopicModel
@@ -61,9 +60,7 @@ def newest_intact(place: Place, load: Callable[[Place], Loaded]) -> Loaded | Non
             continue
         for failure in damaged:
             what = str(failure).partition("; ")[0]  # what to do about it is of no use here
-            warnings.warn(
-                f"{what}; going on from the version before it, {version}", BigtopicWarning, stacklevel=4
-            )
+            warn(f"{what}; going on from the version before it, {version}")
         return found
     if damaged:
         raise damaged[0]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-
-from bigtopic.errors import BigtopicWarning, StoreError
+from bigtopic.errors import StoreError, warn
 from bigtopic.storage.place import Place
 
 __all__ = ["settle", "tell_what_is_left"]
@@ -16,13 +14,13 @@ def settle(root: Place, folder: Place) -> None:
         folder.sync(recursive=False)
     except StoreError as refused:
         said = f"{root.url} is complete, but {refused}. If the power fails now, it may be lost"
-        warnings.warn(said, BigtopicWarning, stacklevel=4)
+        warn(said)
 
 
 def tell_what_is_left(root: Place, refused: StoreError, error: BaseException | None) -> None:
     """Report that a writer could not sweep: a warning after a commit, otherwise a note on the error that ended it."""
     said = f"{refused}. The next writer removes what is left"
     if error is None:
-        warnings.warn(f"{root.url} is complete, but {said}", BigtopicWarning, stacklevel=4)
+        warn(f"{root.url} is complete, but {said}")
     else:
         error.add_note(said)

@@ -5,7 +5,6 @@ A store may come from any source, so what compiled loops rely on is checked as i
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +19,7 @@ from bigtopic.corpus.readers.containers.files import intact
 from bigtopic.corpus.readers.containers.zarr import open_checked
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import BigtopicWarning, InputError, SettingError
+from bigtopic.errors import InputError, SettingError, warn
 from bigtopic.estimators.topic_stores.contents import MADE_WITH, MARK
 from bigtopic.state.model import TopicModel
 from bigtopic.state.model_identity import has_topics_of, is_earlier
@@ -143,11 +142,9 @@ class StoredTopics:
                 f"theta: {self.url} was written with another model, whose topics have other words; write the store "
                 "with this model, or ask that one"
             )
-        warnings.warn(
+        warn(
             f"theta: {self.url} was written before the model learned more ({self.made_with['updates']:,} of "
             f"{model.cursor.step:,} updates); write the store again",
-            BigtopicWarning,
-            stacklevel=5,
         )
         return self
 

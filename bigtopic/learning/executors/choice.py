@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
-from bigtopic.errors import BigtopicWarning
+from bigtopic.errors import warn
 from bigtopic.learning import sharing
 from bigtopic.learning.executors.forecast import round_seconds
 from bigtopic.learning.executors.protocol import Run
@@ -44,11 +43,9 @@ def _warn_of_idle_workers(run: Run, client: Any) -> None:
         why = (
             "too short to spread" if _is_divisible(run) else "and are one slice each, which cannot be spread"
         )
-        warnings.warn(
+        warn(
             f"minibatches of {run.plan.batch_size} documents take about {seconds * 1000:.0f} ms, {why} "
             f"over {workers} workers, so they keep {busy} of them busy; choose a larger batch_size (about "
             f"{int(run.plan.batch_size * workers / max(seconds, 1e-9)):,} documents keep all busy), a batch method, or "
             f"replicas={workers} if the corpus has hundreds of minibatches for each",
-            BigtopicWarning,
-            stacklevel=2,
         )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from functools import cache, partial
 from typing import Any
 
 from bigtopic.corpus.vocabulary import Vocabulary
-from bigtopic.errors import BigtopicWarning, SettingError
+from bigtopic.errors import SettingError, warn
 from bigtopic.learning.executors.protocol import ExecutorSpec, Run
 from bigtopic.learning.memory.footprint import Footprint
 from bigtopic.parallel import cluster
@@ -100,7 +99,7 @@ class WorkerMemory:
         known = set(self._small)
         self._look()
         if self._uses_all and (new := self._small.keys() - known):
-            warnings.warn(self._small[min(new)], BigtopicWarning, stacklevel=2)
+            warn(self._small[min(new)])
         if not self._small:
             return None
         return [worker for worker in self._client.nthreads() if worker not in self._small] or None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +13,7 @@ from typing import IO, Any
 import numpy as np
 
 from bigtopic.corpus.readers.containers.decompress import compression_of, damaged, decompressed
-from bigtopic.errors import BigtopicError, BigtopicWarning, InputError
+from bigtopic.errors import BigtopicError, InputError, warn
 from bigtopic.storage.place import file_system
 
 __all__ = ["File", "Unreadable", "expand", "intact", "is_local_directory", "readable", "walk", "with_content"]
@@ -295,7 +294,7 @@ def with_content(files: Sequence[File]) -> list[File]:
     if len(kept) < len(files):
         empty = [file.path for file in files if file.empty]
         several = f" and {len(empty) - 1:,} more are" if len(empty) > 1 else " is"
-        warnings.warn(f"{empty[0]}{several} empty and left out", BigtopicWarning, stacklevel=7)
+        warn(f"{empty[0]}{several} empty and left out")
     return kept
 
 

@@ -120,7 +120,7 @@ class Plot:
             others = [name for name in names() if not load(name).missing(subject)]
             raise SettingError(
                 f"plot {self.name!r} needs {_NEEDS[missing[0]]}. "
-                f"These need nothing else: {', '.join(others) or 'none'}"
+                f"Plots that need nothing else: {', '.join(others) or 'none'}"
             )
 
 

@@ -52,6 +52,12 @@ def test_settings_are_those_of_the_plot(model, corpus, tmp_path):
     assert "Error: --n-top: is not a setting of plot 'history'; its settings are: against" in shown
 
 
+def test_what_a_plot_needs_is_said_in_options_of_the_shell(corpus, tmp_path):
+    run("train", corpus, tmp_path / "plain.zarr", "--topics", 2, "--passes", 1)
+    shown = run("plot", "history", tmp_path / "plain.zarr", "--out", tmp_path / "a.svg", code=2).output
+    assert "'bigtopic train --held-out'" in shown and "validation" not in shown
+
+
 @pytest.mark.parametrize(
     "arguments, message",
     [

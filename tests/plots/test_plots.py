@@ -201,12 +201,12 @@ def test_clocks_that_begin_again_are_refused(few):
         (
             "prevalence",
             {},
-            f"plot 'prevalence' needs documents; give a corpus.*These need nothing else: {available(True)}$",
+            f"plot 'prevalence' needs documents; give a corpus.*Plots that need nothing else: {available(True)}$",
         ),
         (
             "history",
             {},
-            f"needs the history of a model of this package. These need nothing else: {available(True)}$",
+            f"needs the history of a model of this package. Plots that need nothing else: {available(True)}$",
         ),
         (
             "topics",

@@ -226,7 +226,7 @@ class Kernel:
     run : (docs, view, hyper, seed, state) -> KernelResult; pure
     views : {array name: "mean" | "expected_log" | "counts" | "stored"}. "mean" is the posterior mean over the axis
         (weights / totals), "expected_log" is exp(psi(weights) - psi(totals)) up to a factor per row, "counts" is the
-        weights themselves with their totals, and "stored" the same, not copied where that can be, see `state.views`
+        weights themselves with their totals, and "stored" the same, in place where possible, see `state.views`
     statistics : {array name: axis}, the arrays whose statistics the kernel returns, each with its axis
     offers : {array name: axis}, further statistics that the kernel returns where `hyper.statistics` names them
     posteriors : arrays whose weights are the parameters of the topics' Dirichlet posterior, given responsibilities or

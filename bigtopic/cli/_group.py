@@ -40,6 +40,7 @@ _ORDER = (
 _COMMANDS = {
     r"bigtopic\.ingest\(source, '(.*?)'\)": r"'bigtopic ingest SOURCE \1'",
     r"bigtopic\.ingest\('(.*?)', store\)": r"'bigtopic ingest \1 CORPUS'",
+    r"bigtopic\.load_model opens it, or give": "give",
     r"\(validation=\)": "('bigtopic train --held-out')",
     r" bigtopic\.open_corpus opens it, or": "",
     r", see bigtopic\.methods\(\)": "",

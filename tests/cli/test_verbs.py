@@ -145,7 +145,7 @@ def test_training_with_a_method_of_authors_learns_their_topics(corpus, tmp_path)
             "but a corpus: train one with 'bigtopic train CORPUS MODEL'",
         ),
         (["topics", "nothing.zarr"], "train one with 'bigtopic train CORPUS MODEL'"),
-        (["train", "MODEL", "m.zarr"], "bigtopic-model"),
+        (["train", "MODEL", "m.zarr"], "a model, not a corpus: give the path of a corpus"),
         (["train", "CORPUS", "CORPUS"], "exists but is not a model"),
         (["train", "CORPUS", "PAGE", "--overwrite"], "exists but is not a model"),
         (["train", "CORPUS", "/dev/null/m.zarr"], "/dev/null is not a folder"),

@@ -132,7 +132,7 @@ MISTAKES = [
     ("a model without its ending", lambda at: bt.load_model(at.folder / "m"), "did you mean"),
     ("a corpus without its ending", lambda at: bt.open_corpus(at.folder / "c"), "did you mean"),
     ("a corpus as a model", lambda at: bt.load_model(at.folder / "c.zarr"), "bigtopic.open_corpus opens it"),
-    ("a model as a corpus", lambda at: bt.open_corpus(at.folder / "m.zarr"), "not a bigtopic corpus"),
+    ("a model as a corpus", lambda at: bt.open_corpus(at.folder / "m.zarr"), "bigtopic.load_model opens it"),
     ("a model over a corpus", lambda at: at.model.save(at.folder / "c.zarr"), "give another path"),
     ("a corpus over a corpus", lambda at: bt.ingest(TEXTS, at.folder / "c.zarr"), "pass overwrite=True"),
 ]

@@ -164,7 +164,7 @@ def test_in_memory():
         model.save("memory://deep/theta.zarr")
     with pytest.raises(CorpusExists, match="not a store of topics"):
         model.transform_to(TEXTS, "memory://deep/model.zarr", overwrite=True)
-    with pytest.raises(CorpusVersionError, match="not a bigtopic corpus"):
+    with pytest.raises(CorpusVersionError, match="a model, not a corpus"):
         ingest(TEXTS, "memory://deep/model.zarr", overwrite=True)
     assert sorted(Place.of("memory://deep/theta.zarr").names()) == ["X", "obs", "var", "zarr.json"]
 

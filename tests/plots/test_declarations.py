@@ -94,5 +94,7 @@ def test_only_plots_that_this_model_has_are_offered():
 
     assert refused("prevalence").endswith("Plots that need nothing else: topics")
     assert refused("prevalence", method="vb").endswith("Plots that need nothing else: history, topics")
-    message = "no score, bound or change; learn with held-out documents .*Plots that need nothing else: topics$"
+    message = (
+        "no score, bound or change; learn with held-out documents .*Plots that need nothing else: topics$"
+    )
     assert re.search(message, refused("history"))

@@ -137,6 +137,14 @@ class Unfinished(CorpusVersionError):
     """There is only what an ingest that has not ended, or was killed, has written."""
 
 
+def _what(attributes: Mapping[str, Any]) -> str:
+    """What a Zarr group that is not a corpus is, and what to do."""
+    if "bigtopic-model" in attributes:
+        return "a model, not a corpus: bigtopic.load_model opens it, or give the path of a corpus"
+    found = ", ".join(map(ascii, sorted(attributes)))
+    return f"a Zarr group but not a bigtopic corpus (it has {found}); give another path"
+
+
 def read_manifest(root: Place) -> Manifest:
     """The manifest of the corpus at `root`.
 
@@ -150,10 +158,7 @@ def read_manifest(root: Place) -> Manifest:
     attributes = _attributes(root)
     values = attributes.get(MANIFEST)
     if not isinstance(values, dict) or values.get("format") != FORMAT:
-        found = ", ".join(map(ascii, sorted(attributes)))
-        raise CorpusVersionError(
-            f"{root.url} is a Zarr group but not a bigtopic corpus (it has {found}); give another path"
-        )
+        raise CorpusVersionError(f"{root.url} is {_what(attributes)}")
     version = values.get("version")
     if type(version) is int and version > FORMAT_VERSION:
         raise CorpusVersionError(

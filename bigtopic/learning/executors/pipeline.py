@@ -91,7 +91,7 @@ class Pipeline:
         self._updating = False
         self._parts: deque[Part] = deque()  # of the update that is at work, not begun
         self._parts_left = 0  # not done
-        self._shared = threading.Condition(lock)  # none is left, or nobody to do them
+        self._shared = threading.Condition(lock)  # no part is left, or no thread to do it
         self._threads = 0  # that have not left, or are still to begin
         self._idle = 0  # threads that wait
         self._trees = deque(Tree(len(tasks), plus) for tasks in rounds)  # of rounds that have not stepped

@@ -14,13 +14,15 @@ from numba import njit
 
 from bigtopic import buffers
 from bigtopic.errors import InputError
-from bigtopic.kernels.support.entry import INNER, OUTER, frozen
+from bigtopic.kernels.support.entry import INLINE, INNER, OUTER, UNCOUNTED, frozen
 from bigtopic.kernels.support.vector import LANES, spread, store
 from bigtopic.types import Docs
 
 __all__ = [
     "LANE",
     "SHIFT",
+    "add_labels",
+    "hold_labels",
     "hold_topics",
     "put_doc_topics",
     "sorted_by_word",
@@ -77,6 +79,26 @@ def sorted_by_word(docs: Docs) -> Mapping[str, np.ndarray]:
         tokens,
     )
     return {"entries": entries, "starts": starts, "tokens": tokens}
+
+
+@njit(**UNCOUNTED)
+def hold_labels(tokens, labels, n_replicas, held):
+    """Count the labels of each document, (n_docs, n_columns); `tokens` and `labels` as for `hold_topics`."""
+    held[:] = 0
+    for d in range(held.shape[0]):
+        for t in range(tokens[d] * n_replicas, tokens[d + 1] * n_replicas):
+            if labels[t] >= 0:
+                held[d, np.uint64(labels[t])] += held.dtype.type(1)
+
+
+@njit(**INLINE)
+def add_labels(first, last, entries, labels, counts):
+    """Add the labels of these entries, one of each token, to the counts (n_columns,)."""
+    for e in range(first, last):
+        begin = np.uint64(entries[e, 1])
+        for t in range(begin, begin + np.uint64(entries[e, 2])):
+            if labels[t] >= 0:
+                counts[np.uint64(labels[t])] += 1.0
 
 
 @njit(**INNER)

@@ -96,6 +96,7 @@ def sampler(
     hyper: Hyper,
     labels: np.ndarray,
     change: np.ndarray | None = None,
+    drawn: np.ndarray | None = None,
 ) -> FewTopics | ManyTopics:
     """What draws `labels` in each sweep; see `FewTopics`.
 
@@ -109,7 +110,7 @@ def sampler(
     if n > _MOST_TOPICS:
         raise SettingError(f"n_components={n}: kernel 'cgs' has at most {_MOST_TOPICS}")
     kind = FewTopics if n <= FEW_TOPICS else ManyTopics
-    return kind(docs, by_word, topic_words, totals, hyper.doc_topic_prior, labels, change)
+    return kind(docs, by_word, topic_words, totals, hyper.doc_topic_prior, labels, change, drawn)
 
 
 def statistics(tokens: np.ndarray, hyper: Hyper, labels: np.ndarray, n_columns: int) -> dict[str, np.ndarray]:

@@ -53,8 +53,8 @@ class _Minibatch(NamedTuple):
 
     Attributes
     ----------
-    starts, entries : by word, see `tokens.sorted_by_word`
-    labels : int16 (n_tokens,), -1 where there is none yet
+    starts, entries, token_starts : by word, see `tokens.sorted_by_word`
+    drawn : int16 (n_tokens,), labels in the order of words, -1 where there is none yet
     past, totals : float64 (n_columns,), G_k, and with the labels
     prior, inverses, means : float64 (n_columns,), alpha, 1 divided by the totals, and beta of a word
     likelihoods : float64 (n_entries,), of a token of each entry, by word
@@ -62,7 +62,8 @@ class _Minibatch(NamedTuple):
 
     starts: np.ndarray
     entries: np.ndarray
-    labels: np.ndarray
+    token_starts: np.ndarray
+    drawn: np.ndarray
     past: np.ndarray
     totals: np.ndarray
     prior: np.ndarray
@@ -71,15 +72,14 @@ class _Minibatch(NamedTuple):
     likelihoods: np.ndarray
 
 
-def _minibatch(
-    by_word: Mapping[str, np.ndarray], labels: np.ndarray, past: np.ndarray, prior: np.ndarray
-) -> _Minibatch:
+def _minibatch(by_word: Mapping[str, np.ndarray], past: np.ndarray, prior: np.ndarray) -> _Minibatch:
     """Nothing is counted yet."""
     n_columns, entries = len(past), by_word["entries"]
     return _Minibatch(
         frozen(by_word["starts"], np.int64),
         frozen(entries, entries.dtype),
-        labels.reshape(-1),
+        frozen(by_word["token_starts"], np.int64),
+        np.full(by_word["tokens"][-1], -1, np.int16),
         frozen(past, np.float64),
         past.astype(np.float64),
         padded_prior(prior, n_columns, np.dtype(np.float64)),
@@ -104,15 +104,10 @@ def _add_up(held, n_components, minibatch):
 @njit(**UNCOUNTED)
 def _fill_likelihoods(before, held, minibatch):
     """The likelihoods, times alpha_k + n_dk summed over k."""
-    starts, entries, means, likelihoods = (
-        minibatch.starts,
-        minibatch.entries,
-        minibatch.means,
-        minibatch.likelihoods,
-    )
-    n_columns = np.uint64(before.shape[1])
+    starts, token_starts, entries = minibatch.starts, minibatch.token_starts, minibatch.entries
+    means, n_columns = minibatch.means, np.uint64(before.shape[1])
     for v in range(before.shape[0]):
-        add_labels(starts[v], starts[v + 1], entries, minibatch.labels, means)
+        add_labels(token_starts[v], token_starts[v + 1], minibatch.drawn, means)
         flat = spread(0.0)
         for k in range(_ZERO, n_columns, _LANES):
             mean = (load(before, (v, k)) + load(means, k)) * load(minibatch.inverses, k)
@@ -123,7 +118,7 @@ def _fill_likelihoods(before, held, minibatch):
             mixed, d = spread(0.0), entries[e, 0]
             for k in range(_ZERO, n_columns, _LANES):
                 mixed = mixed + double(load(held, (d, k))) * load(means, k)
-            likelihoods[e] = of_prior + total(mixed)
+            minibatch.likelihoods[e] = of_prior + total(mixed)
         for k in range(_ZERO, n_columns, _LANES):
             store(means, k, spread(0.0))
 
@@ -131,11 +126,10 @@ def _fill_likelihoods(before, held, minibatch):
 @njit(**UNCOUNTED)
 def _fill_counts(minibatch, counts):
     """The labels of each word."""
-    counts[:] = 0
     for v in range(counts.shape[0]):
-        add_labels(
-            minibatch.starts[v], minibatch.starts[v + 1], minibatch.entries, minibatch.labels, counts[v]
-        )
+        for k in range(_ZERO, np.uint64(counts.shape[1]), _LANES):
+            store(counts, (v, k), spread(0.0))
+        add_labels(minibatch.token_starts[v], minibatch.token_starts[v + 1], minibatch.drawn, counts[v])
 
 
 @njit(**UNCOUNTED)
@@ -183,9 +177,9 @@ def run(
     prior, best, best_sweep = hyper.doc_topic_prior, -np.inf, 0
     before, by_word = frozen(view.arrays["topic_words"], np.float64), sorted_by_word(docs)
     labels = np.full((by_word["tokens"][-1], 1), -1, np.int16)
-    minibatch = _minibatch(by_word, labels, view.totals["topic_words"], prior)
+    minibatch = _minibatch(by_word, view.totals["topic_words"], prior)
     topic_words = stored_rows(View({"topic_words": before}, {}), "topic_words")
-    sampler = cgs.sampler(docs, by_word, topic_words, minibatch.totals, hyper, labels)
+    sampler = cgs.sampler(docs, by_word, topic_words, minibatch.totals, hyper, labels, drawn=minibatch.drawn)
     lengths = _of_lengths(by_word["tokens"], prior)
     for sweep in range(1 + max_sweeps):
         sampler.sweep(seed + sweep)
@@ -226,7 +220,8 @@ def _cost(options: Mapping[str, Any]) -> float:
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
     """What a sweep takes, and the minibatch."""
     sweep = cgs.KERNEL.scratch(size, cgs.KERNEL.options)
-    minibatch = [size.n_tokens * np.dtype(np.int16).itemsize, size.n_entries * 8]
+    labels = size.n_tokens * np.dtype(np.int16).itemsize
+    minibatch = [labels, labels, size.n_entries * 8]
     if size.n_components > cgs.FEW_TOPICS:
         minibatch.append(size.n_docs * size.columns["topic_words"] * 4)
     return Scratch([*sweep.derived, *sweep.pooled, *minibatch], sweep.transient)

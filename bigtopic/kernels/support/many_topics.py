@@ -72,9 +72,9 @@ def _pick(rest, n_components, prior, factors, smooth):
 # One function, because calls with many arrays cost more than the work between them.
 @njit(**OUTER)
 def _sweep(
-    seed, rows, topic_words, prior, n_components, n_replicas, labels, totals, starts, entries, tokens,
+    seed, rows, topic_words, prior, n_components, n_replicas, labels, totals, starts, entries, token_starts, tokens,
     held, firsts, begins, n_held, places, keys, inverses, factors, weighted, smooth, sums, lanes, one_hot, word, own,
-    change,
+    change, drawn,
 ):  # fmt: skip
     n_blocks, share = smooth.shape[0], 1.0 / n_replicas
     hold_topics(tokens, labels, n_replicas, n_blocks, held, firsts, begins, n_held, places)
@@ -86,8 +86,9 @@ def _sweep(
         row = topic_words.ids[v]
         for k in range(word.shape[0]):
             word[k] = topic_words.array[row, k] * topic_words.scale[k] + topic_words.prior[k]
-        if change is None:
-            add_labels(starts[v], starts[v + 1], entries, labels, own)
+        p = token_starts[v]
+        if drawn is not None:
+            add_labels(p, token_starts[v + 1], drawn, own)
             for k in range(own.shape[0]):
                 word[k] += own[k]
             own[:] = 0
@@ -123,6 +124,9 @@ def _sweep(
                                 labels[t + r] = min(firsts[place] + lane, n_components - 1)
                             else:
                                 labels[t + r] = _pick(rest - mass, n_components, prior, factors, smooth)
+                        if drawn is not None:
+                            drawn[p] = labels[t]
+                        p += 1
                     elif labels[t] < 0:
                         continue
                     for r in range(np.uint64(n_replicas)):
@@ -165,6 +169,7 @@ class ManyTopics:
         prior: np.ndarray,
         labels: np.ndarray,
         change: np.ndarray | None,
+        drawn: np.ndarray | None,
     ) -> None:
         n_columns, n_replicas = len(totals), labels.shape[1]
         n_blocks, tokens = n_columns // LANES, frozen(by_word["tokens"], np.int64)
@@ -184,6 +189,7 @@ class ManyTopics:
             totals,
             frozen(by_word["starts"], np.int64),
             frozen(by_word["entries"], by_word["entries"].dtype),
+            frozen(by_word["token_starts"], np.int64),
             tokens,
             self._held,
             self._firsts,
@@ -201,6 +207,7 @@ class ManyTopics:
             np.empty(n_columns),
             np.zeros(n_columns),
             change,
+            drawn,
         )
 
     def sweep(self, seed: int) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bigtopic.kernels.support.lanes import is_reached, n_reached, running
+from bigtopic.kernels.support.lanes import n_reached, running
 from bigtopic.kernels.support.logarithm import fast_log
 from bigtopic.kernels.support.math import fast_exp
 from bigtopic.kernels.support.random import key, uniform
@@ -135,7 +135,7 @@ def _choice(sums, ends, u, gained, n_columns):
     rest -= ends[lane + STEP - np.uint64(1)]
     k = lane
     for j in range(np.uint64(0), n_columns - STEP, STEP):
-        k += is_reached(load(sums, j), rest, lane) << SHIFT
+        k += np.uint64(sums[j + lane] <= rest) << SHIFT
     return k
 
 

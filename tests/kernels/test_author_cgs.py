@@ -75,6 +75,25 @@ def test_labels_have_their_exact_probabilities():
     assert chisquare(list(found.values()), expected * sum(found.values()) / expected.sum()).pvalue > 1e-3
 
 
+@pytest.mark.parametrize("n_components", [3, 16, 37])
+def test_authors_and_topics_are_drawn_in_proportion_to_their_weights(n_components):
+    """One token of a document with three authors, against the conditional."""
+    rng, n_draws = np.random.default_rng(4), 3000
+    docs = Docs(
+        np.array([0, 1]), np.array([1]), np.array([1.0]), np.array([5]), 2, np.array([0, 3]), np.arange(3), 3
+    )
+    words, authors = rng.gamma(0.3, 5, (2, n_components)), rng.gamma(0.3, 5, (3, n_components))
+    weights = {"topic_words": case.padded(words, float), "author_topics": case.padded(authors, float)}
+    view = View(weights, {name: rows.sum(axis=0) for name, rows in weights.items()})
+    told = signed.hyper(KERNEL, n_components)
+    labels = [KERNEL.run(docs, view, told, seed, None).state["labels"][0] for seed in range(n_draws)]
+    shares = (words[1] / words.sum(axis=0) * authors / authors.sum(axis=1, keepdims=True)).ravel()
+    expected, found = n_draws * shares / shares.sum(), np.bincount(labels, minlength=shares.size)
+    often = expected > 5
+    expected = np.append(expected[often], expected[~often].sum())
+    assert chisquare(np.append(found[often], found[~often].sum()), expected).pvalue > 1e-3
+
+
 def test_counts_are_those_of_the_labels_after_every_sweep():
     docs = signed.documents([8, 0, 15, 1, 22, 9], 30, 7, seed=3)
     chain = Chain(docs, np.full(5, 0.3))

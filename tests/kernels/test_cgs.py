@@ -106,6 +106,20 @@ def test_entries_are_sorted_by_word_and_document(docs):
     np.testing.assert_array_equal(found["entries"], np.stack([document, first, counts], axis=1)[order])
     np.testing.assert_array_equal(np.diff(found["starts"]), np.bincount(docs.words, minlength=docs.n_words))
     np.testing.assert_array_equal(found["tokens"], np.append(0, np.cumsum(counts))[docs.indptr])
+    of_words = np.bincount(docs.words, counts, docs.n_words)
+    np.testing.assert_array_equal(np.diff(found["token_starts"]), of_words)
+
+
+@pytest.mark.parametrize("n_components", [20, 300])
+def test_entries_without_tokens_are_left_out(docs, n_components):
+    counts, kept = docs.counts * (np.arange(len(docs.counts)) % 3 > 0), np.arange(len(docs.counts)) % 3 > 0
+    indptr = np.append(0, np.cumsum(kept))[docs.indptr]
+    fewer = replace(docs, indptr=indptr, words=docs.words[kept], counts=docs.counts[kept])
+    own, expected = (
+        Chain(given, np.full(n_components, 0.3)) for given in (replace(docs, counts=counts), fewer)
+    )
+    for _ in range(2):
+        np.testing.assert_array_equal(own.sweep().state["labels"], expected.sweep().state["labels"])
 
 
 @pytest.mark.parametrize("n_components", [20, 300])

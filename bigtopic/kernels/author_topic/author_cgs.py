@@ -17,6 +17,7 @@ References: Rosen-Zvi, Griffiths, Steyvers, Smyth (2004), "The author-topic mode
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -29,82 +30,112 @@ from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, frozen
 from bigtopic.kernels.support.lanes import n_reached, running
 from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.random import key, uniform
-from bigtopic.kernels.support.tokens import whole_counts
-from bigtopic.kernels.support.vector import LANES, larger, load, spread, store, total
+from bigtopic.kernels.support.tokens import SHIFT, whole_counts
+from bigtopic.kernels.support.vector import HALF, LANES, larger, load, spread, store
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, StateSpec, View
 
 __all__ = ["KERNEL", "run"]
 
-_AHEAD, _LINE = 2, 8  # entries, and numbers in a cache line
+_AHEAD, _LINE = 2, np.uint64(8)  # entries, and numbers in a cache line
+_ZERO, _ONE, _LANES, _ENDS = np.uint64(0), np.uint64(1), np.uint64(LANES), np.uint64(2 * LANES)
+_HALF, _IN_HALF = np.uint64(HALF), np.uint64(HALF - 1)
+_TINY = np.finfo(np.float64).tiny
 _MOST_LABELS = 1 << 31
 
 
-@njit(**INLINE)
-def _change(word, author, k, by, word_weights, totals, inverses, author_weights, author_totals):
-    word_weights[word, k] += by
-    totals[k] += by
-    inverses[k] = 1.0 / totals[k]
-    author_weights[author, k] += by
-    author_totals[author] += by
+class _Room(NamedTuple):
+    """What a sweep changes, and works with.
+
+    Attributes
+    ----------
+    word_weights, author_weights : float64 (n_words, n_columns) and (n_authors, n_columns), eta_v + N_vk, alpha_k + N_ak
+    totals, author_totals : float64 (n_components,) and (n_authors,), sums of these over words, and over topics
+    inverses : float64 (n_columns,), 1 divided by the totals
+    sums : float64 (authors of a document * n_columns,), running sums of each lane
+    ends : float64 (2 * LANES,), those of the lanes, after zeros
+    one_hot : float64 (HALF * HALF,)
+    """
+
+    word_weights: np.ndarray
+    author_weights: np.ndarray
+    totals: np.ndarray
+    author_totals: np.ndarray
+    inverses: np.ndarray
+    sums: np.ndarray
+    ends: np.ndarray
+    one_hot: np.ndarray
 
 
 @njit(**INLINE)
-def _weigh(who, word, inverses, author_weights, author_totals, weights, ends):
-    """Fill the weights of the labels, a row of topics for each author, and `ends`, their sums up to each vector."""
-    zero, n_columns = spread(0.0), inverses.shape[0]
-    for i in range(who.shape[0]):
-        share = spread(1.0 / author_totals[who[i]])
-        for k in range(0, n_columns, LANES):
-            factor = larger(load(word, k), zero) * load(inverses, k)
-            vector = factor * share * larger(load(author_weights, (who[i], k)), zero)
-            store(weights, i * n_columns + k, vector)
-            ends[(i * n_columns + k) // LANES] = total(vector)
-    n_vectors, whole = who.shape[0] * n_columns // LANES, 0.0
-    for b in range(n_vectors):
-        whole += ends[b]
-        ends[b] = whole
-    return whole
+def _count(word, author, k, by, room):
+    """Count a label once more, or once less."""
+    block, hot = k & ~_IN_HALF, load(room.one_hot, (k & _IN_HALF) * _HALF, HALF)
+    more = spread(by, HALF) * hot
+    room.totals[k] += by
+    inverse = spread(1.0 / max(room.totals[k], _TINY), HALF)
+    # whole vectors: the next token loads them while they are still on their way to the cache
+    old = load(room.inverses, block, HALF)
+    store(room.inverses, block, old - old * hot + inverse * hot)
+    store(room.word_weights, (word, block), load(room.word_weights, (word, block), HALF) + more)
+    store(room.author_weights, (author, block), load(room.author_weights, (author, block), HALF) + more)
+    room.author_totals[author] += by
 
 
 @njit(**INLINE)
-def _place(target, n_vectors, weights, ends):
-    """Where the running sums of the weights exceed `target`; rounding may lead to the padding."""
-    b = 0
-    for i in range(n_vectors - 1):
-        b += ends[i] <= target
-    rest = target - ends[b - 1] if b > 0 else target
-    return b * LANES + min(n_reached(running(load(weights, b * LANES)), rest), LANES - 1)
+def _weigh(who, word, room):
+    """Sum the weights of the labels in each lane, a row of topics for each author; returns the sums of the lanes."""
+    zero, along, n_columns = spread(0.0), spread(0.0), np.uint64(room.inverses.shape[0])
+    for i in range(np.uint64(who.shape[0])):
+        author, row = np.uint64(who[i]), i * n_columns
+        share = spread(1.0 / room.author_totals[author])
+        for k in range(_ZERO, n_columns, _LANES):
+            factor = larger(load(room.word_weights, (word, k)), zero) * load(room.inverses, k)
+            along = along + factor * share * larger(load(room.author_weights, (author, k)), zero)
+            store(room.sums, row + k, along)
+    return running(along)
+
+
+@njit(**INLINE)
+def _pick(u, along, n_authors, room):
+    """The author's place and the topic at which the sums exceed u times the last; rounding may lead to the padding."""
+    n_columns = np.uint64(room.inverses.shape[0])
+    store(room.ends, LANES, along)
+    rest = u * room.ends[_ENDS - _ONE]
+    lane = np.uint64(min(n_reached(along, rest), LANES - 1))
+    rest -= room.ends[lane + _LANES - _ONE]
+    a, k = _ZERO, lane
+    for j in range(n_columns - _LANES + lane, (n_authors - _ONE) * n_columns, n_columns):
+        a += np.uint64(room.sums[j] <= rest)
+    row = a * n_columns
+    for j in range(row + lane, row + n_columns - _LANES, _LANES):
+        k += np.uint64(room.sums[j] <= rest) << SHIFT
+    return a, k
 
 
 @njit(**UNCOUNTED)
 def _sweep(
-    indptr, words, counts, rows, author_indptr, authors, n_components, seed,
-    labels, word_weights, totals, inverses, author_weights, author_totals, weights, ends,
+    indptr, words, counts, rows, author_indptr, authors, n_components, seed, labels, room
 ):  # fmt: skip
-    token, n_columns = 0, inverses.shape[0]
+    token, n_columns, n_components = _ZERO, np.uint64(room.inverses.shape[0]), np.uint64(n_components)
     for k in range(n_components):
-        inverses[k] = 1.0 / totals[k]
+        room.inverses[k] = 1.0 / room.totals[k]
     for d in range(rows.shape[0]):
         who, row_key, first = authors[author_indptr[d] : author_indptr[d + 1]], key(seed, rows[d]), token
         for i in range(indptr[d], indptr[d + 1]):
-            word, ahead = words[i], words[min(i + _AHEAD, words.shape[0] - 1)]
-            for k in range(0, n_columns, _LINE):
-                prefetch(word_weights, ahead, k)
+            word, ahead = np.uint64(words[i]), words[min(i + _AHEAD, words.shape[0] - 1)]
+            for k in range(_ZERO, n_columns, _LINE):
+                prefetch(room.word_weights, ahead, k)
             for _ in range(counts[i]):
                 if labels[token] >= 0:
-                    a, k = labels[token] // n_components, labels[token] % n_components
-                    _change(
-                        word, who[a], k, -1.0, word_weights, totals, inverses, author_weights, author_totals
-                    )
-                whole = _weigh(
-                    who, word_weights[word], inverses, author_weights, author_totals, weights, ends
-                )
-                target = uniform(row_key, token - first) * whole
-                place = _place(target, who.shape[0] * n_columns // LANES, weights, ends)
-                a, k = place // n_columns, min(place % n_columns, n_components - 1)
-                _change(word, who[a], k, 1.0, word_weights, totals, inverses, author_weights, author_totals)
+                    label = np.uint64(labels[token])
+                    author = np.uint64(who[label // n_components])
+                    _count(word, author, label % n_components, -1.0, room)
+                along = _weigh(who, word, room)
+                a, k = _pick(uniform(row_key, token - first), along, np.uint64(who.shape[0]), room)
+                k = min(k, n_components - _ONE)
+                _count(word, np.uint64(who[a]), k, 1.0, room)
                 labels[token] = a * n_components + k
-                token += 1
+                token += _ONE
 
 
 def run(
@@ -147,6 +178,17 @@ def run(
     labels[:] = -1 if state is None else state["labels"]
     _check_labels(docs, counts, labels, n * np.diff(author_indptr))
     word_weights, author_weights = counts_of(view)
+    room = _Room(
+        word_weights,
+        author_weights,
+        view.totals["topic_words"][:n].astype(np.float64),
+        author_weights[:, :n].sum(axis=1),
+        buffers.zeros(n_columns, np.float64),
+        buffers.empty(max(most, 1) * n_columns, np.float64),
+        buffers.zeros(2 * LANES, np.float64),
+        buffers.empty(HALF * HALF, np.float64),
+    )
+    room.one_hot[:] = np.eye(HALF).reshape(-1)
     _sweep(
         frozen(docs.indptr, np.int64),
         frozen(docs.words, np.int32),
@@ -157,13 +199,7 @@ def run(
         n,
         int(seed),
         labels,
-        word_weights,
-        view.totals["topic_words"][:n].astype(np.float64),
-        buffers.zeros(n_columns, np.float64),
-        author_weights,
-        author_weights[:, :n].sum(axis=1),
-        buffers.empty(max(most, 1) * n_columns, np.float64),
-        np.empty(max(most, 1) * n_columns // LANES),
+        room,
     )
     changes = moved((word_weights, author_weights), view)
     for change in changes.values():  # whole labels: what is left over is rounding

@@ -32,17 +32,17 @@ from bigtopic import buffers
 from bigtopic.errors import SettingError
 from bigtopic.kernels.support.entry import whole_number
 from bigtopic.kernels.support.expected_logs import expected_logs_of_labels
-from bigtopic.kernels.support.few_topics import sweep_few_topics
-from bigtopic.kernels.support.many_topics import sweep_many_topics
-from bigtopic.kernels.support.stored import stored_rows
+from bigtopic.kernels.support.few_topics import FewTopics
+from bigtopic.kernels.support.many_topics import ManyTopics
+from bigtopic.kernels.support.stored import StoredRows, stored_rows
 from bigtopic.kernels.support.tokens import sorted_by_word
 from bigtopic.kernels.support.vector import LANES
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
-__all__ = ["KERNEL", "run", "statistics", "sweep"]
+__all__ = ["FEW_TOPICS", "KERNEL", "run", "sampler", "statistics"]
 
 _MOST_TOPICS = 1 << 15  # that a label of two bytes can name
-_FEW_TOPICS = 256  # topics, of which a document has all
+FEW_TOPICS = 256  # topics, of which a document has all
 
 
 def run(
@@ -77,39 +77,40 @@ def run(
     tokens, n_columns = by_word["tokens"], view.arrays["topic_words"].shape[1]
     labels = np.full((tokens[-1], n_replicas), -1, np.int16) if state is None else state["labels"].copy()
     change = buffers.empty((docs.n_words, n_columns), _dtype(hyper.options))
-    doc_topics = sweep(docs, by_word, view, hyper, seed, labels, change)
+    topic_words, totals = stored_rows(view, "topic_words"), view.totals["topic_words"].astype(np.float64)
+    drawn = sampler(docs, by_word, topic_words, totals, hyper, labels, change)
+    drawn.sweep(seed)
+    doc_topics = None
+    if hyper.doc_topics:
+        doc_topics = np.empty((docs.n_docs, hyper.n_components), topic_words.array.dtype)
+        drawn.fill_doc_topics(doc_topics)
     stats = {"topic_words": change, **statistics(tokens, hyper, labels, n_columns)}
     return KernelResult(stats, doc_topics, {"labels": labels}, {})
 
 
-def sweep(
+def sampler(
     docs: Docs,
     by_word: Mapping[str, np.ndarray],
-    view: View,
+    topic_words: StoredRows,
+    totals: np.ndarray,
     hyper: Hyper,
-    seed: int,
     labels: np.ndarray,
-    change: np.ndarray,
-    *,
-    in_place: bool = False,
-) -> np.ndarray | None:
-    """Draw `labels` once more, and fill `change`; returns doc_topics. All as `run` says, but if `in_place`, `change`
-    has the labels, which the array of the view is without, and is kept up to date.
+    change: np.ndarray | None = None,
+    drawn: np.ndarray | None = None,
+) -> FewTopics | ManyTopics:
+    """What draws `labels` in each sweep; see `FewTopics`.
 
     Raises
     ------
     SettingError
         When there are more topics than a label can name.
     """
-    topic_words, n = stored_rows(view, "topic_words"), hyper.n_components
-    assert change.shape[1] % LANES == 0, "rows come in whole vectors"
+    n = hyper.n_components
+    assert len(totals) % LANES == 0, "rows come in whole vectors"
     if n > _MOST_TOPICS:
         raise SettingError(f"n_components={n}: kernel 'cgs' has at most {_MOST_TOPICS}")
-    doc_topics = np.empty((docs.n_docs, n), topic_words.array.dtype) if hyper.doc_topics else None
-    totals, prior = view.totals["topic_words"].astype(np.float64), hyper.doc_topic_prior
-    draw = sweep_few_topics if n <= _FEW_TOPICS else sweep_many_topics
-    draw(docs, by_word, topic_words, totals, prior, seed, labels, change, doc_topics, in_place=in_place)
-    return doc_topics
+    kind = FewTopics if n <= FEW_TOPICS else ManyTopics
+    return kind(docs, by_word, topic_words, totals, hyper.doc_topic_prior, labels, change, drawn)
 
 
 def statistics(tokens: np.ndarray, hyper: Hyper, labels: np.ndarray, n_columns: int) -> dict[str, np.ndarray]:
@@ -129,7 +130,7 @@ def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
     """The topics of the documents, and their entries by word."""
     n_blocks = -(-size.columns["topic_words"] // LANES)
     n_held, n_replicas = size.n_docs * n_blocks, whole_number(options, "replicas", 1)
-    if size.n_components <= _FEW_TOPICS:
+    if size.n_components <= FEW_TOPICS:
         documents = [n_held * LANES * 4]
     else:
         n_held = min(n_held, 2 * size.n_tokens * n_replicas)

@@ -38,8 +38,9 @@ from bigtopic import buffers
 from bigtopic.kernels.sampling import cgs
 from bigtopic.kernels.support.entry import UNCOUNTED, frozen, padded_prior, whole_number
 from bigtopic.kernels.support.logarithm import fast_log
-from bigtopic.kernels.support.tokens import sorted_by_word
-from bigtopic.kernels.support.vector import LANES, double, load, load_double, spread, store, total
+from bigtopic.kernels.support.stored import stored_rows
+from bigtopic.kernels.support.tokens import add_labels, sorted_by_word
+from bigtopic.kernels.support.vector import LANES, double, load, spread, store, total
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
 
 __all__ = ["KERNEL", "run"]
@@ -52,57 +53,83 @@ class _Minibatch(NamedTuple):
 
     Attributes
     ----------
-    labels : int16 (n_tokens, 1), -1 where there is none yet
-    counts : int32 (n_words, n_columns), of these labels
-    held : float32 (n_docs, n_columns), labels of each document
-    likelihoods : (n_entries,), of a token of each entry, by word
+    starts, entries, token_starts : by word, see `tokens.sorted_by_word`
+    drawn : int16 (n_tokens,), labels in the order of words, -1 where there is none yet
+    past, totals : float64 (n_columns,), G_k, and with the labels
+    prior, inverses, means : float64 (n_columns,), alpha, 1 divided by the totals, and beta of a word
+    likelihoods : float64 (n_entries,), of a token of each entry, by word
     """
 
-    labels: np.ndarray
-    counts: np.ndarray
-    held: np.ndarray
+    starts: np.ndarray
+    entries: np.ndarray
+    token_starts: np.ndarray
+    drawn: np.ndarray
+    past: np.ndarray
+    totals: np.ndarray
+    prior: np.ndarray
+    inverses: np.ndarray
+    means: np.ndarray
     likelihoods: np.ndarray
 
 
-def _minibatch(by_word: Mapping[str, np.ndarray], shape: tuple[int, int]) -> _Minibatch:
+def _minibatch(by_word: Mapping[str, np.ndarray], past: np.ndarray, prior: np.ndarray) -> _Minibatch:
     """Nothing is counted yet."""
-    tokens = by_word["tokens"]
+    n_columns, entries = len(past), by_word["entries"]
     return _Minibatch(
-        np.full((tokens[-1], 1), -1, np.int16),
-        buffers.zeros(shape, np.int32),
-        buffers.empty((len(tokens) - 1, shape[1]), np.float32),
-        buffers.empty(len(by_word["entries"]), np.float64),
+        frozen(by_word["starts"], np.int64),
+        frozen(entries, entries.dtype),
+        frozen(by_word["token_starts"], np.int64),
+        np.full(by_word["tokens"][-1], -1, np.int16),
+        frozen(past, np.float64),
+        past.astype(np.float64),
+        padded_prior(prior, n_columns, np.dtype(np.float64)),
+        buffers.zeros(n_columns, np.float64),
+        buffers.zeros(n_columns, np.float64),
+        buffers.empty(len(entries), np.float64),
     )
 
 
 @njit(**UNCOUNTED)
-def _hold(tokens, labels, held, labelled):
-    """Count the labels of each document, and of all."""
-    held[:], labelled[:] = 0, 0
-    for d in range(held.shape[0]):
-        own = held[d]
-        for t in range(tokens[d], tokens[d + 1]):
-            own[np.uint64(labels[t])] += np.float32(1)
-        for k in range(own.shape[0]):
-            labelled[k] += own[k]
+def _add_up(held, n_components, minibatch):
+    """Set the totals, and 1 divided by them."""
+    for k in range(_ZERO, np.uint64(held.shape[1]), _LANES):
+        labelled = spread(0.0)
+        for d in range(held.shape[0]):
+            labelled = labelled + double(load(held, (d, k)))
+        store(minibatch.totals, k, load(minibatch.past, k) + labelled)
+    for k in range(n_components):
+        minibatch.inverses[k] = 1.0 / minibatch.totals[k]
 
 
 @njit(**UNCOUNTED)
-def _fill_likelihoods(before, counts, starts, entries, prior, inverses, held, means, likelihoods):
+def _fill_likelihoods(before, held, minibatch):
     """The likelihoods, times alpha_k + n_dk summed over k."""
-    n_columns = np.uint64(before.shape[1])
+    starts, token_starts, entries = minibatch.starts, minibatch.token_starts, minibatch.entries
+    means, n_columns = minibatch.means, np.uint64(before.shape[1])
     for v in range(before.shape[0]):
+        add_labels(token_starts[v], token_starts[v + 1], minibatch.drawn, means)
         flat = spread(0.0)
         for k in range(_ZERO, n_columns, _LANES):
-            mean = (load(before, (v, k)) + load_double(counts, (v, k))) * load(inverses, k)
+            mean = (load(before, (v, k)) + load(means, k)) * load(minibatch.inverses, k)
             store(means, k, mean)
-            flat = flat + load(prior, k) * mean
+            flat = flat + load(minibatch.prior, k) * mean
         of_prior = total(flat)
         for e in range(starts[v], starts[v + 1]):
             mixed, d = spread(0.0), entries[e, 0]
             for k in range(_ZERO, n_columns, _LANES):
                 mixed = mixed + double(load(held, (d, k))) * load(means, k)
-            likelihoods[e] = of_prior + total(mixed)
+            minibatch.likelihoods[e] = of_prior + total(mixed)
+        for k in range(_ZERO, n_columns, _LANES):
+            store(means, k, spread(0.0))
+
+
+@njit(**UNCOUNTED)
+def _fill_counts(minibatch, counts):
+    """The labels of each word."""
+    for v in range(counts.shape[0]):
+        for k in range(_ZERO, np.uint64(counts.shape[1]), _LANES):
+            store(counts, (v, k), spread(0.0))
+        add_labels(minibatch.token_starts[v], minibatch.token_starts[v + 1], minibatch.drawn, counts[v])
 
 
 @njit(**UNCOUNTED)
@@ -147,58 +174,42 @@ def run(
     """
     max_sweeps = whole_number(hyper.options, "max_sweeps", 0)
     patience = whole_number(hyper.options, "patience", 1)
-    told, best, best_sweep = hyper._replace(doc_topics=False), -np.inf, 0
-    before, past = frozen(view.arrays["topic_words"], np.float64), view.totals["topic_words"]
-    by_word = sorted_by_word(docs)
-    minibatch, labelled = _minibatch(by_word, before.shape), np.zeros(len(past))
+    prior, best, best_sweep = hyper.doc_topic_prior, -np.inf, 0
+    before, by_word = frozen(view.arrays["topic_words"], np.float64), sorted_by_word(docs)
+    labels = np.full((by_word["tokens"][-1], 1), -1, np.int16)
+    minibatch = _minibatch(by_word, view.totals["topic_words"], prior)
+    topic_words = stored_rows(View({"topic_words": before}, {}), "topic_words")
+    sampler = cgs.sampler(docs, by_word, topic_words, minibatch.totals, hyper, labels, drawn=minibatch.drawn)
+    lengths = _of_lengths(by_word["tokens"], prior)
     for sweep in range(1 + max_sweeps):
-        now = View({"topic_words": before}, {"topic_words": past + labelled})
-        cgs.sweep(docs, by_word, now, told, seed + sweep, *minibatch[:2], in_place=True)
-        _hold(frozen(by_word["tokens"], np.int64), minibatch.labels.reshape(-1), minibatch.held, labelled)
-        nats = _log_likelihood(by_word, before, past + labelled, hyper.doc_topic_prior, minibatch)
+        sampler.sweep(seed + sweep)
+        nats = _log_likelihood(before, sampler.held, len(prior), minibatch) - lengths
         if nats > best:
             best, best_sweep = nats, sweep
         if sweep - best_sweep == patience:
             break
     counts = buffers.empty(before.shape, np.float64)
-    counts[:] = minibatch.counts
-    found = {"topic_words": counts, **cgs.statistics(by_word["tokens"], hyper, minibatch.labels, len(past))}
-    doc_topics = _doc_topics(minibatch.held, hyper.doc_topic_prior) if hyper.doc_topics else None
+    _fill_counts(minibatch, counts)
+    found = {"topic_words": counts, **cgs.statistics(by_word["tokens"], hyper, labels, before.shape[1])}
+    doc_topics = None
+    if hyper.doc_topics:
+        doc_topics = np.empty((docs.n_docs, hyper.n_components))
+        sampler.fill_doc_topics(doc_topics)
     info = {"iterations": float(docs.n_docs * (1 + sweep)), "log_likelihood": nats}
     return KernelResult(found, doc_topics, None, info)
 
 
-def _doc_topics(held: np.ndarray, prior: np.ndarray) -> np.ndarray:
-    """Prior and labels of each document, divided by their sum."""
-    masses = held[:, : len(prior)] + prior
-    return masses / masses.sum(axis=1, keepdims=True)
+def _of_lengths(tokens: np.ndarray, prior: np.ndarray) -> float:
+    """sum_d n_d log sum_k (alpha_k + n_dk)"""
+    lengths = np.diff(tokens).astype(np.float64)
+    return float(_sum_logarithms(lengths + prior.sum(), lengths))
 
 
-def _log_likelihood(
-    by_word: Mapping[str, np.ndarray],
-    before: np.ndarray,
-    totals: np.ndarray,
-    prior: np.ndarray,
-    minibatch: _Minibatch,
-) -> float:
-    """Of the tokens under the means of these labels, in nats."""
-    entries, n_columns = frozen(by_word["entries"], by_word["entries"].dtype), before.shape[1]
-    inverses = np.zeros(n_columns)
-    np.divide(1.0, totals[: len(prior)], out=inverses[: len(prior)])
-    _fill_likelihoods(
-        before,
-        frozen(minibatch.counts, np.int32),
-        frozen(by_word["starts"], np.int64),
-        entries,
-        padded_prior(prior, n_columns, np.dtype(np.float64)),
-        inverses,
-        minibatch.held,
-        np.empty(n_columns),
-        minibatch.likelihoods,
-    )
-    n_tokens = minibatch.held.sum(axis=1, dtype=np.float64)
-    lengths = float(_sum_logarithms(n_tokens + prior.sum(), n_tokens))
-    return float(_sum_logarithms(minibatch.likelihoods, entries[:, 2])) - lengths
+def _log_likelihood(before: np.ndarray, held: np.ndarray, n_components: int, minibatch: _Minibatch) -> float:
+    """Of the tokens under the means of these labels, in nats, but for the lengths of documents; sets the totals."""
+    _add_up(held, n_components, minibatch)
+    _fill_likelihoods(before, held, minibatch)
+    return float(_sum_logarithms(minibatch.likelihoods, minibatch.entries[:, 2]))
 
 
 def _cost(options: Mapping[str, Any]) -> float:
@@ -209,13 +220,10 @@ def _cost(options: Mapping[str, Any]) -> float:
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
     """What a sweep takes, and the minibatch."""
     sweep = cgs.KERNEL.scratch(size, cgs.KERNEL.options)
-    table = size.rows["topic_words"] * size.columns["topic_words"]
-    minibatch = [
-        size.n_tokens * np.dtype(np.int16).itemsize,
-        table * 4,
-        size.n_docs * size.columns["topic_words"] * 4,
-        size.n_entries * 8,
-    ]
+    labels = size.n_tokens * np.dtype(np.int16).itemsize
+    minibatch = [labels, labels, size.n_entries * 8]
+    if size.n_components > cgs.FEW_TOPICS:
+        minibatch.append(size.n_docs * size.columns["topic_words"] * 4)
     return Scratch([*sweep.derived, *sweep.pooled, *minibatch], sweep.transient)
 
 

@@ -23,14 +23,14 @@ from numba import njit
 from bigtopic import buffers
 from bigtopic.kernels.support import memory
 from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, frozen, padded_prior
-from bigtopic.kernels.support.lanes import is_reached, n_reached, prefetch, running
+from bigtopic.kernels.support.lanes import n_reached, prefetch, running
 from bigtopic.kernels.support.random import key, uniform
 from bigtopic.kernels.support.stored import StoredRows
-from bigtopic.kernels.support.tokens import LANE, SHIFT
+from bigtopic.kernels.support.tokens import LANE, SHIFT, add_labels, hold_labels
 from bigtopic.kernels.support.vector import LANES, load, load_double, single, spread, store, store_double
 from bigtopic.types import Docs
 
-__all__ = ["sweep_few_topics"]
+__all__ = ["FewTopics"]
 
 _AHEAD = 4  # entries
 _ZERO, _ONE, _LANES = np.uint64(0), np.uint64(1), np.uint64(LANES)
@@ -47,7 +47,7 @@ class _Room(NamedTuple):
     ----------
     held : float32 (n_docs * n_columns,), labels of each document
     word : float64 (n_columns,), weights of a word when it is begun
-    own : float64 (n_columns,), labels by which it has changed
+    own : float64 (n_columns,), labels by which it has changed, or all where the weights are without them
     totals, inverses : float64 (n_columns,), sum_v eta_v + N_k, and 1 divided by it
     factors : float32 (n_columns,), f of a word
     sums : float32 (2 * (n_columns + 2 * LANES),), for two tokens by turns: running sums of each lane, then those of the
@@ -70,13 +70,13 @@ class _Room(NamedTuple):
 
 
 @njit(**INLINE)
-def _count(k, sign, share, row, room):
+def _count(k, sign, share, row, word, room):
     """Count a label once more, or once less; returns the topic's new f."""
     block, hot = k & ~LANE, load(room.one_hot, (k & LANE) * _LANES)
     room.own[k] += sign
     room.totals[k] += sign * share
     room.inverses[k] = 1.0 / room.totals[k]
-    factor = np.float32(max((room.word[k] + share * room.own[k]) * room.inverses[k], 0.0))
+    factor = np.float32(max((word[k] + share * room.own[k]) * room.inverses[k], 0.0))
     # whole vectors: the next token loads them while they are still on their way to the cache
     store(room.held, row + block, load(room.held, row + block) + spread(np.float32(sign)) * hot)
     old = load(room.factors, block)
@@ -102,7 +102,7 @@ def _pick(rest, place, n_columns, room):
     rest -= room.sums[ends + lane - _ONE]
     k = lane
     for j in range(_ZERO, n_columns - _LANES, _LANES):
-        k += is_reached(load(room.sums, place + j), rest, lane) << SHIFT
+        k += np.uint64(room.sums[place + j + lane] <= rest) << SHIFT
     return k
 
 
@@ -123,134 +123,188 @@ def _draw(t, last, row_key, draw, gained, place, n_columns, n_components, n_repl
 
 
 @njit(**INLINE)
-def _count_drawn(t, row, following, n_replicas, share, labels, room):
+def _count_drawn(t, row, following, n_replicas, share, labels, word, room):
     """Count the labels drawn; returns what they add to the weights of the document that follows in `held`."""
     gained = np.float32(0)
     for r in range(n_replicas):
         k = np.uint64(labels[t + r])
         mass = room.held[following + k] + room.prior[k]
         before = mass * room.factors[k]
-        factor = _count(k, 1, share, row, room)
+        factor = _count(k, 1, share, row, word, room)
         room.gains[r] = (mass + np.float32(row == following)) * factor - before
         gained += room.gains[r]
     return gained
 
 
 @njit(**INLINE)
-def _begin(tokens, rows, seed, n_columns, n_replicas, labels, keys, firsts, room):
-    """Key and first label of each document, and its labels in `held`."""
-    room.held[:] = 0
-    for d in range(rows.shape[0]):
-        keys[d], firsts[d] = key(seed, rows[d]), tokens[d] * n_replicas
-        for t in range(tokens[d] * n_replicas, tokens[d + 1] * n_replicas):
-            if labels[t] >= 0:
-                room.held[np.uint64(d) * n_columns + np.uint64(labels[t])] += np.float32(1)
+def _begin_word(v, token_starts, topic_words, room, drawn):
+    """Fill f of a word, and its weights where they are not rows of `topic_words` as they are."""
+    row, n_columns = np.uint64(topic_words.ids[v]), np.uint64(room.own.shape[0])
+    if drawn is not None:
+        add_labels(token_starts[v], token_starts[v + 1], drawn, room.own)
+        for k in range(_ZERO, n_columns, _LANES):
+            weights = load_double(topic_words.array, (row, k)) + load(room.own, k)
+            store(room.factors, k, single(weights * load(room.inverses, k)))
+    else:
+        for k in range(_ZERO, n_columns, _LANES):
+            weights = load_double(topic_words.array, (row, k)) * load(topic_words.scale, k)
+            weights = weights + load(topic_words.prior, k)
+            store(room.word, k, weights)
+            store(room.factors, k, single(weights * load(room.inverses, k)))
+
+
+@njit(**INLINE)
+def _end_word(v, share, room, change):
+    """By how much the labels of the word have changed."""
+    for k in range(_ZERO, np.uint64(room.own.shape[0]), _LANES):
+        if change is not None:
+            store_double(change, (v, k), spread(share) * load(room.own, k))
+        store(room.own, k, spread(0.0))
 
 
 @njit(**INLINE)
 def _sweep_words(
-    n_replicas, n_components, topic_words, labels, starts, entries, keys, firsts, room, change, in_place,
+    n_replicas, n_components, topic_words, labels, starts, entries, token_starts, keys, firsts, room, change, drawn
 ):  # fmt: skip
-    share, n_words, n_columns = 1.0 / n_replicas, len(topic_words.ids), np.uint64(change.shape[1])
+    share, n_words, n_columns = 1.0 / n_replicas, len(topic_words.ids), np.uint64(room.own.shape[0])
     n_components, n_replicas = np.uint64(n_components), np.uint64(n_replicas)
     for v in range(n_words):
-        gained, place, begun = np.float32(0), _ZERO, False
-        following, word_row = min(v + 1, n_words - 1), topic_words.ids[v]
+        gained, place, following = np.float32(0), _ZERO, min(v + 1, n_words - 1)
         for k in range(_ZERO, n_columns, _LINE):
             memory.prefetch(topic_words.array, topic_words.ids[following], k)
-            memory.prefetch(change, following, k)
-        for k in range(_ZERO, n_columns, _LANES):
-            word = load_double(topic_words.array, (word_row, k)) * load(topic_words.scale, k)
-            word = word + load(topic_words.prior, k)
-            if in_place:
-                word = word + load_double(change, (v, k))
-            store(room.word, k, word)
-            store(room.factors, k, single(word * load(room.inverses, k)))
+            if change is not None:
+                memory.prefetch(change, following, k)
+        _begin_word(v, token_starts, topic_words, room, drawn)
+        word = room.word if drawn is None else topic_words.array[np.uint64(topic_words.ids[v])]
         # the token that waits for its draw, and the one before it
         waiting = last = waiting_row = waiting_key = draw = _ZERO
-        for e in range(starts[v], starts[v + 1]):
+        e, left, t = starts[v] - 1, 0, _ZERO
+        for p in range(token_starts[v], token_starts[v + 1]):
+            is_first = left == 0  # of its entry: no processor can predict the end of a loop over its tokens
+            e += is_first
+            left = (entries[e, 2] if is_first else left) - 1
+            t = np.uint64(entries[e, 1]) * n_replicas if is_first else t + n_replicas
             d, ahead = entries[e, 0], min(e + _AHEAD, entries.shape[0] - 1)
+            row = np.uint64(d) * n_columns
             prefetch(labels, np.uint64(entries[ahead, 1]) * n_replicas)
             for k in range(_ZERO, n_columns, _LANES):
                 prefetch(room.held, np.uint64(entries[ahead, 0]) * n_columns + k)
-            row, first = np.uint64(d) * n_columns, np.uint64(entries[e, 1]) * n_replicas
-            for t in range(first, first + np.uint64(entries[e, 2]) * n_replicas, n_replicas):
-                if labels[t] >= 0:
-                    for r in range(n_replicas):
-                        _count(np.uint64(labels[t + r]), -1, share, row, room)
-                _weigh(row, place, n_columns, room)
-                place = n_columns + _ENDS - place
-                if begun:
-                    _draw(
-                        waiting, last, waiting_key, draw, gained, place, n_columns, n_components, n_replicas,
-                        labels, room,
-                    )  # fmt: skip
-                    gained = _count_drawn(waiting, waiting_row, row, n_replicas, share, labels, room)
-                last, waiting, begun = waiting, t, True
-                waiting_row, waiting_key, draw = row, keys[d], t - np.uint64(firsts[d])
-        if begun:
+            if labels[t] >= 0:
+                for r in range(n_replicas):
+                    _count(np.uint64(labels[t + r]), -1, share, row, word, room)
+            _weigh(row, place, n_columns, room)
+            place = n_columns + _ENDS - place
+            if p > token_starts[v]:
+                _draw(
+                    waiting, last, waiting_key, draw, gained, place, n_columns, n_components, n_replicas,
+                    labels, room,
+                )  # fmt: skip
+                if drawn is not None:
+                    drawn[p - 1] = labels[waiting]
+                gained = _count_drawn(waiting, waiting_row, row, n_replicas, share, labels, word, room)
+            last, waiting = waiting, t
+            waiting_row, waiting_key, draw = row, keys[d], t - np.uint64(firsts[d])
+        if token_starts[v + 1] > token_starts[v]:
             place = n_columns + _ENDS - place
             _draw(
                 waiting, last, waiting_key, draw, gained, place, n_columns, n_components, n_replicas, labels, room
             )  # fmt: skip
-            _count_drawn(waiting, waiting_row, waiting_row, n_replicas, share, labels, room)
-        for k in range(_ZERO, n_columns, _LANES):
-            changed = spread(share) * load(room.own, k)
-            if in_place:
-                changed = load_double(change, (v, k)) + changed
-            store_double(change, (v, k), changed)
-            store(room.own, k, spread(0.0))
+            if drawn is not None:
+                drawn[token_starts[v + 1] - 1] = labels[waiting]
+            _count_drawn(waiting, waiting_row, waiting_row, n_replicas, share, labels, word, room)
+        _end_word(v, share, room, change)
 
 
 @njit(**UNCOUNTED)
 def _sweep(
-    rows, topic_words, n_components, seed, n_replicas, labels, starts, entries, tokens, keys, firsts, room, change,
-    in_place,
+    seed, rows, topic_words, n_components, n_replicas, labels, starts, entries, token_starts, tokens, keys, firsts,
+    room, change, drawn,
 ):  # fmt: skip
-    _begin(tokens, rows, seed, np.uint64(change.shape[1]), n_replicas, labels, keys, firsts, room)
+    for d in range(rows.shape[0]):
+        keys[d], firsts[d] = key(seed, rows[d]), tokens[d] * n_replicas
     for k in range(n_components):
         room.inverses[k] = 1.0 / room.totals[k]
     if n_replicas == 1:  # of a constant number, loops over labels cost nothing
         _sweep_words(
-            1, n_components, topic_words, labels, starts, entries, keys, firsts, room, change, in_place
-        )
+            1, n_components, topic_words, labels, starts, entries, token_starts, keys, firsts, room, change, drawn
+        )  # fmt: skip
     else:
         _sweep_words(
-            n_replicas, n_components, topic_words, labels, starts, entries, keys, firsts, room, change, in_place
+            n_replicas, n_components, topic_words, labels, starts, entries, token_starts, keys, firsts, room, change,
+            drawn,
         )  # fmt: skip
 
 
-def sweep_few_topics(
-    docs: Docs,
-    by_word: Mapping[str, np.ndarray],
-    topic_words: StoredRows,
-    totals: np.ndarray,
-    prior: np.ndarray,
-    seed: int,
-    labels: np.ndarray,
-    change: np.ndarray,
-    doc_topics: np.ndarray | None,
-    *,
-    in_place: bool,
-) -> None:
-    """Draw all labels once more.
+class FewTopics:
+    """Sweeps over the labels of some documents.
 
     Parameters
     ----------
     docs : the documents
     by_word : their entries, see `tokens.sorted_by_word`
     topic_words : eta_v + N_kv
-    totals : float64 (n_columns,), their sums over all words, which change with the labels
+    totals : float64 (n_columns,), their sums over all words and the labels, which change with these
     prior : (n_components,), alpha
-    seed : with a document's source row and a label's place in it, the key of its draw
     labels : int16 (n_tokens, n_replicas), -1 where there is none yet; are drawn anew
-    change : (n_words, n_columns), becomes by how many tokens the labels of a word have changed
-    doc_topics : (n_docs, n_components), becomes prior and labels of each document, divided by their sum
-    in_place : whether `change` has the labels, which `topic_words` are without, and is to be kept up to date
+    change : (n_words, n_columns), becomes by how many tokens the labels of a word have changed in a sweep, or None
+    drawn : instead of `change` where `topic_words` are float64 weights without the labels, and a token has one: int16
+        (n_tokens,), the labels in the order of words, becomes those that are drawn
+
+    Attributes
+    ----------
+    held : float32 (n_docs, n_columns), labels of each document
     """
-    n_columns, n_replicas = change.shape[1], labels.shape[1]
+
+    def __init__(
+        self,
+        docs: Docs,
+        by_word: Mapping[str, np.ndarray],
+        topic_words: StoredRows,
+        totals: np.ndarray,
+        prior: np.ndarray,
+        labels: np.ndarray,
+        change: np.ndarray | None,
+        drawn: np.ndarray | None,
+    ) -> None:
+        n_columns, n_replicas, tokens = len(totals), labels.shape[1], frozen(by_word["tokens"], np.int64)
+        self.held = buffers.empty((docs.n_docs, n_columns), np.float32)
+        self._prior, self._n_replicas = prior, n_replicas
+        hold_labels(tokens, labels.reshape(-1), n_replicas, self.held)
+        self._arrays = (
+            frozen(docs.rows, np.int64),
+            topic_words,
+            len(prior),
+            n_replicas,
+            labels.reshape(-1),
+            frozen(by_word["starts"], np.int64),
+            frozen(by_word["entries"], by_word["entries"].dtype),
+            frozen(by_word["token_starts"], np.int64),
+            tokens,
+            np.empty(docs.n_docs, np.uint64),
+            np.empty(docs.n_docs, np.int64),
+            _room(self.held, totals, prior, n_replicas),
+            change,
+            drawn,
+        )
+
+    def sweep(self, seed: int) -> None:
+        """Draw all labels once more. With a document's source row and a label's place in it, `seed` is the key of its
+        draw."""
+        _sweep(int(seed), *self._arrays)
+
+    def fill_doc_topics(self, doc_topics: np.ndarray) -> None:
+        """Prior and labels of each document, (n_docs, n_components), divided by their sum."""
+        held = self.held[:, : len(self._prior)]
+        np.divide(held, self._n_replicas, out=doc_topics, dtype=doc_topics.dtype)
+        doc_topics += self._prior
+        doc_topics /= doc_topics.sum(axis=1, keepdims=True)
+
+
+def _room(held: np.ndarray, totals: np.ndarray, prior: np.ndarray, n_replicas: int) -> _Room:
+    """Room for a sweep, of which `held` and `totals` are the caller's."""
+    n_columns = len(totals)
     room = _Room(
-        held=buffers.empty(docs.n_docs * n_columns, np.float32),
+        held=held.reshape(-1),
         word=buffers.empty(n_columns, np.float64),
         own=buffers.zeros(n_columns, np.float64),
         totals=totals,
@@ -263,24 +317,4 @@ def sweep_few_topics(
     )
     room.prior[:] = n_replicas * padded_prior(prior, n_columns, np.dtype(np.float64))
     room.one_hot[:] = np.eye(LANES).reshape(-1)
-    _sweep(
-        frozen(docs.rows, np.int64),
-        topic_words,
-        len(prior),
-        int(seed),
-        n_replicas,
-        labels.reshape(-1),
-        frozen(by_word["starts"], np.int64),
-        frozen(by_word["entries"], by_word["entries"].dtype),
-        frozen(by_word["tokens"], np.int64),
-        np.empty(docs.n_docs, np.uint64),
-        np.empty(docs.n_docs, np.int64),
-        room,
-        change,
-        in_place,
-    )
-    if doc_topics is not None:
-        held = room.held.reshape(docs.n_docs, n_columns)[:, : len(prior)]
-        np.divide(held, n_replicas, out=doc_topics, dtype=doc_topics.dtype)
-        doc_topics += prior
-        doc_topics /= doc_topics.sum(axis=1, keepdims=True)
+    return room

@@ -19,7 +19,7 @@ from numba.np import arrayobj
 from bigtopic.kernels.support.memory import DATA, KEEP, READ
 from bigtopic.kernels.support.vector import LANES, Vector
 
-__all__ = ["is_reached", "n_reached", "prefetch", "running"]
+__all__ = ["n_reached", "prefetch", "running"]
 
 
 @intrinsic
@@ -50,19 +50,6 @@ def n_reached(typing_context: Any, sums: Any, number: Any) -> Any:
         return builder.zext(builder.ctpop(bits), ir.IntType(64))
 
     return types.int64(sums, sums.dtype), generate
-
-
-@intrinsic
-def is_reached(typing_context: Any, sums: Any, number: Any, lane: Any) -> Any:
-    """Equivalent to `np.uint64(sums[lane] <= number)`, for a lane that is uint64."""
-    assert isinstance(sums, Vector)
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        kind = ir.IntType(64)
-        bits = builder.zext(_reached(builder, args[0], args[1]), kind)
-        return builder.and_(builder.lshr(bits, args[2]), ir.Constant(kind, 1))
-
-    return types.uint64(sums, sums.dtype, types.uint64), generate
 
 
 def _reached(builder: Any, sums: Any, number: Any) -> Any:

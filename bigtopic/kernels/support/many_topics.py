@@ -25,13 +25,15 @@ from bigtopic.kernels.support.stored import StoredRows
 from bigtopic.kernels.support.tokens import (
     LANE,
     SHIFT,
+    add_labels,
+    hold_labels,
     hold_topics,
     put_doc_topics,
 )
 from bigtopic.kernels.support.vector import LANES, load, spread, store, total
 from bigtopic.types import Docs
 
-__all__ = ["sweep_many_topics"]
+__all__ = ["ManyTopics"]
 
 _AHEAD = 4  # entries
 _ONE, _LANES = np.uint64(1), np.uint64(LANES)
@@ -70,9 +72,9 @@ def _pick(rest, n_components, prior, factors, smooth):
 # One function, because calls with many arrays cost more than the work between them.
 @njit(**OUTER)
 def _sweep(
-    rows, topic_words, prior, n_components, seed, n_replicas, labels, totals, starts, entries, tokens,
+    seed, rows, topic_words, prior, n_components, n_replicas, labels, totals, starts, entries, token_starts, tokens,
     held, firsts, begins, n_held, places, keys, inverses, factors, weighted, smooth, sums, lanes, one_hot, word, own,
-    change, in_place,
+    change, drawn,
 ):  # fmt: skip
     n_blocks, share = smooth.shape[0], 1.0 / n_replicas
     hold_topics(tokens, labels, n_replicas, n_blocks, held, firsts, begins, n_held, places)
@@ -80,12 +82,16 @@ def _sweep(
         keys[d] = key(seed, rows[d])
     for k in range(n_components):
         inverses[k] = 1.0 / totals[k]
-    for v in range(change.shape[0]):
+    for v in range(starts.shape[0] - 1):
         row = topic_words.ids[v]
         for k in range(word.shape[0]):
             word[k] = topic_words.array[row, k] * topic_words.scale[k] + topic_words.prior[k]
-        for k in range(word.shape[0] if in_place else 0):
-            word[k] += change[v, k]
+        p = token_starts[v]
+        if drawn is not None:
+            add_labels(p, token_starts[v + 1], drawn, own)
+            for k in range(own.shape[0]):
+                word[k] += own[k]
+            own[:] = 0
         flat = _begin_word(word, inverses, prior, factors, weighted, smooth)
         for e in range(starts[v], starts[v + 1]):
             d, ahead = entries[e, 0], min(e + _AHEAD, entries.shape[0] - 1)
@@ -118,6 +124,9 @@ def _sweep(
                                 labels[t + r] = min(firsts[place] + lane, n_components - 1)
                             else:
                                 labels[t + r] = _pick(rest - mass, n_components, prior, factors, smooth)
+                        if drawn is not None:
+                            drawn[p] = labels[t]
+                        p += 1
                     elif labels[t] < 0:
                         continue
                     for r in range(np.uint64(n_replicas)):
@@ -142,67 +151,84 @@ def _sweep(
                         old = load(factors, b * _LANES)
                         store(factors, b * _LANES, old - old * hot + spread(factor) * hot)
             n_held[d] = n
-        if in_place:
-            for k in range(own.shape[0]):
-                change[v, k] += share * own[k]
-        else:
+        if change is not None:
             for k in range(own.shape[0]):
                 change[v, k] = share * own[k]
         own[:] = 0
 
 
-def sweep_many_topics(
-    docs: Docs,
-    by_word: Mapping[str, np.ndarray],
-    topic_words: StoredRows,
-    totals: np.ndarray,
-    prior: np.ndarray,
-    seed: int,
-    labels: np.ndarray,
-    change: np.ndarray,
-    doc_topics: np.ndarray | None,
-    *,
-    in_place: bool,
-) -> None:
-    """As `sweep_few_topics`."""
-    n_columns, n_replicas = change.shape[1], labels.shape[1]
-    n_blocks = n_columns // LANES
-    most = np.minimum(2 * np.diff(by_word["tokens"]) * n_replicas, n_blocks)
-    alpha = padded_prior(prior, n_columns, np.dtype(np.float64))
-    held, firsts = (
-        buffers.empty(int(most.sum()) * LANES, np.float32),
-        buffers.empty(int(most.sum()), np.int64),
-    )
-    begins, n_held = np.empty(docs.n_docs, np.int64), np.empty(docs.n_docs, np.int64)
-    _sweep(
-        frozen(docs.rows, np.int64),
-        topic_words,
-        alpha,
-        len(prior),
-        int(seed),
-        n_replicas,
-        labels.reshape(-1),
-        totals,
-        frozen(by_word["starts"], np.int64),
-        frozen(by_word["entries"], by_word["entries"].dtype),
-        frozen(by_word["tokens"], np.int64),
-        held,
-        firsts,
-        begins,
-        n_held,
-        buffers.empty(docs.n_docs * n_blocks, np.int16),
-        np.empty(docs.n_docs, np.uint64),
-        np.zeros(n_columns),
-        buffers.empty(n_columns, np.float32),
-        buffers.empty(n_columns, np.float64),
-        np.empty(n_blocks),
-        buffers.empty(n_columns, np.float32),
-        np.zeros(1 + LANES, np.float32),
-        np.eye(LANES, dtype=np.float32).reshape(-1),
-        np.empty(n_columns),
-        np.zeros(n_columns),
-        change,
-        in_place,
-    )
-    if doc_topics is not None:
-        put_doc_topics(alpha, n_replicas, held, firsts, begins, n_held, doc_topics)
+class ManyTopics:
+    """Sweeps over the labels of some documents, with the parameters of `FewTopics`."""
+
+    def __init__(
+        self,
+        docs: Docs,
+        by_word: Mapping[str, np.ndarray],
+        topic_words: StoredRows,
+        totals: np.ndarray,
+        prior: np.ndarray,
+        labels: np.ndarray,
+        change: np.ndarray | None,
+        drawn: np.ndarray | None,
+    ) -> None:
+        n_columns, n_replicas = len(totals), labels.shape[1]
+        n_blocks, tokens = n_columns // LANES, frozen(by_word["tokens"], np.int64)
+        most = int(np.minimum(2 * np.diff(tokens) * n_replicas, n_blocks).sum())
+        self._tokens, self._labels, self._n_columns = tokens, labels.reshape(-1), n_columns
+        self._n_replicas, self._prior = n_replicas, padded_prior(prior, n_columns, np.dtype(np.float64))
+        self._held = buffers.empty(most * LANES, np.float32)
+        self._firsts = buffers.empty(most, np.int64)
+        self._begins, self._n_held = np.empty(docs.n_docs, np.int64), np.empty(docs.n_docs, np.int64)
+        self._arrays = (
+            frozen(docs.rows, np.int64),
+            topic_words,
+            self._prior,
+            len(prior),
+            n_replicas,
+            self._labels,
+            totals,
+            frozen(by_word["starts"], np.int64),
+            frozen(by_word["entries"], by_word["entries"].dtype),
+            frozen(by_word["token_starts"], np.int64),
+            tokens,
+            self._held,
+            self._firsts,
+            self._begins,
+            self._n_held,
+            buffers.empty(docs.n_docs * n_blocks, np.int16),
+            np.empty(docs.n_docs, np.uint64),
+            np.zeros(n_columns),
+            buffers.empty(n_columns, np.float32),
+            buffers.empty(n_columns, np.float64),
+            np.empty(n_blocks),
+            buffers.empty(n_columns, np.float32),
+            np.zeros(1 + LANES, np.float32),
+            np.eye(LANES, dtype=np.float32).reshape(-1),
+            np.empty(n_columns),
+            np.zeros(n_columns),
+            change,
+            drawn,
+        )
+
+    def sweep(self, seed: int) -> None:
+        """Draw all labels once more."""
+        _sweep(int(seed), *self._arrays)
+
+    @property
+    def held(self) -> np.ndarray:
+        """Labels of each document, counted anew."""
+        held = buffers.empty((len(self._tokens) - 1, self._n_columns), np.float32)
+        hold_labels(self._tokens, self._labels, self._n_replicas, held)
+        return held
+
+    def fill_doc_topics(self, doc_topics: np.ndarray) -> None:
+        """Prior and labels of each document, divided by their sum."""
+        put_doc_topics(
+            self._prior,
+            self._n_replicas,
+            self._held,
+            self._firsts,
+            self._begins,
+            self._n_held,
+            doc_topics,
+        )

@@ -14,13 +14,15 @@ from numba import njit
 
 from bigtopic import buffers
 from bigtopic.errors import InputError
-from bigtopic.kernels.support.entry import INNER, OUTER, frozen
+from bigtopic.kernels.support.entry import INLINE, INNER, OUTER, UNCOUNTED, frozen
 from bigtopic.kernels.support.vector import LANES, spread, store
 from bigtopic.types import Docs
 
 __all__ = [
     "LANE",
     "SHIFT",
+    "add_labels",
+    "hold_labels",
     "hold_topics",
     "put_doc_topics",
     "sorted_by_word",
@@ -32,20 +34,23 @@ _MOST_TOKENS = np.iinfo(np.int32).max  # that a number of four bytes can name
 
 
 @njit(**OUTER)
-def _sort_by_word(indptr, words, counts, starts, entries, tokens):
-    starts[:] = 0
+def _sort_by_word(indptr, words, counts, starts, entries, token_starts, tokens):
+    starts[:], token_starts[:] = 0, 0
     for i in range(words.shape[0]):
-        starts[words[i] + 1] += 1
+        starts[words[i] + 1] += counts[i] > 0
+        token_starts[words[i] + 1] += max(counts[i], 0)
     for v in range(starts.shape[0] - 1):
         starts[v + 1] += starts[v]
+        token_starts[v + 1] += token_starts[v]
     token = 0
     for d in range(indptr.shape[0] - 1):
         tokens[d] = token
         for i in range(indptr[d], indptr[d + 1]):
-            place = starts[words[i]]
-            entries[place, 0], entries[place, 1], entries[place, 2] = d, token, counts[i]
-            starts[words[i]] = place + 1
-            token += counts[i]
+            if counts[i] > 0:
+                place = starts[words[i]]
+                entries[place, 0], entries[place, 1], entries[place, 2] = d, token, counts[i]
+                starts[words[i]] = place + 1
+                token += counts[i]
     for v in range(starts.shape[0] - 1, 0, -1):
         starts[v] = starts[v - 1]
     starts[0], tokens[indptr.shape[0] - 1] = 0, token
@@ -56,9 +61,10 @@ def sorted_by_word(docs: Docs) -> Mapping[str, np.ndarray]:
 
     Returns
     -------
-    "entries" (n_entries, 3), in the order of words, then of documents: document, its first token of the word, and
-    count, in numbers of four bytes where these can name every token; "starts" int64 (n_words + 1,), those of word v are
-    from starts[v] to starts[v + 1]; "tokens" int64 (n_docs + 1,), the first token of each document
+    "entries" (n_entries, 3), those with tokens, in the order of words, then of documents: document, its first token of
+    the word, and count, in numbers of four bytes where these can name every token; "starts" int64 (n_words + 1,), those
+    of word v are from starts[v] to starts[v + 1]; "token_starts" int64 (n_words + 1,), likewise for its tokens in this
+    order; "tokens" int64 (n_docs + 1,), the first token of each document
 
     Raises
     ------
@@ -67,16 +73,41 @@ def sorted_by_word(docs: Docs) -> Mapping[str, np.ndarray]:
     """
     counts = whole_counts(docs)
     entries = buffers.empty((len(counts), 3), np.int32 if counts.sum() <= _MOST_TOKENS else np.int64)
-    starts, tokens = np.empty(docs.n_words + 1, np.int64), np.empty(docs.n_docs + 1, np.int64)
+    starts, token_starts = np.empty(docs.n_words + 1, np.int64), np.empty(docs.n_words + 1, np.int64)
+    tokens = np.empty(docs.n_docs + 1, np.int64)
     _sort_by_word(
         frozen(docs.indptr, np.int64),
         frozen(docs.words, np.int32),
         frozen(counts, np.int64),
         starts,
         entries,
+        token_starts,
         tokens,
     )
-    return {"entries": entries, "starts": starts, "tokens": tokens}
+    return {
+        "entries": entries[: starts[-1]],
+        "starts": starts,
+        "token_starts": token_starts,
+        "tokens": tokens,
+    }
+
+
+@njit(**UNCOUNTED)
+def hold_labels(tokens, labels, n_replicas, held):
+    """Count the labels of each document, (n_docs, n_columns); `tokens` and `labels` as for `hold_topics`."""
+    held[:] = 0
+    for d in range(held.shape[0]):
+        for t in range(tokens[d] * n_replicas, tokens[d + 1] * n_replicas):
+            if labels[t] >= 0:
+                held[d, np.uint64(labels[t])] += held.dtype.type(1)
+
+
+@njit(**INLINE)
+def add_labels(first, last, labels, counts):
+    """Count these labels, from the first to before the last, in `counts` (n_columns,); -1 is none."""
+    for t in range(first, last):
+        if labels[t] >= 0:
+            counts[np.uint64(labels[t])] += 1.0
 
 
 @njit(**INNER)

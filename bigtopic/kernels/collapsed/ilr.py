@@ -37,23 +37,10 @@ import numpy as np
 from numba import njit
 
 from bigtopic import buffers
-from bigtopic.kernels.support.collapsed import begin, stay
+from bigtopic.kernels.support.collapsed import ask, begin, keep, remembered, stay
 from bigtopic.kernels.support.drawn_labels import expected_logs_of_shares, labels_scratch
 from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, csr, frozen, padded_prior, put_shares
-from bigtopic.kernels.support.memory import prefetch
-from bigtopic.kernels.support.vector import (
-    LANES,
-    double,
-    larger,
-    like,
-    load,
-    load_part,
-    product,
-    spread,
-    store,
-    store_part,
-    total,
-)
+from bigtopic.kernels.support.vector import LANES, double, larger, like, load, product, spread, store, total
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
 __all__ = ["HALF", "KERNEL", "run", "run_half", "sweep"]
@@ -61,20 +48,7 @@ __all__ = ["HALF", "KERNEL", "run", "run_half", "sweep"]
 _FLOOR = 1e-10  # of a word's count: what rounding leaves of it is less
 _LEVELS = 65535.0
 _LEAST = np.finfo(np.float64).tiny * _LEVELS  # of the sum of a_k
-_AHEAD, _LINE = 2, 8  # entries, and numbers in a cache line
-
-
-@njit(**INLINE)
-def _remembered(row, k, n):
-    """What is remembered of an entry from topic k on, LANES numbers; zeros beyond the last topic."""
-    return double(load(row, k) if k + LANES <= n else load_part(row, k, n - k))
-
-
-@njit(**INLINE)
-def _ask(table, row, k):
-    """For LANES columns of a row, ahead of its turn."""
-    for line in range(0, LANES, _LINE):
-        prefetch(table, row, k + line)
+_AHEAD = 2  # entries
 
 
 @njit(**INLINE)
@@ -82,7 +56,7 @@ def _unit(row, n, n_columns):
     """What the numbers that are remembered of an entry are multiplied by; 0 of one that is not counted yet."""
     sums = spread(0.0)
     for k in range(0, n_columns, LANES):
-        sums = sums + _remembered(row, k, n)
+        sums = sums + remembered(row, k, n)
     known = total(sums)
     return 1.0 / known if known > 0.0 else 0.0
 
@@ -92,7 +66,7 @@ def _add(row, factor, n, mass):
     """Add an entry to N_dk, the mass of its document: `factor` times what is remembered."""
     factors = spread(factor)
     for k in range(0, mass.shape[0], LANES):
-        store(mass, k, load(mass, k) + factors * _remembered(row, k, n))
+        store(mass, k, load(mass, k) + factors * remembered(row, k, n))
 
 
 @njit(**INLINE)
@@ -101,8 +75,8 @@ def _conditional(row, unit, n, prior, mass, weights, grown, totals, fresh, table
     table."""
     whole, inverse, zero, least = spread(0.0), spread(unit), spread(0.0), spread(_FLOOR)
     for k in range(0, fresh.shape[0], LANES):
-        _ask(table, ahead, k)
-        own = product(inverse, _remembered(row, k, n))
+        ask(table, ahead, k)
+        own = product(inverse, remembered(row, k, n))
         by_doc = load(prior, k) + larger(load(mass, k) - own, zero)
         by_word = larger(load(weights, k) + load(grown, k) - own, least)
         new = by_doc * (by_word / larger(load(totals, k) - own, by_word))
@@ -116,7 +90,7 @@ def _round(unit, half, fresh, kept, table, ahead):
     """Fill `kept` with what is to be remembered, `unit` times `fresh`, and return its sum. Ask likewise."""
     known, factor, rest = spread(0.0), spread(unit), spread(half)
     for k in range(0, fresh.shape[0], LANES):
-        _ask(table, ahead, k)
+        ask(table, ahead, k)
         rounded = like(kept, factor * load(fresh, k) + rest)
         store(kept, k, rounded)
         known = known + double(rounded)
@@ -130,11 +104,8 @@ def _move(row, old_unit, kept, unit, count, n, out, mass, grown, totals):
     moved, zero, share, gone, tokens = spread(0.0), spread(0.0), spread(unit), spread(old_unit), spread(count)
     for k in range(0, mass.shape[0], LANES):
         new = load(kept, k)
-        change = tokens * (product(share, double(new)) - product(gone, _remembered(row, k, n)))
-        if k + LANES <= n:
-            store(out, k, new)
-        else:
-            store_part(out, k, n - k, new)
+        change = tokens * (product(share, double(new)) - product(gone, remembered(row, k, n)))
+        keep(out, k, n, new)
         store(mass, k, load(mass, k) + change)
         store(grown, k, load(grown, k) + change)
         store(totals, k, load(totals, k) + change)

@@ -38,6 +38,7 @@ from bigtopic.kernels.author_topic.support.shares import (
 )
 from bigtopic.kernels.support.collapsed import ask, keep, remembered
 from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, csr, frozen, whole_number
+from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.random import key
 from bigtopic.kernels.support.vector import LANES, double, larger, load, product, single, spread, store, total
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, StateSpec, View
@@ -50,6 +51,15 @@ _FLOOR = 1e-10  # of a count with its prior: what rounding leaves of it is less
 
 # Products that are taken out of counts are rounded by themselves: a lone token's share must leave nothing. Totals of
 # the padding are infinite, so that its factors are 0.
+
+
+@njit(**INLINE)
+def _ask(shares, i, n_authors):
+    """For what is remembered of an entry, or where it will be, ahead of its turn."""
+    ahead = shares[min(i, shares.shape[0] - 1)]
+    for a in range(n_authors):
+        for k in range(0, ahead.shape[1], LANES):
+            prefetch(ahead, a, k)
 
 
 @njit(**INLINE)
@@ -143,6 +153,8 @@ def _sweep(
         for i in range(indptr[d], indptr[d + 1]):
             word, row, before = word_weights[words[i]], kept[i], earlier[i]
             ahead = words[min(i + _AHEAD, words.shape[0] - 1)]
+            _ask(earlier, i + _AHEAD, who.shape[0])
+            _ask(kept, i + _AHEAD, who.shape[0])
             known = _sums(before, who.shape[0], totals.shape[0], old_sums)
             unit = 1.0 / known if known > 0.0 else 0.0
             for a in range(who.shape[0]):

@@ -40,6 +40,7 @@ from bigtopic import buffers
 from bigtopic.kernels.support.collapsed import ask, begin, keep, remembered, stay
 from bigtopic.kernels.support.drawn_labels import expected_logs_of_shares, labels_scratch
 from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, csr, frozen, padded_prior, put_shares
+from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.vector import LANES, double, larger, like, load, product, spread, store, total
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
@@ -98,11 +99,13 @@ def _round(unit, half, fresh, kept, table, ahead):
 
 
 @njit(**INLINE)
-def _move(row, old_unit, kept, unit, count, n, out, mass, grown, totals):
-    """Remember `kept` in `out`, and move the counts from `old_unit` times `row` to `unit` times `kept`; returns how
+def _move(row, old_unit, kept, unit, count, n, shares, i, mass, grown, totals):
+    """Remember `kept` in shares[i], and move the counts from `old_unit` times `row` to `unit` times `kept`; returns how
     many tokens moved."""
+    ahead, out = min(i + _AHEAD, shares.shape[0] - 1), shares[i]
     moved, zero, share, gone, tokens = spread(0.0), spread(0.0), spread(unit), spread(old_unit), spread(count)
     for k in range(0, mass.shape[0], LANES):
+        prefetch(shares, ahead, k)
         new = load(kept, k)
         change = tokens * (product(share, double(new)) - product(gone, remembered(row, k, n)))
         keep(out, k, n, new)
@@ -143,7 +146,7 @@ def _sweep(
             if recalled < end:
                 _add(earlier[recalled], counts[recalled] * units[recalled], n, following)
                 recalled += 1
-            moved += _move(before, unit, kept, 1.0 / known, counts[i], n, shares[i], mass, grown, totals)
+            moved += _move(before, unit, kept, 1.0 / known, counts[i], n, shares, i, mass, grown, totals)
         if doc_topics.shape[0] > 0:
             for k in range(n_components):
                 fresh[k] = prior[k] + max(mass[k], 0.0)

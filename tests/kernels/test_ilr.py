@@ -92,6 +92,25 @@ def test_every_sweep_is_that_of_the_reference(docs):
         np.testing.assert_allclose(corpus.shares, shares, rtol=1e-12)
 
 
+@pytest.mark.parametrize("n_components", [16, 21, 32, 50])
+def test_rows_of_whole_vectors_and_parts_of_one(docs, n_components):
+    alpha = np.linspace(0.02, 1.3, n_components)
+    corpus, shares = Corpus(docs, alpha), None
+    for _ in range(3):
+        view = corpus.view
+        weights, totals = (
+            view.arrays["topic_words"][:, :n_components],
+            view.totals["topic_words"][:n_components],
+        )
+        change, topics, shares = REFERENCE["infer"](docs, weights, totals, alpha, {}, 5, shares)
+        result = corpus.sweep()
+        np.testing.assert_allclose(
+            result.stats["topic_words"][:, :n_components], change, rtol=1e-12, atol=1e-12
+        )
+        assert not result.stats["topic_words"][:, n_components:].any()
+        np.testing.assert_allclose(result.doc_topics, topics, rtol=1e-12)
+
+
 def test_single_precision_rounds_each_update_once(docs):
     """A share is a product of three numbers that are each right to 2 ** -23, of counts that were added up likewise."""
     single, double = Corpus(docs, dtype=np.float32), Corpus(docs)

@@ -13,14 +13,17 @@ from bigtopic.kernels.support.vector import (
     double,
     larger,
     largest,
+    like,
     load,
     load_double,
     load_part,
+    product,
     quarter,
     single,
     spread,
     store,
     store_double,
+    store_part,
     total,
     totals,
 )
@@ -79,15 +82,58 @@ def _parts(values, out):
         store(out, (n, 0), load_part(values, (1, 3), n - 1))
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.uint16, np.float32, np.float64])
 def test_part_of_a_vector(dtype):
-    values, out = (
-        np.random.default_rng(0).normal(size=(2, 3 + LANES)).astype(dtype),
-        np.empty((19, LANES), dtype),
-    )
+    values = (1000 * np.random.default_rng(0).random((2, 3 + LANES))).astype(dtype)
+    out = np.empty((19, LANES), dtype)
     _parts(values, out)
     for n, part in enumerate(out, start=-1):
         np.testing.assert_array_equal(part, np.where(np.arange(LANES) < n, values[1, 3:], 0))
+
+
+@njit
+def _put_parts(values, out):
+    for n in range(out.shape[0]):
+        store_part(out, (n, 2), n - 1, load(values, 1))
+
+
+@pytest.mark.parametrize("dtype", [np.uint16, np.float32, np.float64])
+def test_a_part_of_a_vector_leaves_what_is_beyond(dtype):
+    values = (1000 * np.random.default_rng(0).random(1 + LANES)).astype(dtype)
+    out = np.ones((19, 3 + LANES), dtype)
+    _put_parts(values, out)
+    for n, part in enumerate(out, start=-1):
+        np.testing.assert_array_equal(part[2:-1], np.where(np.arange(LANES) < n, values[1:], 1))
+    assert (out[:, :2] == 1).all() and (out[:, -1] == 1).all()
+
+
+@njit
+def _keep(values, kept, wide):
+    store(kept, 0, like(kept, load(values, 0)))
+    store(wide, 0, double(load(kept, 0)))
+
+
+@pytest.mark.parametrize("dtype", [np.uint16, np.float32])
+def test_numbers_like_those_of_an_array(dtype):
+    """Whole ones are rounded down, and use all bits."""
+    values = np.concatenate([[65535.4, 0.9, 32768.5], np.random.default_rng(0).random(LANES - 3)])
+    kept, wide = np.empty(LANES, dtype), np.empty(LANES)
+    _keep(values, kept, wide)
+    np.testing.assert_array_equal(kept, values.astype(dtype))
+    np.testing.assert_array_equal(wide, kept.astype(np.float64))
+
+
+@njit
+def _less_products(a, b, products, out):
+    store(out, 0, load(products, 0) - product(load(a, 0), load(b, 0)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_of_a_product_taken_out_nothing_is_left(dtype):
+    a, b = np.random.default_rng(0).random((2, LANES)).astype(dtype)
+    out = np.ones(LANES, dtype)
+    _less_products(a, b, a * b, out)
+    assert not out.any()
 
 
 @njit

@@ -33,100 +33,141 @@ from bigtopic.kernels.author_topic.support.counts import VIEWS, counts_of, moved
 from bigtopic.kernels.author_topic.support.shares import (
     authors_within,
     begin,
-    change_of,
-    remember,
     remember_no_more,
     remembered_shares,
-    shares_of,
 )
+from bigtopic.kernels.support.collapsed import ask, keep, remembered
 from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, csr, frozen, whole_number
 from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.random import key
-from bigtopic.kernels.support.vector import LANES, larger, load, spread, store, total
+from bigtopic.kernels.support.vector import LANES, double, larger, load, product, single, spread, store, total
 from bigtopic.types import Docs, Hyper, Kernel, KernelResult, StateSpec, View
 
 __all__ = ["KERNEL", "run"]
 
-_AHEAD, _LINE = 2, 8  # entries, and numbers in a cache line
+_AHEAD = 2  # entries
 _FLOOR = 1e-10  # of a count with its prior: what rounding leaves of it is less
 
 
-# Shares are taken out of counts in vectors, and are made in plain loops, where nothing is fused: a lone token's share,
-# taken out, must leave nothing. Totals of the padding are infinite, so that its factors are 0.
+# Products that are taken out of counts are rounded by themselves: a lone token's share must leave nothing. Totals of
+# the padding are infinite, so that its factors are 0.
 
 
 @njit(**INLINE)
-def _conditional(share, who, word, totals, author_weights, author_totals, factors, units, fresh):
-    """Fill q, that of author a to be multiplied by units[a]; returns the sum of it all."""
-    whole, least = 0.0, spread(_FLOOR)
-    for k in range(0, factors.shape[0], LANES):
+def _ask(shares, i, n_authors):
+    """For what is remembered of an entry, or where it will be, ahead of its turn."""
+    ahead = shares[min(i, shares.shape[0] - 1)]
+    for a in range(n_authors):
+        for k in range(0, ahead.shape[1], LANES):
+            prefetch(ahead, a, k)
+
+
+@njit(**INLINE)
+def _sums(row, n_authors, n_columns, out):
+    """Fill `out` with the sums over topics of what is remembered of each author; returns that of all."""
+    known = 0.0
+    for a in range(n_authors):
+        own, sums = row[a], spread(0.0)
+        for k in range(0, n_columns, LANES):
+            sums = sums + remembered(own, k, row.shape[1])
+        out[a] = total(sums)
+        known += out[a]
+    return known
+
+
+@njit(**INLINE)
+def _conditional(row, unit, who, word, totals, author_weights, factors, share, fresh, table, ahead):
+    """Fill q, author a's with the factor factors[a], and `share` with r, `unit` times what is remembered; returns the
+    sum of q. Ask for the row `ahead` of a table."""
+    whole, inverse, least = spread(0.0), spread(unit), spread(_FLOOR)
+    for k in range(0, totals.shape[0], LANES):
+        ask(table, ahead, k)
         of_topic = spread(0.0)
         for a in range(who.shape[0]):
-            of_topic = of_topic + load(share, (a, k))
+            own = product(inverse, remembered(row[a], k, row.shape[1]))
+            store(share, (a, k), own)
+            of_topic = of_topic + own
         left = larger(load(word, k) - of_topic, least)
-        store(factors, k, left / larger(load(totals, k) - of_topic, left))
-    for a in range(who.shape[0]):
-        of_author, sums = spread(0.0), spread(0.0)
-        for k in range(0, factors.shape[0], LANES):
-            own = load(share, (a, k))
-            new = load(factors, k) * larger(load(author_weights, (who[a], k)) - own, least)
+        by_word = left / larger(load(totals, k) - of_topic, left)
+        for a in range(who.shape[0]):
+            by_author = larger(load(author_weights, (who[a], k)) - load(share, (a, k)), least)
+            new = spread(factors[a]) * by_word * by_author
             store(fresh, (a, k), new)
-            of_author, sums = of_author + own, sums + new
-        units[a] = 1.0 / max(author_totals[who[a]] - total(of_author), _FLOOR)
-        whole += units[a] * total(sums)
-    return whole
+            whole = whole + new
+    return total(whole)
 
 
 @njit(**INLINE)
-def _count(change, who, word, totals, author_weights, author_totals):
-    """Add these shares, (n_authors, n_columns), to all counts."""
+def _remember(unit, fresh, row, n_authors, out):
+    """Remember `unit` times q, and fill `out` with the sums over topics of each author; returns that of all."""
+    known, factor = 0.0, spread(unit)
+    for a in range(n_authors):
+        own, sums = row[a], spread(0.0)
+        for k in range(0, fresh.shape[1], LANES):
+            rounded = single(factor * load(fresh, (a, k)))
+            keep(own, k, row.shape[1], rounded)
+            sums = sums + double(rounded)
+        out[a] = total(sums)
+        known += out[a]
+    return known
+
+
+@njit(**INLINE)
+def _move(row, unit, count, who, share, word, totals, author_weights):
+    """Move the counts from `share` to `unit` times what is remembered."""
+    inverse, tokens = spread(unit), spread(count)
     for k in range(0, totals.shape[0], LANES):
         of_topic = spread(0.0)
         for a in range(who.shape[0]):
-            of_topic = of_topic + load(change, (a, k))
+            new = product(inverse, remembered(row[a], k, row.shape[1]))
+            change = tokens * (new - load(share, (a, k)))
+            store(author_weights, (who[a], k), load(author_weights, (who[a], k)) + change)
+            of_topic = of_topic + change
         store(word, k, load(word, k) + of_topic)
         store(totals, k, load(totals, k) + of_topic)
+
+
+@njit(**INLINE)
+def _begin(row, count, who, share, word, totals, author_weights, author_totals, sums):
+    """Count an entry of a new document."""
+    known = _sums(row, who.shape[0], totals.shape[0], sums)
+    share[:] = 0.0
+    _move(row, 1.0 / known, count, who, share, word, totals, author_weights)
     for a in range(who.shape[0]):
-        of_author = spread(0.0)
-        for k in range(0, totals.shape[0], LANES):
-            own = load(change, (a, k))
-            store(author_weights, (who[a], k), load(author_weights, (who[a], k)) + own)
-            of_author = of_author + own
-        author_totals[who[a]] += total(of_author)
+        author_totals[who[a]] += count * sums[a] / known
 
 
 @njit(**UNCOUNTED)
 def _sweep(
-    indptr, words, counts, rows, author_indptr, authors, seed, new, earlier, remembered, word_weights, totals,
-    author_weights, author_totals, share, fresh, units, factors,
+    indptr, words, counts, rows, author_indptr, authors, seed, new, earlier, kept, word_weights, totals,
+    author_weights, author_totals, share, fresh, factors, old_sums, sums,
 ):  # fmt: skip
     for d in range(rows.shape[0] if new else 0):
         who = authors[author_indptr[d] : author_indptr[d + 1]]
-        begin(indptr[d], indptr[d + 1], key(seed, rows[d]), who.shape[0], remembered)
+        begin(indptr[d], indptr[d + 1], key(seed, rows[d]), who.shape[0], kept)
         for i in range(indptr[d], indptr[d + 1]):
-            share[:] = 0.0
-            change_of(counts[i], 1.0, remembered[i], who.shape[0], share)
-            _count(share, who, word_weights[words[i]], totals, author_weights, author_totals)
+            word = word_weights[words[i]]
+            _begin(kept[i], counts[i], who, share, word, totals, author_weights, author_totals, sums)
     for d in range(rows.shape[0]):
         who = authors[author_indptr[d] : author_indptr[d + 1]]
         for i in range(indptr[d], indptr[d + 1]):
-            word, row, ahead = (
-                word_weights[words[i]],
-                remembered[i],
-                words[min(i + _AHEAD, words.shape[0] - 1)],
-            )
-            for k in range(0, factors.shape[0], _LINE):
-                prefetch(word_weights, ahead, k)
-            shares_of(earlier[i], who.shape[0], share)
-            whole = _conditional(
-                share, who, word, totals, author_weights, author_totals, factors, units, fresh
-            )
-            known = 0.0
+            word, row, before = word_weights[words[i]], kept[i], earlier[i]
+            ahead = words[min(i + _AHEAD, words.shape[0] - 1)]
+            _ask(earlier, i + _AHEAD, who.shape[0])
+            _ask(kept, i + _AHEAD, who.shape[0])
+            known = _sums(before, who.shape[0], totals.shape[0], old_sums)
+            unit = 1.0 / known if known > 0.0 else 0.0
             for a in range(who.shape[0]):
-                known += remember(units[a] / whole, fresh[a], row[a])
+                old_sums[a] *= unit
+                factors[a] = 1.0 / max(author_totals[who[a]] - old_sums[a], _FLOOR)
+            whole = _conditional(
+                before, unit, who, word, totals, author_weights, factors, share, fresh, word_weights, ahead
+            )
+            known = _remember(1.0 / whole, fresh, row, who.shape[0], sums)
             remember_no_more(row, who.shape[0])
-            change_of(counts[i], known, row, who.shape[0], share)
-            _count(share, who, word, totals, author_weights, author_totals)
+            _move(row, 1.0 / known, counts[i], who, share, word, totals, author_weights)
+            for a in range(who.shape[0]):
+                author_totals[who[a]] += counts[i] * (sums[a] / known - old_sums[a])
 
 
 def run(
@@ -160,7 +201,7 @@ def run(
     """
     n, room = hyper.n_components, whole_number(hyper.options, "most_authors", 1)
     author_indptr, authors = authors_within(docs, room)
-    earlier, remembered = remembered_shares(docs, room, n, state)
+    earlier, kept = remembered_shares(docs, room, n, state)
     word_weights, author_weights = counts_of(view)
     totals = view.totals["topic_words"].astype(np.float64)
     totals[n:], n_columns = np.inf, len(totals)
@@ -173,16 +214,15 @@ def run(
         int(seed),
         state is None,
         earlier,
-        remembered,
+        kept,
         word_weights,
         totals,
         author_weights,
         author_weights[:, :n].sum(axis=1),
         *(buffers.zeros((room, n_columns), np.float64) for _ in range(2)),
-        np.empty(room),
-        buffers.empty(n_columns, np.float64),
+        *(np.empty(room) for _ in range(3)),
     )
-    return KernelResult(moved((word_weights, author_weights), view), None, {"shares": remembered}, {})
+    return KernelResult(moved((word_weights, author_weights), view), None, {"shares": kept}, {})
 
 
 KERNEL = Kernel(

@@ -19,6 +19,9 @@ What is remembered of an entry are numbers in proportion to r; they are rounded 
 afterwards, so that r sums to 1 and all counts are those of what is remembered: nothing drifts. `KERNEL` keeps float32,
 `HALF` whole numbers up to 65 535 in two bytes, for half of the space.
 
+How it is computed: in float64, whatever the view is. The sum over a_k, and that of the rounded numbers, make an entry
+wait; meanwhile, what is remembered of an entry of the next document is added to that document's N_dk.
+
 Cost: entries x topics, a division each. Space: entries x topics numbers on disk, twice.
 
 Reference: Asuncion, Welling, Smyth, Teh (2009), "On smoothing and inference for topic models", equation 7.
@@ -34,72 +37,119 @@ import numpy as np
 from numba import njit
 
 from bigtopic import buffers
-from bigtopic.kernels.support.collapsed import begin, stay
+from bigtopic.kernels.support.collapsed import ask, begin, keep, remembered, stay
 from bigtopic.kernels.support.drawn_labels import expected_logs_of_shares, labels_scratch
-from bigtopic.kernels.support.entry import UNCOUNTED, csr, frozen, padded_prior, put_shares
+from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, csr, frozen, padded_prior, put_shares
 from bigtopic.kernels.support.memory import prefetch
+from bigtopic.kernels.support.vector import LANES, double, larger, like, load, product, spread, store, total
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
 __all__ = ["HALF", "KERNEL", "run", "run_half", "sweep"]
 
-_FAST = {"reassoc", "arcp", "nsz"}  # not "contract": a lone token's share, taken out, must leave nothing
 _FLOOR = 1e-10  # of a word's count: what rounding leaves of it is less
 _LEVELS = 65535.0
-_AHEAD, _LINE = 2, 8  # entries, and numbers in a cache line
+_LEAST = np.finfo(np.float64).tiny * _LEVELS  # of the sum of a_k
+_AHEAD = 2  # entries
 
 
-@njit(**UNCOUNTED | {"fastmath": _FAST})
+@njit(**INLINE)
+def _unit(row, n, n_columns):
+    """What the numbers that are remembered of an entry are multiplied by; 0 of one that is not counted yet."""
+    sums = spread(0.0)
+    for k in range(0, n_columns, LANES):
+        sums = sums + remembered(row, k, n)
+    known = total(sums)
+    return 1.0 / known if known > 0.0 else 0.0
+
+
+@njit(**INLINE)
+def _add(row, factor, n, mass):
+    """Add an entry to N_dk, the mass of its document: `factor` times what is remembered."""
+    factors = spread(factor)
+    for k in range(0, mass.shape[0], LANES):
+        store(mass, k, load(mass, k) + factors * remembered(row, k, n))
+
+
+@njit(**INLINE)
+def _conditional(row, unit, n, prior, mass, weights, grown, totals, fresh, table, ahead):
+    """Fill `fresh` with a, and return its sum; `unit` times what is remembered are r. Ask for the row `ahead` of a
+    table."""
+    whole, inverse, zero, least = spread(0.0), spread(unit), spread(0.0), spread(_FLOOR)
+    for k in range(0, fresh.shape[0], LANES):
+        ask(table, ahead, k)
+        own = product(inverse, remembered(row, k, n))
+        by_doc = load(prior, k) + larger(load(mass, k) - own, zero)
+        by_word = larger(load(weights, k) + load(grown, k) - own, least)
+        new = by_doc * (by_word / larger(load(totals, k) - own, by_word))
+        store(fresh, k, new)
+        whole = whole + new
+    return total(whole)
+
+
+@njit(**INLINE)
+def _round(unit, half, fresh, kept, table, ahead):
+    """Fill `kept` with what is to be remembered, `unit` times `fresh`, and return its sum. Ask likewise."""
+    known, factor, rest = spread(0.0), spread(unit), spread(half)
+    for k in range(0, fresh.shape[0], LANES):
+        ask(table, ahead, k)
+        rounded = like(kept, factor * load(fresh, k) + rest)
+        store(kept, k, rounded)
+        known = known + double(rounded)
+    return total(known)
+
+
+@njit(**INLINE)
+def _move(row, old_unit, kept, unit, count, n, shares, i, mass, grown, totals):
+    """Remember `kept` in shares[i], and move the counts from `old_unit` times `row` to `unit` times `kept`; returns how
+    many tokens moved."""
+    ahead, out = min(i + _AHEAD, shares.shape[0] - 1), shares[i]
+    moved, zero, share, gone, tokens = spread(0.0), spread(0.0), spread(unit), spread(old_unit), spread(count)
+    for k in range(0, mass.shape[0], LANES):
+        prefetch(shares, ahead, k)
+        new = load(kept, k)
+        change = tokens * (product(share, double(new)) - product(gone, remembered(row, k, n)))
+        keep(out, k, n, new)
+        store(mass, k, load(mass, k) + change)
+        store(grown, k, load(grown, k) + change)
+        store(totals, k, load(totals, k) + change)
+        moved = moved + larger(change, zero - change)
+    return total(moved)
+
+
+@njit(**UNCOUNTED)
 def _sweep(
-    indptr, words, counts, rows, topic_words, prior, n_components, seed, new, scale, half, least,
-    earlier, shares, units, totals, mass, old, fresh, change, doc_topics,
+    indptr, words, counts, rows, topic_words, prior, n_components, seed, new, scale, half,
+    earlier, shares, units, totals, masses, fresh, kept, change, doc_topics,
 ):  # fmt: skip
     if new:
         begin(indptr, words, counts, rows, seed, n_components, scale, shares, totals, change)
-    zero, one, floor = mass.dtype.type(0), mass.dtype.type(1), mass.dtype.type(_FLOOR)
-    moved = 0.0
+    n, n_columns, moved, recalled = n_components, prior.shape[0], 0.0, indptr[0]
     for d in range(rows.shape[0]):
-        for k in range(n_components):
-            mass[k] = zero
-        for i in range(indptr[d], indptr[d + 1]):
-            row, known = earlier[i], zero
-            for k in range(n_components):
-                known += row[k]
-            units[i] = one / known if known > 0 else zero
-            unit = counts[i] * units[i]
-            for k in range(n_components):
-                mass[k] += unit * row[k]
-        for i in range(indptr[d], indptr[d + 1]):
-            # rows by themselves: loops over them need no look at their place in the whole
-            before, row, weights, grown = earlier[i], shares[i], topic_words[words[i]], change[words[i]]
-            unit, whole, ahead = units[i], zero, words[min(i + _AHEAD, words.shape[0] - 1)]
-            for k in range(0, n_components, _LINE):
-                prefetch(topic_words, ahead, k)
-                prefetch(change, ahead, k)
-            for k in range(n_components):
-                own = unit * before[k]
-                by_doc = prior[k] + max(mass[k] - own, zero)
-                by_word = max(weights[k] + grown[k] - own, floor)
-                fresh[k] = by_doc * (by_word / max(mass.dtype.type(totals[k] - own), by_word))
-                old[k] = own
-                whole += fresh[k]
-            if not least < whole < np.inf:
-                whole = stay(old, unit > 0, fresh, n_components)
-            unit, known = scale / whole, zero
-            for k in range(n_components):
-                row[k] = fresh[k] * unit + half
-            for k in range(n_components):
-                known += row[k]
-            unit = one / known
-            for k in range(n_components):
-                old[k] = counts[i] * (unit * row[k] - old[k])
-                moved += abs(old[k])
-            for k in range(n_components):
-                mass[k] += old[k]
-                grown[k] += old[k]
-                totals[k] += old[k]
+        mass, following, first, last = masses[d % 2], masses[(d + 1) % 2], indptr[d], indptr[d + 1]
+        while recalled < last:  # of the first document, and of one that is longer than the one before it
+            units[recalled] = _unit(earlier[recalled], n, n_columns)
+            _add(earlier[recalled], counts[recalled] * units[recalled], n, mass)
+            recalled += 1
+        end = indptr[min(d + 2, rows.shape[0])]
+        following[:] = 0.0
+        for i in range(first, last):
+            before, weights, grown, unit = earlier[i], topic_words[words[i]], change[words[i]], units[i]
+            ahead = words[min(i + _AHEAD, words.shape[0] - 1)]
+            whole = _conditional(
+                before, unit, n, prior, mass, weights, grown, totals, fresh, topic_words, ahead
+            )
+            if recalled < end:
+                units[recalled] = _unit(earlier[recalled], n, n_columns)
+            if not _LEAST < whole < np.inf:
+                whole = stay(before, unit > 0, fresh, n)
+            known = _round(scale / whole, half, fresh, kept, change, ahead)
+            if recalled < end:
+                _add(earlier[recalled], counts[recalled] * units[recalled], n, following)
+                recalled += 1
+            moved += _move(before, unit, kept, 1.0 / known, counts[i], n, shares, i, mass, grown, totals)
         if doc_topics.shape[0] > 0:
             for k in range(n_components):
-                fresh[k] = prior[k] + max(mass[k], zero)
+                fresh[k] = prior[k] + max(mass[k], 0.0)
             put_shares(fresh[:n_components], doc_topics[d])
     return moved
 
@@ -122,7 +172,7 @@ def run(
     Returns
     -------
     KernelResult
-        stats["topic_words"] (n_words, n_columns), by how much the expected counts have changed, and
+        stats["topic_words"] float64 (n_words, n_columns), by how much the expected counts have changed, and
         stats["doc_topic_prior"] (1, n_columns), the sum of E[log theta] given labels drawn from the responsibilities,
         if wanted; doc_topics (n_docs, n_components) if wanted; state["shares"]; info: "moved_tokens", the sum over
         entries of c sum_k |a_k - r_k|.
@@ -152,7 +202,7 @@ def _run(
     scale: float,
     half: float,
 ) -> KernelResult:
-    topic_words = view.arrays["topic_words"]
+    topic_words = frozen(view.arrays["topic_words"], np.float64)
     shares = buffers.empty((len(docs.words), hyper.n_components), kept)
     change = buffers.zeros(topic_words.shape, topic_words.dtype)
     totals = view.totals["topic_words"].astype(np.float64)
@@ -186,12 +236,12 @@ def sweep(
     Parameters
     ----------
     docs, hyper, seed : as for `run`
-    topic_words : (n_words, n_columns), eta_v + N_kv before anything was counted in `change`
+    topic_words : float64 (n_words, n_columns), eta_v + N_kv before anything was counted in `change`
     earlier : (n_entries, n_components), what is remembered, perhaps `shares` itself; None for documents that are new
     shares : of its shape and type; becomes what is to be remembered
     totals : float64 (n_columns,), sum_v eta_v + N_k, which follow
-    change : (n_words, n_columns), is added to
-    doc_topics : (n_docs, n_components) to be filled, or (0, n_components)
+    change : float64 (n_words, n_columns), is added to
+    doc_topics : float64 (n_docs, n_components) to be filled, or (0, n_components)
     scale, half : what a share is multiplied by before it is kept, and what is added, so that it is rounded
 
     Returns
@@ -199,27 +249,27 @@ def sweep(
     float
         "moved_tokens" of `run`.
     """
-    dtype, n_columns = topic_words.dtype, topic_words.shape[1]
+    n_columns = topic_words.shape[1]
+    assert n_columns % LANES == 0, "rows come in whole vectors"
     if earlier is None:
         shares[:] = 0
     moved = _sweep(
-        *csr(docs, dtype),
+        *csr(docs, np.dtype(np.float64)),
         frozen(docs.rows, np.int64),
-        frozen(topic_words, dtype),
-        padded_prior(hyper.doc_topic_prior, n_columns, dtype),
+        frozen(topic_words, np.float64),
+        padded_prior(hyper.doc_topic_prior, n_columns, np.dtype(np.float64)),
         hyper.n_components,
         int(seed),
         earlier is None,
-        dtype.type(scale),
-        dtype.type(half),
-        dtype.type(np.finfo(dtype).tiny * _LEVELS),
+        scale,
+        half,
         frozen(shares if earlier is None else earlier, shares.dtype),
         shares,
-        buffers.empty(len(docs.words), dtype),
+        buffers.empty(len(docs.words), np.float64),
         totals,
-        np.empty(n_columns, dtype),
-        np.empty(n_columns, dtype),
-        np.empty(n_columns, dtype),
+        buffers.zeros((2, n_columns), np.float64),
+        buffers.empty(n_columns, np.float64),
+        buffers.zeros(n_columns, shares.dtype),
         change,
         doc_topics,
     )

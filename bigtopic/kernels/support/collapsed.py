@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from numba import njit
 
-from bigtopic.kernels.support.entry import INNER, OUTER
+from bigtopic.kernels.support.entry import INLINE, INNER, OUTER
+from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.random import key, uniform
+from bigtopic.kernels.support.vector import LANES, double, load, load_part, store, store_part
 
-__all__ = ["begin", "stay"]
+__all__ = ["ask", "begin", "keep", "remembered", "stay"]
+
+_LINE = 8  # numbers in a cache line
 
 
 @njit(**OUTER)
@@ -33,3 +37,25 @@ def stay(old, known, fresh, n_components):
         fresh[k] = old[k] if known else 1
         whole += fresh[k]
     return whole
+
+
+@njit(**INLINE)
+def ask(table, row, k):
+    """For LANES columns of a row of float64, ahead of its turn."""
+    for line in range(0, LANES, _LINE):
+        prefetch(table, row, k + line)
+
+
+@njit(**INLINE)
+def remembered(row, k, n):
+    """What is remembered of an entry from topic k on, LANES numbers; zeros beyond the last of n topics."""
+    return double(load(row, k) if k + LANES <= n else load_part(row, k, n - k))
+
+
+@njit(**INLINE)
+def keep(row, k, n, numbers):
+    """Remember LANES numbers from topic k on, as far as there are topics."""
+    if k + LANES <= n:
+        store(row, k, numbers)
+    else:
+        store_part(row, k, n - k, numbers)

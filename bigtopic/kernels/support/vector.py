@@ -29,14 +29,17 @@ __all__ = [
     "double",
     "larger",
     "largest",
+    "like",
     "load",
     "load_double",
     "load_part",
+    "product",
     "quarter",
     "single",
     "spread",
     "store",
     "store_double",
+    "store_part",
     "total",
     "totals",
 ]
@@ -115,16 +118,25 @@ def load_part(typing_context: Any, array: Any, index: Any, n: Any, lanes: Any = 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         address, align = _address(context, builder, sig, args, count)
         element = context.get_value_type(sig.args[0].dtype)
-        kind, whole = ir.VectorType(element, count), ir.IntType(32)
-        last = context.cast(builder, args[2], sig.args[2], types.int32)
-        inside = builder.icmp_signed("<", _positions(range(count)), _spread(builder, last, count))
-        name = f"llvm.masked.load.v{count}f{sig.args[0].dtype.bitwidth}.p0"
-        arguments = [address, ir.Constant(whole, align), inside, ir.Constant(kind, [0.0] * count)]
-        signature = ir.FunctionType(kind, [argument.type for argument in arguments])
-        function = cgutils.get_or_insert_function(builder.module, signature, name)
-        return builder.call(function, arguments)
+        kind, inside = ir.VectorType(element, count), _first(context, builder, sig, args[2], count)
+        arguments = [address, ir.Constant(ir.IntType(32), align), inside, ir.Constant(kind, [0] * count)]
+        return _masked(builder, "load", kind, arguments, sig.args[0].dtype, count)
 
     return Vector(array.dtype, count)(array, index, n, lanes), generate
+
+
+@intrinsic
+def store_part(typing_context: Any, array: Any, index: Any, n: Any, vector: Any) -> Any:
+    """`array[index : index + n]` = the first `n` numbers of `vector`; what is beyond stays."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        address, align = _address(context, builder, sig, args, vector.lanes)
+        inside = _first(context, builder, sig, args[2], vector.lanes)
+        arguments = [args[3], address, ir.Constant(ir.IntType(32), align), inside]
+        _masked(builder, "store", ir.VoidType(), arguments, vector.dtype, vector.lanes)
+        return context.get_dummy_value()
+
+    return types.void(array, index, n, vector), generate
 
 
 @intrinsic
@@ -191,12 +203,35 @@ def single(typing_context: Any, vector: Any) -> Any:
 
 @intrinsic
 def double(typing_context: Any, vector: Any) -> Any:
-    """These numbers (float32) as float64."""
+    """These numbers (float32, or whole ones without a sign) as float64."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.fpext(args[0], ir.VectorType(ir.DoubleType(), vector.lanes))
+        widen = builder.fpext if isinstance(vector.dtype, types.Float) else builder.uitofp
+        return widen(args[0], ir.VectorType(ir.DoubleType(), vector.lanes))
 
     return Vector(types.float64, vector.lanes)(vector), generate
+
+
+@intrinsic
+def like(typing_context: Any, array: Any, vector: Any) -> Any:
+    """These numbers (float64) as those of `array`: rounded to float32, or down to whole ones without a sign."""
+    n = vector.lanes
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        narrow = builder.fptrunc if isinstance(array.dtype, types.Float) else builder.fptoui
+        return narrow(args[1], ir.VectorType(context.get_value_type(array.dtype), n))
+
+    return Vector(array.dtype, n)(array, vector), generate
+
+
+@intrinsic
+def product(typing_context: Any, a: Any, b: Any) -> Any:
+    """`a * b`, rounded by itself: what it is added to or taken from is not fused with it."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.fmul(*args)
+
+    return a(a, b), generate
 
 
 @intrinsic
@@ -250,6 +285,19 @@ def largest(typing_context: Any, vector: Any) -> Any:
         return _only(builder, _fold(builder, args[0], _larger))
 
     return vector.dtype(vector), generate
+
+
+def _first(context: Any, builder: Any, sig: Any, n: Any, lanes: int) -> Any:
+    """Which of so many lanes are among the first `n`, the third argument."""
+    last = context.cast(builder, n, sig.args[2], types.int32)
+    return builder.icmp_signed("<", _positions(range(lanes)), _spread(builder, last, lanes))
+
+
+def _masked(builder: Any, what: str, result: Any, arguments: Any, dtype: Any, lanes: int) -> Any:
+    kind = f"{'f' if isinstance(dtype, types.Float) else 'i'}{dtype.bitwidth}"
+    signature = ir.FunctionType(result, [argument.type for argument in arguments])
+    name = f"llvm.masked.{what}.v{lanes}{kind}.p0"
+    return builder.call(cgutils.get_or_insert_function(builder.module, signature, name), arguments)
 
 
 def _spread(builder: Any, number: Any, lanes: int) -> Any:

@@ -18,7 +18,6 @@ __all__ = [
     "FAST",
     "authors_within",
     "begin",
-    "change_of",
     "remember",
     "remember_no_more",
     "remembered_shares",
@@ -90,16 +89,6 @@ def shares_of(row, n_authors, share):
         own, part = row[i], share[i]
         for k in range(own.shape[0]):
             part[k] = unit * own[k]
-
-
-@njit(**INNER | {"fastmath": FAST})
-def change_of(count, known, row, n_authors, share):
-    """share <- count times what is remembered of an entry, whose sum is `known`, as shares, less the share before."""
-    unit = 1.0 / known
-    for i in range(n_authors):
-        own, part = row[i], share[i]
-        for k in range(own.shape[0]):
-            part[k] = count * (unit * own[k] - part[k])
 
 
 @njit(**INNER | {"fastmath": FAST})

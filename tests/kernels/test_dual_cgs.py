@@ -41,7 +41,17 @@ def docs() -> Docs:
 
 
 @pytest.mark.parametrize(
-    ("shape", "replicas"), [((2, 3), 1), ((1, 4), 1), ((16, 2), 2), ((20, 17), 1), ((3, 40), 3)]
+    ("shape", "replicas"),
+    [
+        ((2, 3), 1),
+        ((1, 4), 1),
+        ((16, 2), 2),
+        ((5, 12), 1),
+        ((9, 2), 1),
+        ((10, 16), 1),
+        ((20, 17), 1),
+        ((3, 40), 3),
+    ],
 )
 def test_every_label_is_that_of_the_reference(docs, shape, replicas):
     chain = Chain(KERNEL, docs, shape, replicas=replicas)

@@ -20,7 +20,7 @@ from reference.dual import Chain
 
 ILR, MF, CGS = (kernels.load(name) for name in ("dual_ilr", "dual_mf", "dual_cgs"))
 REFERENCE, OF_MF = case.reference("dual_ilr"), case.reference("dual_mf")
-SHAPES = [(2, 3), (1, 4), (4, 1), (16, 2), (5, 17)]
+SHAPES = [(2, 3), (1, 4), (4, 1), (16, 2), (3, 12), (9, 16), (5, 17), (18, 3)]
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from bigtopic.kernels.support.vector import (
     load,
     load_double,
     load_part,
+    n_lanes,
     product,
     quarter,
     single,
@@ -188,3 +189,30 @@ def test_shorter_vectors():
     np.testing.assert_array_equal(out[:4, :HALF], expected)
     np.testing.assert_allclose(out[4, 0], own.sum(), rtol=1e-13)
     assert not out[:4, HALF:].any()
+
+
+@njit
+def _as_long_as(like, values, out):
+    step = n_lanes(like)
+    for k in range(np.uint64(0), np.uint64(values.shape[0]), step):
+        store(
+            out,
+            k,
+            load(values, k, like) + spread(1.0, like) + load_part(values, k, step - np.uint64(1), like),
+        )
+    return step
+
+
+@njit
+def _of_two_lengths(values, halves, wholes):
+    return _as_long_as(spread(0.0, HALF), values, halves), _as_long_as(spread(0.0), values, wholes)
+
+
+def test_a_vector_says_how_long_others_are():
+    values = np.arange(2.0 * LANES)
+    halves, wholes = np.empty((2, 2 * LANES))
+    assert _of_two_lengths(values, halves, wholes) == (HALF, LANES)
+    for lanes, found in ((HALF, halves), (LANES, wholes)):
+        expected = 1 + 2 * values.reshape(-1, lanes)
+        expected[:, -1] -= values[lanes - 1 :: lanes]
+        np.testing.assert_array_equal(found, expected.reshape(-1))

@@ -12,7 +12,8 @@ label, of a row that is new, gets a pair at random, one of row topic t and colum
 labels have changed the counts.
 
 How it is computed: with b_j the middle factor, sum_j b_j (alpha + P_kj) is found for all k together, a vector for each
-j; a draw finds the row topic first, and then the column topic among the pairs of it.
+j; a draw finds the row topic first, among running sums, and then the column topic among those of its pairs, for which P
+is kept with the row topics first, too. Up to 16 topics are one vector, which stays in registers.
 
 Cost of a record: row topics x column topics, a multiply-add each. 4 bytes per label on disk, twice.
 
@@ -22,26 +23,58 @@ Reference: Rugeles et al., "Infinite latent state replication", equations 4.5 an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
 from bigtopic import buffers
 from bigtopic.kernels.support.dual import AXES, VIEWS, counts_of, first_pair, moved, padded
-from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, frozen, whole_number
+from bigtopic.kernels.support.entry import INLINE, OUTER, UNCOUNTED, frozen, whole_number
+from bigtopic.kernels.support.lanes import n_reached, running
+from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.random import key, uniform
 from bigtopic.kernels.support.tokens import whole_counts
-from bigtopic.kernels.support.vector import HALF, load, spread, store
+from bigtopic.kernels.support.vector import HALF, LANES, load, n_lanes, spread, store
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
 __all__ = ["KERNEL", "run"]
 
-_HALF, _LANE = np.uint64(HALF), np.uint64(HALF - 1)
 _CHAINS = 4  # sums over column topics that are added up side by side
+_AHEAD, _LINE = np.uint64(2), np.uint64(8)  # entries, and numbers in a cache line
+_ZERO, _ONE, _TWO, _THREE, _FOUR = (np.uint64(n) for n in range(5))
+_HALF, _LANES, _LANE = np.uint64(HALF), np.uint64(LANES), np.uint64(HALF - 1)
+
+# Indices are unsigned: nothing is then done for those that count from the end. What has a number for each topic is
+# padded to whole vectors of HALF: with zeros, and totals with infinity. `zero` is a vector, as long as those of a loop.
 
 
-# What has a number for each topic is padded to whole vectors of HALF: with zeros, and totals with infinity.
+class _Room(NamedTuple):
+    """What a sweep changes, and works with: float64.
+
+    Attributes
+    ----------
+    rows, columns : (n_docs, n_columns), (n_words, n_columns)
+    row_totals, column_totals : (width of row topics,), (width of column topics,)
+    joint : (n_row_topics, width of column topics), alpha + P
+    transposed : (column topics in groups of _CHAINS, width of row topics), the same
+    by_row, by_column : the factor of each row topic, and b
+    row_sums, column_sums : HALF numbers, of which the last is zero, and the running sums of row topics, and of the
+        column topics of a row topic
+    one_hot : (HALF * HALF,)
+    """
+
+    rows: np.ndarray
+    columns: np.ndarray
+    row_totals: np.ndarray
+    column_totals: np.ndarray
+    joint: np.ndarray
+    transposed: np.ndarray
+    by_row: np.ndarray
+    by_column: np.ndarray
+    row_sums: np.ndarray
+    column_sums: np.ndarray
+    one_hot: np.ndarray
 
 
 @njit(**INLINE)
@@ -51,91 +84,136 @@ def _add(values, place, change, hot):
 
 
 @njit(**INLINE)
-def _count(label, share, of_row, of_column, one_hot, row, column, pairs, row_totals, column_totals):
+def _count(label, share, of_row, of_column, d, word, room):
     k, j = of_row[np.uint64(label)], of_column[np.uint64(label)]
-    hot, first = load(one_hot, (k & _LANE) * _HALF, HALF), k & ~_LANE
-    _add(row, first, share, hot)
-    _add(row_totals, first, share, hot)
-    _add(pairs, (j, first), share, hot)
-    hot, first = load(one_hot, (j & _LANE) * _HALF, HALF), j & ~_LANE
-    _add(column, first, share, hot)
-    _add(column_totals, first, share, hot)
+    hot, first = load(room.one_hot, (k & _LANE) * _HALF, HALF), k & ~_LANE
+    _add(room.rows, (d, first), share, hot)
+    _add(room.row_totals, first, share, hot)
+    _add(room.transposed, (j, first), share, hot)
+    hot, first = load(room.one_hot, (j & _LANE) * _HALF, HALF), j & ~_LANE
+    _add(room.columns, (word, first), share, hot)
+    _add(room.column_totals, first, share, hot)
+    _add(room.joint, (k, first), share, hot)
 
 
 @njit(**INLINE)
-def _product(by_column, pairs, j, first):
-    return spread(by_column[j], HALF) * load(pairs, (j, first), HALF)
+def _product(j, first, room, zero):
+    return spread(room.by_column[j], zero) * load(room.transposed, (j, first), zero)
 
 
 @njit(**INLINE)
-def _sum_up(n_row_topics, row, column, pairs, row_totals, column_totals, by_column, by_row, sums):
+def _weigh(d, word, zero_row, zero_column, row_width, column_width, room):
     """Fill b_j, the factor of each row topic, and the sums of p_kj over j and all row topics up to k."""
-    for first in range(0, by_column.shape[0], HALF):
-        store(by_column, first, load(column, first, HALF) / load(column_totals, first, HALF))
-    for first in range(0, sums.shape[0], HALF):
-        a = b = c = d = spread(0.0, HALF)
-        factor = load(row, first, HALF) / load(row_totals, first, HALF)
-        for j in range(0, pairs.shape[0], _CHAINS):
-            a, b = a + _product(by_column, pairs, j, first), b + _product(by_column, pairs, j + 1, first)
-            c, d = c + _product(by_column, pairs, j + 2, first), d + _product(by_column, pairs, j + 3, first)
-        store(by_row, first, factor)
-        store(sums, first, factor * ((a + b) + (c + d)))
-    for k in range(1, n_row_topics):
-        sums[k] += sums[k - 1]
+    for first in range(_ZERO, column_width, n_lanes(zero_column)):
+        weights = load(room.columns, (word, first), zero_column)
+        store(room.by_column, first, weights / load(room.column_totals, first, zero_column))
+    before = 0.0
+    for first in range(_ZERO, row_width, n_lanes(zero_row)):
+        a = b = c = e = zero_row
+        factor = load(room.rows, (d, first), zero_row) / load(room.row_totals, first, zero_row)
+        for j in range(_ZERO, np.uint64(room.transposed.shape[0]), _FOUR):
+            a, b = a + _product(j, first, room, zero_row), b + _product(j + _ONE, first, room, zero_row)
+            c, e = (
+                c + _product(j + _TWO, first, room, zero_row),
+                e + _product(j + _THREE, first, room, zero_row),
+            )
+        store(room.by_row, first, factor)
+        before = _sum_up(factor * ((a + b) + (c + e)), before, first, room.row_sums)
 
 
 @njit(**INLINE)
-def _pick(rest, n_row_topics, n_column_topics, pairs, by_row, by_column, sums):
-    """The pair at which the sums of p_kj exceed `rest`; rounding may leave the last of a row topic."""
-    k = 0
-    for other in range(n_row_topics - 1):
-        k += rest >= sums[other]
-    if k > 0:
-        rest -= sums[k - 1]
-    for j in range(n_column_topics - 1):
-        rest -= by_row[k] * by_column[j] * pairs[j, k]
-        if rest < 0.0:
-            return k * n_column_topics + j
-    return k * n_column_topics + n_column_topics - 1
+def _sum_up(vector, before, first, sums):
+    """Running sums of a vector and the sum of those `before` it; returns the last."""
+    store(sums, _HALF + first, running(vector) + spread(before, vector))
+    return sums[_LANE + first + n_lanes(vector)]
 
 
-@njit(**UNCOUNTED)
-def _sweep(
-    indptr, words, counts, ids, n_row_topics, n_column_topics, seed, labels, rows, columns, pairs, row_totals,
-    column_totals, by_row, by_column, sums, one_hot, of_row, of_column,
+@njit(**INLINE)
+def _reached(rest, sums, n, zero, width):
+    """The first of n topics whose running sum exceeds `rest`; rounding may leave the last."""
+    k = _ZERO
+    for first in range(_ZERO, width, n_lanes(zero)):
+        k += np.uint64(n_reached(load(sums, _HALF + first, zero), rest))
+    return min(k, n - _ONE)
+
+
+@njit(**INLINE)
+def _pick(u, n_row_topics, n_column_topics, zero_row, zero_column, row_width, column_width, room):
+    """The label at which the sums of p_kj exceed u times all of them."""
+    rest = u * room.row_sums[_LANE + row_width]
+    k = _reached(rest, room.row_sums, n_row_topics, zero_row, row_width)
+    rest -= room.row_sums[_LANE + k]
+    before, factor = 0.0, spread(room.by_row[k], zero_column)
+    for first in range(_ZERO, column_width, n_lanes(zero_column)):
+        weight = factor * load(room.by_column, first, zero_column)
+        before = _sum_up(weight * load(room.joint, (k, first), zero_column), before, first, room.column_sums)
+    j = _reached(rest, room.column_sums, n_column_topics, zero_column, column_width)
+    return k * n_column_topics + j
+
+
+@njit(**INLINE)
+def _sweep_records(
+    n_replicas, zero_row, zero_column, row_width, column_width,
+    indptr, words, counts, ids, n_row_topics, n_column_topics, seed, labels, of_row, of_column, room,
 ):  # fmt: skip
-    n_replicas, token = labels.shape[1], 0
-    share, last = 1.0 / n_replicas, n_row_topics - 1
-    for d in range(ids.shape[0]):
-        row, row_key, draw = rows[d], key(seed, ids[d]), 0
-        for i in range(indptr[d], indptr[d + 1]):
-            column = columns[words[i]]
+    token, last = _ZERO, np.uint64(words.shape[0] - 1)
+    share = 1.0 / n_replicas
+    for d in range(np.uint64(ids.shape[0])):
+        row_key, draw = key(seed, ids[d]), 0
+        for i in range(np.uint64(indptr[d]), np.uint64(indptr[d + _ONE])):
+            word, ahead = np.uint64(words[i]), words[min(i + _AHEAD, last)]
+            for k in range(_ZERO, column_width, _LINE):
+                prefetch(room.columns, ahead, k)
             for _ in range(counts[i]):
-                own = labels[token]
-                new = own[0] < 0
+                new = labels[token, 0] < 0
                 if not new:
                     for r in range(n_replicas):
-                        _count(
-                            own[r], -share, of_row, of_column, one_hot, row, column, pairs, row_totals, column_totals
-                        )  # fmt: skip
-                    _sum_up(
-                        n_row_topics, row, column, pairs, row_totals, column_totals, by_column, by_row, sums
-                    )
+                        _count(labels[token, r], -share, of_row, of_column, d, word, room)
+                    _weigh(d, word, zero_row, zero_column, row_width, column_width, room)
                 for r in range(n_replicas):
                     u = uniform(row_key, draw)
                     if new:
                         k, j = first_pair(u, n_row_topics, n_column_topics)
-                        own[r] = k * n_column_topics + j
+                        labels[token, r] = k * n_column_topics + j
                     else:
-                        own[r] = _pick(
-                            u * sums[last], n_row_topics, n_column_topics, pairs, by_row, by_column, sums
-                        )
+                        labels[token, r] = _pick(
+                            u, np.uint64(n_row_topics), np.uint64(n_column_topics), zero_row, zero_column,
+                            row_width, column_width, room,
+                        )  # fmt: skip
                     draw += 1
                 for r in range(n_replicas):
-                    _count(
-                        own[r], share, of_row, of_column, one_hot, row, column, pairs, row_totals, column_totals
-                    )  # fmt: skip
-                token += 1
+                    _count(labels[token, r], share, of_row, of_column, d, word, room)
+                token += _ONE
+
+
+@njit(**OUTER)
+def _round(change, n_replicas):
+    """Equivalent to `change[:] = np.rint(change * n_replicas) / n_replicas`."""
+    for i in range(change.shape[0]):
+        for k in range(change.shape[1]):
+            change[i, k] = np.rint(change[i, k] * n_replicas) / n_replicas
+
+
+@njit(**UNCOUNTED)
+def _sweep(indptr, words, counts, ids, n_row_topics, n_column_topics, seed, labels, of_row, of_column, room):
+    half, whole, n_replicas = spread(0.0, HALF), spread(0.0, LANES), labels.shape[1]
+    n, m = np.uint64(room.row_totals.shape[0]), np.uint64(room.column_totals.shape[0])
+    # of constant numbers, loops over vectors and labels cost nothing
+    if n_replicas == 1 and n == _HALF and m == _LANES:
+        _sweep_records(
+            1, half, whole, _HALF, _LANES,
+            indptr, words, counts, ids, n_row_topics, n_column_topics, seed, labels, of_row, of_column, room,
+        )  # fmt: skip
+    elif n_replicas == 1 and n == _LANES and m == _LANES:
+        _sweep_records(
+            1, whole, whole, _LANES, _LANES,
+            indptr, words, counts, ids, n_row_topics, n_column_topics, seed, labels, of_row, of_column, room,
+        )  # fmt: skip
+    else:
+        _sweep_records(
+            n_replicas, half, half, n, m,
+            indptr, words, counts, ids, n_row_topics, n_column_topics, seed, labels, of_row, of_column, room,
+        )  # fmt: skip
 
 
 def run(
@@ -174,11 +252,26 @@ def run(
         np.full((int(counts.sum()), n_replicas), -1, np.int32) if state is None else state["labels"].copy()
     )
     n_row_topics, n_column_topics = now.joint.shape
-    widths = [-(-n // HALF) * HALF for n in now.joint.shape]
-    pairs = buffers.zeros((-(-n_column_topics // _CHAINS) * _CHAINS, widths[0]), np.float64)
-    pairs[:n_column_topics, :n_row_topics] = now.joint.T
+    widths = [-(-n // HALF) * HALF for n in (n_row_topics, max(n_column_topics, LANES))]
+    transposed = buffers.zeros((-(-n_column_topics // _CHAINS) * _CHAINS, widths[0]), np.float64)
+    transposed[:n_column_topics, :n_row_topics] = now.joint.T
+    joint = buffers.zeros((n_row_topics, widths[1]), np.float64)
+    joint[:, :n_column_topics] = now.joint
     one_hot = buffers.empty((HALF, HALF), np.float64)
     one_hot[:] = np.eye(HALF)
+    room = _Room(
+        rows=now.rows,
+        columns=now.columns,
+        row_totals=padded(now.row_totals, widths[0]),
+        column_totals=padded(now.column_totals, widths[1]),
+        joint=joint,
+        transposed=transposed,
+        by_row=buffers.empty(widths[0], np.float64),
+        by_column=buffers.zeros(widths[1], np.float64),
+        row_sums=buffers.zeros(HALF + widths[0], np.float64),
+        column_sums=buffers.zeros(HALF + widths[1], np.float64),
+        one_hot=one_hot.reshape(-1),
+    )
     _sweep(
         frozen(docs.indptr, np.int64),
         frozen(docs.words, np.int32),
@@ -188,27 +281,19 @@ def run(
         n_column_topics,
         int(seed),
         labels,
-        now.rows,
-        now.columns,
-        pairs,
-        padded(now.row_totals, widths[0]),
-        padded(now.column_totals, widths[1]),
-        *(buffers.empty(width, np.float64) for width in (*widths, widths[0])),
-        one_hot.reshape(-1),
         *np.divmod(np.arange(now.joint.size, dtype=np.uint64), np.uint64(n_column_topics)),
+        room,
     )
-    now.joint[:] = pairs[:n_column_topics, :n_row_topics].T
+    now.joint[:] = joint[:, :n_column_topics]
     stats = moved(now, view)
     for change in stats.values():  # whole labels: what is left over is rounding
-        np.rint(change * n_replicas, out=change)
-        change /= n_replicas
+        _round(change, n_replicas)
     return KernelResult(stats, None, {"labels": labels}, {})
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """The counts of the entries, and a product of the largest array."""
-    largest = max(size.rows[name] * size.columns[name] for name in size.rows)
-    return Scratch([size.n_entries * 8, largest * 8])
+    """The counts of the entries."""
+    return Scratch([size.n_entries * 8])
 
 
 KERNEL = Kernel(

@@ -12,7 +12,8 @@ D and W are those of `dual_ilr`, as are starts and the order of visits. Statisti
 and the expected counts P of these rows.
 
 How it is computed: only s_k. and s_.j are, as a_k sum_j b_j (alpha + P_kj) and b_j sum_k a_k (alpha + P_kj). Divided by
-alpha + P_kj, the expected counts of pairs are sums of a_k b_j over entries, which are added four entries at a time.
+alpha + P_kj, the expected counts of pairs are sums of a_k b_j over entries, which are added four entries at a time. Up
+to 16 topics are one vector, which stays in registers.
 
 Cost: entries x row topics x column topics, three multiply-adds each. Space: entries x (row topics + column topics)
 numbers on disk, twice.
@@ -23,7 +24,7 @@ References: those of `dual_ilr`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -40,6 +41,7 @@ from bigtopic.kernels.support.vector import (
     larger,
     load,
     load_part,
+    n_lanes,
     single,
     spread,
     store,
@@ -49,122 +51,185 @@ from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch,
 
 __all__ = ["KERNEL", "run"]
 
-_AHEAD, _LINE = 2, 8  # entries, and numbers in a cache line
+_AHEAD, _LINE = np.uint64(2), np.uint64(8)  # entries, and numbers in a cache line
 _GROUP = 4  # entries whose pairs are counted together
 _CHAINS = 4  # sums that are added up side by side
+_ZERO, _ONE, _TWO, _THREE, _FOUR = (np.uint64(n) for n in range(5))
+_HALF, _LANES = np.uint64(HALF), np.uint64(LANES)
 
-# What has a number for each topic is padded with zeros to whole vectors of HALF, but totals with infinity.
+# Indices are unsigned: nothing is then done for those that count from the end. What has a number for each topic is
+# padded with zeros to whole vectors of HALF, but totals with infinity. `zero` is a vector, as long as those of a loop.
+
+
+class _Side(NamedTuple):
+    """The row topics or the column topics: what a sweep changes, and works with.
+
+    Attributes
+    ----------
+    earlier, shares : float32 (n_entries, n_topics), what is remembered of each entry, and what is to be
+    weights : float64 (n_docs or n_words, n_columns)
+    totals : float64 (width,)
+    joint : float64 (n_others, width), alpha + P, with a row for each topic of the other side, in groups of _CHAINS
+    old, new : float64 (width,), the marginal of an entry
+    factors : float64 (_GROUP, width), a or b of entries whose pairs are counted together
+    """
+
+    earlier: np.ndarray
+    shares: np.ndarray
+    weights: np.ndarray
+    totals: np.ndarray
+    joint: np.ndarray
+    old: np.ndarray
+    new: np.ndarray
+    factors: np.ndarray
 
 
 @njit(**INLINE)
-def _recall(share, out):
-    """Fill `out` with what is remembered; returns its sum."""
-    sums, n = spread(0.0, HALF), share.shape[0]
-    for k in range(0, out.shape[0], HALF):
-        own = double(load(share, k, HALF) if k + HALF <= n else load_part(share, k, n - k, HALF))
-        store(out, k, own)
+def _recall(i, side, zero, width):
+    """Fill `side.old` with what is remembered of an entry; returns its sum."""
+    sums, n = zero, np.uint64(side.earlier.shape[1])
+    for k in range(_ZERO, width, n_lanes(zero)):
+        if k + n_lanes(zero) <= n:
+            own = double(load(side.earlier, (i, k), zero))
+        else:
+            own = double(load_part(side.earlier, (i, k), n - k, zero))
+        store(side.old, k, own)
         sums = sums + own
     return total(sums)
 
 
 @njit(**INLINE)
-def _ratios(known, weights, own, totals, out):
-    """out[k] = weights[k] / totals[k], both without the share of one record: `own`, divided by `known`."""
-    whole, least = spread(known, HALF), spread(known * FLOOR, HALF)
-    for k in range(0, out.shape[0], HALF):
-        gone = load(own, k, HALF)
-        weight = larger(whole * load(weights, k, HALF) - gone, least)
-        store(out, k, weight / larger(whole * load(totals, k, HALF) - gone, weight))
+def _ratios(known, place, m, side, zero, width):
+    """factors[m, k] = weights[place, k] / totals[k], both without the share of one record: `old` / `known`."""
+    whole, least = spread(known, zero), spread(known * FLOOR, zero)
+    for k in range(_ZERO, width, n_lanes(zero)):
+        gone = load(side.old, k, zero)
+        weight = larger(whole * load(side.weights, (place, k), zero) - gone, least)
+        store(side.factors, (m, k), weight / larger(whole * load(side.totals, k, zero) - gone, weight))
 
 
 @njit(**INLINE)
-def _marginal(own, others, joint, out):
-    """The marginal of s over the `others`, rows of the joint in groups of _CHAINS; returns its sum."""
-    sums = spread(0.0, HALF)
-    for first in range(0, out.shape[0], HALF):
-        a = b = c = d = spread(0.0, HALF)
-        for j in range(0, joint.shape[0], _CHAINS):
-            a = a + spread(others[j], HALF) * load(joint, (j, first), HALF)
-            b = b + spread(others[j + 1], HALF) * load(joint, (j + 1, first), HALF)
-            c = c + spread(others[j + 2], HALF) * load(joint, (j + 2, first), HALF)
-            d = d + spread(others[j + 3], HALF) * load(joint, (j + 3, first), HALF)
-        new = load(own, first, HALF) * ((a + b) + (c + d))
-        store(out, first, new)
+def _product(others, m, j, first, joint, zero):
+    return spread(others[m, j], zero) * load(joint, (j, first), zero)
+
+
+@njit(**INLINE)
+def _marginal(others, m, side, zero, width):
+    """Fill `side.new` with the marginal of s over the `others`; returns its sum."""
+    sums, joint = zero, side.joint
+    for first in range(_ZERO, width, n_lanes(zero)):
+        a = b = c = d = zero
+        for j in range(_ZERO, np.uint64(joint.shape[0]), _FOUR):
+            a = a + _product(others, m, j, first, joint, zero)
+            b = b + _product(others, m, j + _ONE, first, joint, zero)
+            c = c + _product(others, m, j + _TWO, first, joint, zero)
+            d = d + _product(others, m, j + _THREE, first, joint, zero)
+        new = load(side.factors, (m, first), zero) * ((a + b) + (c + d))
+        store(side.new, first, new)
         sums = sums + new
     return total(sums)
 
 
 @njit(**INLINE)
-def _add(units, by_row, by_column, counted):
-    """Count s of a group of entries, each divided by the joint and multiplied by its unit."""
-    for k in range(counted.shape[0]):
-        f0, f1 = spread(units[0] * by_row[0, k], HALF), spread(units[1] * by_row[1, k], HALF)
-        f2, f3 = spread(units[2] * by_row[2, k], HALF), spread(units[3] * by_row[3, k], HALF)
-        for first in range(0, counted.shape[1], HALF):
-            sums = load(counted, (k, first), HALF) + f0 * load(by_column, (0, first), HALF)
-            sums = sums + f1 * load(by_column, (1, first), HALF) + f2 * load(by_column, (2, first), HALF)
-            store(counted, (k, first), sums + f3 * load(by_column, (3, first), HALF))
+def _scale(values, m, unit, zero, width):
+    for k in range(_ZERO, width, n_lanes(zero)):
+        store(values, (m, k), spread(unit, zero) * load(values, (m, k), zero))
 
 
 @njit(**INLINE)
-def _move(count, new, share, known, old, weights, totals):
-    """Remember a marginal, and move the counts by what will be recalled of it; returns how many tokens moved.
+def _add(by_row, by_column, width, counted):
+    """Count s of a group of entries, each divided by the joint and multiplied by its unit, as `by_row` is."""
+    for first in range(_ZERO, width, _HALF):
+        a, b = load(by_column, (_ZERO, first), HALF), load(by_column, (_ONE, first), HALF)
+        c, d = load(by_column, (_TWO, first), HALF), load(by_column, (_THREE, first), HALF)
+        for k in range(np.uint64(counted.shape[0])):
+            sums = load(counted, (k, first), HALF) + spread(by_row[_ZERO, k], HALF) * a
+            sums = sums + spread(by_row[_ONE, k], HALF) * b + spread(by_row[_TWO, k], HALF) * c
+            store(counted, (k, first), sums + spread(by_row[_THREE, k], HALF) * d)
+
+
+@njit(**INLINE)
+def _move(count, known, i, place, side, zero, width, n_moved):
+    """Remember a marginal, and move the counts by what will be recalled of it; returns `n_moved` and the tokens moved.
 
     What a vector writes beyond its row is overwritten with the next one; after the last row of all is room for it.
     """
-    sums, n_moved, zero = spread(0.0, HALF), spread(0.0, HALF), spread(0.0, HALF)
-    for k in range(0, new.shape[0], HALF):
-        rounded = single(load(new, k, HALF))
-        kept = double(rounded)
-        store(share, k, rounded)
-        store(new, k, kept)
+    sums = zero
+    for k in range(_ZERO, width, n_lanes(zero)):
+        kept = double(single(load(side.new, k, zero)))
+        store(side.new, k, kept)
         sums = sums + kept
-    unit, gone = spread(count / total(sums), HALF), spread(count / known if known > 0.0 else 0.0, HALF)
-    for k in range(0, new.shape[0], HALF):
-        change = unit * load(new, k, HALF) - gone * load(old, k, HALF)
-        store(weights, k, load(weights, k, HALF) + change)
-        store(totals, k, load(totals, k, HALF) + change)
+    unit, gone = spread(count / total(sums), zero), spread(count / known if known > 0.0 else 0.0, zero)
+    for k in range(_ZERO, width, n_lanes(zero)):
+        kept = load(side.new, k, zero)
+        change = unit * kept - gone * load(side.old, k, zero)
+        store(side.weights, (place, k), load(side.weights, (place, k), zero) + change)
+        store(side.totals, k, load(side.totals, k, zero) + change)
+        store(side.shares, (i, k), single(kept))
         n_moved = n_moved + larger(change, zero - change)
-    return total(n_moved)
+    return n_moved
+
+
+@njit(**INLINE)
+def _sweep_entries(
+    zero_row,
+    zero_column,
+    row_width,
+    column_width,
+    indptr,
+    words,
+    counts,
+    ids,
+    seed,
+    rows,
+    columns,
+    counted,
+    begun,
+):
+    in_rows, in_columns, m, last = zero_row, zero_column, _ZERO, np.uint64(words.shape[0] - 1)
+    for d in range(np.uint64(ids.shape[0])):
+        first, row_key = np.uint64(indptr[d]), key(seed, ids[d])
+        for i in range(first, np.uint64(indptr[d + _ONE])):
+            word, count, ahead = np.uint64(words[i]), counts[i], words[min(i + _AHEAD, last)]
+            for k in range(_ZERO, column_width, _LINE):
+                prefetch(columns.weights, ahead, k)
+            of_row = _recall(i, rows, zero_row, row_width)
+            of_column = _recall(i, columns, zero_column, column_width)
+            if of_row > 0.0:
+                _ratios(of_row, d, m, rows, zero_row, row_width)
+                _ratios(of_column, word, m, columns, zero_column, column_width)
+                whole = _marginal(columns.factors, m, rows, zero_row, row_width)
+                _marginal(rows.factors, m, columns, zero_column, column_width)
+                _scale(rows.factors, m, count / whole, zero_row, row_width)
+                m += _ONE
+                if m == _FOUR:
+                    _add(rows.factors, columns.factors, column_width, counted)
+                    m = _ZERO
+            else:
+                k, j = first_pair(uniform(row_key, i - first), begun.shape[0], begun.shape[1])
+                rows.new[:], columns.new[:] = 0.0, 0.0
+                rows.new[k] = columns.new[j] = 1.0
+                begun[k, j] += count
+            in_rows = _move(count, of_row, i, d, rows, zero_row, row_width, in_rows)
+            in_columns = _move(count, of_column, i, word, columns, zero_column, column_width, in_columns)
+    rows.factors[m:] = 0.0
+    _add(rows.factors, columns.factors, column_width, counted)
+    return total(in_rows) + total(in_columns)
 
 
 @njit(**UNCOUNTED)
-def _sweep(
-    indptr, words, counts, ids, seed, earlier_rows, earlier_columns, row_shares, column_shares, rows, columns, joint,
-    transposed, row_totals, column_totals, old_row, old_column, of_rows, of_columns, new_row, new_column, units,
-    counted, begun,
-):  # fmt: skip
-    n_moved, m = 0.0, 0
-    for d in range(ids.shape[0]):
-        row, row_key = rows[d], key(seed, ids[d])
-        for i in range(indptr[d], indptr[d + 1]):
-            column, count, ahead = columns[words[i]], counts[i], words[min(i + _AHEAD, words.shape[0] - 1)]
-            for k in range(0, columns.shape[1], _LINE):
-                prefetch(columns, ahead, k)
-            by_row, by_column = of_rows[m], of_columns[m]
-            of_row, of_column = _recall(earlier_rows[i], old_row), _recall(earlier_columns[i], old_column)
-            if of_row > 0.0:
-                _ratios(of_row, row, old_row, row_totals, by_row)
-                _ratios(of_column, column, old_column, column_totals, by_column)
-                whole = _marginal(by_row, by_column, transposed, new_row)
-                _marginal(by_column, by_row, joint, new_column)
-                units[m] = count / whole
-                m += 1
-                if m == _GROUP:
-                    _add(units, of_rows, of_columns, counted)
-                    m = 0
-            else:
-                k, j = first_pair(uniform(row_key, i - indptr[d]), begun.shape[0], begun.shape[1])
-                new_row[:], new_column[:] = 0.0, 0.0
-                new_row[k] = new_column[j] = 1.0
-                begun[k, j] += count
-            n_moved += _move(count, new_row, row_shares[i], of_row, old_row, row, row_totals)
-            n_moved += _move(
-                count, new_column, column_shares[i], of_column, old_column, column, column_totals
-            )
-    units[m:] = 0.0
-    _add(units, of_rows, of_columns, counted)
-    return n_moved
+def _sweep(indptr, words, counts, ids, seed, rows, columns, counted, begun):
+    half, whole = spread(0.0, HALF), spread(0.0, LANES)
+    n, m = np.uint64(rows.totals.shape[0]), np.uint64(columns.totals.shape[0])
+    if n == _HALF and m == _LANES:  # of a constant number, loops over vectors cost nothing
+        return _sweep_entries(
+            half, whole, _HALF, _LANES, indptr, words, counts, ids, seed, rows, columns, counted, begun
+        )
+    if n == _LANES and m == _LANES:
+        return _sweep_entries(
+            whole, whole, _LANES, _LANES, indptr, words, counts, ids, seed, rows, columns, counted, begun
+        )
+    return _sweep_entries(half, half, n, m, indptr, words, counts, ids, seed, rows, columns, counted, begun)
 
 
 def run(
@@ -195,41 +260,52 @@ def run(
     for shares in kept.values() if state is None else ():
         shares[:] = 0
     earlier: Mapping[str, np.ndarray] = kept if state is None else state
-    widths = [_whole(n, HALF) for n in now.joint.shape]
-    joint, transposed, counted = (
-        buffers.zeros((n, width), np.float64)
-        for n, width in (
-            (_whole(n_row_topics, _CHAINS), widths[1]),
-            (_whole(n_column_topics, _CHAINS), widths[0]),
-            (n_row_topics, widths[1]),
+    joint = np.maximum(now.joint, FLOOR)
+    rows, columns = (
+        _side(frozen(earlier[name], np.float32), kept[name], weights, totals, of_others, least)
+        for name, weights, totals, of_others, least in (
+            ("row_shares", now.rows, now.row_totals, joint.T, HALF),
+            ("column_shares", now.columns, now.column_totals, joint, LANES),
         )
     )
-    joint[:n_row_topics, :n_column_topics] = np.maximum(now.joint, FLOOR)
-    transposed[:n_column_topics, :n_row_topics] = joint[:n_row_topics, :n_column_topics].T
-    begun = np.zeros(now.joint.shape)
+    counted, begun = buffers.zeros((n_row_topics, len(columns.totals)), np.float64), np.zeros(joint.shape)
     n_moved = _sweep(
         *csr(docs, np.dtype(np.float64)),
         frozen(docs.rows, np.int64),
         int(seed),
-        *(frozen(earlier[name], np.float32) for name in kept),
-        *kept.values(),
-        now.rows,
-        now.columns,
-        joint,
-        transposed,
-        padded(now.row_totals, widths[0]),
-        padded(now.column_totals, widths[1]),
-        *(buffers.zeros(width, np.float64) for width in widths),
-        *(buffers.zeros((_GROUP, width), np.float64) for width in widths),
-        *(buffers.zeros(width, np.float64) for width in widths),
-        np.zeros(_GROUP),
+        rows,
+        columns,
         counted,
         begun,
     )
     stats = moved(now, view)
     stats["joint"][:] = 0.0
-    stats["joint"][:, :n_column_topics] = begun + (joint[:n_row_topics] * counted)[:, :n_column_topics]
+    stats["joint"][:, :n_column_topics] = begun + joint * counted[:, :n_column_topics]
     return KernelResult(stats, None, kept, {"moved_tokens": float(n_moved)})
+
+
+def _side(
+    earlier: np.ndarray,
+    shares: np.ndarray,
+    weights: np.ndarray,
+    totals: np.ndarray,
+    joint: np.ndarray,
+    least: int,
+) -> _Side:
+    """`least` is the least width."""
+    width = _whole(max(len(totals), least), HALF)
+    others = buffers.zeros((_whole(len(joint), _CHAINS), width), np.float64)
+    others[: len(joint), : len(totals)] = joint
+    return _Side(
+        earlier,
+        shares,
+        weights,
+        padded(totals, width),
+        others,
+        old=buffers.zeros(width, np.float64),
+        new=buffers.zeros(width, np.float64),
+        factors=buffers.zeros((_GROUP, width), np.float64),
+    )
 
 
 def _whole(number: int, group: int) -> int:

@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 from numba.np import arrayobj
 
 from bigtopic.kernels.support.memory import DATA, KEEP, READ
-from bigtopic.kernels.support.vector import LANES, Vector
+from bigtopic.kernels.support.vector import Vector
 
 __all__ = ["n_reached", "prefetch", "running"]
 
@@ -27,12 +27,13 @@ def running(typing_context: Any, vector: Any) -> Any:
     """Equivalent to `np.cumsum(vector)`, in steps of 1, 2, 4, 8 lanes: the order of additions is fixed."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        sums, zero = args[0], ir.Constant(args[0].type, [0.0] * LANES)
+        n = vector.lanes
+        sums, zero = args[0], ir.Constant(args[0].type, [0.0] * n)
         step = 1
-        while step < LANES:
+        while step < n:
             # lane i takes lane i - step, and zero (the second operand's first lane) where there is none
-            lanes = [i - step if i >= step else LANES for i in range(LANES)]
-            mask = ir.Constant(ir.VectorType(ir.IntType(32), LANES), lanes)
+            lanes = [i - step if i >= step else n for i in range(n)]
+            mask = ir.Constant(ir.VectorType(ir.IntType(32), n), lanes)
             sums = builder.fadd(sums, builder.shuffle_vector(sums, zero, mask))
             step *= 2
         return sums
@@ -55,9 +56,10 @@ def n_reached(typing_context: Any, sums: Any, number: Any) -> Any:
 def _reached(builder: Any, sums: Any, number: Any) -> Any:
     """A bit for each lane, set where its sum is not above the number."""
     one = builder.insert_element(ir.Constant(sums.type, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
-    mask = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    n = sums.type.count
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), n), [0] * n)
     reached = builder.fcmp_ordered("<=", sums, builder.shuffle_vector(one, one, mask))
-    return builder.bitcast(reached, ir.IntType(LANES))
+    return builder.bitcast(reached, ir.IntType(n))
 
 
 @intrinsic

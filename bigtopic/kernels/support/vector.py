@@ -33,6 +33,7 @@ __all__ = [
     "load",
     "load_double",
     "load_part",
+    "n_lanes",
     "product",
     "quarter",
     "single",
@@ -98,10 +99,28 @@ def _address(context: Any, builder: Any, sig: Any, args: Any, lanes: int = LANES
     return builder.bitcast(place, vector.as_pointer()), kind.dtype.bitwidth // 8
 
 
+def _lanes(lanes: Any) -> int:
+    """Of a number that is known when a function is compiled, or as many as a vector has."""
+    return int(lanes.lanes if isinstance(lanes, Vector) else lanes.literal_value)
+
+
+@intrinsic
+def n_lanes(typing_context: Any, vector: Any) -> Any:
+    """How many lanes it has, uint64."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return ir.Constant(ir.IntType(64), vector.lanes)
+
+    return types.uint64(vector), generate
+
+
 @intrinsic(prefer_literal=True)
 def load(typing_context: Any, array: Any, index: Any, lanes: Any = _WHOLE) -> Any:
-    """`array[index : index + lanes]`; a tuple is the index of a first column in an array of more axes."""
-    n = lanes.literal_value
+    """`array[index : index + lanes]`; a tuple is the index of a first column in an array of more axes.
+
+    `lanes` is a constant, or a vector that has as many.
+    """
+    n = _lanes(lanes)
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         address, align = _address(context, builder, sig, args, n)
@@ -113,7 +132,7 @@ def load(typing_context: Any, array: Any, index: Any, lanes: Any = _WHOLE) -> An
 @intrinsic(prefer_literal=True)
 def load_part(typing_context: Any, array: Any, index: Any, n: Any, lanes: Any = _WHOLE) -> Any:
     """The first `n` numbers of `array[index : index + lanes]`, and zeros; what is beyond need not be memory."""
-    count = lanes.literal_value
+    count = _lanes(lanes)
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         address, align = _address(context, builder, sig, args, count)
@@ -183,7 +202,7 @@ def store_double(typing_context: Any, array: Any, index: Any, vector: Any) -> An
 @intrinsic(prefer_literal=True)
 def spread(typing_context: Any, number: Any, lanes: Any = _WHOLE) -> Any:
     """A vector of this number (float32 or float64)."""
-    n = lanes.literal_value
+    n = _lanes(lanes)
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return _spread(builder, args[0], n)

@@ -46,7 +46,8 @@ _ZERO, _ONE, _TWO, _THREE, _FOUR = (np.uint64(n) for n in range(5))
 _HALF, _LANES, _LANE = np.uint64(HALF), np.uint64(LANES), np.uint64(HALF - 1)
 
 # Indices are unsigned: nothing is then done for those that count from the end. What has a number for each topic is
-# padded to whole vectors of HALF: with zeros, and totals with infinity. `zero` is a vector, as long as those of a loop.
+# padded to whole vectors of HALF, of column topics at least one of LANES: with zeros, and totals with infinity. `zero`
+# is a vector, as long as those of a loop.
 
 
 class _Room(NamedTuple):

@@ -58,7 +58,8 @@ _ZERO, _ONE, _TWO, _THREE, _FOUR = (np.uint64(n) for n in range(5))
 _HALF, _LANES = np.uint64(HALF), np.uint64(LANES)
 
 # Indices are unsigned: nothing is then done for those that count from the end. What has a number for each topic is
-# padded with zeros to whole vectors of HALF, but totals with infinity. `zero` is a vector, as long as those of a loop.
+# padded with zeros to whole vectors of HALF, of column topics at least one of LANES, but totals with infinity. `zero`
+# is a vector, as long as those of a loop.
 
 
 class _Side(NamedTuple):

@@ -46,10 +46,10 @@ def fitted(request, corpus):
     return likeliest(K, corpus, method=request.param)
 
 
-def likeliest(n_components, corpus, **settings):
+def likeliest(n_components, corpus, n_starts=4, **settings):
     models = [
         bt.AuthorTopicModel(n_components, random_state=seed, **settings, **QUIET).fit(corpus)
-        for seed in range(4)
+        for seed in range(n_starts)
     ]
     return min(models, key=lambda model: model.author_perplexity(corpus))
 
@@ -68,9 +68,11 @@ def test_authors_and_their_topics_are_found(fitted, truth):
 
 @pytest.mark.parametrize("method", ["author-cgs", "author-cvb0", "author-cvb"])
 def test_methods_that_remember_documents_find_authors(method):
+    """From four starts in ten: of 40, Gibbs sampling found them from 16 to 18."""
     truth = signed.drawn(300, 60, 8, 3, length=40, most=2, seed=2)
     settings = {"method": method, "max_iter": 40, "batch_size": 300, "slice_size": 300}
-    assert apart(likeliest(3, signed.corpus_of(truth.docs), **settings), truth).mean() < 0.12
+    found = likeliest(3, signed.corpus_of(truth.docs), n_starts=10, **settings)
+    assert apart(found, truth).mean() < 0.12
 
 
 def test_batch_learning_is_the_reference_pass_by_pass(corpus, truth):

@@ -135,7 +135,8 @@ def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
     else:
         n_held = min(n_held, 2 * size.n_tokens * n_replicas)
         documents = [n_held * LANES * 4, n_held * 8, size.n_docs * n_blocks * 2]
-    return Scratch(documents, transient=size.n_entries * 8, derived=[size.n_entries * 12])
+    by_word = [size.n_entries * 12, *[size.rows["topic_words"] * 8] * 2]
+    return Scratch(documents, transient=size.n_entries * 8, derived=by_word)
 
 
 KERNEL = Kernel(

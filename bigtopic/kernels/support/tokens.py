@@ -73,7 +73,7 @@ def sorted_by_word(docs: Docs) -> Mapping[str, np.ndarray]:
     """
     counts = whole_counts(docs)
     entries = buffers.empty((len(counts), 3), np.int32 if counts.sum() <= _MOST_TOKENS else np.int64)
-    starts, token_starts = np.empty(docs.n_words + 1, np.int64), np.empty(docs.n_words + 1, np.int64)
+    starts, token_starts = (buffers.empty(docs.n_words + 1, np.int64) for _ in range(2))
     tokens = np.empty(docs.n_docs + 1, np.int64)
     _sort_by_word(
         frozen(docs.indptr, np.int64),

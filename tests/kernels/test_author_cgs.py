@@ -116,3 +116,22 @@ def test_what_cannot_be_labelled_is_refused():
     chain.state = {"labels": np.full_like(chain.state["labels"], 6)}
     with pytest.raises(ModelError, match=r"row 0 .*fewer authors than when it was labelled"):
         chain.sweep()
+
+
+@pytest.mark.parametrize("priors", [(1e-30, 0.1), (0.1, 1e-30), (1e-30, 1e-30), (0.2, 0.1)])
+def test_a_lone_token_goes_to_any_author_and_topic_however_small_the_priors(priors):
+    """Without it, rounding leaves nothing of a tiny prior."""
+    docs = Docs(np.array([0, 1]), np.zeros(1, np.int32), np.ones(1, np.float32), np.zeros(1, np.int64), 1)
+    docs = replace(docs, author_indptr=np.array([0, 2]), authors=np.arange(2, dtype=np.int32), n_authors=2)
+    counts = [np.zeros((1, 3)), np.zeros((2, 3))]
+    for count in counts:
+        count[0, 1] = 1
+    weights = [case.padded(count + prior, np.float64) for count, prior in zip(counts, priors, strict=True)]
+    names = ("topic_words", "author_topics")
+    view = View(
+        dict(zip(names, weights, strict=True)),
+        {name: weight.sum(axis=0) for name, weight in zip(names, weights, strict=True)},
+    )
+    told, labels = case.hyper(KERNEL, priors[1], 3), {"labels": np.array([1], np.int32)}
+    drawn = [KERNEL.run(docs, view, told, seed, labels).state["labels"][0] for seed in range(1000)]
+    assert chisquare(np.bincount(drawn, minlength=6)).pvalue > 1e-3

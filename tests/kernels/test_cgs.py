@@ -277,3 +277,19 @@ def test_the_estimate_of_memory_refuses_replicas_that_cannot_be(replicas):
     size = CallSize(10, 80, 25, {"topic_words": 40}, {"topic_words": 256}, 250, 160, 40)
     with pytest.raises(SettingError, match=f"replicas={replicas!r}: must be a whole number"):
         KERNEL.scratch(size, {"replicas": replicas})
+
+
+@pytest.mark.parametrize("n_components", [4, 300])
+@pytest.mark.parametrize("eta", [1e-30, 1e-12, 0.2])
+def test_a_lone_token_goes_to_any_topic_however_small_the_prior(n_components, eta):
+    """Without it, rounding leaves nothing of a tiny prior."""
+    lone = Docs(np.array([0, 1]), np.zeros(1, np.int32), np.ones(1, np.float32), np.zeros(1, np.int64), 1)
+    weights = np.full((1, n_components), eta)
+    weights[0, 2] += 1
+    view = View(
+        {"topic_words": case.padded(weights, np.float64)}, {"topic_words": case.padded(weights, float)[0]}
+    )
+    told = case.hyper(KERNEL, 0.1, n_components, 1)
+    labels = {"labels": np.array([[2]], np.int16)}
+    drawn = [KERNEL.run(lone, view, told, seed, labels).state["labels"][0, 0] for seed in range(4000)]
+    assert chisquare(np.bincount(drawn, minlength=n_components)).pvalue > 1e-3

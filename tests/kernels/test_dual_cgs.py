@@ -137,3 +137,19 @@ def test_what_cannot_be_is_refused(docs):
         Chain(KERNEL, replace(docs, counts=docs.counts * 0.5), (2, 2)).sweep()
     with pytest.raises(SettingError, match="replicas=0"):
         Chain(KERNEL, docs, (2, 2), replicas=0).sweep()
+
+
+@pytest.mark.parametrize(
+    "priors", [(1e-30, 0.3, 0.5), (0.2, 1e-30, 0.5), (1e-30, 1e-30, 0.5), (0.2, 0.3, 0.5)]
+)
+def test_a_lone_record_goes_to_any_pair_however_small_the_priors(priors):
+    """Without it, rounding leaves nothing of a tiny prior."""
+    lone = Docs(np.array([0, 1]), np.zeros(1, np.int32), np.ones(1, np.float32), np.zeros(1, np.int64), 1)
+    drawn = []
+    for seed in range(1000):
+        chain = Chain(KERNEL, lone, (2, 3), priors=priors)
+        chain.seed = seed
+        for _ in range(2):
+            chain.sweep()
+        drawn.append(chain.state["labels"][0, 0])
+    assert chisquare(np.bincount(drawn, minlength=6)).pvalue > 1e-3

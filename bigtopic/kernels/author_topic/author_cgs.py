@@ -8,6 +8,8 @@ Tokens are visited in stored order, each sees the newest labels of the slice, an
 when the params were read (AD-LDA). A token without a label, of a document that is new, is drawn given the tokens that
 have one. Statistics: what the labels have changed. A label is i K + k for topic k of the i-th author of the document.
 
+Taken out of a sum, a lone token leaves nothing of a tiny prior. So counts with their priors are at least 1e-10.
+
 Cost of a token: topics x (authors of its document + 1).
 
 References: Rosen-Zvi, Griffiths, Steyvers, Smyth (2004), "The author-topic model for authors and documents", equation
@@ -39,7 +41,7 @@ __all__ = ["KERNEL", "run"]
 _AHEAD, _LINE = 2, np.uint64(8)  # entries, and numbers in a cache line
 _ZERO, _ONE, _LANES, _ENDS = np.uint64(0), np.uint64(1), np.uint64(LANES), np.uint64(2 * LANES)
 _HALF, _IN_HALF = np.uint64(HALF), np.uint64(HALF - 1)
-_TINY = np.finfo(np.float64).tiny
+_FLOOR = 1e-10  # of a count with its prior: what rounding leaves of a tiny one is 0
 _MOST_LABELS = 1 << 31
 
 
@@ -72,7 +74,7 @@ def _count(word, author, k, by, room):
     block, hot = k & ~_IN_HALF, load(room.one_hot, (k & _IN_HALF) * _HALF, HALF)
     more = spread(by, HALF) * hot
     room.totals[k] += by
-    inverse = spread(1.0 / max(room.totals[k], _TINY), HALF)
+    inverse = spread(1.0 / max(room.totals[k], _FLOOR), HALF)
     # whole vectors: the next token loads them while they are still on their way to the cache
     old = load(room.inverses, block, HALF)
     store(room.inverses, block, old - old * hot + inverse * hot)
@@ -84,13 +86,13 @@ def _count(word, author, k, by, room):
 @njit(**INLINE)
 def _weigh(who, word, room):
     """Sum the weights of the labels in each lane, a row of topics for each author; returns the sums of the lanes."""
-    zero, along, n_columns = spread(0.0), spread(0.0), np.uint64(room.inverses.shape[0])
+    least, along, n_columns = spread(_FLOOR), spread(0.0), np.uint64(room.inverses.shape[0])
     for i in range(np.uint64(who.shape[0])):
         author, row = np.uint64(who[i]), i * n_columns
-        share = spread(1.0 / room.author_totals[author])
+        share = spread(1.0 / max(room.author_totals[author], _FLOOR))
         for k in range(_ZERO, n_columns, _LANES):
-            factor = larger(load(room.word_weights, (word, k)), zero) * load(room.inverses, k)
-            along = along + factor * share * larger(load(room.author_weights, (author, k)), zero)
+            factor = larger(load(room.word_weights, (word, k)), least) * load(room.inverses, k)
+            along = along + factor * share * larger(load(room.author_weights, (author, k)), least)
             store(room.sums, row + k, along)
     return running(along)
 
@@ -118,7 +120,7 @@ def _sweep(
 ):  # fmt: skip
     token, n_columns, n_components = _ZERO, np.uint64(room.inverses.shape[0]), np.uint64(n_components)
     for k in range(n_components):
-        room.inverses[k] = 1.0 / room.totals[k]
+        room.inverses[k] = 1.0 / max(room.totals[k], _FLOOR)
     for d in range(rows.shape[0]):
         who, row_key, first = authors[author_indptr[d] : author_indptr[d + 1]], key(seed, rows[d]), token
         for i in range(indptr[d], indptr[d + 1]):

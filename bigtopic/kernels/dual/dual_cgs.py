@@ -11,6 +11,9 @@ see each other's newest labels, and those of other slices as they were when the 
 label, of a row that is new, gets a pair at random, one of row topic t and column topic t. Statistics: by how much the
 labels have changed the counts.
 
+Taken out of a sum, a lone record leaves nothing of a tiny prior. So beta_r + D_dk and beta_c + W_cj are at least 1e-10,
+and what they are divided by is at least as large.
+
 How it is computed: with b_j the middle factor, sum_j b_j (alpha + P_kj) is found for all k together, a vector for each
 j; a draw finds the row topic first, among running sums, and then the column topic among those of its pairs, for which P
 is kept with the row topics first, too. Up to 16 topics are one vector, which stays in registers.
@@ -29,13 +32,13 @@ import numpy as np
 from numba import njit
 
 from bigtopic import buffers
-from bigtopic.kernels.support.dual import AXES, VIEWS, counts_of, first_pair, moved, padded
+from bigtopic.kernels.support.dual import AXES, FLOOR, VIEWS, counts_of, first_pair, moved, padded
 from bigtopic.kernels.support.entry import INLINE, OUTER, UNCOUNTED, frozen, whole_number
 from bigtopic.kernels.support.lanes import n_reached, running
 from bigtopic.kernels.support.memory import prefetch
 from bigtopic.kernels.support.random import key, uniform
 from bigtopic.kernels.support.tokens import whole_counts
-from bigtopic.kernels.support.vector import HALF, LANES, load, n_lanes, spread, store
+from bigtopic.kernels.support.vector import HALF, LANES, larger, load, n_lanes, spread, store
 from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
 __all__ = ["KERNEL", "run"]
@@ -103,15 +106,21 @@ def _product(j, first, room, zero):
 
 
 @njit(**INLINE)
+def _ratio(weights, place, totals, first, zero):
+    """Weights divided by their totals; see the module for how small they may be."""
+    weight = larger(load(weights, (place, first), zero), spread(FLOOR, zero))
+    return weight / larger(load(totals, first, zero), weight)
+
+
+@njit(**INLINE)
 def _weigh(d, word, zero_row, zero_column, row_width, column_width, room):
     """Fill b_j, the factor of each row topic, and the sums of p_kj over j and all row topics up to k."""
     for first in range(_ZERO, column_width, n_lanes(zero_column)):
-        weights = load(room.columns, (word, first), zero_column)
-        store(room.by_column, first, weights / load(room.column_totals, first, zero_column))
+        store(room.by_column, first, _ratio(room.columns, word, room.column_totals, first, zero_column))
     before = 0.0
     for first in range(_ZERO, row_width, n_lanes(zero_row)):
         a = b = c = e = zero_row
-        factor = load(room.rows, (d, first), zero_row) / load(room.row_totals, first, zero_row)
+        factor = _ratio(room.rows, d, room.row_totals, first, zero_row)
         for j in range(_ZERO, np.uint64(room.transposed.shape[0]), _FOUR):
             a, b = a + _product(j, first, room, zero_row), b + _product(j + _ONE, first, room, zero_row)
             c, e = (

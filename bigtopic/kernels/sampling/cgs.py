@@ -11,6 +11,9 @@ they were when the params were read (AD-LDA). A token without a label, of a docu
 tokens that have one, so that the first sweep is a progressive start. Statistics: what the labels of a word have changed
 by.
 
+Taken out of a sum, a lone token leaves nothing of a tiny prior. So eta_v + N_kv and sum_v eta_v + N_k are at least
+1e-10.
+
 How it is computed: words are visited in the order of their ids, the tokens of a word in the order of documents, either
 with a number of labels for all topics of a document (`bigtopic/kernels/support/few_topics.py`, up to 256 topics) or
 for those that it has (`bigtopic/kernels/support/many_topics.py`).

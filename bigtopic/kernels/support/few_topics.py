@@ -26,8 +26,17 @@ from bigtopic.kernels.support.entry import INLINE, UNCOUNTED, frozen, padded_pri
 from bigtopic.kernels.support.lanes import n_reached, prefetch, running
 from bigtopic.kernels.support.random import key, uniform
 from bigtopic.kernels.support.stored import StoredRows
-from bigtopic.kernels.support.tokens import LANE, SHIFT, add_labels, hold_labels
-from bigtopic.kernels.support.vector import LANES, load, load_double, single, spread, store, store_double
+from bigtopic.kernels.support.tokens import FLOOR, LANE, SHIFT, add_labels, hold_labels
+from bigtopic.kernels.support.vector import (
+    LANES,
+    larger,
+    load,
+    load_double,
+    single,
+    spread,
+    store,
+    store_double,
+)
 from bigtopic.types import Docs
 
 __all__ = ["FewTopics"]
@@ -75,8 +84,8 @@ def _count(k, sign, share, row, word, room):
     block, hot = k & ~LANE, load(room.one_hot, (k & LANE) * _LANES)
     room.own[k] += sign
     room.totals[k] += sign * share
-    room.inverses[k] = 1.0 / room.totals[k]
-    factor = np.float32(max((word[k] + share * room.own[k]) * room.inverses[k], 0.0))
+    room.inverses[k] = 1.0 / max(room.totals[k], FLOOR)
+    factor = np.float32(max(word[k] + share * room.own[k], FLOOR) * room.inverses[k])
     # whole vectors: the next token loads them while they are still on their way to the cache
     store(room.held, row + block, load(room.held, row + block) + spread(np.float32(sign)) * hot)
     old = load(room.factors, block)
@@ -144,13 +153,13 @@ def _begin_word(v, token_starts, topic_words, room, drawn):
         add_labels(token_starts[v], token_starts[v + 1], drawn, room.own)
         for k in range(_ZERO, n_columns, _LANES):
             weights = load_double(topic_words.array, (row, k)) + load(room.own, k)
-            store(room.factors, k, single(weights * load(room.inverses, k)))
+            store(room.factors, k, single(larger(weights, spread(FLOOR)) * load(room.inverses, k)))
     else:
         for k in range(_ZERO, n_columns, _LANES):
             weights = load_double(topic_words.array, (row, k)) * load(topic_words.scale, k)
             weights = weights + load(topic_words.prior, k)
             store(room.word, k, weights)
-            store(room.factors, k, single(weights * load(room.inverses, k)))
+            store(room.factors, k, single(larger(weights, spread(FLOOR)) * load(room.inverses, k)))
 
 
 @njit(**INLINE)
@@ -223,7 +232,7 @@ def _sweep(
     for d in range(rows.shape[0]):
         keys[d], firsts[d] = key(seed, rows[d]), tokens[d] * n_replicas
     for k in range(n_components):
-        room.inverses[k] = 1.0 / room.totals[k]
+        room.inverses[k] = 1.0 / max(room.totals[k], FLOOR)
     if n_replicas == 1:  # of a constant number, loops over labels cost nothing
         _sweep_words(
             1, n_components, topic_words, labels, starts, entries, token_starts, keys, firsts, room, change, drawn

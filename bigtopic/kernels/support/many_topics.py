@@ -23,6 +23,7 @@ from bigtopic.kernels.support.lanes import n_reached, prefetch, running
 from bigtopic.kernels.support.random import key, uniform
 from bigtopic.kernels.support.stored import StoredRows
 from bigtopic.kernels.support.tokens import (
+    FLOOR,
     LANE,
     SHIFT,
     add_labels,
@@ -45,7 +46,7 @@ _ONE, _LANES = np.uint64(1), np.uint64(LANES)
 def _begin_word(row, inverses, prior, factors, weighted, smooth):
     """Fill f and the sums of alpha f over blocks; returns the sum over all."""
     for k in range(row.shape[0]):
-        factors[k] = np.float32(row[k] * inverses[k])
+        factors[k] = np.float32(max(row[k], FLOOR) * inverses[k])
         weighted[k] = prior[k] * np.float64(factors[k])
     whole = 0.0
     for b in range(smooth.shape[0]):
@@ -81,7 +82,7 @@ def _sweep(
     for d in range(rows.shape[0]):
         keys[d] = key(seed, rows[d])
     for k in range(n_components):
-        inverses[k] = 1.0 / totals[k]
+        inverses[k] = 1.0 / max(totals[k], FLOOR)
     for v in range(starts.shape[0] - 1):
         row = topic_words.ids[v]
         for k in range(word.shape[0]):
@@ -141,8 +142,8 @@ def _sweep(
                         at = (begin + np.uint64(place)) * _LANES
                         own[k] += sign
                         totals[k] += sign * share
-                        inverses[k] = 1.0 / totals[k]
-                        factor = np.float32(max((word[k] + share * own[k]) * inverses[k], 0.0))
+                        inverses[k] = 1.0 / max(totals[k], FLOOR)
+                        factor = np.float32(max(word[k] + share * own[k], FLOOR) * inverses[k])
                         growth = prior[k] * (np.float64(factor) - np.float64(factors[k]))
                         smooth[b] += growth
                         flat += growth

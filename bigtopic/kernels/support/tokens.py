@@ -19,6 +19,7 @@ from bigtopic.kernels.support.vector import LANES, spread, store
 from bigtopic.types import Docs
 
 __all__ = [
+    "FLOOR",
     "LANE",
     "SHIFT",
     "add_labels",
@@ -30,6 +31,7 @@ __all__ = [
 ]
 
 SHIFT, LANE = np.uint64(4), np.uint64(LANES - 1)  # topic k is in lane k & LANE of block k >> SHIFT
+FLOOR = 1e-10  # of a count with its prior: what rounding leaves of a tiny one is 0
 _MOST_TOKENS = np.iinfo(np.int32).max  # that a number of four bytes can name
 
 

@@ -25,6 +25,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from bigtopic.learning.reduce import Tree, add
+from bigtopic.learning.stopping import uninterrupted
 from bigtopic.plan.delays import updates_seen
 from bigtopic.side_by_side import Part, helped
 from bigtopic.types import Stats
@@ -216,9 +217,10 @@ class Pipeline:
     def _step(self) -> None:
         total = self._trees.popleft().result()
         assert total is not None
-        self._jobs.step(self._stepped, total)
-        if self._stepped + 1 in self._awaited:
-            self._jobs.settle()
+        with uninterrupted():
+            self._jobs.step(self._stepped, total)
+            if self._stepped + 1 in self._awaited:
+                self._jobs.settle()
         with self._changed:
             self._stepped += 1
             if self._stepped in self._awaited:
@@ -256,11 +258,12 @@ class Pipeline:
             return self._parts.popleft() if self._parts else None
 
     def _do_part(self, part: Part, failures: list[BaseException]) -> None:
-        try:
-            part()
-        except BaseException as failure:
-            failures.append(failure)
-        with self._changed:
-            self._parts_left -= 1
-            if self._parts_left == 0:
-                self._shared.notify()
+        with uninterrupted():
+            try:
+                part()
+            except BaseException as failure:
+                failures.append(failure)
+            with self._changed:
+                self._parts_left -= 1
+                if self._parts_left == 0:
+                    self._shared.notify()

@@ -19,7 +19,7 @@ from bigtopic.state import bound
 from bigtopic.state.model import TopicModel
 from bigtopic.state.views import mean_rows
 
-__all__ = ["Limits", "PassMeasure", "ended_by_sigterm", "interruptible"]
+__all__ = ["Limits", "PassMeasure", "ended_by_sigterm", "interruptible", "uninterrupted"]
 
 
 @dataclass(frozen=True)
@@ -157,8 +157,9 @@ def ended_by_sigterm() -> Iterator[threading.Event]:
 
 @contextmanager
 def interruptible(saved: bool = False) -> Iterator[threading.Event]:
-    """The first Ctrl-C ends the run after the current round; a second one raises as usual. So does SIGTERM in
-    `ended_by_sigterm`, and where the run is `saved`; when that is done, it is handled as usual."""
+    """The first Ctrl-C ends the run after the current round; a second one raises as usual, but not in blocks that are
+    `uninterrupted`. So does SIGTERM in `ended_by_sigterm`, and where the run is `saved`; when that is done, it is
+    handled as usual."""
     stop, caller = threading.Event(), _TERMINATED.get()
     terminated = caller or threading.Event()
     try:
@@ -175,8 +176,9 @@ def interruptible(saved: bool = False) -> Iterator[threading.Event]:
 
 @contextmanager
 def _first(number: int, *actions: Callable[[], None]) -> Iterator[None]:
-    """Take these actions at the first such signal, and treat later ones as usual. Signals that are ignored, as in the
-    background of a shell, or handled outside Python, stay so."""
+    """Take these actions at the first such signal, and treat later ones as usual: the second one after the block that
+    must not be interrupted. Signals that are ignored, as in the background of a shell, or handled outside Python, stay
+    so."""
     usual = signal.getsignal(number)
     if usual in (None, signal.SIG_IGN):
         yield
@@ -185,10 +187,45 @@ def _first(number: int, *actions: Callable[[], None]) -> Iterator[None]:
     def act(number: int, frame: Any) -> None:
         for action in actions:
             action()
+        signal.signal(number, insist)
+
+    def insist(number: int, frame: Any) -> None:
         signal.signal(number, usual)
+        if _late.waits:
+            _late.number = number
+        else:
+            signal.raise_signal(number)
 
     signal.signal(number, act)
     try:
         yield
     finally:
         signal.signal(number, usual)
+
+
+@dataclass
+class _Late:
+    """The second signal, if it comes while the main thread must not be interrupted: another one is handled at once."""
+
+    waits: bool = False
+    number: int | None = None
+
+
+_late = _Late()
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """A second Ctrl-C is raised at the end of the outermost such block: params that have moved by half a step count
+    documents that nothing remembers."""
+    if _late.waits or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    _late.waits = True
+    try:
+        yield
+    finally:
+        _late.waits = False
+        if (number := _late.number) is not None:
+            _late.number = None
+            signal.raise_signal(number)

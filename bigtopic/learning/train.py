@@ -4,7 +4,7 @@ records what was done."""
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -227,13 +227,16 @@ class _Loop:
         due = self.limits.next_score(self.model.cursor.step)
         while self.model.cursor.round < self.run.plan.n_rounds:
             n = None if due is None else due - self.model.cursor.step
-            for params, reports in self.engine.advance(
+            updates = self.engine.advance(
                 self.model.params, self.model.cursor, n, self._seconds_left(), n_passes
-            ):
+            )
+            for params, reports in updates:
                 self.model.params = params
                 self._take(reports)
                 self._save(due)
                 if self.stop.is_set():
+                    if isinstance(updates, Generator):
+                        updates.close()  # raises what ended the segment, such as a second Ctrl-C
                     return "interrupt"
             left = self._seconds_left()
             if left is not None and left <= 0:

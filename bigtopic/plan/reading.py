@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 from bigtopic.plan.slices import SliceRef
@@ -54,7 +55,8 @@ class BlockReader:
         try:
             self._pool.submit(self._fill, future, read_block)
         except BaseException as error:  # others may wait for what no thread reads
-            future.set_exception(error)
+            with suppress(InvalidStateError):  # Ctrl-C may come when it has been read
+                future.set_exception(error)
             raise
 
     def close(self) -> None:

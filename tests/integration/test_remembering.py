@@ -39,6 +39,7 @@ from bigtopic.state import model_store
 from bigtopic.state.axes import axes_of
 from bigtopic.state.documents.document_state import DocumentState
 from bigtopic.state.documents.state_files import StateFiles
+from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.model import TopicModel
 from bigtopic.state.new_model import new_model
 from bigtopic.storage import row_arrays
@@ -585,6 +586,27 @@ def test_a_second_ctrl_c_while_another_thread_steps(late, new, documents, monkey
     check(model, documents)
     check(learn(model, documents, 2, **ONE_ROUND), documents)
     check(learn(model, documents, 2, batch_size=50), documents)
+
+
+def test_a_second_ctrl_c_while_the_topics_move(new, documents, monkeypatch):
+    """It waits until they have moved."""
+    scatter, calls = LazyArray._scatter, []
+
+    def interrupted(topics: LazyArray, *args: Any) -> np.ndarray:
+        found = scatter(topics, *args)
+        calls.append(None)
+        if len(calls) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGINT)
+        return found
+
+    model = new()
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(LazyArray, "_scatter", interrupted)
+        learn(model, documents, 5, **ONE_ROUND)
+    assert model.cursor.round == 1
+    check(model, documents)
+    check(learn(model, documents, 2, **ONE_ROUND), documents)
 
 
 def test_a_disk_that_is_full_from_the_start_moves_nothing(new, documents, monkeypatch):

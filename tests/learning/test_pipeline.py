@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import random
+import signal
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
 
 from bigtopic.learning.executors.pipeline import Pipeline
+from bigtopic.learning.stopping import interruptible
 from bigtopic.plan.slices import SliceRef
 from bigtopic.side_by_side import ROWS, in_parts, over_rows
 from bigtopic.types import AxisStats, Stats
@@ -113,6 +115,25 @@ def test_a_failure_is_raised_and_nobody_waits(job, n_threads):
     with pytest.raises(ValueError, match=f"{job} 3"):
         run([1] * 10, 1, n_threads, jobs)
     assert len(jobs.steps) <= 3
+
+
+class Interrupted(ThreadPoolExecutor):
+    """Ctrl-C twice, while a thread begins."""
+
+    def submit(self, *args: Any) -> Future[Any]:
+        found = super().submit(*args)
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        return found
+
+
+def test_no_thread_works_when_a_second_ctrl_c_is_raised():
+    jobs = Told(seed=0)
+    with interruptible(), Interrupted(1) as pool:
+        with pytest.raises(KeyboardInterrupt):
+            Pipeline(slices_of([1] * 50), jobs).run(pool, 2)
+        n_steps = len(jobs.steps)
+    assert len(jobs.steps) == n_steps < 50
 
 
 class Wide(Told):

@@ -6,6 +6,7 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -107,6 +108,22 @@ def test_where_no_thread_can_be_had_nobody_waits_for_ever(monkeypatch):
         reader.prefetch(ref(20, 25).read_block)
     future, _ = reader._claim(ref(20, 25).read_block)
     assert isinstance(future.exception(timeout=0), RuntimeError)
+    reader.close()
+
+
+def test_ctrl_c_after_the_background_has_read_is_raised(monkeypatch):
+    reader = BlockReader([SpyPart(10)])
+    assert reader._pool is not None
+    submit = reader._pool.submit
+
+    def interrupted(*args: Any) -> None:
+        submit(*args).result()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(reader._pool, "submit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        reader.prefetch((0, 0, 10))
+    np.testing.assert_array_equal(reader.block(ref(2, 4)).rows, [2, 3])
     reader.close()
 
 

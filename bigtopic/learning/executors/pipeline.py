@@ -20,11 +20,12 @@ import threading
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
 from functools import partial
 from typing import Any, Protocol
 
 from bigtopic.learning.reduce import Tree, add
+from bigtopic.learning.stopping import uninterrupted
 from bigtopic.plan.delays import updates_seen
 from bigtopic.side_by_side import Part, helped
 from bigtopic.types import Stats
@@ -103,10 +104,18 @@ class Pipeline:
         self._window = n_threads + 2
         n_helpers = min(n_threads, len(self._items)) - 1 if pool is not None else 0
         self._threads = 1 + n_helpers
-        helpers = [pool.submit(self._work) for _ in range(n_helpers)] if pool is not None else []
+        helpers: list[Future[None]] = []
+        try:
+            with uninterrupted():
+                for _ in range(n_helpers):
+                    assert pool is not None
+                    helpers.append(pool.submit(self._work))
+        except BaseException as failure:
+            self._fail(failure)
         self._work()
-        for helper in helpers:
-            helper.result()
+        with uninterrupted():  # they may be stepping
+            for helper in helpers:
+                helper.result()
         if self._failure is not None:
             raise self._failure
 
@@ -127,11 +136,14 @@ class Pipeline:
                     return
                 job()
         except BaseException as failure:
-            with self._changed:
-                self._failure = self._failure or failure
-                self._changed.notify_all()
+            self._fail(failure)
         finally:
             self._leave()
+
+    def _fail(self, failure: BaseException) -> None:
+        with self._changed:
+            self._failure = self._failure or failure
+            self._changed.notify_all()
 
     def _leave(self) -> None:
         with self._changed:
@@ -216,9 +228,10 @@ class Pipeline:
     def _step(self) -> None:
         total = self._trees.popleft().result()
         assert total is not None
-        self._jobs.step(self._stepped, total)
-        if self._stepped + 1 in self._awaited:
-            self._jobs.settle()
+        with uninterrupted():
+            self._jobs.step(self._stepped, total)
+            if self._stepped + 1 in self._awaited:
+                self._jobs.settle()
         with self._changed:
             self._stepped += 1
             if self._stepped in self._awaited:
@@ -256,11 +269,12 @@ class Pipeline:
             return self._parts.popleft() if self._parts else None
 
     def _do_part(self, part: Part, failures: list[BaseException]) -> None:
-        try:
-            part()
-        except BaseException as failure:
-            failures.append(failure)
-        with self._changed:
-            self._parts_left -= 1
-            if self._parts_left == 0:
-                self._shared.notify()
+        with uninterrupted():
+            try:
+                part()
+            except BaseException as failure:
+                failures.append(failure)
+            with self._changed:
+                self._parts_left -= 1
+                if self._parts_left == 0:
+                    self._shared.notify()

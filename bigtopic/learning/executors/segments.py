@@ -11,6 +11,7 @@ from bigtopic.learning.executors.protocol import Run, Updates
 from bigtopic.learning.reduce import Tree
 from bigtopic.learning.replicas import Changes, Share, add_changes, joined, share_changes
 from bigtopic.learning.rounds import MapReduce, Settings, round_stats, step
+from bigtopic.learning.stopping import uninterrupted
 from bigtopic.plan.cursor import Cursor, RoundReport
 from bigtopic.plan.reading import BlockReader
 from bigtopic.plan.slices import Round
@@ -49,8 +50,9 @@ class Segment:
 
     def exchange(self, changes: Changes) -> None:
         """Update the params by what all replicas changed."""
-        add_changes(self.params, changes, self.settings)
-        self.reports.extend(changes.reports)
+        with uninterrupted():
+            add_changes(self.params, changes, self.settings)
+            self.reports.extend(changes.reports)
 
 
 def by_segments(
@@ -92,9 +94,12 @@ def by_segments(
                 segment.exchange(replicate(segment) if replicate else _in_turn(run, segment))
             else:
                 do(segment)
-        except BaseException:
+        except BaseException as failure:
             if segment.reports:
-                yield params, segment.reports
+                try:
+                    yield params, segment.reports
+                except GeneratorExit:
+                    raise failure from None
             raise
         yield params, segment.reports
         n_rounds += len(rounds)

@@ -153,6 +153,20 @@ class Wide(Told):
         self.rows[start:stop] += 1
 
 
+@pytest.fixture
+def shares_with_another(monkeypatch):
+    """A step is shared when another thread waits. One that has just ended its kernel may still be on its way there."""
+    share = Pipeline._share
+
+    def share_later(self: Pipeline, cut: Any) -> None:
+        while not self._idle:
+            time.sleep(0.001)
+        share(self, cut)
+
+    monkeypatch.setattr(Pipeline, "_share", share_later)
+
+
+@pytest.mark.usefixtures("shares_with_another")
 def test_threads_that_wait_help_the_one_that_steps():
     both = threading.Barrier(2, timeout=60)  # so that one thread alone waits in vain
     jobs = Wide(lambda start, stop: both.wait())
@@ -172,6 +186,7 @@ def test_what_fails_in_a_range_of_a_step_is_raised(n_threads):
     assert not jobs.steps
 
 
+@pytest.mark.usefixtures("shares_with_another")
 def test_a_range_that_went_with_its_thread_is_not_waited_for(monkeypatch):
     """Ctrl-C may end a thread that has a range, but has not begun it."""
     taken, do_part, ended = threading.Event(), Pipeline._do_part, []

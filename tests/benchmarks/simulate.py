@@ -241,7 +241,7 @@ class Driver:
         n_rows = result.n_bytes // self.costs.bytes_of_row
         rows = {"topic_words": AxisStats(self._ids[:n_rows], self._values[:n_rows])}
         if not result.reports:
-            return Stats(rows, result.n_docs, float(N_TOKENS))
+            return Stats(rows, result.n_docs, float(N_TOKENS), result.info)
         return Changes(rows, {"topic_words": np.zeros(self._values.shape[1])}, result.reports)
 
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections import defaultdict
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import dask
@@ -73,6 +73,7 @@ class Sized:
     n_bytes: int
     n_docs: int = 0
     reports: tuple[RoundReport, ...] = ()
+    info: Mapping[str, float] = field(default_factory=dict)
 
     def __sizeof__(self) -> int:
         return self.n_bytes
@@ -107,19 +108,22 @@ def replace_tasks() -> None:
     copies.hold, copies.move = _hold, _move
 
 
-def _node(run: Any, task: Any, shared: Any, iteration: Any) -> Sized:
+def _node(run: Any, task: Any, shared: Any, iteration: Any, mark: str = "") -> Sized:
     n_docs = sum(ref.stop - ref.start for ref in task.content)
     _costs.sleep(n_docs * _costs.estep)
-    return Sized(_costs.size(n_docs), n_docs)
+    return Sized(_costs.size(n_docs), n_docs, info={mark: 1.0})
 
 
-def sleeping_node(run: Any, task: Any, shared: Any, iteration: Any) -> Stats:
+def sleeping_node(
+    run: Any, task: Any, shared: Any, iteration: Any, mark: str = "", after: None = None
+) -> Stats:
     """As `_node`, with statistics of the real size."""
     n_docs = _node(run, task, shared, iteration).n_docs
     n_columns = _costs.bytes_of_row // 4
     n_rows = _costs.size(n_docs) // _costs.bytes_of_row
     values = np.ones((n_rows, n_columns), np.float32)
-    return Stats({"topic_words": AxisStats(np.arange(n_rows, dtype=np.int32), values)}, n_docs, 1.0)
+    rows = {"topic_words": AxisStats(np.arange(n_rows, dtype=np.int32), values)}
+    return Stats(rows, n_docs, 1.0, {mark: 1.0})
 
 
 def _share(run: Any, share: Any, shared: Any) -> Sized:
@@ -131,7 +135,7 @@ def _share(run: Any, share: Any, shared: Any) -> Sized:
 
 def _joined(a: Sized, b: Sized) -> Sized:
     n_docs = a.n_docs + b.n_docs
-    total = Sized(_costs.size(n_docs), n_docs, a.reports + b.reports)
+    total = Sized(_costs.size(n_docs), n_docs, a.reports + b.reports, Counter(a.info) + Counter(b.info))
     _costs.sleep(total.n_bytes * _costs.add)
     return total
 

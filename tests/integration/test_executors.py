@@ -18,10 +18,10 @@ from reference import serial
 from bigtopic import methods as table
 from bigtopic.corpus.memory import MemoryPart, from_matrix
 from bigtopic.corpus.store import Corpus
-from bigtopic.errors import BigtopicWarning, CorpusDamaged
+from bigtopic.errors import BigtopicWarning, ClusterError, CorpusDamaged
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning import executors
-from bigtopic.learning.executors import choice, graphs, whole
+from bigtopic.learning.executors import choice, graphs, sending, whole
 from bigtopic.learning.executors.exchanges import replica_graph
 from bigtopic.learning.executors.graph_tasks import divided, n_tasks, placed
 from bigtopic.learning.executors.graphs import GraphExecutor, remembering_graph, round_graph
@@ -163,6 +163,34 @@ def test_graphs_do_not_look_into_their_slices():
     round_graph("run", [(ref,), (ref,)], "params", graphs.Iteration(1), "name")
     remembering_graph("run", [(ref,), (ref,)], "params", graphs.Iteration(1), None, "name")
     replica_graph("run", [share, share], "params", "name")
+
+
+def test_a_result_of_an_earlier_round_is_not_taken_for_that_of_a_later_one(in_parts, monkeypatch):
+    """Their tasks have the same keys, and a worker may end one that was given up when it should do the other."""
+    expected, node, done, names = learn("online-vb", in_parts), graphs._node, [], set()
+
+    def late(*inputs):
+        done.append(node(*inputs))
+        return done[1] if len(done) == 8 else done[-1]
+
+    def named(*inputs):
+        names.add(inputs[4])
+        return round_graph(*inputs)
+
+    monkeypatch.setattr(graphs, "_node", late)
+    monkeypatch.setattr(graphs, "round_graph", named)
+    monkeypatch.setattr(sending, "NAMES", 3)
+    model = learn("online-vb", in_parts, lambda run: GraphExecutor(run, scheduler="sync"))
+    assert bits(model) == bits(expected) and len(done) == 11
+    assert 3 < len(names) <= 6  # others after that
+    assert len({name[:11] for name in names}) == 2
+
+
+def test_a_cluster_that_returns_results_of_earlier_rounds_repeatedly_is_an_error(in_parts, monkeypatch):
+    node = graphs._node
+    monkeypatch.setattr(graphs, "_node", lambda *inputs: node(*inputs[:4]))
+    with pytest.raises(ClusterError, match="earlier round"):
+        learn("online-vb", in_parts, lambda run: GraphExecutor(run, scheduler="sync"))
 
 
 def test_document_order_changes_nothing_but_rounding_in_a_batch_method(synthetic):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -23,7 +24,7 @@ from bigtopic.learning.executors.protocol import (
     Updates,
 )
 from bigtopic.learning.executors.segments import Segment, by_segments, do_rounds
-from bigtopic.learning.executors.sending import Sender
+from bigtopic.learning.executors.sending import Mistaken, Sender
 from bigtopic.learning.reduce import Tree, add
 from bigtopic.learning.remembering import InMemory, Remembering, remembering
 from bigtopic.learning.work import Iteration
@@ -70,6 +71,7 @@ class GraphExecutor(Executor):
         self._exchanges = Exchanges(self._sender, client, self._compute, self._result)
         self._iterations: list[tuple[Arrays, Iteration]] = []  # of this round
         self._tasks: Sequence[Task] = ()
+        self._workers: list[str] | None = None  # for each task
         self._states: list[Any] = []  # what the last inner iteration left, by task
 
     def advance(
@@ -107,6 +109,7 @@ class GraphExecutor(Executor):
         if iteration.number == 1:
             n_threads = sum(self._sender.threads().values())
             self._tasks = divided(rnd.slices, n_tasks(n_threads, round_seconds(self._run)))
+            self._workers = self._sender.placed(len(self._tasks))
         shared = self._sender.share(arrays)
         try:
             return self._sum(shared, iteration)
@@ -115,17 +118,19 @@ class GraphExecutor(Executor):
                 shared.remove()
 
     def _sum(self, shared: Any, iteration: Iteration) -> Stats:
-        run, name = self._sender.run(), self._sender.name()
-        inputs = run, self._tasks, shared, iteration
-        states: list[Any] = []
-        if self._remembers_rounds:
-            before = self._states if iteration.number > 1 else None
-            graph, states = remembering_graph(*inputs, before, name, self._sender.placed(len(self._tasks)))
-        else:
-            graph = round_graph(*inputs, name, self._sender.placed(len(self._tasks)))
-        total, *self._states = self._compute_round([graph, *states])
+        inputs = self._sender.run(), self._tasks, shared, iteration
+        if not self._remembers_rounds:
+            return self._checked_sum(inputs)
+        before = self._states if iteration.number > 1 else None
+        graph, states = remembering_graph(*inputs, before, self._sender.name(), self._workers)
+        total, *self._states = self._compute_together([graph, *states])
         result: Stats = self._result(total)
         return result
+
+    def _checked_sum(self, inputs: tuple[Any, Any, Any, Any]) -> Stats:
+        mark, name = self._sender.name(), self._sender.name_again()
+        (total,) = self._compute([round_graph(*inputs, name, self._workers, mark)])
+        return _checked(self._result(total), mark, len(self._tasks))
 
     def _compute(self, graphs: list[Any]) -> Any:
         """The results; futures on a client."""
@@ -136,10 +141,10 @@ class GraphExecutor(Executor):
             return compute(*graphs, scheduler=self._scheduler)
         return self._client.compute(graphs, **self._options())
 
-    def _compute_round(self, graphs: list[Any]) -> Any:
+    def _compute_together(self, graphs: list[Any]) -> Any:
         """As `_compute`, but as one graph: of each collection that is computed, the scheduler keeps hundreds of bytes
         for good (`distributed.spans`)."""
-        if self._client is None or len(graphs) == 1:
+        if self._client is None:
             return self._compute(graphs)
         from dask.highlevelgraph import HighLevelGraph
 
@@ -176,6 +181,7 @@ def round_graph(
     iteration: Iteration,
     name: str,
     workers: Sequence[str] | None = None,
+    mark: str = "",
 ) -> Any:
     """The graph of a round: its tasks, and their sums along the merge tree.
 
@@ -187,6 +193,7 @@ def round_graph(
     iteration : the inner iteration of the round
     name : unique among the graphs of all clients, for keys, which begin with "bt-estep" and "bt-add"
     workers : address of the worker that should do each task; None for any
+    mark : of the results of its E-steps, where other graphs have the same name: a figure that counts them
 
     Returns
     -------
@@ -197,7 +204,7 @@ def round_graph(
 
     estep = delayed(_node, pure=False)
     stats = [
-        estep(run, Sealed(task), shared, iteration, dask_key_name=task_key("bt-estep", name, i))
+        estep(run, Sealed(task), shared, iteration, mark, dask_key_name=task_key("bt-estep", name, i))
         for i, task in _at(workers, tasks)
     ]
     return _added(stats, tasks, name)
@@ -267,12 +274,30 @@ def _added(stats: Sequence[Any], tasks: Sequence[Task], name: str) -> Any:
     return tree.result()
 
 
-def _node(run: Run, task: Sealed[Task], shared: Any, iteration: Iteration) -> Stats | None:
+def _node(run: Run, task: Sealed[Task], shared: Any, iteration: Iteration, mark: str = "") -> Stats | None:
     remembered = remembering(run.work)
     try:
-        return _estep(run, task, shared, iteration, remembered)
+        stats = _estep(run, task, shared, iteration, remembered)
     finally:
         remembered.close()
+    return stats and replace(stats, info={**stats.info, mark: 1.0})
+
+
+def _checked(total: Stats, mark: str, n_tasks: int) -> Stats:
+    """The total without the mark, which all tasks must have.
+
+    Raises
+    ------
+    Mistaken
+        When one has not.
+    """
+    info = dict(total.info)
+    if (found := info.pop(mark, 0.0)) != n_tasks:
+        raise Mistaken(
+            f"Dask returned repeatedly, for {n_tasks - found:.0f} of {n_tasks} tasks, the results of an earlier round; "
+            "restart the cluster, or pass client=False to run on threads"
+        )
+    return replace(total, info=info)
 
 
 def _remembering_node(

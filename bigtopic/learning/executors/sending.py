@@ -1,10 +1,16 @@
-"""The run and the params on their way to the tasks of a Dask client: sent, or shared in files; again after a loss."""
+"""The run and the params on their way to the tasks of a Dask client: sent, or shared in files; again after a loss.
+
+Graphs that check their results use the same keys again after some graphs, because Dask's scheduler remembers every new
+key. By then it has forgotten the tasks of the earlier graph. But a worker may still be busy with one that was given up,
+and would hand over its result as that of the new task. So the results of such a graph have a mark.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from bigtopic.errors import ClusterError
 from bigtopic.learning import sharing
 from bigtopic.learning.copies import Behind
 from bigtopic.learning.executors.graph_tasks import placed
@@ -16,9 +22,17 @@ from bigtopic.parallel.shared_files import shares_files
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.overlay import Overlay
 
-__all__ = ["Sender"]
+__all__ = ["Mistaken", "Sender"]
 
 Result = TypeVar("Result")
+NAMES = 16  # graphs until a name is used again
+
+
+class Mistaken(ClusterError):
+    """Dask took a result of an earlier graph for that of a task with the same key."""
+
+
+REPEATED = (cluster.LOST, sharing.AlreadyClaimed, sharing.OutOfSight, Behind, Mistaken)
 
 
 class Sender:
@@ -40,8 +54,9 @@ class Sender:
         self._client = client
         self._prefixes = prefixes
         self._run_future: Any = None
-        self._held: list[Any] = []
+        self._held: dict[str, Any] = {}
         self._name = new_name()
+        self._name_again = new_name()
         self._count = 0
         self.able: AbleWorkers = _all
         if client is not None:
@@ -54,15 +69,18 @@ class Sender:
             return self._run
         if self._run_future is None:
             self._run_future = cluster.send(self._client, self._run)
-            self._held = self._hold_groups()
+            self._held.clear()
+            for prefix in self._prefixes:
+                self.hold(prefix)
         return self._run_future
 
-    def _hold_groups(self) -> list[Any]:
-        """A task for each prefix, held during the run, so that its group of tasks lasts as long. A group ends with its
+    def hold(self, prefix: str) -> None:
+        """Hold a task during the run, so that the group of tasks with its prefix lasts as long. A group ends with its
         last task, which would be in each round, and the scheduler keeps kilobytes of every group that has ended
         (`distributed.spans`)."""
-        keys = [task_key(prefix, f"{self._name}-held") for prefix in self._prefixes]
-        return [self._client.submit(bool, key=key, pure=False) for key in keys]
+        if prefix not in self._held:
+            key = task_key(prefix, f"{self._name}-held")
+            self._held[prefix] = self._client.submit(bool, key=key, pure=False)
 
     def share(self, arrays: Mapping[str, LazyArray | Overlay]) -> Any:
         """The arrays as tasks get them: in files, or sent where files cannot be written or found."""
@@ -92,6 +110,11 @@ class Sender:
         self._count += 1
         return f"{self._name}{self._count}"
 
+    def name_again(self) -> str:
+        """A name for the keys of a graph, which an earlier graph of this client may have had. After a failure, no
+        earlier name comes again."""
+        return f"{self._name_again}{self._count % NAMES}"
+
     def repeated(self, work: Callable[[], Result]) -> Result:
         """The result of `work`, which is repeated when inputs of its tasks are lost with a worker.
 
@@ -109,7 +132,10 @@ class Sender:
         for attempt in range(cluster.ATTEMPTS):
             try:
                 return work()
-            except (cluster.LOST, sharing.AlreadyClaimed, sharing.OutOfSight, Behind) as error:
+            except BaseException as error:
+                self._name_again = new_name()
+                if not isinstance(error, REPEATED):
+                    raise
                 self._run_future = None
                 self.shares_files &= not isinstance(error, sharing.OutOfSight)
                 if attempt == cluster.ATTEMPTS - 1:
@@ -117,7 +143,7 @@ class Sender:
         raise AssertionError
 
     def close(self) -> None:
-        self._run_future, self._held = None, []
+        self._run_future, self._held = None, {}
 
 
 def _all() -> None:

@@ -2,7 +2,8 @@
 
 A worker that has the params x of an exchange, and the sum of the changes of all its replicas, can compute the params
 after it: the same additions in the same order give the same bits. So a worker gets the params once, and then only
-changes, from other workers. Each task names the version that it needs, and a worker that does not have it says so.
+rows that changed, from other workers. Each task names the version that it needs; a worker that does not have it, and
+will not have it, says so.
 
 Cost: the params once more while a copy moves, since a task that was given up may still read the old ones.
 """
@@ -97,7 +98,9 @@ def arrays_in_turn(version: Version, step_aside: Callable[[], None]) -> Iterator
     with _one_at_a_time:
         _at_work.append(version)
         try:
-            if _is_earlier(version) and not _comes(version):  # Dask has begun tasks in the wrong order
+            if _is_earlier(
+                version
+            ):  # the task that moves it may not have begun, on this worker or another one here
                 step_aside()
                 _one_at_a_time.wait_for(lambda: not _is_earlier(version) or _comes(version), START_SECONDS)
             _one_at_a_time.wait_for(lambda: not _comes(version))

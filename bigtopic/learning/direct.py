@@ -68,7 +68,10 @@ class Meeting:
             return []
         start, stop = mine[0][0], mine[-1][-1] + 1
         rounds = list(islice(run.plan.rounds(self.first.pass_number, self.first.round + start), stop - start))
-        return [Share([rounds[i - start] for i in own], [self._cursor(i) for i in own], self.n_rounds) for own in mine]
+        return [
+            Share([rounds[i - start] for i in own], [self._cursor(i) for i in own], self.n_rounds)
+            for own in mine
+        ]
 
     def _cursor(self, i: int) -> Cursor:
         return Cursor(self.first.pass_number, self.first.round + i, self.first.step + i)
@@ -166,13 +169,19 @@ def _every(rows: AxisStats, n: int) -> list[AxisStats]:
 
 
 def whole(sums: Sequence[Changes]) -> Changes:
-    """All rows of a sum, from those that each worker has added."""
-    names = sums[0].rows
-    rows = {
-        name: AxisStats(
-            np.concatenate([one.rows[name].ids for one in sums]),
-            np.concatenate([one.rows[name].values for one in sums]),
-        )
-        for name in names
-    }
+    """All rows of a sum, by increasing ids, from those that each worker has added."""
+    rows = {name: _together([one.rows[name] for one in sums]) for name in sums[0].rows}
     return Changes(rows, sums[0].lost, tuple(report for one in sums for report in one.reports))
+
+
+def _together(some: Sequence[AxisStats]) -> AxisStats:
+    ids = np.concatenate([rows.ids for rows in some if rows.ids is not None])
+    order = np.argsort(ids, kind="stable")
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order))
+    values = np.empty((len(ids), some[0].values.shape[1]), some[0].values.dtype)
+    start = 0
+    for rows in some:
+        values[places[start : start + len(rows.values)]] = rows.values
+        start += len(rows.values)
+    return AxisStats(ids[order], values)

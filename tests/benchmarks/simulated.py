@@ -21,8 +21,9 @@ import dask
 import numpy as np
 from distributed import Worker
 
-from bigtopic.learning import copies, reduce, replicas
-from bigtopic.learning.executors import exchanges, graphs
+from bigtopic.learning import copies, direct, reduce
+from bigtopic.learning.executors import graphs
+from bigtopic.parallel import mailbox
 from bigtopic.plan.cursor import RoundReport
 from bigtopic.types import AxisStats, Stats
 
@@ -68,11 +69,12 @@ class Costs:
 
 @dataclass(frozen=True)
 class Sized:
-    """In place of statistics, changes or params: how large they would be."""
+    """In place of statistics, changes or params: how large they would be; `n_parts` of them have all rows."""
 
     n_bytes: int
     n_docs: int = 0
     reports: tuple[RoundReport, ...] = ()
+    n_parts: int = 1
 
     def __sizeof__(self) -> int:
         return self.n_bytes
@@ -102,9 +104,11 @@ def all_sent() -> int:
 
 def replace_tasks() -> None:
     """In this process, tasks find these functions by the names of those that compute."""
-    graphs._node, exchanges._share = _node, _share
-    reduce.add = replicas.joined = _joined
-    copies.hold, copies.move = _hold, _move
+    graphs._node = _node
+    reduce.add = direct.joined = _joined
+    direct.share_changes, direct.parts, direct.whole, direct.move = _changes, _parts, _whole, _move
+    copies.hold = _hold
+    mailbox.Mailbox._ask = _ask
 
 
 def _node(run: Any, task: Any, shared: Any, iteration: Any) -> Sized:
@@ -122,26 +126,66 @@ def sleeping_node(run: Any, task: Any, shared: Any, iteration: Any) -> Stats:
     return Stats({"topic_words": AxisStats(np.arange(n_rows, dtype=np.int32), values)}, n_docs, 1.0)
 
 
-def _share(run: Any, share: Any, shared: Any) -> Sized:
-    n_docs = sum(rnd.n_docs for rnd in share.content.rounds)
+def _changes(run: Any, share: Any, read: Any, arrays: Any) -> Sized:
+    n_docs = sum(rnd.n_docs for rnd in share.rounds)
     _costs.sleep(n_docs * _costs.replica)
-    reports = tuple(RoundReport(cursor, 0, 0.0, {}) for cursor in share.content.cursors)
+    reports = tuple(RoundReport(cursor, 0, 0.0, {}) for cursor in share.cursors)
     return Sized(_costs.size(n_docs), n_docs, reports)
 
 
 def _joined(a: Sized, b: Sized) -> Sized:
     n_docs = a.n_docs + b.n_docs
-    total = Sized(_costs.size(n_docs), n_docs, a.reports + b.reports)
+    total = Sized(_costs.size(n_docs) // a.n_parts, n_docs, a.reports + b.reports, a.n_parts)
     _costs.sleep(total.n_bytes * _costs.add)
     return total
 
 
+def _parts(nodes: Any, n: int) -> list[list[tuple[int, Sized]]]:
+    _costs.sleep(sum(sized.n_bytes for _, sized in nodes) * _costs.add)
+    return [[(size, Sized(one.n_bytes // n, one.n_docs, (), n)) for size, one in nodes] for _ in range(n)]
+
+
+def _whole(sums: list[Sized]) -> Sized:
+    n_bytes = sum(one.n_bytes for one in sums)
+    _costs.sleep(n_bytes * _costs.add)
+    return Sized(n_bytes, sums[0].n_docs)
+
+
 def _hold(version: copies.Version, arrays: Sized) -> copies.Copy:
-    return _Copy(version, {})
+    """Workers of a process have one copy together."""
+    with copies._one_at_a_time:
+        return copies._copies.setdefault(version.name, _Copy(version, {}))
 
 
-def _move(run: Any, version: copies.Version, changes: Sized) -> None:
+def _move(run: Any, version: copies.Version, changes: Sized, n_updates: int) -> None:
     _costs.sleep(_costs.params * _costs.move)
+    with copies._one_at_a_time:
+        copy = copies._copies[version.name]
+        if copy.version == version:
+            copy.version = copies.after(version, n_updates)
+            copies._one_at_a_time.notify_all()
+
+
+_ask_at_once = mailbox.Mailbox._ask
+
+
+async def _ask(box: mailbox.Mailbox, meeting: Any, address: str, name: Any) -> Any:
+    """A piece takes time to travel."""
+    piece = await _ask_at_once(box, meeting, address, name)
+    n_bytes = piece.n_bytes if isinstance(piece, Sized) else sum(one.n_bytes for _, one in piece)
+    await _travel(n_bytes, address, box.address)
+    return piece
+
+
+async def _travel(n_bytes: int, sender: str, receiver: str) -> None:
+    """Wait as long as bytes take from one card to the other, after all that these have to send and to get."""
+    global _sent
+    cards = ("from", sender), ("to", receiver)
+    now = time.monotonic()
+    end = max(now, *(_free[card] for card in cards)) + _costs.stretch * n_bytes * _costs.byte
+    _free.update(dict.fromkeys(cards, end))
+    _sent += n_bytes
+    await asyncio.sleep(end - now)
 
 
 class NetworkedWorker(Worker):
@@ -159,19 +203,13 @@ class _Slow:
     """A connection that is as fast as the two cards are at the moment."""
 
     def __init__(self, comm: Any, n_bytes: int, sender: str, receiver: str) -> None:
-        self._comm, self._n_bytes, self._ends = comm, n_bytes, (("from", sender), ("to", receiver))
+        self._comm, self._travelling = comm, (n_bytes, sender, receiver)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._comm, name)
 
     async def write(self, *arguments: Any, **settings: Any) -> Any:
-        global _sent
-        now = time.monotonic()
-        end = max(now, *(_free[card] for card in self._ends))
-        end += _costs.stretch * self._n_bytes * _costs.byte
-        _free.update(dict.fromkeys(self._ends, end))
-        _sent += self._n_bytes
-        await asyncio.sleep(end - now)
+        await _travel(*self._travelling)
         return await self._comm.write(*arguments, **settings)
 
 

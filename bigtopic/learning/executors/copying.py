@@ -39,17 +39,16 @@ class Copies:
         self._sender = sender
         self._client = client
         self._useful = client is not None
+        self._params: Params | None = None
+        self.version = Version("", 0)
         self._held: dict[str, Any] = {}  # by worker
-        self.drop()
 
     def drop(self) -> None:
         """Let the workers forget their copies, and end the exchanges that they are making."""
         if self._held and self._client.status == "running":
             with suppress(OSError, TimeoutError):  # of workers that are gone
                 self._client.run(dissolve, self.version.name, on_error="ignore")
-        self._params: Params | None = None
-        self.version = Version("", 0)
-        self._held = {}
+        self._params, self.version, self._held = None, Version("", 0), {}
 
     def are_useful(self) -> bool:
         """Whether workers cannot read files instead, and all of them can hold copies."""

@@ -104,7 +104,9 @@ class Exchanges:
             if self._copies.are(segment.params, first.step) and _is_of(ahead.meeting, segment):
                 return ahead
             self._drop()
-        return self._begin(self._copies.at(segment.params, first.step), first, len(segment.rounds), len(segment.shares))
+        return self._begin(
+            self._copies.at(segment.params, first.step), first, len(segment.rounds), len(segment.shares)
+        )
 
     def _begin_next(self, segment: Segment) -> _Begun | None:
         """Begin the exchange after this one, if it is of the same pass."""
@@ -170,7 +172,9 @@ def meeting_graph(run: Any, meeting: Meeting, name: str) -> tuple[Any, list[str]
 
     take, sealed, tasks = delayed(_take_part, pure=False), Sealed(meeting), []
     for number, worker in enumerate(meeting.workers):
-        with annotate(workers=[worker], allow_other_workers=True):  # a task must not wait for one that is gone
+        with annotate(
+            workers=[worker], allow_other_workers=True
+        ):  # a task must not wait for one that is gone
             tasks.append(take(run, sealed, number, dask_key_name=task_key("bt-meet", name, number)))
     return HighLevelGraph.merge(*(task.dask for task in tasks)), [task.key for task in tasks]
 

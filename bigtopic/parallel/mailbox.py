@@ -19,6 +19,7 @@ from bigtopic.parallel.cluster import as_sent, this_worker
 __all__ = ["ARRIVAL_SECONDS", "Absent", "Mailbox", "dissolve", "mailbox"]
 
 ARRIVAL_SECONDS = 20.0  # that a worker has for its other tasks, once one that has come asks for it
+TELLING_SECONDS = 2.0  # that the driver waits for workers which it tells that all is over
 KEPT_GROUPS = 100  # whose end a worker remembers
 _HANDLER = "bigtopic_piece"
 
@@ -142,6 +143,16 @@ def mailbox(worker: Any = None) -> Mailbox:
     return found
 
 
-async def dissolve(group: str, dask_worker: Any = None) -> None:
-    """End the meetings of a group; for `Client.run`, on each worker."""
+def dissolve(client: Any, group: str) -> None:
+    """End the meetings of a group on all workers; those that are stopped, or gone, are left out."""
+    client.sync(_dissolve, client, group)
+
+
+async def _dissolve(client: Any, group: str) -> None:
+    with suppress(OSError, TimeoutError):
+        telling = client.run(_dissolve_here, group, on_error="ignore")
+        await asyncio.wait_for(telling, TELLING_SECONDS)
+
+
+async def _dissolve_here(group: str, dask_worker: Any = None) -> None:
     mailbox(dask_worker).dissolve(group)

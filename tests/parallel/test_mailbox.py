@@ -57,6 +57,6 @@ def test_a_worker_that_is_gone_is_told(other_address):
 
 def test_a_worker_that_has_left_is_told(other_address):
     first, second = sorted(other_address.nthreads())[:2]
-    other_address.run(dissolve, "another")
+    dissolve(other_address, "another")
     answer = other_address.submit(ask, second, workers=[first], pure=False).result()
     assert f"{second} does not attend" in answer

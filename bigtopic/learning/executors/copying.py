@@ -6,7 +6,6 @@ see `learning.direct`. The driver holds a future of each copy, so a worker forge
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
@@ -46,8 +45,7 @@ class Copies:
     def drop(self) -> None:
         """Let the workers forget their copies, and end the exchanges that they are making."""
         if self._held and self._client.status == "running":
-            with suppress(OSError, TimeoutError):  # of workers that are gone
-                self._client.run(dissolve, self.version.name, on_error="ignore")
+            dissolve(self._client, self.version.name)
         self._params, self.version, self._held = None, Version("", 0), {}
 
     def are_useful(self) -> bool:

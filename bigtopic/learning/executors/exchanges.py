@@ -118,6 +118,8 @@ class Exchanges:
 
     def _begin(self, version: Version, first: Cursor, n_rounds: int, n_replicas: int) -> _Begun:
         threads = self._copies.threads()
+        if not threads:
+            raise Behind("no worker has a copy of the params any more")
         workers = tuple(sorted(threads))
         owners = Counter(placed(n_replicas, threads))
         bounds = tuple(accumulate((owners[worker] for worker in workers), initial=0))

@@ -178,12 +178,13 @@ async def _ask(box: mailbox.Mailbox, meeting: Any, address: str, name: Any) -> A
 
 
 async def _travel(n_bytes: int, sender: str, receiver: str) -> None:
-    """Wait as long as bytes take from one card to the other, after all that these have to send and to get."""
+    """Wait as long as bytes take, after all that the card of the sender has to send, and that of the receiver to get.
+    Both go on with other bytes where one is slower."""
     global _sent
-    cards = ("from", sender), ("to", receiver)
     now = time.monotonic()
-    end = max(now, *(_free[card] for card in cards)) + _costs.stretch * n_bytes * _costs.byte
-    _free.update(dict.fromkeys(cards, end))
+    for card in (("from", sender), ("to", receiver)):
+        _free[card] = max(now, _free[card]) + _costs.stretch * n_bytes * _costs.byte
+    end = max(_free["from", sender], _free["to", receiver])
     _sent += n_bytes
     await asyncio.sleep(end - now)
 

@@ -142,7 +142,7 @@ def _arrays_of(version: Version) -> Arrays:
 
 
 def lose(version: Version) -> None:
-    """Give up the copy of this worker, so that nobody waits for a later version."""
+    """Give up the copy of this worker, so that no task waits for a later version."""
     with _one_at_a_time:
         _copies.pop(version.name, None)
         _one_at_a_time.notify_all()

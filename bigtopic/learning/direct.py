@@ -7,7 +7,8 @@ Each worker takes part with one task:
     3. each worker collects these sums of all rows, and moves its copy by them.
 
 So a worker sends and gets no more than its changes and the params, whatever W is, and all add at the same time. The
-tree is that of the replicas, whoever has them, and a row is added by itself: the bits are those of one thread.
+tree is that of the replicas, whichever workers have them, and a row is added by itself: the bits are those of one
+thread.
 
 References: Thakur, Rabenseifner, Gropp (2005), "Optimization of collective communication operations in MPICH":
 reduce-scatter, then allgather.

@@ -1,7 +1,7 @@
 """What tasks on the workers of a Dask client hand to each other, without the scheduler.
 
 A task offers pieces in its worker's mailbox. Tasks on other workers ask that worker for them, and wait until they are
-there. Pieces belong to a numbered meeting of a group, which all these tasks attend at the same time. Nobody waits
+there. Pieces belong to a numbered meeting of a group, which all these tasks attend at the same time. No task waits
 forever for one who does not come: its worker may be gone, have other work on all its threads, or have given up.
 """
 
@@ -117,7 +117,7 @@ class Mailbox:
             self._wake()
 
     def dissolve(self, group: str) -> None:
-        """Answer nobody in this group any more; on the worker's loop."""
+        """Give nothing to this group any more; on the worker's loop."""
         self._dissolved[group] = None
         if len(self._dissolved) > KEPT_GROUPS:
             self._dissolved.popitem(last=False)

@@ -2,17 +2,19 @@
 
 A worker that has the params x of an exchange, and the sum of the changes of all its replicas, can compute the params
 after it: the same additions in the same order give the same bits. So a worker gets the params once, and then only
-changes, from other workers. Each task names the version that it needs, and a worker that does not have it says so.
+rows that changed, from other workers. Each task names the version that it needs; a worker that does not have it, and
+will not have it, says so.
 
 Cost: the params once more while a copy moves, since a task that was given up may still read the old ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from sys import getsizeof
-from threading import Lock
+from threading import Condition
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -22,12 +24,14 @@ from bigtopic.learning.replicas import Changes, add_changes
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Params
 
-__all__ = ["Behind", "Copy", "Version", "after", "arrays_of", "hold", "move", "version_of"]
+__all__ = ["Behind", "Copy", "Version", "after", "arrays_in_turn", "hold", "lose", "move", "version_of"]
 
 Arrays = Mapping[str, LazyArray]
 
 _copies: WeakValueDictionary[str, Copy] = WeakValueDictionary()
-_one_at_a_time = Lock()
+START_SECONDS = 3.0  # in which a worker begins a task that it has
+_one_at_a_time = Condition()
+_at_work: list[Version] = []  # tasks that have begun to take part in the exchange of a version
 
 
 @dataclass(frozen=True)
@@ -78,32 +82,85 @@ def version_of(copy: Copy) -> Version:
     return copy.version
 
 
-def arrays_of(version: Version) -> Arrays:
-    """The arrays of a version; they stay as they are.
+@contextmanager
+def arrays_in_turn(version: Version, step_aside: Callable[[], None]) -> Iterator[Arrays]:
+    """The arrays of a version, which stay as they are, once tasks of this worker have moved its copy to it.
+
+    Parameters
+    ----------
+    step_aside : lets another task begin in place of this one
 
     Raises
     ------
     Behind
-        When this worker does not have it.
+        When this worker does not have it, and no such task is at work.
     """
     with _one_at_a_time:
-        copy = _copies.get(version.name)
-        if copy is None or copy.version != version:
-            raise Behind(f"a worker does not have the params after update {version.n_updates}")
-        return copy.arrays
+        _at_work.append(version)
+        try:
+            if _is_earlier(
+                version
+            ):  # the task that moves it may not have begun, on this worker or another one here
+                step_aside()
+                _one_at_a_time.wait_for(lambda: not _is_earlier(version) or _comes(version), START_SECONDS)
+            _one_at_a_time.wait_for(lambda: not _comes(version))
+            arrays = _arrays_of(version)
+        except BaseException:
+            _leave(version)
+            raise
+    try:
+        yield arrays
+    finally:
+        with _one_at_a_time:
+            _leave(version)
 
 
-def move(run: Run, version: Version, changes: Changes) -> None:
-    """Add what all replicas changed in a version to the copy of this worker; nothing to do where it has another."""
+def _comes(version: Version) -> bool:
+    """Whether a task at work will move the copy, which is not at this version yet."""
+    return _is_earlier(version) and any(_leads_to(one, version) for one in _at_work)
+
+
+def _is_earlier(version: Version) -> bool:
+    copy = _copies.get(version.name)
+    return copy is not None and _leads_to(copy.version, version)
+
+
+def _leads_to(one: Version, version: Version) -> bool:
+    return one.name == version.name and one.n_updates < version.n_updates
+
+
+def _leave(version: Version) -> None:
+    _at_work.remove(version)
+    _one_at_a_time.notify_all()
+
+
+def _arrays_of(version: Version) -> Arrays:
+    copy = _copies.get(version.name)
+    if copy is None or copy.version != version:
+        raise Behind(f"a worker does not have the params after update {version.n_updates}")
+    return copy.arrays
+
+
+def lose(version: Version) -> None:
+    """Give up the copy of this worker, so that no task waits for a later version."""
+    with _one_at_a_time:
+        _copies.pop(version.name, None)
+        _one_at_a_time.notify_all()
+
+
+def move(run: Run, version: Version, changes: Changes, n_updates: int) -> None:
+    """Add what all replicas changed in a version, in `n_updates` updates, to the copy of this worker; nothing to do
+    where it has another."""
     with _one_at_a_time:
         copy = _copies.get(version.name)
         if copy is None or copy.version != version:
             return
         params = Params({n: a.copy() if n in changes.rows else a for n, a in copy.arrays.items()})
         add_changes(params, changes, replace(run.settings, average=0.0))
-        copy.version, copy.arrays = after(version, changes), params.arrays
+        copy.version, copy.arrays = after(version, n_updates), params.arrays
+        _one_at_a_time.notify_all()
 
 
-def after(version: Version, changes: Changes) -> Version:
-    """The version that these changes lead to."""
-    return replace(version, n_updates=version.n_updates + len(changes.reports))
+def after(version: Version, n_updates: int) -> Version:
+    """The version that so many more updates lead to."""
+    return replace(version, n_updates=version.n_updates + n_updates)

@@ -19,7 +19,7 @@ from bigtopic.plan.slices import SUBTREE, lookup_table
 from bigtopic.side_by_side import over_rows
 from bigtopic.types import AxisStats, Stats
 
-__all__ = ["LARGE", "Tree", "add", "add_axis", "cut", "depth", "left_half", "sum_dtype"]
+__all__ = ["LARGE", "Tree", "add", "add_axis", "cover", "cut", "depth", "left_half", "sum_dtype"]
 
 LARGE = 1 << 24  # bytes of a sum that no thread keeps: each would keep one for every level of the tree
 _MOST_TOKENS = np.iinfo(np.int32).max
@@ -129,6 +129,17 @@ def cut(n_slices: int, n_nodes: int) -> list[int]:
     while len(sizes) < min(n_nodes, n_slices):
         sizes = [half for size in sizes for half in _halves(size)]
     return sizes
+
+
+def cover(n_slices: int, first: int, last: int) -> list[int]:
+    """Sizes of the largest nodes that are together the slices `first:last`, in order."""
+    if first >= last:
+        return []
+    if (first, last) == (0, n_slices):
+        return [n_slices]
+    left = left_half(n_slices)
+    before = cover(left, first, min(last, left))
+    return before + cover(n_slices - left, max(first - left, 0), last - left)
 
 
 def _halves(n_slices: int) -> list[int]:

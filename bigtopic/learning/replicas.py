@@ -182,11 +182,19 @@ def _moving(start: LazyArray) -> LazyArray:
 def add_changes(params: Params, changes: Changes, settings: Settings) -> None:
     """Add what all replicas changed to the params that they began with. Means count an exchange as one update."""
     means = {}
-    if settings.averages(changes.reports[-1].cursor.step + 1):
+    if settings.average and settings.averages(changes.reports[-1].cursor.step + 1):
         means = {name: RunningMean.of(params.arrays, name) for name in settings.schemes}
     for name, rows in changes.rows.items():
         # by rounding, it may be a little less than 0
-        means.get(name, params[name]).add(rows, decay=np.maximum(1.0 - changes.lost[name], 0.0))
+        means.get(name, params[name]).add(_in_order(rows), decay=np.maximum(1.0 - changes.lost[name], 0.0))
         check_moved({name: params[name]}, params.arrays.get(DOC_TOPIC_PRIOR))
     for mean in means.values():
         mean.count()
+
+
+def _in_order(rows: AxisStats) -> AxisStats:
+    """By increasing ids, since totals depend on the order in which rows are added."""
+    if rows.ids is None or np.all(rows.ids[1:] > rows.ids[:-1]):
+        return rows
+    order = np.argsort(rows.ids, kind="stable")
+    return AxisStats(rows.ids[order], rows.values[order])

@@ -20,12 +20,15 @@ from bigtopic.parallel.keys import new_name, task_key
 __all__ = [
     "ATTEMPTS",
     "LOST",
+    "as_sent",
     "bounded_map",
     "default_threads",
     "failures_told",
     "memory_limits",
     "resolve_client",
     "send",
+    "step_aside",
+    "this_worker",
     "threads_here",
     "threads_of",
 ]
@@ -288,6 +291,27 @@ def threads_here() -> int:
         return int(get_worker().state.nthreads)
     except (ImportError, ValueError):
         return default_threads()
+
+
+def this_worker() -> Any:
+    """The Dask worker whose task this is."""
+    from dask.distributed import get_worker
+
+    return get_worker()
+
+
+def step_aside() -> None:
+    """Let this worker begin another task in place of the one that this is, which goes on."""
+    from dask.distributed import secede
+
+    secede()
+
+
+def as_sent(data: Any) -> Any:
+    """Data as part of a message between workers: its buffers are sent as they are."""
+    from distributed.protocol import to_serialize
+
+    return to_serialize(data)
 
 
 def threads_of(client: Any) -> int:

@@ -7,9 +7,10 @@ the seconds of two hops between driver and workers, through the scheduler.
 
 The simulated workers share a process. So that its processor time does not count, each round is done at two speeds: all
 sleeps are stretched, by a factor and by twice the factor. What the seconds of a round grow by is the critical path of
-the sleeps, with every wait that Dask's decisions cause. To it, the processor time of scheduler and driver is added, as
-if none of it overlapped with tasks, and each worker's own share; what grows of that is what idle processes do, and does
-not count.
+the sleeps, with every wait that Dask's decisions cause. To it, each worker's own share of the processor time is added,
+and in a round of `vb` that of scheduler and driver, as if none of it overlapped with tasks; what grows of that is what
+idle processes do, and does not count. Workers begin the next exchange of replicas before scheduler and driver are done
+with the last one: these count only where they take longer than the workers.
 Efficiency is the seconds of the tasks alone, on one worker, without any sums, over workers times seconds of a round.
 
 `--check N` compares real processes with the simulation: their tasks sleep, too, but return statistics of the real size
@@ -41,7 +42,7 @@ from rounds import started, worked
 from simulated import Costs, Sized
 from simulated_costs import BATCH_SIZE, N_DOCS, N_ENTRIES, N_TOKENS, N_WORDS, made_run, measured_costs, shape
 
-from bigtopic.learning.executors import graphs, sending
+from bigtopic.learning.executors import exchanges, graphs, sending
 from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.replicas import Changes
 from bigtopic.parallel import cluster as parallel
@@ -51,6 +52,7 @@ SECONDS = 4.0  # of a round, roughly, at the lesser stretch
 CHECK_TOPICS, CHECK_SECONDS = 16, 5.0
 TRANSFERS = 15  # of all params, that a round waits for, roughly
 ROUNDS = 2  # that count, at each stretch
+EXCHANGES = 2  # that count together, in place of so many rounds: few, since a pass ends with a small one
 GAP = 0.5  # seconds after which this process was not merely busy, but stopped
 HEAD = (
     "what", "K", "workers", "seconds", "efficiency", "critical path, s", "of it tasks, s", "scheduler, s", "driver, s",
@@ -63,6 +65,7 @@ class Found(NamedTuple):
 
     path : the critical path of the sleeps; scheduler, driver, worker : processor time, of one worker
     work : of the tasks of one worker; sent : bytes of a worker, as a multiple of those of the params
+    ahead : whether workers have the next tasks before scheduler and driver are done with these
     """
 
     path: float
@@ -71,9 +74,12 @@ class Found(NamedTuple):
     worker: float
     work: float
     sent: float
+    ahead: bool
 
     @property
     def seconds(self) -> float:
+        if self.ahead:
+            return max(self.path + self.worker, self.scheduler, self.driver)
         return self.path + self.scheduler + self.driver + self.worker
 
 
@@ -133,7 +139,9 @@ def simulate(kind: str, n_topics: int, costs: Costs, n_workers: int) -> Found:
     # Of processor time, what grows is what idle processes do
     scheduler, driver, workers = np.maximum(slow[1:4] - grown[:3], 0.0)
     sent = slower[4] / n_workers / costs.params
-    return Found(path / stretch, scheduler, driver, workers / n_workers, work / n_workers, sent)
+    return Found(
+        path / stretch, scheduler, driver, workers / n_workers, work / n_workers, sent, bool(replicas)
+    )
 
 
 def learn(kind: str, n_topics: int, at: list[Costs], n_workers: int, real: bool = False) -> list[np.ndarray]:
@@ -148,22 +156,25 @@ def learn(kind: str, n_topics: int, at: list[Costs], n_workers: int, real: bool 
             for costs in at:
                 driver.costs = costs
                 client.run(simulated.use, costs)
-                if not samples:
-                    next(rounds)  # which compiles, and sends the run
-                samples.append(np.min(list(islice(rounds, ROUNDS)), axis=0))
+                if not samples or replicas:
+                    next(rounds)  # which compiles, and sends the run; or has begun with other costs
+                samples.append(np.min(list(islice(rounds, 1 if replicas else ROUNDS)), axis=0))
     return samples
 
 
 def watched(executor: Any, watch: Watch, params: Any, cursor: Any, n_rounds: int) -> Iterator[np.ndarray]:
-    """What rounds take, one after the other, without those in which this process was stopped."""
+    """What rounds take, one after the other, without those in which this process was stopped. Exchanges, which overlap,
+    count from the end of one to that of the last one of `EXCHANGES`."""
+    n = EXCHANGES if executor._run.plan.replicas > 1 else 1
     while True:
         with watch:
-            for updated, reports in executor.advance(params, cursor, max_rounds=1):
-                params, cursor = updated, cursor.after(reports)
-        if cursor.round == n_rounds:
-            cursor = cursor.next_pass()
+            for _ in range(n):
+                for updated, reports in executor.advance(params, cursor, max_rounds=1):
+                    params, cursor = updated, cursor.after(reports)
+                if cursor.round == n_rounds:
+                    cursor = cursor.next_pass()
         if not watch.stopped:
-            yield watch.sample
+            yield watch.sample / n
 
 
 def check(given: argparse.Namespace) -> None:
@@ -216,7 +227,11 @@ class Driver:
         self._stack = ExitStack()
         changed: list[tuple[Any, str, Any]] = [(sending, "shares_files", lambda *_: False)]
         if not self._real:
-            changed += [(parallel, "send", self.send), (graphs, "result_of", self.result_of)]
+            changed += [
+                (parallel, "send", self.send),
+                (graphs, "result_of", self.result_of),
+                (exchanges, "whole", self.whole),
+            ]
         for one in changed:
             self._stack.enter_context(mock.patch.object(*one))
         return self
@@ -238,11 +253,18 @@ class Driver:
         if not isinstance(result, Sized):
             return result
         self.costs.sleep(result.n_bytes * self.costs.byte)
-        n_rows = result.n_bytes // self.costs.bytes_of_row
-        rows = {"topic_words": AxisStats(self._ids[:n_rows], self._values[:n_rows])}
-        if not result.reports:
-            return Stats(rows, result.n_docs, float(N_TOKENS), result.info)
-        return Changes(rows, {"topic_words": np.zeros(self._values.shape[1])}, result.reports)
+        return Stats(self._rows(result.n_bytes), result.n_docs, float(N_TOKENS), result.info)
+
+    def whole(self, sums: list[Sized]) -> Changes:
+        """The same for the rows that each worker has added."""
+        n_bytes = sum(one.n_bytes for one in sums)
+        self.costs.sleep(n_bytes * self.costs.byte)
+        reports = tuple(report for one in sums for report in one.reports)
+        return Changes(self._rows(n_bytes), {"topic_words": np.zeros(self._values.shape[1])}, reports)
+
+    def _rows(self, n_bytes: int) -> dict[str, AxisStats]:
+        n_rows = n_bytes // self.costs.bytes_of_row
+        return {"topic_words": AxisStats(self._ids[:n_rows], self._values[:n_rows])}
 
 
 class Watch:

@@ -21,8 +21,9 @@ import dask
 import numpy as np
 from distributed import Worker
 
-from bigtopic.learning import copies, reduce, replicas
-from bigtopic.learning.executors import exchanges, graphs
+from bigtopic.learning import copies, direct, reduce
+from bigtopic.learning.executors import graphs
+from bigtopic.parallel import mailbox
 from bigtopic.plan.cursor import RoundReport
 from bigtopic.types import AxisStats, Stats
 
@@ -68,11 +69,12 @@ class Costs:
 
 @dataclass(frozen=True)
 class Sized:
-    """In place of statistics, changes or params: how large they would be."""
+    """In place of statistics, changes or params: how large they would be; `n_parts` of them have all rows."""
 
     n_bytes: int
     n_docs: int = 0
     reports: tuple[RoundReport, ...] = ()
+    n_parts: int = 1
     info: Mapping[str, float] = field(default_factory=dict)
 
     def __sizeof__(self) -> int:
@@ -103,9 +105,11 @@ def all_sent() -> int:
 
 def replace_tasks() -> None:
     """In this process, tasks find these functions by the names of those that compute."""
-    graphs._node, exchanges._share = _node, _share
-    reduce.add = replicas.joined = _joined
-    copies.hold, copies.move = _hold, _move
+    graphs._node = _node
+    reduce.add = direct.joined = _joined
+    direct.share_changes, direct.parts, direct.whole, direct.move = _changes, _parts, _whole, _move
+    copies.hold = _hold
+    mailbox.Mailbox._ask = _ask
 
 
 def _node(run: Any, task: Any, shared: Any, iteration: Any, mark: str = "") -> Sized:
@@ -114,9 +118,7 @@ def _node(run: Any, task: Any, shared: Any, iteration: Any, mark: str = "") -> S
     return Sized(_costs.size(n_docs), n_docs, info={mark: 1.0})
 
 
-def sleeping_node(
-    run: Any, task: Any, shared: Any, iteration: Any, mark: str = "", after: None = None
-) -> Stats:
+def sleeping_node(run: Any, task: Any, shared: Any, iteration: Any, mark: str = "") -> Stats:
     """As `_node`, with statistics of the real size."""
     n_docs = _node(run, task, shared, iteration).n_docs
     n_columns = _costs.bytes_of_row // 4
@@ -126,26 +128,68 @@ def sleeping_node(
     return Stats(rows, n_docs, 1.0, {mark: 1.0})
 
 
-def _share(run: Any, share: Any, shared: Any) -> Sized:
-    n_docs = sum(rnd.n_docs for rnd in share.content.rounds)
+def _changes(run: Any, share: Any, read: Any, arrays: Any) -> Sized:
+    n_docs = sum(rnd.n_docs for rnd in share.rounds)
     _costs.sleep(n_docs * _costs.replica)
-    reports = tuple(RoundReport(cursor, 0, 0.0, {}) for cursor in share.content.cursors)
+    reports = tuple(RoundReport(cursor, 0, 0.0, {}) for cursor in share.cursors)
     return Sized(_costs.size(n_docs), n_docs, reports)
 
 
 def _joined(a: Sized, b: Sized) -> Sized:
     n_docs = a.n_docs + b.n_docs
-    total = Sized(_costs.size(n_docs), n_docs, a.reports + b.reports, Counter(a.info) + Counter(b.info))
+    info = Counter(a.info) + Counter(b.info)
+    total = Sized(_costs.size(n_docs) // a.n_parts, n_docs, a.reports + b.reports, a.n_parts, info)
     _costs.sleep(total.n_bytes * _costs.add)
     return total
 
 
+def _parts(nodes: Any, n: int) -> list[list[tuple[int, Sized]]]:
+    _costs.sleep(sum(sized.n_bytes for _, sized in nodes) * _costs.add)
+    return [[(size, Sized(one.n_bytes // n, one.n_docs, (), n)) for size, one in nodes] for _ in range(n)]
+
+
+def _whole(sums: list[Sized]) -> Sized:
+    n_bytes = sum(one.n_bytes for one in sums)
+    _costs.sleep(n_bytes * _costs.add)
+    return Sized(n_bytes, sums[0].n_docs)
+
+
 def _hold(version: copies.Version, arrays: Sized) -> copies.Copy:
-    return _Copy(version, {})
+    """Workers of a process have one copy together."""
+    with copies._one_at_a_time:
+        return copies._copies.setdefault(version.name, _Copy(version, {}))
 
 
-def _move(run: Any, version: copies.Version, changes: Sized) -> None:
+def _move(run: Any, version: copies.Version, changes: Sized, n_updates: int) -> None:
     _costs.sleep(_costs.params * _costs.move)
+    with copies._one_at_a_time:
+        copy = copies._copies[version.name]
+        if copy.version == version:
+            copy.version = copies.after(version, n_updates)
+            copies._one_at_a_time.notify_all()
+
+
+_ask_at_once = mailbox.Mailbox._ask
+
+
+async def _ask(box: mailbox.Mailbox, meeting: Any, address: str, name: Any) -> Any:
+    """A piece takes time to travel."""
+    piece = await _ask_at_once(box, meeting, address, name)
+    n_bytes = piece.n_bytes if isinstance(piece, Sized) else sum(one.n_bytes for _, one in piece)
+    await _travel(n_bytes, address, box.address)
+    return piece
+
+
+async def _travel(n_bytes: int, sender: str, receiver: str) -> None:
+    """Wait as long as bytes take, after all that the card of the sender has to send, and that of the receiver to get.
+    Both go on with other bytes where one is slower."""
+    global _sent
+    now = time.monotonic()
+    for card in (("from", sender), ("to", receiver)):
+        _free[card] = max(now, _free[card]) + _costs.stretch * n_bytes * _costs.byte
+    end = max(_free["from", sender], _free["to", receiver])
+    _sent += n_bytes
+    await asyncio.sleep(end - now)
 
 
 class NetworkedWorker(Worker):
@@ -163,19 +207,13 @@ class _Slow:
     """A connection that is as fast as the two cards are at the moment."""
 
     def __init__(self, comm: Any, n_bytes: int, sender: str, receiver: str) -> None:
-        self._comm, self._n_bytes, self._ends = comm, n_bytes, (("from", sender), ("to", receiver))
+        self._comm, self._travelling = comm, (n_bytes, sender, receiver)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._comm, name)
 
     async def write(self, *arguments: Any, **settings: Any) -> Any:
-        global _sent
-        now = time.monotonic()
-        end = max(now, *(_free[card] for card in self._ends))
-        end += _costs.stretch * self._n_bytes * _costs.byte
-        _free.update(dict.fromkeys(self._ends, end))
-        _sent += self._n_bytes
-        await asyncio.sleep(end - now)
+        await _travel(*self._travelling)
         return await self._comm.write(*arguments, **settings)
 
 

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import pytest
 from bigtopic import methods as table
 from bigtopic.corpus.store import Corpus
 from bigtopic.learning import copies
-from bigtopic.learning.executors import choice, sending
+from bigtopic.learning.executors import choice, exchanges, sending
 from bigtopic.learning.executors.copying import Copies
 from bigtopic.learning.executors.exchanges import Exchanges
 from bigtopic.learning.executors.graphs import GraphExecutor
@@ -106,23 +107,42 @@ def test_a_worker_that_joins_is_the_only_one_to_get_them(corpus, expected, trave
         assert travels == [first, joined] and len(joined) == 1
 
 
-def test_a_worker_that_joins_in_an_exchange_has_it_repeated(corpus, expected, travels, monkeypatch):
-    """It joins when the others have their copies, and is given all tasks."""
+def in_third_exchange(monkeypatch, then: Callable[[], Any]) -> None:
+    """Call `then` when the driver has begun to wait for the third exchange."""
+    begun, called = Exchanges._begun, []
+
+    def first(self: Any, segment: Any) -> Any:
+        found = begun(self, segment)
+        called.append(found)
+        if len(called) == 3:
+            then()
+        return found
+
+    monkeypatch.setattr(Exchanges, "_begun", first)
+
+
+def test_a_worker_that_joins_in_an_exchange_takes_part_in_a_later_one(corpus, expected, travels, monkeypatch):
     with hosts.scheduler() as client, ExitStack() as late:
         late.enter_context(hosts.worker(client))
-        first, at, versions = list(client.nthreads()), Copies.at, []
-
-        def joining(self: Any, *inputs: Any) -> Any:
-            versions.append(at(self, *inputs))
-            if len(versions) == 3:
-                late.enter_context(hosts.worker(client))
-                (joined,) = client.nthreads().keys() - first
-                monkeypatch.setattr(sending.Sender, "placed", lambda self, n: [joined] * n)
-            return versions[-1]
-
-        monkeypatch.setattr(Copies, "at", joining)
+        in_third_exchange(monkeypatch, lambda: late.enter_context(hosts.worker(client)))
         assert learn(corpus, client) == expected
-        assert [workers and len(workers) for workers in travels] == [1, None, 2]
+        assert [workers and len(workers) for workers in travels] == [1, 1]
+
+
+def test_a_part_that_another_worker_does_has_the_exchange_repeated(corpus, expected, travels, monkeypatch):
+    """As when an idle worker takes the task."""
+    graph_of, calls = exchanges.meeting_graph, []
+
+    def misplaced(run: Any, meeting: Any, name: str) -> Any:
+        calls.append(meeting)
+        if len(calls) == 3:
+            meeting = replace(meeting, workers=("tcp://127.0.0.2:1", *meeting.workers[1:]))
+        return graph_of(run, meeting, name)
+
+    monkeypatch.setattr(exchanges, "meeting_graph", misplaced)
+    with hosts.scheduler() as client, hosts.worker(client), hosts.worker(client):
+        assert learn(corpus, client) == expected
+        assert len(travels[0]) == 2 and None in travels
 
 
 def test_a_worker_that_dies_between_exchanges(corpus, expected, travels):
@@ -134,17 +154,13 @@ def test_a_worker_that_dies_between_exchanges(corpus, expected, travels):
 def test_a_worker_that_dies_when_others_have_moved(corpus, expected, travels, monkeypatch):
     """What it had must be computed from params that are gone; the next exchange has copies again."""
     with hosts.scheduler() as client, hosts.worker(client), hosts.worker(client) as other:
-        at, versions = Copies.at, []
 
-        def dying(self: Any, *inputs: Any) -> Any:
-            versions.append(at(self, *inputs))
-            if len(versions) == 3:
-                client.run(forget)
-                other.kill()
-                wait_until(lambda: len(client.nthreads()) == 1)
-            return versions[-1]
+        def die() -> None:
+            client.run(forget)
+            other.kill()
+            wait_until(lambda: len(client.nthreads()) == 1)
 
-        monkeypatch.setattr(Copies, "at", dying)
+        in_third_exchange(monkeypatch, die)
         assert learn(corpus, client) == expected
         assert [workers and len(workers) for workers in travels] == [2, None, 1]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ from typing import Any
 import pytest
 
 from bigtopic import methods as table
-from bigtopic.learning.copies import Behind, Version, after, arrays_of, hold, move
+from bigtopic.learning import copies
+from bigtopic.learning.copies import Behind, Version, after, arrays_in_turn, hold, lose, move
 from bigtopic.learning.new_run import make_run
 from bigtopic.learning.replicas import Share, add_changes, share_changes
 from bigtopic.plan.cursor import Cursor
@@ -24,6 +26,12 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from reference.follower import bits
 
 START = Version("some params", 0)
+aside = threading.Event()
+
+
+def arrays_of(version: Version) -> Any:
+    with arrays_in_turn(version, aside.set) as arrays:
+        return arrays
 
 
 @pytest.fixture(params=[0.0, 0.5], ids=["plain", "averaged"])
@@ -45,9 +53,9 @@ def test_a_copy_moves_once_and_as_the_params_do(begun):
     assert hold(START, {}) is copy  # a worker that does the task of another one has its own
     before, start = arrays_of(START), bits(params.without_means())
     for _ in range(2):  # a task may be done again
-        move(run, START, changes)
+        move(run, START, changes, 3)
     add_changes(params, changes, run.settings)
-    assert copy.version == after(START, changes) == Version(START.name, 3)
+    assert copy.version == after(START, 3) == Version(START.name, 3)
     assert bits(Params(arrays_of(copy.version))) == bits(params.without_means()) != start
     assert bits(Params(before)) == start  # for tasks that still read it
 
@@ -57,14 +65,14 @@ def test_a_version_that_is_not_there_is_told(begun):
     for asked in (START, Version("others", 3)):
         with pytest.raises(Behind, match=f"after update {asked.n_updates}"):
             arrays_of(asked)
-        move(run, asked, changes)  # nothing to move
+        move(run, asked, changes, 3)  # nothing to move
     copy = hold(START, params.arrays)
-    move(run, START, changes)
+    move(run, START, changes, 3)
     with pytest.raises(Behind):
         arrays_of(START)
     del copy
     with pytest.raises(Behind):
-        arrays_of(after(START, changes))
+        arrays_of(after(START, 3))
 
 
 def test_a_copy_leaves_its_worker_without_arrays(begun):
@@ -77,3 +85,50 @@ def test_a_copy_has_the_bytes_of_the_params(corpus):
     model = new_model(table.get("online-cvb0"), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
     size = sys.getsizeof(hold(START, model.params.arrays))
     assert model.params.nbytes < size < 1.2 * model.params.nbytes + 1000
+
+
+def test_a_task_waits_for_the_one_that_moves_the_copy(begun):
+    run, params, changes = begun
+    copy, found = hold(START, params.arrays), []
+    later = threading.Thread(target=lambda: found.append(arrays_of(after(START, 3))))
+    with arrays_in_turn(START, aside.set):
+        later.start()
+        later.join(0.2)
+        assert later.is_alive() and not found
+        move(run, START, changes, 3)
+    later.join(30)
+    assert found == [copy.arrays]
+
+
+def test_a_task_that_begins_first_waits_for_the_one_before_it(begun):
+    run, params, changes = begun
+    aside.clear()
+    copy, found = hold(START, params.arrays), []
+    later = threading.Thread(target=lambda: found.append(arrays_of(after(START, 3))))
+    later.start()
+    assert aside.wait(30)
+    with arrays_in_turn(START, aside.set):
+        later.join(copies.START_SECONDS + 1)
+        assert later.is_alive()
+        move(run, START, changes, 3)
+    later.join(30)
+    assert found == [copy.arrays]
+
+
+def test_nobody_waits_for_a_copy_that_was_given_up(begun):
+    copy, failures = hold(START, begun[1].arrays), []
+
+    def wait() -> None:
+        try:
+            arrays_of(after(START, 3))
+        except Behind as failure:
+            failures.append(failure)
+
+    later = threading.Thread(target=wait)
+    with arrays_in_turn(START, aside.set):
+        later.start()
+        later.join(0.2)
+        assert later.is_alive()
+        lose(START)
+        later.join(30)
+    assert copy.arrays and len(failures) == 1

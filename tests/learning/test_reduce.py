@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import sys
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import numpy as np
 import pytest
 from reference.serial import total
 
 from bigtopic.learning import reduce
-from bigtopic.learning.reduce import Tree, add, cut, depth
+from bigtopic.learning.reduce import Tree, add, cover, cut, depth
 from bigtopic.plan.slices import SUBTREE
 from bigtopic.types import AxisStats, Stats
 
@@ -158,3 +158,24 @@ def test_dask_is_told_what_a_sum_holds():
         array.nbytes for one in stats.arrays.values() for array in (one.ids, one.values) if array is not None
     )
     assert held <= sys.getsizeof(stats) < held + 100
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 16, 33, 100])
+def test_nodes_that_cover_some_slices_make_the_tree(n):
+    """Whoever has which slices."""
+    tree = Tree(n, lambda a, b: f"({a}{b})")
+    for i in range(n):
+        tree.push(f"{i}.")
+    for n_parts in (1, 2, 3, 5, 40):
+        bounds = [i * n // n_parts for i in range(n_parts + 1)]
+        whole, i = Tree(n, lambda a, b: f"({a}{b})"), 0
+        for first, last in pairwise(bounds):
+            sizes = cover(n, first, last)
+            assert sum(sizes) == last - first
+            for size in sizes:
+                node = Tree(size, lambda a, b: f"({a}{b})")
+                for _ in range(size):
+                    node.push(f"{i}.")
+                    i += 1
+                whole.push(node.result(), size)
+        assert whole.result() == tree.result()

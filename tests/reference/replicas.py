@@ -95,7 +95,8 @@ def _plus(a: Changes, b: Changes) -> Changes:
 
 def _add(params: Params, changes: Changes, settings: Settings, number: int) -> None:
     for name, (rows, lost) in changes.items():
-        added = AxisStats(np.array([*rows], np.int32), np.array([*rows.values()]))
+        ids = sorted(rows)
+        added = AxisStats(np.array(ids, np.int32), np.array([rows[row] for row in ids]))
         decay = np.maximum(1.0 - lost, 0.0)
         if not settings.averages(number):
             params[name].add(added, decay=decay)

@@ -1,8 +1,7 @@
 """Copies of the params on the workers of a Dask client, as the driver knows them.
 
-The params are sent to a worker when it first takes part in an exchange. From there on, its copy is moved by a task of
-the graph that adds the changes of an exchange. The driver holds a future of each copy, so a worker forgets its copy
-when the driver is gone.
+The params are sent to a worker when it first takes part in an exchange. From there on, its copy is moved by its tasks,
+see `learning.direct`. The driver holds a future of each copy, so a worker forgets its copy when the driver is gone.
 """
 
 from __future__ import annotations
@@ -10,17 +9,16 @@ from __future__ import annotations
 from typing import Any
 from uuid import uuid4
 
-from bigtopic.learning.copies import Version, after, hold, move, version_of
+from bigtopic.learning.copies import Version, after, hold
 from bigtopic.learning.executors.sending import Sender
-from bigtopic.learning.replicas import Changes
 from bigtopic.parallel import cluster
-from bigtopic.parallel.keys import task_key
+from bigtopic.parallel.mailbox import dissolve, mailbox
 from bigtopic.parallel.workers import result_of
 from bigtopic.state.params import Params
 
 __all__ = ["PREFIXES", "Copies"]
 
-PREFIXES = ("bt-copy", "bt-move", "bt-moved")  # of the keys of its tasks
+PREFIXES = ("bt-copy",)  # of the keys of its tasks
 
 
 class Copies:
@@ -30,24 +28,30 @@ class Copies:
     ----------
     sender : of the run
     client : a `dask.distributed.Client`, or None, where there are no copies
+
+    Attributes
+    ----------
+    version : of the copies, when the exchanges that have begun are done
     """
 
     def __init__(self, sender: Sender, client: Any) -> None:
         self._sender = sender
         self._client = client
         self._useful = client is not None
-        self.drop()
+        self._params: Params | None = None
+        self.version = Version("", 0)
+        self._held: dict[str, Any] = {}  # by worker
 
     def drop(self) -> None:
-        """Let the workers forget their copies."""
-        self._params: Params | None = None
-        self._version = Version("", 0)
-        self._held: dict[str, Any] = {}  # by worker
-        self._moved: Any = None
+        """Let the workers forget their copies, and end the exchanges that they are making."""
+        if self._held and self._client.status == "running":
+            dissolve(self._client, self.version.name)
+        self._params, self.version, self._held = None, Version("", 0), {}
 
     def are_useful(self) -> bool:
         """Whether workers cannot read files instead, and all of them can hold copies."""
-        return self._useful and not self._sender.shares_files and self._sender.able() is None
+        useful = self._useful and not self._sender.shares_files and self._sender.able() is None
+        return useful and bool(self._sender.threads())
 
     def blame(self) -> None:
         """A worker was behind. If none has joined or died, some lose their copies, as those do that are short of
@@ -56,47 +60,44 @@ class Copies:
 
     def at(self, params: Params, n_updates: int) -> Version:
         """The version that these params are, once every worker has it."""
-        if self._moved is not None:
-            result_of(self._client, self._moved)
-            self._moved = None
-        if params is not self._params or n_updates != self._version.n_updates:
+        if not self.are(params, n_updates):
             self.drop()
-            self._params, self._version = params, Version(uuid4().hex, n_updates)
+            self._params, self.version = params, Version(uuid4().hex, n_updates)
         there = self._sender.threads()
         self._held = {w: one for w, one in self._held.items() if w in there and one.status == "finished"}
         if new := [worker for worker in there if worker not in self._held]:
             self._give(new, params)
-        return self._version
+        return self.version
+
+    def are(self, params: Params, n_updates: int) -> bool:
+        """Whether the copies are copies of these params."""
+        return params is self._params and n_updates == self.version.n_updates
+
+    def threads(self) -> dict[str, int]:
+        """Threads of each worker that has a copy."""
+        return {worker: n for worker, n in self._sender.threads().items() if worker in self._held}
+
+    def all_have_them(self) -> bool:
+        """Whether every worker has a copy."""
+        return self._sender.threads().keys() == self._held.keys()
 
     def _give(self, workers: list[str], params: Params) -> None:
         sent = cluster.send(self._client, params.without_means().arrays)
         for worker in workers:
-            self._held[worker] = self._submit(hold, self._version, sent, worker=worker)
+            self._held[worker] = self._submit(hold, self.version, sent, worker=worker)
         for worker in workers:
-            result_of(self._client, self._submit(version_of, self._held[worker], worker=worker))
+            ready = self._submit(_is_ready, self._held[worker], self._sender.run(), worker=worker)
+            result_of(self._client, ready)
 
     def _submit(self, function: Any, *arguments: Any, worker: str) -> Any:
         key, where = self._sender.key("bt-copy"), {"workers": [worker], "allow_other_workers": True}
         return self._client.submit(function, *arguments, key=key, pure=False, **where)
 
-    def moves(self, run: Any, changes: Any, name: str) -> Any:
-        """The end of the tasks that move all copies by the changes of an exchange: a `Delayed`, as `changes` is.
-
-        For the other arguments see `exchanges.replica_graph`.
-        """
-        from dask import annotate, delayed
-
-        move_one, end, moves = delayed(move, pure=False), delayed(_end, pure=False), []
-        for number, worker in enumerate(self._held):
-            with annotate(workers=[worker], allow_other_workers=True):
-                key = task_key("bt-move", name, number)
-                moves.append(move_one(run, self._version, changes, dask_key_name=key))
-        return end(moves, dask_key_name=task_key("bt-moved", name))
-
-    def moving(self, moved: Any, changes: Changes) -> None:
-        """The copies move by these changes, as the driver's params do; `moved` is a future of the end of that."""
-        self._moved, self._version = moved, after(self._version, changes)
+    def moving(self, n_updates: int) -> None:
+        """The copies move by an exchange of so many updates, as the driver's params do."""
+        self.version = after(self.version, n_updates)
 
 
-def _end(moves: list[None]) -> None:
-    """All copies have moved."""
+def _is_ready(copy: Any, run: Any) -> None:
+    """The copy, which does not travel, and the run are there, and the worker can be asked for pieces."""
+    mailbox()

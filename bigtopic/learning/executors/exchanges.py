@@ -1,32 +1,46 @@
-"""Exchanges of replicas as Dask graphs: a task for each replica, and their changes added along the merge tree.
+"""Exchanges of replicas on Dask: made by the workers among themselves, or as a graph.
 
-Params reach the tasks in files where all workers can use them, else as copies that workers keep (`copying`). Where a
-copy is missing or lost, the exchange is repeated with the params sent to whatever worker does a task.
+Workers that share no files with the driver keep copies of the params (`copying`), and make an exchange with one task
+each (`learning.direct`). The next exchange is submitted before the driver asks for the result of this one: workers
+begin it at once, and all that scheduler and driver do happens meanwhile. Where a worker cannot take part, the exchange
+is repeated as a graph, and so are all where workers share files: a task for each replica, and their changes added along
+the merge tree, with the params in files or sent to whatever worker does a task.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from itertools import count
-from typing import Any
+from itertools import accumulate, count
+from typing import Any, NamedTuple
 
 from bigtopic.learning import sharing
-from bigtopic.learning.copies import Behind, Version, arrays_of
+from bigtopic.learning.copies import Behind, Version
+from bigtopic.learning.direct import Meeting, take_part, whole
 from bigtopic.learning.executors import copying
 from bigtopic.learning.executors.copying import Copies
-from bigtopic.learning.executors.graph_tasks import Sealed
+from bigtopic.learning.executors.graph_tasks import Sealed, placed
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.executors.segments import Segment
 from bigtopic.learning.executors.sending import Sender
 from bigtopic.learning.reduce import Tree
 from bigtopic.learning.replicas import Changes, Share, joined, share_changes
 from bigtopic.parallel.keys import task_key
+from bigtopic.parallel.workers import result_of
+from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
 
-__all__ = ["PREFIXES", "Exchanges", "replica_graph"]
+__all__ = ["PREFIXES", "Exchanges", "meeting_graph", "replica_graph"]
 
-PREFIXES = ("bt-replica", "bt-join", *copying.PREFIXES)
+PREFIXES = ("bt-meet", "bt-replica", "bt-join", *copying.PREFIXES)
+
+
+class _Begun(NamedTuple):
+    """An exchange that workers make, and futures of their parts."""
+
+    meeting: Meeting
+    parts: list[Any]
 
 
 class Exchanges:
@@ -34,6 +48,7 @@ class Exchanges:
 
     Parameters
     ----------
+    run : of the driver
     sender : of the run
     client : a `dask.distributed.Client`, or None
     compute, result : what graphs compute, as futures on a client; and the result of one
@@ -41,13 +56,16 @@ class Exchanges:
 
     def __init__(
         self,
+        run: Run,
         sender: Sender,
         client: Any,
         compute: Callable[[list[Any]], Any],
         result: Callable[[Any], Any],
     ) -> None:
-        self._sender, self._compute, self._result = sender, compute, result
+        self._run, self._sender, self._client = run, sender, client
+        self._compute, self._result = compute, result
         self._copies = Copies(sender, client)
+        self._ahead: _Begun | None = None
 
     def changes(self, segment: Segment) -> Changes:
         """What the replicas of a segment change, added along the tree."""
@@ -55,24 +73,64 @@ class Exchanges:
 
         def attempt() -> Changes:
             if next(attempts) == 0 and self._copies.are_useful():
-                return self._with_copies(segment)
-            self._copies.drop()
+                return self._directly(segment)
+            self._drop()
             return self._with_params(segment)
 
         return self._sender.repeated(attempt)
 
-    def _with_copies(self, segment: Segment) -> Changes:
-        version = self._copies.at(segment.params, segment.cursors[0].step)
-        name = self._sender.name()
-        graph = self._graph(segment, version, name)
-        found, moved = self._compute([graph, self._copies.moves(self._sender.run(), graph, name)])
+    def _directly(self, segment: Segment) -> Changes:
+        begun = self._begun(segment)
         try:
-            changes: Changes = self._result(found)
-        except Behind:
+            self._copies.moving(len(segment.rounds))
+            self._ahead = self._begin_next(segment) if self._copies.all_have_them() else None
+            result_of(self._client, begun.parts[0])  # which tells when there are no workers
+            return whole(self._client.gather(begun.parts))
+        except Exception as error:
+            if self._client.status != "running":
+                raise
             self._copies.blame()
+            # If it was a replica that failed, it fails again
+            raise Behind("a worker could not take part in an exchange") from error
+        except BaseException:
+            self._drop()
             raise
-        self._copies.moving(moved, changes)
-        return changes
+
+    def _begun(self, segment: Segment) -> _Begun:
+        """The exchange of a segment, which may have begun before."""
+        ahead, self._ahead = self._ahead, None
+        first = segment.cursors[0]
+        if ahead is not None:
+            if self._copies.are(segment.params, first.step) and _is_of(ahead.meeting, segment):
+                return ahead
+            self._drop()
+        return self._begin(
+            self._copies.at(segment.params, first.step), first, len(segment.rounds), len(segment.shares)
+        )
+
+    def _begin_next(self, segment: Segment) -> _Begun | None:
+        """Begin the exchange after this one, if it is of the same pass."""
+        last = segment.cursors[-1]
+        start = Cursor(last.pass_number, last.round + 1, last.step + 1)
+        rounds = next(self._run.plan.segments(start.pass_number, start.round), [])
+        shares = self._run.plan.shares(start.pass_number, rounds) if rounds else []
+        return self._begin(self._copies.version, start, len(rounds), len(shares)) if shares else None
+
+    def _begin(self, version: Version, first: Cursor, n_rounds: int, n_replicas: int) -> _Begun:
+        threads = self._copies.threads()
+        if not threads:
+            raise Behind("no worker has a copy of the params any more")
+        workers = tuple(sorted(threads))
+        owners = Counter(placed(n_replicas, threads))
+        bounds = tuple(accumulate((owners[worker] for worker in workers), initial=0))
+        meeting = Meeting(version, workers, bounds, first, n_rounds)
+        graph, keys = meeting_graph(self._sender.run(), meeting, self._sender.name())
+        # Without a time in which all graphs have one priority, workers begin an exchange before the next one
+        return _Begun(meeting, self._client.get(graph, keys, sync=False, fifo_timeout="0s"))
+
+    def _drop(self) -> None:
+        self._ahead = None
+        self._copies.drop()
 
     def _with_params(self, segment: Segment) -> Changes:
         shared = self._sender.share(segment.params.without_means().arrays)
@@ -89,7 +147,38 @@ class Exchanges:
         return replica_graph(self._sender.run(), shares, shared, name, self._sender.placed(len(shares)))
 
     def close(self) -> None:
-        self._copies.drop()
+        self._drop()
+
+
+def _is_of(meeting: Meeting, segment: Segment) -> bool:
+    """Whether this is the exchange of a segment."""
+    found = meeting.first, meeting.n_rounds, meeting.bounds[-1]
+    return found == (segment.cursors[0], len(segment.rounds), len(segment.shares))
+
+
+def meeting_graph(run: Any, meeting: Meeting, name: str) -> tuple[Any, list[str]]:
+    """The tasks of an exchange that workers make among themselves, each for its worker.
+
+    Parameters
+    ----------
+    run, name : as for `graphs.round_graph`; keys begin with "bt-meet"
+
+    Returns
+    -------
+    dask.highlevelgraph.HighLevelGraph
+    list of str
+        The keys of what `direct.take_part` returns, for each worker. They are not tried again: others have left.
+    """
+    from dask import annotate, delayed
+    from dask.highlevelgraph import HighLevelGraph
+
+    take, sealed, tasks = delayed(_take_part, pure=False), Sealed(meeting), []
+    for number, worker in enumerate(meeting.workers):
+        with annotate(
+            workers=[worker], allow_other_workers=True
+        ):  # a task must not wait for one that is gone
+            tasks.append(take(run, sealed, number, dask_key_name=task_key("bt-meet", name, number)))
+    return HighLevelGraph.merge(*(task.dask for task in tasks)), [task.key for task in tasks]
 
 
 def replica_graph(
@@ -101,7 +190,7 @@ def replica_graph(
     ----------
     run, name, workers : as for `graphs.round_graph`; keys begin with "bt-replica" and "bt-join"
     shares : one for each replica
-    shared : the version that workers have copies of; or params, as for `graphs.round_graph`
+    shared : params, as for `graphs.round_graph`
 
     Returns
     -------
@@ -119,6 +208,10 @@ def replica_graph(
     return tree.result()
 
 
+def _take_part(run: Run, meeting: Sealed[Meeting], number: int) -> Changes:
+    return take_part(run, meeting.content, number)
+
+
 def _share(run: Run, share: Sealed[Share], shared: Any) -> Changes:
-    arrays: Any = arrays_of(shared) if isinstance(shared, Version) else sharing.load_arrays(shared)
+    arrays: Any = sharing.load_arrays(shared)
     return share_changes(run, share.content, BlockReader(run.parts, ahead=0).block, arrays)

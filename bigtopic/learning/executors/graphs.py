@@ -68,7 +68,7 @@ class GraphExecutor(Executor):
         self._scheduler = scheduler
         self._remembers_rounds = run.work.kernel.state == "round"
         self._sender = Sender(run, client, _prefixes(run))
-        self._exchanges = Exchanges(self._sender, client, self._compute, self._result)
+        self._exchanges = Exchanges(run, self._sender, client, self._compute, self._result)
         self._iterations: list[tuple[Arrays, Iteration]] = []  # of this round
         self._tasks: Sequence[Task] = ()
         self._workers: list[str] | None = None  # for each task

@@ -120,8 +120,9 @@ COUNTS = {
     "author_vb": Counts(Work(3), reads=4, writes=4),
     # the product and the sum; exp psi of two authors. The word, once for both
     "author_vb_local": Counts(Work(2), topic=Work(20, divisions=4, exponentials=2), reads=4),
-    # two authors' products and running sums. The authors' rows stay in cache
-    "author_cgs": Counts(Work(4, dtype="float64"), draws=1, waits=True, choices=2),
+    # the product of the word and the topic; of two authors, the product with it and the running sum, one multiply-add.
+    # The authors' rows stay in cache
+    "author_cgs": Counts(Work(3, dtype="float64"), draws=1, waits=True, choices=2),
     # as in ilr, of two authors: the sum of their shares, the word and the topic less it, a division; of each author the
     # old share, the count less it, two products, the sum over topics and that of all; the new share, by how much it
     # differs, and the sums of that; two counts of the word and the topic

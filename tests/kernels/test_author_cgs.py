@@ -75,14 +75,16 @@ def test_labels_have_their_exact_probabilities():
     assert chisquare(list(found.values()), expected * sum(found.values()) / expected.sum()).pvalue > 1e-3
 
 
+@pytest.mark.parametrize("n_authors", [2, 3])
 @pytest.mark.parametrize("n_components", [3, 16, 37])
-def test_authors_and_topics_are_drawn_in_proportion_to_their_weights(n_components):
-    """One token of a document with three authors, against the conditional."""
+def test_authors_and_topics_are_drawn_in_proportion_to_their_weights(n_components, n_authors):
+    """One token of a document, against the conditional."""
     rng, n_draws = np.random.default_rng(4), 3000
     docs = Docs(
-        np.array([0, 1]), np.array([1]), np.array([1.0]), np.array([5]), 2, np.array([0, 3]), np.arange(3), 3
-    )
-    words, authors = rng.gamma(0.3, 5, (2, n_components)), rng.gamma(0.3, 5, (3, n_components))
+        np.array([0, 1]), np.array([1]), np.array([1.0]), np.array([5]), 2,
+        np.array([0, n_authors]), np.arange(n_authors), n_authors,
+    )  # fmt: skip
+    words, authors = rng.gamma(0.3, 5, (2, n_components)), rng.gamma(0.3, 5, (n_authors, n_components))
     weights = {"topic_words": case.padded(words, float), "author_topics": case.padded(authors, float)}
     view = View(weights, {name: rows.sum(axis=0) for name, rows in weights.items()})
     told = signed.hyper(KERNEL, n_components)

@@ -24,6 +24,7 @@ from bigtopic.learning.executors.exchanges import Exchanges
 from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
+from bigtopic.parallel.mailbox import mailbox
 from bigtopic.state.new_model import new_model
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -163,6 +164,32 @@ def test_a_worker_that_dies_when_others_have_moved(corpus, expected, travels, mo
         in_third_exchange(monkeypatch, die)
         assert learn(corpus, client) == expected
         assert [workers and len(workers) for workers in travels] == [2, None, 1]
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_stopped_holds_up_the_others_until_it_is_given_up(
+    corpus, expected, travels, monkeypatch
+):
+    """The scheduler gives it up after a while; nothing closes its connections."""
+    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL", "4s")
+    with hosts.scheduler() as client, hosts.worker(client), hosts.worker(client) as other:
+        in_third_exchange(monkeypatch, lambda: os.kill(other.pid, signal.SIGSTOP))
+        assert learn(corpus, client) == expected
+        assert [workers and len(workers) for workers in travels] == [2, None, 1]
+
+
+def test_an_exchange_that_was_begun_ahead_of_an_interrupt_leaves_nothing(corpus, expected, other_address):
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        learn(corpus, other_address, interrupt)
+    assert learn(corpus, other_address) == expected
+    wait_until(lambda: not any(other_address.run(n_pieces).values()))
+
+
+def n_pieces(dask_worker: Any) -> int:
+    return len(mailbox(dask_worker)._pieces)
 
 
 def test_all_workers_die_between_exchanges(corpus, expected, mortal_workers, travels):

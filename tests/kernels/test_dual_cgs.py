@@ -112,6 +112,28 @@ def test_records_without_a_label_get_one(docs):
         np.testing.assert_array_equal(own, expected)
 
 
+@pytest.mark.parametrize(("shape", "replicas"), [((8, 16), 1), ((9, 3), 1), ((3, 5), 2)])
+def test_labels_among_new_ones_are_those_of_the_reference(docs, shape, replicas):
+    """Records with a label before and after those without one, in the same row and column too."""
+    chain = Chain(KERNEL, docs, shape, replicas=replicas)
+    for _ in range(2):
+        chain.sweep()
+    labels, rng = chain.state["labels"].copy(), np.random.default_rng(5)
+    tokens = np.repeat(np.arange(len(docs.words)), docs.counts.astype(int))
+    labels[rng.random(len(labels)) < 0.4] = -1
+    kept = labels[:, 0] >= 0
+    assert ((tokens[1:] == tokens[:-1]) & (kept[1:] != kept[:-1])).any()
+    known = replace(docs, counts=np.bincount(tokens[kept], minlength=len(docs.words)))
+    chain.counts, chain.state = counted(known, labels[kept], shape), {"labels": labels}
+    *weights, drawn = REFERENCE["infer"](
+        docs, *chain.weights, *chain.totals, chain.hyper.options, chain.seed + 1, labels
+    )
+    chain.sweep()
+    np.testing.assert_array_equal(chain.state["labels"], drawn)
+    for own, expected in zip(chain.weights, weights, strict=True):
+        np.testing.assert_allclose(own, expected, atol=1e-9)
+
+
 def test_inputs_are_only_read(docs):
     chain = Chain(KERNEL, docs, (2, 3))
     chain.sweep()

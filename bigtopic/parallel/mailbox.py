@@ -75,10 +75,20 @@ class Mailbox:
         return list(await asyncio.gather(*(self._ask(meeting, *one) for one in wanted)))
 
     async def _ask(self, meeting: Meeting, address: str, name: Hashable) -> Any:
-        try:
-            answer = await getattr(self._worker.rpc(address), _HANDLER)(meeting=meeting, name=name)
+        asking = asyncio.ensure_future(
+            getattr(self._worker.rpc(address), _HANDLER)(meeting=meeting, name=name)
+        )
+        leaving = asyncio.ensure_future(self._until(lambda: meeting[0] in self._dissolved))
+        try:  # a worker that is stopped never answers, and closes no connection
+            await asyncio.wait((asking, leaving), return_when=asyncio.FIRST_COMPLETED)
+            if not asking.done():
+                raise Absent(f"worker {address} has not answered before the end")
+            answer = asking.result()
         except OSError as error:
             raise Absent(f"worker {address} does not answer") from error
+        finally:
+            asking.cancel()
+            leaving.cancel()
         if not isinstance(answer, dict) or "piece" not in answer:
             raise Absent(f"worker {address} does not attend")
         return answer["piece"]

@@ -19,10 +19,12 @@ __all__ = [
     "ask",
     "no_workers",
     "result_of",
+    "results_of",
 ]
 
 NO_WORKERS_SECONDS = 30
 ANSWER_SECONDS = 30  # a worker that has just started imports what it needs for an answer
+GONE_SECONDS = 2  # that results take before one looks whether their workers are there
 LOOK_SECONDS = 10  # that a result takes before one looks whether there are workers for it
 _NOBODY: Mapping[str, Any] = {}
 _NO_WORKER = "no worker", "start workers"
@@ -75,6 +77,28 @@ def result_of(client: Any, future: Any) -> Any:
                 f"{remedy}",
             )
             seconds = None
+
+
+def results_of(client: Any, futures: Sequence[Any], workers: Sequence[str]) -> list[Any]:
+    """The results of tasks that wait for each other, each on one of these workers.
+
+    Raises
+    ------
+    ClusterError
+        When a worker is gone: the others may wait for it.
+    """
+    while True:
+        try:
+            return list(client.sync(_gathered, client, futures))
+        except TimeoutError:
+            if any(future.status == "error" for future in futures):
+                raise
+        if gone := sorted(set(workers) - set(client.nthreads())):
+            raise ClusterError(f"worker {gone[0]} is gone")
+
+
+async def _gathered(client: Any, futures: Sequence[Any]) -> Any:
+    return await asyncio.wait_for(client.gather(list(futures), asynchronous=True), GONE_SECONDS)
 
 
 def _lack(client: Any) -> tuple[str, str] | None:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from bigtopic.parallel.mailbox import Absent, dissolve, mailbox
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import hosts
 
 pytestmark = pytest.mark.distributed
 MEETING, LEFT = ("group", 1), ("another", 1)
@@ -25,9 +32,9 @@ def install() -> None:
     mailbox()
 
 
-def ask(address: str) -> str:
+def ask(address: str, meeting: tuple[str, int] = LEFT) -> str:
     try:
-        mailbox().collect(LEFT, [(address, 0)])
+        mailbox().collect(meeting, [(address, 0)])
     except Absent as error:
         return str(error)
     return ""
@@ -60,3 +67,24 @@ def test_a_worker_that_has_left_is_told(other_address):
     dissolve(other_address, "another")
     answer = other_address.submit(ask, second, workers=[first], pure=False).result()
     assert f"{second} does not attend" in answer
+
+
+def never_answer(dask_worker: Any) -> None:
+    """As a worker that is stopped: its connections stay open."""
+
+    async def wait(meeting: Any, name: Any) -> None:
+        await asyncio.Event().wait()
+
+    mailbox(dask_worker)
+    dask_worker.handlers["bigtopic_piece"] = wait
+
+
+def test_those_who_ask_a_worker_that_never_answers_go_on_at_the_end():
+    with hosts.scheduler() as client, hosts.worker(client), hosts.worker(client):
+        first, second = sorted(client.nthreads())
+        client.run(never_answer, workers=[second])
+        waiting = client.submit(ask, second, ("stopped", 1), workers=[first], pure=False)
+        with pytest.raises(TimeoutError):
+            waiting.result(3)
+        dissolve(client, "stopped")
+        assert f"{second} has not answered" in waiting.result(30)

@@ -27,7 +27,7 @@ from bigtopic.learning.executors.sending import Sender
 from bigtopic.learning.reduce import Tree
 from bigtopic.learning.replicas import Changes, Share, joined, share_changes
 from bigtopic.parallel.keys import task_key
-from bigtopic.parallel.workers import result_of
+from bigtopic.parallel.workers import results_of
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
 
@@ -84,8 +84,7 @@ class Exchanges:
         try:
             self._copies.moving(len(segment.rounds))
             self._ahead = self._begin_next(segment) if self._copies.all_have_them() else None
-            result_of(self._client, begun.parts[0])  # which tells when there are no workers
-            return whole(self._client.gather(begun.parts))
+            return whole(results_of(self._client, begun.parts, begun.meeting.workers))
         except Exception as error:
             if self._client.status != "running":
                 raise

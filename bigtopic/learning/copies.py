@@ -24,7 +24,7 @@ from bigtopic.learning.replicas import Changes, add_changes
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Params
 
-__all__ = ["Behind", "Copy", "Version", "after", "arrays_in_turn", "hold", "lose", "move", "version_of"]
+__all__ = ["Behind", "Copy", "Version", "after", "arrays_in_turn", "hold", "lose", "move"]
 
 Arrays = Mapping[str, LazyArray]
 
@@ -77,11 +77,6 @@ def hold(version: Version, arrays: Arrays) -> Copy:
         return copy
 
 
-def version_of(copy: Copy) -> Version:
-    """What travels in place of a copy to say that it is there."""
-    return copy.version
-
-
 @contextmanager
 def arrays_in_turn(version: Version, step_aside: Callable[[], None]) -> Iterator[Arrays]:
     """The arrays of a version, which stay as they are, once tasks of this worker have moved its copy to it.
@@ -98,9 +93,8 @@ def arrays_in_turn(version: Version, step_aside: Callable[[], None]) -> Iterator
     with _one_at_a_time:
         _at_work.append(version)
         try:
-            if _is_earlier(
-                version
-            ):  # the task that moves it may not have begun, on this worker or another one here
+            if _is_earlier(version):
+                # The task that moves the copy may wait for this one, or be on another worker of this process
                 step_aside()
                 _one_at_a_time.wait_for(lambda: not _is_earlier(version) or _comes(version), START_SECONDS)
             _one_at_a_time.wait_for(lambda: not _comes(version))

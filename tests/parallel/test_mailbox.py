@@ -40,6 +40,10 @@ def ask(address: str, meeting: tuple[str, int] = LEFT) -> str:
     return ""
 
 
+def leave(dask_worker: Any) -> None:
+    mailbox(dask_worker).leave(LEFT[0])
+
+
 def on_all(client: Any, function: Any, inputs: list[Any]) -> list[Any]:
     workers = sorted(client.nthreads())
     tasks = [
@@ -64,7 +68,7 @@ def test_a_worker_that_is_gone_is_told(other_address):
 
 def test_a_worker_that_has_left_is_told(other_address):
     first, second = sorted(other_address.nthreads())[:2]
-    dissolve(other_address, "another")
+    other_address.run(leave, workers=[second])
     answer = other_address.submit(ask, second, workers=[first], pure=False).result()
     assert f"{second} does not attend" in answer
 

@@ -173,9 +173,8 @@ def meeting_graph(run: Any, meeting: Meeting, name: str) -> tuple[Any, list[str]
 
     take, sealed, tasks = delayed(_take_part, pure=False), Sealed(meeting), []
     for number, worker in enumerate(meeting.workers):
-        with annotate(
-            workers=[worker], allow_other_workers=True
-        ):  # a task must not wait for one that is gone
+        # Others are allowed, so that a task does not wait for a worker that is gone
+        with annotate(workers=[worker], allow_other_workers=True):
             tasks.append(take(run, sealed, number, dask_key_name=task_key("bt-meet", name, number)))
     return HighLevelGraph.merge(*(task.dask for task in tasks)), [task.key for task in tasks]
 

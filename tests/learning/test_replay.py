@@ -41,7 +41,7 @@ class Counting:
 
 @pytest.mark.parametrize("delay", [1, 2, 3, 12, 31])
 def test_statistics_that_wait(delay):
-    jobs, ledger = Counting(), Ledger(1)
+    jobs, ledger = Counting(), Ledger()
     Pipeline([[n] for n in range(N_ROUNDS)], jobs, delay).run(None, 1)
     slices = SliceSizes([], 0.0, Scratch())
     rounds = Rounds(ledger, 1, lambda n_docs: slices, lambda n_docs: [1.0], [1.0], random.Random(0))

@@ -38,7 +38,6 @@ import random
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from bigtopic import buffers
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.learning.executors.forecast import round_seconds
 from bigtopic.learning.executors.graph_tasks import n_tasks
@@ -71,7 +70,8 @@ class Footprint:
         return int(self._always(n_threads) + rounds)
 
     def at_most(self, n_threads: int, compares: bool = False) -> float:
-        """A bound of `on_threads` that needs no replay: pools full of the largest array, and all that is outside."""
+        """A bound of `on_threads` that needs no replay: all that can be in use at once, twice, since memory that is
+        reused was taken with room for more, and for arrays of other sizes, too."""
         sizes, slices = self._sizes, self._minibatch()
         round_docs, n_slices = sum(slices), len(slices) + len(self._run.parts)
         one = sizes.of_slice(min(self._run.plan.slice_size, round_docs))
@@ -80,26 +80,18 @@ class Footprint:
             min(2 * stats, most)
             for stats, most in zip(sizes.stats(round_docs), sizes.all_rows(), strict=True)
         ]
-        largest = max([*one.gathered, *one.scratch.pooled, one.written, *sums])
-        pools = n_threads * buffers.KEPT * buffers.room(int(largest))
         moved = 2 * 24 * sum(sizes.moved_entries(round_docs)) + sizes.averaged(round_docs)
-        outside = (
-            (n_threads + 1) * one.n_bytes()
-            + (n_threads + most_sums(n_slices) + self._run.plan.delay) * sum(sums)
-            + moved
-            + 2 * compares * sizes.topics()
-        )
-        return self._always(n_threads) + pools + outside + self._exchange_at_most(n_threads)
+        in_use = (n_threads + 1) * one.n_bytes() + moved + 2 * compares * sizes.topics()
+        in_use += (n_threads + most_sums(n_slices) + self._run.plan.delay) * sum(sums)
+        return self._always(n_threads) + 2 * (in_use + self._exchanged(n_threads))
 
-    def _exchange_at_most(self, n_threads: int) -> float:
-        """The same for replicas."""
+    def _exchanged(self, n_threads: int) -> float:
+        """All that replicas can have in use at once."""
         if not (shares := self._shares()):
             return 0.0
         share = self._sizes.of_share(shares[0])
-        largest = max(*share.gathered, *share.scratch.pooled, *self._sizes.all_changes())
-        pooled = buffers.KEPT * buffers.room(int(largest))
         sums = n_threads + most_sums(len(shares))
-        return n_threads * (share.n_bytes() + pooled) + sums * sum(self._sizes.all_changes())
+        return n_threads * share.n_bytes() + sums * sum(self._sizes.all_changes())
 
     def _always(self, n_threads: int) -> float:
         """Params, lookups, documents and their state."""
@@ -109,11 +101,11 @@ class Footprint:
 
     def _peak(self, n_threads: int, compares: bool, seed: int) -> int:
         """Largest number of bytes resident at once in a replay."""
-        ledger = Ledger(n_threads)
-        before = [ledger.take(self._sizes.topics(), 0)] if compares else []
+        ledger = Ledger()
+        before = [ledger.take(self._sizes.topics())] if compares else []
         if self._run.plan.n_docs:
             self._replay(self._rounds(ledger, n_threads, seed), n_threads)
-        ledger.free(*before, *[ledger.take(self._sizes.topics(), 0) for _ in before])
+        ledger.free(*before, *[ledger.take(self._sizes.topics()) for _ in before])
         return ledger.peak
 
     def of_params(self) -> int:
@@ -146,7 +138,7 @@ class Footprint:
 
     def _task(self, n_slices: int) -> float:
         """Bytes of a task without what is remembered of documents."""
-        ledger, slices, shares = Ledger(1), self._minibatch()[:n_slices], self._shares()[:2]
+        ledger, slices, shares = Ledger(), self._minibatch()[:n_slices], self._shares()[:2]
         self._rounds(ledger, 1).round(slices)
         if shares:
             self._exchanges(ledger, 1).round(shares)
@@ -216,16 +208,16 @@ class Footprint:
 
     def _iterations(self, rounds: Rounds, slices: list[int]) -> Sum:
         """One round and its step; of its inner iterations at most three, since later ones need no more memory."""
-        take, free, n_docs = rounds.ledger.take, rounds.ledger.free, sum(slices)
+        fresh, free, n_docs = rounds.ledger.fresh, rounds.ledger.free, sum(slices)
         stats = rounds.round(slices)
         overlays: list[Piece] = []
         for _ in range(0 if self._run.settings.one_iteration else 2):
             moved = self._sizes.moved_entries(n_docs)
-            free(*[take(24 * n, None) for n in moved])
-            fresh = [take(8 * n, None) for n in moved]
+            free(*[fresh(24 * n) for n in moved])
+            kept = [fresh(8 * n) for n in moved]
             free(*overlays, *stats.pieces)
-            overlays, stats = fresh, rounds.round(slices)
-        free(take(self._sizes.averaged(n_docs), None), *overlays)
+            overlays, stats = kept, rounds.round(slices)
+        free(fresh(self._sizes.averaged(n_docs)), *overlays)
         return stats
 
 

@@ -1,9 +1,8 @@
 """A simulation of memory: allocates and frees the arrays of a run's rounds, as sizes, by the rules of `buffers`.
 
-Which thread finishes its slice next is not known in advance, so it is drawn at random. A thread's pool keeps what it
-allocated until another thread needs it while it is not in use. A round of few slices needs, and begins, no more threads
-than slices. The last slices of a round are replayed one by one, because then the most sums wait; those before them as
-nodes of the merge tree.
+Which thread finishes its slice next is not known in advance, so it is drawn at random. A round of few slices needs, and
+begins, no more threads than slices. The last slices of a round are replayed one by one, because then the most sums wait;
+those before them as nodes of the merge tree.
 """
 
 from __future__ import annotations
@@ -32,34 +31,40 @@ _HUGE_PAGE = 1 << 21
 class Piece:
     """Memory for one array: `held` bytes allocated, of which `touched` are resident.
 
-    used : an array is in it; kept : the pool keeps it for another array afterwards
+    kept : whether it serves another array afterwards
     """
 
     held: int
     touched: int = 0
-    used: bool = True
     kept: bool = True
 
 
 class Ledger:
-    """Counts resident bytes where each thread has a pool of memory.
+    """Counts resident bytes.
 
     Attributes
     ----------
     peak : the largest number of bytes resident at once
     """
 
-    def __init__(self, n_threads: int) -> None:
-        self._pools: list[list[Piece]] = [[] for _ in range(n_threads)]
+    def __init__(self) -> None:
+        self._unused: list[Piece] = []
         self._now = 0
         self.peak = 0
 
-    def take(self, size: float, thread: int | None, touched: float | None = None) -> Piece:
-        """An array of `size` bytes, all or `touched` of them resident, from a thread's pool, or the system's (None)."""
-        piece = self._fresh(int(size)) if thread is None else self._from_pool(int(size), thread)
-        more = max(0, _resident(int(size if touched is None else touched), piece.held) - piece.touched)
+    def take(self, size: float, touched: float | None = None) -> Piece:
+        """An array of `size` bytes of `buffers`, all or `touched` of them resident."""
+        if size < buffers.SMALL:
+            return self.fresh(size, touched)
+        return self._touch(self._pooled(int(size)), size if touched is None else touched)
+
+    def fresh(self, size: float, touched: float | None = None) -> Piece:
+        """The same of the system's memory, which it goes back to."""
+        return self._touch(Piece(int(size), kept=False), size if touched is None else touched)
+
+    def _touch(self, piece: Piece, touched: float) -> Piece:
+        more = max(0, _resident(int(touched), piece.held) - piece.touched)
         piece.touched += more
-        piece.used = True
         self._now += more
         self.peak = max(self.peak, self._now)
         return piece
@@ -67,41 +72,19 @@ class Ledger:
     def free(self, *pieces: Piece) -> None:
         """These arrays are no longer in use."""
         for piece in pieces:
-            piece.used = False
-            if not piece.kept:
-                self._forget(piece)
+            if piece.kept:
+                self._unused.append(piece)
+            else:
+                self._now -= piece.touched
 
-    def _fresh(self, size: int) -> Piece:
-        return Piece(size, kept=False)
-
-    def _from_pool(self, size: int, thread: int) -> Piece:
-        if size < buffers.SMALL:
-            return self._fresh(size)
-        own = self._pools[thread]
-        piece = _taken([own], size) or _taken(self._pools, size) or Piece(buffers.room(size))
-        own.append(piece)
-        if len(own) > buffers.KEPT:
-            last = own.pop(0)
-            last.kept = False
-            if not last.used:
-                self._forget(last)
+    def _pooled(self, size: int) -> Piece:
+        """The smallest unused piece that fits, as `buffers` has it, or a new one."""
+        fitting = [piece for piece in self._unused if buffers.fits(size, piece.held)]
+        if not fitting:
+            return Piece(buffers.room(size))
+        piece = min(fitting, key=lambda piece: piece.held)
+        self._unused.remove(piece)
         return piece
-
-    def _forget(self, piece: Piece) -> None:
-        self._now -= piece.touched
-        piece.touched = 0
-
-
-def _taken(pools: Sequence[list[Piece]], size: int) -> Piece | None:
-    """Take the smallest unused piece that fits out of its pool, as `buffers` does."""
-    unused = [
-        (piece, pool) for pool in pools for piece in pool if not piece.used and buffers.fits(size, piece.held)
-    ]
-    if not unused:
-        return None
-    piece, pool = min(unused, key=lambda one: one[0].held)
-    pool.remove(piece)
-    return piece
 
 
 def _resident(touched: int, held: int) -> int:
@@ -167,7 +150,7 @@ class Rounds:
     of_slice : documents of a slice -> sizes of its arrays
     stats : number of documents -> bytes of each array's statistics
     most : bytes of each array's statistics where they cover all rows
-    rng : draws the thread that is next
+    rng : draws the slice that is done next
     """
 
     ledger: Ledger
@@ -176,28 +159,26 @@ class Rounds:
     stats: Callable[[int], list[float]]
     most: list[float]
     rng: random.Random
-    _thread: int = 0  # the one that merges now
     _unwritten: list[Piece] = field(default_factory=list)  # document state of the slice that finished last
     # Of delayed rounds: how many there were, those that are at work, and those whose statistics wait.
     _number: int = 0
-    _busy: dict[int, tuple[int, _AtWork]] = field(default_factory=dict)
+    _busy: list[tuple[int, _AtWork]] = field(default_factory=list)
     _waiting: dict[int, Sum] = field(default_factory=dict)
 
     def round(self, slices: Sequence[int]) -> Sum:
         """The statistics of a round; `slices` has the number of documents of each slice."""
         tree: Tree = Tree(len(slices), self._add)
         done: dict[int, Sum] = {}
-        busy: dict[int, tuple[int, _AtWork]] = {}
+        busy: list[tuple[int, _AtWork]] = []
         merged = self._push_first(tree, slices)
         n_threads = min(self.n_threads, len(slices))
         # All threads begin by gathering.
         passing = [self.of_slice(n_docs).passing for n_docs in slices[merged : merged + n_threads]]
-        self.ledger.free(*[self.ledger.take(size, None) for size in passing])
+        self.ledger.free(*[self.ledger.fresh(size) for size in passing])
         for item, n_docs in enumerate(slices[merged:], merged):
             while len(busy) == n_threads or (busy and item - merged >= n_threads + WAITING):
                 merged = self._finish(busy, done, tree, merged)
-            thread = self.rng.choice([t for t in range(n_threads) if t not in busy])
-            busy[thread] = item, self._begin(thread, n_docs, self._gather(thread, n_docs))
+            busy.append((item, self._begin(n_docs, self._gather(n_docs))))
         while busy:
             merged = self._finish(busy, done, tree, merged)
         self.ledger.free(*self._unwritten)
@@ -212,8 +193,7 @@ class Rounds:
         while len(self._busy) + len(self._waiting) >= 2 * group_size(delay):
             if not self._step():
                 self._finish_delayed()
-        thread = self.rng.choice([t for t in range(self.n_threads) if t not in self._busy])
-        self._busy[thread] = self._number, self._begin(thread, n_docs, self._gather(thread, n_docs))
+        self._busy.append((self._number, self._begin(n_docs, self._gather(n_docs))))
         self._number += 1
 
     def _step(self) -> bool:
@@ -225,42 +205,40 @@ class Rounds:
         return True
 
     def _finish_delayed(self) -> None:
-        thread = self.rng.choice(sorted(self._busy))
-        number, one = self._busy.pop(thread)
-        self._waiting[number] = self._returned(thread, one)
+        number, one = self._busy.pop(self.rng.randrange(len(self._busy)))
+        self._waiting[number] = self._returned(one)
 
-    def _gather(self, thread: int, n_docs: int) -> list[Piece]:
+    def _gather(self, n_docs: int) -> list[Piece]:
         sizes = self.of_slice(n_docs)
-        self.ledger.free(self.ledger.take(sizes.passing, None))
-        return [self.ledger.take(size, thread) for size in sizes.gathered]
+        self.ledger.free(self.ledger.fresh(sizes.passing))
+        return [self.ledger.take(size) for size in sizes.gathered]
 
-    def _begin(self, thread: int, n_docs: int, gathered: list[Piece]) -> _AtWork:
-        sizes, take = self.of_slice(n_docs), self.ledger.take
+    def _begin(self, n_docs: int, gathered: list[Piece]) -> _AtWork:
+        sizes, take, fresh = self.of_slice(n_docs), self.ledger.take, self.ledger.fresh
         return _AtWork(
             n_docs,
-            [*gathered, take(sizes.read, None)],
-            take(sizes.scratch.transient, None),
-            [take(size, thread) for size in sizes.scratch.pooled],
-            [take(sizes.written, thread)] if sizes.written else [],
+            [*gathered, fresh(sizes.read)],
+            fresh(sizes.scratch.transient),
+            [take(size) for size in sizes.scratch.pooled],
+            [take(sizes.written)] if sizes.written else [],
         )
 
-    def _returned(self, thread: int, one: _AtWork) -> Sum:
+    def _returned(self, one: _AtWork) -> Sum:
         """The statistics, allocated where the kernel allocates its own arrays; then what the slice needed is freed, and
         its state is written when that of the slice before is."""
         self.ledger.free(one.transient)
-        pool = thread if one.pooled or one.written else None
-        stats = Sum(one.n_docs, [self.ledger.take(size, pool) for size in self.stats(one.n_docs)])
+        take = self.ledger.take if one.pooled or one.written else self.ledger.fresh
+        stats = Sum(one.n_docs, [take(size) for size in self.stats(one.n_docs)])
         self.ledger.free(*one.gathered, *one.pooled, *self._unwritten)
         self._unwritten = one.written
         return stats
 
     def _finish(
-        self, busy: dict[int, tuple[int, _AtWork]], done: dict[int, Sum], tree: Tree, merged: int
+        self, busy: list[tuple[int, _AtWork]], done: dict[int, Sum], tree: Tree, merged: int
     ) -> int:
         """One of the threads finishes its slice, and merges what can be merged."""
-        self._thread = self.rng.choice(sorted(busy))
-        item, one = busy.pop(self._thread)
-        done[item] = self._returned(self._thread, one)
+        item, one = busy.pop(self.rng.randrange(len(busy)))
+        done[item] = self._returned(one)
         while merged in done:
             tree.push(done.pop(merged))
             merged += 1
@@ -273,7 +251,6 @@ class Rounds:
         done = 0
         for size in _nodes(len(slices), first, max(SUBTREE, len(slices) // _NODES)):
             n_docs = sum(slices[done : done + size])
-            self._thread = self.rng.randrange(self.n_threads)
             tree.push(Sum(n_docs, [self._take_sum(one, one) for one in self.stats(n_docs)]), size)
             done += size
         return first
@@ -290,7 +267,7 @@ class Rounds:
         """Of sums about as large as `LARGE`, some are kept and some are not, since minibatches differ."""
         about = abs(size / LARGE - 1) < _SPREAD
         kept = self.rng.random() < 0.5 if about else size < LARGE
-        return self.ledger.take(size, self._thread if kept else None, touched)
+        return (self.ledger.take if kept else self.ledger.fresh)(size, touched)
 
 
 def _nodes(n_slices: int, first: int, most: int) -> list[int]:

@@ -1,11 +1,11 @@
 """Large arrays that reuse memory.
 
 A minibatch needs a few arrays of some megabytes for some milliseconds. Fresh memory from the system costs a page fault
-for every four kilobytes, as much as the work done on it; recently used memory is mapped and in the cache. So memory that
-no array refers to any more serves the next one that fits, whichever thread needs it: an array keeps its memory alive as
-any NumPy view does, and nothing has to be given back. There are never more pieces of about a size than were in use at
-once. Between two runs, some memory rests: in a virtual machine, fresh memory costs even more, because the host has to
-find it. Every array begins at a cache line: vectors that lie across two lines cost twice.
+for every four kilobytes, as much as the work done on it; recently used memory is mapped and in the cache. So memory
+that no array refers to any more serves the next one that fits, whichever thread needs it: an array keeps its memory
+alive as any NumPy view does, and nothing has to be given back. There are never more pieces of about a size than were in
+use at once. Between two runs, some memory rests: in a virtual machine, fresh memory costs even more, because the host
+has to find it. Every array begins at a cache line: vectors that lie across two lines cost twice.
 """
 
 from __future__ import annotations

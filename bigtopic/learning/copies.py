@@ -1,16 +1,16 @@
-"""Copies of the params that stay on workers, and follow the driver's from one exchange of replicas to the next.
+"""Copies of the params that stay on workers, and follow the driver's from one update to the next.
 
-A worker that has the params x of an exchange, and the sum of the changes of all its replicas, can compute the params
-after it: the same additions in the same order give the same bits. So a worker gets the params once, and then only
-rows that changed, from other workers. Each task names the version that it needs; a worker that does not have it, and
-will not have it, says so.
+A worker that has the params x of a long round, and its statistics, can compute the params after it: the same operations
+in the same order give the same bits. Likewise with what all replicas change between two exchanges. So a worker gets the
+params once, and then only rows to add, from other workers. Each task names the version that it needs; a worker that
+does not have it, and will not have it, says so.
 
 Cost: the params once more while a copy moves, since a task that was given up may still read the old ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from sys import getsizeof
@@ -19,8 +19,6 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from bigtopic.errors import ClusterError
-from bigtopic.learning.executors.protocol import Run
-from bigtopic.learning.replicas import Changes, add_changes
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Params
 
@@ -31,7 +29,7 @@ Arrays = Mapping[str, LazyArray]
 _copies: WeakValueDictionary[str, Copy] = WeakValueDictionary()
 START_SECONDS = 3.0  # in which a worker begins a task that it has
 _one_at_a_time = Condition()
-_at_work: list[Version] = []  # tasks that have begun to take part in the exchange of a version
+_at_work: list[Version] = []  # of each task that takes part in the meeting of a version
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,7 @@ class Copy:
 
 
 class Behind(ClusterError):
-    """A worker does not have this version of the params: it has joined after the others got it, or has lost it."""
+    """A worker cannot take part: it does not have this version of the params, or another one does not attend."""
 
 
 def hold(version: Version, arrays: Arrays) -> Copy:
@@ -142,15 +140,19 @@ def lose(version: Version) -> None:
         _one_at_a_time.notify_all()
 
 
-def move(run: Run, version: Version, changes: Changes, n_updates: int) -> None:
-    """Add what all replicas changed in a version, in `n_updates` updates, to the copy of this worker; nothing to do
-    where it has another."""
+def move(version: Version, names: Collection[str], change: Callable[[Params], None], n_updates: int) -> None:
+    """Move the copy of this worker from a version on by `n_updates` updates; nothing to do where it has another.
+
+    Parameters
+    ----------
+    names : the arrays that `change` changes in place
+    """
     with _one_at_a_time:
         copy = _copies.get(version.name)
         if copy is None or copy.version != version:
             return
-        params = Params({n: a.copy() if n in changes.rows else a for n, a in copy.arrays.items()})
-        add_changes(params, changes, replace(run.settings, average=0.0))
+        params = Params({n: a.copy() if n in names else a for n, a in copy.arrays.items()})
+        change(params)
         copy.version, copy.arrays = after(version, n_updates), params.arrays
         _one_at_a_time.notify_all()
 

@@ -1,14 +1,13 @@
-"""An exchange of replicas that the workers of a Dask client make among themselves, on copies of the params.
+"""What the workers of a Dask client add up among themselves, on copies of the params.
 
 Each worker takes part with one task:
 
-    1. its replicas, which are consecutive, change the params: added up to the largest nodes of the merge tree;
+    1. it does its share of the work, which is consecutive: added up to the largest nodes of the merge tree;
     2. every W-th row of what each of W workers has comes to it, and is added along the rest of the tree;
     3. each worker collects these sums of all rows, and moves its copy by them.
 
-So a worker sends and gets no more than its changes and the params, whatever W is, and all add at the same time. The
-tree is that of the replicas, whichever workers have them, and a row is added by itself: the bits are those of one
-thread.
+So a worker sends and gets no more than its statistics and the params, whatever W is, and all add at the same time. The
+tree is that of the work, whichever workers do it, and a row is added by itself: the bits are those of one thread.
 
 References: Thakur, Rabenseifner, Gropp (2005), "Optimization of collective communication operations in MPICH":
 reduce-scatter, then allgather.
@@ -16,10 +15,10 @@ reduce-scatter, then allgather.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,59 +26,76 @@ import numpy as np
 from bigtopic.learning.copies import Behind, Version, arrays_in_turn, lose, move
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.reduce import Tree, cover
-from bigtopic.learning.replicas import Changes, Share, joined, share_changes
 from bigtopic.parallel.cluster import bounded_map, step_aside, threads_here
 from bigtopic.parallel.mailbox import Absent, Mailbox, mailbox
 from bigtopic.plan.cursor import Cursor
-from bigtopic.plan.exchanges import divided
-from bigtopic.plan.reading import BlockReader
+from bigtopic.state.lazy_array import LazyArray
+from bigtopic.state.params import Params
 from bigtopic.types import AxisStats
 
-__all__ = ["Meeting", "parts", "take_part", "whole"]
+__all__ = ["Meeting", "Node", "Task", "parts", "take_part", "whole"]
 
-_SUM = "sum"  # name of a piece; those of changes have the number of the worker that they are for
-Node = tuple[int, Changes]  # a sum of some consecutive replicas, and how many
+_SUM = "sum"  # name of a piece; those of a worker's sums have the number of the worker that they are for
+Node = tuple[int, Any]  # how many leaves of the tree a sum covers, and the sum
+Task = tuple[int, Callable[[], Any]]  # the same, and what computes it
 
 
 @dataclass(frozen=True)
-class Meeting:
-    """What an exchange is, for each of the workers that make it.
+class Meeting(ABC):
+    """What workers make together, for each of them. Sums are `Stats` or `Changes`: dataclasses with `arrays`.
 
+    Attributes
+    ----------
     version : of the copies that it begins with
     workers : addresses
-    bounds : worker i has the replicas bounds[i]:bounds[i + 1]
-    first : cursor of the first of `n_rounds` consecutive rounds
+    bounds : worker i does the leaves bounds[i]:bounds[i + 1] of the tree
+    first : cursor of the first round
     """
 
     version: Version
     workers: tuple[str, ...]
     bounds: tuple[int, ...]
     first: Cursor
-    n_rounds: int
 
     @property
     def name(self) -> tuple[str, int]:
         """What the mailboxes of the workers know it by."""
         return self.version.name, self.version.n_updates
 
-    def shares(self, run: Run, number: int) -> list[Share]:
-        """Those of the replicas of a worker."""
-        mine = divided(range(self.n_rounds), self.bounds[-1])[self.bounds[number] : self.bounds[number + 1]]
-        if not mine:
-            return []
-        start, stop = mine[0][0], mine[-1][-1] + 1
-        rounds = list(islice(run.plan.rounds(self.first.pass_number, self.first.round + start), stop - start))
-        return [
-            Share([rounds[i - start] for i in own], [self._cursor(i) for i in own], self.n_rounds)
-            for own in mine
-        ]
+    @property
+    @abstractmethod
+    def n_updates(self) -> int:
+        """By how many the copies move."""
 
-    def _cursor(self, i: int) -> Cursor:
-        return Cursor(self.first.pass_number, self.first.round + i, self.first.step + i)
+    @abstractmethod
+    def tasks(self, run: Run, number: int, arrays: Mapping[str, LazyArray]) -> list[Task]:
+        """The work of a worker, in order: nodes of the tree, to be done on its threads."""
+
+    @abstractmethod
+    def plus(self, a: Any, b: Any) -> Any:
+        """The sum of two sums."""
+
+    @abstractmethod
+    def moved(self, run: Run) -> Collection[str]:
+        """The arrays that `move` moves."""
+
+    @abstractmethod
+    def move(self, run: Run, params: Params, total: Any) -> None:
+        """Update the params in place by the sum of all."""
 
 
-def take_part(run: Run, meeting: Meeting, number: int) -> Changes:
-    """Do the part of a worker: its copy moves. Its rows of the sum, with the reports of its replicas.
+def take_part(run: Run, meeting: Meeting, number: int) -> Any:
+    """Do the part of a worker: its copy moves.
+
+    Parameters
+    ----------
+    run : of the driver
+    number : of the worker, in the meeting
+
+    Returns
+    -------
+    Stats or Changes
+        The rows of the sum that this worker has added; with the reports of its replicas, if it has any.
 
     Raises
     ------
@@ -95,26 +111,32 @@ def take_part(run: Run, meeting: Meeting, number: int) -> Changes:
         lose(meeting.version)
         box.leave(meeting.version.name)
         if isinstance(error, Absent):
-            raise Behind(f"{error}: the exchange must be repeated") from error
+            raise Behind(f"{error}: the work must be repeated") from error
         raise
 
 
-def _part(run: Run, meeting: Meeting, number: int, box: Mailbox) -> Changes:
+def _part(run: Run, meeting: Meeting, number: int, box: Mailbox) -> Any:
     with arrays_in_turn(meeting.version, step_aside) as arrays:
         box.attend(meeting.name)
         nodes = list(_nodes(run, meeting, number, arrays))
-        reports = tuple(report for _, changes in nodes for report in changes.reports)
+        reports = _reports([one for _, one in nodes])
         split = parts(nodes, len(meeting.workers))
         del nodes
         added = _added(meeting, number, split, box)
         others = _others(meeting, number)
         box.offer(meeting.name, {_SUM: added}, times=len(others))
         sums = box.collect(meeting.name, [(meeting.workers[i], _SUM) for i in others])
-        move(run, meeting.version, whole([added, *sums]), meeting.n_rounds)
-    return replace(added, reports=reports)
+        total = whole([added, *sums])
+        move(
+            meeting.version,
+            meeting.moved(run),
+            lambda params: meeting.move(run, params, total),
+            meeting.n_updates,
+        )
+    return replace(added, reports=reports) if reports else added
 
 
-def _added(meeting: Meeting, number: int, split: list[list[Node]], box: Mailbox) -> Changes:
+def _added(meeting: Meeting, number: int, split: list[list[Node]], box: Mailbox) -> Any:
     """The rows of a worker, added along the tree; `split` is what it has for each."""
     others = _others(meeting, number)
     box.offer(meeting.name, {i: split[i] for i in others})
@@ -122,12 +144,11 @@ def _added(meeting: Meeting, number: int, split: list[list[Node]], box: Mailbox)
     split.clear()
     got = box.collect(meeting.name, [(meeting.workers[i], number) for i in others])
     found.update(zip(others, got, strict=True))
-    tree = Tree(meeting.bounds[-1], joined)
+    tree = Tree(meeting.bounds[-1], meeting.plus)
     for i in range(len(meeting.workers)):
-        for size, changes in found.pop(i):
-            tree.push(changes, size)
-    added: Changes = tree.result()
-    return added
+        for size, one in found.pop(i):
+            tree.push(one, size)
+    return tree.result()
 
 
 def _others(meeting: Meeting, number: int) -> list[int]:
@@ -136,46 +157,67 @@ def _others(meeting: Meeting, number: int) -> list[int]:
     return [(number + i) % n for i in range(1, n)]
 
 
-def _nodes(run: Run, meeting: Meeting, number: int, arrays: Mapping[str, Any]) -> Iterator[Node]:
-    """What the replicas of a worker change, as the largest nodes of the tree."""
-    shares = meeting.shares(run, number)
-    change = partial(share_changes, run, read=BlockReader(run.parts, ahead=0).block, arrays=arrays)
-    changes = bounded_map(change, shares, n_threads=threads_here())
+def _nodes(run: Run, meeting: Meeting, number: int, arrays: Mapping[str, LazyArray]) -> Iterator[Node]:
+    """The sums of a worker, as the largest nodes of the tree."""
+    tasks = meeting.tasks(run, number, arrays)
+    done = bounded_map(_do, tasks, n_threads=threads_here())
     for size in cover(meeting.bounds[-1], *meeting.bounds[number : number + 2]):
-        tree = Tree(size, joined)
-        for one in islice(changes, size):
-            tree.push(one)
+        tree, left = Tree(size, meeting.plus), size
+        while left:
+            covers, one = next(done)
+            tree.push(one, covers)
+            left -= covers
         yield size, tree.result()
+
+
+def _do(task: Task) -> Node:
+    covers, work = task
+    return covers, work()
 
 
 def parts(nodes: Sequence[Node], n: int) -> list[list[Node]]:
     """The same nodes `n` times, each time with every n-th row, and without reports."""
-    divided_rows = [{name: _every(rows, n) for name, rows in changes.rows.items()} for _, changes in nodes]
+    divided = [{name: _every(rows, n) for name, rows in one.arrays.items()} for _, one in nodes]
     return [
         [
-            (size, Changes({name: of[i] for name, of in rows.items()}, changes.lost, ()))
-            for (size, changes), rows in zip(nodes, divided_rows, strict=True)
+            (size, _with({name: of[i] for name, of in rows.items()}, one))
+            for (size, one), rows in zip(nodes, divided, strict=True)
         ]
         for i in range(n)
     ]
 
 
 def _every(rows: AxisStats, n: int) -> list[AxisStats]:
-    """The rows whose ids leave 0, 1, ... when divided by n: of any ids, about as many."""
-    ids = np.arange(len(rows.values), dtype=np.int32) if rows.ids is None else rows.ids
-    owner = ids % n
+    """The rows whose ids leave 0, 1, ... when divided by n: of any ids, about as many. Few have no ids; the first part
+    has all of these."""
+    if rows.ids is None:
+        return [rows] + [AxisStats(None, rows.values[:0])] * (n - 1)
+    owner = rows.ids % n
     order = np.argsort(owner, kind="stable")
     ends = np.searchsorted(owner, np.arange(n + 1), sorter=order)
-    return [AxisStats(ids[order[a:b]], rows.values[order[a:b]]) for a, b in pairwise(ends)]
+    return [AxisStats(rows.ids[order[a:b]], rows.values[order[a:b]]) for a, b in pairwise(ends)]
 
 
-def whole(sums: Sequence[Changes]) -> Changes:
-    """All rows of a sum, by increasing ids, from those that each worker has added."""
-    rows = {name: _together([one.rows[name] for one in sums]) for name in sums[0].rows}
-    return Changes(rows, sums[0].lost, tuple(report for one in sums for report in one.reports))
+def whole(sums: Sequence[Any]) -> Any:
+    """All rows of a sum, by increasing ids, from those that each worker has added; and all reports."""
+    arrays = {name: _together([one.arrays[name] for one in sums]) for name in sums[0].arrays}
+    total, reports = _with(arrays, sums[0]), _reports(sums)
+    return replace(total, reports=reports) if reports else total
+
+
+def _with(arrays: Mapping[str, AxisStats], one: Any) -> Any:
+    """A sum with these arrays, without reports."""
+    return replace(one, arrays=arrays, **({"reports": ()} if _reports([one]) else {}))
+
+
+def _reports(sums: Sequence[Any]) -> tuple[Any, ...]:
+    """Those of changes; statistics have none."""
+    return tuple(report for one in sums for report in getattr(one, "reports", ()))
 
 
 def _together(some: Sequence[AxisStats]) -> AxisStats:
+    if some[0].ids is None:
+        return max(some, key=lambda rows: len(rows.values))
     ids = np.concatenate([rows.ids for rows in some if rows.ids is not None])
     order = np.argsort(ids, kind="stable")
     places = np.empty_like(order)

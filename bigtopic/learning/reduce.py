@@ -19,7 +19,7 @@ from bigtopic.plan.slices import SUBTREE, lookup_table
 from bigtopic.side_by_side import over_rows
 from bigtopic.types import AxisStats, Stats
 
-__all__ = ["LARGE", "Tree", "add", "add_axis", "cover", "cut", "depth", "left_half", "sum_dtype"]
+__all__ = ["LARGE", "Tree", "add", "add_axis", "cover", "cut", "depth", "in_order", "left_half", "sum_dtype"]
 
 LARGE = 1 << 24  # bytes of a sum that no thread keeps: each would keep one for every level of the tree
 _MOST_TOKENS = np.iinfo(np.int32).max
@@ -67,6 +67,14 @@ def add_axis(a: AxisStats, b: AxisStats) -> AxisStats:
     if 2 * n < len(ids):  # do not let a view pin twice the memory
         return AxisStats(ids[:n].copy(), values[:n].copy())
     return AxisStats(ids[:n], values[:n])
+
+
+def in_order(rows: AxisStats) -> AxisStats:
+    """By increasing ids: the column sums of an array depend on the order in which rows are added to it."""
+    if rows.ids is None or np.all(rows.ids[1:] > rows.ids[:-1]):
+        return rows
+    order = np.argsort(rows.ids, kind="stable")
+    return AxisStats(rows.ids[order], rows.values[order])
 
 
 def _add_info(a: Mapping[str, float], b: Mapping[str, float]) -> dict[str, float]:

@@ -27,7 +27,7 @@ import numpy as np
 from bigtopic import buffers
 from bigtopic.learning.estep import Prepared, evaluate, look_up, prepare
 from bigtopic.learning.executors.protocol import Run
-from bigtopic.learning.reduce import Tree, add_axis
+from bigtopic.learning.reduce import Tree, add_axis, in_order
 from bigtopic.learning.remembering import remembering
 from bigtopic.learning.rounds import Settings, moved_arrays, round_stats, step
 from bigtopic.learning.work import Iteration
@@ -64,21 +64,21 @@ class Share:
 class Changes:
     """What some replicas change, in the order of their rounds.
 
-    rows : {array: the sum of their a_r}; lost : {array: the sum of their 1 - d_r, float64 (n_columns,)}
+    arrays : {name: the sum of their a_r}; lost : {name: the sum of their 1 - d_r, float64 (n_columns,)}
     """
 
-    rows: Mapping[str, AxisStats]
+    arrays: Mapping[str, AxisStats]
     lost: Mapping[str, np.ndarray]
     reports: tuple[RoundReport, ...]
 
     def __sizeof__(self) -> int:
-        return sum(map(getsizeof, self.rows.values()))
+        return sum(map(getsizeof, self.arrays.values()))
 
 
 def joined(a: Changes, b: Changes) -> Changes:
     """The sum; neither argument is changed."""
     return Changes(
-        {name: add_axis(a.rows[name], b.rows[name]) for name in a.rows},
+        {name: add_axis(a.arrays[name], b.arrays[name]) for name in a.arrays},
         {name: a.lost[name] + b.lost[name] for name in a.lost},
         a.reports + b.reports,
     )
@@ -184,17 +184,9 @@ def add_changes(params: Params, changes: Changes, settings: Settings) -> None:
     means = {}
     if settings.average and settings.averages(changes.reports[-1].cursor.step + 1):
         means = {name: RunningMean.of(params.arrays, name) for name in settings.schemes}
-    for name, rows in changes.rows.items():
+    for name, rows in changes.arrays.items():
         # by rounding, it may be a little less than 0
-        means.get(name, params[name]).add(_in_order(rows), decay=np.maximum(1.0 - changes.lost[name], 0.0))
+        means.get(name, params[name]).add(in_order(rows), decay=np.maximum(1.0 - changes.lost[name], 0.0))
         check_moved({name: params[name]}, params.arrays.get(DOC_TOPIC_PRIOR))
     for mean in means.values():
         mean.count()
-
-
-def _in_order(rows: AxisStats) -> AxisStats:
-    """By increasing ids, since totals depend on the order in which rows are added."""
-    if rows.ids is None or np.all(rows.ids[1:] > rows.ids[:-1]):
-        return rows
-    order = np.argsort(rows.ids, kind="stable")
-    return AxisStats(rows.ids[order], rows.values[order])

@@ -27,13 +27,14 @@ from bigtopic.plan.delays import segment_of
 from bigtopic.plan.exchanges import REPLICA_UPDATES, divided, exchange_of
 from bigtopic.types import Block, Docs
 
-__all__ = ["SUBTREE", "Plan", "Round", "SliceRef", "lookup_table", "make_docs"]
+__all__ = ["LARGE_ROUND", "SUBTREE", "Plan", "Round", "SliceRef", "lookup_table", "make_docs"]
 
 SLICE_ENTRIES = 1 << 16
 SUBTREE = (
     16  # slices of a complete subtree of the merge tree, and of a read block of a minibatch that is larger
 )
 READ_BLOCK_ENTRIES = SLICE_ENTRIES * SUBTREE
+LARGE_ROUND = 2 * SUBTREE  # slices of a round that workers may make among themselves, at least
 # A minibatch of so many documents, or entries, has at least two slices, unless each slice is to be a minibatch.
 SHARED_DOCS = 2000
 SHARED_ENTRIES = 2 * SLICE_ENTRIES

@@ -1,16 +1,17 @@
-"""Exchanges of replicas on Dask: made by the workers among themselves, or as a graph.
+"""Exchanges of replicas, and rounds of many slices, on Dask: made by the workers among themselves, or as graphs.
 
-Workers that share no files with the driver keep copies of the params (`copying`), and make an exchange with one task
-each (`learning.direct`). The next exchange is submitted before the driver asks for the result of this one: workers
-begin it at once, and all that scheduler and driver do happens meanwhile. Where a worker cannot take part, the exchange
-is repeated as a graph, and so are all where workers share files: a task for each replica, and their changes added along
-the merge tree, with the params in files or sent to whatever worker does a task.
+Workers that share no files with the driver keep copies of the params (`copying`), and make an exchange or a long round
+with one task each (`learning.direct`). The driver submits the next exchange before it asks for the result of this one:
+workers begin it at once, and what scheduler and driver have to do, they do meanwhile. Where a worker cannot take part,
+the work is repeated as a graph. Where workers share files, all of it is done as graphs: a task for each replica, whose
+changes are added along the merge tree, with the params in files. So it is where a worker cannot hold a copy; then the
+params are sent to whatever worker does a task.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from itertools import accumulate, count
 from typing import Any, NamedTuple
@@ -20,16 +21,20 @@ from bigtopic.learning.copies import Behind, Version
 from bigtopic.learning.direct import Meeting, take_part, whole
 from bigtopic.learning.executors import copying
 from bigtopic.learning.executors.copying import Copies
-from bigtopic.learning.executors.graph_tasks import Sealed, placed
+from bigtopic.learning.executors.forecast import round_seconds
+from bigtopic.learning.executors.graph_tasks import Sealed, divided, n_tasks, placed
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.executors.segments import Segment
 from bigtopic.learning.executors.sending import Sender
+from bigtopic.learning.meetings import Exchange, LongRound
 from bigtopic.learning.reduce import Tree
 from bigtopic.learning.replicas import Changes, Share, joined, share_changes
 from bigtopic.parallel.keys import task_key
 from bigtopic.parallel.workers import results_of
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
+from bigtopic.plan.slices import LARGE_ROUND, Round
+from bigtopic.types import Stats
 
 __all__ = ["PREFIXES", "Exchanges", "meeting_graph", "replica_graph"]
 
@@ -37,14 +42,14 @@ PREFIXES = ("bt-meet", "bt-replica", "bt-join", *copying.PREFIXES)
 
 
 class _Begun(NamedTuple):
-    """An exchange that workers make, and futures of their parts."""
+    """What workers make, and futures of their parts."""
 
     meeting: Meeting
     parts: list[Any]
 
 
 class Exchanges:
-    """The exchanges of one run.
+    """The exchanges and long rounds of one run.
 
     Parameters
     ----------
@@ -73,24 +78,55 @@ class Exchanges:
 
         def attempt() -> Changes:
             if next(attempts) == 0 and self._copies.are_useful():
-                return self._directly(segment)
+                changes: Changes = self._result_of(self._begun(segment), lambda: self._begin_next(segment))
+                return changes
             self._drop()
             return self._with_params(segment)
 
         return self._sender.repeated(attempt)
 
-    def _directly(self, segment: Segment) -> Changes:
-        begun = self._begun(segment)
+    def takes(self, segment: Segment, rnd: Round) -> bool:
+        """Whether workers can make this round among themselves."""
+        is_long = len(rnd.slices) >= LARGE_ROUND and segment.settings.one_iteration
+        return is_long and self._run.work.kernel.state != "round" and self._copies.are_useful()
+
+    def stats(self, segment: Segment, rnd: Round) -> Stats:
+        """The statistics of a round.
+
+        Raises
+        ------
+        Behind
+            When a worker cannot take part.
+        """
+        (cursor,) = [one for one in segment.cursors if one.round == rnd.number]
         try:
-            self._copies.moving(len(segment.rounds))
-            self._ahead = self._begin_next(segment) if self._copies.all_have_them() else None
+            version = self._copies.at(segment.params, cursor.step)
+            stats: Stats = self._result_of(self._begin_round(version, cursor, rnd))
+            return stats
+        except BaseException:
+            self._drop()
+            raise
+
+    def _begin_round(self, version: Version, first: Cursor, rnd: Round) -> _Begun:
+        threads = self._threads()
+        n_nodes = n_tasks(sum(threads.values()), round_seconds(self._run))
+        tasks = divided(rnd.slices, n_nodes)
+        slices: Counter[str] = Counter()
+        for worker, task in zip(placed(len(tasks), threads), tasks, strict=True):
+            slices[worker] += len(task)
+        return self._submit(LongRound(version, *_bounds(threads, slices), first, n_nodes))
+
+    def _result_of(self, begun: _Begun, begin_next: Callable[[], _Begun | None] = lambda: None) -> Any:
+        try:
+            self._copies.moving(begun.meeting.n_updates)
+            self._ahead = begin_next() if self._copies.all_have_them() else None
             return whole(results_of(self._client, begun.parts, begun.meeting.workers))
         except Exception as error:
             if self._client.status != "running":
                 raise
             self._copies.blame()
-            # If it was a replica that failed, it fails again
-            raise Behind("a worker could not take part in an exchange") from error
+            # If it was a task that failed, it fails again
+            raise Behind("a worker could not take part") from error
         except BaseException:
             self._drop()
             raise
@@ -116,13 +152,17 @@ class Exchanges:
         return self._begin(self._copies.version, start, len(rounds), len(shares)) if shares else None
 
     def _begin(self, version: Version, first: Cursor, n_rounds: int, n_replicas: int) -> _Begun:
+        threads = self._threads()
+        replicas = Counter(placed(n_replicas, threads))
+        return self._submit(Exchange(version, *_bounds(threads, replicas), first, n_rounds))
+
+    def _threads(self) -> dict[str, int]:
         threads = self._copies.threads()
         if not threads:
             raise Behind("no worker has a copy of the params any more")
-        workers = tuple(sorted(threads))
-        owners = Counter(placed(n_replicas, threads))
-        bounds = tuple(accumulate((owners[worker] for worker in workers), initial=0))
-        meeting = Meeting(version, workers, bounds, first, n_rounds)
+        return threads
+
+    def _submit(self, meeting: Meeting) -> _Begun:
         graph, keys = meeting_graph(self._sender.run(), meeting, self._sender.name())
         # Without a time in which all graphs have one priority, workers begin an exchange before the next one
         return _Begun(meeting, self._client.get(graph, keys, sync=False, fifo_timeout="0s"))
@@ -149,14 +189,20 @@ class Exchanges:
         self._drop()
 
 
+def _bounds(threads: Mapping[str, int], leaves: Mapping[str, int]) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """The workers of a meeting, and what each does of the leaves, of which it has so many."""
+    workers = tuple(sorted(threads))
+    return workers, tuple(accumulate((leaves[worker] for worker in workers), initial=0))
+
+
 def _is_of(meeting: Meeting, segment: Segment) -> bool:
     """Whether this is the exchange of a segment."""
-    found = meeting.first, meeting.n_rounds, meeting.bounds[-1]
+    found = meeting.first, meeting.n_updates, meeting.bounds[-1]
     return found == (segment.cursors[0], len(segment.rounds), len(segment.shares))
 
 
 def meeting_graph(run: Any, meeting: Meeting, name: str) -> tuple[Any, list[str]]:
-    """The tasks of an exchange that workers make among themselves, each for its worker.
+    """The tasks of a meeting, each for its worker.
 
     Parameters
     ----------
@@ -206,7 +252,7 @@ def replica_graph(
     return tree.result()
 
 
-def _take_part(run: Run, meeting: Sealed[Meeting], number: int) -> Changes:
+def _take_part(run: Run, meeting: Sealed[Meeting], number: int) -> Any:
     return take_part(run, meeting.content, number)
 
 

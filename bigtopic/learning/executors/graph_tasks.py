@@ -11,10 +11,17 @@ from dataclasses import replace
 from itertools import accumulate, groupby, pairwise
 from typing import Generic, TypeVar
 
+from bigtopic.learning.estep import Arrays, estep_task
+from bigtopic.learning.executors.documents import params_are_still
+from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.reduce import cut
+from bigtopic.learning.remembering import Remembering, remembering
+from bigtopic.learning.work import Iteration
+from bigtopic.plan.reading import BlockReader
 from bigtopic.plan.slices import SliceRef
+from bigtopic.types import Stats
 
-__all__ = ["Sealed", "divided", "n_tasks", "placed"]
+__all__ = ["Sealed", "divided", "n_tasks", "node_stats", "node_stats_alone", "placed"]
 
 Content = TypeVar("Content")
 
@@ -57,3 +64,23 @@ def placed(n_tasks: int, n_threads: Mapping[str, int]) -> list[str]:
     """Address of the worker for each task, in order; `n_threads` has the threads of each worker."""
     threads = [worker for worker in sorted(n_threads) for _ in range(n_threads[worker])]
     return [threads[task * len(threads) // n_tasks] for task in range(n_tasks)]
+
+
+def node_stats_alone(
+    run: Run, refs: Sequence[SliceRef], arrays: Arrays, iteration: Iteration
+) -> Stats | None:
+    """The statistics of the slices of a task; state of documents is read, and written, by the task itself."""
+    remembered = remembering(run.work)
+    try:
+        return node_stats(run, refs, arrays, iteration, remembered)
+    finally:
+        remembered.close()
+
+
+def node_stats(
+    run: Run, refs: Sequence[SliceRef], arrays: Arrays, iteration: Iteration, remembered: Remembering
+) -> Stats | None:
+    """The same. Here the params never move. With a delay, kernels read copies all the same, as on threads: the bits of
+    reading in place may differ."""
+    read, in_place = BlockReader(run.parts, ahead=0).block, params_are_still(run.plan)
+    return estep_task(refs, read, arrays, run.work, iteration, remembered, in_place=in_place)

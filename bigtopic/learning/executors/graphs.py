@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from typing import Any
 
 from bigtopic.learning import sharing
-from bigtopic.learning.estep import estep_task
 from bigtopic.learning.executors import exchanges
-from bigtopic.learning.executors.documents import params_are_still
 from bigtopic.learning.executors.exchanges import Exchanges
 from bigtopic.learning.executors.forecast import round_seconds
-from bigtopic.learning.executors.graph_tasks import Sealed, divided, n_tasks
+from bigtopic.learning.executors.graph_tasks import Sealed, divided, n_tasks, node_stats, node_stats_alone
 from bigtopic.learning.executors.protocol import (
     AbleWorkers,
     Executor,
@@ -26,14 +25,13 @@ from bigtopic.learning.executors.protocol import (
 from bigtopic.learning.executors.segments import Segment, by_segments, do_rounds
 from bigtopic.learning.executors.sending import Mistaken, Sender
 from bigtopic.learning.reduce import Tree, add
-from bigtopic.learning.remembering import InMemory, Remembering, remembering
+from bigtopic.learning.remembering import InMemory
 from bigtopic.learning.work import Iteration
 from bigtopic.parallel.cluster import threads_of
 from bigtopic.parallel.keys import task_key
 from bigtopic.parallel.shared_files import shares_files
 from bigtopic.parallel.workers import result_of
 from bigtopic.plan.cursor import Cursor
-from bigtopic.plan.reading import BlockReader
 from bigtopic.plan.slices import Round, SliceRef
 from bigtopic.state.documents.state_files import State
 from bigtopic.state.lazy_array import LazyArray
@@ -88,7 +86,15 @@ class GraphExecutor(Executor):
         )
 
     def _do(self, segment: Segment) -> None:
-        do_rounds(segment, self.map_reduce)
+        do_rounds(segment, partial(self._round, segment))
+
+    def _round(self, segment: Segment, rnd: Round, arrays: Arrays, iteration: Iteration) -> Stats:
+        """The statistics of a round: made by the workers among themselves, or of a graph."""
+        if self._exchanges.takes(segment, rnd):
+            found = self._sender.tried(lambda: self._exchanges.stats(segment, rnd))
+            if found is not None:
+                return found
+        return self.map_reduce(rnd, arrays, iteration)
 
     def map_reduce(self, rnd: Round, arrays: Arrays, iteration: Iteration) -> Stats:
         """The statistics of a round at these arrays: one graph."""
@@ -275,11 +281,7 @@ def _added(stats: Sequence[Any], tasks: Sequence[Task], name: str) -> Any:
 
 
 def _node(run: Run, task: Sealed[Task], shared: Any, iteration: Iteration, mark: str = "") -> Stats | None:
-    remembered = remembering(run.work)
-    try:
-        stats = _estep(run, task, shared, iteration, remembered)
-    finally:
-        remembered.close()
+    stats = node_stats_alone(run, task.content, sharing.load_arrays(shared), iteration)
     return stats and replace(stats, info={**stats.info, mark: 1.0})
 
 
@@ -308,17 +310,8 @@ def _remembering_node(
     before: dict[SliceRef, State] | None,
 ) -> tuple[Stats | None, dict[SliceRef, State]]:
     remembered = InMemory(before)
-    return _estep(run, task, shared, iteration, remembered), remembered.state
-
-
-def _estep(
-    run: Run, task: Sealed[Task], shared: Any, iteration: Iteration, remembered: Remembering
-) -> Stats | None:
-    """Here the params never move. With a delay, kernels read copies all the same, as on threads: the bits of reading in
-    place may differ."""
-    reader, arrays = BlockReader(run.parts, ahead=0), sharing.load_arrays(shared)
-    in_place = params_are_still(run.plan)
-    return estep_task(task.content, reader.block, arrays, run.work, iteration, remembered, in_place=in_place)
+    stats = node_stats(run, task.content, sharing.load_arrays(shared), iteration, remembered)
+    return stats, remembered.state
 
 
 def _pick(both: tuple[Any, Any], which: int) -> Any:

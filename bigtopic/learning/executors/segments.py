@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 
 from bigtopic.learning.executors.pipeline import Pipeline
 from bigtopic.learning.executors.protocol import Run, Updates
-from bigtopic.learning.reduce import Tree
+from bigtopic.learning.reduce import Tree, in_order
 from bigtopic.learning.replicas import Changes, Share, add_changes, joined, share_changes
 from bigtopic.learning.rounds import MapReduce, Settings, round_stats, step
 from bigtopic.learning.stopping import uninterrupted
 from bigtopic.plan.cursor import Cursor, RoundReport
 from bigtopic.plan.reading import BlockReader
-from bigtopic.plan.slices import Round
+from bigtopic.plan.slices import LARGE_ROUND, Round
 from bigtopic.state.params import Params
 from bigtopic.types import Stats
 
@@ -46,6 +46,8 @@ class Segment:
 
     def step(self, number: int, stats: Stats) -> None:
         """Update the params by the statistics of the `number`-th round of the segment."""
+        if len(self.rounds[number].slices) >= LARGE_ROUND:
+            stats = replace(stats, arrays={name: in_order(rows) for name, rows in stats.arrays.items()})
         self.reports.append(step(self.params, self.cursors[number], stats, self.settings))
 
     def exchange(self, changes: Changes) -> None:

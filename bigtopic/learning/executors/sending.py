@@ -8,6 +8,7 @@ and would hand over its result as that of the new task. So the results of such a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from bigtopic.errors import ClusterError
@@ -126,10 +127,17 @@ class Sender:
         with cluster.failures_told(self._client):
             if self._client is not None:
                 check_workers(self._client)
-            return self._attempts(work)
+            return self._attempts(work, cluster.ATTEMPTS)
 
-    def _attempts(self, work: Callable[[], Result]) -> Result:
-        for attempt in range(cluster.ATTEMPTS):
+    def tried(self, work: Callable[[], Result]) -> Result | None:
+        """The same of one attempt; None where it must be repeated."""
+        with cluster.failures_told(self._client), suppress(*REPEATED):
+            check_workers(self._client)
+            return self._attempts(work, 1)
+        return None
+
+    def _attempts(self, work: Callable[[], Result], most: int) -> Result:
+        for attempt in range(most):
             try:
                 return work()
             except BaseException as error:
@@ -138,7 +146,7 @@ class Sender:
                     raise
                 self._run_future = None
                 self.shares_files &= not isinstance(error, sharing.OutOfSight)
-                if attempt == cluster.ATTEMPTS - 1:
+                if attempt == most - 1:
                     raise
         raise AssertionError
 

@@ -1,8 +1,8 @@
 """A simulation of memory: allocates and frees the arrays of a run's rounds, as sizes, by the rules of `buffers`.
 
 Which thread finishes its slice next is not known in advance, so it is drawn at random. A round of few slices needs, and
-begins, no more threads than slices. The last slices of a round are replayed one by one, because then the most sums wait;
-those before them as nodes of the merge tree.
+begins, no more threads than slices. The last slices of a round are replayed one by one, because then the most sums
+wait; those before them as nodes of the merge tree.
 """
 
 from __future__ import annotations
@@ -233,9 +233,7 @@ class Rounds:
         self._unwritten = one.written
         return stats
 
-    def _finish(
-        self, busy: list[tuple[int, _AtWork]], done: dict[int, Sum], tree: Tree, merged: int
-    ) -> int:
+    def _finish(self, busy: list[tuple[int, _AtWork]], done: dict[int, Sum], tree: Tree, merged: int) -> int:
         """One of the threads finishes its slice, and merges what can be merged."""
         item, one = busy.pop(self.rng.randrange(len(busy)))
         done[item] = self._returned(one)

@@ -1,0 +1,100 @@
+"""What workers make among themselves (`direct`): an exchange of replicas, or a long round."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import accumulate, islice, pairwise
+
+from bigtopic.learning.direct import Meeting, Task
+from bigtopic.learning.executors.graph_tasks import divided, node_stats_alone
+from bigtopic.learning.executors.protocol import Run
+from bigtopic.learning.reduce import add
+from bigtopic.learning.replicas import Changes, Share, add_changes, joined, share_changes
+from bigtopic.learning.rounds import iteration_of, moved_arrays, step
+from bigtopic.plan import exchanges
+from bigtopic.plan.cursor import Cursor
+from bigtopic.plan.reading import BlockReader
+from bigtopic.state.lazy_array import LazyArray
+from bigtopic.state.params import Params
+from bigtopic.types import Stats
+
+__all__ = ["Exchange", "LongRound"]
+
+
+@dataclass(frozen=True)
+class Exchange(Meeting):
+    """An exchange of replicas, which are the leaves of the tree.
+
+    n_rounds : consecutive ones, of all replicas
+    """
+
+    n_rounds: int
+
+    @property
+    def n_updates(self) -> int:
+        return self.n_rounds
+
+    def tasks(self, run: Run, number: int, arrays: Mapping[str, LazyArray]) -> list[Task]:
+        read = BlockReader(run.parts, ahead=0).block
+        return [(1, partial(share_changes, run, one, read, arrays)) for one in self._shares(run, number)]
+
+    def _shares(self, run: Run, number: int) -> list[Share]:
+        """Those of the replicas of a worker."""
+        replicas = slice(*self.bounds[number : number + 2])
+        mine = exchanges.divided(range(self.n_rounds), self.bounds[-1])[replicas]
+        if not mine:
+            return []
+        start, stop = mine[0][0], mine[-1][-1] + 1
+        rounds = list(islice(run.plan.rounds(self.first.pass_number, self.first.round + start), stop - start))
+        return [
+            Share([rounds[i - start] for i in own], [self._cursor(i) for i in own], self.n_rounds)
+            for own in mine
+        ]
+
+    def _cursor(self, i: int) -> Cursor:
+        return Cursor(self.first.pass_number, self.first.round + i, self.first.step + i)
+
+    def plus(self, a: Changes, b: Changes) -> Changes:
+        return joined(a, b)
+
+    def moved(self, run: Run) -> Collection[str]:
+        return moved_arrays(run.settings.schemes)
+
+    def move(self, run: Run, params: Params, total: Changes) -> None:
+        add_changes(params, total, replace(run.settings, average=0.0))
+
+
+@dataclass(frozen=True)
+class LongRound(Meeting):
+    """A round of many slices, which are the leaves of the tree.
+
+    n_tasks : nodes that it is divided into
+    """
+
+    n_tasks: int
+
+    @property
+    def n_updates(self) -> int:
+        return 1
+
+    def tasks(self, run: Run, number: int, arrays: Mapping[str, LazyArray]) -> list[Task]:
+        (rnd,) = islice(run.plan.rounds(self.first.pass_number, self.first.round), 1)
+        iteration = iteration_of(self.first, 1, run.settings)
+        tasks, first, last = divided(rnd.slices, self.n_tasks), *self.bounds[number : number + 2]
+        ends = pairwise(accumulate(map(len, tasks), initial=0))
+        return [
+            (len(task), partial(node_stats_alone, run, task, arrays, iteration))
+            for task, (start, stop) in zip(tasks, ends, strict=True)
+            if first <= start and stop <= last
+        ]
+
+    def plus(self, a: Stats, b: Stats) -> Stats:
+        return add(a, b)
+
+    def moved(self, run: Run) -> Collection[str]:
+        return [*moved_arrays(run.settings.schemes), *run.settings.prior_schemes]
+
+    def move(self, run: Run, params: Params, total: Stats) -> None:
+        step(params, self.first, total, replace(run.settings, average=0.0))

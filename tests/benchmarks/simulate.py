@@ -255,11 +255,13 @@ class Driver:
         self.costs.sleep(result.n_bytes * self.costs.byte)
         return Stats(self._rows(result.n_bytes), result.n_docs, float(N_TOKENS), result.info)
 
-    def whole(self, sums: list[Sized]) -> Changes:
-        """The same for the rows that each worker has added."""
+    def whole(self, sums: list[Sized]) -> Changes | Stats:
+        """The same for the rows that each worker has added: changes, if they come with reports."""
         n_bytes = sum(one.n_bytes for one in sums)
         self.costs.sleep(n_bytes * self.costs.byte)
         reports = tuple(report for one in sums for report in one.reports)
+        if not reports:
+            return Stats(self._rows(n_bytes), sums[0].n_docs, float(N_TOKENS))
         return Changes(self._rows(n_bytes), {"topic_words": np.zeros(self._values.shape[1])}, reports)
 
     def _rows(self, n_bytes: int) -> dict[str, AxisStats]:

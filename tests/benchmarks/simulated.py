@@ -14,14 +14,14 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import dask
 import numpy as np
 from distributed import Worker
 
-from bigtopic.learning import copies, direct, reduce
+from bigtopic.learning import copies, direct, meetings, reduce
 from bigtopic.learning.executors import graphs
 from bigtopic.parallel import mailbox
 from bigtopic.plan.cursor import RoundReport
@@ -106,16 +106,21 @@ def all_sent() -> int:
 def replace_tasks() -> None:
     """In this process, tasks find these functions by the names of those that compute."""
     graphs._node = _node
-    reduce.add = direct.joined = _joined
-    direct.share_changes, direct.parts, direct.whole, direct.move = _changes, _parts, _whole, _move
+    reduce.add = meetings.add = meetings.joined = _joined
+    meetings.share_changes, meetings.node_stats_alone = _changes, _node_stats
+    direct.parts, direct.whole, direct.move = _parts, _whole, _move
     copies.hold = _hold
     mailbox.Mailbox._ask = _ask
 
 
 def _node(run: Any, task: Any, shared: Any, iteration: Any, mark: str = "") -> Sized:
-    n_docs = sum(ref.stop - ref.start for ref in task.content)
+    return replace(_node_stats(run, task.content, shared, iteration), info={mark: 1.0})
+
+
+def _node_stats(run: Any, refs: Any, arrays: Any, iteration: Any) -> Sized:
+    n_docs = sum(ref.stop - ref.start for ref in refs)
     _costs.sleep(n_docs * _costs.estep)
-    return Sized(_costs.size(n_docs), n_docs, info={mark: 1.0})
+    return Sized(_costs.size(n_docs), n_docs)
 
 
 def sleeping_node(run: Any, task: Any, shared: Any, iteration: Any, mark: str = "") -> Stats:
@@ -160,7 +165,7 @@ def _hold(version: copies.Version, arrays: Sized) -> copies.Copy:
         return copies._copies.setdefault(version.name, _Copy(version, {}))
 
 
-def _move(run: Any, version: copies.Version, changes: Sized, n_updates: int) -> None:
+def _move(version: copies.Version, names: Any, change: Any, n_updates: int) -> None:
     _costs.sleep(_costs.params * _costs.move)
     with copies._one_at_a_time:
         copy = copies._copies[version.name]

@@ -24,7 +24,7 @@ References: those of `dual_ilr`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -47,13 +47,13 @@ from bigtopic.kernels.support.vector import (
     store,
     total,
 )
-from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
+from bigtopic.types import Docs, Hyper, Kernel, KernelResult, StateSpec, View
 
 __all__ = ["KERNEL", "run"]
 
 _AHEAD, _LINE = np.uint64(2), np.uint64(8)  # entries, and numbers in a cache line
 _GROUP = 4  # entries whose pairs are counted together
-_CHAINS = 4  # sums that are added up side by side
+_CHAINS = 4  # sums that are added up side by side; half as many of LANES, because registers hold no more
 _ZERO, _ONE, _TWO, _THREE, _FOUR = (np.uint64(n) for n in range(5))
 _HALF, _LANES = np.uint64(HALF), np.uint64(LANES)
 
@@ -70,7 +70,8 @@ class _Side(NamedTuple):
     earlier, shares : float32 (n_entries, n_topics), what is remembered of each entry, and what is to be
     weights : float64 (n_docs or n_words, n_columns)
     totals : float64 (width,)
-    joint : float64 (n_others, width), alpha + P, with a row for each topic of the other side, in groups of _CHAINS
+    joint : float64 (n_others, width), alpha + P, with a row for each topic of the other side, in groups of _CHAINS, at
+        least HALF
     old, new : float64 (width,), the marginal of an entry
     factors : float64 (_GROUP, width), a or b of entries whose pairs are counted together
     """
@@ -115,19 +116,23 @@ def _product(others, m, j, first, joint, zero):
 
 
 @njit(**INLINE)
-def _marginal(others, m, side, zero, width):
-    """Fill `side.new` with the marginal of s over the `others`; returns its sum."""
+def _marginal(others, m, n_others, side, zero, width):
+    """Fill `side.new` with what will be recalled of the marginal of s over the `others`; returns its sum."""
     sums, joint = zero, side.joint
     for first in range(_ZERO, width, n_lanes(zero)):
         a = b = c = d = zero
-        for j in range(_ZERO, np.uint64(joint.shape[0]), _FOUR):
+        for j in range(_ZERO, n_others, _FOUR):
             a = a + _product(others, m, j, first, joint, zero)
             b = b + _product(others, m, j + _ONE, first, joint, zero)
-            c = c + _product(others, m, j + _TWO, first, joint, zero)
-            d = d + _product(others, m, j + _THREE, first, joint, zero)
-        new = load(side.factors, (m, first), zero) * ((a + b) + (c + d))
-        store(side.new, first, new)
-        sums = sums + new
+            if n_lanes(zero) == _HALF:
+                c = c + _product(others, m, j + _TWO, first, joint, zero)
+                d = d + _product(others, m, j + _THREE, first, joint, zero)
+            else:
+                a = a + _product(others, m, j + _TWO, first, joint, zero)
+                b = b + _product(others, m, j + _THREE, first, joint, zero)
+        kept = double(single(load(side.factors, (m, first), zero) * ((a + b) + (c + d))))
+        store(side.new, first, kept)
+        sums = sums + kept
     return total(sums)
 
 
@@ -150,20 +155,16 @@ def _add(by_row, by_column, width, counted):
 
 
 @njit(**INLINE)
-def _move(count, known, i, place, side, zero, width, n_moved):
-    """Remember a marginal, and move the counts by what will be recalled of it; returns `n_moved` and the tokens moved.
+def _move(unit, old_unit, i, place, side, zero, width, n_moved):
+    """Remember a marginal, and move the counts from the old one, `old_unit` times `side.old`, to `unit` times
+    `side.new`; returns `n_moved` and the tokens moved.
 
     What a vector writes beyond its row is overwritten with the next one; after the last row of all is room for it.
     """
-    sums = zero
-    for k in range(_ZERO, width, n_lanes(zero)):
-        kept = double(single(load(side.new, k, zero)))
-        store(side.new, k, kept)
-        sums = sums + kept
-    unit, gone = spread(count / total(sums), zero), spread(count / known if known > 0.0 else 0.0, zero)
+    share, gone = spread(unit, zero), spread(old_unit, zero)
     for k in range(_ZERO, width, n_lanes(zero)):
         kept = load(side.new, k, zero)
-        change = unit * kept - gone * load(side.old, k, zero)
+        change = share * kept - gone * load(side.old, k, zero)
         store(side.weights, (place, k), load(side.weights, (place, k), zero) + change)
         store(side.totals, k, load(side.totals, k, zero) + change)
         store(side.shares, (i, k), single(kept))
@@ -177,6 +178,7 @@ def _sweep_entries(
     zero_column,
     row_width,
     column_width,
+    n_rows,
     indptr,
     words,
     counts,
@@ -187,32 +189,35 @@ def _sweep_entries(
     counted,
     begun,
 ):
+    n_columns = np.uint64(rows.joint.shape[0])
     in_rows, in_columns, m, last = zero_row, zero_column, _ZERO, np.uint64(words.shape[0] - 1)
     for d in range(np.uint64(ids.shape[0])):
         first, row_key = np.uint64(indptr[d]), key(seed, ids[d])
         for i in range(first, np.uint64(indptr[d + _ONE])):
-            word, count, ahead = np.uint64(words[i]), counts[i], words[min(i + _AHEAD, last)]
+            word, count, ahead = np.uint64(words[i]), np.float64(counts[i]), words[min(i + _AHEAD, last)]
             for k in range(_ZERO, column_width, _LINE):
                 prefetch(columns.weights, ahead, k)
             of_row = _recall(i, rows, zero_row, row_width)
             of_column = _recall(i, columns, zero_column, column_width)
             if of_row > 0.0:
+                old_row, old_column = count / of_row, count / of_column
                 _ratios(of_row, d, m, rows, zero_row, row_width)
                 _ratios(of_column, word, m, columns, zero_column, column_width)
-                whole = _marginal(columns.factors, m, rows, zero_row, row_width)
-                _marginal(rows.factors, m, columns, zero_column, column_width)
-                _scale(rows.factors, m, count / whole, zero_row, row_width)
+                column = count / _marginal(rows.factors, m, n_rows, columns, zero_column, column_width)
+                row = count / _marginal(columns.factors, m, n_columns, rows, zero_row, row_width)
+                _scale(rows.factors, m, row, zero_row, row_width)
                 m += _ONE
                 if m == _FOUR:
                     _add(rows.factors, columns.factors, column_width, counted)
                     m = _ZERO
             else:
                 k, j = first_pair(uniform(row_key, i - first), begun.shape[0], begun.shape[1])
+                row, column, old_row, old_column = count, count, 0.0, 0.0
                 rows.new[:], columns.new[:] = 0.0, 0.0
                 rows.new[k] = columns.new[j] = 1.0
                 begun[k, j] += count
-            in_rows = _move(count, of_row, i, d, rows, zero_row, row_width, in_rows)
-            in_columns = _move(count, of_column, i, word, columns, zero_column, column_width, in_columns)
+            in_rows = _move(row, old_row, i, d, rows, zero_row, row_width, in_rows)
+            in_columns = _move(column, old_column, i, word, columns, zero_column, column_width, in_columns)
     rows.factors[m:] = 0.0
     _add(rows.factors, columns.factors, column_width, counted)
     return total(in_rows) + total(in_columns)
@@ -222,15 +227,31 @@ def _sweep_entries(
 def _sweep(indptr, words, counts, ids, seed, rows, columns, counted, begun):
     half, whole = spread(0.0, HALF), spread(0.0, LANES)
     n, m = np.uint64(rows.totals.shape[0]), np.uint64(columns.totals.shape[0])
-    if n == _HALF and m == _LANES:  # of a constant number, loops over vectors cost nothing
+    n_rows = np.uint64(columns.joint.shape[0])
+    if n == _HALF and m == _LANES:  # of a constant number, loops cost nothing
         return _sweep_entries(
-            half, whole, _HALF, _LANES, indptr, words, counts, ids, seed, rows, columns, counted, begun
+            half, whole, _HALF, _LANES, _HALF, indptr, words, counts, ids, seed, rows, columns, counted, begun
         )
     if n == _LANES and m == _LANES:
         return _sweep_entries(
-            whole, whole, _LANES, _LANES, indptr, words, counts, ids, seed, rows, columns, counted, begun
+            whole,
+            whole,
+            _LANES,
+            _LANES,
+            n_rows,
+            indptr,
+            words,
+            counts,
+            ids,
+            seed,
+            rows,
+            columns,
+            counted,
+            begun,
         )
-    return _sweep_entries(half, half, n, m, indptr, words, counts, ids, seed, rows, columns, counted, begun)
+    return _sweep_entries(
+        half, half, n, m, n_rows, indptr, words, counts, ids, seed, rows, columns, counted, begun
+    )
 
 
 def run(
@@ -271,7 +292,7 @@ def run(
     )
     counted, begun = buffers.zeros((n_row_topics, len(columns.totals)), np.float64), np.zeros(joint.shape)
     n_moved = _sweep(
-        *csr(docs, np.dtype(np.float64)),
+        *csr(docs, np.dtype(np.float32)),
         frozen(docs.rows, np.int64),
         int(seed),
         rows,
@@ -295,17 +316,18 @@ def _side(
 ) -> _Side:
     """`least` is the least width."""
     width = _whole(max(len(totals), least), HALF)
-    others = buffers.zeros((_whole(len(joint), _CHAINS), width), np.float64)
+    others = buffers.zeros((_whole(max(len(joint), HALF), _CHAINS), width), np.float64)
     others[: len(joint), : len(totals)] = joint
+    work = buffers.zeros((2 + _GROUP, width), np.float64)
     return _Side(
         earlier,
         shares,
         weights,
         padded(totals, width),
         others,
-        old=buffers.zeros(width, np.float64),
-        new=buffers.zeros(width, np.float64),
-        factors=buffers.zeros((_GROUP, width), np.float64),
+        old=work[0],
+        new=work[1],
+        factors=work[2:],
     )
 
 
@@ -313,17 +335,11 @@ def _whole(number: int, group: int) -> int:
     return -(-number // group) * group
 
 
-def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """The counts of the entries."""
-    return Scratch([size.n_entries * 8])
-
-
 KERNEL = Kernel(
     name="dual_mf",
     run=run,
     views=VIEWS,
     statistics=AXES,
-    scratch=_scratch,
     interacts=True,
     state="run",
     remembers={

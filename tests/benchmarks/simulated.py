@@ -27,7 +27,7 @@ from bigtopic.parallel import mailbox
 from bigtopic.plan.cursor import RoundReport
 from bigtopic.types import AxisStats, Stats
 
-__all__ = ["Costs", "Sized", "all_sent", "replace_tasks", "sleeping_node", "use"]
+__all__ = ["Costs", "Sized", "all_sent", "replace_tasks", "sleeping_node", "sleeping_node_stats", "use"]
 
 
 @dataclass(frozen=True)
@@ -125,12 +125,17 @@ def _node_stats(run: Any, refs: Any, arrays: Any, iteration: Any) -> Sized:
 
 def sleeping_node(run: Any, task: Any, shared: Any, iteration: Any, mark: str = "") -> Stats:
     """As `_node`, with statistics of the real size."""
-    n_docs = _node(run, task, shared, iteration).n_docs
+    return replace(sleeping_node_stats(run, task.content, shared, iteration), info={mark: 1.0})
+
+
+def sleeping_node_stats(run: Any, refs: Any, arrays: Any, iteration: Any) -> Stats:
+    """As `_node_stats`, with statistics of the real size."""
+    n_docs = _node_stats(run, refs, arrays, iteration).n_docs
     n_columns = _costs.bytes_of_row // 4
     n_rows = _costs.size(n_docs) // _costs.bytes_of_row
     values = np.ones((n_rows, n_columns), np.float32)
     rows = {"topic_words": AxisStats(np.arange(n_rows, dtype=np.int32), values)}
-    return Stats(rows, n_docs, 1.0, {mark: 1.0})
+    return Stats(rows, n_docs, 1.0)
 
 
 def _changes(run: Any, share: Any, read: Any, arrays: Any) -> Sized:
@@ -243,6 +248,7 @@ async def serve(scheduler_file: str, n_workers: int) -> None:
         workers = [simulated.NetworkedWorker(host=host, **settings) for host in hosts]
     else:
         graphs._node = simulated.sleeping_node
+        meetings.node_stats_alone = simulated.sleeping_node_stats
         workers = [Worker(**settings)]
     await asyncio.gather(*workers)
     await asyncio.gather(*(worker.finished() for worker in workers))

@@ -1,8 +1,8 @@
 """Bytes that travel on a cluster whose workers share no files: in rounds of `vb`, and in exchanges of replicas.
 
 As multiples of P, the bytes of the params: what the driver sends and gets through the scheduler, and what the workers
-send, on average. Exchanges are measured with copies of the params on the workers, and with the params sent each time,
-as it is where a worker loses its copy. Documents are those of `replicas`; they are stored, so they do not travel.
+send, on average. Both are measured with copies of the params on the workers, and as graphs, with the params sent each
+time, as it is where a worker loses its copy. Documents are those of `replicas`; they are stored, so they do not travel.
 
     python -m tests.benchmarks transfers [--workers 2,3,4] [--docs 30000] [--topics 16] [--replicas 12x4] [--updates 6]
 """
@@ -60,8 +60,10 @@ def kinds(given: argparse.Namespace) -> dict[str, tuple[str, dict[str, Any], dic
     n_replicas, n_updates = map(int, given.replicas.split("x"))
     sizes = {"batch_size": given.batch_size, "slice_size": None}
     replicas = {"replicas": n_replicas, "replica_updates": n_updates}
+    batch = {"batch_size": None, "slice_size": -(-given.docs // 512)}
     return {
-        "round of vb": ("vb", {"batch_size": None, "slice_size": -(-given.docs // 512)}, {}, False),
+        "round of vb": ("vb", batch, {}, True),
+        "round of vb, params sent": ("vb", batch, {}, False),
         "exchange": ("online-cvb0", sizes, replicas, True),
         "exchange, params sent": ("online-cvb0", sizes, replicas, False),
     }

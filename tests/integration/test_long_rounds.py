@@ -41,7 +41,7 @@ PASSES = 4
 
 @pytest.fixture(autouse=True)
 def sent(monkeypatch):
-    """Params are sent, even to workers that see the files of this process; and rounds are divided, short as they are."""
+    """Params are sent, even to workers that see the files of this process; short rounds are divided, too."""
     for module in (sending, choice):
         monkeypatch.setattr(module, "shares_files", lambda *_: False)
     monkeypatch.setattr(choice, "LONG_ROUND_SECONDS", -1.0)

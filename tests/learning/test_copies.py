@@ -14,8 +14,9 @@ import pytest
 from bigtopic import methods as table
 from bigtopic.learning import copies
 from bigtopic.learning.copies import Behind, Version, after, arrays_in_turn, hold, lose, move
+from bigtopic.learning.meetings import Exchange
 from bigtopic.learning.new_run import make_run
-from bigtopic.learning.replicas import Share, add_changes, share_changes
+from bigtopic.learning.replicas import Changes, Share, add_changes, share_changes
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
 from bigtopic.state.new_model import new_model
@@ -32,6 +33,12 @@ aside = threading.Event()
 def arrays_of(version: Version) -> Any:
     with arrays_in_turn(version, aside.set) as arrays:
         return arrays
+
+
+def follow(run: Any, version: Version, changes: Changes) -> None:
+    """As workers do in an exchange of three updates."""
+    meeting = Exchange(version, (), (0, 2), Cursor(0, 40, 40), 3)
+    move(version, meeting.moved(run), lambda params: meeting.move(run, params, changes), meeting.n_updates)
 
 
 @pytest.fixture(params=[0.0, 0.5], ids=["plain", "averaged"])
@@ -53,7 +60,7 @@ def test_a_copy_moves_once_and_as_the_params_do(begun):
     assert hold(START, {}) is copy  # a worker that does the task of another one has its own
     before, start = arrays_of(START), bits(params.without_means())
     for _ in range(2):  # a task may be done again
-        move(run, START, changes, 3)
+        follow(run, START, changes)
     add_changes(params, changes, run.settings)
     assert copy.version == after(START, 3) == Version(START.name, 3)
     assert bits(Params(arrays_of(copy.version))) == bits(params.without_means()) != start
@@ -65,9 +72,9 @@ def test_a_version_that_is_not_there_is_told(begun):
     for asked in (START, Version("others", 3)):
         with pytest.raises(Behind, match=f"after update {asked.n_updates}"):
             arrays_of(asked)
-        move(run, asked, changes, 3)  # nothing to move
+        follow(run, asked, changes)  # nothing to move
     copy = hold(START, params.arrays)
-    move(run, START, changes, 3)
+    follow(run, START, changes)
     with pytest.raises(Behind):
         arrays_of(START)
     del copy
@@ -95,7 +102,7 @@ def test_a_task_waits_for_the_one_that_moves_the_copy(begun):
         later.start()
         later.join(0.2)
         assert later.is_alive() and not found
-        move(run, START, changes, 3)
+        follow(run, START, changes)
     later.join(30)
     assert found == [copy.arrays]
 
@@ -110,7 +117,7 @@ def test_a_task_that_begins_first_waits_for_the_one_before_it(begun):
     with arrays_in_turn(START, aside.set):
         later.join(copies.START_SECONDS + 1)
         assert later.is_alive()
-        move(run, START, changes, 3)
+        follow(run, START, changes)
     later.join(30)
     assert found == [copy.arrays]
 

@@ -1,13 +1,13 @@
 """The run and the params on their way to the tasks of a Dask client: sent, or shared in files; again after a loss.
 
-Dask's scheduler remembers every new key, so rounds use keys again: a graph has those of the graph `NAMES` before it,
-whose tasks the scheduler has forgotten by then. But a worker may still be busy with a task that was given up, and Dask
-would take its result for that of the new task with the same key. Therefore each graph has a mark, a name that no other
-graph has. Its E-steps add the mark to their results, and the driver counts them in the total. If one is missing, it
-raises `Mistaken`, and `Sender.repeated` repeats the round with keys that are new.
+Dask's scheduler remembers every new key, so most rounds use keys again: their graph has those of the graph `NAMES`
+before it, whose tasks the scheduler has forgotten by then. But a worker may still be busy with a task that was given
+up, and Dask would take its result for that of the new task with the same key. Therefore such a graph has a mark, a name
+that no other graph has. Its E-steps add the mark to their results, and the driver counts them in the total. If one is
+missing, it raises `Mistaken`, and `Sender.repeated` repeats the round with keys that are new.
 
-Data that is sent always has a new key: a worker that was stopped for a while may read the order to delete the earlier
-data after it has stored the later, and tasks would wait for that for ever.
+Data that is sent always has a new key. Under a key of earlier data, it could be lost: a worker that was stopped for a
+while may read the order to delete the earlier data after it has stored the later.
 """
 
 from __future__ import annotations

@@ -193,6 +193,15 @@ def test_a_cluster_that_returns_results_of_earlier_rounds_repeatedly_is_an_error
         learn("online-vb", in_parts, lambda run: GraphExecutor(run, scheduler="sync"))
 
 
+def test_results_of_a_graph_without_a_mark_have_no_figure_of_it(many_slices):
+    run, params = many_slices
+    slices = next(run.plan.rounds(0)).slices
+    graph = round_graph(run, [slices], params.arrays, graphs.Iteration(1), "name")
+    marked = round_graph(run, [slices], params.arrays, graphs.Iteration(1), "name", mark="mark")
+    info = graph.compute(scheduler="sync").info
+    assert marked.compute(scheduler="sync").info == {**info, "mark": 1.0} and "" not in info
+
+
 def test_document_order_changes_nothing_but_rounding_in_a_batch_method(synthetic):
     """Batch learning sees all documents at once: another order of them gives the same topics."""
     stored = from_matrix(synthetic.counts, shuffle=False)

@@ -197,9 +197,10 @@ def round_graph(
     tasks : the slices of the round, see `graph_tasks.divided`
     shared : params as `sharing.publish` gives them, the arrays themselves, or a future of them
     iteration : the inner iteration of the round
-    name : unique among the graphs of all clients, for keys, which begin with "bt-estep" and "bt-add"
+    name : for keys, which begin with "bt-estep" and "bt-add"; unique among the graphs of all clients at a time
     workers : address of the worker that should do each task; None for any
-    mark : of the results of its E-steps, where other graphs have the same name: a figure that counts them
+    mark : name of a figure that counts the results of its E-steps, see `sending`; none where no other graph has the
+        same keys
 
     Returns
     -------
@@ -282,16 +283,16 @@ def _added(stats: Sequence[Any], tasks: Sequence[Task], name: str) -> Any:
 
 def _node(run: Run, task: Sealed[Task], shared: Any, iteration: Iteration, mark: str = "") -> Stats | None:
     stats = node_stats_alone(run, task.content, sharing.load_arrays(shared), iteration)
-    return stats and replace(stats, info={**stats.info, mark: 1.0})
+    return replace(stats, info={**stats.info, mark: 1.0}) if stats and mark else stats
 
 
 def _checked(total: Stats, mark: str, n_tasks: int) -> Stats:
-    """The total without the mark, which all tasks must have.
+    """The total without the figure of the mark, which counts the results that are of this graph.
 
     Raises
     ------
     Mistaken
-        When one has not.
+        When it counts fewer than all tasks: the other results are those of an earlier graph.
     """
     info = dict(total.info)
     if (found := info.pop(mark, 0.0)) != n_tasks:

@@ -1,8 +1,13 @@
 """The run and the params on their way to the tasks of a Dask client: sent, or shared in files; again after a loss.
 
-Graphs that check their results use the same keys again after some graphs, because Dask's scheduler remembers every new
-key. By then it has forgotten the tasks of the earlier graph. But a worker may still be busy with one that was given up,
-and would hand over its result as that of the new task. So the results of such a graph have a mark.
+Dask's scheduler remembers every new key, so most rounds use keys again: their graph has those of the graph `NAMES`
+before it, whose tasks the scheduler has forgotten by then. But a worker may still be busy with a task that was given
+up, and Dask would take its result for that of the new task with the same key. Therefore such a graph has a mark, a name
+that no other graph has. Its E-steps add the mark to their results, and the driver counts them in the total. If one is
+missing, it raises `Mistaken`, and `Sender.repeated` repeats the round with keys that are new.
+
+Data that is sent always has a new key. Under a key of earlier data, it could be lost: a worker that was stopped for a
+while may read the order to delete the earlier data after it has stored the later.
 """
 
 from __future__ import annotations
@@ -30,7 +35,7 @@ NAMES = 16  # graphs until a name is used again
 
 
 class Mistaken(ClusterError):
-    """Dask took a result of an earlier graph for that of a task with the same key."""
+    """A total contains the result of an earlier graph's task, which had the same key as a task of this graph."""
 
 
 REPEATED = (cluster.LOST, sharing.AlreadyClaimed, sharing.OutOfSight, Behind, Mistaken)
@@ -55,7 +60,7 @@ class Sender:
         self._client = client
         self._prefixes = prefixes
         self._run_future: Any = None
-        self._held: dict[str, Any] = {}
+        self._held: list[Any] = []  # futures
         self._name = new_name()
         self._name_again = new_name()
         self._count = 0
@@ -70,18 +75,17 @@ class Sender:
             return self._run
         if self._run_future is None:
             self._run_future = cluster.send(self._client, self._run)
-            self._held.clear()
-            for prefix in self._prefixes:
-                self.hold(prefix)
+            self._hold_groups()
         return self._run_future
 
-    def hold(self, prefix: str) -> None:
-        """Hold a task during the run, so that the group of tasks with its prefix lasts as long. A group ends with its
+    def _hold_groups(self) -> None:
+        """Hold a task of each prefix during the run, so that its group of tasks lasts as long. A group ends with its
         last task, which would be in each round, and the scheduler keeps kilobytes of every group that has ended
         (`distributed.spans`)."""
-        if prefix not in self._held:
+        self._held.clear()
+        for prefix in self._prefixes:
             key = task_key(prefix, f"{self._name}-held")
-            self._held[prefix] = self._client.submit(bool, key=key, pure=False)
+            self._held.append(self._client.submit(bool, key=key, pure=False))
 
     def share(self, arrays: Mapping[str, LazyArray | Overlay]) -> Any:
         """The arrays as tasks get them: in files, or sent where files cannot be written or found."""
@@ -112,8 +116,8 @@ class Sender:
         return f"{self._name}{self._count}"
 
     def name_again(self) -> str:
-        """A name for the keys of a graph, which an earlier graph of this client may have had. After a failure, no
-        earlier name comes again."""
+        """A name for the keys of a graph, which an earlier graph of this run may have had: its results need a mark.
+        After a failure, all names are new."""
         return f"{self._name_again}{self._count % NAMES}"
 
     def repeated(self, work: Callable[[], Result]) -> Result:
@@ -151,7 +155,7 @@ class Sender:
         raise AssertionError
 
     def close(self) -> None:
-        self._run_future, self._held = None, {}
+        self._run_future, self._held = None, []
 
 
 def _all() -> None:

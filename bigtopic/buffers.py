@@ -16,6 +16,7 @@ import os
 import threading
 from bisect import bisect_left, insort_left
 from collections import deque
+from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
@@ -37,15 +38,16 @@ class _Piece(np.ndarray):
     lease would end at once."""
 
 
+_ended: deque[Any] = deque()  # pieces whose leases have ended, in any thread
+
+
 class _Lease(np.ndarray):
     """A view of a piece that is in use. Arrays in the piece refer to its lease, which ends with the last of them."""
 
-    def __del__(self) -> None:
-        _end(self.base)
+    def __del__(self, end: Callable[[Any], None] = _ended.append) -> None:
+        end(self.base)  # an argument, since at the end of the interpreter this module may be gone
 
 
-_ended: deque[Any] = deque()  # pieces whose leases have ended, in any thread
-_end = _ended.append
 _unused: list[Any] = []  # pieces, by size
 _resting: list[Any] = []  # the same, since an earlier run
 _looking = threading.Lock()  # for unused pieces

@@ -3,7 +3,7 @@
 A minibatch needs a few arrays of some megabytes for some milliseconds. Fresh memory from the system costs a page fault
 for every four kilobytes, as much as the work done on it; recently used memory is mapped and in the cache. So memory
 that no array refers to any more serves the next one that fits, whichever thread needs it: an array keeps its memory
-alive as any NumPy view does, and nothing has to be given back. There are never more pieces of about a size than were in
+alive as any NumPy view does, and nothing has to be given back. So there are about as many pieces of a size as were in
 use at once. Between two runs, some memory rests: in a virtual machine, fresh memory costs even more, because the host
 has to find it. Every array begins at a cache line: vectors that lie across two lines cost twice.
 """
@@ -44,8 +44,10 @@ _ended: deque[Any] = deque()  # pieces whose leases have ended, in any thread
 class _Lease(np.ndarray):
     """A view of a piece that is in use. Arrays in the piece refer to its lease, which ends with the last of them."""
 
-    def __del__(self, end: Callable[[Any], None] = _ended.append) -> None:
-        end(self.base)  # an argument, since at the end of the interpreter this module may be gone
+    def __del__(self, end: Callable[[Any], None] = _ended.append, kind: type = _Piece) -> None:
+        # Arguments, since at the end of the interpreter this module may be gone. A view of a lease is none
+        if type(self.base) is kind:
+            end(self.base)
 
 
 _unused: list[Any] = []  # pieces, by size
@@ -103,8 +105,9 @@ def zeros(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
 
 
 def rest() -> None:
-    """At the end of a run: let the largest pieces of the unused memory rest, up to `RESTING` bytes, and give the others
-    back to the system. What rests goes back as soon as fresh memory is needed, so it does not raise the peak."""
+    """At the end of a run, or of other work in parallel: let the largest pieces of the unused memory rest, up to `RESTING`
+    bytes, and give the others back to the system. What rests goes back as soon as fresh memory is needed, so it does not
+    raise the peak."""
     with _looking:
         _collect()
         _resting[:] = _largest([*_resting, *_unused], RESTING)
@@ -130,8 +133,18 @@ def _piece(size: int) -> np.ndarray:
             found = _taken(_resting, size)
         if found is None:
             _give_back(room(size))
-            found = _aligned(room(size)).view(_Piece)
+            found = _fresh(room(size)).view(_Piece)
         return found
+
+
+def _fresh(size: int) -> np.ndarray:
+    """Fresh memory; what is unused is given back for it, if there is no other."""
+    try:
+        return _aligned(size)
+    except MemoryError:
+        _unused.clear()
+        _resting.clear()
+        return _aligned(size)
 
 
 def _collect() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 import signal
+import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -56,6 +57,37 @@ def test_whatever_refers_to_an_array_keeps_its_memory(view):
     assert address(buffers.empty((1000, 100), np.float32)) != where
     del kept
     assert address(buffers.empty((1000, 100), np.float32)) == where
+
+
+def test_a_view_of_a_lease_does_not_end_it():
+    array = buffers.empty((1000, 100), np.float32)
+    where = address(array)
+    assert len(array.base[1:].copy()) and not array.base.max() < 0
+    assert address(buffers.empty((1000, 100), np.float32)) != where
+
+
+def test_arrays_that_outlive_the_package_end_quietly():
+    code = (
+        "import builtins; from bigtopic import buffers; builtins.kept = buffers.empty((1000, 100), 'f4'); "
+        "import sys; [setattr(sys.modules['bigtopic.buffers'], n, None) for n in ('_ended', '_Piece')]"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not done.stderr
+
+
+def test_unused_memory_is_given_back_where_there_is_no_other(monkeypatch):
+    arrays = [buffers.empty(n, np.uint8) for n in (1_000_000, 6_000_000)]
+    del arrays
+    aligned, asked = buffers._aligned, []
+
+    def scarce(size: int) -> np.ndarray:
+        asked.append(len(buffers._unused))
+        if asked[-1]:
+            raise MemoryError
+        return aligned(size)
+
+    monkeypatch.setattr(buffers, "_aligned", scarce)
+    assert buffers.empty(20_000_000 * 2, np.uint8).nbytes and asked == [2, 0]
 
 
 def test_arrays_are_plain():

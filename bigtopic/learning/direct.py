@@ -6,8 +6,9 @@ Each worker takes part with one task:
     2. every W-th row of what each of W workers has comes to it, and is added along the rest of the tree;
     3. each worker collects these sums of all rows, and moves its copy by them.
 
-So a worker sends and gets no more than its statistics and the params, whatever W is, and all add at the same time. The
-tree is that of the work, whichever workers do it, and a row is added by itself: the bits are those of one thread.
+So a worker sends the rows of its nodes once, and its part of the total once to each other worker, whatever W is, and
+all add at the same time. The tree is that of the work, whichever workers do it, and a row is added by itself: the bits
+are those of one thread.
 
 References: Thakur, Rabenseifner, Gropp (2005), "Optimization of collective communication operations in MPICH":
 reduce-scatter, then allgather.
@@ -118,10 +119,9 @@ def take_part(run: Run, meeting: Meeting, number: int) -> Any:
 def _part(run: Run, meeting: Meeting, number: int, box: Mailbox) -> Any:
     with arrays_in_turn(meeting.version, step_aside) as arrays:
         box.attend(meeting.name)
-        nodes = list(_nodes(run, meeting, number, arrays))
+        nodes = list(_nodes(run, meeting, number, arrays, box))
         reports = _reports([one for _, one in nodes])
         split = parts(nodes, len(meeting.workers))
-        del nodes
         added = _added(meeting, number, split, box)
         others = _others(meeting, number)
         box.offer(meeting.name, {_SUM: added}, times=len(others))
@@ -157,10 +157,19 @@ def _others(meeting: Meeting, number: int) -> list[int]:
     return [(number + i) % n for i in range(1, n)]
 
 
-def _nodes(run: Run, meeting: Meeting, number: int, arrays: Mapping[str, LazyArray]) -> Iterator[Node]:
+def _nodes(
+    run: Run, meeting: Meeting, number: int, arrays: Mapping[str, LazyArray], box: Mailbox
+) -> Iterator[Node]:
     """The sums of a worker, as the largest nodes of the tree."""
-    tasks = meeting.tasks(run, number, arrays)
-    done = bounded_map(_do, tasks, n_threads=threads_here())
+
+    def do(task: Task) -> Node:
+        if box.has_ended(meeting.version.name):
+            raise Absent("the driver has given up")
+        covers, work = task
+        return covers, work()
+
+    tasks, n_threads = meeting.tasks(run, number, arrays), threads_here()
+    done = bounded_map(do, tasks, n_threads=n_threads, n_in_flight=n_threads + 1)
     for size in cover(meeting.bounds[-1], *meeting.bounds[number : number + 2]):
         tree, left = Tree(size, meeting.plus), size
         while left:
@@ -170,21 +179,15 @@ def _nodes(run: Run, meeting: Meeting, number: int, arrays: Mapping[str, LazyArr
         yield size, tree.result()
 
 
-def _do(task: Task) -> Node:
-    covers, work = task
-    return covers, work()
-
-
-def parts(nodes: Sequence[Node], n: int) -> list[list[Node]]:
-    """The same nodes `n` times, each time with every n-th row, and without reports."""
-    divided = [{name: _every(rows, n) for name, rows in one.arrays.items()} for _, one in nodes]
-    return [
-        [
-            (size, _with({name: of[i] for name, of in rows.items()}, one))
-            for (size, one), rows in zip(nodes, divided, strict=True)
-        ]
-        for i in range(n)
-    ]
+def parts(nodes: list[Node], n: int) -> list[list[Node]]:
+    """The same nodes `n` times, each time with every n-th row, and without reports; `nodes` are let go one by one."""
+    divided: list[list[Node]] = [[] for _ in range(n)]
+    while nodes:
+        size, one = nodes.pop(0)
+        rows = {name: _every(some, n) for name, some in one.arrays.items()}
+        for i, part in enumerate(divided):
+            part.append((size, _with({name: of[i] for name, of in rows.items()}, one)))
+    return divided
 
 
 def _every(rows: AxisStats, n: int) -> list[AxisStats]:

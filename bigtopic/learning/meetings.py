@@ -27,6 +27,8 @@ __all__ = ["Exchange", "LongRound"]
 class Exchange(Meeting):
     """An exchange of replicas, which are the leaves of the tree.
 
+    Attributes
+    ----------
     n_rounds : consecutive ones, of all replicas
     """
 
@@ -70,6 +72,8 @@ class Exchange(Meeting):
 class LongRound(Meeting):
     """A round of many slices, which are the leaves of the tree.
 
+    Attributes
+    ----------
     n_tasks : nodes that it is divided into
     """
 

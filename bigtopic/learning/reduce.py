@@ -21,7 +21,7 @@ from bigtopic.types import AxisStats, Stats
 
 __all__ = ["LARGE", "Tree", "add", "add_axis", "cover", "cut", "depth", "in_order", "left_half", "sum_dtype"]
 
-LARGE = 1 << 24  # bytes of a sum that no thread keeps: each would keep one for every level of the tree
+LARGE = 1 << 24  # bytes of a sum whose memory is not kept: one piece would stay for every level of the tree
 _MOST_TOKENS = np.iinfo(np.int32).max
 _PLUS = 0  # in a walk, in place of a number of slices
 

@@ -93,11 +93,11 @@ def train(
             engine = spec.make(run, client, n_threads)
             if memory is not None:
                 engine.use_workers(memory.able)
+        stack.callback(buffers.rest)
         stack.enter_context(engine)
         stop = stack.enter_context(interruptible(saved=saver is not None))
         total = corpus.n_tokens * limits.max_iter
         bar = stack.enter_context(Progress("learning", total, " tokens", limits.progress))
-        stack.callback(buffers.rest)
         history = History(model, limits.callbacks, bar)
         return _Loop(model, run, engine, limits, history, stop, saver).passes()
 

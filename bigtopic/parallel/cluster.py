@@ -12,6 +12,7 @@ from functools import partial
 from itertools import chain, count, islice
 from typing import Any
 
+from bigtopic import buffers
 from bigtopic.errors import BigtopicError, ClusterError, SettingError
 from bigtopic.parallel import workers
 from bigtopic.parallel.environment import check_workers
@@ -193,6 +194,7 @@ def _map_on_threads(
         finally:
             for future in waiting:
                 future.cancel()
+            buffers.rest()
 
 
 class _ClientMap:

@@ -60,6 +60,10 @@ class Mailbox:
         """End the meetings of a group, on this worker."""
         self._on_loop(self.dissolve, group)
 
+    def has_ended(self, group: str) -> bool:
+        """Whether the meetings of a group have ended, on this worker."""
+        return group in self._dissolved
+
     def collect(self, meeting: Meeting, wanted: Sequence[tuple[str, Hashable]]) -> list[Any]:
         """Pieces of other workers, each by its address and name, when all of them are there.
 

@@ -93,6 +93,8 @@ def results_of(client: Any, futures: Sequence[Any], workers: Sequence[str]) -> l
         except TimeoutError:
             if any(future.status == "error" for future in futures):
                 raise
+            if all(future.done() for future in futures):  # large ones take longer to come
+                return list(client.gather(list(futures)))
         if gone := sorted(set(workers) - set(client.nthreads())):
             raise ClusterError(f"worker {gone[0]} is gone")
 

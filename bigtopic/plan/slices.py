@@ -27,14 +27,16 @@ from bigtopic.plan.delays import segment_of
 from bigtopic.plan.exchanges import REPLICA_UPDATES, divided, exchange_of
 from bigtopic.types import Block, Docs
 
-__all__ = ["LARGE_ROUND", "SUBTREE", "Plan", "Round", "SliceRef", "lookup_table", "make_docs"]
+__all__ = ["LONG_ROUND", "SUBTREE", "Plan", "Round", "SliceRef", "lookup_table", "make_docs"]
 
 SLICE_ENTRIES = 1 << 16
 SUBTREE = (
     16  # slices of a complete subtree of the merge tree, and of a read block of a minibatch that is larger
 )
 READ_BLOCK_ENTRIES = SLICE_ENTRIES * SUBTREE
-LARGE_ROUND = 2 * SUBTREE  # slices of a round that workers may make among themselves, at least
+# Slices of a long round, at least. Workers may make it among themselves; its rows are added to the params by increasing
+# ids, wherever it is made, so another number changes results.
+LONG_ROUND = 2 * SUBTREE
 # A minibatch of so many documents, or entries, has at least two slices, unless each slice is to be a minibatch.
 SHARED_DOCS = 2000
 SHARED_ENTRIES = 2 * SLICE_ENTRIES
@@ -92,6 +94,7 @@ class Plan:
     settings : the arguments but `begin`, as JSON values: `Plan(**plan.settings)` has the same rounds
     n_rounds : of a pass
     read_block_docs : approximate number of documents of a read block
+    long_rounds : whether rounds have `LONG_ROUND` slices or more, of documents of one part
     """
 
     def __init__(
@@ -131,6 +134,7 @@ class Plan:
             self.slice_size = min(slice_size, self._half)
         self.delay = delay if self.slice_size >= self.batch_size else 0
         self.n_rounds = -(-self.n_docs // self.batch_size)
+        self.long_rounds = -(-self.batch_size // self.slice_size) >= LONG_ROUND
         self._ends: list[int] = self.offsets[1:].tolist()
         self.shuffled = shuffled
         self.seed = seed

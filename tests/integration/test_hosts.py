@@ -37,13 +37,15 @@ def learn(
     mode: str = "graphs",
     method: str = "vb",
     replicas: int | None = None,
+    slice_size: int = 9,
     **limits: Any,
 ) -> bytes:
+    """34 slices, so workers add their statistics among themselves; fewer with a larger `slice_size`."""
     model = new_model(
         table.get(method), n_components, corpus.vocabulary, n_tokens=corpus.n_tokens, seed=n_components
     )
     executor = None if client is None else lambda run: executors.load(mode).make(run, client, 1)
-    sizes = {"slice_size": 9, "replicas": replicas, "batch_size": replicas and 9}
+    sizes = {"slice_size": slice_size, "replicas": replicas, "batch_size": replicas and 9}
     train(model, corpus, Limits(n_passes, **limits), **sizes, n_threads=1, executor=executor)
     return model.topic_words.raw.tobytes()
 
@@ -108,10 +110,16 @@ def keys(other_address, monkeypatch) -> list[Any]:
 
 def test_keys_hold_names_that_no_other_client_makes(corpus, other_address, keys):
     """64 random bits in each, whatever it is the key of; the first word is the same for all of a kind."""
-    learn(corpus, 4, other_address, 1)
+    for slice_size in (9, 20):
+        learn(corpus, 4, other_address, 1, slice_size=slice_size)
     learn(corpus, 4, other_address, 1, "whole")
     list(cluster.bounded_map(divmod, [3], shared=(7,), client=other_address))
-    assert {key_split(key) for key in keys} == {*graphs.PREFIXES, whole.PREFIX, "bt-map"}
+    assert {key_split(key) for key in keys} == {
+        *graphs.PREFIXES,
+        *exchanges.MEETING_PREFIXES,
+        whole.PREFIX,
+        "bt-map",
+    }
     assert len(keys) == len(set(keys))
     assert all(re.search(r"-\d{5}-[\w-]{11}", str(key)) for key in keys)
 
@@ -119,22 +127,25 @@ def test_keys_hold_names_that_no_other_client_makes(corpus, other_address, keys)
 def test_rounds_have_keys_of_earlier_rounds(corpus, other_address, keys, monkeypatch):
     """The scheduler remembers every new one; results of replicas and of remembering kernels are not checked."""
     monkeypatch.setattr(sending, "NAMES", 4)
-    learn(corpus, 4, other_address, 10)
+    learn(corpus, 4, other_address, 10, slice_size=20)
     rounds = [key for key in keys if not key.endswith("-held")]
     assert len(rounds) == 10 and len(set(rounds)) == 4
 
 
 @pytest.mark.parametrize(
-    ("method", "replicas", "others"),
+    ("method", "slice_size", "replicas", "others"),
     [
-        ("vb", None, ()),
-        ("v-oem++", None, graphs.REMEMBERING_PREFIXES),
-        ("streaming-vb", 2, exchanges.PREFIXES),
+        ("vb", 20, None, ()),
+        ("vb", 9, None, exchanges.MEETING_PREFIXES),
+        ("v-oem++", 9, None, graphs.REMEMBERING_PREFIXES),
+        ("streaming-vb", 9, 2, (*exchanges.MEETING_PREFIXES, *exchanges.REPLICA_PREFIXES)),
     ],
 )
-def test_a_run_holds_groups_of_its_own_tasks_only(method, replicas, others, corpus, other_address, keys):
+def test_a_run_holds_groups_of_its_own_tasks_only(
+    method, slice_size, replicas, others, corpus, other_address, keys
+):
     """The scheduler keeps something of each after the run, and there may be many short runs."""
-    learn(corpus, 4, other_address, 1, method=method, replicas=replicas)
+    learn(corpus, 4, other_address, 1, method=method, replicas=replicas, slice_size=slice_size)
     assert {key_split(key) for key in keys if key.endswith("-held")} == {*graphs.PREFIXES, *others}
 
 

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,14 @@ import pytest
 from bigtopic import methods as table
 from bigtopic.corpus.store import Corpus
 from bigtopic.learning import copies, direct
-from bigtopic.learning.executors import choice, graph_tasks, sending
+from bigtopic.learning.executors import choice, exchanges, graph_tasks, sending
 from bigtopic.learning.executors.copying import Copies
 from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import Method
 from bigtopic.methods.learned_priors import learning
-from bigtopic.plan.slices import LARGE_ROUND
+from bigtopic.plan.slices import LONG_ROUND
 from bigtopic.state.new_model import new_model
 from bigtopic.types import AxisStats, Stats
 
@@ -96,6 +97,7 @@ def test_the_params_travel_to_each_worker_once(corpus, expected, other_address, 
         pytest.param("ilr", id="ilr"),
         pytest.param("cgs", id="cgs"),
         pytest.param(learning(table.get("vb"), "asymmetric", "symmetric"), id="learned priors"),
+        pytest.param(replace(table.get("vb"), average=0.5), id="average"),
     ],
 )
 def test_methods(corpus, other_address, method, travels):
@@ -110,7 +112,7 @@ def test_large_minibatches(corpus, other_address, travels):
 
 
 def test_rounds_of_few_slices_are_graphs(corpus, other_address, travels):
-    few = -(-corpus.n_docs // (LARGE_ROUND - 1))
+    few = -(-corpus.n_docs // (LONG_ROUND - 1))
     assert learn(corpus, other_address, slice_size=few) == learn(corpus, slice_size=few)
     assert travels == [None] * PASSES
 
@@ -130,8 +132,10 @@ def test_a_worker_that_dies_between_passes(corpus, expected, travels):
         assert len(travels[0]) == 2
 
 
+@pytest.mark.parametrize("method", ["vb", "ilr"])
 @pytest.mark.parametrize("end", [signal.SIGKILL, pytest.param(signal.SIGSTOP, marks=pytest.mark.slow)])
-def test_a_worker_that_ends_in_a_round(corpus, expected, travels, monkeypatch, end):
+def test_a_worker_that_ends_in_a_round(corpus, travels, monkeypatch, end, method):
+    expected = learn(corpus, method=method)
     monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL", "4s")
     with hosts.scheduler() as client, hosts.worker(client), hosts.worker(client) as other:
         moving = Copies.moving
@@ -143,7 +147,7 @@ def test_a_worker_that_ends_in_a_round(corpus, expected, travels, monkeypatch, e
 
         monkeypatch.setattr(Copies, "moving", first)
         begun = time.monotonic()
-        assert learn(corpus, client) == expected
+        assert learn(corpus, client, method) == expected
         assert time.monotonic() - begun < 100
         assert len(travels[0]) == 2
 
@@ -154,6 +158,35 @@ def test_workers_that_lose_their_copies_are_not_given_any_more(corpus, expected,
 
     assert learn(corpus, other_address, then=lambda: other_address.run(forget)) == expected
     assert len(travels[0]) == 4 and travels[1:] == [None] * 2
+
+
+def test_copies_that_cannot_be_given_are_not_needed(corpus, expected, other_address, travels, monkeypatch):
+    def fail(self: Any, *_: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(Copies, "_give", fail)
+    assert learn(corpus, other_address) == expected
+    assert travels == [None] * PASSES
+
+
+def test_an_interrupt_in_a_round(corpus, expected, other_address, monkeypatch):
+    moving = Copies.moving
+
+    def interrupt(self: Any, n_updates: int) -> None:
+        moving(self, n_updates)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Copies, "moving", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            learn(corpus, other_address)
+    assert learn(corpus, other_address) == expected
+
+
+def test_more_workers_than_slices_are_for(corpus, other_address, monkeypatch):
+    """Some have nothing to do."""
+    monkeypatch.setattr(exchanges, "n_tasks", lambda *_: 2)
+    assert learn(corpus, other_address) == learn(corpus)
 
 
 def test_parts_are_together_the_whole():

@@ -1,7 +1,8 @@
 """Copies of the params on the workers of a Dask client, as the driver knows them.
 
-The params are sent to a worker when it first takes part in an exchange. From there on, its copy is moved by its tasks,
-see `learning.direct`. The driver holds a future of each copy, so a worker forgets its copy when the driver is gone.
+The params are sent to a worker when it first takes part in an exchange or a long round. From there on, its copy is
+moved by its tasks, see `learning.direct`. The driver holds a future of each copy, so a worker forgets its copy when the
+driver is gone.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from bigtopic.state.params import Params
 __all__ = ["PREFIXES", "Copies"]
 
 PREFIXES = ("bt-copy",)  # of the keys of its tasks
+CHANCES = 8  # times that a worker may be behind
 
 
 class Copies:
@@ -31,19 +33,20 @@ class Copies:
 
     Attributes
     ----------
-    version : of the copies, when the exchanges that have begun are done
+    version : of the copies, when all that has begun is done
     """
 
     def __init__(self, sender: Sender, client: Any) -> None:
         self._sender = sender
         self._client = client
         self._useful = client is not None
+        self._chances = CHANCES
         self._params: Params | None = None
         self.version = Version("", 0)
         self._held: dict[str, Any] = {}  # by worker
 
     def drop(self) -> None:
-        """Let the workers forget their copies, and end the exchanges that they are making."""
+        """Let the workers forget their copies, and end what they are making."""
         if self._held and self._client.status == "running":
             dissolve(self._client, self.version.name)
         self._params, self.version, self._held = None, Version("", 0), {}
@@ -55,8 +58,9 @@ class Copies:
 
     def blame(self) -> None:
         """A worker was behind. If none has joined or died, some lose their copies, as those do that are short of
-        memory, and would lose them again."""
-        self._useful = self._sender.threads().keys() != self._held.keys()
+        memory, and would lose them again. If it happens often, the copies may be why workers die."""
+        self._chances -= 1
+        self._useful = self._chances > 0 and self._sender.threads().keys() != self._held.keys()
 
     def at(self, params: Params, n_updates: int) -> Version:
         """The version that these params are, once every worker has it."""
@@ -94,7 +98,7 @@ class Copies:
         return self._client.submit(function, *arguments, key=key, pure=False, **where)
 
     def moving(self, n_updates: int) -> None:
-        """The copies move by an exchange of so many updates, as the driver's params do."""
+        """The copies move by so many updates, as the driver's params will."""
         self.version = after(self.version, n_updates)
 
 

@@ -1,18 +1,18 @@
-"""Exchanges of replicas, and rounds of many slices, on Dask: made by the workers among themselves, or as graphs.
+"""Exchanges of replicas, and long rounds, on Dask: made by the workers among themselves, or as graphs.
 
 Workers that share no files with the driver keep copies of the params (`copying`), and make an exchange or a long round
 with one task each (`learning.direct`). The driver submits the next exchange before it asks for the result of this one:
-workers begin it at once, and what scheduler and driver have to do, they do meanwhile. Where a worker cannot take part,
-the work is repeated as a graph. Where workers share files, all of it is done as graphs: a task for each replica, whose
-changes are added along the merge tree, with the params in files. So it is where a worker cannot hold a copy; then the
-params are sent to whatever worker does a task.
+workers begin it at once, while the scheduler and the driver do their part. Where a worker cannot take part, the work is
+repeated as a graph. Where workers share files, all of it is done as graphs, with the params in files: of an exchange, a
+task for each replica, whose changes are added along the merge tree. Graphs are also used where a worker cannot hold a
+copy; then the params are sent to each worker that does a task.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from itertools import accumulate, count
 from typing import Any, NamedTuple
 
@@ -33,12 +33,20 @@ from bigtopic.parallel.keys import task_key
 from bigtopic.parallel.workers import results_of
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
-from bigtopic.plan.slices import LARGE_ROUND, Round
+from bigtopic.plan.slices import Round
 from bigtopic.types import Stats
 
-__all__ = ["PREFIXES", "Exchanges", "meeting_graph", "replica_graph"]
+__all__ = [
+    "MEETING_PREFIXES",
+    "REPLICA_PREFIXES",
+    "Exchanges",
+    "makes_rounds",
+    "meeting_graph",
+    "replica_graph",
+]
 
-PREFIXES = ("bt-meet", "bt-replica", "bt-join", *copying.PREFIXES)
+MEETING_PREFIXES = ("bt-meet", *copying.PREFIXES)
+REPLICA_PREFIXES = ("bt-replica", "bt-join")
 
 
 class _Begun(NamedTuple):
@@ -78,34 +86,31 @@ class Exchanges:
 
         def attempt() -> Changes:
             if next(attempts) == 0 and self._copies.are_useful():
-                changes: Changes = self._result_of(self._begun(segment), lambda: self._begin_next(segment))
-                return changes
+                with self._or_behind():
+                    changes: Changes = self._result_of(
+                        self._begun(segment), lambda: self._begin_next(segment)
+                    )
+                    return changes
             self._drop()
             return self._with_params(segment)
 
         return self._sender.repeated(attempt)
 
-    def takes(self, segment: Segment, rnd: Round) -> bool:
-        """Whether workers can make this round among themselves."""
-        is_long = len(rnd.slices) >= LARGE_ROUND and segment.settings.one_iteration
-        return is_long and self._run.work.kernel.state != "round" and self._copies.are_useful()
+    def stats(self, segment: Segment, rnd: Round) -> Stats | None:
+        """The statistics of a round, if workers can make it among themselves."""
+        if segment.delay or not makes_rounds(self._run):
+            return None
+        if not self._copies.are_useful():
+            self._drop()
+            return None
+        return self._sender.tried(lambda: self._round(segment, rnd))
 
-    def stats(self, segment: Segment, rnd: Round) -> Stats:
-        """The statistics of a round.
-
-        Raises
-        ------
-        Behind
-            When a worker cannot take part.
-        """
+    def _round(self, segment: Segment, rnd: Round) -> Stats:
         (cursor,) = [one for one in segment.cursors if one.round == rnd.number]
-        try:
+        with self._or_behind():
             version = self._copies.at(segment.params, cursor.step)
             stats: Stats = self._result_of(self._begin_round(version, cursor, rnd))
             return stats
-        except BaseException:
-            self._drop()
-            raise
 
     def _begin_round(self, version: Version, first: Cursor, rnd: Round) -> _Begun:
         threads = self._threads()
@@ -117,14 +122,20 @@ class Exchanges:
         return self._submit(LongRound(version, *_bounds(threads, slices), first, n_nodes))
 
     def _result_of(self, begun: _Begun, begin_next: Callable[[], _Begun | None] = lambda: None) -> Any:
+        self._copies.moving(begun.meeting.n_updates)
+        self._ahead = begin_next() if self._copies.all_have_them() else None
+        return whole(results_of(self._client, begun.parts, begun.meeting.workers))
+
+    @contextmanager
+    def _or_behind(self) -> Iterator[None]:
+        """In this context, whatever fails on a cluster that is there means that a worker is behind."""
         try:
-            self._copies.moving(begun.meeting.n_updates)
-            self._ahead = begin_next() if self._copies.all_have_them() else None
-            return whole(results_of(self._client, begun.parts, begun.meeting.workers))
+            yield
         except Exception as error:
             if self._client.status != "running":
                 raise
             self._copies.blame()
+            self._drop()
             # If it was a task that failed, it fails again
             raise Behind("a worker could not take part") from error
         except BaseException:
@@ -187,6 +198,11 @@ class Exchanges:
 
     def close(self) -> None:
         self._drop()
+
+
+def makes_rounds(run: Run) -> bool:
+    """Whether the rounds of a run are such that workers can make them among themselves."""
+    return run.plan.long_rounds and run.settings.one_iteration and run.work.kernel.state != "round"
 
 
 def _bounds(threads: Mapping[str, int], leaves: Mapping[str, int]) -> tuple[tuple[str, ...], tuple[int, ...]]:

@@ -1,4 +1,5 @@
-"""Long rounds as Dask graphs of E-step tasks and their reduction; the driver owns the params and does the step."""
+"""Rounds of several slices on Dask: made by the workers among themselves where they can (`exchanges`), else as graphs
+of E-step tasks and their reduction. The driver owns the params and does the step."""
 
 from __future__ import annotations
 
@@ -90,11 +91,8 @@ class GraphExecutor(Executor):
 
     def _round(self, segment: Segment, rnd: Round, arrays: Arrays, iteration: Iteration) -> Stats:
         """The statistics of a round: made by the workers among themselves, or of a graph."""
-        if self._exchanges.takes(segment, rnd):
-            found = self._sender.tried(lambda: self._exchanges.stats(segment, rnd))
-            if found is not None:
-                return found
-        return self.map_reduce(rnd, arrays, iteration)
+        found = self._exchanges.stats(segment, rnd)
+        return self.map_reduce(rnd, arrays, iteration) if found is None else found
 
     def map_reduce(self, rnd: Round, arrays: Arrays, iteration: Iteration) -> Stats:
         """The statistics of a round at these arrays: one graph."""
@@ -177,7 +175,9 @@ class GraphExecutor(Executor):
 def _prefixes(run: Run) -> tuple[str, ...]:
     """The prefixes of a run's tasks, and no others: of each that is held, the scheduler keeps kilobytes for good."""
     remembering = REMEMBERING_PREFIXES if run.work.kernel.state == "round" else ()
-    return (*PREFIXES, *remembering, *(exchanges.PREFIXES if run.plan.replicas > 1 else ()))
+    replicas = exchanges.REPLICA_PREFIXES if run.plan.replicas > 1 else ()
+    meetings = exchanges.MEETING_PREFIXES if replicas or exchanges.makes_rounds(run) else ()
+    return (*PREFIXES, *remembering, *replicas, *meetings)
 
 
 def round_graph(

@@ -14,7 +14,7 @@ from bigtopic.learning.rounds import MapReduce, Settings, round_stats, step
 from bigtopic.learning.stopping import uninterrupted
 from bigtopic.plan.cursor import Cursor, RoundReport
 from bigtopic.plan.reading import BlockReader
-from bigtopic.plan.slices import LARGE_ROUND, Round
+from bigtopic.plan.slices import Round
 from bigtopic.state.params import Params
 from bigtopic.types import Stats
 
@@ -33,6 +33,7 @@ class Segment:
     rounds, cursors : one cursor for each round
     shares : the rounds of each replica; none where there are no replicas
     delay : number of latest updates that a round may miss
+    long_rounds : see `Plan`
     reports : those before a failure are there
     """
 
@@ -42,11 +43,12 @@ class Segment:
     settings: Settings
     shares: Sequence[Share] = ()
     delay: int = 0
+    long_rounds: bool = False
     reports: list[RoundReport] = field(default_factory=list)
 
     def step(self, number: int, stats: Stats) -> None:
         """Update the params by the statistics of the `number`-th round of the segment."""
-        if len(self.rounds[number].slices) >= LARGE_ROUND:
+        if self.long_rounds:  # workers that make them have the rows in this order, see `direct.whole`
             stats = replace(stats, arrays={name: in_order(rows) for name, rows in stats.arrays.items()})
         self.reports.append(step(self.params, self.cursors[number], stats, self.settings))
 
@@ -90,7 +92,7 @@ def by_segments(
         shares = _shares(run, cursor.pass_number, rounds, cursors)
         delay = run.plan.delay_of(cursor.pass_number, rounds[0].number)
         settings = replace(run.settings, largest_step=1.0 / (delay + 1))
-        segment = Segment(params, rounds, cursors, settings, shares, delay)
+        segment = Segment(params, rounds, cursors, settings, shares, delay, run.plan.long_rounds)
         try:
             if shares:
                 segment.exchange(replicate(segment) if replicate else _in_turn(run, segment))

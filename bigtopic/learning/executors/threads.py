@@ -116,12 +116,12 @@ class ThreadExecutor(Executor):
     def close(self) -> None:
         # Slices first: one may be waiting for a read block that only the reader can deliver.
         if self._pool is not None:
-            buffers.rest()  # before the threads end, and their memory with them
             self._pool.shutdown(wait=True, cancel_futures=True)
         try:
             self._reader.close()
         finally:
             self._remembering.close()
+            buffers.rest()
 
     def _prefetching(self, segments: Iterator[list[Round]], pass_number: int) -> Iterator[list[Round]]:
         """The same segments; meanwhile the next one's first read blocks and state are read."""

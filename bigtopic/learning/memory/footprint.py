@@ -70,8 +70,8 @@ class Footprint:
         return int(self._always(n_threads) + rounds)
 
     def at_most(self, n_threads: int, compares: bool = False) -> float:
-        """A bound of `on_threads` that needs no replay: all that can be in use at once, twice, since memory that is
-        reused was taken with room for more, and for arrays of other sizes, too."""
+        """A bound of `on_threads` that needs no replay: all that can be in use at once, twice, because reused memory
+        has room for more, and pieces of other sizes may be unused."""
         sizes, slices = self._sizes, self._minibatch()
         round_docs, n_slices = sum(slices), len(slices) + len(self._run.parts)
         one = sizes.of_slice(min(self._run.plan.slice_size, round_docs))
@@ -123,14 +123,17 @@ class Footprint:
     def of_tasks(self, n_threads: int, mapped: bool, all_threads: int) -> int:
         """Bytes of a worker that does tasks of the graphs executor, its params `mapped` or sent.
 
-        It has two versions of the params. Each thread keeps the memory of a task and of a sum; other sums wait for
-        those of later tasks, and one travels.
+        It has two versions of the params. For each thread there is the memory of a task and of a sum; other sums wait
+        for those of later tasks, and one travels. Workers that share no files may add the sums among themselves: then
+        there is one for each node of the tree, instead, and the total is collected.
         """
         sizes, slices = self._sizes, self._minibatch()
         params = sizes.read(sum(slices)) if mapped else sizes.params()
         tasks = cut(len(slices), n_tasks(all_threads, round_seconds(self._run)))
         own = -(-len(tasks) * n_threads // max(n_threads, all_threads))
         n_sums, total = n_threads + depth(own) + 1, sum(sizes.stats(sum(slices)))
+        if not mapped and self._run.plan.long_rounds:
+            n_sums += depth(own) + 1
         if shares := self._shares():
             total = max(total, sum(sizes.changes(sum(shares))))
         shared = self.of_documents() + 2 * params + n_sums * total

@@ -59,7 +59,7 @@ class Ledger:
         return self._touch(self._pooled(int(size)), size if touched is None else touched)
 
     def fresh(self, size: float, touched: float | None = None) -> Piece:
-        """The same of the system's memory, which it goes back to."""
+        """The same in memory of the system, to which it returns when the array is freed."""
         return self._touch(Piece(int(size), kept=False), size if touched is None else touched)
 
     def _touch(self, piece: Piece, touched: float) -> Piece:

@@ -105,8 +105,8 @@ def zeros(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
 
 
 def rest() -> None:
-    """At the end of a run, or of other work in parallel: let the largest pieces of the unused memory rest, up to `RESTING`
-    bytes, and give the others back to the system. What rests goes back as soon as fresh memory is needed, so it does not
+    """At the end of a run, or of other parallel work: let the largest pieces of the unused memory rest, up to `RESTING`
+    bytes, and give the others back to the system. What rests goes back when fresh memory is needed, so it does not
     raise the peak."""
     with _looking:
         _collect()

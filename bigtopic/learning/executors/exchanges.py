@@ -235,8 +235,9 @@ def meeting_graph(run: Any, meeting: Meeting, name: str) -> tuple[Any, list[str]
 
     take, sealed, tasks = delayed(_take_part, pure=False), Sealed(meeting), []
     for number, worker in enumerate(meeting.workers):
-        # Others are allowed, so that a task does not wait for a worker that is gone
-        with annotate(workers=[worker], allow_other_workers=True):
+        # No others: an idle one would take the next part of one that is still at work. If a worker is gone, its part
+        # does not begin, which `results_of` notices
+        with annotate(workers=[worker]):
             tasks.append(take(run, sealed, number, dask_key_name=task_key("bt-meet", name, number)))
     return HighLevelGraph.merge(*(task.dask for task in tasks)), [task.key for task in tasks]
 

@@ -91,7 +91,7 @@ def test_unused_memory_is_given_back_where_there_is_no_other(monkeypatch):
 
 
 def test_arrays_are_plain():
-    array = buffers.empty((1000, 100), np.float32)
+    array = buffers.zeros((1000, 100), np.float32)
     assert type(array) is np.ndarray and type(array[3:]) is np.ndarray and type(array + 1) is np.ndarray
     assert type(buffers.empty(3, np.float32)) is np.ndarray
 

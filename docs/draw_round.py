@@ -15,12 +15,13 @@ import numpy as np
 from dask import delayed
 
 from bigtopic.corpus.memory import from_matrix
+from bigtopic.learning.executors.graph_tasks import divided
 from bigtopic.learning.executors.graphs import round_graph
 from bigtopic.learning.work import Iteration
 from bigtopic.parallel.keys import task_key
-from bigtopic.plan.slices import SUBTREE, Plan
+from bigtopic.plan.slices import Plan
 
-N_SUBTREES = 4
+N_TASKS, N_SLICES = 4, 16  # slices of each task
 WIDTH, HEIGHT = 980, 680
 BOX = 168, 46
 COLUMN, LEFT, TOP = 232, 26, 62
@@ -30,14 +31,12 @@ INK, LINE, TASK, SUM, DATA = "#1f2933", "#7b8794", "#dbeafe", "#dcfce7", "#fef3c
 
 
 def graph() -> dict[str, set[str]]:
-    """Key -> keys it depends on, of a round of a little less than four complete subtrees, each a task."""
-    n_slices = N_SUBTREES * SUBTREE - 5
-    corpus = from_matrix(np.ones((n_slices, 1)))
+    """Key -> keys it depends on, of a round."""
+    corpus = from_matrix(np.ones((N_TASKS * N_SLICES, 1)))
     plan = Plan([corpus.n_docs], 1, None, 1, shuffled=False)
     slices = next(plan.rounds(0)).slices
     run, params = delayed("run", name="run"), delayed("params", name="params")
-    nodes = [slices[first : first + SUBTREE] for first in range(0, n_slices, SUBTREE)]
-    tasks = dict(round_graph(run, nodes, params, Iteration(0), "round").__dask_graph__())
+    tasks = dict(round_graph(run, divided(slices, N_TASKS), params, Iteration(0), "round").__dask_graph__())
     return {str(key): set(map(str, task.dependencies)) for key, task in tasks.items()}
 
 
@@ -65,8 +64,7 @@ def label(key: str) -> tuple[str, str]:
     kind, number = parts(key)
     if kind == "bt-add":
         return f"bt-add, {number}", "sum of two statistics"
-    last = min((number + 1) * SUBTREE, N_SUBTREES * SUBTREE - 5) - 1
-    return f"bt-estep, {number}", f"slices {number * SUBTREE} – {last}"
+    return f"bt-estep, {number}", f"slices {number * N_SLICES} – {(number + 1) * N_SLICES - 1}"
 
 
 def box(
@@ -105,7 +103,7 @@ def tasks_drawn() -> list[str]:
 
 def driver_drawn() -> list[str]:
     """What the driver does with the result."""
-    x, y = place(task_key("bt-add", "round", N_SUBTREES - 2))
+    x, y = place(task_key("bt-add", "round", N_TASKS - 2))
     step, again = (x + 1.25 * COLUMN, y), (x + 2.5 * COLUMN, y)
     return [
         arrow((x, y), step, dashed=True),
@@ -116,13 +114,13 @@ def driver_drawn() -> list[str]:
 
 
 def tree_drawn() -> list[str]:
-    """The complete binary tree of slices inside one task."""
+    """The part of the merge tree inside one task."""
     top, left, gap = TOP + 420, LEFT + 14, 56
     out = [
         f'<text x="{LEFT}" y="{top - 52}" class="title">Inside one bt-estep task: '
-        f"{SUBTREE} slices, added as a complete binary tree</text>"
+        f"{N_SLICES} slices, added along the merge tree</text>"
     ]
-    xs, level = [left + 22 + i * gap for i in range(SUBTREE)], 0
+    xs, level = [left + 22 + i * gap for i in range(N_SLICES)], 0
     while True:
         y = top + level * 40
         for i, x in enumerate(xs):

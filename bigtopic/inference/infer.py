@@ -17,7 +17,7 @@ from bigtopic.parallel import cluster
 from bigtopic.parallel.shared_files import corpus_in_reach, shares_files
 from bigtopic.plan.counting import counted_vocabulary
 from bigtopic.plan.reading import BlockReader
-from bigtopic.plan.slices import SUBTREE, Plan, SliceRef
+from bigtopic.plan.slices import READ_BLOCK_SLICES, Plan, SliceRef
 from bigtopic.state.contract.kernel_results import check_doc_topics
 from bigtopic.state.model import TopicModel
 from bigtopic.types import Block
@@ -66,7 +66,7 @@ def infer(
         [p.n_docs for p in corpus.parts], corpus.nnz / max(1, corpus.n_docs), None, None, shuffled=False
     )
     slices = next(plan.rounds(0)).slices if plan.n_docs else ()
-    tasks = [slices[i : i + SUBTREE] for i in range(0, len(slices), SUBTREE)]
+    tasks = [slices[i : i + READ_BLOCK_SLICES] for i in range(0, len(slices), READ_BLOCK_SLICES)]
     if client is None and len(tasks) < 4 * (n_threads or 2):
         tasks = [(ref,) for ref in slices]  # a small corpus still keeps every thread busy
     over = partial(

@@ -34,11 +34,11 @@ from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Params
 from bigtopic.types import AxisStats
 
-__all__ = ["Meeting", "Node", "Task", "parts", "take_part", "whole"]
+__all__ = ["Meeting", "Node", "NodeTask", "parts", "take_part", "whole"]
 
 _SUM = "sum"  # name of a piece; those of a worker's sums have the number of the worker that they are for
 Node = tuple[int, Any]  # how many leaves of the tree a sum covers, and the sum
-Task = tuple[int, Callable[[], Any]]  # the same, and what computes it
+NodeTask = tuple[int, Callable[[], Any]]  # the same, and what computes it
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Meeting(ABC):
         """By how many the copies move."""
 
     @abstractmethod
-    def tasks(self, run: Run, number: int, arrays: Mapping[str, LazyArray]) -> list[Task]:
+    def tasks(self, run: Run, number: int, arrays: Mapping[str, LazyArray]) -> list[NodeTask]:
         """The work of a worker, in order: nodes of the tree, to be done on its threads."""
 
     @abstractmethod
@@ -162,7 +162,7 @@ def _nodes(
 ) -> Iterator[Node]:
     """The sums of a worker, as the largest nodes of the tree."""
 
-    def do(task: Task) -> Node:
+    def do(task: NodeTask) -> Node:
         if box.has_ended(meeting.version.name):
             raise Absent("the driver has given up")
         covers, work = task

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, islice, pairwise
 
-from bigtopic.learning.direct import Meeting, Task
+from bigtopic.learning.direct import Meeting, NodeTask
 from bigtopic.learning.executors.graph_tasks import divided, node_stats_alone
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.reduce import add
@@ -38,7 +38,7 @@ class Exchange(Meeting):
     def n_updates(self) -> int:
         return self.n_rounds
 
-    def tasks(self, run: Run, number: int, arrays: Mapping[str, LazyArray]) -> list[Task]:
+    def tasks(self, run: Run, number: int, arrays: Mapping[str, LazyArray]) -> list[NodeTask]:
         read = BlockReader(run.parts, ahead=0).block
         return [(1, partial(share_changes, run, one, read, arrays)) for one in self._shares(run, number)]
 
@@ -83,7 +83,7 @@ class LongRound(Meeting):
     def n_updates(self) -> int:
         return 1
 
-    def tasks(self, run: Run, number: int, arrays: Mapping[str, LazyArray]) -> list[Task]:
+    def tasks(self, run: Run, number: int, arrays: Mapping[str, LazyArray]) -> list[NodeTask]:
         (rnd,) = islice(run.plan.rounds(self.first.pass_number, self.first.round), 1)
         iteration = iteration_of(self.first, 1, run.settings)
         tasks, first, last = divided(rnd.slices, self.n_tasks), *self.bounds[number : number + 2]

@@ -15,7 +15,7 @@ import numpy as np
 
 from bigtopic import buffers
 from bigtopic.learning import _kernels
-from bigtopic.plan.slices import SUBTREE, lookup_table
+from bigtopic.plan.slices import lookup_table
 from bigtopic.side_by_side import over_rows
 from bigtopic.types import AxisStats, Stats
 
@@ -113,22 +113,13 @@ class Tree:
 
 
 def left_half(n_slices: int) -> int:
-    """Slices in the left half of a node of at least two.
-
-    Where there are more than `SUBTREE`, both halves have as many complete subtrees, or the left one has one more;
-    otherwise it is the largest power of two below `n_slices`.
-    """
-    if n_slices > SUBTREE:
-        return (-(-n_slices // SUBTREE) + 1) // 2 * SUBTREE
-    return 1 << (n_slices - 1).bit_length() - 1
+    """Slices in the left half of a node: as many as in the right one, or one more."""
+    return (n_slices + 1) // 2
 
 
 def depth(n_slices: int) -> int:
     """Levels of the tree above its slices."""
-    levels = 0
-    while n_slices > 1:
-        n_slices, levels = left_half(n_slices), levels + 1
-    return levels
+    return max(n_slices - 1, 0).bit_length()
 
 
 def cut(n_slices: int, n_nodes: int) -> list[int]:

@@ -23,7 +23,7 @@ TELLING_SECONDS = 2.0  # that the driver waits for workers which it tells that a
 KEPT_GROUPS = 100  # whose end a worker remembers
 _HANDLER = "bigtopic_piece"
 
-Meeting = tuple[str, int]
+MeetingName = tuple[str, int]
 
 
 class Absent(ClusterError):
@@ -37,7 +37,7 @@ class Mailbox:
         self._worker = worker
         self._loop = worker.loop.asyncio_loop
         # All that follows is only used on this loop
-        self._pieces: dict[tuple[Meeting, Hashable], tuple[Any, int]] = {}
+        self._pieces: dict[tuple[MeetingName, Hashable], tuple[Any, int]] = {}
         self._attended: dict[str, int] = {}  # the latest meeting of a group
         self._dissolved: OrderedDict[str, None] = OrderedDict()
         self._changed = asyncio.Event()
@@ -47,11 +47,11 @@ class Mailbox:
         """Of the worker."""
         return str(self._worker.address)
 
-    def attend(self, meeting: Meeting) -> None:
+    def attend(self, meeting: MeetingName) -> None:
         """Those who ask for pieces of this meeting wait from now on."""
         self._on_loop(self._attend, meeting)
 
-    def offer(self, meeting: Meeting, pieces: Mapping[Hashable, Any], times: int = 1) -> None:
+    def offer(self, meeting: MeetingName, pieces: Mapping[Hashable, Any], times: int = 1) -> None:
         """Each of these pieces will be asked for so many times, and is then forgotten."""
         if times:
             self._on_loop(self._offer, meeting, pieces, times)
@@ -64,7 +64,7 @@ class Mailbox:
         """Whether the meetings of a group have ended, on this worker."""
         return group in self._dissolved
 
-    def collect(self, meeting: Meeting, wanted: Sequence[tuple[str, Hashable]]) -> list[Any]:
+    def collect(self, meeting: MeetingName, wanted: Sequence[tuple[str, Hashable]]) -> list[Any]:
         """Pieces of other workers, each by its address and name, when all of them are there.
 
         Raises
@@ -75,10 +75,10 @@ class Mailbox:
         asking = self._collect(meeting, wanted)
         return asyncio.run_coroutine_threadsafe(asking, self._loop).result()
 
-    async def _collect(self, meeting: Meeting, wanted: Sequence[tuple[str, Hashable]]) -> list[Any]:
+    async def _collect(self, meeting: MeetingName, wanted: Sequence[tuple[str, Hashable]]) -> list[Any]:
         return list(await asyncio.gather(*(self._ask(meeting, *one) for one in wanted)))
 
-    async def _ask(self, meeting: Meeting, address: str, name: Hashable) -> Any:
+    async def _ask(self, meeting: MeetingName, address: str, name: Hashable) -> Any:
         asking = asyncio.ensure_future(
             getattr(self._worker.rpc(address), _HANDLER)(meeting=meeting, name=name)
         )
@@ -120,12 +120,12 @@ class Mailbox:
         while not there():
             await self._changed.wait()
 
-    def _attend(self, meeting: Meeting) -> None:
+    def _attend(self, meeting: MeetingName) -> None:
         group, number = meeting
         self._attended[group] = max(number, self._attended.get(group, number))
         self._wake()
 
-    def _offer(self, meeting: Meeting, pieces: Mapping[Hashable, Any], times: int) -> None:
+    def _offer(self, meeting: MeetingName, pieces: Mapping[Hashable, Any], times: int) -> None:
         if meeting[0] not in self._dissolved:
             self._pieces.update({(meeting, name): (piece, times) for name, piece in pieces.items()})
             self._wake()

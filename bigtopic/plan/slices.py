@@ -27,16 +27,14 @@ from bigtopic.plan.delays import segment_of
 from bigtopic.plan.exchanges import REPLICA_UPDATES, divided, exchange_of
 from bigtopic.types import Block, Docs
 
-__all__ = ["LONG_ROUND", "SUBTREE", "Plan", "Round", "SliceRef", "lookup_table", "make_docs"]
+__all__ = ["LONG_ROUND", "READ_BLOCK_SLICES", "Plan", "Round", "SliceRef", "lookup_table", "make_docs"]
 
 SLICE_ENTRIES = 1 << 16
-SUBTREE = (
-    16  # slices of a complete subtree of the merge tree, and of a read block of a minibatch that is larger
-)
-READ_BLOCK_ENTRIES = SLICE_ENTRIES * SUBTREE
+READ_BLOCK_SLICES = 16  # of a minibatch that is larger than a read block
+READ_BLOCK_ENTRIES = SLICE_ENTRIES * READ_BLOCK_SLICES
 # Slices of a long round, at least. Workers may make it among themselves; its rows are added to the params by increasing
 # ids, wherever it is made, so another number changes results.
-LONG_ROUND = 2 * SUBTREE
+LONG_ROUND = 32
 # A minibatch of so many documents, or entries, has at least two slices, unless each slice is to be a minibatch.
 SHARED_DOCS = 2000
 SHARED_ENTRIES = 2 * SLICE_ENTRIES
@@ -141,7 +139,7 @@ class Plan:
         self.replicas = replicas if self.n_rounds > 1 else 1  # a single round is not divided
         self.replica_updates = replica_updates
         self._begin = begin
-        # A read block holds whole minibatches, or, of a minibatch larger than a read block, one subtree of slices.
+        # A read block holds whole minibatches, or, of a minibatch larger than a read block, some of its slices.
         self.read_block_docs = max(1, int(READ_BLOCK_ENTRIES / max(entries_per_doc, 1.0)))
         self.batches_per_read_block = max(1, self.read_block_docs // self.batch_size)
 
@@ -218,16 +216,16 @@ class Plan:
 
     def _slices(self, minibatch: int, slice_size: int) -> Iterator[SliceRef]:
         first, last = self._start(minibatch), self._start(minibatch + 1)
-        subtree = self.slice_size * SUBTREE
-        large = self.batch_size > subtree
+        several = self.slice_size * READ_BLOCK_SLICES
+        large = self.batch_size > several
         read_block = minibatch // self.batches_per_read_block
         position = first
         while position < last:
             part = bisect_right(self._ends, position)
             begin, end = self._ends[part - 1] if part else 0, self._ends[part]
             if large:
-                read_block_first = first + (position - first) // subtree * subtree
-                read_block_last = min(read_block_first + subtree, last, end)
+                read_block_first = first + (position - first) // several * several
+                read_block_last = min(read_block_first + several, last, end)
             else:
                 read_block_first = self._start(read_block * self.batches_per_read_block)
                 read_block_last = min(self._start((read_block + 1) * self.batches_per_read_block), end)

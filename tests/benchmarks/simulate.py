@@ -42,7 +42,7 @@ from rounds import started, worked
 from simulated import Costs, Sized
 from simulated_costs import BATCH_SIZE, N_DOCS, N_ENTRIES, N_TOKENS, N_WORDS, made_run, measured_costs, shape
 
-from bigtopic.learning.executors import exchanges, graphs, sending
+from bigtopic.learning.executors import among_workers, graphs, sending
 from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.replicas import Changes
 from bigtopic.parallel import cluster as parallel
@@ -230,7 +230,7 @@ class Driver:
             changed += [
                 (parallel, "send", self.send),
                 (graphs, "result_of", self.result_of),
-                (exchanges, "whole", self.whole),
+                (among_workers, "whole", self.whole),
             ]
         for one in changed:
             self._stack.enter_context(mock.patch.object(*one))

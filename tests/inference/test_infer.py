@@ -46,12 +46,12 @@ def test_every_document_in_stored_order(many_parts, corpus, synthetic, method):
         np.testing.assert_allclose(again[1], topics, rtol=1e-5, atol=1e-7)
 
 
-def test_large_corpora_go_a_subtree_at_a_time(corpus, monkeypatch):
+def test_large_corpora_go_several_slices_at_a_time(corpus, monkeypatch):
     """The same topics from groups of slices as from single ones."""
     expected = joined(list(infer(make(corpus), corpus, n_threads=1)))
     monkeypatch.setattr(slices, "SLICE_ENTRIES", 64 * 2)
-    monkeypatch.setattr(slices, "SUBTREE", 2)
-    monkeypatch.setattr(module, "SUBTREE", 2)
+    monkeypatch.setattr(slices, "READ_BLOCK_SLICES", 2)
+    monkeypatch.setattr(module, "READ_BLOCK_SLICES", 2)
     whole = corpus.read(order="stored")
     repeated = Corpus([MemoryPart(str(i), whole) for i in range(20)], corpus.vocabulary)
     pieces = list(infer(make(corpus), repeated, n_threads=2))
@@ -63,7 +63,7 @@ def test_large_corpora_go_a_subtree_at_a_time(corpus, monkeypatch):
 
 @pytest.mark.distributed
 def test_workers_infer_the_same_also_when_one_dies(many_parts, corpus, mortal_workers, monkeypatch):
-    monkeypatch.setattr(module, "SUBTREE", 2)
+    monkeypatch.setattr(module, "READ_BLOCK_SLICES", 2)
     here = joined(list(infer(make(corpus), many_parts, n_threads=1)))
     pieces = []
     for number, piece in enumerate(infer(make(corpus), many_parts, client=mortal_workers)):

@@ -18,9 +18,9 @@ import pytest
 from bigtopic import methods as table
 from bigtopic.corpus.store import Corpus
 from bigtopic.learning import copies
-from bigtopic.learning.executors import choice, exchanges, sending
+from bigtopic.learning.executors import among_workers, choice, sending
+from bigtopic.learning.executors.among_workers import AmongWorkers
 from bigtopic.learning.executors.copying import Copies
-from bigtopic.learning.executors.exchanges import Exchanges
 from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
@@ -46,9 +46,9 @@ def sent(monkeypatch):
 def travels(monkeypatch) -> list[Any]:
     """Whom params are sent to for exchanges: a list of workers, or None for any."""
     found: list[Any] = []
-    give, send = Copies._give, Exchanges._with_params
+    give, send = Copies._give, AmongWorkers._with_params
     monkeypatch.setattr(Copies, "_give", lambda self, *a: found.append(a[0]) or give(self, *a))
-    monkeypatch.setattr(Exchanges, "_with_params", lambda self, *a: found.append(None) or send(self, *a))
+    monkeypatch.setattr(AmongWorkers, "_with_params", lambda self, *a: found.append(None) or send(self, *a))
     return found
 
 
@@ -110,7 +110,7 @@ def test_a_worker_that_joins_is_the_only_one_to_get_them(corpus, expected, trave
 
 def in_third_exchange(monkeypatch, then: Callable[[], Any]) -> None:
     """Call `then` when the driver has begun to wait for the third exchange."""
-    begun, called = Exchanges._begun, []
+    begun, called = AmongWorkers._begun, []
 
     def first(self: Any, segment: Any) -> Any:
         found = begun(self, segment)
@@ -119,7 +119,7 @@ def in_third_exchange(monkeypatch, then: Callable[[], Any]) -> None:
             then()
         return found
 
-    monkeypatch.setattr(Exchanges, "_begun", first)
+    monkeypatch.setattr(AmongWorkers, "_begun", first)
 
 
 def test_a_worker_that_joins_in_an_exchange_takes_part_in_a_later_one(corpus, expected, travels, monkeypatch):
@@ -132,7 +132,7 @@ def test_a_worker_that_joins_in_an_exchange_takes_part_in_a_later_one(corpus, ex
 
 def test_a_part_that_another_worker_does_has_the_exchange_repeated(corpus, expected, travels, monkeypatch):
     """As when an idle worker takes the task."""
-    graph_of, calls = exchanges.meeting_graph, []
+    graph_of, calls = among_workers.meeting_graph, []
 
     def misplaced(run: Any, meeting: Any, name: str) -> Any:
         calls.append(meeting)
@@ -140,7 +140,8 @@ def test_a_part_that_another_worker_does_has_the_exchange_repeated(corpus, expec
             meeting = replace(meeting, workers=("tcp://127.0.0.2:1", *meeting.workers[1:]))
         return graph_of(run, meeting, name)
 
-    monkeypatch.setattr(exchanges, "meeting_graph", misplaced)
+    monkeypatch.setattr(among_workers, "meeting_graph", misplaced)
+    monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "2s")
     with hosts.scheduler() as client, hosts.worker(client), hosts.worker(client):
         assert learn(corpus, client) == expected
         assert len(travels[0]) == 2 and None in travels

@@ -22,7 +22,7 @@ from bigtopic.errors import BigtopicWarning, ClusterError, CorpusDamaged
 from bigtopic.estimators.lda import LDA
 from bigtopic.learning import executors
 from bigtopic.learning.executors import choice, graphs, sending, whole
-from bigtopic.learning.executors.exchanges import replica_graph
+from bigtopic.learning.executors.among_workers import replica_graph
 from bigtopic.learning.executors.graph_tasks import divided, n_tasks, placed
 from bigtopic.learning.executors.graphs import GraphExecutor, remembering_graph, round_graph
 from bigtopic.learning.executors.protocol import Run

@@ -19,7 +19,7 @@ import pytest
 from bigtopic import methods as table
 from bigtopic.corpus.store import Corpus
 from bigtopic.learning import copies, direct
-from bigtopic.learning.executors import choice, exchanges, graph_tasks, sending
+from bigtopic.learning.executors import among_workers, choice, graph_tasks, sending
 from bigtopic.learning.executors.copying import Copies
 from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.stopping import Limits
@@ -185,7 +185,7 @@ def test_an_interrupt_in_a_round(corpus, expected, other_address, monkeypatch):
 
 def test_more_workers_than_slices_are_for(corpus, other_address, monkeypatch):
     """Some have nothing to do."""
-    monkeypatch.setattr(exchanges, "n_tasks", lambda *_: 2)
+    monkeypatch.setattr(among_workers, "n_tasks", lambda *_: 2)
     assert learn(corpus, other_address) == learn(corpus)
 
 

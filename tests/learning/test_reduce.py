@@ -12,7 +12,6 @@ from reference.serial import total
 
 from bigtopic.learning import reduce
 from bigtopic.learning.reduce import Tree, add, cover, cut, depth
-from bigtopic.plan.slices import SUBTREE
 from bigtopic.types import AxisStats, Stats
 
 
@@ -141,14 +140,13 @@ def test_slices_in_order_leave_a_sum_for_each_level(n_slices):
         tree.push(1)
     assert tree.result() == n_slices and alive == [1]
     assert most[0] <= 1 + depth(n_slices)
-    assert depth(n_slices) <= 4 + math.ceil(math.log2(math.ceil(n_slices / SUBTREE)))
+    assert depth(n_slices) == math.ceil(math.log2(n_slices))
 
 
 def test_halves_of_a_large_round_are_nearly_equal():
     """So that as many workers as a power of two have the same work."""
     sizes = cut(7400, 32)
-    assert len(sizes) == 32 and max(sizes) - min(sizes) <= 2 * SUBTREE
-    assert not any(size % SUBTREE for size in sizes[:-1])
+    assert len(sizes) == 32 and max(sizes) - min(sizes) <= 1
 
 
 def test_dask_is_told_what_a_sum_holds():

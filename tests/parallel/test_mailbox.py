@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import dask
 import numpy as np
 import pytest
 
@@ -62,7 +63,9 @@ def test_pieces_reach_those_who_ask_for_them(other_address):
 
 def test_a_worker_that_is_gone_is_told(other_address):
     first = sorted(other_address.nthreads())[0]
+    other_address.run(dask.config.set, {"distributed.comm.timeouts.connect": "1s"}, workers=[first])
     answer = other_address.submit(ask, "tcp://127.0.0.1:1", workers=[first], pure=False).result()
+    other_address.run(dask.config.refresh, workers=[first])
     assert "tcp://127.0.0.1:1 does not answer" in answer
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bigtopic import methods
-from bigtopic.plan.slices import READ_BLOCK_ENTRIES, SUBTREE, Plan, make_docs
+from bigtopic.plan.slices import READ_BLOCK_ENTRIES, READ_BLOCK_SLICES, Plan, make_docs
 from bigtopic.types import Block
 
 PARTS = ([1], [100], [3, 1, 250, 2], [300, 299, 1])
@@ -84,7 +84,7 @@ def test_read_blocks_do_not_overlap_and_stay_small(parts, batch_size, entries):
     for (part, _, stop), (next_part, next_start, _) in itertools.pairwise(covered):
         assert part != next_part or stop == next_start
     # a slice of at least 64 documents is promised, so that is the least a read block can be
-    limit = max(READ_BLOCK_ENTRIES / entries, 64 * SUBTREE, plan.slice_size * SUBTREE)
+    limit = max(READ_BLOCK_ENTRIES / entries, 64 * READ_BLOCK_SLICES, plan.slice_size * READ_BLOCK_SLICES)
     assert all(stop - start <= limit for _, start, stop in read_blocks)
 
 
@@ -154,11 +154,11 @@ def test_a_pass_keeps_the_minibatches_of_a_read_block_together():
     assert read_blocks != sorted(read_blocks)
 
 
-def test_a_large_minibatch_is_read_a_subtree_at_a_time():
+def test_a_large_minibatch_is_read_several_slices_at_a_time():
     plan = Plan([5000], 100.0, None, 20)
     slices = next(plan.rounds(0)).slices
-    for first in range(0, len(slices), SUBTREE):
-        assert len({ref.read_block for ref in slices[first : first + SUBTREE]}) == 1
+    for first in range(0, len(slices), READ_BLOCK_SLICES):
+        assert len({ref.read_block for ref in slices[first : first + READ_BLOCK_SLICES]}) == 1
 
 
 # ---------------------------------------------------------------- documents

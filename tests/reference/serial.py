@@ -5,7 +5,6 @@ One thread reads, infers, adds and steps; every version of the params is kept, a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -24,8 +23,6 @@ from bigtopic.state.params import Params
 from bigtopic.types import Stats
 
 __all__ = ["learn", "total"]
-
-SUBTREE = 16
 
 
 def learn(run: Run, params: Params, n_passes: int) -> Iterator[tuple[Params, RoundReport]]:
@@ -83,17 +80,8 @@ class Remembered(Nothing):
 
 
 def total(values: Sequence[Any], plus: Callable[[Any, Any], Any] = add) -> Any:
-    """The sum of a round's slices along the tree: sixteen to a subtree, and the subtrees halved again and again."""
-    subtrees = [_halved(values[i : i + SUBTREE], plus, _power) for i in range(0, len(values), SUBTREE)]
-    return _halved(subtrees, plus, lambda n: math.ceil(n / 2))
-
-
-def _halved(values: Sequence[Any], plus: Callable[[Any, Any], Any], half: Callable[[int], int]) -> Any:
+    """The sum of a round's slices along the tree: halved again and again, the left half the larger one."""
     if len(values) == 1:
         return values[0]
-    middle = half(len(values))
-    return plus(_halved(values[:middle], plus, half), _halved(values[middle:], plus, half))
-
-
-def _power(n: int) -> int:
-    return max(1 << k for k in range(4) if 1 << k < n)
+    middle = -(-len(values) // 2)
+    return plus(total(values[:middle], plus), total(values[middle:], plus))

@@ -1,4 +1,4 @@
-"""Rounds of several slices on Dask: made by the workers among themselves where they can (`exchanges`), else as graphs
+"""Rounds of several slices on Dask: made by the workers among themselves where they can (`among_workers`), or as graphs
 of E-step tasks and their reduction. The driver owns the params and does the step."""
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from itertools import count
 from typing import Any
 
 from bigtopic.learning import sharing
-from bigtopic.learning.executors import exchanges
-from bigtopic.learning.executors.exchanges import Exchanges
+from bigtopic.learning.executors import among_workers
+from bigtopic.learning.executors.among_workers import AmongWorkers
 from bigtopic.learning.executors.forecast import round_seconds
 from bigtopic.learning.executors.graph_tasks import Sealed, divided, n_tasks, node_stats, node_stats_alone
 from bigtopic.learning.executors.protocol import (
@@ -67,7 +67,7 @@ class GraphExecutor(Executor):
         self._scheduler = scheduler
         self._remembers_rounds = run.work.kernel.state == "round"
         self._sender = Sender(run, client, _prefixes(run))
-        self._exchanges = Exchanges(run, self._sender, client, self._compute, self._result)
+        self._among_workers = AmongWorkers(run, self._sender, client, self._compute, self._result)
         self._iterations: list[tuple[Arrays, Iteration]] = []  # of this round
         self._tasks: Sequence[Task] = ()
         self._workers: list[str] | None = None  # for each task
@@ -83,7 +83,13 @@ class GraphExecutor(Executor):
     ) -> Updates:
         """See `Executor.advance`."""
         return by_segments(
-            self._run, params, cursor, max_rounds, max_seconds, self._do, replicate=self._exchanges.changes
+            self._run,
+            params,
+            cursor,
+            max_rounds,
+            max_seconds,
+            self._do,
+            replicate=self._among_workers.changes,
         )
 
     def _do(self, segment: Segment) -> None:
@@ -91,7 +97,7 @@ class GraphExecutor(Executor):
 
     def _round(self, segment: Segment, rnd: Round, arrays: Arrays, iteration: Iteration) -> Stats:
         """The statistics of a round: made by the workers among themselves, or of a graph."""
-        found = self._exchanges.stats(segment, rnd)
+        found = self._among_workers.stats(segment, rnd)
         return self.map_reduce(rnd, arrays, iteration) if found is None else found
 
     def map_reduce(self, rnd: Round, arrays: Arrays, iteration: Iteration) -> Stats:
@@ -168,15 +174,15 @@ class GraphExecutor(Executor):
 
     def close(self) -> None:
         self._iterations, self._states = [], []
-        self._exchanges.close()
+        self._among_workers.close()
         self._sender.close()
 
 
 def _prefixes(run: Run) -> tuple[str, ...]:
     """The prefixes of a run's tasks, and no others: of each that is held, the scheduler keeps kilobytes for good."""
     remembering = REMEMBERING_PREFIXES if run.work.kernel.state == "round" else ()
-    replicas = exchanges.REPLICA_PREFIXES if run.plan.replicas > 1 else ()
-    meetings = exchanges.MEETING_PREFIXES if replicas or exchanges.makes_rounds(run) else ()
+    replicas = among_workers.REPLICA_PREFIXES if run.plan.replicas > 1 else ()
+    meetings = among_workers.MEETING_PREFIXES if replicas or among_workers.makes_rounds(run) else ()
     return (*PREFIXES, *remembering, *replicas, *meetings)
 
 

@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from bigtopic import buffers
 from bigtopic.learning.reduce import LARGE, Tree, depth, left_half
 from bigtopic.plan.delays import group_size
-from bigtopic.plan.slices import SUBTREE
 from bigtopic.types import Scratch
 
 __all__ = ["Ledger", "Piece", "Rounds", "SliceSizes", "Sum", "most_sums"]
 
 WAITING = 2  # slices that may be finished but not merged yet, besides one for each thread
-_SUBTREES = 2  # replayed slice by slice, at least, and as many as keep all threads busy
+_LAST = 16  # slices replayed one by one, besides as many as there are threads, or as many again
 _NODES = 64  # of the others, about
+_NODE = 16  # slices of one of these, at most, where there are few
 _SPREAD = 0.1  # relative, of the sizes of sums of as many documents
 _HUGE = 1 << 22  # bytes from which on NumPy asks the system for huge pages
 _HUGE_PAGE = 1 << 21
@@ -244,10 +244,9 @@ class Rounds:
 
     def _push_first(self, tree: Tree, slices: Sequence[int]) -> int:
         """Push the slices that are not replayed one by one, as nodes; their number."""
-        one_by_one = SUBTREE * max(_SUBTREES, 1 + -(-self.n_threads // SUBTREE))
-        first = max(0, len(slices) - one_by_one) // SUBTREE * SUBTREE
+        first = max(0, len(slices) - _LAST - max(_LAST, self.n_threads))
         done = 0
-        for size in _nodes(len(slices), first, max(SUBTREE, len(slices) // _NODES)):
+        for size in _nodes(len(slices), first, max(_NODE, len(slices) // _NODES)):
             n_docs = sum(slices[done : done + size])
             tree.push(Sum(n_docs, [self._take_sum(one, one) for one in self.stats(n_docs)]), size)
             done += size

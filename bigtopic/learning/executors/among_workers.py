@@ -39,7 +39,7 @@ from bigtopic.types import Stats
 __all__ = [
     "MEETING_PREFIXES",
     "REPLICA_PREFIXES",
-    "Exchanges",
+    "AmongWorkers",
     "makes_rounds",
     "meeting_graph",
     "replica_graph",
@@ -56,7 +56,7 @@ class _Begun(NamedTuple):
     parts: list[Any]
 
 
-class Exchanges:
+class AmongWorkers:
     """The exchanges and long rounds of one run.
 
     Parameters

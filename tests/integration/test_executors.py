@@ -76,7 +76,7 @@ def in_parts(corpus) -> Corpus:
 
 @pytest.fixture(scope="module")
 def many_slices(in_parts) -> tuple[Run, Params]:
-    """One pass of `vb`, in ten subtrees of the merge tree."""
+    """One pass of `vb`, in more than 150 slices."""
     model = new_model(table.get("vb"), 4, in_parts.vocabulary, n_tokens=in_parts.n_tokens, seed=5)
     return make_run(model, in_parts, batch_size=None, slice_size=2, order="shuffled"), model.params
 
@@ -87,7 +87,7 @@ def after_a_round(executor: Any, params: Params) -> bytes:
     return params["topic_words"].raw.tobytes()
 
 
-def test_rounds_of_many_subtrees_give_the_same_bits(many_slices):
+def test_rounds_of_many_slices_give_the_same_bits(many_slices):
     run, params = many_slices
     ((expected, _),) = serial.learn(run, params, 1)
     makes = [lambda n=n: ThreadExecutor(run, n) for n in (1, 2, 5)]
@@ -96,7 +96,7 @@ def test_rounds_of_many_subtrees_give_the_same_bits(many_slices):
 
 
 @pytest.mark.distributed
-def test_rounds_of_many_subtrees_give_the_same_bits_when_a_task_is_lost(many_slices, mortal_workers):
+def test_rounds_of_many_slices_give_the_same_bits_when_a_task_is_lost(many_slices, mortal_workers):
     run, params = many_slices
     ((expected, _),) = serial.learn(run, params, 1)
     bits = expected["topic_words"].raw.tobytes()

@@ -19,7 +19,7 @@ from bigtopic.types import Scratch
 __all__ = ["Ledger", "Piece", "Rounds", "SliceSizes", "Sum", "most_sums"]
 
 WAITING = 2  # slices that may be finished but not merged yet, besides one for each thread
-_LAST = 16  # slices replayed one by one, besides as many as there are threads, or as many again
+_LAST = 16  # slices replayed one by one, and besides one for each thread, or as many again
 _NODES = 64  # of the others, about
 _NODE = 16  # slices of one of these, at most, where there are few
 _SPREAD = 0.1  # relative, of the sizes of sums of as many documents

@@ -219,6 +219,18 @@ def test_minibatches_that_lie_in_two_parts():
     check(method="cgs", n_components=200, n_threads=2, corpus=corpus, **settings)
 
 
+def test_many_short_documents_on_disk():
+    """Where each begins is in memory."""
+    corpus = {"n_words": 1000, "n_docs": 300_000, "length": 2}
+    check(method="online-cvb0", n_components=4, n_threads=1, corpus=corpus, stored=True)
+
+
+def test_what_is_remembered_in_minibatches_that_lie_in_three_parts():
+    corpus = {"n_words": 20_000, "n_docs": 40_000, "length": 35}
+    settings = {"batch_size": 4000, "slice_size": 2000, "max_iter": 3, "n_parts": 3}
+    check(method="ilr", n_components=40, n_threads=2, corpus=corpus, **settings)
+
+
 def test_updates_that_a_mean_follows():
     settings = {"batch_size": 4000, "average": 1.0}
     check(method="online-vb", n_components=200, n_threads=1, corpus=SHORT, **settings)

@@ -22,7 +22,7 @@ from bigtopic.types import Block
 __all__ = ["StoredNames", "StoredPart", "stored_kinds", "stored_names"]
 
 # Parts a process keeps open, each with 16 bytes a document and a few decoded chunks: one for every thread that reads.
-_OPEN_PARTS = max(4, (os.cpu_count() or 1) + 2)
+OPEN_PARTS = max(4, (os.cpu_count() or 1) + 2)
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ def _offsets(part: StoredPart, name: str, last: int) -> np.ndarray:
     return indptr
 
 
-@lru_cache(maxsize=_OPEN_PARTS)
+@lru_cache(maxsize=OPEN_PARTS)
 def _open(part: StoredPart) -> _OpenPart:
     return _OpenPart(part)
 
@@ -188,7 +188,7 @@ class _OpenText:
             raise CorpusDamaged(f"{self._part.name}/text/utf8 is not UTF-8 ({error}); {REMEDY}") from error
 
 
-@lru_cache(maxsize=_OPEN_PARTS)
+@lru_cache(maxsize=OPEN_PARTS)
 def _open_text(part: StoredPart) -> _OpenText:
     return _OpenText(part)
 

@@ -1,22 +1,23 @@
 """The memory of a run, from corpus, settings and params; T is the number of threads.
 
-    run      = params + lookups + reading + state + peak of a replay of its first rounds
+    run      = params + lookups + index + prepared + state + peak of a replay of its first rounds
     params   = sum over arrays of rows x columns x itemsize + priors x 8
     lookups  = T x words x 4
-    reading  = (entries + a chunk) x 8 + documents x 16 for each read block: all of a small corpus, else those kept and
-               the next one; none where the corpus is in memory. For several passes over a small corpus, also all of its
-               slices, without views, see below
+    index    = documents x 16, in whole chunks, of the parts of a store that are open, and documents x 8 of one of them
+    prepared = all slices, without views, see below, for several passes over a small corpus
     state    = rows x bytes of a row: of two inner iterations of the minibatch ("round"), less what a slice at work
                writes, which is scratch; or of a slice that is read ahead, or of all slices if that is little ("run";
                those at work, and the one that is not written yet, are in the replay)
 
-    worker   = documents + 2 x params, or the rows of them that a minibatch reads from files + T x (words x 4 + read
-               blocks + peak of a replay of a task) + sums x stats(minibatch) + state, for tasks of a graph on a Dask
-               worker; its documents are those that are in memory and sent, not read from a store; the sums are one for
-               each thread, one that travels, and one for each level of the tree above its tasks
+    worker   = documents + index + 2 x params, or the rows of them that a minibatch reads from files + T x (words x 4 +
+               read blocks + peak of a replay of a task) + sums x stats(minibatch) + state, for tasks of a graph on a
+               Dask worker; its documents are those that are in memory and sent, not read from a store; the sums are one
+               for each thread, one that travels, and one for each level of the tree above its tasks
 
 A replay (`replay`) allocates and frees these arrays in the order of the run, by the rules of `buffers`:
 
+    reading  = (entries + a chunk) x 8 + documents x 16 for each read block: all of a small corpus, else those kept and
+               the next one; none where the corpus is in memory
     slice    = documents x 36 + entries x 8 + distinct words x 4
     view     = rows(slice) x columns x itemsize, for each array the kernel reads
     stats    = rows(slice) x (columns x itemsize + 4), for each array it returns; and their sums, one for each level of
@@ -42,7 +43,7 @@ from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.learning.executors.forecast import round_seconds
 from bigtopic.learning.executors.graph_tasks import n_tasks
 from bigtopic.learning.executors.protocol import Run
-from bigtopic.learning.memory.replay import Ledger, Piece, Rounds, Sum, most_sums
+from bigtopic.learning.memory.replay import Ledger, Piece, Reading, Rounds, Sum, most_sums
 from bigtopic.learning.memory.sizes import Sizes
 from bigtopic.learning.reduce import cut, depth
 from bigtopic.plan import reading
@@ -83,6 +84,7 @@ class Footprint:
         moved = 2 * 24 * sum(sizes.moved_entries(round_docs)) + sizes.averaged(round_docs)
         in_use = (n_threads + 1) * one.n_bytes() + moved + 2 * compares * sizes.topics()
         in_use += (n_threads + most_sums(n_slices) + self._run.plan.delay) * sum(sums)
+        in_use += (sizes.kept_read_blocks() + 1) * sum(sizes.read_block(sizes.read_block_docs))
         return self._always(n_threads) + 2 * (in_use + self._exchanged(n_threads))
 
     def _exchanged(self, n_threads: int) -> float:
@@ -94,9 +96,9 @@ class Footprint:
         return n_threads * share.n_bytes() + sums * sum(self._sizes.all_changes())
 
     def _always(self, n_threads: int) -> float:
-        """Params, lookups, documents and their state."""
+        """Params, lookups, the index of the documents, their slices and their state."""
         sizes, lookups = self._sizes, n_threads * self._run.work.n_words * 4
-        documents = sizes.read_blocks() + sizes.prepared() + sizes.state(whole=True)
+        documents = sizes.index() + sizes.prepared() + sizes.state(whole=True)
         return sizes.params() + lookups + documents
 
     def _peak(self, n_threads: int, compares: bool, seed: int) -> int:
@@ -104,7 +106,7 @@ class Footprint:
         ledger = Ledger()
         before = [ledger.take(self._sizes.topics())] if compares else []
         if self._run.plan.n_docs:
-            self._replay(self._rounds(ledger, n_threads, seed), n_threads)
+            self._replay(self._rounds(ledger, n_threads, seed, self._reading()), n_threads)
         ledger.free(*before, *[ledger.take(self._sizes.topics()) for _ in before])
         return ledger.peak
 
@@ -118,7 +120,7 @@ class Footprint:
 
     def of_task(self, n_slices: int) -> int:
         """Bytes of one task of the graphs executor (a node of the merge tree, on one thread), without the params."""
-        return int(self._task(n_slices) + self._sizes.state())
+        return int(self._sizes.index() + self._task(n_slices) + self._sizes.state())
 
     def of_tasks(self, n_threads: int, mapped: bool, all_threads: int) -> int:
         """Bytes of a worker that does tasks of the graphs executor, its params `mapped` or sent.
@@ -136,7 +138,7 @@ class Footprint:
             n_sums += depth(own) + 1
         if shares := self._shares():
             total = max(total, sum(sizes.changes(sum(shares))))
-        shared = self.of_documents() + 2 * params + n_sums * total
+        shared = self.of_documents() + sizes.index() + 2 * params + n_sums * total
         return int(shared + n_threads * (self._task(tasks[0]) + sizes.state()))
 
     def _task(self, n_slices: int) -> float:
@@ -149,10 +151,10 @@ class Footprint:
 
     def _read_by_task(self, n_docs: int) -> float:
         """The read blocks that a task of so many documents has in memory."""
-        one = min(n_docs, self._run.plan.read_block_docs)
-        return min(reading.KEPT + 1, -(-n_docs // max(1, one))) * self._sizes.read_block(one)
+        one = max(1, min(n_docs, self._sizes.read_block_docs))
+        return min(reading.KEPT + 1, -(-n_docs // one)) * sum(self._sizes.read_block(one))
 
-    def _rounds(self, ledger: Ledger, n_threads: int, seed: int = 0) -> Rounds:
+    def _rounds(self, ledger: Ledger, n_threads: int, seed: int = 0, blocks: Reading | None = None) -> Rounds:
         sizes = self._sizes
         return Rounds(
             ledger,
@@ -161,7 +163,14 @@ class Footprint:
             cache(sizes.stats),
             sizes.all_rows(),
             random.Random(seed),
+            blocks,
         )
+
+    def _reading(self) -> Reading | None:
+        """The reading of the corpus by threads of one process."""
+        n_docs = self._sizes.read_block_docs
+        arrays = self._sizes.read_block(n_docs)
+        return Reading(n_docs, arrays, self._sizes.kept_read_blocks()) if arrays else None
 
     def _replay(self, rounds: Rounds, n_threads: int) -> None:
         """Replay the first rounds: those without delay, those in which parts end, and those with delay."""

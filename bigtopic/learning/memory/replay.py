@@ -8,6 +8,7 @@ wait; those before them as nodes of the merge tree.
 from __future__ import annotations
 
 import random
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -16,7 +17,7 @@ from bigtopic.learning.reduce import LARGE, Tree, depth, left_half
 from bigtopic.plan.delays import group_size
 from bigtopic.types import Scratch
 
-__all__ = ["Ledger", "Piece", "Rounds", "SliceSizes", "Sum", "most_sums"]
+__all__ = ["Ledger", "Piece", "Reading", "Rounds", "SliceSizes", "Sum", "most_sums"]
 
 WAITING = 2  # slices that may be finished but not merged yet, besides one for each thread
 _LAST = 16  # slices replayed one by one, and besides one for each thread, or as many again
@@ -72,6 +73,7 @@ class Ledger:
     def free(self, *pieces: Piece) -> None:
         """These arrays are no longer in use."""
         for piece in pieces:
+            assert piece not in self._unused
             if piece.kept:
                 self._unused.append(piece)
             else:
@@ -118,25 +120,54 @@ class SliceSizes:
 
 
 @dataclass
-class _AtWork:
-    """What a slice of `n_docs` documents holds while the kernel runs.
-
-    gathered : and what the kernel reads of earlier passes
-    """
-
-    n_docs: int
-    gathered: list[Piece]
-    transient: Piece
-    pooled: list[Piece]
-    written: list[Piece]
-
-
-@dataclass
 class Sum:
     """Statistics of some documents, one piece for each array."""
 
     n_docs: int
     pieces: list[Piece]
+
+
+@dataclass
+class _AtWork:
+    """What a slice holds while the kernel runs.
+
+    gathered : and what the kernel reads of earlier passes
+    stats : without pieces, if the kernel allocates them last
+    """
+
+    gathered: list[Piece]
+    transient: Piece
+    pooled: list[Piece]
+    written: list[Piece]
+    stats: Sum
+
+
+@dataclass
+class Reading:
+    """Replays the reading of a corpus, into pieces as all else has: when a slice takes the last documents that are in
+    memory, another read block is read, and then the oldest one is freed.
+
+    Attributes
+    ----------
+    n_docs : of a read block
+    arrays : bytes of each of its arrays
+    kept : read blocks in memory, besides one that is read
+    """
+
+    n_docs: int
+    arrays: Sequence[float]
+    kept: int
+    _blocks: deque[list[Piece]] = field(default_factory=deque)
+    _left: int = 0  # documents that no slice has taken
+
+    def take(self, n_docs: int, ledger: Ledger) -> None:
+        """A slice takes the next documents."""
+        while self._left < n_docs or len(self._blocks) < self.kept:
+            self._blocks.append([ledger.take(size) for size in self.arrays])
+            self._left += self.n_docs
+            if len(self._blocks) > self.kept:
+                ledger.free(*self._blocks.popleft())
+        self._left -= n_docs
 
 
 @dataclass
@@ -151,6 +182,7 @@ class Rounds:
     stats : number of documents -> bytes of each array's statistics
     most : bytes of each array's statistics where they cover all rows
     rng : draws the slice that is done next
+    reading : of the documents; None if they are in memory
     """
 
     ledger: Ledger
@@ -159,6 +191,7 @@ class Rounds:
     stats: Callable[[int], list[float]]
     most: list[float]
     rng: random.Random
+    reading: Reading | None = None
     _unwritten: list[Piece] = field(default_factory=list)  # document state of the slice that finished last
     # Of delayed rounds: how many there were, those that are at work, and those whose statistics wait.
     _number: int = 0
@@ -181,7 +214,7 @@ class Rounds:
             busy.append((item, self._begin(n_docs, self._gather(n_docs))))
         while busy:
             merged = self._finish(busy, done, tree, merged)
-        self.ledger.free(*self._unwritten)
+        self._written()
         total: Sum = tree.result()
         return total
 
@@ -209,29 +242,42 @@ class Rounds:
         self._waiting[number] = self._returned(one)
 
     def _gather(self, n_docs: int) -> list[Piece]:
+        if self.reading is not None:
+            self.reading.take(n_docs, self.ledger)
         sizes = self.of_slice(n_docs)
         self.ledger.free(self.ledger.fresh(sizes.passing))
         return [self.ledger.take(size) for size in sizes.gathered]
 
     def _begin(self, n_docs: int, gathered: list[Piece]) -> _AtWork:
+        """Kernels that use `buffers` allocate their statistics with their other arrays there."""
         sizes, take, fresh = self.of_slice(n_docs), self.ledger.take, self.ledger.fresh
-        return _AtWork(
-            n_docs,
+        one = _AtWork(
             [*gathered, fresh(sizes.read)],
             fresh(sizes.scratch.transient),
             [take(size) for size in sizes.scratch.pooled],
             [take(sizes.written)] if sizes.written else [],
+            Sum(n_docs, []),
         )
+        if one.pooled or one.written:
+            one.stats.pieces = [take(size) for size in self.stats(n_docs)]
+        return one
 
     def _returned(self, one: _AtWork) -> Sum:
-        """The statistics, allocated where the kernel allocates its own arrays; then what the slice needed is freed, and
-        its state is written when that of the slice before is."""
+        """The statistics; then what the slice needed is freed, and its state is written when that of the slice before
+        is."""
         self.ledger.free(one.transient)
-        take = self.ledger.take if one.pooled or one.written else self.ledger.fresh
-        stats = Sum(one.n_docs, [take(size) for size in self.stats(one.n_docs)])
-        self.ledger.free(*one.gathered, *one.pooled, *self._unwritten)
+        one.stats.pieces = one.stats.pieces or [
+            self.ledger.fresh(size) for size in self.stats(one.stats.n_docs)
+        ]
+        self.ledger.free(*one.gathered, *one.pooled)
+        self._written()
         self._unwritten = one.written
-        return stats
+        return one.stats
+
+    def _written(self) -> None:
+        """The state that waits is written."""
+        self.ledger.free(*self._unwritten)
+        self._unwritten = []
 
     def _finish(self, busy: list[tuple[int, _AtWork]], done: dict[int, Sum], tree: Tree, merged: int) -> int:
         """One of the threads finishes its slice, and merges what can be merged."""

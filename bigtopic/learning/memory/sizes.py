@@ -15,6 +15,7 @@ import numpy as np
 from bigtopic.corpus.memory import MemoryPart
 from bigtopic.corpus.part import PartView
 from bigtopic.corpus.stored.schema import CHUNK
+from bigtopic.corpus.stored.stored_part import OPEN_PARTS
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.learning import remembering
 from bigtopic.learning.executors.documents import ENTRY_BYTES, keeps_all, keeps_prepared, params_are_still
@@ -37,7 +38,8 @@ from bigtopic.types import CallSize, Scratch
 __all__ = ["Sizes"]
 
 _SAMPLE = 1 << 13  # documents, the first ones, among which the longest are looked for
-_INDEX_BYTES = 16  # for each document of a read block
+_INDEX_BYTES = 16  # for each document of a read block, and of a part that is open
+_CHECKED_BYTES = 8  # for each document of a part that is being opened
 _DOCUMENT_BYTES = 36  # for each document of a slice: index and source row, twice, and order
 
 
@@ -140,7 +142,7 @@ class Sizes:
             *self.stats(self._run.plan.batch_size),
             *2 * [one.written],
         ]
-        passing = one.passing + self.read_block(min(self._run.plan.n_docs, self._run.plan.read_block_docs))
+        passing = one.passing + sum(self.read_block(self.read_block_docs))
         transient = int(one.scratch.transient + one.read + self.state())
         return SliceSizes(held, passing, Scratch([int(size) for size in pooled], transient))
 
@@ -186,26 +188,40 @@ class Sizes:
         """Entries of the rows that a step moves, for each array that it moves."""
         return [self._rows(array.axis, n_docs) * array.n_columns for array in self._moved_arrays]
 
-    def read_blocks(self) -> float:
-        """The read blocks that are in use, kept, or read ahead."""
-        plan = self._run.plan
-        n_read_blocks = plan.n_docs if keeps_all(plan) else reading.KEPT + 1
-        read_block_docs = max(1, min(plan.n_docs, plan.read_block_docs))
-        return min(n_read_blocks, -(-plan.n_docs // read_block_docs)) * self.read_block(read_block_docs)
+    def kept_read_blocks(self) -> int:
+        """The read blocks in memory, besides one that is read."""
+        n_read_blocks = -(-self._run.plan.n_docs // self.read_block_docs)
+        return n_read_blocks if keeps_all(self._run.plan) else min(reading.KEPT, n_read_blocks)
+
+    @property
+    def read_block_docs(self) -> int:
+        """Documents of a read block."""
+        return max(1, min(self._run.plan.n_docs, self._run.plan.read_block_docs))
 
     def documents(self) -> int:
         """The documents in memory, of which a worker has a copy; views of them are sent with all."""
-        bases = [part.base if isinstance(part, PartView) else part for part in self._run.parts]
-        return sum(
-            part.n_bytes for part in {id(base): base for base in bases}.values() if _is_in_memory(part)
-        )
+        return sum(part.n_bytes for part in self._bases if isinstance(part, MemoryPart))
 
-    def read_block(self, n_docs: int) -> float:
-        """A read block of `n_docs` documents; chunks are decoded whole."""
-        if all(_is_in_memory(part) for part in self._run.parts):
-            return 0.0
+    def read_block(self, n_docs: int) -> list[float]:
+        """Each array of a read block of `n_docs` documents; chunks are decoded whole."""
+        if all(map(_is_in_memory, self._run.parts)):
+            return []
         entries = n_docs * self._run.plan.entries_per_doc + CHUNK
-        return entries * ENTRY_BYTES + n_docs * _INDEX_BYTES
+        return [entries * ENTRY_BYTES / 2] * 2 + [float(n_docs * _INDEX_BYTES)]
+
+    def index(self) -> int:
+        """Where documents begin, and their source rows, in the parts that are open; chunks are decoded whole. One
+        of the parts is being checked."""
+        stored: list[int] = [part.n_docs for part in self._bases if not isinstance(part, MemoryPart)]
+        largest = sorted(stored, reverse=True)[:OPEN_PARTS]
+        decoded = sum(-(-n // CHUNK) * CHUNK if n >= CHUNK else n for n in largest)
+        return _INDEX_BYTES * decoded + _CHECKED_BYTES * max(largest, default=0)
+
+    @property
+    def _bases(self) -> list[Any]:
+        """The parts, each once; of views, what they are views of."""
+        bases = [part.base if isinstance(part, PartView) else part for part in self._run.parts]
+        return list({id(base): base for base in bases}.values())
 
     def prepared(self) -> float:
         """The prepared slices that stay in memory from pass to pass."""

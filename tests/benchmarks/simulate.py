@@ -52,7 +52,7 @@ SECONDS = 4.0  # of a round, roughly, at the lesser stretch
 CHECK_TOPICS, CHECK_SECONDS = 16, 5.0
 TRANSFERS = 15  # of all params, that a round waits for, roughly
 ROUNDS = 2  # that count, at each stretch
-EXCHANGES = 2  # that count together, in place of so many rounds: few, since a pass ends with a small one
+EXCHANGES = 2  # that count together as a round: few, since a pass ends with a small one
 GAP = 0.5  # seconds after which this process was not merely busy, but stopped
 HEAD = (
     "what", "K", "workers", "seconds", "efficiency", "critical path, s", "of it tasks, s", "scheduler, s", "driver, s",
@@ -152,27 +152,32 @@ def learn(kind: str, n_topics: int, at: list[Costs], n_workers: int, real: bool 
     with cluster(n_workers, real) as (client, processes), Driver(at[0], real) as driver:
         watch = Watch(client, processes)
         with GraphExecutor(run, client) as executor:
-            rounds = watched(executor, watch, params, cursor, run.plan.n_rounds)
+            rounds = watched(executor, watch, params, cursor)
             for costs in at:
                 driver.costs = costs
                 client.run(simulated.use, costs)
-                if not samples or replicas:
-                    next(rounds)  # which compiles, and sends the run; or has begun with other costs
-                samples.append(np.min(list(islice(rounds, 1 if replicas else ROUNDS)), axis=0))
+                if not samples:
+                    next(rounds)  # which compiles, and sends the run
+                samples.append(np.min(list(islice(rounds, ROUNDS)), axis=0))
     return samples
 
 
-def watched(executor: Any, watch: Watch, params: Any, cursor: Any, n_rounds: int) -> Iterator[np.ndarray]:
+def watched(executor: Any, watch: Watch, params: Any, cursor: Any) -> Iterator[np.ndarray]:
     """What rounds take, one after the other, without those in which this process was stopped. Exchanges, which overlap,
-    count from the end of one to that of the last one of `EXCHANGES`."""
-    n = EXCHANGES if executor._run.plan.replicas > 1 else 1
+    count from the end of the first one of a pass to that of the last one of `EXCHANGES` more."""
+    replicas = executor._run.plan.replicas > 1
+
+    def advance(n_rounds: int) -> None:
+        nonlocal params, cursor
+        for _ in range(n_rounds):
+            for updated, reports in executor.advance(params, cursor, max_rounds=1):
+                params, cursor = updated, cursor.after(reports)
+
     while True:
+        advance(int(replicas))
         with watch:
-            for _ in range(n):
-                for updated, reports in executor.advance(params, cursor, max_rounds=1):
-                    params, cursor = updated, cursor.after(reports)
-                if cursor.round == n_rounds:
-                    cursor = cursor.next_pass()
+            advance(n := EXCHANGES if replicas else 1)
+        cursor = cursor.next_pass()
         if not watch.stopped:
             yield watch.sample / n
 

@@ -36,7 +36,7 @@ __all__ = [
 N_THREADS = 2
 KEPT_BYTES = 64 << 20  # state of all documents that stays in memory from pass to pass
 MOST_UNWRITTEN = 1  # slices whose state waits to be written
-MOST_BESIDE = 1  # the same, plus those read ahead: where one waits to be written, none is read ahead
+MOST_BESIDE = 1  # the same, plus those read ahead: while one waits to be written, no reading ahead begins
 
 # Which entries of a slice the kernel sees, because the params know their words: {"entry": bool (n_entries,)}, and
 # "token", bool (n_tokens,), where tokens are remembered. None where it sees all.
@@ -62,7 +62,8 @@ class Remembering(Protocol):
         """A step has moved the params by a round of this pass: they count the state that the round wrote."""
 
     def close(self) -> None:
-        """Stop the threads, if there are any, and write what is not yet in files."""
+        """Stop the threads, if there are any. What waits to be written is lost, unless it was kept in memory until the
+        end of the run, see `UntilEnd`."""
 
 
 class Nothing:

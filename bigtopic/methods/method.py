@@ -161,7 +161,7 @@ class Method:
             )
         own_decays = {getattr(scheme, "learning_decay", None) for scheme in self.schemes.values()}
         if learning_decay not in own_decays:
-            _warn_of_decay("learning_decay", learning_decay, "unless the topics shall go on changing")
+            _warn_of_decay("learning_decay", learning_decay, "unless the topics should keep changing")
         return replace(self, schemes=schemes)
 
     def warn_of_decays(self, given: Mapping[str, Any]) -> None:

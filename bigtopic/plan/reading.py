@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from bigtopic.plan.slices import SliceRef
@@ -38,7 +38,8 @@ class BlockReader:
         """The documents of a slice."""
         future, mine = self._claim(ref.read_block)
         if mine:
-            self._fill(future, ref.read_block)
+            with _answered(future):
+                self._fill(future, ref.read_block)
         block = future.result()
         with self._lock:
             if ref.read_block in self._read_blocks:
@@ -52,12 +53,8 @@ class BlockReader:
         future, mine = self._claim(read_block)
         if not mine:
             return
-        try:
+        with _answered(future):
             self._pool.submit(self._fill, future, read_block)
-        except BaseException as error:  # others may wait for what no thread reads
-            with suppress(InvalidStateError):  # Ctrl-C may come when it has been read
-                future.set_exception(error)
-            raise
 
     def close(self) -> None:
         if self._pool is not None:
@@ -89,3 +86,14 @@ class BlockReader:
             if read_block in self._used:
                 self._used.remove(read_block)
                 del self._read_blocks[read_block]
+
+
+@contextmanager
+def _answered(future: Future[Block]) -> Iterator[None]:
+    """Where Ctrl-C or another error ends what is inside, so that no thread waits for what none reads."""
+    try:
+        yield
+    except BaseException as error:
+        with suppress(InvalidStateError):  # Ctrl-C may come when it has been read
+            future.set_exception(error)
+        raise

@@ -159,6 +159,7 @@ def learn(kind: str, n_topics: int, at: list[Costs], n_workers: int, real: bool 
                 if not samples:
                     next(rounds)  # which compiles, and sends the run
                 samples.append(np.min(list(islice(rounds, ROUNDS)), axis=0))
+        watch.over = True
     return samples
 
 
@@ -280,17 +281,18 @@ class Watch:
     Attributes
     ----------
     stopped : whether this process was stopped meanwhile
+    over : set when there is nothing more to watch
     """
 
     def __init__(self, client: Any, processes: list[int]) -> None:
         self._client, self._processes = client, processes
         self._one = list(client.nthreads())[:1]
         self._last = time.monotonic()
-        self.stopped = False
+        self.stopped = self.over = False
         threading.Thread(target=self._look, daemon=True).start()
 
     def _look(self) -> None:
-        while True:
+        while not self.over:
             now = time.monotonic()
             self.stopped |= now - self._last > GAP
             self._last = now

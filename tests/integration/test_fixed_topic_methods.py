@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bigtopic.errors import SettingError
+from bigtopic.errors import InputError, SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.inference.infer import infer
 from bigtopic.learning.stopping import Limits
@@ -99,5 +99,5 @@ def test_g_oem_interpolates_means_of_documents(corpus):
 
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_samplers_refuse_fractions(name, corpus):
-    with pytest.raises(SettingError, match=r"whole counts"):
+    with pytest.raises(InputError, match=r"document \d+ has a count of \d.5, .*whole tokens"):
         LDA(2, method=name, client=False).fit(corpus.to_scipy() * 0.5)

@@ -64,6 +64,18 @@ def test_what_is_chosen_is_there(run):
     assert {name for name in names if executors.load(name).on_client} == {"whole", "graphs"}
 
 
+def test_threads_that_share_the_slices_of_a_minibatch_are_busy(run, corpus, monkeypatch):
+    """Two slices keep two threads busy; of one more, the warning counts threads."""
+    monkeypatch.setattr(choice, "LONG_PASS_SECONDS", 0.0)
+    monkeypatch.setattr(choice.cluster, "threads_of", lambda client: n_threads)
+    assert run.plan.slice_size == 50 and run.plan.batch_size == 100
+    n_threads = 2
+    choice.choose(run, Client())
+    n_threads = 3
+    with pytest.warns(UserWarning, match=r"spread over 3 threads, so they keep 2 of them busy"):
+        choice.choose(run, Client())
+
+
 @pytest.mark.parametrize(("method", "times"), [("dual-mf", 9), ("dual-online", 1)])
 def test_kernels_of_pairs_of_topics_cost_their_number(method, times, corpus):
     def seconds(n_column_topics: int) -> float:

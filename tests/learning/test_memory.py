@@ -126,13 +126,38 @@ def test_the_bound_that_needs_no_replay_is_one(method, batch_size):
     own = methods.get(method)
     components = dict.fromkeys(own.model.components, 20)
     model = new_model(own, components, axes_of(own.model, corpus), n_tokens=corpus.n_tokens)
-    for slice_size in (None, 7):
+    for slice_size in (None, 7, 1_000):
         run = make_run(
             model, corpus, batch_size=batch_size, slice_size=slice_size, max_iter=3, order="shuffled"
         )
         footprint = Footprint(run, model.params, model.axes)
         for n_threads, compares in ((1, False), (2, True), (5, False)):
             assert footprint.on_threads(n_threads, compares) <= footprint.at_most(n_threads, compares)
+
+
+def test_slices_that_could_hold_more_than_a_minibatch_hold_no_more():
+    corpus = from_matrix(matrix(500, 3_000, 30.0))
+    model = new_model(methods.get("online-cvb0"), 20, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    found = {
+        slice_size: Footprint(
+            make_run(model, corpus, batch_size=40, slice_size=slice_size, order="shuffled"),
+            model.params,
+            model.axes,
+        ).on_threads(2)
+        for slice_size in (40, 3_000)
+    }
+    assert found[40] == found[3_000]
+
+
+def test_a_worker_holds_the_state_of_one_minibatch(monkeypatch):
+    """However many threads it has, which divide the documents."""
+    corpus = from_matrix(matrix(500, 3_000, 30.0))
+    model = new_model(methods.get("svb"), 20, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    run = make_run(model, corpus, batch_size=2_000, slice_size=10, order="shuffled")
+    footprint = Footprint(run, model.params, model.axes)
+    assert run.work.kernel.state == "round" and footprint._sizes.state() > 1000
+    monkeypatch.setattr(footprint._sizes, "state", lambda: 1_000_000_000)
+    assert all(1e9 < footprint.of_tasks(n_threads, True, 5) < 2e9 for n_threads in (1, 5))
 
 
 def test_the_bound_is_one_of_replicas_too():

@@ -1,5 +1,5 @@
 """Iterative CVB0: collapsed variational inference of order zero on both sides, with responsibilities that are kept from
-pass to pass; also iterated latent responsibilities (ILR), the limit of the sampler `cgs` for infinitely many labels.
+pass to pass; also infinite latent state replication (ILR), the limit of the sampler `cgs` for infinitely many labels.
 
 For each distinct word v of a document d, with count c and responsibilities r (one vector for all c tokens):
 

@@ -12,11 +12,11 @@ import numpy as np
 from numba import njit
 
 from bigtopic import buffers
-from bigtopic.errors import SettingError
 from bigtopic.kernels.support.draw import ENDS, put
 from bigtopic.kernels.support.entry import INNER, OUTER
 from bigtopic.kernels.support.labels import TOGETHER
 from bigtopic.kernels.support.memory import prefetch
+from bigtopic.kernels.support.tokens import fractional
 from bigtopic.kernels.support.vector import LANES, larger, largest, load, spread, store
 from bigtopic.types import CallSize, Docs, Scratch
 
@@ -87,12 +87,10 @@ def add(first, words, counts, n_samples, n_tokens, by_theta, prior, held, mean, 
 
 
 def refuse_fractions(docs: Docs) -> None:
+    """Raises an `InputError` when a count is not a whole number."""
     fractions = np.flatnonzero(docs.counts != np.floor(docs.counts))
     if len(fractions):
-        raise SettingError(
-            f"a word has a count of {docs.counts[fractions[0]]:g}, but Gibbs sampling labels tokens one by one and "
-            "needs whole counts. Choose a method with another kernel (cvb0, ope, vb), or a corpus of counts"
-        )
+        raise fractional(docs, int(fractions[0]))
 
 
 def largest_sum(lengths: np.ndarray) -> int:

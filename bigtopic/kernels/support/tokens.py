@@ -23,6 +23,7 @@ __all__ = [
     "LANE",
     "SHIFT",
     "add_labels",
+    "fractional",
     "hold_labels",
     "hold_topics",
     "put_doc_topics",
@@ -178,9 +179,14 @@ def whole_counts(docs: Docs) -> np.ndarray:
     counts = np.empty(len(docs.counts), np.int64)
     wrong = _whole(frozen(docs.counts, docs.counts.dtype), counts)
     if wrong >= 0:
-        row = docs.rows[np.searchsorted(docs.indptr, wrong, side="right") - 1]
-        raise InputError(
-            f"document {row} has a count of {docs.counts[wrong]:g}, but labels are of whole tokens; choose a method "
-            "that takes weights: one that does not sample"
-        )
+        raise fractional(docs, wrong)
     return counts
+
+
+def fractional(docs: Docs, entry: int) -> InputError:
+    """The error for an entry whose count is not a whole number."""
+    row = docs.rows[np.searchsorted(docs.indptr, entry, side="right") - 1]
+    return InputError(
+        f"document {row} has a count of {docs.counts[entry]:g}, but labels are of whole tokens; choose a method "
+        "that takes weights: one that does not sample, such as online-cvb0, ml-ope or vb"
+    )

@@ -35,17 +35,18 @@ def _is_divisible(run: Run) -> bool:
 
 def _warn_of_idle_workers(run: Run, client: Any) -> None:
     """Name the setting that would use the whole cluster, before a long pass runs on one of its workers."""
-    workers, busy = len(client.nthreads()), 1
+    n, what, busy = len(client.nthreads()), "workers", 1
     if shares_files(client, sharing.places()):
-        workers, busy = cluster.threads_of(client), 1 + run.plan.delay
+        n_slices = -(-run.plan.batch_size // run.plan.slice_size)
+        n, what, busy = cluster.threads_of(client), "threads", max(n_slices, 1 + run.plan.delay)
     seconds = round_seconds(run)
-    if workers > busy and seconds * run.plan.n_rounds > LONG_PASS_SECONDS:
+    if n > busy and seconds * run.plan.n_rounds > LONG_PASS_SECONDS:
         why = (
             "too short to spread" if _is_divisible(run) else "and are one slice each, which cannot be spread"
         )
         warn(
             f"minibatches of {run.plan.batch_size} documents take about {seconds * 1000:.0f} ms, {why} "
-            f"over {workers} workers, so they keep {busy} of them busy; choose a larger batch_size (about "
-            f"{int(run.plan.batch_size * workers / max(seconds, 1e-9)):,} documents keep all busy), a batch method, or "
-            f"replicas={workers} if the corpus has hundreds of minibatches for each",
+            f"over {n} {what}, so they keep {busy} of them busy; choose a larger batch_size (about "
+            f"{int(run.plan.batch_size * n / max(seconds, 1e-9)):,} documents keep all busy), a batch method, or "
+            f"replicas={n} if the corpus has hundreds of minibatches for each",
         )

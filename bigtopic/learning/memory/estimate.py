@@ -74,8 +74,8 @@ class WorkerMemory:
     Raises
     ------
     SettingError
-        When a worker that the executor would use cannot hold its tasks: any, or, of an executor that runs tasks on one
-        worker, all. The error names the worker and the settings that would make it fit.
+        When a worker cannot hold its tasks; for an executor that uses one worker at a time, when none can. The error
+        names the smallest of them, or the largest if one is enough, and the settings that would make it fit.
     """
 
     def __init__(
@@ -89,10 +89,10 @@ class WorkerMemory:
         self._small: dict[str, str] = {}
         self._look()
         if self._small and (self._uses_all or len(self._small) == len(client.nthreads())):
-            raise SettingError(next(iter(self._small.values())))
+            raise SettingError(list(self._small.values())[0 if self._uses_all else -1])
 
     def able(self) -> list[str] | None:
-        """Addresses of the workers that can hold the tasks; None if all can, or none of those that are left.
+        """Addresses of the workers that can hold the tasks; None if all of them can, or none.
 
         Warns, once, of a worker that has joined and cannot, where the executor uses all.
         """
@@ -112,7 +112,7 @@ class WorkerMemory:
         self._limits, need = limits, cache(self._bytes)
         self._small = {
             worker: self._refusal(worker, n_threads, have, need(n_threads))
-            for worker, (n_threads, have) in sorted(limits.items(), key=lambda item: -item[1][1])
+            for worker, (n_threads, have) in sorted(limits.items(), key=lambda item: item[1][1])
             if need(n_threads) >= have
         }
 

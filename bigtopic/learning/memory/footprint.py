@@ -2,7 +2,7 @@
 
     run      = params + lookups + index + prepared + state + peak of a replay of its first rounds
     params   = sum over arrays of rows x columns x itemsize + priors x 8
-    lookups  = T x words x 4
+    lookups  = T x words x 4; authors, if there are more of them
     index    = documents x 16, in whole chunks, of the parts of a store that are open, and documents x 8 of one of them
     prepared = all slices, without views, see below, for several passes over a small corpus
     state    = rows x bytes of a row: of two inner iterations of the minibatch ("round"), less what a slice at work
@@ -10,9 +10,10 @@
                those at work, and the one that is not written yet, are in the replay)
 
     worker   = documents + index + 2 x params, or the rows of them that a minibatch reads from files + T x (words x 4 +
-               read blocks + peak of a replay of a task) + sums x stats(minibatch) + state, for tasks of a graph on a
-               Dask worker; its documents are those that are in memory and sent, not read from a store; the sums are one
-               for each thread, one that travels, and one for each level of the tree above its tasks
+               read blocks + peak of a replay of a task) + sums x stats(minibatch) + state, of "run" for each thread,
+               for tasks of a graph on a Dask worker; its documents are those that are in memory and sent, not read from
+               a store; the sums are one for each thread, one that travels, and one for each level of the tree above its
+               tasks
 
 A replay (`replay`) allocates and frees these arrays in the order of the run, by the rules of `buffers`:
 
@@ -24,7 +25,7 @@ A replay (`replay`) allocates and frees these arrays in the order of the run, by
                the merge tree, and those of two groups of delayed minibatches
     scratch  = as the kernel declares
     averaged = rows(minibatch) x columns x 24, where a mean follows the step
-    inner    = rows(minibatch) x columns x 28 for each step over provisional params, of which 8 are kept for the inner
+    inner    = rows(minibatch) x columns x 24 for each step over provisional params, of which 8 stay for the inner
                iteration; rows(slice) x columns x 24 where a slice reads them
     share    = documents x 36 + entries x 8 + rows(share) x columns x itemsize x 2 for each replica that is at work, and
                what one of its updates needs; and sums of rows(share) x (columns x itemsize + 4)
@@ -40,6 +41,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 
 from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.learning.executors.among_workers import makes_rounds
+from bigtopic.learning.executors.documents import keeps_all
 from bigtopic.learning.executors.forecast import round_seconds
 from bigtopic.learning.executors.graph_tasks import n_tasks
 from bigtopic.learning.executors.protocol import Run
@@ -71,8 +74,8 @@ class Footprint:
         return int(self._always(n_threads) + rounds)
 
     def at_most(self, n_threads: int, compares: bool = False) -> float:
-        """A bound of `on_threads` that needs no replay: all that can be in use at once, twice, because reused memory
-        has room for more, and pieces of other sizes may be unused."""
+        """An upper bound of `on_threads` that needs no replay: twice what can be in use at once, because pieces are
+        larger than their arrays, and pieces of other sizes may be unused."""
         sizes, slices = self._sizes, self._minibatch()
         round_docs, n_slices = sum(slices), len(slices) + len(self._run.parts)
         one = sizes.of_slice(min(self._run.plan.slice_size, round_docs))
@@ -97,9 +100,9 @@ class Footprint:
 
     def _always(self, n_threads: int) -> float:
         """Params, lookups, the index of the documents, their slices and their state."""
-        sizes, lookups = self._sizes, n_threads * self._run.work.n_words * 4
+        sizes = self._sizes
         documents = sizes.index() + sizes.prepared() + sizes.state(whole=True)
-        return sizes.params() + lookups + documents
+        return sizes.params() + n_threads * sizes.lookup() + documents
 
     def _peak(self, n_threads: int, compares: bool, seed: int) -> int:
         """Largest number of bytes resident at once in a replay."""
@@ -129,17 +132,18 @@ class Footprint:
         for those of later tasks, and one travels. Workers that share no files may add the sums among themselves: then
         there is one for each node of the tree, instead, and the total is collected.
         """
-        sizes, slices = self._sizes, self._minibatch()
+        sizes, slices, state = self._sizes, self._minibatch(), self._sizes.state()
         params = sizes.read(sum(slices)) if mapped else sizes.params()
         tasks = cut(len(slices), n_tasks(all_threads, round_seconds(self._run)))
         own = -(-len(tasks) * n_threads // max(n_threads, all_threads))
         n_sums, total = n_threads + depth(own) + 1, sum(sizes.stats(sum(slices)))
-        if not mapped and self._run.plan.long_rounds:
+        if not mapped and makes_rounds(self._run):
             n_sums += depth(own) + 1
         if shares := self._shares():
             total = max(total, sum(sizes.changes(sum(shares))))
         shared = self.of_documents() + sizes.index() + 2 * params + n_sums * total
-        return int(shared + n_threads * (self._task(tasks[0]) + sizes.state()))
+        all_state = state if self._run.work.kernel.state == "round" else n_threads * state
+        return int(shared + all_state + n_threads * self._task(tasks[0]))
 
     def _task(self, n_slices: int) -> float:
         """Bytes of a task without what is remembered of documents."""
@@ -147,7 +151,7 @@ class Footprint:
         self._rounds(ledger, 1).round(slices)
         if shares:
             self._exchanges(ledger, 1).round(shares)
-        return self._run.work.n_words * 4 + self._read_by_task(max([sum(slices), *shares])) + ledger.peak
+        return self._sizes.lookup() + self._read_by_task(max([sum(slices), *shares])) + ledger.peak
 
     def _read_by_task(self, n_docs: int) -> float:
         """The read blocks that a task of so many documents has in memory."""
@@ -170,7 +174,11 @@ class Footprint:
         """The reading of the corpus by threads of one process."""
         n_docs = self._sizes.read_block_docs
         arrays = self._sizes.read_block(n_docs)
-        return Reading(n_docs, arrays, self._sizes.kept_read_blocks()) if arrays else None
+        return (
+            Reading(n_docs, arrays, self._sizes.kept_read_blocks(), keeps_all(self._run.plan))
+            if arrays
+            else None
+        )
 
     def _replay(self, rounds: Rounds, n_threads: int) -> None:
         """Replay the first rounds: those without delay, those in which parts end, and those with delay."""
@@ -187,7 +195,7 @@ class Footprint:
         for _ in _until_level(
             ledger, min(total - prompt, most + plan.delay) if plan.delay else 0, plan.delay
         ):
-            rounds.delayed(plan.slice_size, plan.delay)
+            rounds.delayed(min(plan.slice_size, plan.batch_size), plan.delay)
         self._replay_exchanges(ledger, n_threads)
 
     def _replay_exchanges(self, ledger: Ledger, n_threads: int) -> None:

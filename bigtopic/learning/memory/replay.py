@@ -144,7 +144,7 @@ class _AtWork:
 
 @dataclass
 class Reading:
-    """Replays the reading of a corpus, into pieces as all else has: when a slice takes the last documents that are in
+    """Replays the reading of a corpus into memory of `buffers`: when a slice takes the last documents that are in
     memory, another read block is read, and then the oldest one is freed.
 
     Attributes
@@ -152,17 +152,19 @@ class Reading:
     n_docs : of a read block
     arrays : bytes of each of its arrays
     kept : read blocks in memory, besides one that is read
+    all : whether these are the whole corpus, which stays for the next pass
     """
 
     n_docs: int
     arrays: Sequence[float]
     kept: int
+    all: bool = False
     _blocks: deque[list[Piece]] = field(default_factory=deque)
     _left: int = 0  # documents that no slice has taken
 
     def take(self, n_docs: int, ledger: Ledger) -> None:
         """A slice takes the next documents."""
-        while self._left < n_docs or len(self._blocks) < self.kept:
+        while len(self._blocks) < self.kept or (self._left < n_docs and not self.all):
             self._blocks.append([ledger.take(size) for size in self.arrays])
             self._left += self.n_docs
             if len(self._blocks) > self.kept:

@@ -66,6 +66,13 @@ class Sizes:
         arrays = [self._params[name] for name in self._run.work.kernel.views]
         return sum(self._rows(a.axis, n_docs) * a.n_columns * a.raw.itemsize for a in arrays)
 
+    def lookup(self) -> int:
+        """A thread's table of ids, which is as long as the longest axis that documents have ids on."""
+        longest = max(
+            (a.n_rows for a in self._params.arrays.values() if a.axis in ("word", "author")), default=0
+        )
+        return 4 * max(self._run.work.n_words, longest)
+
     def topics(self) -> int:
         """The topics as `stopping.PassMeasure` keeps them."""
         words = [a for a in self._params.arrays.values() if a.axis in ("word", "column")]
@@ -132,7 +139,7 @@ class Sizes:
 
     def of_share(self, n_docs: int) -> SliceSizes:
         """What a replica holds for its documents, and what one of its updates needs besides, as if it were scratch."""
-        one = self.of_slice(min(n_docs, self._run.plan.slice_size))
+        one = self.of_slice(min(n_docs, self._run.plan.slice_size, self._run.plan.batch_size))
         entries = n_docs * self._run.plan.entries_per_doc
         rows = [self._rows(a.axis, n_docs) * a.n_columns * a.raw.itemsize for a in self._moved_arrays]
         held = [n_docs * _DOCUMENT_BYTES + entries * ENTRY_BYTES, *rows, *rows]
@@ -246,7 +253,7 @@ class Sizes:
             return (2 * plan.batch_size - slice_docs) * self._state_bytes
         of_pass = plan.n_docs * self._state_written
         if whole and remembering.keeps_state(of_pass):
-            return 2 * of_pass if may_wait(self._run) else of_pass
+            return 2 * of_pass if self._run.unseen and may_wait(self._run) else of_pass
         return remembering.MOST_BESIDE * slice_docs * self._state_read
 
     @property

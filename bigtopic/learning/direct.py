@@ -3,8 +3,8 @@
 Each worker takes part with one task:
 
     1. it does its share of the work, which is consecutive: added up to the largest nodes of the merge tree;
-    2. every W-th row of what each of W workers has comes to it, and is added along the rest of the tree;
-    3. each worker collects these sums of all rows, and moves its copy by them.
+    2. it receives every W-th row from each of the W workers, and adds these rows along the rest of the tree;
+    3. it collects the sums of all rows, and moves its copy by them.
 
 So a worker sends the rows of its nodes once, and its part of the total once to each other worker, whatever W is, and
 all add at the same time. The tree is that of the work, whichever workers do it, and a row is added by itself: the bits

@@ -1,11 +1,11 @@
 """Memory and disk of methods that remember documents, on a million short ones, and a run that is killed.
 
 Documents are drawn as those of `scale`, but with a third of the words. `cgs` and `ilr` pass over them three times,
-with a checkpoint after every pass, in a process of its own. Memory is the growth of its resident peak, beside the
-estimate that `fit` makes (the allocator gives back what is freed, as in `tests/peaks.py`); disk is the largest size of
-what is remembered, beside what the run said before it began. A second process is killed (SIGKILL) in the middle of
-the third pass, and a third one continues its run; its topics
-are compared with the first one's, bit for bit. Everything written is removed at the end.
+with a checkpoint after every pass, in a process of its own. Memory is how much the resident peak grows, beside
+the estimate that `fit` makes (the allocator gives back what is freed, as in `tests/peaks.py`); disk is the largest size
+of what is remembered, beside what the run said before it began. A second process is killed (SIGKILL) in the middle of
+the third pass, and a third one continues its run; its topics are compared with the first one's, bit for bit. Everything
+written is removed at the end.
 
     python -m tests.benchmarks disk
 """

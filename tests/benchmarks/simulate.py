@@ -5,12 +5,12 @@ steps on params of the real size; the workers' side of Dask; and all messages. T
 that real tasks of this machine take, and their results only say their size (see `simulated`). Params and sums also take
 the seconds of two hops between driver and workers, through the scheduler.
 
-The simulated workers share a process. So that its processor time does not count, each round is done at two speeds: all
-sleeps are stretched, by a factor and by twice the factor. What the seconds of a round grow by is the critical path of
-the sleeps, with every wait that Dask's decisions cause. To it, each worker's own share of the processor time is added,
-and in a round of `vb` that of scheduler and driver, as if none of it overlapped with tasks; what grows of that is what
-idle processes do, and does not count. Workers begin the next exchange of replicas before scheduler and driver are done
-with the last one: these count only where they take longer than the workers.
+The simulated workers share a process. So that its processor time does not count, each round is done at two speeds:
+all sleeps are stretched, by a factor and by twice the factor. By how much a round becomes longer is the critical path
+of the sleeps, with every wait that Dask's decisions cause. To it, each worker's own share of the processor time is
+added, and in a round of `vb` that of scheduler and driver, as if none of it overlapped with tasks; by how much that
+grows is the work of idle processes, and does not count. Workers begin the next exchange of replicas before scheduler
+and driver are done with the last one: these count only where they take longer than the workers.
 Efficiency is the seconds of the tasks alone, on one worker, without any sums, over workers times seconds of a round.
 
 `--check N` compares real processes with the simulation: their tasks sleep, too, but return statistics of the real size

@@ -11,7 +11,7 @@ random. Statistics: S_vk = sum_d c r. Document topics: (alpha_k + N_k) / sum.
 
 How it is computed: a is kept as it is, with 1 / sum(a) beside it, so that a word's topics are passed over once: the
 pass that visits a word also adds the word before it to N. The sum and the division at the end of a word make the next
-word wait; documents are therefore visited in pairs, a word of each by turns, which changes neither's numbers.
+word wait; documents are therefore visited in pairs, a word of each by turns. The results of both stay the same.
 
 Cost: sweeps x distinct words x topics, a few multiply-adds each; no transcendental function.
 

@@ -12,8 +12,8 @@ S_vk = sum_d c r. No token's own share is excluded; at rest N is that of EM with
 Document topics: (alpha_k + N_k) / sum.
 
 How it is computed: the pass that visits a word also moves N by the word before it. The sum and the division at the end
-of a word make the next word wait; documents are therefore visited in pairs, a word of each by turns, which changes
-neither's numbers.
+of a word make the next word wait; documents are therefore visited in pairs, a word of each by turns. The results
+of both stay the same.
 
 Cost: (burn_in + 1) x distinct words x topics, a few multiply-adds each, and two powers of each word.
 

@@ -57,7 +57,7 @@ def check_memory(
 
 
 def _others(run: Run) -> str:
-    """What else would help where there are replicas, or room for authors in what is remembered of a word."""
+    """Further settings to lower: those of replicas, and the room for authors in what is remembered of an entry."""
     found = f"fewer replica_updates (now {run.plan.replica_updates}), " if run.plan.replicas > 1 else ""
     room = run.work.hyper.options.get("most_authors")
     return found if room is None else f"{found}fewer most_authors (now {room}) where documents have fewer, "

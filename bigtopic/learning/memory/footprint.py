@@ -56,7 +56,7 @@ from bigtopic.state.params import Params
 
 __all__ = ["Footprint"]
 
-_ROUNDS = 8  # replayed for each thread, until as many in a row raise the peak no more
+_ROUNDS = 8  # replayed for each thread, at most; fewer once so many in a row have not raised the peak
 _ORDERS = 4  # orders of the threads that are tried; the largest peak counts
 
 

@@ -20,10 +20,10 @@ from bigtopic.types import Scratch
 __all__ = ["Ledger", "Piece", "Reading", "Rounds", "SliceSizes", "Sum", "most_sums"]
 
 WAITING = 2  # slices that may be finished but not merged yet, besides one for each thread
-_LAST = 16  # slices replayed one by one, and besides one for each thread, or as many again
-_NODES = 64  # of the others, about
-_NODE = 16  # slices of one of these, at most, where there are few
-_SPREAD = 0.1  # relative, of the sizes of sums of as many documents
+_LAST = 16  # slices replayed one by one, besides one for each thread, or as many again if those are more
+_NODES = 64  # as which the other slices are replayed, about
+_NODE = 16  # slices of one of these, at most, in a round of up to `_NODES` times as many
+_SPREAD = 0.1  # relative, of the sizes of sums over equally many documents
 _HUGE = 1 << 22  # bytes from which on NumPy asks the system for huge pages
 _HUGE_PAGE = 1 << 21
 

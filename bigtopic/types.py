@@ -197,8 +197,7 @@ class Scratch(NamedTuple):
 
     pooled, derived : bytes of each large array from `buffers`, of a call and of `Kernel.derives`; a kernel with pooled
         arrays, or with document state, takes its statistics from there too
-    transient : peak bytes allocated elsewhere; in a kernel without pooled arrays and document state, freed before the
-        statistics are allocated
+    transient : peak bytes allocated elsewhere; without either, freed before the statistics are allocated
     """
 
     pooled: Sequence[int] = ()

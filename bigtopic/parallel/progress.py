@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import sys
+import time
+from contextlib import ExitStack
 from functools import partial
 from types import TracebackType
 from typing import Any
 
+from bigtopic.parallel import compiling
 from bigtopic.printable import printable
 
 __all__ = ["Progress"]
 
+DELAY = 2.0  # seconds
+
 
 class Progress:
-    """A bar with rate and time left, shown only once two seconds have passed.
+    """A bar with rate and time left, shown only once two seconds have passed. It says when functions are compiled, on
+    first use, which does not count as time of the work.
 
     Parameters
     ----------
@@ -25,6 +31,9 @@ class Progress:
 
     def __init__(self, description: str, total: float | None, unit: str, show: bool | None = None) -> None:
         self._bar: Any = None
+        self._description = description
+        self._begun = time.perf_counter()
+        self._watching = ExitStack()
         has_stderr = sys.stderr is not None  # None where it is closed: `2>&-`, pythonw
         self._silent = show is False or not has_stderr
         in_notebook = "ipykernel" in sys.modules
@@ -32,8 +41,9 @@ class Progress:
             show = in_notebook or (has_stderr and sys.stderr.isatty())
         if show and (has_stderr or in_notebook):
             self._bar = _bar(in_notebook)(
-                total=total, desc=description, unit=unit, unit_scale=True, delay=2.0, leave=False
+                total=total, desc=description, unit=unit, unit_scale=True, delay=DELAY, leave=False
             )
+            self._watching.enter_context(compiling.watched(self._compile, self._compiled))
 
     def update(self, amount: float, **figures: object) -> None:
         """Advance by `amount`; `figures` are shown after the bar."""
@@ -47,7 +57,18 @@ class Progress:
         if not self._silent:
             print(printable(text), file=sys.stderr, flush=True)
 
+    def _compile(self) -> None:
+        self._bar.set_description(f"{self._description} (compiling, once)", refresh=False)
+        if time.perf_counter() - self._begun > DELAY:
+            self._bar.refresh()
+
+    def _compiled(self, seconds: float) -> None:
+        self._bar.set_description(self._description, refresh=False)
+        self._bar.start_t += seconds
+        self._bar.last_print_t = min(self._bar.last_print_t + seconds, time.time())
+
     def close(self) -> None:
+        self._watching.close()
         if self._bar is not None:
             self._bar.close()
 

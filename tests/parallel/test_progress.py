@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import time
 
+import numba
 import pytest
 
 from bigtopic.parallel.progress import Progress
@@ -51,3 +53,27 @@ def test_a_notebook_shows_a_bar_without_widgets(monkeypatch, capsys):
         bar.update(6)
     assert shown[0].startswith("learning:  40%|") and "score=-7.5" in shown[0]
     assert shown[-1] == "" and capsys.readouterr() == ("", "")
+
+
+def test_the_bar_says_that_functions_are_compiled_and_does_not_count_their_seconds(monkeypatch, capsys):
+    monkeypatch.setattr("bigtopic.parallel.progress.DELAY", 0.0)
+
+    @numba.njit
+    def inner(x):
+        return x + 1
+
+    @numba.njit
+    def outer(x):
+        return inner(x)
+
+    with Progress("learning", 10, " tokens", show=True) as bar:
+        started = bar._bar.start_t
+        assert outer(1) == 2
+        took = bar._bar.start_t - started
+        assert 0 < took < time.time() - started
+        bar.update(5)
+        outer(2)
+        assert bar._bar.start_t == started + took and bar._bar.desc == "learning: "
+    outer(1.5)  # another type, when nobody watches
+    assert bar._bar.start_t == started + took
+    assert "learning (compiling, once):" in capsys.readouterr().err

@@ -295,12 +295,13 @@ class AxisStats:
 class Stats:
     """Sufficient statistics of some documents. Adds elementwise (`learning.reduce.add`).
 
-    n_docs, n_tokens : numbers of documents and tokens covered; info : additive figures of the kernel."""
+    n_docs, n_tokens : covered; info : additive figures of the kernel; prior : of documents' topics, if provisional."""
 
     arrays: Mapping[str, AxisStats]
     n_docs: int
     n_tokens: float
     info: Mapping[str, float] = field(default_factory=dict)
+    prior: np.ndarray | None = None
 
     def __sizeof__(self) -> int:
         return sum(map(getsizeof, self.arrays.values()))
@@ -311,8 +312,7 @@ class RoundInfo(NamedTuple):
 
     step : number of this update, t = 1, 2, ...
     n_docs, n_tokens : of this minibatch; total_docs, total_tokens : of the corpus, or the declared size of a stream
-    seed : for schemes with noise
-    n_steps : total number of updates of the run, or None if unknown (a stream)
+    seed : for schemes with noise; n_steps : updates of the whole run, or None if unknown (a stream)
     arrays : the params by name; those that the method lists before this one are already updated
     stats : statistics of the whole round for every array, and the kernel's figures
     companions : companion arrays of the array to update, by the names that the scheme gave them

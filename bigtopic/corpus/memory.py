@@ -182,11 +182,10 @@ def _checked(X: Any) -> tuple[Block, int]:
             "must be finite and not negative: replace such values by 0 or drop the row"
         )
     if not matrix.has_canonical_format or not data.all():
-        matrix = (
-            matrix.copy()
-            if matrix is X or np.shares_memory(matrix.data, getattr(X, "data", data))
-            else matrix
-        )
+        if data.dtype.kind != "f":
+            matrix = matrix.astype(np.float64)  # the sum of two small integers may not be one
+        elif matrix is X or np.shares_memory(matrix.data, getattr(X, "data", data)):
+            matrix = matrix.copy()
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
     block = Block(

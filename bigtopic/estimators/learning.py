@@ -160,6 +160,7 @@ class TopicLearning(DocumentQuestions):
         else:
             model = self._model
             corpus = streams.as_counted(model, corpus)
+            starts.refuse_empty(corpus)
             streams.warn_of_left_out(model, corpus)
             streams.end_pass(model)
             streams.grow(model, axes_of(model.method.model, corpus, self._client(), self.n_threads))

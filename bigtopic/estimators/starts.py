@@ -12,11 +12,11 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.text.stopwords import languages, words_of
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch, warn
-from bigtopic.schemes.dirichlet import SHAPES
+from bigtopic.schemes.dirichlet import LEAST, MOST, SHAPES
 from bigtopic.state.checkpoint_versions import load_newest
 from bigtopic.state.model import TopicModel
 
-__all__ = ["begin_with", "check_corpus", "check_settings", "held_out"]
+__all__ = ["begin_with", "check_corpus", "check_settings", "held_out", "refuse_empty"]
 
 _FREQUENT = 200  # words that are looked at
 _DOMINANT = 0.2  # share of the tokens; stop words are half of prose
@@ -109,10 +109,29 @@ def _learned(name: str, shape: Any, prior: Any) -> None:
             f"{name} has shape {np.shape(prior)}, but learn_{name}={shape!r} begins with a number"
             f"{' or a vector' if most else ''}; give that, or leave the prior out"
         )
+    # what is no number is refused elsewhere
+    values = np.asarray(prior, object).ravel()
+    wrong = [one for one in values if isinstance(one, int | float | np.number) and not LEAST <= one <= MOST]
+    if wrong:
+        raise SettingError(
+            f"{name}={prior!r}: a prior that is learned stays from {LEAST:g} to {MOST:g}; begin with such a one, "
+            "or leave the prior out"
+        )
 
 
 def check_corpus(corpus: Corpus) -> None:
-    """Refuse a corpus without tokens.
+    """Refuse a corpus without tokens, and warn of one that is mostly stop words.
+
+    Raises
+    ------
+    InputError
+    """
+    refuse_empty(corpus)
+    _warn_of_stop_words(corpus.vocabulary)
+
+
+def refuse_empty(corpus: Corpus) -> None:
+    """Refuse a corpus without tokens: most schemes would move the topics back to their prior.
 
     Raises
     ------
@@ -123,7 +142,6 @@ def check_corpus(corpus: Corpus) -> None:
             f"there is nothing to learn from: {corpus.n_docs} documents, {corpus.n_words} words, {corpus.nnz} entries; "
             "check the source and settings such as min_df and stop_words"
         )
-    _warn_of_stop_words(corpus.vocabulary)
 
 
 def _warn_of_stop_words(vocabulary: Vocabulary) -> None:

@@ -4,7 +4,7 @@ has inner iterations. Independent of the method and of where the map runs."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bigtopic.errors import ModelError, noting
 from bigtopic.learning.work import Iteration
@@ -84,6 +84,8 @@ def round_stats(
     while True:
         iteration += 1
         stats = map_reduce(rnd, arrays, iteration_of(cursor, iteration, settings))
+        if DOC_TOPIC_PRIOR in settings.schemes and iteration > 1:
+            stats = replace(stats, prior=arrays[DOC_TOPIC_PRIOR].first_row())
         if not _again(settings.inner, iteration, stats.info):
             return stats
         provisional = params.overlay(moved_arrays(settings.schemes))

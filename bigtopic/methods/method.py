@@ -114,7 +114,7 @@ class Method:
             When neither kernel has an option of that name.
         """
         known = {**self.load_inference().options, **self.load_kernel().options}
-        unknown = sorted(set(given) - set(known))
+        unknown = sorted(set(given) - set(known), key=str)
         if unknown:
             raise SettingError(
                 f"method {self.name!r} has no option {unknown[0]!r}; its options are: "
@@ -168,7 +168,7 @@ class Method:
         """Warn of decays among these options with which the topics of documents need not converge."""
         own = self.kernel_options({})
         for name, value in given.items():
-            if name.endswith("learning_decay") and value != own.get(name):
+            if str(name).endswith("learning_decay") and value != own.get(name):
                 _warn_of_decay(name, value, "since the topics of documents may go on changing")
 
 

@@ -10,6 +10,7 @@ which touches it at the present alpha:
 With the gradient g_k of the mean log likelihood (see `dirichlet`), a_k = alpha_k (g_k + b). So alpha rests where the
 documents make it likeliest, and b only sets the size of the steps. It is taken for a document of the mean length, which
 is exact for one document per update. A minibatch counts as one document and none is forgotten: steps shrink as 1 / t.
+Where inner iterations move alpha, a and b are of the alpha that the statistics were computed with.
 
 References: Sato, Kurihara, Nakagawa (2010), "Deterministic single-pass algorithm for LDA"; Minka (2000), "Estimating a
 Dirichlet distribution", for the bound.
@@ -62,7 +63,8 @@ class GammaPrior:
             return
         n, ids = array.n_components, stats.ids
         prior = array.gather(ids)[:, :n].astype(np.float64)
-        shapes, rates = self._bound(prior, stats.values[:, :n] / info.n_docs, info.n_tokens / info.n_docs)
+        seen = prior if info.stats is None or info.stats.prior is None else info.stats.prior[None]
+        shapes, rates = self._bound(seen, stats.values[:, :n] / info.n_docs, info.n_tokens / info.n_docs)
         for name, values in (("shapes", shapes), ("rates", rates)):
             info.companions[name].add(AxisStats(ids, _padded(values, array)))
         a, b = (info.companions[name].gather(ids)[:, :n] for name in ("shapes", "rates"))
@@ -73,7 +75,7 @@ class GammaPrior:
     def _bound(
         self, prior: np.ndarray, mean_logs: np.ndarray, length: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """a and b of each row, (n_ids, n_components). At least 0: the means may be of another alpha (boosting)."""
+        """a and b of each row, (n_ids, n_components); not negative but for rounding."""
         from scipy.special import psi
 
         whole = prior.sum(axis=1, keepdims=True)

@@ -131,6 +131,16 @@ def test_unsorted_and_repeated_entries_are_read():
     assert from_matrix(matrix, shuffle=False).to_scipy().toarray().tolist() == [[1, 0, 2], [0, 1, 0]]
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16", "uint16", "int32", "int64", "float32"])
+def test_repeated_entries_add_up_in_every_type(dtype):
+    """Though the type has no number as large."""
+    largest = min(1 << 30, np.iinfo(dtype).max if np.dtype(dtype).kind in "iu" else 1)
+    data = np.full(3, largest, dtype)
+    matrix = sp.csr_array((data, [1, 1, 1], [0, 3]), (1, 5))
+    assert from_matrix(matrix).n_tokens == 3.0 * largest
+    assert matrix.nnz == 3 and (matrix.data == largest).all()
+
+
 def test_blocks_of_a_dask_array():
     import dask.array as da
 

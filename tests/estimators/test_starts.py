@@ -10,7 +10,7 @@ import pytest
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.text.text_settings import TextSettings
 from bigtopic.datasets import docstrings
-from bigtopic.errors import BigtopicWarning, SettingError, VocabularyMismatch
+from bigtopic.errors import BigtopicWarning, InputError, SettingError, VocabularyMismatch
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
 from bigtopic.estimators.priors import seed_prior
@@ -50,6 +50,17 @@ def test_streaming_by_parts_is_streaming_the_whole(corpus):
     total = first.partial_fit(corpus.run(100, order="stored")).components_.sum() - whole.components_.sum()
     assert abs(total) < 1  # the same tokens, up to rounding; coins differ from pass to pass
     assert first.n_docs_seen_ == 300 and first.n_iter_ == 2 and first.n_batch_iter_ == 6
+
+
+@pytest.mark.parametrize("method", ["vb", "plsa", "v-oem", "online-cvb0"])
+def test_documents_without_words_do_not_move_a_model(method, corpus):
+    prior = {"doc_topic_prior": 1.0} if method == "plsa" else {}
+    model = LDA(3, method=method, max_iter=2, **prior, **QUIET).fit(corpus)
+    before, seen = model.components_, model.n_docs_seen_
+    with pytest.raises(InputError, match="nothing to learn from: 4 documents"):
+        model.partial_fit(np.zeros((4, 80), int))
+    np.testing.assert_array_equal(model.components_, before)
+    assert model.n_docs_seen_ == seen
 
 
 def test_the_declared_size_of_a_stream_is_used(corpus):

@@ -273,6 +273,14 @@ def test_a_run_that_is_cut_goes_on_to_the_same_bits(name, corpus, tmp_path):
             {"learn_topic_word_prior": "asymmetric", "topic_word_prior": np.ones((4, 80))},
             r"shape \(4, 80\).*a number or a vector",
         ),
+        (
+            {"learn_doc_topic_prior": "symmetric", "doc_topic_prior": 1e24},
+            r"doc_topic_prior=1e\+24: .*from 0.0001 to 10000",
+        ),
+        (
+            {"learn_topic_word_prior": "asymmetric", "topic_word_prior": [0.1] * 79 + [0]},
+            r"topic_word_prior=.*0\]: .*from 0.0001 to 10000",
+        ),
     ],
 )
 def test_settings_that_are_refused(settings, message, corpus):

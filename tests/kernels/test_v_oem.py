@@ -42,46 +42,46 @@ def iterations(docs, topic_words, n_inner, n_iter):
 
 @pytest.mark.parametrize(("n_inner", "n_iter"), [(20, 1), (4, 5), (2, 10)])
 def test_inner_iterations_go_on_with_the_previous_responsibilities(docs, topic_words, n_inner, n_iter):
-    """While topics stay, twenty inner iterations of one update are one of twenty; gamma is remembered in float32."""
+    """While topics stay, twenty inner iterations of one update are one of twenty; what is remembered is float32."""
     once, many = iterations(docs, topic_words, 1, 20), iterations(docs, topic_words, n_inner, n_iter)
     np.testing.assert_allclose(many.stats["topic_words"], once.stats["topic_words"], rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(many.doc_topics, once.doc_topics, rtol=1e-5)
 
 
-def test_topics_may_change_between_inner_iterations(docs, topic_words):
-    """Responsibilities of the second inner iteration: its topics' words, and gamma as the topics of the first inner
-    iteration left it."""
-    other, told = (
-        case.topics(N_WORDS, N_COMPONENTS, seed=9),
-        case.hyper(KERNEL, ALPHA, N_COMPONENTS, n_iter=1),
-    )
-    first = KERNEL.run(docs, case.view(KERNEL, topic_words), told, 7, None)
-    second = KERNEL.run(docs, case.view(KERNEL, other), told, 7, first.state)
+def test_topics_and_their_prior_may_change_between_inner_iterations(docs, topic_words):
+    """Responsibilities of the second inner iteration: its topics' words and its prior, and the expected counts that
+    the first inner iteration left."""
+    other, priors = case.topics(N_WORDS, N_COMPONENTS, seed=9), (ALPHA, ALPHA[::-1] + 0.7)
+    told = [case.hyper(KERNEL, prior, N_COMPONENTS, n_iter=1) for prior in priors]
+    first = KERNEL.run(docs, case.view(KERNEL, topic_words), told[0], 7, None)
+    second = KERNEL.run(docs, case.view(KERNEL, other), told[1], 7, first.state)
     reference, expected = case.reference("v_oem"), np.zeros((N_WORDS, N_COMPONENTS))
     for d in np.flatnonzero(np.diff(docs.indptr)):
         own = slice(docs.indptr[d], docs.indptr[d + 1])
         of_word = np.repeat(np.arange(own.stop - own.start), docs.counts[own].astype(int))
         tokens = docs.words[own][of_word]
         r = reference["start"](len(of_word), of_word, N_COMPONENTS, 7, int(docs.rows[d]))
-        for topics in (topic_words, other):
-            r = reference["iterate"](r, topics[tokens], ALPHA)
+        for topics, prior in zip((topic_words, other), priors, strict=True):
+            r = reference["iterate"](r, topics[tokens], prior)
         np.add.at(expected, tokens, r)
+        gamma = priors[1] + r.sum(axis=0)
+        np.testing.assert_allclose(second.doc_topics[d], gamma / gamma.sum(), rtol=1e-5)
     np.testing.assert_allclose(second.stats["topic_words"][:, :N_COMPONENTS], expected, rtol=1e-5, atol=1e-6)
 
 
 def test_state_is_only_read(docs, topic_words):
     result = iterations(docs, topic_words, 1, 3)
-    before = result.state["gamma"].copy()
+    before = result.state["expected_counts"].copy()
     told = case.hyper(KERNEL, ALPHA, N_COMPONENTS, n_iter=2)
     KERNEL.run(docs, case.view(KERNEL, topic_words), told, 7, result.state)
-    np.testing.assert_array_equal(result.state["gamma"], before)
+    np.testing.assert_array_equal(result.state["expected_counts"], before)
 
 
-def test_gamma_has_the_mass_of_prior_and_tokens(docs, topic_words):
+def test_expected_counts_have_the_mass_of_the_tokens(docs, topic_words):
     counts = np.array([own.sum() for own in np.split(docs.counts, docs.indptr[1:-1])])
     for n_inner in (1, 3):
-        gamma = iterations(docs, topic_words, n_inner, 2).state["gamma"]
-        np.testing.assert_allclose(gamma.sum(axis=1), ALPHA.sum() + counts, rtol=1e-6)
+        found = iterations(docs, topic_words, n_inner, 2).state["expected_counts"]
+        np.testing.assert_allclose(found.sum(axis=1), counts, rtol=1e-6)
 
 
 def test_the_start_tells_topics_apart_that_begin_alike(docs):

@@ -13,7 +13,7 @@ from bigtopic.errors import SettingError
 from bigtopic.schemes.gamma_prior import RATE, GammaPrior
 from bigtopic.schemes.newton import Newton
 from bigtopic.state.lazy_array import LazyArray
-from bigtopic.types import AxisStats, RoundInfo
+from bigtopic.types import AxisStats, RoundInfo, Stats
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -65,6 +65,20 @@ def test_documents_one_by_one_are_those_of_the_equations(shape):
         rates += psi(n.sum() + alpha.sum()) - psi(alpha.sum())
         alpha = (shapes - 1) / rates
         np.testing.assert_allclose(learner.see(n[None], step), alpha, rtol=1e-12)
+
+
+def test_statistics_of_a_provisional_prior_bound_the_likelihood_there():
+    learner, other, n = Learner(FIRST, GammaPrior()), FIRST[::-1] + 0.3, NUMBERS[13]
+    values = np.zeros((1, 16))
+    values[0, : len(other)] = psi(other + n) - psi(n.sum() + other.sum())
+    stats = AxisStats(None, values)
+    told = info(1, 1, float(n.sum()), 1)._replace(
+        companions=learner.beside, stats=Stats({}, 1, 1.0, prior=other)
+    )
+    learner.scheme.step(learner.array, stats, told)
+    a = other * (psi(other + n) - psi(other))
+    b = psi(n.sum() + other.sum()) - psi(other.sum())
+    np.testing.assert_allclose(learner.array.first_row(), (RATE * FIRST + a) / (RATE + b), rtol=1e-12)
 
 
 def test_it_comes_closer_to_the_likeliest_prior_and_rests_there():

@@ -7,10 +7,10 @@ each token) from a Dirichlet distribution of ones, which tells topics apart even
     r_vk    = W_vk exp(psi(gamma_k)) / sum
 
 `n_iter` times. Statistics: S_vk = sum_d c r. An inner iteration goes on with the r of the previous one; so with
-`n_iter` 1 and 20 inner iterations of a method, W follows the statistics after every iteration of 20 (boosting,
-V-OEM++). Document topics: alpha_k + sum_v c_v r_vk, divided by the sum.
+`n_iter` 1 and 20 inner iterations of a method, W, and alpha if it is learned, follow the statistics after every
+iteration of 20 (boosting, V-OEM++). Document topics: alpha_k + sum_v c_v r_vk, divided by the sum.
 
-What is remembered of a document is gamma alone, since r follows from it.
+What is remembered of a document are its expected counts, sum_v c_v r_vk, from which gamma and r follow.
 
 Cost: (n_iter + 1) x (2 x distinct words x topics multiply-adds + topics x exp psi); the start, a logarithm for each
 distinct word and topic.
@@ -76,9 +76,9 @@ def _raise(weights):
 @njit(**OUTER)
 def _infer(
     indptr, words, counts, source_rows, topic_words, prior, seed, goes_on, n_iter,
-    block, tokens, gamma, weights, gradient, stats, gammas,
+    block, tokens, gamma, weights, gradient, stats, expected,
 ):  # fmt: skip
-    n_docs, n_components = gammas.shape
+    n_docs, n_components = expected.shape
     dropped = 0.0
     for d in range(n_docs):
         own = slice(indptr[d], indptr[d + 1])
@@ -87,20 +87,20 @@ def _infer(
         if goes_on:
             gamma[n_components:] = 1
             for k in range(n_components):
-                gamma[k] = gammas[d, k]
+                gamma[k] = prior[k] + expected[d, k]
         else:
             length = own.stop - own.start
             _start(key(seed, source_rows[d]), tokens, length, prior, n_components, gradient, gamma)
         for k in range(gamma.shape[0]):
             weights[k] = exp_digamma(gamma[k])
-        for iteration in range(n_iter):
-            if iteration == n_iter - 1:
-                _raise(weights)
-                add_shares(words[own], tokens, block, weights, stats)
+        for _ in range(n_iter - 1):
             mixture_gradient(tokens, block, n, weights, gradient)
             move(prior, gradient, gamma, weights)
+        _raise(weights)
+        add_shares(words[own], tokens, block, weights, stats)
+        mixture_gradient(tokens, block, n, weights, gradient)
         for k in range(n_components):
-            gammas[d, k] = gamma[k]
+            expected[d, k] = weights[k] * gradient[k]
     return dropped
 
 
@@ -115,7 +115,7 @@ def run(
     view : "topic_words", (n_words, n_columns), as "mean" or, where the topics are uncertain, as "expected_log"
     hyper : option `n_iter` (updates of r in an inner iteration, at least 1)
     seed : of the random start
-    state : "gamma" (n_docs, n_components), where the previous inner iteration ended; None for the start
+    state : "expected_counts" (n_docs, n_components), where the previous inner iteration ended; None for the start
 
     Returns
     -------
@@ -135,9 +135,9 @@ def run(
     dtype, n_columns = topic_words.dtype, topic_words.shape[1]
     n_rows = int(np.diff(docs.indptr).max(initial=0)) + GROUP
     stats = buffers.zeros(topic_words.shape, dtype)
-    gammas = buffers.empty((docs.n_docs, hyper.n_components), dtype)
+    expected = buffers.empty((docs.n_docs, hyper.n_components), dtype)
     if state is not None:
-        gammas[:] = state["gamma"]
+        expected[:] = state["expected_counts"]
     dropped = _infer(
         *csr(docs, dtype),
         frozen(docs.rows, np.int64),
@@ -153,14 +153,15 @@ def run(
         buffers.empty((n_columns,), dtype),
         buffers.empty((n_columns,), dtype),
         stats,
-        gammas,
+        expected,
     )
+    gammas = expected + np.asarray(hyper.doc_topic_prior, dtype)
     doc_topics = gammas / gammas.sum(axis=1, keepdims=True) if hyper.doc_topics else None
     found = {"topic_words": stats}
     if "doc_topic_prior" in hyper.statistics:
         found["doc_topic_prior"] = expected_logs(gammas, n_columns)
     info = {"iterations": float(docs.n_docs * n_iter), "dropped_tokens": dropped}
-    return KernelResult(found, doc_topics, {"gamma": gammas.astype(np.float32)}, info)
+    return KernelResult(found, doc_topics, {"expected_counts": expected.astype(np.float32)}, info)
 
 
 def _cost(options: Mapping[str, Any]) -> float:
@@ -168,7 +169,7 @@ def _cost(options: Mapping[str, Any]) -> float:
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    """Rows of the words of a document, and gamma of all documents."""
+    """Rows of the words of a document, and the expected counts of all documents."""
     rows = rows_scratch(size, options).pooled
     return Scratch([*rows, size.n_docs * size.n_components * 4])
 
@@ -183,6 +184,6 @@ KERNEL = Kernel(
     cost=_cost,
     scratch=_scratch,
     state="round",
-    remembers={"gamma": StateSpec("document", "float32", ("n_components",))},
+    remembers={"expected_counts": StateSpec("document", "float32", ("n_components",))},
     paper="Dupuy and Bach 2017",
 )

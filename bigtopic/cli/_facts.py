@@ -9,6 +9,7 @@ import click
 
 from bigtopic.cli._repeat import command_of
 from bigtopic.corpus.card import byte_size, left_out
+from bigtopic.counted import counted
 
 __all__ = [
     "corpus_lines",
@@ -140,10 +141,12 @@ def model_lines(facts: Mapping[str, Any]) -> dict[str, str]:
         "words": f"{facts['words']:,}",
         "authors": "" if facts["authors"] is None else f"{facts['authors']:,}",
         "left out": facts["left_out"] or "",
-        "trained": f"{facts['passes']:,} passes, {facts['updates']:,} updates" if facts["updates"] else "",
+        "trained": f"{counted(facts['passes'], 'pass', 'passes')}, {counted(facts['updates'], 'update')}"
+        if facts["updates"]
+        else "",
         "learned from": ""
         if facts["tokens"] is None
-        else f"{facts['tokens']:,.0f} tokens in {facts['seconds']:.1f} s",
+        else f"{counted(facts['tokens'], 'token')} in {facts['seconds']:.1f} s",
         "held-out score": "" if facts["score"] is None else f"{facts['score']:.4f} nats per token",
         "fingerprint": facts["fingerprint"],
         "finished": _finished(run),

@@ -11,6 +11,7 @@ import click
 from bigtopic.cli._measures import is_given
 from bigtopic.cli._options import as_json, connected, duration, parallel, random_state
 from bigtopic.cli._values import PATH, completed
+from bigtopic.counted import counted
 
 _SHAPE = click.Choice(["symmetric", "asymmetric"])
 
@@ -200,7 +201,7 @@ def _figures(estimator: Any, model: str) -> dict[str, str]:
     scores = [row["score"] for row in history if row.get("score") is not None]
     return {
         "held-out score": f"{scores[-1]:.4f} nats per token" if scores else "",
-        "learned from": f"{last['n_tokens']:,.0f} tokens in {last['seconds']:.1f} s" if last else "",
+        "learned from": f"{counted(last['n_tokens'], 'token')} in {last['seconds']:.1f} s" if last else "",
         "tokens per second": f"{last['tokens_per_second']:,.0f}" if last else "",
         "model": model,
     }

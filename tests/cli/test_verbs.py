@@ -68,6 +68,11 @@ def test_info_of_a_model(model):
     assert "held-out score" in shown
 
 
+def test_one_is_singular(corpus, tmp_path):
+    run("train", corpus, tmp_path / "m.zarr", "--method", "vb", "--topics", 2, "--passes", 1)
+    assert " 1 pass, 1 update\n" in run("info", tmp_path / "m.zarr").output
+
+
 def test_topics_are_the_subjects(model, corpus):
     printed = run("topics", model, "--corpus", corpus, "--n-top", 8, "--json").output
     assert printed == run("topics", model, "--corpus", corpus, "--words", 8, "--json").output

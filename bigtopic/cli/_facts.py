@@ -16,6 +16,7 @@ __all__ = [
     "facts_of_corpus",
     "facts_of_model",
     "facts_of_topics",
+    "learned",
     "model_lines",
     "topics_lines",
 ]
@@ -106,8 +107,9 @@ def facts_of_model(estimator: Any, url: str, train: click.Command) -> dict[str, 
     """Of a fitted estimator that is at `url`; `train` is the verb."""
     from bigtopic.state.model_identity import model_identity
 
-    history, model = estimator.history_, estimator._fitted()
-    scores = [row["score"] for row in history if row.get("score") is not None]
+    model = estimator._fitted()
+    scores = [row["score"] for row in estimator.history_ if row.get("score") is not None]
+    tokens, seconds = learned(estimator) or (None, None)
     return {
         "kind": "model",
         "url": url,
@@ -121,14 +123,21 @@ def facts_of_model(estimator: Any, url: str, train: click.Command) -> dict[str, 
         "left_out": left_out(model.text) or None,
         "passes": estimator.n_iter_,
         "updates": estimator.n_batch_iter_,
-        "tokens": history[-1]["n_tokens"] if history else None,
-        "seconds": history[-1]["seconds"] if history else None,
+        "tokens": tokens,
+        "seconds": seconds,
         "score": scores[-1] if scores else None,
         "random_state": estimator.random_state_,
         "fingerprint": model_identity(model)["topics"],
         "run": estimator.run_,
         "command": command_of(estimator.run_, train),
     }
+
+
+def learned(estimator: Any) -> tuple[float, float] | None:
+    """Tokens and seconds of the run, to the update at which it ended; of an older model, of its complete passes."""
+    rows = [*estimator.history_[-1:], (estimator.run_ or {}).get("counts")]
+    counts = rows[-1] or rows[0]
+    return None if counts is None else (counts["n_tokens"], counts["seconds"])
 
 
 def model_lines(facts: Mapping[str, Any]) -> dict[str, str]:

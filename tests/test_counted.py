@@ -20,4 +20,4 @@ def test_one_is_singular_in_notebooks_and_results():
     assert "1 pass, 1 update<" in model._repr_html_()
     scored = log_predictive(model, from_matrix([[1, 1]]))
     assert repr(scored).endswith("; 1 held-out token of 1 document)")
-    assert scored.details()["held out"] == "1 token of 1 document"
+    assert scored.details()["scored"] == "1 token of 1 document"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -10,7 +11,7 @@ from bigtopic.cli._facts import learned
 from bigtopic.counted import counted
 from bigtopic.printable import printable
 
-__all__ = ["cut_short", "say"]
+__all__ = ["cut_short", "learned_from", "say"]
 
 _CUT = {"max_time": "the time limit", "interrupt": "Ctrl-C"}  # reasons of `learning.events.Event`
 
@@ -36,3 +37,29 @@ def cut_short(estimator: Any, terminated: bool) -> str:
     tokens, seconds = learned(estimator) or (0.0, 0.0)
     done = f"{counted(estimator.n_batch_iter_, 'update')}, {counted(tokens, 'token')} in {seconds:.1f} s"
     return f"stopped by {by} after {passes} ({done})"
+
+
+def learned_from(estimator: Any, model: str, corpus: Any) -> str:
+    """That a corpus is the one that a model learned from, whose score is then not a held-out one; empty if it is not.
+
+    Parameters
+    ----------
+    model : the path of the estimator
+    """
+    run = estimator.run_ or {}
+    if run.get("corpus", {}).get("fingerprint") != corpus.fingerprint:
+        return ""
+    n_held_out = _n_held_out(run.get("settings", {}), corpus.n_docs)
+    but = f", without the {n_held_out:,} that it held out" if n_held_out else ""
+    return (
+        f"{model} learned from these {counted(corpus.n_docs, 'document')}{but}: its score is not a held-out one; give "
+        "documents that it has not seen"
+    )
+
+
+def _n_held_out(settings: Mapping[str, Any], n_docs: int) -> int:
+    """How many of its own documents a run held out."""
+    from bigtopic.corpus.split import n_test_documents
+
+    share = settings.get("validation")
+    return 0 if share is None else n_test_documents(share, n_docs)

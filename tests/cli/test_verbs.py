@@ -90,7 +90,7 @@ def test_topics_are_the_subjects(model, corpus):
 def test_evaluate_prints_and_counts(model, corpus):
     shown = run("evaluate", model, corpus).output
     assert "unigram model" in shown and "NPMI" in shown
-    figures = json.loads(run("evaluate", model, corpus, "--json", "--measure", "log-predictive").output)
+    figures = json.loads(run("evaluate", model, corpus, "--json", "--measure", "log-predictive").stdout)
     assert list(figures) == ["log-predictive"]
     assert figures["log-predictive"]["value"] > figures["log-predictive"]["unigram"] + 0.3
 
@@ -219,8 +219,8 @@ def test_verbs_work_on_a_scheduler(corpus, model, tmp_path):
     with LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0") as cluster:
         address = cluster.scheduler_address
         run("train", corpus, tmp_path / "m.zarr", "--topics", 2, "--scheduler", address)
-        shown = run("evaluate", model, corpus, "--json", "--scheduler", address).output
-    assert json.loads(shown) == json.loads(run("evaluate", model, corpus, "--json").output)
+        shown = run("evaluate", model, corpus, "--json", "--scheduler", address).stdout
+    assert json.loads(shown) == json.loads(run("evaluate", model, corpus, "--json").stdout)
 
 
 @pytest.mark.parametrize("content", ["[1]", '{"attributes": 5}', "[" * 100_000, "\x00"])

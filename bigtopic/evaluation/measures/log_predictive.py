@@ -84,7 +84,7 @@ class LogPredictive(Result):
         return {
             "perplexity": f"{self.perplexity:,.1f}",
             "unigram model": "" if self.unigram is None else f"{self.unigram:.4f} nats per token",
-            "held out": f"{counted(self.n_tokens, 'token')} of {counted(self.n_docs, 'document')}",
+            "scored": f"{counted(self.n_tokens, 'token')} of {counted(self.n_docs, 'document')}",
             "unknown words": f"{self.unknown_share:.1%} of the tokens" if self.unknown_share else "",
         }
 

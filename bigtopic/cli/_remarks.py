@@ -11,9 +11,10 @@ from bigtopic.cli._facts import learned
 from bigtopic.counted import counted
 from bigtopic.printable import printable
 
-__all__ = ["cut_short", "learned_from", "say"]
+__all__ = ["cut_short", "few_updates", "learned_from", "say"]
 
 _CUT = {"max_time": "the time limit", "interrupt": "Ctrl-C"}  # reasons of `learning.events.Event`
+_FEW = 10  # updates; the topics are still near their start
 
 
 def say(text: str) -> None:
@@ -37,6 +38,21 @@ def cut_short(estimator: Any, terminated: bool) -> str:
     tokens, seconds = learned(estimator) or (0.0, 0.0)
     done = f"{counted(estimator.n_batch_iter_, 'update')}, {counted(tokens, 'token')} in {seconds:.1f} s"
     return f"stopped by {by} after {passes} ({done})"
+
+
+def few_updates(estimator: Any) -> str:
+    """That a complete run of an online method made few updates, and what to set for more; empty if it made enough.
+
+    Methods that look at the documents again within an update, as do batch methods and samplers, learn from one.
+    """
+    method, n_updates = estimator._fitted().method, estimator.n_batch_iter_
+    small_steps = method.batch_size is not None and method.inner == 1 and not method.load_kernel().interacts
+    if not small_steps or n_updates >= _FEW or estimator.run_["ended"] != "max_iter":
+        return ""
+    n_docs = estimator.n_docs_seen_
+    given = f"batch size {estimator._batch_size(n_docs)}, {counted(n_docs, 'document')}"
+    made = f"{method.name} made {counted(n_updates, 'update')} ({given})"
+    return f"{made}: for more, set a smaller --batch-size, or more --passes"
 
 
 def learned_from(estimator: Any, model: str, corpus: Any) -> str:

@@ -147,7 +147,7 @@ def command(
         estimator.fit(documents, checkpoint=saved, resume=resume)
     estimator.set_params(client=None, validation=None)
     estimator.save(model)
-    _remarks.say(_remarks.cut_short(estimator, terminated.is_set()))
+    _remarks.say(_remarks.cut_short(estimator, terminated.is_set()) or _remarks.few_updates(estimator))
     if as_json:
         from bigtopic.cli._facts import facts_of_model
 

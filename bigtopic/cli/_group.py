@@ -44,6 +44,7 @@ _COMMANDS = {
     r"\(validation=\)": "('bigtopic train --held-out')",
     r" bigtopic\.open_corpus opens it, or": "",
     r", see bigtopic\.methods\(\)": "",
+    r"open it with open_corpus\. To store": "give it to the other verbs as it is. In Python, to store",
     r"; a scheme has None for a constant": "",
     r"ingest them with authors=": "pass --author-column to 'bigtopic ingest', or attach them with 'bigtopic authors'",
     r"ingest them with vocabulary=model": "pass --vocabulary MODEL to 'bigtopic ingest'",

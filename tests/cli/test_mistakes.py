@@ -75,6 +75,14 @@ def test_messages_name_the_options(arguments, said, source, corpus, three, tmp_p
     assert said in shown and "_" not in shown.replace(str(tmp_path), "").replace(str(source), "")
 
 
+def test_a_corpus_is_not_a_source(corpus, tmp_path):
+    shown = run("ingest", corpus, tmp_path / "c.zarr", code=2).output
+    assert (
+        f"{corpus} is already a corpus; give it to the other verbs as it is. In Python, to store some"
+        in shown
+    )
+
+
 @pytest.mark.filterwarnings("default")
 def test_warnings_name_the_options(corpus, tmp_path):
     (tmp_path / "a.txt").write_text("the cat is on a mat and the dog is in the garden\n" * 20)

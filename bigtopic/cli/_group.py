@@ -19,13 +19,14 @@ from bigtopic.cli._repeat import CONFIG
 from bigtopic.errors import BigtopicError, did_you_mean
 from bigtopic.printable import printable
 
-__all__ = ["INTERRUPTED", "TERMINATED", "Verbs"]
+__all__ = ["INTERRUPTED", "TERMINATED", "Verbs", "as_options"]
 
 _ORDER = (
     "demo",
     "ingest",
     "authors",
     "info",
+    "methods",
     "train",
     "topics",
     "find",
@@ -43,7 +44,8 @@ _COMMANDS = {
     r"bigtopic\.load_model opens it, or give": "give",
     r"\(validation=\)": "('bigtopic train --held-out')",
     r" bigtopic\.open_corpus opens it, or": "",
-    r", see bigtopic\.methods\(\)": "",
+    r", see bigtopic\.methods\(\)": ", see 'bigtopic methods'",
+    r"; or pass a bigtopic\.Method": "; see 'bigtopic methods'",
     r"open it with open_corpus\. To store": "give it to the other verbs as it is. In Python, to store",
     r"; a scheme has None for a constant": "",
     r"ingest them with authors=": "pass --author-column to 'bigtopic ingest', or attach them with 'bigtopic authors'",
@@ -117,7 +119,7 @@ class Verbs(click.Group):
     def _as_typed(self, message: str, ctx: click.Context) -> str:
         """A message of Python functions in the options of the verb that runs."""
         verb = self.get_command(ctx, ctx.invoked_subcommand or "")
-        return message if verb is None else _as_options(message, _options(verb, ctx))
+        return message if verb is None else as_options(message, _options(verb, ctx))
 
 
 @contextmanager
@@ -146,7 +148,7 @@ def _options(verb: click.Command, ctx: click.Context) -> list[click.Parameter]:
         return verb.params
 
 
-def _as_options(message: str, params: list[click.Parameter]) -> str:
+def as_options(message: str, params: list[click.Parameter]) -> str:
     """The message with arguments of Python functions written as options of the verb: overwrite=True as
     --overwrite, "ratio: must be" as "--ratio: must be"; and calls of functions as commands."""
     for call, command in _COMMANDS.items():

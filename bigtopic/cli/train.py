@@ -34,7 +34,7 @@ _SHAPE = click.Choice(["symmetric", "asymmetric"])
 @click.option(
     "--method",
     shell_complete=completed(lambda: import_module("bigtopic.methods").names()),
-    help="Learning method; the default suits most corpora.",
+    help="Learning method, see 'bigtopic methods'; the default suits most corpora.",
 )
 @click.option(
     "--passes", "max_iter", type=click.IntRange(1), help="Passes over the corpus; default the method's."

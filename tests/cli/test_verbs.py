@@ -23,6 +23,7 @@ VERBS = [
     "ingest",
     "authors",
     "info",
+    "methods",
     "train",
     "topics",
     "evaluate",

@@ -43,7 +43,7 @@ def cut_short(estimator: Any, terminated: bool) -> str:
 def few_updates(estimator: Any) -> str:
     """That a complete run of an online method made few updates, and what to set for more; empty if it made enough.
 
-    Methods that look at the documents again within an update, as do batch methods and samplers, learn from one.
+    Batch methods, and those that go over their documents several times within an update, learn enough from one.
     """
     method, n_updates = estimator._fitted().method, estimator.n_batch_iter_
     small_steps = method.batch_size is not None and method.inner == 1 and not method.load_kernel().interacts

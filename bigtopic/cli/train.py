@@ -184,6 +184,7 @@ def _estimator(method: str | None, **settings: Any) -> Any:
 
     kind = kind_for(get(method))
     known = kind().get_params()
+    settings = {name: value for name, value in settings.items() if value is not None}  # else the model's own
     for name in [*settings]:
         of_authors = name.replace("doc_topic", "author_topic")
         if of_authors in known:

@@ -141,6 +141,12 @@ def test_training_with_a_method_of_authors_learns_their_topics(corpus, tmp_path)
     assert " 2" in re.search("authors(.*)", run("info", tmp_path / "m.zarr").output)[1]
 
 
+def test_training_of_dual_topics_has_their_default_numbers(corpus, tmp_path):
+    run("train", corpus, tmp_path / "m.zarr", "--method", "dual-online", "--passes", 1)
+    model = load_model(tmp_path / "m.zarr")
+    assert model.n_row_topics == model.n_column_topics == 10
+
+
 @pytest.mark.parametrize(
     "arguments, message",
     [

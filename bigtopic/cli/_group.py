@@ -47,6 +47,11 @@ _COMMANDS = {
     r", see bigtopic\.methods\(\)": ", see 'bigtopic methods'",
     r"; or pass a bigtopic\.Method": "; see 'bigtopic methods'",
     r"open it with open_corpus\. To store": "give it to the other verbs as it is. In Python, to store",
+    r"write one with transform_to": "write one with 'bigtopic infer MODEL DOCUMENTS THETA'",
+    r"give a corpus that has authors as X": "give --corpus a corpus that has authors",
+    r"a list of words, or None": "or 'none'",
+    r"must be None, (?=a threshold)": "must be ",
+    r" \(or None\)|, or None(?: to keep all)?$": "",
     r"; a scheme has None for a constant": "",
     r"ingest them with authors=": "pass --author-column to 'bigtopic ingest', or attach them with 'bigtopic authors'",
     r"ingest them with vocabulary=model": "pass --vocabulary MODEL to 'bigtopic ingest'",
@@ -150,14 +155,15 @@ def _options(verb: click.Command, ctx: click.Context) -> list[click.Parameter]:
 
 def as_options(message: str, params: list[click.Parameter]) -> str:
     """The message with arguments of Python functions written as options of the verb: overwrite=True as
-    --overwrite, "ratio: must be" as "--ratio: must be"; and calls of functions as commands."""
+    --overwrite, "ratio: must be" as "--ratio: must be"; and calls of functions as commands, without what only Python
+    has."""
     for call, command in _COMMANDS.items():
         message = re.sub(call, command, message)
     for option in params:
         if option.name and option.opts[0].startswith("--"):
             argument = rf"(?<![\w.]){option.name}=(?:True\b|'(.*?)'|([-\w.]*[-\w])|)"
             message = re.sub(argument, partial(_spelled, option.opts[0]), message)
-            message = re.sub(rf"^{option.name}(?=: )", option.opts[0], message)
+            message = re.sub(rf"^{option.name}(?=: | must be )", option.opts[0], message)
             if "_" in option.name:  # else it may be a word
                 message = re.sub(
                     rf"(?<![\w./\\'\"-]){option.name}(?![\w'\"(-]|\.\w)", option.opts[0], message

@@ -64,13 +64,23 @@ def test_the_nearest_name_is_given(arguments, meant, source, corpus, model, tmp_
             ["train", "CORPUS", "m.zarr", "--learning-decay", "3"],
             "--learning-decay 3.0: must be above 0 and at most 1 (above 0.5 to converge)\n",
         ),
+        (["similar", "MODEL", "CORPUS", "d1"], "write one with 'bigtopic infer MODEL DOCUMENTS THETA'\n"),
+        (["infer", "MODEL", "CORPUS", "t.zarr", "--top-k", "0"], "--top-k 0: must be 1 or more\n"),
+        (
+            ["ingest", "SOURCE", "c.zarr", "--stop-words", "elvish"],
+            "a file with one word per line, or 'none'\n",
+        ),
+        (
+            ["ingest", "SOURCE", "c.zarr", "--collocations", "3"],
+            "Error: --collocations must be a threshold in [-1, 1]",
+        ),
         (["train", "CORPUS", "m.zarr", "--checkpoint-every", "5m"], "--checkpoint-every needs --checkpoint,"),
         (["train", "CORPUS", "m.zarr", "--replica-updates", "4"], "--replica-updates needs --replicas,"),
     ],
 )
-def test_messages_name_the_options(arguments, said, source, corpus, three, tmp_path, monkeypatch):
+def test_messages_name_the_options(arguments, said, source, corpus, model, three, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    paths = {"CORPUS": corpus, "SOURCE": source, "THREE": three}
+    paths = {"CORPUS": corpus, "SOURCE": source, "MODEL": model, "THREE": three}
     shown = run(*(paths.get(argument, argument) for argument in arguments), code=2).output
     assert said in shown and "_" not in shown.replace(str(tmp_path), "").replace(str(source), "")
 

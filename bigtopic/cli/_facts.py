@@ -9,12 +9,14 @@ import click
 
 from bigtopic.cli._repeat import command_of
 from bigtopic.corpus.card import byte_size, left_out
+from bigtopic.counted import counted
 
 __all__ = [
     "corpus_lines",
     "facts_of_corpus",
     "facts_of_model",
     "facts_of_topics",
+    "learned",
     "model_lines",
     "topics_lines",
 ]
@@ -105,8 +107,9 @@ def facts_of_model(estimator: Any, url: str, train: click.Command) -> dict[str, 
     """Of a fitted estimator that is at `url`; `train` is the verb."""
     from bigtopic.state.model_identity import model_identity
 
-    history, model = estimator.history_, estimator._fitted()
-    scores = [row["score"] for row in history if row.get("score") is not None]
+    model = estimator._fitted()
+    scores = [row["score"] for row in estimator.history_ if row.get("score") is not None]
+    tokens, seconds = learned(estimator) or (None, None)
     return {
         "kind": "model",
         "url": url,
@@ -120,14 +123,21 @@ def facts_of_model(estimator: Any, url: str, train: click.Command) -> dict[str, 
         "left_out": left_out(model.text) or None,
         "passes": estimator.n_iter_,
         "updates": estimator.n_batch_iter_,
-        "tokens": history[-1]["n_tokens"] if history else None,
-        "seconds": history[-1]["seconds"] if history else None,
+        "tokens": tokens,
+        "seconds": seconds,
         "score": scores[-1] if scores else None,
         "random_state": estimator.random_state_,
         "fingerprint": model_identity(model)["topics"],
         "run": estimator.run_,
         "command": command_of(estimator.run_, train),
     }
+
+
+def learned(estimator: Any) -> tuple[float, float] | None:
+    """Tokens and seconds of the run, to the update at which it ended; of an older model, of its complete passes."""
+    rows = [*estimator.history_[-1:], (estimator.run_ or {}).get("counts")]
+    counts = rows[-1] or rows[0]
+    return None if counts is None else (counts["n_tokens"], counts["seconds"])
 
 
 def model_lines(facts: Mapping[str, Any]) -> dict[str, str]:
@@ -140,10 +150,12 @@ def model_lines(facts: Mapping[str, Any]) -> dict[str, str]:
         "words": f"{facts['words']:,}",
         "authors": "" if facts["authors"] is None else f"{facts['authors']:,}",
         "left out": facts["left_out"] or "",
-        "trained": f"{facts['passes']:,} passes, {facts['updates']:,} updates" if facts["updates"] else "",
+        "trained": f"{counted(facts['passes'], 'pass', 'passes')}, {counted(facts['updates'], 'update')}"
+        if facts["updates"]
+        else "",
         "learned from": ""
         if facts["tokens"] is None
-        else f"{facts['tokens']:,.0f} tokens in {facts['seconds']:.1f} s",
+        else f"{counted(facts['tokens'], 'token')} in {facts['seconds']:.1f} s",
         "held-out score": "" if facts["score"] is None else f"{facts['score']:.4f} nats per token",
         "fingerprint": facts["fingerprint"],
         "finished": _finished(run),

@@ -6,7 +6,7 @@ import re
 import signal
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
@@ -19,13 +19,14 @@ from bigtopic.cli._repeat import CONFIG
 from bigtopic.errors import BigtopicError, did_you_mean
 from bigtopic.printable import printable
 
-__all__ = ["INTERRUPTED", "TERMINATED", "Verbs"]
+__all__ = ["INTERRUPTED", "TERMINATED", "Verbs", "as_options"]
 
 _ORDER = (
     "demo",
     "ingest",
     "authors",
     "info",
+    "methods",
     "train",
     "topics",
     "find",
@@ -43,7 +44,23 @@ _COMMANDS = {
     r"bigtopic\.load_model opens it, or give": "give",
     r"\(validation=\)": "('bigtopic train --held-out')",
     r" bigtopic\.open_corpus opens it, or": "",
-    r", see bigtopic\.methods\(\)": "",
+    r", see bigtopic\.methods\(\)": ", see 'bigtopic methods'",
+    r"; or pass a bigtopic\.Method": "; see 'bigtopic methods'",
+    r"open it with open_corpus\. To store": "give it to the other verbs as it is. In Python, to store",
+    r"write one with transform_to": "write one with 'bigtopic infer MODEL DOCUMENTS THETA'",
+    r"give a corpus that has authors as X": "give --corpus a corpus that has authors",
+    r"a list of words, or None": "or 'none'",
+    r"must be None, (?=a threshold)": "must be ",
+    r" \(or None\)|, or None(?: to keep all)?$": "",
+    r"; a scheme has None for a constant": "",
+    r"ingest them with authors=": "pass --author-column to 'bigtopic ingest', or attach them with 'bigtopic authors'",
+    r"ingest them with vocabulary=model": "pass --vocabulary MODEL to 'bigtopic ingest'",
+    r"ingest its source with keep_text=True": "pass --keep-text to 'bigtopic ingest'",
+    r"settings such as min_df and stop_words": "options of 'bigtopic ingest' such as --min-df and --stop-words",
+    r"drop them with corpus\.filter_vocabulary\(.*\), or pass stop_words='(.*)' to ingest": r"pass --stop-words \1 to "
+    "'bigtopic ingest'",
+    r"use bigtopic\.evaluate\.log_predictive with (?=split=)": "pass ",
+    r" and storage_options=": "",
     r"bigtopic\.LDA and save it": "'bigtopic train CORPUS MODEL'",
     r"bigtopic\.open_corpus opens it": "train a model on it with 'bigtopic train CORPUS MODEL'",
     r"pass it: load_model\(url, method=\.\.\.\)": "commands need a row for it in bigtopic/methods/families; in "
@@ -88,7 +105,7 @@ class Verbs(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         with warnings.catch_warnings(), _terminable():
-            warnings.showwarning = _show_warning
+            warnings.showwarning = partial(_show_warning, lambda message: self._as_typed(message, ctx))
             try:
                 return super().invoke(ctx)
             except click.UsageError as error:
@@ -99,14 +116,15 @@ class Verbs(click.Group):
                 # click handles a closed pipe (`bigtopic topics ... | head`).
                 if ctx.params.get("debug") or isinstance(error, BrokenPipeError):
                     raise
-                message = str(error) or type(error).__name__
-                verb = self.get_command(ctx, ctx.invoked_subcommand or "")
-                raise _Failure(
-                    message if verb is None else _as_options(message, _options(verb, ctx))
-                ) from error
+                raise _Failure(self._as_typed(str(error) or type(error).__name__, ctx)) from error
             except KeyboardInterrupt:
                 click.echo("Interrupted", err=True)
                 ctx.exit(INTERRUPTED)
+
+    def _as_typed(self, message: str, ctx: click.Context) -> str:
+        """A message of Python functions in the options of the verb that runs."""
+        verb = self.get_command(ctx, ctx.invoked_subcommand or "")
+        return message if verb is None else as_options(message, _options(verb, ctx))
 
 
 @contextmanager
@@ -135,16 +153,17 @@ def _options(verb: click.Command, ctx: click.Context) -> list[click.Parameter]:
         return verb.params
 
 
-def _as_options(message: str, params: list[click.Parameter]) -> str:
+def as_options(message: str, params: list[click.Parameter]) -> str:
     """The message with arguments of Python functions written as options of the verb: overwrite=True as
-    --overwrite, "ratio: must be" as "--ratio: must be"; and calls of functions as commands."""
+    --overwrite, "ratio: must be" as "--ratio: must be"; and calls of functions as commands, without what only Python
+    has."""
     for call, command in _COMMANDS.items():
         message = re.sub(call, command, message)
     for option in params:
         if option.name and option.opts[0].startswith("--"):
             argument = rf"(?<![\w.]){option.name}=(?:True\b|'(.*?)'|([-\w.]*[-\w])|)"
             message = re.sub(argument, partial(_spelled, option.opts[0]), message)
-            message = re.sub(rf"^{option.name}(?=: )", option.opts[0], message)
+            message = re.sub(rf"^{option.name}(?=: | must be )", option.opts[0], message)
             if "_" in option.name:  # else it may be a word
                 message = re.sub(
                     rf"(?<![\w./\\'\"-]){option.name}(?![\w'\"(-]|\.\w)", option.opts[0], message
@@ -157,6 +176,6 @@ def _spelled(option: str, argument: re.Match[str]) -> str:
     return f"{option} {value}" if value else option
 
 
-def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+def _show_warning(as_typed: Callable[[str], str], message: Warning | str, *_: Any, **__: Any) -> None:
     click.secho("Warning: ", fg="yellow", bold=True, nl=False, err=True)
-    click.echo(printable(str(message)), err=True)
+    click.echo(printable(as_typed(str(message))), err=True)

@@ -7,6 +7,7 @@ import click
 from bigtopic.cli._options import as_json
 from bigtopic.cli._pipes import source_file
 from bigtopic.cli._values import PATH
+from bigtopic.counted import counted
 
 
 @click.command("authors", short_help="Attach authors, tags or labels to a corpus.")
@@ -32,4 +33,4 @@ def command(corpus: str, file: str, as_json: bool) -> None:
     if as_json:
         _show.to_json({"corpus": made.url, "authors": made.n_authors})
     else:
-        _show.line(f"{made.url} has {made.n_authors:,} authors now")
+        _show.line(f"{made.url} has {counted(made.n_authors, 'author')} now")

@@ -14,6 +14,7 @@ import click
 from bigtopic.cli._options import as_json, connected, parallel
 from bigtopic.cli._pipes import STANDARD, source_file
 from bigtopic.cli._values import FUNCTION, PATH
+from bigtopic.counted import counted
 
 
 @click.command("infer", short_help="Write the topics of documents.")
@@ -89,7 +90,7 @@ def command(
     if as_json:
         _show.to_json({"wrote": written, "documents": len(corpus)})
     else:
-        _show.line(f"Wrote the topics of {len(corpus):,} documents to {written}")
+        _show.line(f"Wrote the topics of {counted(len(corpus), 'document')} to {written}")
 
 
 def _check(documents: str, theta: str, as_json: bool, overwrite: bool) -> None:

@@ -11,6 +11,7 @@ import click
 from bigtopic.cli._measures import is_given
 from bigtopic.cli._options import as_json, connected, duration, parallel, random_state
 from bigtopic.cli._values import PATH, completed
+from bigtopic.counted import counted
 
 _SHAPE = click.Choice(["symmetric", "asymmetric"])
 
@@ -33,7 +34,7 @@ _SHAPE = click.Choice(["symmetric", "asymmetric"])
 @click.option(
     "--method",
     shell_complete=completed(lambda: import_module("bigtopic.methods").names()),
-    help="Learning method; the default suits most corpora.",
+    help="Learning method, see 'bigtopic methods'; the default suits most corpora.",
 )
 @click.option(
     "--passes", "max_iter", type=click.IntRange(1), help="Passes over the corpus; default the method's."
@@ -103,8 +104,9 @@ def command(
     as dual-mf), which have options of their own.
 
     Ctrl-C ends the training early, writes the topics learned so far and exits with 130; SIGTERM does the same and exits
-    with 143. With --checkpoint and --resume, repeating the command of a killed run continues it from its last
-    checkpoint, to the same topics; the command of a complete run writes its MODEL again.
+    with 143. After these and --max-time, a line on standard error says how many passes were made. With --checkpoint and
+    --resume, repeating the command of a killed run continues it from its last checkpoint, to the same topics; the
+    command of a complete run writes its MODEL again.
 
     Methods that remember documents from pass to pass (such as cgs and ilr) keep that on disk: in the --checkpoint
     folder, or without one in the temporary folder (TMPDIR). Before they begin, a line on standard error says how many
@@ -117,7 +119,7 @@ def command(
         bigtopic train articles.zarr topics.zarr --checkpoint run.ckpt --resume
         bigtopic train s3://bucket/articles.zarr topics.zarr --scheduler tcp://10.0.0.1:8786
     """
-    from bigtopic.cli import _show
+    from bigtopic.cli import _remarks, _show
     from bigtopic.cli._group import INTERRUPTED, TERMINATED
     from bigtopic.cli._stores import is_model, is_result_of, require_room
     from bigtopic.corpus.store import open_corpus
@@ -145,6 +147,7 @@ def command(
         estimator.fit(documents, checkpoint=saved, resume=resume)
     estimator.set_params(client=None, validation=None)
     estimator.save(model)
+    _remarks.say(_remarks.cut_short(estimator, terminated.is_set()) or _remarks.few_updates(estimator))
     if as_json:
         from bigtopic.cli._facts import facts_of_model
 
@@ -181,6 +184,7 @@ def _estimator(method: str | None, **settings: Any) -> Any:
 
     kind = kind_for(get(method))
     known = kind().get_params()
+    settings = {name: value for name, value in settings.items() if value is not None}  # else the model's own
     for name in [*settings]:
         of_authors = name.replace("doc_topic", "author_topic")
         if of_authors in known:
@@ -195,12 +199,13 @@ def _estimator(method: str | None, **settings: Any) -> Any:
 
 
 def _figures(estimator: Any, model: str) -> dict[str, str]:
-    history = estimator.history_
-    last = history[-1] if history else {}
-    scores = [row["score"] for row in history if row.get("score") is not None]
+    from bigtopic.cli._facts import learned
+
+    scores = [row["score"] for row in estimator.history_ if row.get("score") is not None]
+    tokens, seconds = learned(estimator) or (0.0, 0.0)
     return {
         "held-out score": f"{scores[-1]:.4f} nats per token" if scores else "",
-        "learned from": f"{last['n_tokens']:,.0f} tokens in {last['seconds']:.1f} s" if last else "",
-        "tokens per second": f"{last['tokens_per_second']:,.0f}" if last else "",
+        "learned from": f"{counted(tokens, 'token')} in {seconds:.1f} s",
+        "tokens per second": f"{tokens / max(seconds, 1e-9):,.0f}",
         "model": model,
     }

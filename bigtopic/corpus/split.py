@@ -11,6 +11,7 @@ import numpy as np
 from bigtopic.corpus.conditions import Condition, condition
 from bigtopic.corpus.order import checked_seed, document_keys, smallest_keys
 from bigtopic.corpus.part import Part, PartView, Selection
+from bigtopic.counted import counted
 from bigtopic.errors import SettingError
 
 __all__ = ["by_columns", "by_positions", "by_rows", "n_test_documents", "train_test"]
@@ -24,26 +25,26 @@ def _in_steps(n_docs: int) -> Iterator[tuple[int, int]]:
         yield start, min(start + _STEP, n_docs)
 
 
-def n_test_documents(test_size: float, n_docs: int) -> int:
-    """How many documents `test_size`, a share or a number, means.
+def n_test_documents(test_size: float, n_docs: int, name: str = "test_size") -> int:
+    """How many documents `test_size`, a share or a number, means; errors call it `name`.
 
     Raises
     ------
     SettingError
         When it would leave no document on one side.
     """
-    if isinstance(test_size, float | np.floating) and 0 < test_size < 1:
-        wanted = round(float(test_size) * n_docs)
-    elif isinstance(test_size, Real) and float(test_size).is_integer():
-        wanted = int(test_size)
-    else:
-        wanted = -1
-    if not 0 < wanted < n_docs:
-        raise SettingError(
-            f"test_size={test_size!r} of {n_docs} documents: give a share between 0 and 1, or a number of documents "
-            f"from 1 to {n_docs - 1}"
-        )
-    return wanted
+    is_share = isinstance(test_size, float | np.floating) and 0 < test_size < 1
+    is_number = isinstance(test_size, Real) and float(test_size).is_integer()
+    wanted = round(float(test_size) * n_docs) if is_share else int(test_size) if is_number else -1
+    if 0 < wanted < n_docs:
+        return wanted
+    given = f"{name}={int(test_size) if is_number else test_size!r} of {counted(n_docs, 'document')}"
+    if n_docs < 2:
+        raise SettingError(f"{given}: give a corpus of at least 2 documents, which can be divided")
+    fault, share = "", "a share between 0 and 1"
+    if is_share:
+        fault, share = (" is none", "a larger share") if wanted == 0 else (" is all", "a smaller share")
+    raise SettingError(f"{given}{fault}: give {share}, or a number of documents from 1 to {n_docs - 1}")
 
 
 def train_test(parts: Sequence[Part], n_test: int, seed: int) -> tuple[list[Part], list[Part]]:

@@ -99,6 +99,7 @@ class TopicLearning(DocumentQuestions):
         corpus = self._first_documents(X, vocabulary, shuffle, seed)
         run = run_record.begun(self, corpus, seed)
         corpus, held_out = starts.held_out(self.validation, corpus, seed)
+        run["passes"] = self._passes(corpus)
         before = self._model
         try:
             if checkpoint is None:
@@ -131,12 +132,12 @@ class TopicLearning(DocumentQuestions):
         else:
             self._model, self.run_, counts = found[0], run, found[1].get("counts", checkpoints.NOTHING)
             self.n_docs_seen_ = corpus.n_docs
-        left = self._passes(corpus) - self._model.cursor.pass_number
+        left = run["passes"] - self._model.cursor.pass_number
         scored = held_out is None or any("score" in row for row in self.history_[-1:])
         if left > 0 or not scored:
             self._learn(corpus, left, held_out, saver=checkpoints.SavedFit(self, saved, counts))
         else:
-            self.run_ = run_record.ended(run, "max_iter", self.history_)
+            self.run_ = run_record.ended(run, "max_iter", counts or checkpoints.NOTHING, self.history_)
 
     @answering
     def partial_fit(self, X: Any, y: Any = None, *, vocabulary: Any = None) -> Self:
@@ -208,7 +209,7 @@ class TopicLearning(DocumentQuestions):
             tuple(self.callbacks),
             self.progress,
         )
-        reason = train(
+        reason, counts = train(
             self._fitted(),
             corpus,
             limits,
@@ -223,7 +224,7 @@ class TopicLearning(DocumentQuestions):
             replica_updates=self.replica_updates,
         )
         record = self.run_ if total is None else run_record.continued(self.run_)
-        self.run_ = run_record.ended(record or {}, reason, self.history_)
+        self.run_ = run_record.ended(record or {}, reason, counts, self.history_)
 
     def _new_model(self, corpus: Any, seed: int) -> TopicModel:
         starts.check_corpus(corpus)

@@ -9,6 +9,7 @@ import numpy as np
 
 from bigtopic import cards
 from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.counted import counted
 from bigtopic.elsewhere import answering
 from bigtopic.errors import NotFitted, SettingError, VocabularyMismatch, require
 from bigtopic.estimators.contract.base import Estimator
@@ -200,8 +201,9 @@ class FittedTopics(Estimator):
         if not self._is_fitted():
             return cards.card(repr(self))
         scores = [row["score"] for row in self.history_ if row.get("score") is not None]
+        passes = self._fitted().cursor.pass_number
         values = {
-            "trained": f"{self._fitted().cursor.pass_number:,} passes, {self.n_batch_iter_:,} updates",
+            "trained": f"{counted(passes, 'pass', 'passes')}, {counted(self.n_batch_iter_, 'update')}",
             "words": f"{self.n_features_in_:,}",
             "held-out score": f"{scores[-1]:.4f} nats per token" if scores else "",
         }

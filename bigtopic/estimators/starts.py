@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bigtopic.corpus.split import n_test_documents
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.text.stopwords import languages, words_of
 from bigtopic.corpus.vocabulary import Vocabulary
@@ -63,12 +64,11 @@ def check_settings(estimator: Any) -> None:
             learns = f"; learn_{name}='asymmetric' learns it" if f"learn_{name}" in settings else ""
             raise SettingError(f"{name}={settings[name]!r}: must be a number or an array of numbers{learns}")
         _learned(name, getattr(estimator, f"learn_{name}"), getattr(estimator, name))
-    if estimator.validation is None and (
-        estimator.patience is not None or estimator.evaluate_every is not None
-    ):
-        raise SettingError(
-            "patience and evaluate_every need validation=: held-out documents, or a share of the corpus"
-        )
+    for name in ("patience", "evaluate_every"):
+        if estimator.validation is None and (value := getattr(estimator, name)) is not None:
+            raise SettingError(
+                f"{name}={value}: scores need validation=: held-out documents, or a share of the corpus"
+            )
 
 
 def _whole(name: str, value: Any, optional: bool) -> None:
@@ -167,7 +167,7 @@ def held_out(validation: Any, corpus: Corpus, seed: int) -> tuple[Corpus, Corpus
     if validation is None:
         return corpus, None
     if isinstance(validation, int | float) and not isinstance(validation, bool):
-        return corpus.split(test_size=validation, random_state=seed)
+        return corpus.split(n_test_documents(validation, corpus.n_docs, "validation"), seed)
     from bigtopic.estimators.inputs import as_corpus
 
     return corpus, as_corpus(validation, shuffle=False, text=corpus.text_settings or {})

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from bigtopic import buffers
 from bigtopic.errors import ModelError
@@ -26,7 +26,18 @@ from bigtopic.plan.cursor import Cursor, RoundReport
 from bigtopic.state.documents.state_folder import DiskNeed
 from bigtopic.state.model import TopicModel
 
-__all__ = ["Saver", "train"]
+__all__ = ["Ended", "Saver", "train"]
+
+
+class Ended(NamedTuple):
+    """The end of a run.
+
+    reason : why it came, see `bigtopic.learning.events.Event`
+    counts : what `History.counts` said then
+    """
+
+    reason: str
+    counts: Mapping[str, float]
 
 
 def train(
@@ -44,7 +55,7 @@ def train(
     saver: Saver | None = None,
     replicas: int | None = None,
     replica_updates: int | None = None,
-) -> str:
+) -> Ended:
     """Learn from a corpus; `model` moves in place and is valid after every round, Ctrl-C included.
 
     Parameters
@@ -61,7 +72,7 @@ def train(
 
     Returns
     -------
-    Why the run ended, see `bigtopic.learning.events.Event`.
+    Ended
     """
     with ExitStack() as stack:
         stack.enter_context(corpus_in_reach(client, corpus))
@@ -99,7 +110,8 @@ def train(
         total = corpus.n_tokens * limits.max_iter
         bar = stack.enter_context(Progress("learning", total, " tokens", limits.progress))
         history = History(model, limits.callbacks, bar)
-        return _Loop(model, run, engine, limits, history, stop, saver).passes()
+        reason = _Loop(model, run, engine, limits, history, stop, saver).passes()
+        return Ended(reason, history.counts())
 
 
 class Saver(Protocol):

@@ -44,6 +44,7 @@ def test_authors_of_a_file(mine, tmp_path, name, compressed):
     ("content", "message"),
     [
         ("d0,Ann\nd1,Bob,Cleo\n", "line 2, has 3 columns"),
+        ("d0,Ann\nd1\n", "line 2, has 1 column; give two"),
         ('d0,Ann\nd1,"Bob\n', "line 2"),
         ("", "no author"),
         ('{"d0": ["Ann"], "d0": ["Bob"]}', "'d0' twice"),

@@ -5,6 +5,15 @@ import pytest
 from .conftest import run
 
 
+@pytest.fixture(scope="session")
+def three(tmp_path_factory):
+    """A corpus of three documents without authors."""
+    folder = tmp_path_factory.mktemp("three")
+    (folder / "a.txt").write_text("cats dogs\ncats\ndogs\n")
+    run("ingest", folder / "a.txt", folder / "c.zarr")
+    return folder / "c.zarr"
+
+
 @pytest.mark.parametrize(
     "arguments, meant",
     [
@@ -33,15 +42,65 @@ def test_the_nearest_name_is_given(arguments, meant, source, corpus, model, tmp_
         ),
         (["ingest", "SOURCE", "c.zarr", "--ngrams", "3-2"], "--ngrams must be"),
         (["train", "CORPUS", "m.zarr", "--doc-topic-prior", "-1"], "--doc-topic-prior"),
+        (
+            ["train", "CORPUS", "m.zarr", "--held-out", "1.5"],
+            "--held-out 1.5 of 200 documents: give a share between 0 and 1, or a number of documents from 1 to 199",
+        ),
+        (["train", "CORPUS", "m.zarr", "--held-out", "200"], "--held-out 200 of 200 documents: give a share"),
+        (
+            ["train", "THREE", "m.zarr", "--held-out", ".1"],
+            "--held-out 0.1 of 3 documents is none: give a larger share, or a number of documents from 1 to 2",
+        ),
+        (
+            ["train", "THREE", "m.zarr", "--held-out", ".9"],
+            "--held-out 0.9 of 3 documents is all: give a smaller share,",
+        ),
+        (["train", "CORPUS", "m.zarr", "--patience", "2"], "--patience 2: scores need --held-out: held-out "),
+        (
+            ["train", "THREE", "m.zarr", "--method", "author-vb"],
+            "pass --author-column to 'bigtopic ingest', or attach them with 'bigtopic authors'",
+        ),
+        (
+            ["train", "CORPUS", "m.zarr", "--learning-decay", "3"],
+            "--learning-decay 3.0: must be above 0 and at most 1 (above 0.5 to converge)\n",
+        ),
+        (["similar", "MODEL", "CORPUS", "d1"], "write one with 'bigtopic infer MODEL DOCUMENTS THETA'\n"),
+        (["infer", "MODEL", "CORPUS", "t.zarr", "--top-k", "0"], "--top-k 0: must be 1 or more\n"),
+        (
+            ["ingest", "SOURCE", "c.zarr", "--stop-words", "elvish"],
+            "a file with one word per line, or 'none'\n",
+        ),
+        (
+            ["ingest", "SOURCE", "c.zarr", "--collocations", "3"],
+            "Error: --collocations must be a threshold in [-1, 1]",
+        ),
         (["train", "CORPUS", "m.zarr", "--checkpoint-every", "5m"], "--checkpoint-every needs --checkpoint,"),
         (["train", "CORPUS", "m.zarr", "--replica-updates", "4"], "--replica-updates needs --replicas,"),
     ],
 )
-def test_messages_name_the_options(arguments, said, source, corpus, tmp_path, monkeypatch):
+def test_messages_name_the_options(arguments, said, source, corpus, model, three, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    paths = {"CORPUS": corpus, "SOURCE": source}
+    paths = {"CORPUS": corpus, "SOURCE": source, "MODEL": model, "THREE": three}
     shown = run(*(paths.get(argument, argument) for argument in arguments), code=2).output
     assert said in shown and "_" not in shown.replace(str(tmp_path), "").replace(str(source), "")
+
+
+def test_a_corpus_is_not_a_source(corpus, tmp_path):
+    shown = run("ingest", corpus, tmp_path / "c.zarr", code=2).output
+    assert (
+        f"{corpus} is already a corpus; give it to the other verbs as it is. In Python, to store some"
+        in shown
+    )
+
+
+@pytest.mark.filterwarnings("default")
+def test_warnings_name_the_options(corpus, tmp_path):
+    (tmp_path / "a.txt").write_text("the cat is on a mat and the dog is in the garden\n" * 20)
+    run("ingest", tmp_path / "a.txt", tmp_path / "c.zarr", "--stop-words", "none")
+    asked = ("--topics", 2, "--passes", 1, "--learning-decay", 0.4)
+    said = run("train", tmp_path / "c.zarr", tmp_path / "m.zarr", *asked).stderr
+    assert "Warning: --learning-decay 0.4: convergence is not guaranteed" in said
+    assert "dominate the topics; pass --stop-words english to 'bigtopic ingest'\n" in said
 
 
 def test_an_interrupted_verb_ends_with_130(monkeypatch):

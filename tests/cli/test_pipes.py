@@ -70,7 +70,7 @@ def test_every_verb_prints_json(source, corpus, model, tmp_path):
         "wrote": str(picture)
     }
     assert json.loads(run("report", model, page, "--json").output) == {"wrote": str(page)}
-    made = run("train", corpus, tmp_path / "m.zarr", "--topics", 2, "--passes", 1, "--json").output
+    made = run("train", corpus, tmp_path / "m.zarr", "--topics", 2, "--passes", 1, "--json").stdout
     assert json.loads(made)["command"].startswith(f"bigtopic train {corpus} MODEL --topics 2 ")
     shown = json.loads(run("info", theta, "--verify", "--json").output)
     assert shown["documents"] == 200 and shown["topics"] == 2 and 200 <= shown["entries"] <= 400

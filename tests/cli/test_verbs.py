@@ -23,6 +23,7 @@ VERBS = [
     "ingest",
     "authors",
     "info",
+    "methods",
     "train",
     "topics",
     "evaluate",
@@ -68,6 +69,11 @@ def test_info_of_a_model(model):
     assert "held-out score" in shown
 
 
+def test_one_is_singular(corpus, tmp_path):
+    run("train", corpus, tmp_path / "m.zarr", "--method", "vb", "--topics", 2, "--passes", 1)
+    assert " 1 pass, 1 update\n" in run("info", tmp_path / "m.zarr").output
+
+
 def test_topics_are_the_subjects(model, corpus):
     printed = run("topics", model, "--corpus", corpus, "--n-top", 8, "--json").output
     assert printed == run("topics", model, "--corpus", corpus, "--words", 8, "--json").output
@@ -85,7 +91,7 @@ def test_topics_are_the_subjects(model, corpus):
 def test_evaluate_prints_and_counts(model, corpus):
     shown = run("evaluate", model, corpus).output
     assert "unigram model" in shown and "NPMI" in shown
-    figures = json.loads(run("evaluate", model, corpus, "--json", "--measure", "log-predictive").output)
+    figures = json.loads(run("evaluate", model, corpus, "--json", "--measure", "log-predictive").stdout)
     assert list(figures) == ["log-predictive"]
     assert figures["log-predictive"]["value"] > figures["log-predictive"]["unigram"] + 0.3
 
@@ -133,6 +139,12 @@ def test_training_with_a_method_of_authors_learns_their_topics(corpus, tmp_path)
     assert model.author_topics("rivers-club").argmax() != model.author_topics("music-club").argmax()
     assert model.author_topic_prior == 0.1 != model.author_topic_prior_[0]
     assert " 2" in re.search("authors(.*)", run("info", tmp_path / "m.zarr").output)[1]
+
+
+def test_training_of_dual_topics_has_their_default_numbers(corpus, tmp_path):
+    run("train", corpus, tmp_path / "m.zarr", "--method", "dual-online", "--passes", 1)
+    model = load_model(tmp_path / "m.zarr")
+    assert model.n_row_topics == model.n_column_topics == 10
 
 
 @pytest.mark.parametrize(
@@ -214,8 +226,8 @@ def test_verbs_work_on_a_scheduler(corpus, model, tmp_path):
     with LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0") as cluster:
         address = cluster.scheduler_address
         run("train", corpus, tmp_path / "m.zarr", "--topics", 2, "--scheduler", address)
-        shown = run("evaluate", model, corpus, "--json", "--scheduler", address).output
-    assert json.loads(shown) == json.loads(run("evaluate", model, corpus, "--json").output)
+        shown = run("evaluate", model, corpus, "--json", "--scheduler", address).stdout
+    assert json.loads(shown) == json.loads(run("evaluate", model, corpus, "--json").stdout)
 
 
 @pytest.mark.parametrize("content", ["[1]", '{"attributes": 5}', "[" * 100_000, "\x00"])

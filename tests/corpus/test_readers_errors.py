@@ -423,11 +423,13 @@ def test_a_url_whose_package_is_missing(monkeypatch):
     refused("s3://bucket/x.txt", "s3://bucket/x.txt cannot be reached: Install s3fs", error=MissingExtra)
 
 
-def test_a_corpus_is_not_a_source(tmp_path):
+def test_a_corpus_is_not_a_source(tmp_path, monkeypatch):
     zarr = pytest.importorskip("zarr")
-    zarr.create_group(tmp_path / "c.zarr").attrs["bigtopic"] = {}
-    pytest.importorskip("anndata")
-    refused(tmp_path / "c.zarr", "is already a corpus", "open_corpus")
+    for name in "cd":
+        zarr.create_group(tmp_path / f"{name}.zarr").attrs["bigtopic"] = {}
+    monkeypatch.setitem(sys.modules, "anndata.io", None)
+    refused(tmp_path / "c.zarr", "c.zarr is already a corpus", "open_corpus")
+    refused([tmp_path / "c.zarr", tmp_path / "d.zarr"], "c.zarr is already a corpus", "open_corpus")
 
 
 # --- records and tables

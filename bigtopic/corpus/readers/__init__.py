@@ -120,10 +120,8 @@ def _open(source: Any, format: str | None, options: Options) -> Reader:
     if paths is None:
         return _open_object(source, options)
     names = [str(path).rstrip("/") or "/" for path in paths]
-    if len(names) == 1 and (is_local_directory(names[0]) or names[0].endswith(".zarr")):
-        return _open_folder(names[0], options)
-    if all(map(is_local_directory, names)):
-        return _open_folders(names, options)
+    if all(map(is_local_directory, names)) or (len(names) == 1 and names[0].endswith(".zarr")):
+        return _open_stores(names, options)
     return _open_files(expand(paths, options.storage_options), options)
 
 
@@ -199,15 +197,16 @@ def _open_object(source: Any, options: Options) -> Reader:
     )
 
 
-def _open_folder(path: str, options: Options) -> Reader:
-    folder = File(path, options.storage_options)
+def _open_stores(paths: list[str], options: Options) -> Reader:
+    """Folders that are of a format themselves, or else hold files."""
+    folders = [File(path, options.storage_options) for path in paths]
     for name in FORMATS:
         module = _module(name)
-        if getattr(module, "opens_folders", False) and module.match(folder) > 0:
-            return module.open_reader([folder], options)
-    if not is_local_directory(path):
-        raise InputError(f"{path} does not exist; check the path")
-    return _open_folders([path], options)
+        if getattr(module, "opens_folders", False) and all(module.match(folder) > 0 for folder in folders):
+            return module.open_reader(folders, options)
+    if not is_local_directory(paths[0]):
+        raise InputError(f"{paths[0]} does not exist; check the path")
+    return _open_folders(paths, options)
 
 
 def _open_folders(paths: list[str], options: Options) -> Reader:

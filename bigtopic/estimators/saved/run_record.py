@@ -49,17 +49,21 @@ def begun(estimator: Any, corpus: Corpus, seed: int) -> dict[str, Any]:
     }
 
 
-def ended(record: Mapping[str, Any], reason: str, history: list[dict[str, Any]]) -> dict[str, Any]:
+def ended(
+    record: Mapping[str, Any], reason: str, counts: Mapping[str, float], history: list[dict[str, Any]]
+) -> dict[str, Any]:
     """The record of a fit that is over.
 
     Parameters
     ----------
     reason : of its end, see `bigtopic.learning.events.Event`
+    counts : seconds, documents and tokens, over all its passes
     history : of the model
     """
     scores = [row["score"] for row in history if row.get("score") is not None]
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    return {**record, "ended": reason, "finished": now, "score": scores[-1] if scores else None}
+    score = scores[-1] if scores else None
+    return {**record, "ended": reason, "finished": now, "counts": dict(counts), "score": score}
 
 
 def continued(record: Mapping[str, Any] | None) -> dict[str, Any]:

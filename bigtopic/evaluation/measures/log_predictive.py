@@ -26,6 +26,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bigtopic.corpus.store import Corpus
+from bigtopic.counted import counted
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
 from bigtopic.evaluation.base import Measure, Result, Setting
 from bigtopic.evaluation.completion import Completion, Scores
@@ -83,7 +84,7 @@ class LogPredictive(Result):
         return {
             "perplexity": f"{self.perplexity:,.1f}",
             "unigram model": "" if self.unigram is None else f"{self.unigram:.4f} nats per token",
-            "held out": f"{self.n_tokens:,.0f} tokens of {self.n_docs:,} documents",
+            "scored": f"{counted(self.n_tokens, 'token')} of {counted(self.n_docs, 'document')}",
             "unknown words": f"{self.unknown_share:.1%} of the tokens" if self.unknown_share else "",
         }
 
@@ -108,7 +109,8 @@ class LogPredictive(Result):
         base = "" if self.unigram is None else f", unigram {self.unigram:.4f}"
         return (
             f"LogPredictive({self.value:.4f} ± {self.standard_error:.4f} nats per token, perplexity "
-            f"{self.perplexity:.1f}{base}; {self.n_tokens:,.0f} held-out tokens of {self.n_docs:,} documents)"
+            f"{self.perplexity:.1f}{base}; {counted(self.n_tokens, 'held-out token')} of "
+            f"{counted(self.n_docs, 'document')})"
         )
 
 

@@ -84,6 +84,7 @@ _ROW = record(
         **dict.fromkeys(("score", "seconds", "n_docs", "n_tokens", "tokens_per_second"), _figure),
     },
 )
+_COUNTS = record({"seconds": number(), "n_docs": whole(), "n_tokens": number()})
 _VALUES = mapping(NAME, either(mapping(text(), _scalar), _scalar))  # arguments of an estimator
 _RUN = record(
     {},
@@ -96,7 +97,9 @@ _RUN = record(
             {"url": optional(text()), "fingerprint": text(), "documents": whole(), "tokens": number()},
         ),
         "versions": mapping(NAME, text()),
+        "passes": whole(),
         "ended": text(),
+        "counts": _COUNTS,
         "finished": text(),
         "score": optional(_figure),
         "partial_fits": whole(),
@@ -128,7 +131,7 @@ _RULES: Rule = record(
                 "n_docs_seen": number(),
                 "n_iter": _STEP,
                 "labels": listing(optional(text())),
-                "counts": record({"seconds": number(), "n_docs": whole(), "n_tokens": number()}),
+                "counts": _COUNTS,
             },
         ),
     },

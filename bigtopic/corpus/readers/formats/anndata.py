@@ -58,6 +58,8 @@ def open_reader(source: Any, options: Options) -> AnnDataReader:
         if source.isbacked:
             return _open_stored(File(str(source.filename)), options)
         return _reader("the AnnData object", source.X, None, source.obs, source.var_names, options)
+    for file in source:
+        _refuse_corpus(file)
     if len(source) > 1:
         raise InputError(
             f"{source[1].path}: only one AnnData store can be read at a time; ingest one and append the others"
@@ -65,13 +67,23 @@ def open_reader(source: Any, options: Options) -> AnnDataReader:
     return _open_stored(source[0], options)
 
 
+def _refuse_corpus(file: File) -> None:
+    """Check that a store is not a corpus, before a package to read it is asked for."""
+    if not _is_zarr(file):
+        return
+    with _group(file) as group:
+        if "bigtopic" in group.attrs:
+            raise InputError(
+                f"{file.path} is already a corpus; open it with open_corpus. To store some of its documents or words "
+                "as another one, pass what its select or filter_vocabulary returns to bigtopic.ingest"
+            )
+
+
 def _open_stored(file: File, options: Options) -> AnnDataReader:
     read = require("anndata.io", "anndata").read_elem
     with _group(file) as group, warnings.catch_warnings():
         # An old encoding is read as well as a new one
         warnings.simplefilter("ignore", PendingDeprecationWarning)
-        if "bigtopic" in group.attrs:
-            raise InputError(f"{file.path} is already a corpus; open it with open_corpus")
         if "X" not in group or "obs" not in group or "var" not in group:
             raise InputError(f"{file.path} is not an AnnData store: it lacks X, obs or var")
         obs, words = read(group["obs"]), read(group["var"]).index

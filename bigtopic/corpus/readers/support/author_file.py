@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bigtopic.corpus.readers.containers.files import File
+from bigtopic.counted import counted
 from bigtopic.errors import InputError
 
 __all__ = ["authors_of_file"]
@@ -70,7 +71,7 @@ def _from_table(text: str, path: str) -> list[tuple[str, str]]:
                 continue
             if len(row) != 2:
                 raise InputError(
-                    f"{path}, line {rows.line_num}, has {len(row)} columns; give two, document id and author"
+                    f"{path}, line {rows.line_num}, has {counted(len(row), 'column')}; give two, document id and author"
                 )
             pairs.append((row[0], row[1]))
     except csv.Error as error:

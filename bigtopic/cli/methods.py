@@ -1,0 +1,53 @@
+"""`bigtopic methods`: the learning methods."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Iterator
+from itertools import groupby
+
+import click
+
+from bigtopic.cli._options import as_json
+
+_LEAST = 20  # characters for what a method is for, in the narrowest terminal
+
+
+@click.command("methods", short_help="List the learning methods.")
+@as_json
+def command(as_json: bool) -> None:
+    """List the learning methods by family, and when to use each: names for --method of `bigtopic train`.
+
+    --json has the rest: what each method does, its kernel, scheme, minibatch, passes, cost, paper, and other names.
+
+    \b
+    Examples:
+        bigtopic methods
+        bigtopic methods --json
+    """
+    from bigtopic.cli import _show
+    from bigtopic.cli._group import as_options
+    from bigtopic.cli.train import command as train
+    from bigtopic.methods import methods
+
+    if as_json:
+        _show.to_json(methods())
+        return
+    for family, rows in groupby(methods(), lambda row: row["family"]):
+        click.secho(family.capitalize(), bold=True)
+        for line in _lines({row["method"]: as_options(row["use"], train.params) for row in rows}):
+            click.echo(line)
+
+
+def _lines(uses: dict[str, str]) -> Iterator[str]:
+    """A line or more for each method of a family, in the width of the terminal."""
+    from bigtopic.methods import DEFAULT, names
+
+    size = max(map(len, names()))
+    width = max(_LEAST, shutil.get_terminal_size((100, 24)).columns - size - 4)
+    for name, use in uses.items():
+        said = f"{use} (default)" if name == DEFAULT else use
+        first, *more = textwrap.wrap(said, width, break_on_hyphens=False) or [""]
+        yield f"  {name.ljust(size)}  {first}"
+        yield from (" " * (size + 4) + line for line in more)

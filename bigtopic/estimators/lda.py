@@ -21,10 +21,10 @@ class LDA(TopicLearning):
     ----------
     n_components : number of topics; in the literature K
     method : name of a method, or a `bigtopic.Method`; None for the default, which suits most corpora
-    doc_topic_prior : number or (n_components,); None for the method's default, usually 1 / n_components. In the
-        literature alpha
-    topic_word_prior : number, (n_words,), or (n_components, n_words); None for the method's default. In the literature
-        eta. `bigtopic.seed_prior` builds one from seed words
+    doc_topic_prior : number or (n_components,); None for the method's default, which differs between methods, see
+        `bigtopic.methods()`. In the literature alpha
+    topic_word_prior : number, (n_words,), or (n_components, n_words); None for the method's default, likewise. In the
+        literature eta. `bigtopic.seed_prior` builds one from seed words
     learn_doc_topic_prior, learn_topic_word_prior : learn that prior, beginning with the one given: "symmetric" for one
         number, "asymmetric" for one per topic or word; None keeps it. Some methods cannot, see 'Learned priors' in
         the documentation

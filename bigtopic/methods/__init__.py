@@ -10,7 +10,8 @@ from typing import Any
 from bigtopic.methods.lookup import find
 from bigtopic.methods.method import Method
 from bigtopic.methods.table import DEFAULT, FAMILIES, TABLE
-from bigtopic.models.base import Model
+from bigtopic.models.base import DOC_TOPIC_PRIOR, Model
+from bigtopic.models.lda import TOPIC_WORDS
 
 __all__ = ["DEFAULT", "Method", "MethodTable", "get", "methods", "names"]
 
@@ -59,12 +60,15 @@ class MethodTable(list[dict[str, Any]]):
 _OF_TEXT = ["method", "summary", "complexity", "use"]
 _COLUMNS = [
     "family", "method", "kernel", "scheme", "batch_size", "max_iter",
-    "summary", "complexity", "use", "paper", "aliases",
+    "doc_topic_prior", "topic_word_prior", "summary", "complexity", "use", "paper", "aliases",
 ]  # fmt: skip
 
 
 def methods() -> MethodTable:
-    """All learning methods by family: kernel, scheme, defaults, cost, use, paper, and names that papers use."""
+    """All learning methods by family: kernel, scheme, defaults, cost, use, paper, and names that papers use.
+
+    Default priors are numbers, or formulas of K, the number of topics.
+    """
     return MethodTable(_row(family, method) for family, rows in FAMILIES.items() for method in rows)
 
 
@@ -76,12 +80,20 @@ def _row(family: str, method: Method) -> dict[str, Any]:
         "scheme": ", ".join(str(scheme) for scheme in method.schemes.values()),
         "batch_size": method.batch_size or "all",
         "max_iter": method.max_iter,
+        "doc_topic_prior": _prior(method, DOC_TOPIC_PRIOR),
+        "topic_word_prior": _prior(method, TOPIC_WORDS),
         "summary": method.summary,
         "complexity": method.complexity,
         "use": method.use,
         "paper": method.paper,
         "aliases": ", ".join(method.aliases),
     }
+
+
+def _prior(method: Method, array: str) -> str:
+    """The default prior of an array; "" where the model has no such array, or the array no prior."""
+    spec = method.model.arrays.get(array)
+    return "" if spec is None or spec.prior is None else method.prior_text(spec.prior)
 
 
 class Methods(ModuleType):

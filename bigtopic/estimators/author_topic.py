@@ -32,7 +32,8 @@ class AuthorTopicModel(AuthorUpdates):
         the documentation
     batch_size : largest number of documents per update; a pass is divided evenly. None for the method's default
     max_iter : passes over the corpus; None for the method's default
-    max_time : time limit in seconds; it truncates the run and changes nothing before that
+    max_time : time limit in seconds; it truncates the run after the update in which they pass, and changes nothing
+        before that. Compiling on first use counts
     tol : stop when a pass changes less than this: relative growth of the bound, or, without one, mean total variation
         distance of the topics; None for the method's default, 0 never
     learning_decay, learning_offset : step size (offset + t) ** -decay of online methods; decays up to 0.5 need not

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from textwrap import wrap
 from types import ModuleType
 from typing import Any
 
@@ -37,15 +38,17 @@ def get(method: str | Method | None, fits: Callable[[Model], bool] = lambda mode
 
 
 class MethodTable(list[dict[str, Any]]):
-    """The methods as a list of rows, displayed as a table; text has only the columns that fit a wide terminal."""
+    """The methods as a list of rows, displayed as a table; text has only what helps to choose, 100 characters wide."""
 
     def __repr__(self) -> str:
-        rows = [[str(row[c]) for c in _OF_TEXT] for row in self]
-        widths = [max(len(c), *(len(row[i]) for row in rows)) for i, c in enumerate(_OF_TEXT)]
-        lines = [_OF_TEXT, ["-" * w for w in widths], *rows]
-        return "\n".join(
-            "  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)) for line in lines
-        )
+        width = max(len(name) for name in ["method", *(row["method"] for row in self)])
+        rest = _WIDTH - width - 2
+        lines = [("method", "what it does, when to use it, cost of a document"), ("-" * width, "-" * rest)]
+        for row in self:
+            texts = (row["summary"], f"use: {row['use']}", f"cost: {row['complexity']}")
+            cells = [line for text in texts for line in _wrapped(text, rest)]
+            lines += zip([row["method"], *[""] * (len(cells) - 1)], cells, strict=True)
+        return "\n".join(f"{name.ljust(width)}  {cell}" for name, cell in lines)
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -57,11 +60,15 @@ class MethodTable(list[dict[str, Any]]):
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-_OF_TEXT = ["method", "summary", "complexity", "use"]
+_WIDTH = 100  # characters of text
 _COLUMNS = [
     "family", "method", "kernel", "scheme", "batch_size", "max_iter",
     "doc_topic_prior", "topic_word_prior", "summary", "complexity", "use", "paper", "aliases",
 ]  # fmt: skip
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    return wrap(text, width, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def methods() -> MethodTable:

@@ -9,7 +9,7 @@ from bigtopic import methods as table
 from bigtopic.errors import SettingError
 from bigtopic.estimators.author_topic import AuthorTopicModel
 from bigtopic.estimators.lda import LDA
-from bigtopic.methods import get
+from bigtopic.methods import get, names
 
 X = np.kron(np.eye(2, dtype=int), np.full((20, 5), 3))
 
@@ -117,8 +117,14 @@ def test_an_estimator_takes_a_paper_s_name_and_the_model_has_the_method(tmp_path
 
 
 def test_the_table_tells_cost_use_and_other_names():
-    text, html = repr(table()), table()._repr_html_()
+    text, html = " ".join(repr(table()).split()), table()._repr_html_()
     for row in table():
         assert row["complexity"] and row["use"] and row["family"], row["method"]
-        assert row["complexity"] in text and row["use"] in text
+        assert f"{row['method']} {row['summary']} use: {row['use']} cost: {row['complexity']}" in text
     assert "g-oem:OLDA" in html
+
+
+def test_the_table_fits_a_terminal():
+    lines = repr(table()).splitlines()
+    assert max(map(len, lines)) <= 100 and not any(line != line.rstrip() for line in lines)
+    assert {line.split()[0] for line in lines if not line.startswith((" ", "-"))} == {"method", *names()}

@@ -48,3 +48,9 @@ def test_the_table_tells_priors(method, priors):
     (row,) = (row for row in table() if row["method"] == method)
     assert (row["doc_topic_prior"], row["topic_word_prior"]) == priors
     assert f"<td>{priors[0]}</td><td>{priors[1]}</td>" in table()._repr_html_()
+
+
+def test_the_priors_of_dual_methods_are_those_of_the_page():
+    methods = [get(row["method"]) for row in table() if row["family"] == "dual"]
+    priors = [method.prior(spec.prior, 7) for method in methods for spec in method.model.arrays.values()]
+    assert set(priors) == {0.5} and len(priors) == 3 * len(methods)

@@ -65,7 +65,11 @@ SOURCES: Names = {
     "authors belong to the corpus: bigtopic.ingest(source, store, authors=)": "author2doc doc2author",
 }
 
-METHODS: Names = {"'vb'": "batch", "'online-vb'": "online"}
+METHODS: Names = {  # in small letters, with hyphens
+    "'vb'": "batch batch-vb",
+    "'online-vb'": "online",
+    "'cgs'": "mallet lda-cgs collapsed-gibbs collapsed-gibbs-sampling gibbs-sampling",
+}
 
 ATTRIBUTES: Names = {
     "n_components": "num_topics n_topics k",

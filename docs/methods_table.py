@@ -31,6 +31,8 @@ TABLES = {
         "settings": "its settings",
         "batch_size": "documents per update",
         "max_iter": "passes",
+        "doc_topic_prior": "document-topic prior",
+        "topic_word_prior": "topic-word prior",
         "paper": "paper",
         "aliases": "names in papers",
     },

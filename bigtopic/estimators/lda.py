@@ -21,16 +21,17 @@ class LDA(TopicLearning):
     ----------
     n_components : number of topics; in the literature K
     method : name of a method, or a `bigtopic.Method`; None for the default, which suits most corpora
-    doc_topic_prior : number or (n_components,); None for the method's default, usually 1 / n_components. In the
-        literature alpha
-    topic_word_prior : number, (n_words,), or (n_components, n_words); None for the method's default. In the literature
-        eta. `bigtopic.seed_prior` builds one from seed words
+    doc_topic_prior : number or (n_components,); None for the method's default, which differs between methods, see
+        `bigtopic.methods()`. In the literature alpha
+    topic_word_prior : number, (n_words,), or (n_components, n_words); None for the method's default, likewise. In the
+        literature eta. `bigtopic.seed_prior` builds one from seed words
     learn_doc_topic_prior, learn_topic_word_prior : learn that prior, beginning with the one given: "symmetric" for one
         number, "asymmetric" for one per topic or word; None keeps it. Some methods cannot, see 'Learned priors' in
         the documentation
     batch_size : largest number of documents per update; a pass is divided evenly. None for the method's default
     max_iter : passes over the corpus; None for the method's default
-    max_time : time limit in seconds; it truncates the run and changes nothing before that
+    max_time : time limit in seconds; it truncates the run after the update in which they pass, and changes nothing
+        before that. Compiling on first use counts
     tol : stop when a pass changes less than this: relative growth of the bound, or, without one, mean total variation
         distance of the topics; None for the method's default, 0 never
     learning_decay, learning_offset : step size (offset + t) ** -decay of online methods; decays up to 0.5 need not

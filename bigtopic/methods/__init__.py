@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from textwrap import wrap
 from types import ModuleType
 from typing import Any
 
 from bigtopic.methods.lookup import find
 from bigtopic.methods.method import Method
 from bigtopic.methods.table import DEFAULT, FAMILIES, TABLE
-from bigtopic.models.base import Model
+from bigtopic.models.base import DOC_TOPIC_PRIOR, Model
+from bigtopic.models.lda import TOPIC_WORDS
 
 __all__ = ["DEFAULT", "Method", "MethodTable", "get", "methods", "names"]
 
@@ -36,15 +38,17 @@ def get(method: str | Method | None, fits: Callable[[Model], bool] = lambda mode
 
 
 class MethodTable(list[dict[str, Any]]):
-    """The methods as a list of rows, displayed as a table; text has only the columns that fit a wide terminal."""
+    """The methods as a list of rows, displayed as a table; text has only what helps to choose, 100 characters wide."""
 
     def __repr__(self) -> str:
-        rows = [[str(row[c]) for c in _OF_TEXT] for row in self]
-        widths = [max(len(c), *(len(row[i]) for row in rows)) for i, c in enumerate(_OF_TEXT)]
-        lines = [_OF_TEXT, ["-" * w for w in widths], *rows]
-        return "\n".join(
-            "  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)) for line in lines
-        )
+        width = max(len(name) for name in ["method", *(row["method"] for row in self)])
+        rest = _WIDTH - width - 2
+        lines = [("method", "what it does, when to use it, cost of a document"), ("-" * width, "-" * rest)]
+        for row in self:
+            texts = (row["summary"], f"use: {row['use']}", f"cost: {row['complexity']}")
+            cells = [line for text in texts for line in _wrapped(text, rest)]
+            lines += zip([row["method"], *[""] * (len(cells) - 1)], cells, strict=True)
+        return "\n".join(f"{name.ljust(width)}  {cell}" for name, cell in lines)
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -56,15 +60,22 @@ class MethodTable(list[dict[str, Any]]):
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-_OF_TEXT = ["method", "summary", "complexity", "use"]
+_WIDTH = 100  # characters of text
 _COLUMNS = [
     "family", "method", "kernel", "scheme", "batch_size", "max_iter",
-    "summary", "complexity", "use", "paper", "aliases",
+    "doc_topic_prior", "topic_word_prior", "summary", "complexity", "use", "paper", "aliases",
 ]  # fmt: skip
 
 
+def _wrapped(text: str, width: int) -> list[str]:
+    return wrap(text, width, subsequent_indent="  ", break_on_hyphens=False)
+
+
 def methods() -> MethodTable:
-    """All learning methods by family: kernel, scheme, defaults, cost, use, paper, and names that papers use."""
+    """All learning methods by family: kernel, scheme, defaults, cost, use, paper, and names that papers use.
+
+    Default priors are numbers, or formulas of K, the number of topics.
+    """
     return MethodTable(_row(family, method) for family, rows in FAMILIES.items() for method in rows)
 
 
@@ -76,12 +87,20 @@ def _row(family: str, method: Method) -> dict[str, Any]:
         "scheme": ", ".join(str(scheme) for scheme in method.schemes.values()),
         "batch_size": method.batch_size or "all",
         "max_iter": method.max_iter,
+        "doc_topic_prior": _prior(method, DOC_TOPIC_PRIOR),
+        "topic_word_prior": _prior(method, TOPIC_WORDS),
         "summary": method.summary,
         "complexity": method.complexity,
         "use": method.use,
         "paper": method.paper,
         "aliases": ", ".join(method.aliases),
     }
+
+
+def _prior(method: Method, array: str) -> str:
+    """The default prior of an array; "" where the model has no such array, or the array no prior."""
+    spec = method.model.arrays.get(array)
+    return "" if spec is None or spec.prior is None else method.prior_text(spec.prior)
 
 
 class Methods(ModuleType):

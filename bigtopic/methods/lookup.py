@@ -6,13 +6,15 @@ paper, as "ope:Online-VB", and may be given without it, in capitals or not, wher
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 
 from bigtopic.elsewhere import METHODS, of_attribute
 from bigtopic.errors import SettingError
 from bigtopic.methods.method import Method
 from bigtopic.methods.table import TABLE
 from bigtopic.models.base import Model
+from bigtopic.models.lda import LDA
 
 __all__ = ["find"]
 
@@ -33,8 +35,7 @@ def find(name: object, fits: Callable[[Model], bool] = lambda model: True) -> Me
         return _BY_NAME[name]
     meant = {form: method for method in TABLE for form in _forms(method) if _means(name, form)}
     if len({method.name for method in meant.values()}) > 1:
-        forms = [form if form == method.name else f"{form} ({method.name})" for form, method in meant.items()]
-        raise SettingError(f"method={name!r} is ambiguous; choose one of: {', '.join(forms)}")
+        raise _ambiguous(name, meant, fits)
     for method in meant.values():
         return method
     raise _unknown(name, fits)
@@ -49,11 +50,19 @@ def _means(name: str, form: str) -> bool:
     return name.lower() in (form.lower(), form.rpartition(":")[2].lower())
 
 
+def _ambiguous(name: str, meant: Mapping[str, Method], fits: Callable[[Model], bool]) -> SettingError:
+    """Names first the methods of models that fit, and of them those of LDA, which most people mean."""
+    order = sorted(meant.items(), key=lambda item: (not fits(item[1].model), item[1].model is not LDA))
+    forms = [form if form == method.name else f"{form} ({method.name})" for form, method in order]
+    return SettingError(f"method={name!r} is ambiguous; choose one of: {', '.join(forms)}")
+
+
 def _unknown(name: object, fits: Callable[[Model], bool]) -> SettingError:
     known = [method for method in TABLE if fits(method.model)]
     aliases = sorted(a for method in known for a in method.aliases if a.split(":")[1].lower() not in _BY_NAME)
     names = sorted(method.name for method in known)
-    answer = of_attribute(str(name), [*names, *aliases], METHODS)
+    elsewhere = re.sub(r"[\s_]+", "-", str(name).lower())
+    answer = of_attribute(elsewhere, [*names, *aliases], METHODS)
     if answer:
         return SettingError(f"method={name!r} is not known, see bigtopic.methods(){answer}")
     return SettingError(

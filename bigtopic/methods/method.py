@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bigtopic.errors import SettingError, warn
+from bigtopic.methods.formula import Formula
 from bigtopic.models.base import Model
 from bigtopic.models.lda import LDA
 from bigtopic.schemes import settings
@@ -20,6 +21,13 @@ SMALLEST_BATCH = 64
 PROVED_DECAY = 0.5  # of a step size; above it, stochastic approximation converges (Robbins and Monro 1951)
 
 Prior = float | Callable[[int], float] | None
+
+
+def _one_over(n_components: int) -> float:
+    return 1.0 / n_components
+
+
+_ONE_TOKEN = Formula("1/K", _one_over)
 
 
 @dataclass(frozen=True)
@@ -98,10 +106,17 @@ class Method:
 
     def prior(self, name: str, n_components: int) -> float:
         """The default of a prior, for this number of components."""
-        prior = self.priors.get(name)
-        if prior is None:
-            return 1.0 / n_components
+        prior = self._prior(name)
         return prior(n_components) if callable(prior) else prior
+
+    def prior_text(self, name: str) -> str:
+        """The default of a prior as the table of methods shows it: a number, or a formula of K, the components."""
+        prior = self._prior(name)
+        return str(prior) if callable(prior) else f"{prior:g}"
+
+    def _prior(self, name: str) -> float | Callable[[int], float]:
+        prior = self.priors.get(name)
+        return _ONE_TOKEN if prior is None else prior
 
     def kernel_options(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The settings of both kernels: their defaults, overridden by the method's and then by those given.

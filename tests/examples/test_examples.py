@@ -20,7 +20,12 @@ def test_script_runs(script, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [script.name, "logging", "json"])
     runpy.run_path(str(script), run_name="__main__")
-    assert "online-cvb0" in capsys.readouterr().out
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("online-cvb0") for line in lines)
+    (places,) = {
+        (line.index("±"), len(line)) for line in lines if "±" in line
+    }  # columns begin and end in one place
+    assert [len(line) for line in lines if line.endswith("seconds")] == [places[1]]
 
 
 @pytest.mark.filterwarnings("default")  # those of Jupyter; the notebook's own go to its kernel

@@ -7,8 +7,9 @@ import pytest
 
 from bigtopic import methods as table
 from bigtopic.errors import SettingError
+from bigtopic.estimators.author_topic import AuthorTopicModel
 from bigtopic.estimators.lda import LDA
-from bigtopic.methods import get
+from bigtopic.methods import get, names
 
 X = np.kron(np.eye(2, dtype=int), np.full((20, 5), 3))
 
@@ -29,6 +30,8 @@ X = np.kron(np.eye(2, dtype=int), np.full((20, 5), 3))
         ("VarGibbs", "online-cgs"),
         ("G-OEM++", "g-oem++"),
         ("SGRLD", "lds"),
+        ("griffiths:Gibbs", "cgs"),
+        ("rosen-zvi:Gibbs", "author-cgs"),
     ],
 )
 def test_names_of_papers(name, method):
@@ -61,9 +64,32 @@ def test_a_name_of_two_methods_is_an_error_with_their_papers(name, forms):
         get(name)
 
 
+@pytest.mark.parametrize("name", ["gibbs", "Gibbs"])
+def test_methods_of_the_estimator_are_named_first(name):
+    cgs, authors = r"griffiths:Gibbs \(cgs\)", r"rosen-zvi:Gibbs \(author-cgs\)"
+    for kind, forms in ((LDA, f"{cgs}, {authors}"), (AuthorTopicModel, f"{authors}, {cgs}")):
+        with pytest.raises(SettingError, match=f"'{name}' is ambiguous; choose one of: {forms}$"):
+            kind(2, method=name).fit(X)
+    with pytest.raises(SettingError, match=f"choose one of: {cgs}, {authors}$"):
+        get(name)
+
+
 @pytest.mark.parametrize(
     ("name", "meant"),
-    [("online_vb", "online-vb"), ("ope:OLDA", "g-oem:OLDA"), ("batch", "vb"), ("online", "online-vb")],
+    [
+        ("online_vb", "online-vb"),
+        ("ope:OLDA", "g-oem:OLDA"),
+        ("batch", "vb"),
+        ("online", "online-vb"),
+        ("Batch VB", "vb"),
+        ("batch_vb", "vb"),
+        ("LDA-CGS", "cgs"),
+        ("mallet", "cgs"),
+        ("MALLET", "cgs"),
+        ("collapsed-gibbs", "cgs"),
+        ("Collapsed Gibbs sampling", "cgs"),
+        ("gibbs_sampling", "cgs"),
+    ],
 )
 def test_a_name_like_others_is_told_them(name, meant):
     with pytest.raises(
@@ -91,8 +117,14 @@ def test_an_estimator_takes_a_paper_s_name_and_the_model_has_the_method(tmp_path
 
 
 def test_the_table_tells_cost_use_and_other_names():
-    text, html = repr(table()), table()._repr_html_()
+    text, html = " ".join(repr(table()).split()), table()._repr_html_()
     for row in table():
         assert row["complexity"] and row["use"] and row["family"], row["method"]
-        assert row["complexity"] in text and row["use"] in text
+        assert f"{row['method']} {row['summary']} use: {row['use']} cost: {row['complexity']}" in text
     assert "g-oem:OLDA" in html
+
+
+def test_the_table_fits_a_terminal():
+    lines = repr(table()).splitlines()
+    assert max(map(len, lines)) <= 100 and not any(line != line.rstrip() for line in lines)
+    assert {line.split()[0] for line in lines if not line.startswith((" ", "-"))} == {"method", *names()}

@@ -130,6 +130,20 @@ def test_weights_have_no_tokens():
         learn(documents(weight=0.5))
 
 
+@pytest.mark.parametrize(("row", "counts"), [(0, [0.5, 1]), (1, [0.5, 0.5]), (2, [3, 1.25])])
+def test_the_first_document_of_weights_is_named(row, counts, monkeypatch):
+    monkeypatch.setattr("bigtopic.state.documents.document_state._AT_ONCE", 2)
+    whole = np.tile([1.0, 2.0], (4, 1))
+    whole[row], whole[3] = counts, [0.75, 1]
+    with pytest.raises(SettingError) as caught:
+        learn(from_matrix(whole, shuffle=False))
+    assert str(caught.value) == (
+        f"document {row} has a count of {next(c for c in counts if c % 1)}, but the method remembers 'tokens' of each "
+        "token, so counts must be whole numbers; choose a method that takes weights: one that does not sample, such "
+        "as online-cvb0, vb, author-vb or dual-mf"
+    )
+
+
 def test_too_few_rows_are_the_kernels_mistake():
     def lose(docs, view, hyper, seed, state=None):
         result = count(docs, view, hyper, seed, state)

@@ -22,6 +22,7 @@ __all__ = [
     "FLOOR",
     "LANE",
     "SHIFT",
+    "TAKES_WEIGHTS",
     "add_labels",
     "fractional",
     "hold_labels",
@@ -33,6 +34,10 @@ __all__ = [
 
 SHIFT, LANE = np.uint64(4), np.uint64(LANES - 1)  # topic k is in lane k & LANE of block k >> SHIFT
 FLOOR = 1e-10  # of a count with its prior: what rounding leaves of a tiny one is 0
+TAKES_WEIGHTS = (
+    "choose a method that takes weights: one that does not sample, such as online-cvb0, vb, author-vb or "
+    "dual-mf"
+)
 _MOST_TOKENS = np.iinfo(np.int32).max  # that a number of four bytes can name
 
 
@@ -187,6 +192,5 @@ def fractional(docs: Docs, entry: int) -> InputError:
     """The error for an entry whose count is not a whole number."""
     row = docs.rows[np.searchsorted(docs.indptr, entry, side="right") - 1]
     return InputError(
-        f"document {row} has a count of {docs.counts[entry]:g}, but labels are of whole tokens; choose a method "
-        "that takes weights: one that does not sample, such as online-cvb0, ml-ope or vb"
+        f"document {row} has a count of {docs.counts[entry]:g}, but labels are of whole tokens; {TAKES_WEIGHTS}"
     )

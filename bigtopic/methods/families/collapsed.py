@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bigtopic.methods.formula import Formula
 from bigtopic.methods.method import Method
 from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.models.lda_with_variances import LDA_WITH_VARIANCES, TOPIC_WORD_VARIANCES
@@ -30,7 +31,10 @@ def _by_root(n_components: int) -> float:
     return max(1 / n_components, least)
 
 
-_FITTED = {"doc_topic_prior": _few_tokens, "topic_word_prior": _by_root}
+_FITTED = {
+    "doc_topic_prior": Formula("max(1/K, min(0.1, 5/K))", _few_tokens),
+    "topic_word_prior": Formula("max(1/K, 0.35/sqrt(K))", _by_root),
+}
 
 METHODS = (
     Method(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from bigtopic.methods.formula import Formula
 from bigtopic.methods.method import Method, Prior
 from bigtopic.models.lda import TOPIC_WORDS
 from bigtopic.schemes.gamma_prior import GammaPrior
@@ -21,7 +22,8 @@ def _two_tokens(n_components: int) -> float:
     return 2 / n_components
 
 
-_POINTS: dict[str, Prior] = {"doc_topic_prior": _two_tokens, "topic_word_prior": 0.0}
+_TWO_TOKENS = Formula("2/K", _two_tokens)
+_POINTS: dict[str, Prior] = {"doc_topic_prior": _TWO_TOKENS, "topic_word_prior": 0.0}
 
 _V_OEM = Method(
     "v-oem",
@@ -57,7 +59,7 @@ METHODS = (
         {TOPIC_WORDS: Interpolate(learning_decay=0.5, learning_offset=1.0)},
         batch_size=1,
         inner=20,
-        priors={"doc_topic_prior": _two_tokens},
+        priors={"doc_topic_prior": _TWO_TOKENS},
         init={TOPIC_WORDS: ("gamma", None)},
         options={"n_iter": 1, "mean_change_tol": 1e-4},
         inference="vb",

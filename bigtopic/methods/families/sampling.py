@@ -35,7 +35,7 @@ METHODS = (
         complexity="topics of its document per token and pass; 2 bytes per token on disk, twice",
         use="the best topics of small corpora and of short texts, given time",
         paper="Griffiths and Steyvers 2004; Newman et al. 2009; settings of Gao, Chen, Zhu 2016",
-        aliases=("sgs:CGS", "ilr:CGS", "newman:AD-LDA"),
+        aliases=("griffiths:Gibbs", "sgs:CGS", "ilr:CGS", "newman:AD-LDA"),
     ),
     Method(
         "online-cgs",

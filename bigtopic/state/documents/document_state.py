@@ -16,6 +16,7 @@ import numpy as np
 
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import ModelError, SettingError
+from bigtopic.kernels.support.tokens import TAKES_WEIGHTS
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.slices import Plan
 from bigtopic.state.documents import state_manifest, state_spans
@@ -37,6 +38,7 @@ from bigtopic.types import StateSpec
 
 __all__ = ["DocumentState"]
 
+_AT_ONCE = 8192  # documents read to find one
 _LOST = (
     "the model has counted these documents, but what it remembers of them (such as labels) is not with it: that stays "
     "with the model that was fitted, or in the folder of its checkpoint, from which fit(..., resume=True) continues; "
@@ -325,12 +327,21 @@ class DocumentState:
 def _n_tokens(part: Any, names: Sequence[str]) -> int:
     """Number of tokens of a part, for the arrays of these names."""
     tokens = part.tokens(0, part.n_docs)
-    if (tokens != np.rint(tokens)).any():
-        raise SettingError(
-            f"the method remembers {', '.join(map(repr, names))} of each token, so counts must be whole numbers, but "
-            f"those of {part.name} are weights; choose a method that takes weights: one that does not sample"
-        )
+    weighted = np.flatnonzero(tokens % 1)
+    if len(weighted):
+        raise _fractional(part, names, int(weighted[0]) + 1)
     return int(tokens.sum())
+
+
+def _fractional(part: Any, names: Sequence[str], stop: int) -> SettingError:
+    """The error for a part with a count that is not a whole number, in a document before `stop`."""
+    blocks = (part.read(start, min(start + _AT_ONCE, stop)) for start in range(0, stop, _AT_ONCE))
+    block, entry = next((block, entry) for block in blocks for entry in np.flatnonzero(block.counts % 1))
+    row = block.rows[np.searchsorted(block.indptr, entry, side="right") - 1]
+    return SettingError(
+        f"document {row} has a count of {block.counts[entry]:g}, but the method remembers "
+        f"{', '.join(map(repr, names))} of each token, so counts must be whole numbers; {TAKES_WEIGHTS}"
+    )
 
 
 def _write_offsets(offsets: RowArray, part: Any, kind: str) -> None:

@@ -14,7 +14,7 @@ from bigtopic.state.model import TopicModel
 from bigtopic.storage.place import Place
 from bigtopic.storage.remote_hold import root_attributes
 
-__all__ = ["FORMAT", "STEP", "load_newest", "load_version", "name_of", "newest_intact", "versions"]
+__all__ = ["FORMAT", "STEP", "load_newest", "load_version", "name_of", "newest_intact", "run_of", "versions"]
 
 FORMAT = "bigtopic-checkpoint"
 STEP = re.compile(r"step-\d{12}")
@@ -31,6 +31,13 @@ def versions(place: Place) -> list[str]:
     """Names of the versions that were completed, the oldest first. They may be damaged by now."""
     names = [name for name in place.names() if STEP.fullmatch(name)]
     return sorted(name for name in names if (place / name / "zarr.json").exists())
+
+
+def run_of(version: Place) -> Any:
+    """What tells the run of a version from others, see `identity_hash`; None where the version does not say it."""
+    with suppress(KeyError, TypeError):  # it is damaged, or was saved by hand
+        return model_store.describe(version.url)["extra"]["run"]["checkpoint"]
+    return None
 
 
 def newest_intact(place: Place, load: Callable[[Place], Loaded]) -> Loaded | None:

@@ -148,7 +148,7 @@ class CheckpointFolder:
 
         Raises
         ------
-        ModelError
+        CorpusDamaged, ModelError
             When all versions are damaged, or a newer bigtopic saved the newest one.
         """
 
@@ -171,6 +171,8 @@ class CheckpointFolder:
 
         Raises
         ------
+        CorpusDamaged
+            When what the model remembers is damaged.
         ModelError
             When the model has counted documents, and the folder is of others, or stands where no run over them can.
         """
@@ -189,6 +191,7 @@ class CheckpointFolder:
                 f"{model.cursor.round}, but passes over this corpus have other rounds; restore it from a copy, or "
                 "begin another run in another folder"
             )
+        state.check(model.cursor)
         state.kept, state.most_kept = self._kept_passes(), 2 * self._settings.keep
         self._state = model.document_state = state
 

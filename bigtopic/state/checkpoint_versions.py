@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from bigtopic.errors import CorpusExists, ModelError, ModelVersionError, warn
+from bigtopic.errors import CorpusDamaged, CorpusExists, ModelError, ModelVersionError, warn
 from bigtopic.methods import Method
 from bigtopic.state import model_store
 from bigtopic.state.model import TopicModel
@@ -45,22 +45,22 @@ def newest_intact(place: Place, load: Callable[[Place], Loaded]) -> Loaded | Non
 
     Parameters
     ----------
-    load : reads a version; raises ModelError when it is damaged
+    load : reads a version; raises CorpusDamaged or ModelError when it is damaged
 
     Raises
     ------
-    ModelError
+    CorpusDamaged, ModelError
         When all versions are damaged: what is wrong with the newest.
     ModelVersionError
         When a newer bigtopic saved one of those that are tried.
     """
-    damaged: list[ModelError] = []
+    damaged: list[CorpusDamaged | ModelError] = []
     for version in reversed(versions(place)):
         try:
             found = load(place / version)
         except ModelVersionError:  # intact: a run that goes on from the one before it would remove it
             raise
-        except ModelError as error:
+        except (CorpusDamaged, ModelError) as error:
             if version not in versions(place):  # a run that goes on has removed it, and has newer ones
                 return newest_intact(place, load)
             damaged.append(error)

@@ -122,14 +122,51 @@ def test_documents_of_a_run_with_other_priors_are_refused(corpus, tmp_path):
         estimator("stateful").fit(corpus, checkpoint=path, resume=True)
 
 
-def test_a_pass_in_place_of_a_later_one_is_noticed(corpus, tmp_path):
+def test_a_pass_in_place_of_a_later_one_is_noticed(corpus, expected, tmp_path):
     path = tmp_path / "run.ckpt"
-    saved("stateful", path, corpus, 12)
+    before, _ = saved("stateful", path, corpus, 12)
     earlier, later = sorted(path.glob("documents/pass-*"))
     shutil.rmtree(later)
     shutil.copytree(earlier, later)
-    with pytest.raises(CorpusDamaged, match="does not"):
+    with pytest.warns(
+        BigtopicWarning, match=f"does not .*going on from the version before it, {before.name}"
+    ):
+        resumed = estimator("stateful").fit(corpus, checkpoint=path, resume=True)
+    assert bits(resumed) == expected["stateful"]
+
+
+DAMAGE = {
+    "removed": Path.unlink,
+    "cut short": lambda file: os.truncate(file, file.stat().st_size // 2),
+    "changed": lambda file: file.write_bytes(bytes(byte ^ 1 for byte in file.read_bytes())),
+}
+
+
+@pytest.mark.parametrize("name", ["labels/c/0", ".checksums/c/0/0"])
+@pytest.mark.parametrize("how", DAMAGE)
+def test_a_version_whose_labels_are_damaged_is_passed_over(how, name, corpus, expected, tmp_path):
+    path = tmp_path / "run.ckpt"
+    before, last = saved("stateful", path, corpus, 12)
+    assert [before.name[-2:], last.name[-2:]] == ["08", "12"]  # at the end of a pass, and inside the next
+    (file,) = path.glob(f"documents/pass-2/*/{name}")
+    DAMAGE[how](file)
+    with pytest.warns(BigtopicWarning, match=f"{path}/documents/pass-2/.*; going on from .* {before.name}"):
+        resumed = estimator("stateful").fit(corpus, checkpoint=path, resume=True)
+    assert bits(resumed) == expected["stateful"]
+    assert bits(estimator("stateful").fit(corpus, checkpoint=path, resume=True)) == expected["stateful"]
+
+
+def test_labels_that_no_version_can_do_without_are_named(corpus, tmp_path):
+    path = tmp_path / "run.ckpt"
+    saved("stateful", path, corpus, 12)
+    (file,) = path.glob("documents/pass-1/*/labels/c/0")
+    DAMAGE["changed"](file)
+    before = contents(path)
+    with pytest.raises(
+        CorpusDamaged, match=f"{file.parents[1]} does not hold .*restore this file from a copy"
+    ):
         estimator("stateful").fit(corpus, checkpoint=path, resume=True)
+    assert contents(path) == before
 
 
 def test_documents_of_version_1_are_still_read(corpus, expected, tmp_path, monkeypatch):

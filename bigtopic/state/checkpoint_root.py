@@ -8,20 +8,18 @@ from contextlib import suppress
 from typing import Any
 
 from bigtopic.errors import CorpusExists, ModelError, ModelVersionError, warn
-from bigtopic.state.checkpoint_versions import FORMAT, STEP, run_of, versions
+from bigtopic.state.checkpoint_versions import FORMAT, is_rest, run_of, versions
 from bigtopic.state.run_identity import differences, identity_hash
 from bigtopic.storage.journal import require_free
 from bigtopic.storage.lock import WriterLock
-from bigtopic.storage.names import LOCK
 from bigtopic.storage.place import Place
 from bigtopic.storage.remote_hold import root_attributes
-from bigtopic.storage.zarr_group import DRAFT, ROOT, replace_group
+from bigtopic.storage.zarr_group import ROOT, replace_group
 
 __all__ = ["CheckpointRoot"]
 
 VERSION = 1
 _WHAT = "a bigtopic checkpoint"
-_OURS = {ROOT, DRAFT, LOCK, "documents"}  # beside the versions
 
 
 class CheckpointRoot:
@@ -152,8 +150,3 @@ class CheckpointRoot:
                 f"{self._place.url}/{ROOT} was missing or damaged, and was written again; look for what else changes "
                 "files in this folder"
             )
-
-
-def is_rest(place: Place) -> bool:
-    """Whether a folder holds versions of a run, and nothing that is not of a checkpoint."""
-    return bool(versions(place)) and all(name in _OURS or STEP.fullmatch(name) for name in place.names())

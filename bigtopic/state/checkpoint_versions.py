@@ -11,13 +11,26 @@ from bigtopic.errors import CorpusDamaged, CorpusExists, ModelError, ModelVersio
 from bigtopic.methods import Method
 from bigtopic.state import model_store
 from bigtopic.state.model import TopicModel
+from bigtopic.storage.names import LOCK
 from bigtopic.storage.place import Place
 from bigtopic.storage.remote_hold import root_attributes
+from bigtopic.storage.zarr_group import DRAFT, ROOT
 
-__all__ = ["FORMAT", "STEP", "load_newest", "load_version", "name_of", "newest_intact", "run_of", "versions"]
+__all__ = [
+    "FORMAT",
+    "STEP",
+    "is_rest",
+    "load_newest",
+    "load_version",
+    "name_of",
+    "newest_intact",
+    "run_of",
+    "versions",
+]
 
 FORMAT = "bigtopic-checkpoint"
 STEP = re.compile(r"step-\d{12}")
+_BESIDE = {ROOT, DRAFT, LOCK, "documents"}
 
 Loaded = TypeVar("Loaded")
 
@@ -31,6 +44,12 @@ def versions(place: Place) -> list[str]:
     """Names of the versions that were completed, the oldest first. They may be damaged by now."""
     names = [name for name in place.names() if STEP.fullmatch(name)]
     return sorted(name for name in names if (place / name / "zarr.json").exists())
+
+
+def is_rest(place: Place) -> bool:
+    """Whether a folder whose root is missing or damaged holds versions of a run, and nothing else than a checkpoint."""
+    names = place.names() if versions(place) else []
+    return bool(names) and all(name in _BESIDE or STEP.fullmatch(name) for name in names)
 
 
 def run_of(version: Place) -> Any:
@@ -96,10 +115,15 @@ def load_newest(
     Raises
     ------
     ModelError
-        As `model_store.load` does; and when the run has not been saved yet.
+        As `model_store.load` does; and when the run has not been saved yet, or the root of its folder is lost.
     """
     place = Place.of(url)
     if not _is_checkpoint(place):
+        if place.local and is_rest(place):
+            raise ModelError(
+                f"{place.url}/{ROOT}, which says that this is a checkpoint, is missing or damaged; resume the run, "
+                f"which writes it again, or load a version: {(place / versions(place)[-1]).url}"
+            )
         return *model_store.load(url, method, storage_options), url
     found = newest_intact(place, lambda version: (*load_version(version, method), version.url))
     if found is None:

@@ -283,3 +283,14 @@ def test_a_run_whose_root_was_lost_is_resumed(what, corpus, expected, tmp_path):
         resumed = estimator("stateful").fit(corpus, checkpoint=path, resume=True)
     assert bits(resumed) == expected["stateful"]
     estimator("stateful").fit(corpus, checkpoint=path, resume=True)
+
+
+@pytest.mark.parametrize("what", ["removed", "emptied", "not UTF-8", "without attributes"])
+def test_a_checkpoint_whose_root_was_lost_is_not_called_another_thing(what, corpus, tmp_path):
+    path = tmp_path / "run.ckpt"
+    _, last = saved("interpolating", path, corpus)
+    ALTER[what](path)
+    told = f"{path}/zarr.json, .* is missing or damaged; resume the run, .* or load a version: {last}$"
+    with pytest.raises(ModelError, match=told):
+        bt.load_model(path)
+    assert bt.load_model(last).n_components == 4

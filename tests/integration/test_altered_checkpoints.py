@@ -219,6 +219,16 @@ def test_a_root_that_is_lost_while_the_run_goes_on_is_written_again(what, corpus
     assert bits(resumed) == expected["interpolating"]
 
 
+@pytest.mark.parametrize("what", ["removed", "emptied", "not UTF-8", "without attributes"])
+def test_a_description_of_documents_that_is_lost_is_written_again(what, corpus, expected, tmp_path):
+    path = tmp_path / "run.ckpt"
+    lose = at_step(10, lambda: ALTER[what](path / "documents"))
+    learner = estimator("stateful", callbacks=[lose, interrupt_at(20)])
+    with pytest.warns(BigtopicWarning, match=f"{path}/documents/zarr.json was missing or damaged, and was"):
+        learner.fit(corpus, checkpoint=bt.Checkpoint(path, rounds=4))
+    assert bits(estimator("stateful").fit(corpus, checkpoint=path, resume=True)) == expected["stateful"]
+
+
 def test_a_root_that_cannot_be_written_again_is_named(corpus, tmp_path):
     path = tmp_path / "run.ckpt"
 

@@ -240,8 +240,9 @@ class DocumentState:
         return self._copied(self._source if self._is_there(cursor) else None, lambda number: number in passes)
 
     def sync(self) -> None:
-        """Flush to the disk what was written."""
+        """Flush to the disk what was written, and the description if it was lost."""
         self._folder.sync()
+        state_manifest.restore(self._folder, self._about)
 
     @property
     def _folder(self) -> Place:

@@ -12,7 +12,6 @@ uninterrupted one, provided that corpus and settings are the same. The root says
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -22,12 +21,12 @@ from os import PathLike
 from types import TracebackType
 from typing import Any
 
-from bigtopic.errors import CorpusExists, ModelError, ModelVersionError, SettingError, StoreError
+from bigtopic.errors import ModelError, SettingError, StoreError
 from bigtopic.methods import Method
 from bigtopic.plan.cursor import Cursor
 from bigtopic.state import model_store
+from bigtopic.state.checkpoint_root import CheckpointRoot
 from bigtopic.state.checkpoint_versions import (
-    FORMAT,
     STEP,
     load_version,
     name_of,
@@ -36,18 +35,10 @@ from bigtopic.state.checkpoint_versions import (
 )
 from bigtopic.state.documents.document_state import DocumentState
 from bigtopic.state.model import TopicModel
-from bigtopic.state.run_identity import differences, identity_hash
 from bigtopic.storage import local
-from bigtopic.storage.journal import require_free
-from bigtopic.storage.lock import WriterLock
 from bigtopic.storage.place import Place
-from bigtopic.storage.remote_hold import root_attributes
-from bigtopic.storage.zarr_group import replace_group
 
 __all__ = ["Checkpoint", "CheckpointFolder"]
-
-VERSION = 1
-_WHAT = "a bigtopic checkpoint"
 
 
 @dataclass(frozen=True)
@@ -108,27 +99,23 @@ class CheckpointFolder:
     """
 
     def __init__(self, settings: Checkpoint, identity: Mapping[str, Any], resume: bool) -> None:
-        self._settings, self._resume = settings, resume
-        self._identity = json.loads(json.dumps(identity))
+        self._settings = settings
         self._place = Place.of(settings.path)
-        self._lock = WriterLock(self._place)
+        self._root = CheckpointRoot(self._place, identity, resume)
         self._saved_at, self._saved_step = time.monotonic(), 0
         self._state: DocumentState | None = None
         self._made: list[str] = []  # folders that were not there before
-        self._is_new = False
 
     @property
     def run(self) -> str:
         """Tells this run from others, see `identity_hash`."""
-        return identity_hash(self._identity)
+        return self._root.run
 
     def __enter__(self) -> CheckpointFolder:
-        self._check()
+        self._root.check()
         self._made = local.missing_folders(self._place.url)
         try:
-            self._lock.__enter__()
-            self._check(locked=True)
-            self._write_root()
+            self._root.begin()
         except BaseException as error:
             self.__exit__(type(error), error, None)
             raise
@@ -138,13 +125,14 @@ class CheckpointFolder:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._state is not None:  # the model may learn on, but not in this folder
-            self._state.lend(self._holds_this_run)
-        if kind is not None and self._is_new and not versions(self._place):
+            self._state.lend(self._root.holds_this_run)
+        new = self._root.is_new and self._root.lock.held  # else it may be that of another process by now
+        if kind is not None and new and not versions(self._place):
             # A run that failed before it was saved is in nobody's way.
             for name in ("zarr.json", "documents"):
                 with suppress(StoreError):  # what failed has an error of its own
                     (self._place / name).remove()
-        self._lock.__exit__(kind, error, trace)
+        self._root.lock.__exit__(kind, error, trace)
         if kind is not None:
             local.remove_made(self._made)
 
@@ -160,7 +148,7 @@ class CheckpointFolder:
 
         Raises
         ------
-        ModelError
+        CorpusDamaged, ModelError
             When all versions are damaged, or a newer bigtopic saved the newest one.
         """
 
@@ -183,6 +171,8 @@ class CheckpointFolder:
 
         Raises
         ------
+        CorpusDamaged
+            When what the model remembers is damaged.
         ModelError
             When the model has counted documents, and the folder is of others, or stands where no run over them can.
         """
@@ -201,6 +191,7 @@ class CheckpointFolder:
                 f"{model.cursor.round}, but passes over this corpus have other rounds; restore it from a copy, or "
                 "begin another run in another folder"
             )
+        state.check(model.cursor)
         state.kept, state.most_kept = self._kept_passes(), 2 * self._settings.keep
         self._state = model.document_state = state
 
@@ -213,7 +204,16 @@ class CheckpointFolder:
         )
 
     def save(self, model: TopicModel, extra: Mapping[str, Any]) -> None:
-        """Write a version, in one step, and remove those that are too old."""
+        """Write a version, in one step, and remove those that are too old.
+
+        Raises
+        ------
+        CorpusExists, CorpusLocked, ModelError
+            When another process has used the folder since this one entered it.
+        StoreError
+            When the system refuses a write.
+        """
+        self._root.restore()
         if model.document_state is not None:
             model.document_state.sync()
         name = name_of(model)
@@ -249,43 +249,3 @@ class CheckpointFolder:
                 inside = cursor["round"] > 0 or bool(cursor.get("ahead"))
                 passes |= {int(cursor["epoch"]), int(cursor["epoch"]) + inside}
         return passes
-
-    def _check(self, locked: bool = False) -> None:
-        attributes = root_attributes(self._place, _WHAT)
-        if attributes is None:
-            require_free(self._place, _WHAT, locked)
-            return
-        about = attributes.get(FORMAT)
-        version = about.get("version") if isinstance(about, dict) else None
-        if type(version) is int and version > VERSION:
-            raise ModelVersionError(
-                f"{self._place.url} is a checkpoint of format version {version}, this version of bigtopic reads up to "
-                f"{VERSION}; upgrade bigtopic, or give another path"
-            )
-        if not isinstance(about, dict) or version != VERSION:
-            raise CorpusExists(
-                f"{self._place.url} exists and is not {_WHAT}; nothing was written: give another path"
-            )
-        if not self._resume:
-            raise CorpusExists(
-                f"{self._place.url} holds a run already; pass resume=True to go on with it, or give another path"
-            )
-        found = differences(about.get("identity"), self._identity)
-        if found:
-            raise ModelError(
-                f"{self._place.url} holds another run, so it cannot be resumed: {'; '.join(found)}. Give what the run "
-                "began with, the version of bigtopic included, or another path; to learn longer, resume it as it "
-                "began, then call partial_fit"
-            )
-
-    def _holds_this_run(self) -> bool:
-        with suppress(CorpusExists):
-            about = (root_attributes(self._place, _WHAT) or {}).get(FORMAT)
-            return isinstance(about, dict) and about.get("identity") == self._identity
-        return False
-
-    def _write_root(self) -> None:
-        if not (self._place / "zarr.json").exists():
-            about = {FORMAT: {"version": VERSION, "identity": self._identity}}
-            self._is_new = True
-            replace_group(self._place, about, sweep=True)

@@ -7,17 +7,30 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from bigtopic.errors import CorpusExists, ModelError, ModelVersionError, warn
+from bigtopic.errors import CorpusDamaged, CorpusExists, ModelError, ModelVersionError, warn
 from bigtopic.methods import Method
 from bigtopic.state import model_store
 from bigtopic.state.model import TopicModel
+from bigtopic.storage.names import LOCK
 from bigtopic.storage.place import Place
 from bigtopic.storage.remote_hold import root_attributes
+from bigtopic.storage.zarr_group import DRAFT, ROOT
 
-__all__ = ["FORMAT", "STEP", "load_newest", "load_version", "name_of", "newest_intact", "versions"]
+__all__ = [
+    "FORMAT",
+    "STEP",
+    "is_rest",
+    "load_newest",
+    "load_version",
+    "name_of",
+    "newest_intact",
+    "run_of",
+    "versions",
+]
 
 FORMAT = "bigtopic-checkpoint"
 STEP = re.compile(r"step-\d{12}")
+_BESIDE = {ROOT, DRAFT, LOCK, "documents"}
 
 Loaded = TypeVar("Loaded")
 
@@ -33,27 +46,40 @@ def versions(place: Place) -> list[str]:
     return sorted(name for name in names if (place / name / "zarr.json").exists())
 
 
+def is_rest(place: Place) -> bool:
+    """Whether a folder whose root is missing or damaged holds versions of a run, and nothing else than a checkpoint."""
+    names = place.names() if versions(place) else []
+    return bool(names) and all(name in _BESIDE or STEP.fullmatch(name) for name in names)
+
+
+def run_of(version: Place) -> Any:
+    """What tells the run of a version from others, see `identity_hash`; None where the version does not say it."""
+    with suppress(KeyError, TypeError):  # it is damaged, or was saved by hand
+        return model_store.describe(version.url)["extra"]["run"]["checkpoint"]
+    return None
+
+
 def newest_intact(place: Place, load: Callable[[Place], Loaded]) -> Loaded | None:
     """The newest version in a checkpoint that loads; None where there is no version yet. Warns of damaged ones.
 
     Parameters
     ----------
-    load : reads a version; raises ModelError when it is damaged
+    load : reads a version; raises CorpusDamaged or ModelError when it is damaged
 
     Raises
     ------
-    ModelError
+    CorpusDamaged, ModelError
         When all versions are damaged: what is wrong with the newest.
     ModelVersionError
         When a newer bigtopic saved one of those that are tried.
     """
-    damaged: list[ModelError] = []
+    damaged: list[CorpusDamaged | ModelError] = []
     for version in reversed(versions(place)):
         try:
             found = load(place / version)
         except ModelVersionError:  # intact: a run that goes on from the one before it would remove it
             raise
-        except ModelError as error:
+        except (CorpusDamaged, ModelError) as error:
             if version not in versions(place):  # a run that goes on has removed it, and has newer ones
                 return newest_intact(place, load)
             damaged.append(error)
@@ -89,10 +115,15 @@ def load_newest(
     Raises
     ------
     ModelError
-        As `model_store.load` does; and when the run has not been saved yet.
+        As `model_store.load` does; and when the run has not been saved yet, or the root of its folder is lost.
     """
     place = Place.of(url)
     if not _is_checkpoint(place):
+        if place.local and is_rest(place):
+            raise ModelError(
+                f"{place.url}/{ROOT}, which says that this is a checkpoint, is missing or damaged; resume the run, "
+                f"which writes it again, or load a version: {(place / versions(place)[-1]).url}"
+            )
         return *model_store.load(url, method, storage_options), url
     found = newest_intact(place, lambda version: (*load_version(version, method), version.url))
     if found is None:

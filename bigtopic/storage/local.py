@@ -56,6 +56,7 @@ _REMEDIES = {
     errno.EACCES: "permission denied; check who owns the folders and their permissions, or give another path",
     errno.EPERM: "not permitted; check who owns the folders and their permissions, or give another path",
     errno.EROFS: "the file system is read-only; give another path",
+    errno.ENOTDIR: "what should be a folder on its path is a file; move that file away, or give another path",
     errno.EXDEV: "it is on another file system than the rest of the store; keep the whole store on one",
     errno.ELOOP: "it is a symbolic link, and nothing is written or removed through links inside a store; put the "
     "file or folder itself there",

@@ -59,6 +59,11 @@ class WriterLock:
         self._file = root / LOCK
         self._descriptor: int | None = None
 
+    @property
+    def held(self) -> bool:
+        """Whether this process holds it; not when something has removed the file, so that others can lock a new one."""
+        return self._descriptor in _open_here and self._has_the_name(self._descriptor)
+
     def __enter__(self) -> WriterLock:
         with local.told("locked", self._file.url):
             for _ in range(_MOST_TRIES):

@@ -90,11 +90,16 @@ class Place:
         Raises
         ------
         SettingError
-            When it is neither, or a URL has no name, or has characters that fsspec takes for a pattern or a query.
+            When it is neither, or has a null character, or a URL has no name, or has characters that fsspec takes for
+            a pattern or a query.
         """
         if not isinstance(url, str | os.PathLike):
             raise SettingError(f"{type(url).__name__} is not a path; give the path or the URL of a store")
         text = os.fspath(url)
+        if "\0" in text:
+            raise SettingError(
+                f"{text!r} is not a path: it has a null character; give the path or the URL of a store"
+            )
         for scheme in ("file://", "local://"):
             text = text.removeprefix(scheme)
         if "://" not in text:

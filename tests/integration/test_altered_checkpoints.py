@@ -13,7 +13,15 @@ import numpy as np
 import pytest
 
 import bigtopic as bt
-from bigtopic.errors import BigtopicWarning, CorpusDamaged, ModelError, ModelVersionError, StoreError
+from bigtopic.errors import (
+    BigtopicWarning,
+    CorpusDamaged,
+    CorpusExists,
+    CorpusLocked,
+    ModelError,
+    ModelVersionError,
+    StoreError,
+)
 from bigtopic.storage.lock import WriterLock
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -23,7 +31,7 @@ from test_checkpoints import bits, contents, edited, estimator, interrupt_at
 
 @pytest.fixture(scope="module")
 def expected(corpus):
-    return {"stateful": bits(estimator("stateful").fit(corpus))}
+    return {kind: bits(estimator(kind).fit(corpus)) for kind in ("interpolating", "stateful")}
 
 
 def saved(kind, path, corpus, step=20, **more):
@@ -114,21 +122,58 @@ def test_documents_of_a_run_with_other_priors_are_refused(corpus, tmp_path):
         estimator("stateful").fit(corpus, checkpoint=path, resume=True)
 
 
-def test_a_pass_in_place_of_a_later_one_is_noticed(corpus, tmp_path):
+def test_a_pass_in_place_of_a_later_one_is_noticed(corpus, expected, tmp_path):
     path = tmp_path / "run.ckpt"
-    saved("stateful", path, corpus, 12)
+    before, _ = saved("stateful", path, corpus, 12)
     earlier, later = sorted(path.glob("documents/pass-*"))
     shutil.rmtree(later)
     shutil.copytree(earlier, later)
-    with pytest.raises(CorpusDamaged, match="does not"):
+    with pytest.warns(
+        BigtopicWarning, match=f"does not .*going on from the version before it, {before.name}"
+    ):
+        resumed = estimator("stateful").fit(corpus, checkpoint=path, resume=True)
+    assert bits(resumed) == expected["stateful"]
+
+
+DAMAGE = {
+    "removed": Path.unlink,
+    "cut short": lambda file: os.truncate(file, file.stat().st_size // 2),
+    "changed": lambda file: file.write_bytes(bytes(byte ^ 1 for byte in file.read_bytes())),
+}
+
+
+@pytest.mark.parametrize("name", ["labels/c/0", ".checksums/c/0/0"])
+@pytest.mark.parametrize("how", DAMAGE)
+def test_a_version_whose_labels_are_damaged_is_passed_over(how, name, corpus, expected, tmp_path):
+    path = tmp_path / "run.ckpt"
+    before, last = saved("stateful", path, corpus, 12)
+    assert [before.name[-2:], last.name[-2:]] == ["08", "12"]  # at the end of a pass, and inside the next
+    (file,) = path.glob(f"documents/pass-2/*/{name}")
+    DAMAGE[how](file)
+    with pytest.warns(BigtopicWarning, match=f"{path}/documents/pass-2/.*; going on from .* {before.name}"):
+        resumed = estimator("stateful").fit(corpus, checkpoint=path, resume=True)
+    assert bits(resumed) == expected["stateful"]
+    assert bits(estimator("stateful").fit(corpus, checkpoint=path, resume=True)) == expected["stateful"]
+
+
+def test_labels_that_no_version_can_do_without_are_named(corpus, tmp_path):
+    path = tmp_path / "run.ckpt"
+    saved("stateful", path, corpus, 12)
+    (file,) = path.glob("documents/pass-1/*/labels/c/0")
+    DAMAGE["changed"](file)
+    before = contents(path)
+    with pytest.raises(
+        CorpusDamaged, match=f"{file.parents[1]} does not hold .*restore this file from a copy"
+    ):
         estimator("stateful").fit(corpus, checkpoint=path, resume=True)
+    assert contents(path) == before
 
 
 def test_documents_of_version_1_are_still_read(corpus, expected, tmp_path, monkeypatch):
     """Which does not say whose run it is."""
     path = tmp_path / "run.ckpt"
     with monkeypatch.context() as patch:
-        patch.setattr("bigtopic.state.checkpoint.identity_hash", lambda identity: "")
+        patch.setattr("bigtopic.state.checkpoint_root.identity_hash", lambda identity: "")
         versions = saved("stateful", path, corpus)
 
     def old(about):
@@ -139,3 +184,123 @@ def test_documents_of_version_1_are_still_read(corpus, expected, tmp_path, monke
         edited(version, lambda about: old(about["documents"]))
     edited(path / "documents", old, "bigtopic-documents")
     assert bits(estimator("stateful").fit(corpus, checkpoint=path, resume=True)) == expected["stateful"]
+
+
+ALTER = {
+    "folder removed": shutil.rmtree,
+    "removed": lambda path: (path / "zarr.json").unlink(),
+    "emptied": lambda path: (path / "zarr.json").write_bytes(b""),
+    "not UTF-8": lambda path: (path / "zarr.json").write_bytes(b'{"attributes": "\xff"}'),
+    "without attributes": lambda path: (path / "zarr.json").write_text('{"attributes": {}}'),
+    "edited": lambda path: edited(
+        path, lambda about: about["identity"]["settings"].update(max_iter=7), "bigtopic-checkpoint"
+    ),
+}
+
+
+def at_step(step, change):
+    """A callback that does something when so many updates are done."""
+
+    def callback(event):
+        if event.kind == "round" and event.step == step:
+            change()
+
+    return callback
+
+
+@pytest.mark.parametrize("what", ALTER)
+def test_a_root_that_is_lost_while_the_run_goes_on_is_written_again(what, corpus, expected, tmp_path):
+    path = tmp_path / "run.ckpt"
+    learner = estimator("interpolating", callbacks=[at_step(10, lambda: ALTER[what](path)), interrupt_at(20)])
+    with pytest.warns(BigtopicWarning, match=f"{path}/zarr.json was missing or damaged, and was written"):
+        learner.fit(corpus, checkpoint=bt.Checkpoint(path, rounds=8))
+    assert bits(bt.load_model(path)) == bits(learner)
+    resumed = estimator("interpolating").fit(corpus, checkpoint=path, resume=True)
+    assert bits(resumed) == expected["interpolating"]
+
+
+@pytest.mark.parametrize("what", ["removed", "emptied", "not UTF-8", "without attributes"])
+def test_a_description_of_documents_that_is_lost_is_written_again(what, corpus, expected, tmp_path):
+    path = tmp_path / "run.ckpt"
+    lose = at_step(10, lambda: ALTER[what](path / "documents"))
+    learner = estimator("stateful", callbacks=[lose, interrupt_at(20)])
+    with pytest.warns(BigtopicWarning, match=f"{path}/documents/zarr.json was missing or damaged, and was"):
+        learner.fit(corpus, checkpoint=bt.Checkpoint(path, rounds=4))
+    assert bits(estimator("stateful").fit(corpus, checkpoint=path, resume=True)) == expected["stateful"]
+
+
+def test_a_root_that_cannot_be_written_again_is_named(corpus, tmp_path):
+    path = tmp_path / "run.ckpt"
+
+    def replace_by_folder():
+        (path / "zarr.json").unlink()
+        (path / "zarr.json").mkdir()
+
+    learner = estimator("interpolating", callbacks=[at_step(10, replace_by_folder)])
+    with pytest.raises(StoreError, match=f"{path}/zarr.json cannot be .*; move it away"):
+        learner.fit(corpus, checkpoint=bt.Checkpoint(path, rounds=8))
+
+
+def test_a_lock_that_is_removed_is_taken_again(corpus, expected, tmp_path):
+    path = tmp_path / "run.ckpt"
+    other = estimator("interpolating")
+
+    def intrude():
+        with pytest.raises(CorpusLocked):
+            other.fit(corpus, checkpoint=path, resume=True)
+
+    learner = estimator(
+        "interpolating", callbacks=[at_step(10, (path / ".bigtopic.lock").unlink), at_step(20, intrude)]
+    )
+    learner.fit(corpus, checkpoint=bt.Checkpoint(path, rounds=4))
+    assert bits(learner) == expected["interpolating"]
+
+
+@pytest.mark.parametrize("what", ["ended", "killed before it was saved"])
+def test_a_run_that_began_in_a_folder_that_was_removed_meanwhile_keeps_it(what, corpus, tmp_path):
+    path = tmp_path / "run.ckpt"
+
+    def begin_another():
+        shutil.rmtree(path)
+        estimator("adding", max_iter=1).fit(corpus, checkpoint=path)
+        for version in path.glob("step-*") if what != "ended" else ():
+            shutil.rmtree(version)
+        other.update(contents(path))
+
+    other = {}
+    learner = estimator("interpolating", callbacks=[at_step(2, begin_another)])
+    with pytest.raises(ModelError, match="holds another run"):
+        learner.fit(corpus, checkpoint=bt.Checkpoint(path, rounds=8))
+    assert contents(path) == other
+
+
+@pytest.mark.parametrize("what", ["removed", "emptied", "not UTF-8", "without attributes"])
+def test_a_run_whose_root_was_lost_is_resumed(what, corpus, expected, tmp_path):
+    path = tmp_path / "run.ckpt"
+    saved("stateful", path, corpus)
+    ALTER[what](path)
+    before = contents(path)
+    with pytest.raises(CorpusExists, match="holds a run already; pass resume=True"):
+        estimator("stateful").fit(corpus, checkpoint=path)
+    with pytest.raises(ModelError, match=f"{path}/zarr.json, .* and the versions are not of the run"):
+        estimator("stateful", doc_topic_prior=5.0).fit(corpus, checkpoint=path, resume=True)
+    (path / "letter.txt").write_text("dear")
+    with pytest.raises(CorpusExists, match="is not a bigtopic checkpoint"):
+        estimator("stateful").fit(corpus, checkpoint=path, resume=True)
+    (path / "letter.txt").unlink()
+    assert contents(path) == before
+    with pytest.warns(BigtopicWarning, match=f"{path}/zarr.json was missing or damaged, and was written"):
+        resumed = estimator("stateful").fit(corpus, checkpoint=path, resume=True)
+    assert bits(resumed) == expected["stateful"]
+    estimator("stateful").fit(corpus, checkpoint=path, resume=True)
+
+
+@pytest.mark.parametrize("what", ["removed", "emptied", "not UTF-8", "without attributes"])
+def test_a_checkpoint_whose_root_was_lost_is_not_called_another_thing(what, corpus, tmp_path):
+    path = tmp_path / "run.ckpt"
+    _, last = saved("interpolating", path, corpus)
+    ALTER[what](path)
+    told = f"{path}/zarr.json, .* is missing or damaged; resume the run, .* or load a version: {last}$"
+    with pytest.raises(ModelError, match=told):
+        bt.load_model(path)
+    assert bt.load_model(last).n_components == 4

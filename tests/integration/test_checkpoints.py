@@ -245,6 +245,16 @@ def test_a_link_that_leads_nowhere_is_named(corpus, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
+@pytest.mark.parametrize("below", ["x", "x/y"])
+def test_a_path_through_a_file_is_refused(below, corpus, tmp_path):
+    (tmp_path / "file").write_text("dear")
+    with pytest.raises(
+        StoreError, match=r"cannot be locked: what should be a folder .* is a file; move that"
+    ):
+        bt.LDA(2, max_iter=1, **HERE).fit(corpus, checkpoint=tmp_path / "file" / below)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
 @pytest.mark.parametrize(
     ("folder", "key", "known"), [(".", "bigtopic-checkpoint", 1), ("documents", "bigtopic-documents", 2)]
 )
@@ -268,6 +278,8 @@ def test_settings_that_cannot_be_meant(corpus, tmp_path):
     for path in ("s3://bucket/run", None, 3, ""):
         with pytest.raises(SettingError, match="in a folder"):
             bt.Checkpoint(path)
+    with pytest.raises(SettingError, match=r"'a\\x00b' is not a path: it has a null character; give"):
+        bt.Checkpoint("a\0b")
     with pytest.raises(SettingError, match="needs random_state"):
         bt.LDA(2, random_state=None, **HERE).fit(corpus, checkpoint=tmp_path / "x")
     with pytest.raises(SettingError, match="needs checkpoint="):

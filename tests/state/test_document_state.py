@@ -153,16 +153,29 @@ def test_what_the_kernel_did_not_declare_is_its_programmers_mistake():
             state.files.write(0, 0, 5, 1, kept)
 
 
-def test_files_out_of_sight_are_no_first_pass(tmp_path):
+@pytest.mark.parametrize(
+    ("place", "error", "told"),
+    [
+        ("worker", ClusterError, r"a worker does not see the files of {}; .*client=False"),
+        (
+            "driver",
+            CorpusDamaged,
+            r"^{} is missing; .* restore this folder from a copy, or fit the model again$",
+        ),
+    ],
+)
+def test_files_out_of_sight_are_no_first_pass(place, error, told, tmp_path):
     state, documents = DocumentState(tmp_path / "state"), corpus(40)
     begin(state, documents)
     shutil.rmtree(tmp_path / "state")
+    files = pickle.loads(pickle.dumps(state.files)) if place == "worker" else state.files
     kept = {"labels": np.zeros(0, np.int16), "topics": np.zeros((0, 3), np.float32)}
     for use in (
-        lambda: state.files.read(0, 0, 5, 0),
-        lambda: state.files.write(0, 0, 0, 1, kept),
+        lambda: files.read(0, 0, 5, 0),
+        lambda: files.read(0, 0, 5, 1),
+        lambda: files.write(0, 0, 0, 1, kept),
     ):
-        with pytest.raises(ClusterError, match=r"does not see the files of .*client=False"):
+        with pytest.raises(error, match=told.format(tmp_path / "state")):
             use()
 
 

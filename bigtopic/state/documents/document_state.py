@@ -214,6 +214,17 @@ class DocumentState:
         """Whether the run whose state this is can stand at the cursor."""
         return self._plan is None or cursor.fits(self._plan.n_rounds)
 
+    def check(self, cursor: Cursor) -> None:
+        """Read all that a run at the cursor begins with; 0.5 to 2 GB/s from memory.
+
+        Raises
+        ------
+        CorpusDamaged
+            When a file is missing or cut short, or does not hold what was written.
+        """
+        if self._plan is not None:
+            state_spans.check(self.files, self._plan, cursor)
+
     def lend(self, still: Callable[[], bool]) -> None:
         """The folder is its owner's from now on: it is read here, and no longer written.
 
@@ -231,8 +242,9 @@ class DocumentState:
         return self._copied(self._source if self._is_there(cursor) else None, lambda number: number in passes)
 
     def sync(self) -> None:
-        """Flush to the disk what was written."""
+        """Flush to the disk what was written, and the description if it was lost."""
         self._folder.sync()
+        state_manifest.restore(self._folder, self._about)
 
     @property
     def _folder(self) -> Place:

@@ -39,10 +39,8 @@ REMEDY = (
     "this method keeps labels of documents in files of the driver's machine: use workers on this machine, or "
     "client=False to run on threads"
 )
-_RESTORE = (
-    "the model counts what it remembers of documents (such as labels) and cannot go on without it: restore this file "
-    "from a copy, or fit the model again"
-)
+_CANNOT = "the model counts what it remembers of documents (such as labels) and cannot go on without it"
+_RESTORE = f"{_CANNOT}: restore this file from a copy, or fit the model again"
 
 SPARE = "spare"
 _MANY = {"entry": "entries", "token": "tokens"}
@@ -83,12 +81,17 @@ class StateFiles:
     parts : in the order of the corpus
     arrays : {name: its `StateSpec`, with a shape of numbers}
     run : a hash of what the run began with, see `About`
+    sent : whether another process sent this here, as a driver does to its workers
     """
 
     place: Place
     parts: tuple[StatePart, ...] = ()
     arrays: Mapping[str, StateSpec] = field(default_factory=dict, hash=False)
     run: str = ""
+    sent: bool = field(default=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "sent": True}
 
     def read(self, part: int, start: int, stop: int, n_passes: int) -> State | None:
         """The state of documents start:stop of a part after `n_passes` passes; None where the model had not seen them.
@@ -96,7 +99,7 @@ class StateFiles:
         Raises
         ------
         ClusterError
-            When this process does not see the folder.
+            When a worker does not see the folder.
         CorpusDamaged
             When a file is missing or cut short, or does not hold what was written.
         """
@@ -257,9 +260,14 @@ class StateFiles:
         return True
 
     def _require(self) -> None:
-        """Refuse a process that does not see the folder, such as a worker that joined in the middle of a run."""
-        if not Path(self.place.url).is_dir():
+        """Refuse a folder that is not there: it was removed, or a worker that joined later has no access to it."""
+        if Path(self.place.url).is_dir():
+            return
+        if self.sent:
             raise ClusterError(f"a worker does not see the files of {self.place.url}; {REMEDY}")
+        raise CorpusDamaged(
+            f"{self.place.url} is missing; {_CANNOT}: restore this folder from a copy, or fit the model again"
+        )
 
 
 def state_sizes(hyper: Hyper) -> dict[str, Any]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from bigtopic.corpus.vocabulary import Vocabulary, fingerprint_words
-from bigtopic.errors import CorpusExists, ModelError, ModelVersionError
+from bigtopic.errors import CorpusExists, ModelError, ModelVersionError, warn
 from bigtopic.state.documents.state_files import StatePart
 from bigtopic.storage.json_rules import (
     FieldError,
@@ -24,10 +25,10 @@ from bigtopic.storage.json_rules import (
 )
 from bigtopic.storage.place import Place
 from bigtopic.storage.row_arrays import DTYPES
-from bigtopic.storage.zarr_group import DRAFT, NotAGroup, group_attributes, replace_group
+from bigtopic.storage.zarr_group import DRAFT, ROOT, NotAGroup, group_attributes, replace_group
 from bigtopic.types import StateSpec
 
-__all__ = ["About", "as_json", "parsed", "read", "write"]
+__all__ = ["About", "as_json", "parsed", "read", "restore", "write"]
 
 FORMAT = "bigtopic-documents"
 VERSION = 2
@@ -134,6 +135,19 @@ def parsed(found: Any, where: str) -> About:
 def write(place: Place, about: About) -> None:
     """Replace the description in a folder, durably and in one step."""
     replace_group(place, {FORMAT: as_json(about)}, sweep=True)
+
+
+def restore(place: Place, about: About) -> None:
+    """Write the description again, with a warning, if something has removed or changed it."""
+    found = None
+    with suppress(NotAGroup):
+        found = group_attributes(place)
+    if json.dumps(found) != json.dumps({FORMAT: as_json(about)}):
+        write(place, about)
+        warn(
+            f"{place.url}/{ROOT} was missing or damaged, and was written again; look for what else changes files in "
+            "this folder"
+        )
 
 
 def read(place: Place) -> About | None:

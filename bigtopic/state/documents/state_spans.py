@@ -10,7 +10,7 @@ from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.slices import Plan, SliceRef
 from bigtopic.state.documents.state_files import State, StateFiles
 
-__all__ = ["are_there", "complete", "read"]
+__all__ = ["are_there", "check", "complete", "read"]
 
 
 def read(files: StateFiles, plan: Plan, cursor: Cursor, part: int, start: int, stop: int) -> State:
@@ -19,6 +19,20 @@ def read(files: StateFiles, plan: Plan, cursor: Cursor, part: int, start: int, s
         _known(files, part, *span) for span in _spans(start, stop, _left(plan, cursor).get(part, ()), cursor)
     ]
     return {name: np.concatenate([piece[name] for piece in pieces]) for name in files.arrays}
+
+
+def check(files: StateFiles, plan: Plan, cursor: Cursor) -> None:
+    """Read all that a run at a cursor of the plan begins with, a slice at a time.
+
+    Raises
+    ------
+    CorpusDamaged
+        When a file is missing or cut short, or does not hold what was written.
+    """
+    newest, left = _newest(cursor), {*_refs(plan, cursor)}
+    for rnd in plan.rounds(cursor.pass_number):
+        for ref in rnd.slices:
+            files.read(ref.part, ref.start, ref.stop, cursor.pass_number if ref in left else newest)
 
 
 def complete(files: StateFiles, plan: Plan, cursor: Cursor) -> None:
@@ -46,16 +60,26 @@ def _known(files: StateFiles, part: int, start: int, stop: int, n_passes: int) -
 def _left(plan: Plan, cursor: Cursor) -> dict[int, list[SliceRef]]:
     """Slices that the pass has not reached, by part, in the order of the documents."""
     left: dict[int, list[SliceRef]] = {}
+    for ref in _refs(plan, cursor):
+        left.setdefault(ref.part, []).append(ref)
+    return {part: sorted(refs, key=lambda ref: ref.start) for part, refs in left.items()}
+
+
+def _refs(plan: Plan, cursor: Cursor) -> Iterator[SliceRef]:
+    """Slices that the pass has not reached; none between two passes."""
     if cursor.inside_pass:
         for rnd in plan.rounds(cursor.pass_number, cursor.round, cursor.ahead):
-            for ref in rnd.slices:
-                left.setdefault(ref.part, []).append(ref)
-    return {part: sorted(refs, key=lambda ref: ref.start) for part, refs in left.items()}
+            yield from rnd.slices
+
+
+def _newest(cursor: Cursor) -> int:
+    """The pass that wrote the state of documents that the pass has reached."""
+    return cursor.pass_number + cursor.inside_pass
 
 
 def _spans(start: int, stop: int, left: Sequence[SliceRef], cursor: Cursor) -> Iterator[tuple[int, int, int]]:
     """Documents start:stop in runs whose state was written at the same pass: (start, stop, pass)."""
-    newest = cursor.pass_number + 1 if cursor.inside_pass else cursor.pass_number
+    newest = _newest(cursor)
     for ref in left:
         a, b = max(start, ref.start), min(stop, ref.stop)
         if a < b:

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import chi2
 
 from bigtopic import kernels
-from bigtopic.errors import SettingError
+from bigtopic.errors import InputError, SettingError
 from bigtopic.kernels.sampling import gibbs, gibbs_boosted
 from bigtopic.kernels.support import gibbs as _gibbs
 from bigtopic.types import CallSize, Docs
@@ -232,5 +232,5 @@ def test_large_arrays_are_declared(topic_words, name, monkeypatch):
 def test_fractions_of_tokens_are_refused(docs, topic_words):
     counts = docs.counts.copy()
     counts[3] = 2.5
-    with pytest.raises(SettingError, match=r"count of 2\.5.*whole.*vb"):
+    with pytest.raises(InputError, match=r"document \d+ has a count of 2\.5.*whole.*vb"):
         case.infer(KERNEL, replace(docs, counts=counts), topic_words, 0.1)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bigtopic import kernels
-from bigtopic.errors import SettingError
+from bigtopic.errors import InputError, SettingError
 from bigtopic.types import Docs
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -123,5 +123,5 @@ def test_what_labels_cannot_hold_is_refused():
     with pytest.raises(SettingError, match=r"n_components=40000.*at most 32767"):
         KERNEL.run(docs, case.view(KERNEL, topic_words), hyper, 0, None)
     fractions = replace(docs, counts=docs.counts + np.float32(0.5))
-    with pytest.raises(SettingError, match="whole"):
+    with pytest.raises(InputError, match="whole"):
         case.infer(KERNEL, fractions, topic_words, 0.1)

@@ -21,11 +21,18 @@ from bigtopic.datasets.synthetic import lda_corpus
 from bigtopic.errors import ModelError, SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.persistence import load_model
+from bigtopic.learning.estep import estep_task
 from bigtopic.learning.executors.graphs import GraphExecutor
+from bigtopic.learning.new_run import make_run
+from bigtopic.learning.remembering import InMemory
+from bigtopic.learning.rounds import round_stats
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import Method, get
 from bigtopic.methods.learned_priors import learning
+from bigtopic.models.base import DOC_TOPIC_PRIOR
+from bigtopic.plan.cursor import Cursor
+from bigtopic.plan.reading import BlockReader
 from bigtopic.schemes.interpolate_normalised import InterpolateNormalised
 from bigtopic.state import model_store
 from bigtopic.state.checkpoint import Checkpoint
@@ -258,6 +265,26 @@ def test_a_run_that_is_cut_goes_on_to_the_same_bits(name, corpus, tmp_path):
             break
     np.testing.assert_array_equal(part.doc_topic_prior_, whole.doc_topic_prior_)
     np.testing.assert_array_equal(part.components_, whole.components_)
+
+
+def test_statistics_of_a_boosted_round_name_the_prior_that_documents_were_inferred_with(corpus):
+    """Provisional where earlier inner iterations have learned it; a round of one inner iteration has none."""
+    for name, n_inner in (("splda", 20), ("v-oem", 1)):
+        model = new_model(learning(get(name), "asymmetric"), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+        run = make_run(model, corpus, batch_size=3, slice_size=None, order="stored")
+        reader, kept, seen = BlockReader(run.parts, ahead=0), InMemory(), []
+
+        def map_reduce(rnd, arrays, iteration, run=run, reader=reader, kept=kept, seen=seen):
+            seen.append(arrays[DOC_TOPIC_PRIOR].first_row())
+            return estep_task(rnd.slices, reader.block, arrays, run.work, iteration, kept)
+
+        stats = round_stats(model.params, next(run.plan.rounds(0)), Cursor(), run.settings, map_reduce)
+        assert len(seen) == n_inner
+        if n_inner == 1:
+            assert stats.prior is None
+        else:
+            np.testing.assert_array_equal(stats.prior, seen[-1])
+            assert np.abs(seen[-1] - seen[0]).max() > 0.01
 
 
 @pytest.mark.parametrize(

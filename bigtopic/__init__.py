@@ -15,7 +15,7 @@ __version__ = "0.1.0"
 _HOME = {
     "AuthorTopicModel": "bigtopic.estimators.author_topic",
     "LDA": "bigtopic.estimators.lda",
-    "Checkpoint": "bigtopic.state.checkpoint",
+    "Checkpoint": "bigtopic.state.checkpoints.checkpoint",
     "Corpus": "bigtopic.corpus.store",
     "Method": "bigtopic.methods",
     "DualTopicModel": "bigtopic.estimators.dual_topic",
@@ -54,7 +54,7 @@ if _typing.TYPE_CHECKING:  # the same, for editors and type checkers
     from bigtopic.ingestion.ingest import ingest as ingest
     from bigtopic.methods import Method as Method
     from bigtopic.methods import Methods as _Methods
-    from bigtopic.state.checkpoint import Checkpoint as Checkpoint
+    from bigtopic.state.checkpoints.checkpoint import Checkpoint as Checkpoint
 
     methods: _Methods
 else:

@@ -190,8 +190,13 @@ def noting(where: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        error.add_note(printable(f"in {where}"))
+        note(error, where)
         raise
+
+
+def note(error: Exception, where: str) -> None:
+    """Add what `noting` adds to an exception, where its context would take too long."""
+    error.add_note(printable(f"in {where}"))
 
 
 def require(module: str, extra: str) -> Any:

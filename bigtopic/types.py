@@ -7,12 +7,15 @@ never sees a topic.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from sys import getsizeof
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
+
+from bigtopic.documents import Block, Docs, Stack
+from bigtopic.kernel_memory import CallSize, Scratch, no_scratch
 
 __all__ = [
     "AxisStats",
@@ -25,78 +28,13 @@ __all__ = [
     "MutableArray",
     "RoundInfo",
     "Scheme",
+    "Scratch",
+    "Stack",
+    "StackResult",
     "StateSpec",
     "Stats",
     "View",
 ]
-
-
-@dataclass(frozen=True)
-class Block:
-    """A run of documents as CSR, with word ids of the corpus (or of its reader: see `mapped`).
-
-    Attributes
-    ----------
-    indptr : int64 (n_docs + 1,), starting at 0
-    words : int32 (nnz,)
-    counts : float32 (nnz,), positive
-    rows : int64 (n_docs,), the documents' rows in the source; they key all randomness
-    author_indptr, authors : int64 (n_docs + 1,) and int32 (n_pairs,), or None
-    """
-
-    indptr: np.ndarray
-    words: np.ndarray
-    counts: np.ndarray
-    rows: np.ndarray
-    author_indptr: np.ndarray | None = None
-    authors: np.ndarray | None = None
-
-    @property
-    def n_docs(self) -> int:
-        return len(self.indptr) - 1
-
-    def __getitem__(self, item: slice) -> Block:
-        """Documents `start:stop` (step 1); arrays are views wherever they can be."""
-        start, stop, step = item.indices(self.n_docs)
-        assert step == 1
-        stop = max(start, stop)
-        own, indptr = slice(self.indptr[start], self.indptr[stop]), self.indptr[start : stop + 1]
-        block = Block(indptr - own.start, self.words[own], self.counts[own], self.rows[start:stop])
-        if self.author_indptr is None or self.authors is None:
-            return block
-        first, last = self.author_indptr[start], self.author_indptr[stop]
-        author_indptr = self.author_indptr[start : stop + 1] - first
-        return replace(block, author_indptr=author_indptr, authors=self.authors[first:last])
-
-
-@dataclass(frozen=True)
-class Docs:
-    """A slice of documents as a kernel sees it: word (and author) ids are local, 0 .. n_local - 1.
-
-    Attributes
-    ----------
-    indptr : int64 (n_docs + 1,)
-    words : int32 (nnz,), ids into the rows of the view's word arrays
-    counts : float32 (nnz,)
-    rows : int64 (n_docs,), source rows: keys for randomness
-    n_words : number of distinct words of the slice
-    author_indptr, authors, n_authors : the same for authors, or None, None, 0
-    derived : what `Kernel.derives` returned of these documents, or None
-    """
-
-    indptr: np.ndarray
-    words: np.ndarray
-    counts: np.ndarray
-    rows: np.ndarray
-    n_words: int
-    author_indptr: np.ndarray | None = None
-    authors: np.ndarray | None = None
-    n_authors: int = 0
-    derived: Mapping[str, np.ndarray] | None = None
-
-    @property
-    def n_docs(self) -> int:
-        return len(self.indptr) - 1
 
 
 class View(NamedTuple):
@@ -152,6 +90,20 @@ class KernelResult(NamedTuple):
     info: Mapping[str, float]
 
 
+class StackResult(NamedTuple):
+    """What a kernel returns for a stack.
+
+    stats : {array name: (n_ids, n_columns)}, aligned with the ids of the stack
+    sums : {array name: float64 (n_slices, n_columns)}, the column sums of each slice's statistics, as
+        `kernels.support.sums.add_up` makes them
+    info : {name: float64 (n_slices,)}, as in `KernelResult` for each slice
+    """
+
+    stats: Mapping[str, np.ndarray]
+    sums: Mapping[str, np.ndarray]
+    info: Mapping[str, np.ndarray]
+
+
 @dataclass(frozen=True)
 class StateSpec:
     """One array of document state: what a kernel remembers about documents.
@@ -171,49 +123,12 @@ class StateSpec:
     missing: float = 0
 
 
-class CallSize(NamedTuple):
-    """Approximate size of a kernel call.
-
-    n_docs, n_entries, longest : documents; their distinct words, summed, and of the document with the most
-    rows, columns : {array name: number in the view}; columns include padding
-    n_components : as in `Hyper`
-    n_tokens, longest_tokens : counts of the documents, summed, and of the document with the most
-    statistics : the arrays whose statistics the call returns
-    """
-
-    n_docs: int
-    n_entries: int
-    longest: int
-    rows: Mapping[str, int]
-    columns: Mapping[str, int]
-    n_components: int
-    n_tokens: int = 0
-    longest_tokens: int = 0
-    statistics: Collection[str] = ()
-
-
-class Scratch(NamedTuple):
-    """Memory that a kernel call allocates besides documents, view, statistics and document state.
-
-    pooled, derived : bytes of each large array from `buffers`, of a call and of `Kernel.derives`; a kernel with pooled
-        arrays, or with document state, takes its statistics from there too
-    transient : peak bytes allocated elsewhere; without either, freed before the statistics are allocated
-    """
-
-    pooled: Sequence[int] = ()
-    transient: int = 0
-    derived: Sequence[int] = ()
-
-
-def _no_scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
-    return Scratch()
-
-
 def _one_pass(options: Mapping[str, Any]) -> float:
     return 1.0
 
 
 KernelRun = Callable[["Docs", View, Hyper, int, "Mapping[str, np.ndarray] | None"], KernelResult]
+StackedRun = Callable[[Stack, View, Hyper, int], StackResult]
 
 
 @dataclass(frozen=True)
@@ -246,6 +161,8 @@ class Kernel:
     changes : arrays whose statistics are changes of counts, since documents are remembered from pass to pass; only
         schemes that declare `takes_changes` may move them
     derives : function of documents -> {name: array}, which `run` finds in `Docs.derived`; see docs/extend/kernel.md
+    stacked : (stack, view, hyper, seed) -> StackResult, the same bits as calls of `run` for each slice, without
+        document state and what is only offered; `hyper.step` is that of the first slice. Delayed updates use it
     """
 
     name: str
@@ -254,7 +171,7 @@ class Kernel:
     statistics: Mapping[str, str]
     options: Mapping[str, Any] = field(default_factory=dict)
     cost: Callable[[Mapping[str, Any]], float] = _one_pass
-    scratch: Callable[[CallSize, Mapping[str, Any]], Scratch] = _no_scratch
+    scratch: Callable[[CallSize, Mapping[str, Any]], Scratch] = no_scratch
     components: str | None = None
     interacts: bool = False
     state: str = "none"
@@ -266,6 +183,7 @@ class Kernel:
     posteriors: Collection[str] = ()
     changes: Collection[str] = ()
     derives: Callable[[Docs], Mapping[str, np.ndarray]] | None = None
+    stacked: StackedRun | None = None
 
 
 @dataclass(frozen=True)
@@ -282,7 +200,7 @@ class AxisStats:
 
     def summed(self, sums: np.ndarray | None) -> AxisStats:
         """The same, with these sums."""
-        stats = replace(self)
+        stats = AxisStats(self.ids, self.values)
         object.__setattr__(stats, "sums", sums)
         return stats
 

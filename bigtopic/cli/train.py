@@ -126,7 +126,7 @@ def command(
     from bigtopic.errors import CorpusExists, SettingError
     from bigtopic.learning.stopping import ended_by_sigterm
     from bigtopic.report import summarise
-    from bigtopic.state.checkpoint import Checkpoint
+    from bigtopic.state.checkpoints.checkpoint import Checkpoint
     from bigtopic.storage.place import Place
 
     _check(checkpoint, settings)

@@ -23,7 +23,7 @@ from bigtopic.methods import Method, get
 from bigtopic.methods.learned_priors import learning
 from bigtopic.models.base import Model
 from bigtopic.state.axes import axes_of
-from bigtopic.state.checkpoint import CheckpointFolder
+from bigtopic.state.checkpoints.checkpoint import CheckpointFolder
 from bigtopic.state.contract.declarations import check_method
 from bigtopic.state.contract.kernel_declarations import check_slice_size
 from bigtopic.state.model import TopicModel

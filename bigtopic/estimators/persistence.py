@@ -12,7 +12,7 @@ from bigtopic.estimators.dual_topic import DualTopicModel
 from bigtopic.estimators.lda import LDA
 from bigtopic.estimators.starts import check_settings
 from bigtopic.methods import Method
-from bigtopic.state.checkpoint_versions import load_newest
+from bigtopic.state.checkpoints.versions import load_newest
 
 __all__ = ["KINDS", "kind_for", "load_model"]
 

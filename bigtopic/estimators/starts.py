@@ -14,7 +14,7 @@ from bigtopic.corpus.text.stopwords import languages, words_of
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch, warn
 from bigtopic.schemes.dirichlet import LEAST, MOST, SHAPES
-from bigtopic.state.checkpoint_versions import load_newest
+from bigtopic.state.checkpoints.versions import load_newest
 from bigtopic.state.model import TopicModel
 
 __all__ = ["begin_with", "check_corpus", "check_settings", "held_out", "refuse_empty"]

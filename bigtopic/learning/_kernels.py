@@ -1,9 +1,12 @@
-"""Compiled loops over statistics: the sum of two, column sums, the change of topics."""
+"""Compiled loops over documents with the rows that they need, and over statistics: the sum of two, the change of
+topics."""
 
-import numpy as np
 from numba import njit
 
-__all__ = ["add_rows", "add_up", "join_ids", "topic_change"]
+from bigtopic.plan._kernels import compact_slices
+from bigtopic.state._kernels import gather_linear
+
+__all__ = ["add_rows", "join_ids", "look_up_slices", "topic_change"]
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
@@ -45,18 +48,19 @@ def add_rows(a, b, places, start, stop, out):
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
-def add_up(values, sums):
-    """sums[k] += sum_i values[i, k]; sums of sixteen rows are in the precision of `values`."""
-    n_columns = values.shape[1]
-    part = np.empty(n_columns, values.dtype)
-    for first in range(0, len(values), 16):
-        part[:] = 0
-        for i in range(first, min(first + 16, len(values))):
-            source = values[i]
-            for k in range(n_columns):
-                part[k] += source[k]
-        for k in range(n_columns):
-            sums[k] += part[k]
+def look_up_slices(
+    indptr, words, counts, rows, spans, id_map, lookup,
+    out_indptr, out_words, out_counts, out_rows, out_ids, first_docs, first_words, tokens,
+    raw, factor, offset, floor, out,
+):  # fmt: skip
+    """`compact_slices`, and `gather_linear` for the rows of all ids, if there is room for them in `out`."""
+    n_ids, kept, longest = compact_slices(
+        indptr, words, counts, rows, spans, id_map, lookup,
+        out_indptr, out_words, out_counts, out_rows, out_ids, first_docs, first_words, tokens,
+    )  # fmt: skip
+    if n_ids <= len(out):
+        gather_linear(raw, factor, offset, floor, out_ids[:n_ids], out[:n_ids])
+    return n_ids, kept, longest
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)

@@ -5,26 +5,50 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
+from bigtopic import buffers
 from bigtopic.errors import ModelError, noting
+from bigtopic.kernels.support.sums import add_up
 from bigtopic.learning import _kernels
 from bigtopic.learning.reduce import Tree
 from bigtopic.learning.remembering import Kept, Remembering
 from bigtopic.learning.work import Iteration, Work
 from bigtopic.models.base import DOC_TOPIC_PRIOR
-from bigtopic.plan.slices import SliceRef, make_docs
-from bigtopic.state.contract.kernel_results import check_result, check_state, check_state_names
+from bigtopic.plan.slices import NO_MAP, SliceRef, lookup_table, make_docs, tokens_of
+from bigtopic.state._kernels import gather_linear
+from bigtopic.state.contract.kernel_results import (
+    check_result,
+    check_stack_result,
+    check_state,
+    check_state_names,
+)
 from bigtopic.state.documents.state_files import State, resolved, state_sizes
-from bigtopic.state.lazy_array import LazyArray
+from bigtopic.state.lazy_array import LazyArray, Linear
 from bigtopic.state.overlay import Overlay
-from bigtopic.state.views import take_view
-from bigtopic.types import AxisStats, Block, Docs, Hyper, Kernel, Stats, View
+from bigtopic.state.views import linear_mean, padded_totals, take_view
+from bigtopic.types import AxisStats, Block, Docs, Hyper, Kernel, KernelResult, Stack, Stats, View
 
-__all__ = ["Gathered", "Prepared", "estep_task", "evaluate", "gather", "look_up", "prepare"]
+__all__ = [
+    "Gathered",
+    "GatheredStack",
+    "Lens",
+    "Prepared",
+    "estep_task",
+    "evaluate",
+    "evaluate_stack",
+    "gather",
+    "gather_stack",
+    "lens_of",
+    "look_up",
+    "prepare",
+]
 
 Arrays = Mapping[str, LazyArray | Overlay]
+
+MOST_SLICES, STACK_COLUMNS = 4, 1024  # of a stack: the columns of all its slices together
 
 
 @dataclass(frozen=True)
@@ -54,6 +78,36 @@ class Gathered(Prepared):
     hyper: Hyper
 
 
+class Lens(NamedTuple):
+    """How stacks see the params at one time.
+
+    array : the only one that the kernel reads
+    rows : how its rows follow from those of the params
+    totals : of the array, see `types.View`
+    hyper : with what the params hold, such as priors
+    """
+
+    array: str
+    rows: Linear
+    totals: np.ndarray
+    hyper: Hyper
+
+    @property
+    def most_slices(self) -> int:
+        """Slices of a stack, at most: what they need should stay in the cache, and what Python takes for one is little
+        next to many topics."""
+        return max(1, min(MOST_SLICES, STACK_COLUMNS // int(self.rows.raw.shape[1])))
+
+
+class GatheredStack(NamedTuple):
+    """What a kernel needs of several slices, whose words are these rows of the params."""
+
+    stack: Stack
+    ids: np.ndarray
+    view: View
+    hyper: Hyper
+
+
 def gather(block: Block, arrays: Arrays, work: Work, *, in_place: bool = True) -> Gathered:
     """Documents with local ids, the rows of the params at these ids, and the hyper-parameters of the kernel."""
     return look_up(prepare(block, arrays, work), arrays, work, in_place=in_place)
@@ -69,8 +123,7 @@ def prepare(block: Block, arrays: Arrays, work: Work) -> Prepared:
     if work.kernel.derives is not None:
         with noting(f"kernel {work.kernel.name!r}"):
             docs = replace(docs, derived=work.kernel.derives(docs))
-    n_tokens = float(docs.counts.sum(dtype=np.float64))
-    return Prepared(docs, axes, n_tokens, _kept(block, docs, work))
+    return Prepared(docs, axes, tokens_of(docs), _kept(block, docs, work))
 
 
 def look_up(documents: Prepared, arrays: Arrays, work: Work, *, in_place: bool = True) -> Gathered:
@@ -78,6 +131,55 @@ def look_up(documents: Prepared, arrays: Arrays, work: Work, *, in_place: bool =
     view = take_view(arrays, work.kernel.views, documents.axes, in_place=in_place)
     known = documents.docs, documents.axes, documents.n_tokens, documents.kept
     return Gathered(*known, view, _with_params(work.hyper, arrays))
+
+
+def lens_of(arrays: Arrays, work: Work) -> Lens | None:
+    """How stacks see these arrays; None if the kernel does not stack slices, reads other rows than means of one array,
+    or returns statistics of anything but words."""
+    kernel = work.kernel
+    axes = {arrays[name].axis for name in kernel.views} | set(kernel.statistics.values())
+    if kernel.stacked is None or list(kernel.views.values()) != ["mean"] or not axes <= {"word", "column"}:
+        return None
+    (name,) = kernel.views
+    array = arrays[name]
+    if isinstance(array, Overlay) or (rows := linear_mean(array)) is None:
+        return None
+    return Lens(name, rows, padded_totals(array), _with_params(work.hyper, arrays))
+
+
+def gather_stack(
+    block: Block, spans: Sequence[tuple[int, int]], lens: Lens, work: Work, n_rows: int
+) -> GatheredStack:
+    """What the kernel needs of some slices of a read block.
+
+    Parameters
+    ----------
+    spans : first document of each slice, and the one after its last
+    n_rows : about how many words there are in all slices, each counted by itself; only time depends on it
+    """
+    n_docs, n_slices = sum(stop - start for start, stop in spans), len(spans)
+    n_entries = sum(int(block.indptr[stop] - block.indptr[start]) for start, stop in spans)
+    of_docs = np.empty((2, n_docs + 1), np.int64)
+    firsts, tokens = np.empty((2, n_slices + 1), np.int64), np.empty(n_slices)
+    words, counts = buffers.empty((2, n_entries), np.int32)
+    counts = counts.view(np.float32)
+    ids = buffers.empty(n_entries, np.int32)  # by itself, since it stays with the statistics
+    known = work.id_maps.get("word")
+    n_columns, dtype = lens.rows.raw.shape[1], lens.rows.factor.dtype
+    rows = buffers.empty((n_rows, n_columns), dtype)
+    n_ids, n_kept, longest = _kernels.look_up_slices(
+        *(block.indptr, block.words, block.counts, block.rows, np.array(spans, np.int64)),
+        *(NO_MAP if known is None else known, lookup_table(work.n_words)),
+        *(of_docs[0], words, counts, of_docs[1], ids, firsts[0], firsts[1], tokens),
+        *(*lens.rows, rows),
+    )
+    ids = ids[:n_ids]
+    if n_ids > n_rows:
+        rows = buffers.empty((n_ids, n_columns), dtype)
+        gather_linear(*(*lens.rows, ids, rows))
+    docs = Docs(of_docs[0], words[:n_kept], counts[:n_kept], of_docs[1, :n_docs], n_ids)
+    view = View({lens.array: rows[:n_ids]}, {lens.array: lens.totals})
+    return GatheredStack(Stack(docs, firsts[0], firsts[1], tokens, longest), ids, view, lens.hyper)
 
 
 def _kept(block: Block, docs: Docs, work: Work) -> Kept:
@@ -122,7 +224,7 @@ def evaluate(
     with noting(f"kernel {work.kernel.name!r}"):
         result = work.kernel.run(gathered.docs, gathered.view, hyper, iteration.seed, state)
     check_result(work.kernel, result, gathered.view, hyper, gathered.axes)
-    sums = _finite_sums(work.kernel, result.stats, iteration)
+    sums = _finite_sums(work.kernel, result, iteration)
     if result.state is not None:
         _check_state(work, gathered, result.state)
         remembering.write(ref, iteration, gathered.kept, result.state)
@@ -131,6 +233,32 @@ def evaluate(
         for name, axis in work.kernel.statistics.items()
     }
     return Stats(stats, gathered.docs.n_docs, gathered.n_tokens, dict(result.info))
+
+
+def evaluate_stack(gathered: GatheredStack, work: Work, iterations: Sequence[Iteration]) -> list[Stats]:
+    """The statistics of each slice, with the iteration of each; raises as `evaluate`."""
+    stack, ids, view, hyper = gathered
+    kernel, n_slices = work.kernel, len(iterations)
+    assert kernel.stacked is not None
+    hyper = hyper._replace(step=iterations[0].step)
+    with noting(f"kernel {kernel.name!r}"):
+        result = kernel.stacked(stack, view, hyper, iterations[0].seed)
+    check_stack_result(kernel, result, view, len(ids), n_slices)
+    words, docs = stack.first_words.tolist(), stack.first_docs.tolist()
+    found: list[dict[str, AxisStats]] = [{} for _ in iterations]
+    for name in kernel.statistics:
+        values, sums = result.stats[name], result.sums[name]
+        finite = np.isfinite(sums).all()
+        for s, iteration in enumerate(iterations):
+            rows = slice(words[s], words[s + 1])
+            if not finite:
+                _check_finite(kernel, name, values[rows], sums[s], iteration)
+            found[s][name] = AxisStats(ids[rows], values[rows]).summed(sums[s])
+    figures = {name: figure.tolist() for name, figure in result.info.items()}
+    return [
+        Stats(arrays, docs[s + 1] - docs[s], n_tokens, {name: figure[s] for name, figure in figures.items()})
+        for s, (arrays, n_tokens) in enumerate(zip(found, stack.n_tokens.tolist(), strict=True))
+    ]
 
 
 def _check_state(work: Work, gathered: Gathered, state: State) -> None:
@@ -143,27 +271,32 @@ def _check_state(work: Work, gathered: Gathered, state: State) -> None:
         check_state(name, state[name], spec, n_rows[spec.rows])
 
 
-def _finite_sums(
-    kernel: Kernel, stats: Mapping[str, np.ndarray], iteration: Iteration
-) -> dict[str, np.ndarray | None]:
+def _finite_sums(kernel: Kernel, result: KernelResult, iteration: Iteration) -> dict[str, np.ndarray | None]:
     """The column sums of statistics of floats; refuses statistics that would make a model of NaN."""
-    sums = {name: _column_sums(stats[name]) for name in kernel.statistics}
+    sums = {name: _column_sums(result.stats[name]) for name in kernel.statistics}
     for name, found in sums.items():
-        # sums in single precision may overflow where every number is finite
-        if found is not None and not np.isfinite(found).all() and not np.isfinite(stats[name]).all():
-            raise ModelError(
-                f"kernel {kernel.name!r}: stats[{name!r}] holds numbers that are not finite, at update "
-                f"{iteration.step}; the model does not have this update. Look for a division by 0, a logarithm of 0 or "
-                "an overflow in the kernel, and for extreme priors and options"
-            )
+        if found is not None:
+            _check_finite(kernel, name, result.stats[name], found, iteration)
     return sums
+
+
+def _check_finite(
+    kernel: Kernel, name: str, values: np.ndarray, sums: np.ndarray, iteration: Iteration
+) -> None:
+    # sums in single precision may overflow where every number is finite
+    if not np.isfinite(sums).all() and not np.isfinite(values).all():
+        raise ModelError(
+            f"kernel {kernel.name!r}: stats[{name!r}] holds numbers that are not finite, at update "
+            f"{iteration.step}; the model does not have this update. Look for a division by 0, a logarithm of 0 or "
+            "an overflow in the kernel, and for extreme priors and options"
+        )
 
 
 def _column_sums(values: np.ndarray) -> np.ndarray | None:
     if values.dtype.kind != "f":
         return None
     sums = np.zeros(values.shape[1])
-    _kernels.add_up(np.ascontiguousarray(values), sums)
+    add_up(np.ascontiguousarray(values), sums)
     return sums
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -9,25 +10,65 @@ from bigtopic.learning.rounds import Settings
 from bigtopic.state.additions import Additions
 from bigtopic.state.lazy_array import LazyArray
 
-__all__ = ["putting_off"]
+__all__ = ["Unsettled", "puts_off", "putting_off"]
 
 LEAST_DELAY = 3  # where groups have two updates: threads that share a single one wait longer than they add
 
 
-@contextmanager
-def putting_off(arrays: Mapping[str, LazyArray], settings: Settings, delay: int) -> Iterator[Additions]:
-    """What the arrays put off inside this context. Nothing where groups are single updates, or where steps do more than
-    add with one weight and one decay for all rows."""
-    additions = Additions()
+def puts_off(arrays: Mapping[str, LazyArray], settings: Settings, delay: int) -> bool:
+    """Whether steps put off what they add to rows: not where groups are single updates, where steps do more than add
+    with one weight and one decay for all rows, or where rows are of integers, which are rounded."""
     adds_up = all(getattr(scheme, "adds_up", False) for scheme in settings.schemes.values())
-    if delay < LEAST_DELAY or settings.prior_schemes or settings.average or not adds_up:
-        yield additions
-        return
-    try:
+    floats = all(array.dtype.kind == "f" for array in arrays.values())
+    return delay >= LEAST_DELAY and not settings.prior_schemes and not settings.average and adds_up and floats
+
+
+class Unsettled:
+    """Arrays whose steps put off what they add to rows.
+
+    Attributes
+    ----------
+    seen : the arrays as they are for rounds that gather now; steps do not move them
+    """
+
+    def __init__(self, arrays: Mapping[str, LazyArray], n_threads: int) -> None:
+        self._arrays, self._additions = arrays, Additions(n_threads)
+        self.seen = self._still()
+        self._next: deque[Mapping[str, LazyArray]] = deque()
         for array in arrays.values():
-            array.put_off = additions
-        yield additions
-    finally:
-        for array in arrays.values():
+            array.put_off = self._additions
+
+    def seal(self) -> None:
+        """What the steps so far have put off is for the next call of `settle` that has nothing else to do."""
+        self._additions.seal()
+        self._next.append(self._still())
+
+    def settle(self) -> None:
+        """Do what was sealed first, while nothing reads the rows."""
+        self._additions.do_sealed()
+        self.seen = self._next.popleft()
+
+    def end(self) -> None:
+        """Do all; from now on, steps put nothing off."""
+        self._additions.do()
+        for array in self._arrays.values():
             array.put_off = None
-        additions.do()
+            array.fold_if_small()
+
+    def _still(self) -> Mapping[str, LazyArray]:
+        return {name: array.still() for name, array in self._arrays.items()}
+
+
+@contextmanager
+def putting_off(
+    arrays: Mapping[str, LazyArray], settings: Settings, delay: int, n_threads: int = 1
+) -> Iterator[Unsettled | None]:
+    """What the arrays put off inside this context; None where they put nothing off, see `puts_off`."""
+    if not puts_off(arrays, settings, delay):
+        yield None
+        return
+    unsettled = Unsettled(arrays, n_threads)
+    try:
+        yield unsettled
+    finally:
+        unsettled.end()

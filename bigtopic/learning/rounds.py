@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from bigtopic.errors import ModelError, noting
+from bigtopic.errors import ModelError, note
 from bigtopic.learning.work import Iteration
 from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.plan.cursor import Cursor, RoundReport
@@ -107,27 +107,20 @@ def _step(
     means: Mapping[str, RunningMean] = {},
 ) -> None:
     """One step of every scheme; those of `means` in place of their arrays."""
-    info = RoundInfo(
-        step,
-        stats.n_docs,
-        stats.n_tokens,
-        settings.total_docs,
-        settings.total_tokens,
-        settings.seed,
-        settings.n_steps,
-        {**arrays, **means},
-        stats,
-        largest_step=settings.largest_step,
+    figures = (
+        *(step, stats.n_docs, stats.n_tokens, settings.total_docs, settings.total_tokens),
+        *(settings.seed, settings.n_steps),
     )
+    seen, largest = {**arrays, **means}, settings.largest_step
     for name, scheme in settings.schemes.items():
         paths = companion_names(name, scheme)
         companions = _Companions({key: arrays[path] for key, path in paths.items()})
-        _move(name, scheme, arrays, companions, info)
+        _move(name, scheme, arrays, companions, RoundInfo(*figures, seen, stats, companions, largest))
     if not settings.prior_schemes:
         return
-    priors = info._replace(arrays={name: PriorAccess(array) for name, array in arrays.items()})
+    priors = {name: PriorAccess(array) for name, array in arrays.items()}
     for name, scheme in settings.prior_schemes.items():
-        _move(name, scheme, arrays, _Companions(), priors)
+        _move(name, scheme, arrays, _Companions(), RoundInfo(*figures, priors, stats, largest_step=largest))
 
 
 def _move(
@@ -139,13 +132,15 @@ def _move(
 ) -> None:
     """One step of a scheme, on the arrays of `info`; checks what it did."""
     assert info.stats is not None
-    where = f"scheme {type(scheme).__name__} of array {name!r}, at update {info.step}"
     try:
-        with noting(where):
-            scheme.step(info.arrays[name], info.stats.arrays[name], info._replace(companions=companions))
+        scheme.step(info.arrays[name], info.stats.arrays[name], info)
         check_moved({name: arrays[name], **companions}, arrays.get(DOC_TOPIC_PRIOR))
-    except ModelError as error:
-        raise ModelError(f"{where}: {error}") from error
+    except Exception as error:
+        where = f"scheme {type(scheme).__name__} of array {name!r}, at update {info.step}"
+        if isinstance(error, ModelError):
+            raise ModelError(f"{where}: {error}") from error
+        note(error, where)
+        raise
 
 
 class _Companions(dict[str, LazyArray | Overlay]):

@@ -1,8 +1,40 @@
-"""Compiled loops over word ids: which are distinct, how often each occurs."""
+"""Compiled loops over word ids: which are distinct, how often each occurs, and how many tokens there are."""
 
 from numba import njit
 
-__all__ = ["compact", "count_ids"]
+__all__ = ["compact", "compact_slices", "count_ids", "n_tokens"]
+
+
+@njit(cache=True, error_model="numpy", fastmath=False)
+def _rename(begin, end, words, counts, id_map, lookup, n_ids, kept, out_words, out_counts, out_ids):
+    """Rename entries begin:end; returns how many ids, and entries, there are now."""
+    mapped = len(id_map) > 0
+    for j in range(begin, end):
+        word = words[j]
+        target = id_map[word] if mapped else word
+        if target < 0:
+            continue
+        local = lookup[word]
+        if local < 0:
+            local = n_ids
+            lookup[word] = local
+            out_ids[local] = target
+            n_ids += 1
+        out_words[kept] = local
+        out_counts[kept] = counts[j]
+        kept += 1
+    return n_ids, kept
+
+
+@njit(cache=True, error_model="numpy", fastmath=False)
+def _forget(words, id_map, lookup, ids):
+    """Undo what was noted of these words, whose ids are these."""
+    if len(id_map) > 0:
+        for j in range(len(words)):
+            lookup[words[j]] = -1
+    else:  # each id once
+        for i in range(len(ids)):
+            lookup[ids[i]] = -1
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
@@ -12,33 +44,48 @@ def compact(indptr, words, counts, id_map, lookup, out_indptr, out_words, out_co
     `id_map` of length 0 is the identity, else it is one-to-one. `lookup` covers `words`, not what they are mapped to,
     and holds -1 everywhere, before and after. Returns (number of distinct ids, number of entries kept).
     """
-    n_ids = 0
-    kept = 0
-    mapped = len(id_map) > 0
+    n_ids, kept = 0, 0
     out_indptr[0] = 0
     for d in range(len(indptr) - 1):
-        for j in range(indptr[d], indptr[d + 1]):
-            word = words[j]
-            target = id_map[word] if mapped else word
-            if target < 0:
-                continue
-            local = lookup[word]
-            if local < 0:
-                local = n_ids
-                lookup[word] = local
-                out_ids[local] = target
-                n_ids += 1
-            out_words[kept] = local
-            out_counts[kept] = counts[j]
-            kept += 1
+        n_ids, kept = _rename(
+            indptr[d], indptr[d + 1], words, counts, id_map, lookup, n_ids, kept, out_words, out_counts, out_ids
+        )  # fmt: skip
         out_indptr[d + 1] = kept
-    if mapped:
-        for j in range(indptr[0], indptr[-1]):
-            lookup[words[j]] = -1
-    else:  # each id once
-        for i in range(n_ids):
-            lookup[out_ids[i]] = -1
+    _forget(words[indptr[0] : indptr[-1]], id_map, lookup, out_ids[:n_ids])
     return n_ids, kept
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+def compact_slices(
+    indptr, words, counts, rows, spans, id_map, lookup,
+    out_indptr, out_words, out_counts, out_rows, out_ids, first_docs, first_words, tokens,
+):  # fmt: skip
+    """The same for slices spans[s, 0]:spans[s, 1] of the documents, each with ids of its own that count on from those
+    of the slice before. Returns (number of ids, number of entries kept, most entries of a document)."""
+    n_docs, n_ids, kept, longest = 0, 0, 0, 0
+    out_indptr[0], first_docs[0], first_words[0] = 0, 0, 0
+    for s in range(len(spans)):
+        first, last, begun = spans[s, 0], spans[s, 1], kept
+        for d in range(first, last):
+            n_ids, kept = _rename(
+                indptr[d], indptr[d + 1], words, counts, id_map, lookup, n_ids, kept, out_words, out_counts, out_ids
+            )  # fmt: skip
+            longest = max(longest, kept - out_indptr[n_docs])
+            out_rows[n_docs] = rows[d]
+            n_docs += 1
+            out_indptr[n_docs] = kept
+        _forget(words[indptr[first] : indptr[last]], id_map, lookup, out_ids[first_words[s] : n_ids])
+        first_docs[s + 1], first_words[s + 1], tokens[s] = n_docs, n_ids, n_tokens(out_counts[begun:kept])
+    return n_ids, kept, longest
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+def n_tokens(counts):
+    """The sum of the counts, in order."""
+    total = 0.0
+    for i in range(len(counts)):
+        total += counts[i]
+    return total
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)

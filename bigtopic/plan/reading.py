@@ -36,6 +36,11 @@ class BlockReader:
 
     def block(self, ref: SliceRef) -> Block:
         """The documents of a slice."""
+        block = self.read_block(ref)
+        return block[ref.start - ref.read_block_start : ref.stop - ref.read_block_start]
+
+    def read_block(self, ref: SliceRef) -> Block:
+        """The documents of the read block of a slice."""
         future, mine = self._claim(ref.read_block)
         if mine:
             with _answered(future):
@@ -44,7 +49,7 @@ class BlockReader:
         with self._lock:
             if ref.read_block in self._read_blocks:
                 self._used.add(ref.read_block)
-        return block[ref.start - ref.read_block_start : ref.stop - ref.read_block_start]
+        return block
 
     def prefetch(self, read_block: tuple[int, int, int]) -> None:
         """Start reading a read block unless it is loaded or being read."""

@@ -27,7 +27,16 @@ from bigtopic.plan.delays import segment_of
 from bigtopic.plan.exchanges import REPLICA_UPDATES, divided, exchange_of
 from bigtopic.types import Block, Docs
 
-__all__ = ["LONG_ROUND", "READ_BLOCK_SLICES", "Plan", "Round", "SliceRef", "lookup_table", "make_docs"]
+__all__ = [
+    "LONG_ROUND",
+    "READ_BLOCK_SLICES",
+    "Plan",
+    "Round",
+    "SliceRef",
+    "lookup_table",
+    "make_docs",
+    "tokens_of",
+]
 
 SLICE_ENTRIES = 1 << 16
 READ_BLOCK_SLICES = 16  # of a minibatch that is larger than a read block
@@ -286,6 +295,11 @@ def make_docs(
     axes["author"] = author_ids
     docs = Docs(indptr, words, counts, block.rows, len(ids), author_indptr, authors, len(author_ids))
     return docs, axes
+
+
+def tokens_of(docs: Docs) -> float:
+    """The counts of the documents, summed as those of a stack are."""
+    return float(_kernels.n_tokens(docs.counts))
 
 
 def _compact(

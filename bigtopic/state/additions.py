@@ -16,7 +16,8 @@ from bigtopic.state import _kernels
 
 __all__ = ["AT_ONCE", "Additions"]
 
-AT_ONCE = 8  # additions of a call: the loop is compiled for tuples of this length
+AT_ONCE = 16  # additions of a call: the loop is compiled for tuples of this length
+MOST_PARTS = 8  # of additions: with more, Python would take longer than the parts
 
 
 class _Addition(NamedTuple):
@@ -29,26 +30,44 @@ class _Addition(NamedTuple):
 
 
 class Additions:
-    """Additions in the order in which a row gets them, so that its bits do not depend on who does them, or when."""
+    """Additions in the order in which a row gets them, so that its bits do not depend on who does them, or when.
 
-    def __init__(self) -> None:
-        self._left: list[_Addition] = []
+    Parameters
+    ----------
+    n_threads : that may share them
+    """
+
+    def __init__(self, n_threads: int = 1) -> None:
+        self._n_threads = n_threads
+        self._left: deque[list[_Addition]] = deque([[]])  # the last list is not sealed
         self._parts: list[Part] = []  # at work, or left by a failure
 
     def append(self, raw: np.ndarray, ids: np.ndarray, values: np.ndarray, factor: np.ndarray) -> None:
         """Put off an addition."""
-        self._left.append(_Addition(raw, frozen(ids, np.int32), frozen(values, values.dtype), factor))
+        self._left[-1].append(_Addition(raw, ids, values, factor))
 
-    def do(self) -> None:
-        """Do what is left, in parts that have rows of their own. There are no more parts than additions: with more,
-        Python would take longer than the parts. After Ctrl-C, another call does what is left of the parts."""
-        left, self._left = self._left, []
+    def seal(self) -> None:
+        """What is put off from now on is not for the same call of `do_sealed` as what was before."""
+        self._left.append([])
+
+    def do_sealed(self) -> None:
+        """Do the first additions that were sealed together, in parts that have rows of their own: two for each thread,
+        since some come late, where there are as many additions. After Ctrl-C, another call does what is left of the
+        parts."""
+        left = self._left.popleft()
         if left:
             calls = [call for same in _alike(left) for call in _calls(same)]
-            n_parts = 1 << (len(left).bit_length() - 1)
+            most = min(MOST_PARTS, 2 * self._n_threads) if self._n_threads > 1 else 1
+            n_parts = 1 << (min(len(left), most).bit_length() - 1)
             self._parts += [partial(_do, deque(calls), part, n_parts) for part in range(n_parts)]
         in_parts(self._parts)
         self._parts = []
+
+    def do(self) -> None:
+        """Do all that is left."""
+        self.seal()
+        while len(self._left) > 1:
+            self.do_sealed()
 
 
 def _alike(additions: Sequence[_Addition]) -> Iterator[list[_Addition]]:
@@ -65,9 +84,14 @@ def _calls(additions: Sequence[_Addition]) -> list[tuple[Any, ...]]:
     """The arguments of `scatter_some`; the last call adds nothing where fewer are left."""
     none = additions[0]._replace(ids=additions[0].ids[:0], values=additions[0].values[:0])
     full = [*additions, *[none] * (-len(additions) % AT_ONCE)]
-    raws, *others = zip(*full, strict=True)
+    raws, ids, values, factors = zip(*full, strict=True)
+    others = (
+        [frozen(some, np.int32) for some in ids],
+        [frozen(some, some.dtype) for some in values],
+        list(factors),
+    )
     return [
-        (raws[0], *(some[first : first + AT_ONCE] for some in others))
+        (raws[0], *(tuple(some[first : first + AT_ONCE]) for some in others))
         for first in range(0, len(full), AT_ONCE)
     ]
 

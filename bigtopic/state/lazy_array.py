@@ -10,29 +10,41 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bigtopic import buffers
+from bigtopic.errors import ModelError
+from bigtopic.kernels.support.sums import add_up
 from bigtopic.side_by_side import over_rows
 from bigtopic.state import _kernels
 from bigtopic.state.additions import Additions
 from bigtopic.state.contract.scheme_steps import check_rows, checked, checked_prior
 from bigtopic.types import AxisStats
 
-__all__ = ["FOLD_ROWS", "SMALLEST_SCALE", "LazyArray", "padded", "prior_table"]
+__all__ = ["FOLD_ROWS", "SMALLEST_SCALE", "LazyArray", "Linear", "padded", "prior_table"]
 
 FOLD_ROWS = 1 << 16
 _SUMMED = 16  # rows that `_kernels.scatter_add` sums up at once
 # Rows that are added at once, multiples of `_SUMMED`: fewer where they are weighted first, which takes memory.
 _STEP, _WEIGHTED = 1 << 14, 1 << 12
 SMALLEST_SCALE = 1e-18
+USUAL_WEIGHT = 1e30  # of statistics; NaN is not below
 
 
 def padded(n_components: int) -> int:
     """Columns of an array: a multiple of 16, one cache line of float32, so that inner loops have no tail."""
     return -(-n_components // 16) * 16
+
+
+class Linear(NamedTuple):
+    """Rows max(raw[i, k] * factor[k] + offset[k], floor[k]); the last three are (n_columns,), of the rows' dtype."""
+
+    raw: np.ndarray
+    factor: np.ndarray
+    offset: np.ndarray
+    floor: np.ndarray
 
 
 @dataclass
@@ -51,8 +63,8 @@ class LazyArray:
     prior_totals : float64 (n_components,), column sums of the prior over the whole axis, also in rows cut from it
     prior_mean : of the prior, over rows and columns
     prior_version : how often the prior was replaced
-    put_off : takes what `add` would add to rows, where the column sums are known; `gather` does it first. None
-        where `add` adds at once
+    put_off : takes what `add` would add to rows, while other threads read them. Meanwhile, the scale is not folded, and
+        rows can neither be read nor scaled. None where `add` adds at once
     """
 
     raw: np.ndarray
@@ -145,7 +157,7 @@ class LazyArray:
     def gather(self, ids: np.ndarray | None) -> np.ndarray:
         """Weights of these rows (all rows for None), of integers in float64, zero in the padding."""
         check_rows(ids, self.n_rows)
-        self._settle()
+        self._check_adds_up()
         dtype = np.dtype(np.float64) if self._counts else self.raw.dtype
         return self.gather_scaled(ids, np.ones(self.n_columns), float(np.finfo(dtype).min), dtype)
 
@@ -165,18 +177,30 @@ class LazyArray:
     ) -> np.ndarray:
         """Weights of these rows times `factor` (n_columns,), at least `floor`; zero in the padding."""
         ids = self.rows_of(ids)
-        n = self.n_components
         out = buffers.empty((len(ids), self.n_columns), dtype)
-        floors = np.zeros(self.n_columns, dtype)
-        floors[:n] = floor
-        by_column = (self.scale * factor).astype(dtype)
-        if self.prior.shape[0] != 1:  # 0 of rows without any, see `Overlay.local`
-            _kernels.gather_with_priors(self.raw, by_column, self.prior, factor, floors, n, ids, out)
+        if self.prior.shape[0] == 1:
+            _kernels.gather_linear(*self.linear(factor, floor, dtype), ids, out)
             return out
-        offset = np.zeros(self.n_columns, dtype)
-        offset[:n] = self.prior[0] * factor[:n]
-        _kernels.gather_linear(self.raw, by_column, offset, floors, ids, out)
+        # 0 of rows without any, see `Overlay.local`
+        n, by_column, floors = (
+            self.n_components,
+            (self.scale * factor).astype(dtype),
+            self._floors(floor, dtype),
+        )
+        _kernels.gather_with_priors(self.raw, by_column, self.prior, factor, floors, n, ids, out)
         return out
+
+    def linear(self, factor: np.ndarray, floor: float, dtype: np.dtype | type) -> Linear:
+        """How weights times `factor`, at least `floor`, follow from the rows, where these have the same prior."""
+        assert self.prior.shape[0] == 1
+        offset = np.zeros(self.n_columns, dtype)
+        offset[: self.n_components] = self.prior[0] * factor[: self.n_components]
+        return Linear(self.raw, (self.scale * factor).astype(dtype), offset, self._floors(floor, dtype))
+
+    def _floors(self, floor: float, dtype: np.dtype | type) -> np.ndarray:
+        floors = np.zeros(self.n_columns, dtype)
+        floors[: self.n_components] = floor
+        return floors
 
     def add(
         self,
@@ -187,17 +211,21 @@ class LazyArray:
         row_decay: np.ndarray | None = None,
     ) -> None:
         """statistics <- decay * statistics + weight * stats, with factors for its rows (see `types.MutableArray`)."""
+        plain = row_weight is None and row_decay is None and _are_usual(weight, decay)
+        if self.put_off is not None and plain and getattr(stats, "sums", None) is not None:
+            self._put_off(self.put_off, stats, float(weight), float(decay))
+            return
         values, weight, decay, row_weight, row_decay = checked(
             self, stats, weight, decay, row_weight, row_decay
         )
         ids = self.rows_of(stats.ids)
         self._decay(decay)
         known = stats.sums if row_weight is None and not self._counts else None
-        if self.put_off is not None and known is not None and row_decay is None:
+        if self.put_off is not None:
+            self._check_adds_up(row_weight is None and row_decay is None)
             self.put_off.append(self.raw, ids, values, self._factor(weight))
-            self.sums = self.sums + weight * known
+            self.sums = self.sums + weight * (_column_sums(values) if known is None else known)
             return
-        self._settle()
         if row_decay is not None:
             lost = np.zeros(self.n_columns)
             _kernels.decay_rows(self.raw, ids, row_decay, lost)
@@ -212,6 +240,15 @@ class LazyArray:
                 _kernels.column_sums(sums, added)
         added = added if known is None else known
         self.sums = self.sums + (added if self._counts else weight * added)
+
+    def _put_off(self, additions: Additions, stats: AxisStats, weight: float, decay: float) -> None:
+        """What `add` does with statistics of a kernel and plain numbers, without any checks, nor arrays of the numbers:
+        in Python's time, a step would be most of an update."""
+        assert stats.ids is not None and stats.sums is not None
+        self.sums = decay * self.sums + weight * stats.sums
+        self.scale = decay * self.scale
+        factor = (weight / self.scale).astype(self.raw.dtype)
+        additions.append(self.raw, stats.ids, stats.values, factor)
 
     def _scatter(self, ids: np.ndarray, values: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Add weighted statistics to rows; returns sums of sixteen rows that were added, of floats before weights."""
@@ -235,18 +272,18 @@ class LazyArray:
         return factor
 
     def _decay(self, decay: np.ndarray) -> None:
-        if np.all(decay == 1.0):
+        least = decay.min()
+        if least == 1.0 and decay.max() == 1.0:
             return
-        cleared = decay == 0.0
-        if cleared.any():
+        if least <= 0.0 and (cleared := decay == 0.0).any():
             self._clear(cleared)
         self.sums = self.sums * decay
         self.scale = self.scale_after(decay)
-        if self.scale.min() < SMALLEST_SCALE:
-            self.fold()
+        if self.put_off is None:
+            self.fold_if_small()
 
     def _clear(self, cleared: np.ndarray) -> None:
-        self._settle()
+        self._check_adds_up()
         if cleared.all():
             self.raw[:] = 0.0
         else:
@@ -254,22 +291,36 @@ class LazyArray:
 
     def scale_after(self, decay: np.ndarray) -> np.ndarray:
         """The scale that a decay leads to, before it is folded."""
-        scale: np.ndarray = np.where(decay == 0.0, 1.0, self.scale * decay)
+        scale: np.ndarray = self.scale * decay
+        scale[decay == 0.0] = 1.0
         return scale
+
+    def still(self) -> LazyArray:
+        """The array as it is now, with the same rows: an update that puts off what it adds to rows does not move it."""
+        return replace(self, put_off=None)
+
+    def fold_if_small(self) -> None:
+        """Fold the scale before it is too small."""
+        if self.scale.min() < SMALLEST_SCALE:
+            self.fold()
 
     def fold(self) -> None:
         """Apply the scale to every row, in blocks, and add the totals up anew (which also ends their drift)."""
-        self._settle()
+        self._check_adds_up()
         sums = np.zeros(self.n_columns)
         for start, stop in self.blocks():
             _kernels.fold_scale(self.raw, self.scale, start, stop, sums)
         self.sums = sums
         self.scale = np.ones(self.n_columns)
 
-    def _settle(self) -> None:
-        """Do what was put off."""
-        if self.put_off is not None:
-            self.put_off.do()
+    def _check_adds_up(self, adds: bool = False) -> None:
+        """Refuse what reads or scales rows, other than `add` with a weight and a decay, where additions are put off:
+        other threads read the rows at the same time."""
+        if self.put_off is not None and not adds:
+            raise ModelError(
+                "it declares `adds_up`, but does more than `add` with a weight and a decay for all rows alike; remove "
+                "the declaration"
+            )
 
     def blocks(self) -> Iterator[tuple[int, int]]:
         """Row ranges of at most `FOLD_ROWS`."""
@@ -295,6 +346,17 @@ class LazyArray:
     def rows_of(self, ids: np.ndarray | None) -> np.ndarray:
         """The ids, or all of them for None."""
         return np.arange(self.n_rows, dtype=np.int32) if ids is None else ids
+
+
+def _are_usual(weight: Any, decay: Any) -> bool:
+    """Whether these are numbers that most schemes give."""
+    return type(weight) is type(decay) is float and 0.0 < decay <= 1.0 and abs(weight) < USUAL_WEIGHT
+
+
+def _column_sums(values: np.ndarray) -> np.ndarray:
+    sums = np.zeros(values.shape[1])
+    add_up(np.ascontiguousarray(values), sums)
+    return sums
 
 
 def _read_only(values: np.ndarray) -> np.ndarray:

@@ -21,11 +21,11 @@ import numpy as np
 
 from bigtopic.state import _kernels
 from bigtopic.state.contract.scheme_steps import check_rows
-from bigtopic.state.lazy_array import LazyArray
+from bigtopic.state.lazy_array import LazyArray, Linear
 from bigtopic.state.overlay import Overlay
 from bigtopic.types import View
 
-__all__ = ["can_be_in_place", "mean_rows", "take_view"]
+__all__ = ["can_be_in_place", "linear_mean", "mean_rows", "padded_totals", "take_view"]
 
 
 def take_view(
@@ -50,12 +50,17 @@ def take_view(
         array, wanted = arrays[name], ids.get(arrays[name].axis)
         if isinstance(array, Overlay):
             array, wanted = array.local(wanted), None
-        total = np.zeros(array.n_columns)
-        total[: array.n_components] = array.weight_totals()
-        totals[name] = total
+        totals[name] = padded_totals(array)
         copied = kind == "stored" and not (in_place and can_be_in_place(array))
         rows.update(READERS["counts" if copied else kind](name, array, array.rows_of(wanted)))
     return View(rows, totals)
+
+
+def padded_totals(array: LazyArray) -> np.ndarray:
+    """The sums of the weights, zero in the padding."""
+    total = np.zeros(array.n_columns)
+    total[: array.n_components] = array.weight_totals()
+    return total
 
 
 def can_be_in_place(array: LazyArray) -> bool:
@@ -72,9 +77,21 @@ def _mean(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, np.ndarray]
     if array.normalised_over == "components":
         weights = array.gather(ids)
         return {name: weights / weights.sum(axis=1, keepdims=True)}
+    return {name: array.gather_scaled(ids, _inverse_totals(array), _kernels.FLOOR, np.float32)}
+
+
+def linear_mean(array: LazyArray) -> Linear | None:
+    """How "mean" rows follow from those of the array; None if they do not depend on the array's row alone, or have
+    priors of their own."""
+    if array.normalised_over == "components" or array.prior.shape[0] != 1:
+        return None
+    return array.linear(_inverse_totals(array), _kernels.FLOOR, np.float32)
+
+
+def _inverse_totals(array: LazyArray) -> np.ndarray:
     inverse = np.zeros(array.n_columns)
     inverse[: array.n_components] = 1.0 / np.maximum(array.weight_totals(), 1e-30)
-    return {name: array.gather_scaled(ids, inverse, _kernels.FLOOR, np.float32)}
+    return inverse
 
 
 def _expected_log(name: str, array: LazyArray, ids: np.ndarray) -> dict[str, np.ndarray]:

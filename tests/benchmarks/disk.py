@@ -123,7 +123,7 @@ def train(method: str, store: str, path: str, n_threads: str) -> None:
     from bigtopic.corpus.store import open_corpus
     from bigtopic.estimators.lda import LDA
     from bigtopic.methods import get
-    from bigtopic.state.checkpoint import Checkpoint
+    from bigtopic.state.checkpoints.checkpoint import Checkpoint
 
     settings = {"method": method, "client": False, "n_threads": int(n_threads), "random_state": 0}
     LDA(4, max_iter=2, progress=False, **settings).fit(np.eye(100))

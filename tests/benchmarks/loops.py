@@ -1,8 +1,8 @@
 """The compiled loops of an update of the default method, which release Python's lock: measured, or replaced by sleeps.
 
-What is left of an update is Python, which one thread does at a time. A sleep takes the mean seconds that were measured,
-in proportion where threads divide a loop; what such a loop computes is not there, so only seconds count. Of the words
-that `compact` would rename, only shapes are right.
+What is left of an update is Python, which one thread does at a time. A sleep takes the seconds that were measured for
+as many slices or rows; what such a loop computes is not there, so only seconds count. Of the words that
+`look_up_slices` would rename, only shapes are right.
 """
 
 from __future__ import annotations
@@ -10,32 +10,29 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 from unittest import mock
-
-import numpy as np
 
 from bigtopic.estimators.lda import LDA
 from bigtopic.kernels.collapsed import cvb0
 from bigtopic.learning import _kernels as learning_kernels
-from bigtopic.plan import _kernels as plan_kernels
+from bigtopic.learning import estep, reduce
 from bigtopic.state import _kernels as state_kernels
+from bigtopic.state import lazy_array
 
 __all__ = ["LOOPS", "Update", "gains", "measured"]
 
 BATCH_SIZE = 500
 LOOPS = {
-    "compact": plan_kernels,
-    "gather_linear": state_kernels,
+    "look_up_slices": learning_kernels,
     "_infer": cvb0,
-    "add_up": learning_kernels,
-    "scatter_add": state_kernels,
+    "scatter_some": state_kernels,
 }
-ENTRIES_PER_WORD = 8  # of a minibatch
-BEFORE = 32  # updates that are not timed, because a run begins differently: until a segment ends, see `plan.delays`
-N_UPDATES = 80  # that are
-SEVERAL = "scatter_some"  # calls of `scatter_add`, by several threads
+# While the delay is short, and where parts end
+OTHERS = {"gather_linear": estep, "scatter_add": state_kernels, "add_up": lazy_array, "add_axis": reduce}
+BEFORE = 256  # updates that are not timed, because a run begins with shorter delays, see `plan.delays`
+N_UPDATES = 256  # that are, at least
 
 
 class Update:
@@ -45,10 +42,11 @@ class Update:
     ----------
     whole : all of it
     loops : {name: seconds of a loop}
+    n_rows : of the params, that an update needs
     """
 
-    def __init__(self, whole: float, loops: dict[str, float]) -> None:
-        self.whole, self.loops = whole, loops
+    def __init__(self, whole: float, loops: dict[str, float], n_rows: int) -> None:
+        self.whole, self.loops, self.n_rows = whole, loops, n_rows
 
     @property
     def alone(self) -> float:
@@ -56,19 +54,26 @@ class Update:
         return 1.0 - sum(self.loops.values()) / self.whole
 
 
+class _EnoughError(Exception):
+    """Ends a run."""
+
+
 def measured(corpus: Any, n_components: int) -> Update:
-    """The mean update of a pass, after its first, whose minibatches are halved and merged."""
+    """The mean update of a pass, after the first ones."""
     loops: Counter[str] = Counter()
-    with replaced({name: _timed(getattr(module, name), name, loops) for name, module in LOOPS.items()}):
+    rows: list[int] = []
+    with replaced({name: _timed(getattr(module, name), name, loops, rows) for name, module in LOOPS.items()}):
         seconds, n_updates = fit(
-            corpus[: (BEFORE + N_UPDATES) * BATCH_SIZE],
+            corpus,
             n_components,
             1,
             time.thread_time,
             before=BEFORE,
-            begin=loops.clear,
+            n_updates=N_UPDATES,
+            begin=lambda: (loops.clear(), rows.clear()),
         )
-    return Update(seconds / n_updates, {name: loops[name] / n_updates for name in LOOPS})
+    means = {name: loops[name] / n_updates for name in LOOPS}
+    return Update(seconds / n_updates, means, sum(rows) // n_updates)
 
 
 def gains(
@@ -78,17 +83,8 @@ def gains(
 
     What an update takes on one thread does not depend on their number, so few are timed.
     """
-    seconds = update.loops
-    sleeps = {
-        "compact": _sleep_and_copy(seconds["compact"]),
-        "gather_linear": _sleep(seconds["gather_linear"]),
-        "_infer": _sleep(seconds["_infer"], (BATCH_SIZE, 0.0)),
-        "add_up": _sleep(seconds["add_up"]),
-        "scatter_add": _sleep_without_sums(seconds["scatter_add"]),
-    }
-    several = _sleep_for_each(seconds["scatter_add"])
-    with replaced(sleeps), mock.patch.object(state_kernels, SEVERAL, several):
-        alone, n_alone = fit(corpus[: (BEFORE + N_UPDATES) * BATCH_SIZE], n_components, 1, before=BEFORE)
+    with replaced(_sleeps(update)):
+        alone, n_alone = fit(corpus, n_components, 1, before=BEFORE, n_updates=N_UPDATES)
         together = [fit(corpus, n_components, n, passes=passes) for n in threads]
     return [alone / n_alone * n_updates / elapsed for elapsed, n_updates in together]
 
@@ -100,9 +96,11 @@ def fit(
     clock: Callable[[], float] = time.perf_counter,
     passes: int | None = 1,
     before: int = 0,
-    begin: Callable[[], None] = lambda: None,
+    n_updates: int | None = None,
+    begin: Callable[[], Any] = lambda: None,
 ) -> tuple[float, int]:
-    """Seconds of the updates after so many, and their number; calls `begin` where these end."""
+    """Seconds of the updates after so many, of `n_updates` or all, and their number; calls `begin` where these
+    begin."""
     first, last = [], []
 
     def note(event: Any) -> None:
@@ -110,9 +108,12 @@ def fit(
         if not first and event.step >= before:
             first[:] = last
             begin()
+        elif n_updates is not None and first and event.step >= first[1] + n_updates:
+            raise _EnoughError
 
     where = {"n_threads": n_threads, "client": False, "progress": False}
-    LDA(n_components, batch_size=BATCH_SIZE, max_iter=passes, callbacks=[note], **where).fit(corpus)
+    with suppress(_EnoughError):
+        LDA(n_components, batch_size=BATCH_SIZE, max_iter=passes, callbacks=[note], **where).fit(corpus)
     return last[0] - first[0], last[1] - first[1]
 
 
@@ -121,51 +122,55 @@ def replaced(functions: dict[str, Callable[..., Any]]) -> Iterator[None]:
     """These functions in place of the loops of these names."""
     with ExitStack() as stack:
         for name, function in functions.items():
-            stack.enter_context(mock.patch.object(LOOPS[name], name, function))
+            stack.enter_context(mock.patch.object((LOOPS | OTHERS)[name], name, function))
         yield
 
 
-def _timed(loop: Callable[..., Any], name: str, seconds: Counter[str]) -> Callable[..., Any]:
+def _timed(loop: Callable[..., Any], name: str, seconds: Counter[str], rows: list[int]) -> Callable[..., Any]:
     def timed(*arguments: Any) -> Any:
         begun = time.thread_time()
         result = loop(*arguments)
         seconds[name] += time.thread_time() - begun
+        if name == "look_up_slices":
+            rows.append(result[0])
         return result
 
     return timed
 
 
-def _sleep(seconds: float, result: Any = None) -> Callable[..., Any]:
-    def sleep(*arguments: Any) -> Any:
-        time.sleep(seconds)
-        return result
+def _sleeps(update: Update) -> dict[str, Callable[..., Any]]:
+    """Functions that take the place of the loops."""
+    seconds, n_rows = update.loops, update.n_rows
 
-    return sleep
+    def look_up_slices(
+        indptr: Any, words: Any, counts: Any, rows: Any, spans: Any, id_map: Any, lookup: Any,
+        out_indptr: Any, out_words: Any, out_counts: Any, out_rows: Any, ids: Any, first_docs: Any, first_words: Any,
+        n_tokens: Any, *params: Any,
+    ) -> tuple[int, int, int]:  # fmt: skip
+        time.sleep(seconds["look_up_slices"] * len(spans))
+        first_docs[0], first_words[0], n_tokens[:] = 0, 0, 1.0
+        for s, (start, stop) in enumerate(spans):
+            n_ids = min(n_rows, indptr[stop] - indptr[start])
+            first_docs[s + 1], first_words[s + 1] = first_docs[s] + stop - start, first_words[s] + n_ids
+        return first_words[-1], 0, 1
 
+    def infer(first_docs: Any, *others: Any) -> None:
+        *_, sums, _, sweeps, dropped = others
+        time.sleep(seconds["_infer"] * len(sweeps))
+        sums[:], sweeps[:], dropped[:] = 0.0, BATCH_SIZE, 0.0
 
-def _sleep_without_sums(seconds: float) -> Callable[..., Any]:
-    def sleep(raw: Any, ids: Any, values: Any, factor: Any, sums: Any) -> None:
-        time.sleep(seconds)
+    def scatter_some(raw: Any, ids: Any, values: Any, factors: Any, share: int, n_shares: int) -> None:
+        time.sleep(seconds["scatter_some"] * sum(map(len, ids)) / n_rows / n_shares)
+
+    def scatter_add(raw: Any, ids: Any, values: Any, factor: Any, sums: Any) -> None:
+        time.sleep(seconds["scatter_some"] * len(ids) / n_rows)
         sums[:] = 0
 
-    return sleep
+    def add_up(values: Any, sums: Any) -> None:
+        sums[:] = 0
 
-
-def _sleep_for_each(seconds: float) -> Callable[..., Any]:
-    def sleep(raw: Any, ids: Any, values: Any, factors: Any, share: int, n_shares: int) -> None:
-        time.sleep(seconds * sum(len(some) > 0 for some in ids) / n_shares)
-
-    return sleep
-
-
-def _sleep_and_copy(seconds: float) -> Callable[..., Any]:
-    def sleep(
-        indptr: Any, words: Any, counts: Any, id_map: Any, lookup: Any,
-        out_indptr: Any, out_words: Any, out_counts: Any, out_ids: Any,
-    ) -> tuple[int, int]:  # fmt: skip
-        time.sleep(seconds)
-        n_words = len(words) // ENTRIES_PER_WORD
-        out_indptr[:], out_counts[:], out_ids[:n_words] = indptr, counts, np.arange(n_words)
-        return n_words, len(words)
-
-    return sleep
+    return {
+        "look_up_slices": look_up_slices, "_infer": infer, "scatter_some": scatter_some,
+        "gather_linear": lambda *arguments: None, "scatter_add": scatter_add, "add_up": add_up,
+        "add_axis": lambda a, b: a,
+    }  # fmt: skip

@@ -31,7 +31,7 @@ from bigtopic.errors import (
     SettingError,
     StoreError,
 )
-from bigtopic.state.checkpoint_versions import newest_intact
+from bigtopic.state.checkpoints.versions import newest_intact
 from bigtopic.storage.place import Place
 
 sys.path.insert(0, str(Path(__file__).parent))

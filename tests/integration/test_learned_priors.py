@@ -35,7 +35,7 @@ from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
 from bigtopic.schemes.interpolate_normalised import InterpolateNormalised
 from bigtopic.state import model_store
-from bigtopic.state.checkpoint import Checkpoint
+from bigtopic.state.checkpoints.checkpoint import Checkpoint
 from bigtopic.state.new_model import new_model
 
 sys.path.insert(0, str(Path(__file__).parent))

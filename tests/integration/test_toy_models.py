@@ -24,7 +24,7 @@ from bigtopic.learning.train import train
 from bigtopic.methods import Method
 from bigtopic.state import model_store
 from bigtopic.state.axes import axes_of
-from bigtopic.state.checkpoint import Checkpoint, CheckpointFolder
+from bigtopic.state.checkpoints.checkpoint import Checkpoint, CheckpointFolder
 from bigtopic.state.model import TopicModel
 from bigtopic.state.new_model import new_model
 from bigtopic.types import Block

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from bigtopic.plan.cursor import Cursor
-from bigtopic.plan.delays import delay_of_run
+from bigtopic.plan.delays import delay_of_run, growing
 from bigtopic.plan.slices import Plan
 
 
@@ -36,14 +36,14 @@ def delays(plan: Plan, pass_number: int) -> list[tuple[int, int]]:
 def test_delays_grow_with_the_updates_before():
     plan = Plan([10_000], 50.0, 10, None, delay=31)
     assert delays(plan, 0) == [(1, 0)] * 8 + [
-        (24, 1), (40, 4), (72, 9), (136, 18), (232, 31), (256, 31), (232, 31)
+        (12, 2), (24, 5), (48, 11), (96, 23), (228, 31), (256, 31), (256, 31), (72, 31)
     ]  # fmt: skip
     assert delays(plan, 1) == [(256, 31), (256, 31), (256, 31), (232, 31)]
 
 
 def test_a_pass_after_few_updates_begins_with_a_short_delay():
     plan = Plan([3000], 50.0, 10, None, delay=7, begin=Cursor(pass_number=1, step=20))
-    assert delays(plan, 1) == [(32, 2), (56, 6), (40, 7), (64, 7), (64, 7), (44, 7)]
+    assert delays(plan, 1) == [(24, 5), (40, 7), (64, 7), (64, 7), (64, 7), (44, 7)]
 
 
 def test_with_a_delay_of_one_segments_have_32_rounds():
@@ -65,5 +65,13 @@ def test_segments_of_single_rounds_take_no_memory():
 
 def test_rounds_of_replicas_miss_none():
     plan = Plan([1000], 50.0, 10, None, delay=3, replicas=2)
-    assert delays(plan, 0)[8] == (12, 1)  # the first 20 rounds of a run have no replicas
+    assert delays(plan, 0)[8] == (12, 2)  # the first 20 rounds of a run have no replicas
     assert {delay for _, delay in delays(plan, 0)[9:]} == {0}
+
+
+def test_the_segments_in_which_a_delay_grows():
+    plan = Plan([10_000], 50.0, 10, None, delay=31)
+    assert growing(plan.n_rounds, plan.n_rounds, 31) == delays(plan, 0)[8:13]
+    assert growing(20, 20, 31) == [(12, 2)]
+    assert growing(1, 3, 1) == [(1, 1)]  # in the second pass
+    assert growing(100, 1000, 0) == []

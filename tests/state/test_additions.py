@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bigtopic.learning import _kernels
+from bigtopic.errors import ModelError
+from bigtopic.kernels.support.sums import add_up
 from bigtopic.side_by_side import helped
 from bigtopic.state import _kernels as state_kernels
 from bigtopic.state.additions import Additions
@@ -20,7 +21,7 @@ N_ROWS, N_COLUMNS = 200, 16
 
 def statistics(ids: np.ndarray, values: np.ndarray) -> AxisStats:
     sums = np.zeros(values.shape[1])
-    _kernels.add_up(values, sums)
+    add_up(values, sums)
     return AxisStats(ids, values).summed(sums)
 
 
@@ -48,21 +49,79 @@ def updated(additions: Additions | None, decay: float) -> LazyArray:
     return array
 
 
-@pytest.mark.parametrize("n_threads", [1, 2, 5, 32])
-@pytest.mark.parametrize("decay", [0.9, 1e-7, 0.0], ids=["lazy", "folded", "cleared"])
-def test_parts_give_the_bits_of_additions_done_at_once(decay, n_threads):
-    expected, additions = updated(None, decay), Additions()
-    array = updated(additions, decay)
-    # those before a fold are done with it, and a single one is not divided
-    assert do(additions, n_threads) == (8 if decay == 0.9 else 0)
+@pytest.mark.parametrize(("n_threads", "n_parts"), [(1, 0), (2, 4), (5, 8), (32, 8)])
+def test_parts_give_the_bits_of_additions_done_at_once(n_threads, n_parts):
+    expected, additions = updated(None, 0.9), Additions(n_threads)
+    array = updated(additions, 0.9)
+    assert do(additions, n_threads) == n_parts  # a single one is not shared
     np.testing.assert_array_equal(array.raw, expected.raw)
     np.testing.assert_array_equal(array.scale, expected.scale)
     np.testing.assert_array_equal(array.sums, expected.sums)
 
 
-def test_a_scheme_that_reads_rows_reads_what_was_put_off():
-    array, expected = updated(Additions(), 0.9), updated(None, 0.9)
-    np.testing.assert_array_equal(array.gather(None), expected.gather(None))
+@pytest.mark.parametrize("seals", [[], [3], [1, 2, 12], [12]], ids=str)
+def test_what_was_sealed_is_done_by_itself(seals):
+    """With several additions to a row, whose bits depend on their order."""
+    rng, additions = np.random.default_rng(0), Additions(2)
+    array = LazyArray.zeros(N_ROWS, N_COLUMNS, axis="word")
+    expected = array.copy()
+    states, array.put_off = [], additions
+    for number in range(13):
+        stats = statistics(
+            rng.permutation(N_ROWS)[:70].astype(np.int32), rng.random((70, N_COLUMNS), np.float32)
+        )
+        for one in (array, expected):
+            one.add(stats, weight=3.0, decay=0.9)
+        if number + 1 in seals:
+            additions.seal()
+            states.append(expected.raw.copy())
+    for state in states:
+        additions.do_sealed()
+        np.testing.assert_array_equal(array.raw, state)
+    additions.do()
+    np.testing.assert_array_equal(array.raw, expected.raw)
+
+
+def test_an_array_that_is_still_does_not_move():
+    array, expected = updated(None, 0.9), updated(None, 0.9)
+    array.put_off = Additions()
+    still = array.still()
+    array.add(statistics(np.arange(5, dtype=np.int32), np.ones((5, N_COLUMNS), np.float32)), 2.0, 0.5)
+    np.testing.assert_array_equal(still.gather(None), expected.gather(None))
+    np.testing.assert_array_equal(still.weight_totals(), expected.weight_totals())
+
+
+@pytest.mark.parametrize("does", ["gather", "row_weight", "row_decay", "clears", "fold"])
+def test_rows_that_others_read_can_neither_be_read_nor_scaled(does):
+    array = updated(None, 0.9)
+    array.put_off = Additions()
+    some = statistics(np.arange(5, dtype=np.int32), np.ones((5, N_COLUMNS), np.float32))
+    calls = {
+        "gather": lambda: array.gather(some.ids),
+        "row_weight": lambda: array.add(some, row_weight=np.ones(5)),
+        "row_decay": lambda: array.add(some, row_decay=np.ones(5)),
+        "clears": lambda: array.add(some, decay=0.0),
+        "fold": array.fold,
+    }
+    with pytest.raises(ModelError, match="declares `adds_up`, but does more than `add`"):
+        calls[does]()
+
+
+@pytest.mark.parametrize("factors", ["arrays", "integers", "a large weight"])
+def test_factors_of_any_kind_are_put_off(factors):
+    given = {
+        "arrays": (np.full(N_COLUMNS, 3.0), np.full(N_COLUMNS, 0.9)),
+        "integers": (3, 1),
+        "a large weight": (1e31, 1e-3),
+    }[factors]
+    arrays = [LazyArray.zeros(N_ROWS, N_COLUMNS, axis="word") for _ in range(2)]
+    arrays[1].put_off = Additions()
+    some = statistics(np.arange(5, dtype=np.int32), np.full((5, N_COLUMNS), 1e-4, np.float32))
+    for array in arrays:
+        array.add(some, *given)
+    arrays[1].put_off.do()
+    np.testing.assert_array_equal(arrays[1].raw, arrays[0].raw)
+    np.testing.assert_array_equal(arrays[1].sums, arrays[0].sums)
 
 
 def test_rows_wait_until_the_parts_are_done():
@@ -76,7 +135,7 @@ def test_rows_wait_until_the_parts_are_done():
 @pytest.mark.parametrize("n_parts", [0, 3])
 def test_ctrl_c_leaves_what_was_not_added_to_be_added(monkeypatch, n_parts):
     """It comes when a call of the compiled loop returns; other threads may have done parts before."""
-    additions, expected = Additions(), updated(None, 0.9)
+    additions, expected = Additions(2), updated(None, 0.9)
     array, scatter_some = updated(additions, 0.9), state_kernels.scatter_some
 
     def interrupted(*call):
@@ -123,17 +182,15 @@ def test_statistics_made_from_others_have_no_sums():
     assert replace(stats, values=2 * stats.values).sums is None
 
 
-@pytest.mark.parametrize("other", ["row_weight", "row_decay", "no sums"])
-def test_other_additions_come_after_what_was_put_off(other):
+def test_statistics_without_sums_are_put_off():
     rng = np.random.default_rng(0)
     plain = statistics(np.arange(30, dtype=np.int32), rng.random((30, N_COLUMNS), np.float32))
-    last = AxisStats(plain.ids, plain.values) if other == "no sums" else plain
-    factors = {} if other == "no sums" else {other: rng.random(30)}
     array = LazyArray.zeros(N_ROWS, N_COLUMNS, axis="word")
     expected = array.copy()
-    array.put_off = Additions()
+    array.put_off = additions = Additions()
     for updated in (array, expected):
         updated.add(plain, decay=0.9)
-        updated.add(last, decay=0.9, **factors)
+        updated.add(AxisStats(plain.ids, plain.values), decay=0.9)
+    additions.do()
     np.testing.assert_array_equal(array.raw, expected.raw)
     np.testing.assert_array_equal(array.sums, expected.sums)

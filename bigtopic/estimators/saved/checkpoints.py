@@ -16,7 +16,7 @@ from bigtopic.corpus.store import Corpus
 from bigtopic.errors import SettingError
 from bigtopic.estimators.saved.settings import extra_of, without_password
 from bigtopic.methods import Method, get
-from bigtopic.state.checkpoint import Checkpoint, CheckpointFolder
+from bigtopic.state.checkpoints.checkpoint import Checkpoint, CheckpointFolder
 from bigtopic.state.model import TopicModel
 from bigtopic.state.run_identity import corpus_identity, differences
 

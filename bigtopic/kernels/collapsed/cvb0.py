@@ -41,8 +41,9 @@ from bigtopic.kernels.support.entry import (
     whole_number,
 )
 from bigtopic.kernels.support.memory import prefetch
+from bigtopic.kernels.support.sums import add_up
 from bigtopic.kernels.support.vector import LANES, larger, load, spread, store, total
-from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, View
+from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, Stack, StackResult, View
 
 __all__ = ["KERNEL", "run"]
 
@@ -144,16 +145,53 @@ def _add(j, length, words, counts, shares, inverses, prior, mass, seen, stats):
     return dropped
 
 
+@njit(**INNER)
+def _by_length(first, last, indptr, order):
+    """order[:n] <- the documents first:last, the shortest ones first; those of a length stay in order."""
+    longest = 0
+    for d in range(first, last):
+        longest = max(longest, indptr[d + 1] - indptr[d])
+    places = np.zeros(longest + 2, np.int64)
+    for d in range(first, last):
+        places[indptr[d + 1] - indptr[d] + 1] += 1
+    for length in range(longest):
+        places[length + 1] += places[length]
+    for d in range(first, last):
+        length = indptr[d + 1] - indptr[d]
+        order[places[length]] = d
+        places[length] += 1
+
+
 @njit(**OUTER)
 def _infer(
+    first_docs, first_words, indptr, all_words, all_counts, topic_words, prior, max_sweeps, tolerance,
+    block, shares, mass, before, stats, sums, doc_topics, sweeps, dropped,
+):  # fmt: skip
+    """Slices one after the other; `sums` has a row for each, `sweeps` and `dropped` a number."""
+    order, seen = np.empty(len(indptr) - 1, np.int64), np.zeros(stats.shape[0], np.bool_)
+    for s in range(len(sweeps)):
+        n_docs = first_docs[s + 1] - first_docs[s]
+        _by_length(first_docs[s], first_docs[s + 1], indptr, order)  # a pair ends together
+        sweeps[s], dropped[s] = _infer_slice(
+            order[:n_docs], indptr, all_words, all_counts, topic_words, prior, max_sweeps, tolerance,
+            block, shares, mass, before, seen, stats, doc_topics,
+        )  # fmt: skip
+        for word in range(first_words[s], first_words[s + 1]):
+            if not seen[word]:
+                stats[word] = 0
+        sums[s] = 0
+        add_up(stats[first_words[s] : first_words[s + 1]], sums[s])
+
+
+@njit(**INNER)
+def _infer_slice(
     order, indptr, all_words, all_counts, topic_words, prior, max_sweeps, tolerance,
-    block, shares, mass, before, stats, doc_topics,
+    block, shares, mass, before, seen, stats, doc_topics,
 ):  # fmt: skip
     n_docs, n_components = len(order), doc_topics.shape[1]  # no rows if the caller does not need them
     words, counts = np.empty(block.shape[:2], all_words.dtype), np.empty(block.shape[:2], block.dtype)
     inverses, factors = np.empty(block.shape[:2], block.dtype), np.empty(_PAIR, block.dtype)
     lengths, left = np.empty(_PAIR, np.int64), np.empty(_PAIR, np.int64)
-    seen = np.zeros(stats.shape[0], np.bool_)
     limit = tolerance * n_components
     sweeps, dropped = 0, 0.0
     for first in range(0, n_docs, _PAIR):
@@ -183,9 +221,6 @@ def _infer(
             dropped += _add(j, lengths[j], words, counts, shares, inverses, prior, mass, seen, stats)
             if doc_topics.shape[0] > 0:
                 put_shares(mass[j], doc_topics[order[first + j]])
-    for word in range(stats.shape[0]):
-        if not seen[word]:
-            stats[word] = 0
     return sweeps, dropped
 
 
@@ -217,17 +252,44 @@ def run(
         count is not a whole number.
     """
     topic_words = view.arrays["topic_words"]
+    first_docs, first_words = np.array([0, docs.n_docs]), np.array([0, len(topic_words)])
+    longest = int((docs.indptr[1:] - docs.indptr[:-1]).max(initial=1))
+    stack = Stack(docs, first_docs, first_words, np.zeros(1), longest)
+    learns = "doc_topic_prior" in hyper.statistics
+    n_doc_topics = docs.n_docs if hyper.doc_topics or learns else 0
+    stats, _, doc_topics, figures = _inferred(stack, view, hyper, n_doc_topics)
+    found = {"topic_words": stats}
+    if learns:
+        found["doc_topic_prior"] = expected_logs_of_topics(
+            docs, topic_words, doc_topics, hyper.doc_topic_prior, seed
+        )
+    info = {name: float(figure[0]) for name, figure in figures.items()}
+    return KernelResult(found, doc_topics if hyper.doc_topics else None, None, info)
+
+
+def stacked(stack: Stack, view: View, hyper: Hyper, seed: int) -> StackResult:
+    """The same for several slices in one call, without document topics and statistics of the prior."""
+    stats, sums, _, figures = _inferred(stack, view, hyper, n_doc_topics=0)
+    return StackResult({"topic_words": stats}, {"topic_words": sums}, figures)
+
+
+def _inferred(
+    stack: Stack, view: View, hyper: Hyper, n_doc_topics: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+    """Statistics, their sums, the topics of all documents or of none, and the figures of each slice."""
+    topic_words = view.arrays["topic_words"]
     assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
     dtype, (n_words, n_columns) = topic_words.dtype, topic_words.shape
-    lengths = docs.indptr[1:] - docs.indptr[:-1]
-    room = int(lengths.max(initial=1))
+    room = max(1, stack.longest)
     scratch = buffers.empty((2 * room + 2, _PAIR, n_columns), dtype)
     stats = buffers.empty((n_words, n_columns), dtype)
-    learns = "doc_topic_prior" in hyper.statistics
-    doc_topics = buffers.empty((docs.n_docs if hyper.doc_topics or learns else 0, hyper.n_components), dtype)
-    sweeps, dropped = _infer(
-        np.argsort(lengths, kind="stable"),  # a pair ends together
-        *csr(docs, dtype),
+    doc_topics = buffers.empty((n_doc_topics, hyper.n_components), dtype)
+    n_slices = len(stack.first_docs) - 1
+    sums, sweeps, dropped = np.empty((n_slices, n_columns)), np.empty(n_slices), np.empty(n_slices)
+    _infer(
+        stack.first_docs,
+        stack.first_words,
+        *csr(stack.docs, dtype),
         frozen(topic_words, dtype),
         padded_prior(hyper.doc_topic_prior, n_columns, dtype),
         whole_number(hyper.options, "max_doc_update_iter", 1),
@@ -237,15 +299,12 @@ def run(
         scratch[2 * room],
         scratch[2 * room + 1],
         stats,
+        sums,
         doc_topics,
+        sweeps,
+        dropped,
     )
-    found = {"topic_words": stats}
-    if learns:
-        found["doc_topic_prior"] = expected_logs_of_topics(
-            docs, topic_words, doc_topics, hyper.doc_topic_prior, seed
-        )
-    info = {"iterations": float(sweeps), "dropped_tokens": dropped}
-    return KernelResult(found, doc_topics if hyper.doc_topics else None, None, info)
+    return stats, sums, doc_topics, {"iterations": sweeps, "dropped_tokens": dropped}
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
@@ -264,4 +323,5 @@ KERNEL = Kernel(
     cost=doc_update_cost,
     scratch=_scratch,
     paper="Asuncion et al. 2009; Foulds et al. 2013",
+    stacked=stacked,
 )

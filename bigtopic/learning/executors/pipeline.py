@@ -7,9 +7,12 @@ fast"). What it sees depends only on its number, see `delays.updates_seen`, so a
 * a round steps when its tasks are merged, in order, and all rounds that do not see its step have gathered.
 
 Rounds of a group see the same steps. So threads gather side by side, and what the steps of a group put off, see
-`Jobs.settle`, they do side by side, too, before the next rounds gather.
+`Jobs.settle`, they do side by side, too, before the next rounds gather. Where steps put off all that they change in
+what is gathered, only that waits for rounds that do not see it.
 
 A task is a slice, or a whole round for an executor that runs rounds elsewhere: nothing else says what a round sees.
+Consecutive rounds of a group that have one task each may go together: one call gathers, and one evaluates, a few of
+them, because Python takes as long for one as for all.
 Without a delay, threads share the slices of one round and meet at its end. With a delay of 1, one thread's kernel runs
 while another steps and gathers, and no thread waits as long as they take turns.
 """
@@ -19,18 +22,23 @@ from __future__ import annotations
 import threading
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from functools import partial
 from typing import Any, Protocol
 
 from bigtopic.learning.reduce import Tree, add
 from bigtopic.learning.stopping import uninterrupted
-from bigtopic.plan.delays import updates_seen
+from bigtopic.plan.delays import group_size, updates_seen
 from bigtopic.side_by_side import Part, helped
-from bigtopic.types import Stats
 
-__all__ = ["Jobs", "Pipeline"]
+__all__ = ["Jobs", "Pipeline", "most_together"]
+
+
+def most_together(most: int, delay: int, n_threads: int) -> int:
+    """How many tasks of consecutive rounds go together, `most` at most. There are two items of a group for each thread,
+    if there can be: otherwise, all would be done at the same time, and wait for the thread that steps."""
+    return max(1, min(most, group_size(delay) // (2 * n_threads)))
 
 
 class Jobs(Protocol):
@@ -39,17 +47,24 @@ class Jobs(Protocol):
     def prefetch(self, task: Any) -> None:
         """The task will be gathered soon."""
 
-    def gather(self, number: int, task: Any) -> Any:
-        """Everything that reads the params: documents, and the rows that they need."""
+    def together(self, task: Any, following: Any) -> bool:
+        """Whether the tasks of two consecutive rounds may go together."""
 
-    def evaluate(self, number: int, task: Any, gathered: Any) -> Any:
-        """Run the kernel; reads no params that a step moves."""
+    def gather(self, number: int, tasks: Sequence[Any]) -> Any:
+        """Everything that reads the params: documents, and the rows that they need. `number` is the round of the
+        first of these tasks; those after it are of the next rounds."""
+
+    def evaluate(self, number: int, tasks: Sequence[Any], gathered: Any) -> Sequence[Any]:
+        """Run the kernel, for a result of each task; reads no params that a step moves."""
 
     def step(self, number: int, total: Any) -> None:
         """Update the params by the sum of what the tasks of a round evaluate to, usually `Stats`."""
 
+    def seal(self) -> None:
+        """Rounds wait for the steps so far: what these have put off is for one call of `settle`."""
+
     def settle(self) -> None:
-        """Do what the steps have put off, before params are read."""
+        """Do what steps before the first `seal` that is not settled have put off, before params are read."""
 
 
 class Pipeline:
@@ -61,6 +76,8 @@ class Pipeline:
     jobs : the work for tasks and rounds
     delay : number of latest updates that a round may miss, at least 0
     plus : the sum of what two tasks evaluate to
+    puts_off : whether what a step changes is seen only once `settle` was called
+    together : tasks of consecutive rounds that may go together, at most
     """
 
     def __init__(
@@ -69,10 +86,15 @@ class Pipeline:
         jobs: Jobs,
         delay: int = 0,
         plus: Callable[[Any, Any], Any] = add,
+        puts_off: bool = False,
+        together: int = 1,
     ) -> None:
         self._jobs = jobs
+        self._rounds, self._delay, self._puts_off, self._together = rounds, delay, puts_off, together
         self._sees = updates_seen(len(rounds), delay)
-        self._items = [(number, task) for number, tasks in enumerate(rounds) for task in tasks]
+        self._items: list[
+            tuple[int, list[Any]]
+        ] = []  # a round with a task, or the first with those of several
         self._n_rounds = len(rounds)
         self._gathers_left = [len(tasks) for tasks in rounds]
         self._gathered = 0  # first round that has not gathered
@@ -83,12 +105,14 @@ class Pipeline:
         # longer than the jobs.
         lock = threading.RLock()
         self._changed = threading.Condition(lock)
-        self._claimed = 0  # tasks that are being done, or have been
-        self._done: dict[int, Stats] = {}
+        self._claimed = 0  # items that are being done, or have been
+        self._ready: deque[tuple[int, Any]] = deque()  # items that were gathered by a thread that had to step
+        self._done: dict[int, Sequence[Any]] = {}
         self._merged = 0
         self._stepped = 0
         self._awaited = {*self._sees, self._n_rounds}  # numbers of steps that a round waits for
-        self._settled = 0  # the last of these that is done
+        self._sealed: deque[int] = deque()  # those of them that are done, but not settled
+        self._settled = 0  # the last one that is
         self._updating = False
         self._parts: deque[Part] = deque()  # of the update that is at work, not begun
         self._parts_left = 0  # not done
@@ -97,11 +121,14 @@ class Pipeline:
         self._idle = 0  # threads that wait
         self._trees = deque(Tree(len(tasks), plus) for tasks in rounds)  # of rounds that have not stepped
         self._window = 0
+        self._most_ready = 1
         self._failure: BaseException | None = None
 
     def run(self, pool: Executor | None, n_threads: int) -> None:
         """Do all rounds on this thread and `n_threads - 1` of the pool. Re-raises the exception of a job."""
         self._window = n_threads + 2
+        self._most_ready = n_threads if self._delay else 1
+        self._items = list(self._in_items(n_threads))
         n_helpers = min(n_threads, len(self._items)) - 1 if pool is not None else 0
         self._threads = 1 + n_helpers
         helpers: list[Future[None]] = []
@@ -118,6 +145,26 @@ class Pipeline:
                 helper.result()
         if self._failure is not None:
             raise self._failure
+
+    def _in_items(self, n_threads: int) -> Iterator[tuple[int, list[Any]]]:
+        """What a thread does at once."""
+        most, number = most_together(self._together, self._delay, n_threads), 0
+        while number < self._n_rounds:
+            first, *others = self._rounds[number]
+            item = [first]
+            while not others and len(item) < most and self._goes_with(number + len(item)):
+                item.extend(self._rounds[number + len(item)])
+            yield number, item
+            for task in others:
+                yield number, [task]
+            number += len(item)
+
+    def _goes_with(self, number: int) -> bool:
+        """Whether the only task of a round may go together with that of the round before."""
+        if number == self._n_rounds or len(self._rounds[number]) > 1:
+            return False
+        (before,), (own,) = self._rounds[number - 1], self._rounds[number]
+        return self._sees[number - 1] == self._sees[number] and self._jobs.together(before, own)
 
     def _work(self) -> None:
         """Do what can be done next until nothing is left."""
@@ -162,6 +209,8 @@ class Pipeline:
         if self._may_update():
             self._updating = True
             return self._update
+        if self._ready and not self._may_gather_ahead():
+            return partial(self._evaluate, *self._ready.popleft())
         if self._may_gather():
             item = self._claimed
             self._claimed += 1
@@ -170,10 +219,12 @@ class Pipeline:
 
     def _has_more(self) -> bool:
         """Whether `_next` has a job for another thread."""
-        return not self._over() and bool(self._parts or self._may_update() or self._may_gather())
+        return not self._over() and bool(
+            self._parts or self._ready or self._may_update() or self._may_gather()
+        )
 
     def _may_update(self) -> bool:
-        return not self._updating and (self._may_merge() or self._may_step())
+        return not self._updating and (self._may_merge() or self._may_step() or self._may_settle())
 
     def _may_gather(self) -> bool:
         if self._claimed == len(self._items):
@@ -182,29 +233,47 @@ class Pipeline:
         in_window = number > self._stepped or self._claimed - self._merged < self._window
         return self._sees[number] <= self._settled and in_window
 
+    def _may_gather_ahead(self) -> bool:
+        """Whether to gather goes before what was gathered already: others wait until all of a group has."""
+        return len(self._ready) + 1 < self._most_ready and self._may_gather()
+
     def _may_merge(self) -> bool:
         return self._merged in self._done and self._merges_left[self._stepped] > 0
 
     def _may_step(self) -> bool:
         if self._stepped == self._n_rounds or self._merges_left[self._stepped]:
             return False
-        return self._gathered >= bisect_right(self._sees, self._stepped)
+        return self._puts_off or (not self._sealed and self._has_gathered(self._stepped))
+
+    def _may_settle(self) -> bool:
+        return len(self._sealed) > 0 and self._has_gathered(self._sealed[0] - 1)
+
+    def _has_gathered(self, number: int) -> bool:
+        """Whether all rounds that do not see the step of this one have gathered."""
+        return self._gathered >= bisect_right(self._sees, number)
 
     def _do_task(self, item: int) -> None:
-        number, task = self._items[item]
+        number, tasks = self._items[item]
         ahead = item + self._window
         if ahead < len(self._items):
-            self._jobs.prefetch(self._items[ahead][1])
-        gathered = self._jobs.gather(number, task)
+            self._jobs.prefetch(self._items[ahead][1][0])
+        gathered = self._jobs.gather(number, tasks)
         with self._changed:
-            self._gathers_left[number] -= 1
+            for of_round in range(number, number + len(tasks)):
+                self._gathers_left[of_round] -= 1
             while self._gathered < self._n_rounds and self._gathers_left[self._gathered] == 0:
                 self._gathered += 1
             if self._idle and self._has_more():  # a step may have waited for this
                 self._changed.notify()
-        stats = self._jobs.evaluate(number, task, gathered)
+            elif self._delay and (self._may_update() or self._may_gather_ahead()):  # others wait for that
+                self._ready.append((item, gathered))
+                return
+        self._evaluate(item, gathered)
+
+    def _evaluate(self, item: int, gathered: Any) -> None:
+        found = self._jobs.evaluate(*self._items[item], gathered)
         with self._changed:
-            self._done[item] = stats
+            self._done[item] = found
 
     def _update(self) -> None:
         """Merge and step as far as possible; one thread at a time, which those that wait help."""
@@ -214,29 +283,40 @@ class Pipeline:
     def _merge_and_step(self) -> None:
         while True:
             with self._changed:
-                if self._over() or not (self._may_merge() or self._may_step()):
+                settles = self._may_settle()  # first: others wait for that
+                found = self._done.pop(self._merged) if not settles and self._may_merge() else None
+                if self._over() or not (settles or found or self._may_step()):
                     self._updating = False
                     return
-                stats = self._done.pop(self._merged) if self._may_merge() else None
-            if stats is not None:
-                self._trees[0].push(stats)
-                self._merged += 1
-                self._merges_left[self._stepped] -= 1
-            else:
+            if settles:
+                self._settle()
+                continue
+            if found is None:
                 self._step()
+                continue
+            for later, one in enumerate(found):
+                self._trees[later].push(one)
+                self._merges_left[self._stepped + later] -= 1
+            self._merged += 1
 
     def _step(self) -> None:
         total = self._trees.popleft().result()
         assert total is not None
         with uninterrupted():
             self._jobs.step(self._stepped, total)
-            if self._stepped + 1 in self._awaited:
-                self._jobs.settle()
+            if sealed := self._stepped + 1 in self._awaited:
+                self._jobs.seal()
         with self._changed:
             self._stepped += 1
-            if self._stepped in self._awaited:
-                self._settled = self._stepped
-                self._wake()
+            if sealed:
+                self._sealed.append(self._stepped)
+
+    def _settle(self) -> None:
+        with uninterrupted():
+            self._jobs.settle()
+        with self._changed:
+            self._settled = self._sealed.popleft()
+            self._wake()
 
     def _wake(self) -> None:
         """As many threads as have rounds to gather now, or all at the end."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from bigtopic.learning.executors.pipeline import Pipeline
 from bigtopic.learning.executors.protocol import Run, Updates
+from bigtopic.learning.putting_off import Unsettled, putting_off
 from bigtopic.learning.reduce import Tree, in_order
 from bigtopic.learning.replicas import Changes, Share, add_changes, joined, share_changes
 from bigtopic.learning.rounds import MapReduce, Settings, round_stats, step
@@ -127,7 +128,9 @@ def _in_turn(run: Run, segment: Segment) -> Changes:
 
 def do_rounds(segment: Segment, map_reduce: MapReduce) -> None:
     """Do the rounds of a segment one after the other, each mapped and reduced by `map_reduce`."""
-    Pipeline([[rnd] for rnd in segment.rounds], _RoundJobs(segment, map_reduce), segment.delay).run(None, 1)
+    arrays, rounds = segment.params.without_means().arrays, [[rnd] for rnd in segment.rounds]
+    with putting_off(arrays, segment.settings, segment.delay) as unsettled:
+        Pipeline(rounds, _RoundJobs(segment, map_reduce, unsettled), segment.delay).run(None, 1)
 
 
 @dataclass(frozen=True)
@@ -136,19 +139,28 @@ class _RoundJobs:
 
     segment: Segment
     map_reduce: MapReduce
+    unsettled: Unsettled | None
 
     def prefetch(self, rnd: Round) -> None:
         """Nothing to do: `map_reduce` reads the documents."""
 
-    def gather(self, number: int, rnd: Round) -> Stats:
-        segment = self.segment
+    def together(self, rnd: Round, following: Round) -> bool:
+        return False
+
+    def gather(self, number: int, rounds: Sequence[Round]) -> Stats:
+        (rnd,), segment = rounds, self.segment
         return round_stats(segment.params, rnd, segment.cursors[number], segment.settings, self.map_reduce)
 
-    def evaluate(self, number: int, rnd: Round, stats: Stats) -> Stats:
-        return stats
+    def evaluate(self, number: int, rounds: Sequence[Round], stats: Stats) -> Sequence[Stats]:
+        return [stats]
 
     def step(self, number: int, stats: Stats) -> None:
         self.segment.step(number, stats)
 
+    def seal(self) -> None:
+        if self.unsettled is not None:
+            self.unsettled.seal()
+
     def settle(self) -> None:
-        """Steps put nothing off."""
+        if self.unsettled is not None:
+            self.unsettled.settle()

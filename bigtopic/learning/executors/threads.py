@@ -10,13 +10,13 @@ from functools import partial
 from itertools import islice
 
 from bigtopic import buffers
-from bigtopic.learning.estep import Gathered, evaluate
+from bigtopic.learning.estep import Gathered, GatheredStack, Lens, evaluate, evaluate_stack, lens_of
 from bigtopic.learning.executors.documents import Documents, keeps_all
 from bigtopic.learning.executors.pipeline import Pipeline
 from bigtopic.learning.executors.protocol import Executor, ExecutorSpec, Run, Updates
 from bigtopic.learning.executors.segments import Segment, by_segments, do_rounds
 from bigtopic.learning.executors.until_end import UntilEnd, may_wait
-from bigtopic.learning.putting_off import putting_off
+from bigtopic.learning.putting_off import Unsettled, putting_off
 from bigtopic.learning.remembering import Remembering, keeps_state, remembering
 from bigtopic.learning.replicas import Changes, Share, joined, share_changes
 from bigtopic.learning.rounds import iteration_of
@@ -79,8 +79,8 @@ class ThreadExecutor(Executor):
         iterations = [iteration_of(cursor, 1, settings) for cursor in segment.cursors]
         arrays = segment.params.without_means().arrays
         rounds, step = [rnd.slices for rnd in segment.rounds], partial(self._step, segment)
-        with putting_off(arrays if self._pool else {}, settings, segment.delay) as additions:
-            self._map(rounds, arrays, iterations, step, segment.delay, additions.do)
+        with putting_off(arrays, settings, segment.delay, self._n_threads) as unsettled:
+            self._map(rounds, arrays, iterations, step, segment.delay, unsettled)
 
     def _step(self, segment: Segment, number: int, stats: Stats) -> None:
         segment.step(number, stats)
@@ -106,12 +106,22 @@ class ThreadExecutor(Executor):
         iterations: Sequence[Iteration],
         step: Callable[[int, Stats], None],
         delay: int = 0,
-        settle: Callable[[], None] = lambda: None,
+        unsettled: Unsettled | None = None,
     ) -> None:
+        lens = lens_of(arrays, self._run.work) if delay else None
         jobs = _SliceJobs(
-            self._documents, self._remembering, self._run.work, arrays, iterations, step, settle
+            self._documents,
+            self._remembering,
+            self._run.work,
+            arrays,
+            iterations,
+            step,
+            unsettled,
+            stacked=lens is not None,
         )
-        Pipeline(rounds, jobs, delay).run(self._pool, self._n_threads)
+        puts_off, together = unsettled is not None, 1 if lens is None else lens.most_slices
+        pipeline = Pipeline(rounds, jobs, delay, puts_off=puts_off, together=together)
+        pipeline.run(self._pool, self._n_threads)
 
     def close(self) -> None:
         # Slices first: one may be waiting for a read block that only the reader can deliver.
@@ -151,7 +161,7 @@ def _remembering(run: Run) -> Remembering:
     return remembering(run.work, whole=True)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _SliceJobs:
     """The jobs of a pipeline whose tasks are slices: the task functions, on one set of arrays."""
 
@@ -161,21 +171,48 @@ class _SliceJobs:
     arrays: Mapping[str, LazyArray | Overlay]
     iterations: Sequence[Iteration]
     move: Callable[[int, Stats], None]
-    settle: Callable[[], None]
+    unsettled: Unsettled | None
+    stacked: bool  # slices of several rounds
+    _lens: Lens | None = None
 
     def prefetch(self, ref: SliceRef) -> None:
         self.documents.prefetch(ref)
         self.remembering.prefetch(ref, self.iterations[0].pass_number)
 
-    def gather(self, number: int, ref: SliceRef) -> Gathered:
-        return self.documents.gather(ref, self.arrays)
+    def together(self, ref: SliceRef, following: SliceRef) -> bool:
+        return self.stacked and ref.read_block == following.read_block
 
-    def evaluate(self, number: int, ref: SliceRef, gathered: Gathered) -> Stats:
-        return evaluate(ref, gathered, self.work, self.iterations[number], self.remembering)
+    def gather(self, number: int, refs: Sequence[SliceRef]) -> Gathered | GatheredStack:
+        arrays = self.arrays if self.unsettled is None else self.unsettled.seen
+        if self.stacked:
+            self._lens = lens = self._lens or lens_of(arrays, self.work)
+            assert lens is not None
+            return self.documents.gather_stack(refs, lens)
+        (ref,) = refs
+        return self.documents.gather(ref, arrays)
+
+    def evaluate(
+        self, number: int, refs: Sequence[SliceRef], gathered: Gathered | GatheredStack
+    ) -> Sequence[Stats]:
+        if isinstance(gathered, GatheredStack):
+            return evaluate_stack(gathered, self.work, self.iterations[number : number + len(refs)])
+        (ref,) = refs
+        return [evaluate(ref, gathered, self.work, self.iterations[number], self.remembering)]
 
     def step(self, number: int, stats: Stats) -> None:
         self.remembering.flush()
         self.move(number, stats)
+        if self.unsettled is None:
+            self._lens = None
+
+    def seal(self) -> None:
+        if self.unsettled is not None:
+            self.unsettled.seal()
+
+    def settle(self) -> None:
+        if self.unsettled is not None:
+            self.unsettled.settle()
+            self._lens = None
 
 
 @dataclass(frozen=True)
@@ -190,14 +227,20 @@ class _ReplicaJobs:
     def prefetch(self, share: Share) -> None:
         self.reader.prefetch(share.rounds[0].slices[0].read_block)
 
-    def gather(self, number: int, share: Share) -> None:
+    def together(self, share: Share, following: Share) -> bool:
+        return False
+
+    def gather(self, number: int, shares: Sequence[Share]) -> None:
         """A replica copies the rows that it needs itself."""
 
-    def evaluate(self, number: int, share: Share, gathered: None) -> Changes:
-        return share_changes(self.run, share, self.reader.block, self.arrays)
+    def evaluate(self, number: int, shares: Sequence[Share], gathered: None) -> Sequence[Changes]:
+        return [share_changes(self.run, share, self.reader.block, self.arrays) for share in shares]
 
     def step(self, number: int, changes: Changes) -> None:
         self.changes.append(changes)
+
+    def seal(self) -> None:
+        """Nothing is put off."""
 
     def settle(self) -> None:
         """Nothing is put off."""

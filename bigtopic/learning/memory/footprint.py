@@ -45,12 +45,13 @@ from bigtopic.learning.executors.among_workers import makes_rounds
 from bigtopic.learning.executors.documents import keeps_all
 from bigtopic.learning.executors.forecast import round_seconds
 from bigtopic.learning.executors.graph_tasks import n_tasks
+from bigtopic.learning.executors.pipeline import most_together
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.memory.replay import Ledger, Piece, Reading, Rounds, Sum, most_sums
 from bigtopic.learning.memory.sizes import Sizes
 from bigtopic.learning.reduce import cut, depth
 from bigtopic.plan import reading
-from bigtopic.plan.delays import PROMPT
+from bigtopic.plan.delays import PROMPT, growing
 from bigtopic.plan.exchanges import LARGEST_SHARE, divided
 from bigtopic.state.params import Params
 
@@ -168,6 +169,7 @@ class Footprint:
             sizes.all_rows(),
             random.Random(seed),
             blocks,
+            cache(sizes.of_item),
         )
 
     def _reading(self) -> Reading | None:
@@ -192,10 +194,12 @@ class Footprint:
         for _ in _until_level(ledger, most if cut else 0):
             for slices in cut:
                 ledger.free(*self._iterations(rounds, slices).pieces)
-        for _ in _until_level(
-            ledger, min(total - prompt, most + plan.delay) if plan.delay else 0, plan.delay
-        ):
-            rounds.delayed(min(plan.slice_size, plan.batch_size), plan.delay)
+        for n_rounds, delay in growing(plan.n_rounds, total, plan.delay):
+            together = most_together(self._sizes.most_slices, delay, n_threads)
+            left = -(-min(n_rounds, most + 2 * delay) // together)
+            for _ in _until_level(ledger, left, delay):
+                rounds.delayed(min(plan.slice_size, plan.batch_size), delay, together)
+            rounds.settle()
         self._replay_exchanges(ledger, n_threads)
 
     def _replay_exchanges(self, ledger: Ledger, n_threads: int) -> None:

@@ -11,6 +11,7 @@ import random
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from bigtopic import buffers
 from bigtopic.learning.reduce import LARGE, Tree, depth, left_half
@@ -105,6 +106,7 @@ class SliceSizes:
     passing : allocated from the system, and freed before the kernel runs
     scratch : of the kernel
     read, written : document state of an earlier pass, and of this one
+    kept : what was gathered and stays with the statistics
     """
 
     gathered: Sequence[float]
@@ -112,10 +114,11 @@ class SliceSizes:
     scratch: Scratch
     read: float = 0.0
     written: float = 0.0
+    kept: Sequence[float] = ()
 
     def n_bytes(self) -> float:
         """The sum."""
-        arrays = *self.gathered, *self.scratch.pooled
+        arrays = *self.gathered, *self.kept, *self.scratch.pooled
         return sum(arrays) + self.passing + self.scratch.transient + self.read + self.written
 
 
@@ -133,6 +136,8 @@ class _AtWork:
 
     gathered : and what the kernel reads of earlier passes
     stats : without pieces, if the kernel allocates them last
+    sizes_of_stats : bytes of each array of them
+    kept : what was gathered and stays with them
     """
 
     gathered: list[Piece]
@@ -140,6 +145,8 @@ class _AtWork:
     pooled: list[Piece]
     written: list[Piece]
     stats: Sum
+    sizes_of_stats: Sequence[float]
+    kept: Sequence[Piece]
 
 
 @dataclass
@@ -185,6 +192,7 @@ class Rounds:
     most : bytes of each array's statistics where they cover all rows
     rng : draws the slice that is done next
     reading : of the documents; None if they are in memory
+    of_item : documents of each, and number of slices that go together -> sizes of their arrays
     """
 
     ledger: Ledger
@@ -194,9 +202,13 @@ class Rounds:
     most: list[float]
     rng: random.Random
     reading: Reading | None = None
+    of_item: Callable[[int, int], SliceSizes] | None = None
     _unwritten: list[Piece] = field(default_factory=list)  # document state of the slice that finished last
-    # Of delayed rounds: how many there were, those that are at work, and those whose statistics wait.
+    # Of delayed rounds: how many there were, and how many are settled; by the first of those that go together, those
+    # that were gathered, that are at work, and whose statistics wait.
     _number: int = 0
+    _settled: int = 0
+    _ready: deque[tuple[int, Callable[[], _AtWork]]] = field(default_factory=deque)
     _busy: list[tuple[int, _AtWork]] = field(default_factory=list)
     _waiting: dict[int, Sum] = field(default_factory=dict)
 
@@ -220,24 +232,41 @@ class Rounds:
         total: Sum = tree.result()
         return total
 
-    def delayed(self, n_docs: int, delay: int) -> None:
-        """A round of one slice that may miss `delay` updates. At most two groups of rounds, this one included, are at
-        work or have statistics that wait."""
-        if len(self._busy) == self.n_threads:
+    def delayed(self, n_docs: int, delay: int, together: int = 1) -> None:
+        """Rounds of one slice that go together and may miss `delay` updates. At most two groups, these rounds included,
+        have gathered and are not settled. Threads gather one item more each before they begin with the first."""
+        assert self.of_item is not None
+        sizes = self.of_item(n_docs, together)
+        if len(self._busy) == self.n_threads:  # the one that gathers is not at work
             self._finish_delayed()
-        while len(self._busy) + len(self._waiting) >= 2 * group_size(delay):
-            if not self._step():
-                self._finish_delayed()
-        self._busy.append((self._number, self._begin(n_docs, self._gather(n_docs))))
-        self._number += 1
+        if self._number + together - self._settled > 2 * group_size(delay):
+            self.settle(group_size(delay))
+        if self.reading is not None:
+            self.reading.take(n_docs * together, self.ledger)
+        self.ledger.free(self.ledger.fresh(sizes.passing))
+        take = self.ledger.take
+        gathered, kept = [take(size) for size in sizes.gathered], [take(size) for size in sizes.kept]
+        stats = [together * size for size in self.stats(n_docs)]
+        self._ready.append((self._number, partial(self._at_work, sizes, n_docs, gathered, stats, kept)))
+        self._number += together
+        while len(self._ready) >= self.n_threads:
+            self._go_on()
 
-    def _step(self) -> bool:
-        """Step by the oldest round, if its statistics are there."""
-        oldest = self._number - len(self._busy) - len(self._waiting)
-        if oldest not in self._waiting:
-            return False
-        self.ledger.free(*self._waiting.pop(oldest).pieces)
-        return True
+    def settle(self, n_rounds: int | None = None) -> None:
+        """Finish so many of the oldest rounds, or all, and free their statistics."""
+        self._settled = self._number if n_rounds is None else self._settled + n_rounds
+        while any(number < self._settled for number, _ in [*self._ready, *self._busy]):
+            self._go_on()
+        for number in [number for number in self._waiting if number < self._settled]:
+            self.ledger.free(*self._waiting.pop(number).pieces)
+
+    def _go_on(self) -> None:
+        """Begin with what was gathered first, if there is a thread for it; otherwise, finish something."""
+        if self._ready and len(self._busy) < self.n_threads:
+            number, begin = self._ready.popleft()
+            self._busy.append((number, begin()))
+        else:
+            self._finish_delayed()
 
     def _finish_delayed(self) -> None:
         number, one = self._busy.pop(self.rng.randrange(len(self._busy)))
@@ -251,26 +280,32 @@ class Rounds:
         return [self.ledger.take(size) for size in sizes.gathered]
 
     def _begin(self, n_docs: int, gathered: list[Piece]) -> _AtWork:
+        return self._at_work(self.of_slice(n_docs), n_docs, gathered, self.stats(n_docs), [])
+
+    def _at_work(
+        self, sizes: SliceSizes, n_docs: int, gathered: list[Piece], stats: Sequence[float], kept: list[Piece]
+    ) -> _AtWork:
         """Kernels that use `buffers` allocate their statistics with their other arrays there."""
-        sizes, take, fresh = self.of_slice(n_docs), self.ledger.take, self.ledger.fresh
+        take, fresh = self.ledger.take, self.ledger.fresh
         one = _AtWork(
             [*gathered, fresh(sizes.read)],
             fresh(sizes.scratch.transient),
             [take(size) for size in sizes.scratch.pooled],
             [take(sizes.written)] if sizes.written else [],
             Sum(n_docs, []),
+            stats,
+            kept,
         )
         if one.pooled or one.written:
-            one.stats.pieces = [take(size) for size in self.stats(n_docs)]
+            one.stats.pieces = [take(size) for size in stats]
         return one
 
     def _returned(self, one: _AtWork) -> Sum:
         """The statistics; then what the slice needed is freed, and its state is written when that of the slice before
         is."""
         self.ledger.free(one.transient)
-        one.stats.pieces = one.stats.pieces or [
-            self.ledger.fresh(size) for size in self.stats(one.stats.n_docs)
-        ]
+        one.stats.pieces = one.stats.pieces or [self.ledger.fresh(size) for size in one.sizes_of_stats]
+        one.stats.pieces += [*one.kept]
         self.ledger.free(*one.gathered, *one.pooled)
         self._written()
         self._unwritten = one.written

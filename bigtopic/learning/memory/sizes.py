@@ -6,6 +6,7 @@ The equations are those of `footprint`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -18,6 +19,7 @@ from bigtopic.corpus.stored.schema import CHUNK
 from bigtopic.corpus.stored.stored_part import OPEN_PARTS
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.learning import remembering
+from bigtopic.learning.estep import lens_of
 from bigtopic.learning.executors.documents import ENTRY_BYTES, keeps_all, keeps_prepared, params_are_still
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.executors.until_end import may_wait
@@ -123,6 +125,23 @@ class Sizes:
         state = n_docs * self._state_read, n_docs * self._state_written
         gathered.extend(scratch.derived)
         return SliceSizes(gathered, 24 * provisional + 8 * by_row, scratch, *state)
+
+    def of_item(self, n_docs: int, n_slices: int) -> SliceSizes:
+        """Slices that go together, of `n_docs` documents each. If they are a stack, it has one array for words and
+        counts, rows for each slice, and ids that stay with the statistics."""
+        one = self.of_slice(n_docs)
+        if not self.most_slices:
+            assert n_slices == 1
+            return one
+        index, words, counts, _, *rows = one.gathered
+        gathered = [n_slices * size for size in (index, words + counts, *rows)]
+        return replace(one, gathered=gathered, kept=[n_slices * words])
+
+    @cached_property
+    def most_slices(self) -> int:
+        """Slices of several minibatches that may be one call of the kernel; 0 if none do."""
+        lens = lens_of(self._params.arrays, self._run.work) if self._run.plan.delay else None
+        return 0 if lens is None else lens.most_slices
 
     def _takes_float64(self, name: str, kind: str) -> bool:
         """Whether the view is computed in float64: expected logarithms of rows that are distributions."""

@@ -39,6 +39,7 @@ _OF_KERNEL = {
     "cost": (Callable, "a function of the options"),
     "scratch": (Callable, "a function of a CallSize and the options"),
     "derives": ((Callable, NoneType), "a function of the documents, or None"),
+    "stacked": ((Callable, NoneType), "a function of a stack, a view, hyper-parameters and a seed, or None"),
     "components": ((str, NoneType), "the name of a component count, or None"),
     "interacts": (bool, "True or False"),
     "state": (str, choose(_LIVES)),

@@ -89,7 +89,8 @@ def checked(
     """The arguments of `types.MutableArray.add`. Raises ModelError like `check_rows`."""
     if not isinstance(stats, AxisStats):
         raise ModelError(f"it adds {type(stats).__name__}, but must add an AxisStats of ids and values")
-    check_rows(stats.ids, array.n_rows)
+    if stats.sums is None:  # what a kernel has returned has the rows of its documents
+        check_rows(stats.ids, array.n_rows)
     n_ids = array.n_rows if stats.ids is None else len(stats.ids)
     check_values(
         "it adds values", stats.values, (n_ids, array.n_columns), "a row for each id, and the array's columns"

@@ -25,8 +25,8 @@ from bigtopic.errors import ModelError, SettingError, StoreError
 from bigtopic.methods import Method
 from bigtopic.plan.cursor import Cursor
 from bigtopic.state import model_store
-from bigtopic.state.checkpoint_root import CheckpointRoot
-from bigtopic.state.checkpoint_versions import (
+from bigtopic.state.checkpoints.root import CheckpointRoot
+from bigtopic.state.checkpoints.versions import (
     STEP,
     load_version,
     name_of,

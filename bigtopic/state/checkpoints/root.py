@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from bigtopic.errors import CorpusExists, ModelError, ModelVersionError, warn
-from bigtopic.state.checkpoint_versions import FORMAT, is_rest, run_of, versions
+from bigtopic.state.checkpoints.versions import FORMAT, is_rest, run_of, versions
 from bigtopic.state.run_identity import differences, identity_hash
 from bigtopic.storage.journal import require_free
 from bigtopic.storage.lock import WriterLock

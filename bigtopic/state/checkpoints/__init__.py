@@ -1,0 +1,1 @@
+"""Saved states of a run, from which it can be resumed."""

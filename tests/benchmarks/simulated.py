@@ -13,8 +13,9 @@ import asyncio
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import Any
 
 import dask
@@ -39,7 +40,9 @@ class Costs:
     bytes_of_row : of the params
     documents, rows : how many distinct words, and so rows, so many documents have; increasing
     estep, replica : for a document of a round, and of a replica's updates
-    add, move : for a byte of a sum, and of the params of a copy that moves
+    add : for a byte of a sum
+    divide, join : for a byte of what becomes parts for all workers, and of the whole that parts become
+    copy, move : for a byte of the params that are copied, and that are moved
     byte : for a byte on the network
     stretch : of all sleeps
     """
@@ -50,6 +53,9 @@ class Costs:
     estep: float
     replica: float
     add: float
+    divide: float
+    join: float
+    copy: float
     move: float
     byte: float
     stretch: float = 1.0
@@ -108,7 +114,8 @@ def replace_tasks() -> None:
     graphs._node = _node
     reduce.add = meetings.add = meetings.joined = _joined
     meetings.share_changes, meetings.node_stats_alone = _changes, _node_stats
-    direct.parts, direct.whole, direct.move = _parts, _whole, _move
+    direct.parts, direct.whole, direct.begin_move = _parts, _whole, _begin_move
+    meetings.Exchange.move = meetings.LongRound.move = _move
     copies.hold = _hold
     mailbox.Mailbox._ask = _ask
 
@@ -153,14 +160,18 @@ def _joined(a: Sized, b: Sized) -> Sized:
     return total
 
 
-def _parts(nodes: Any, n: int) -> list[list[tuple[int, Sized]]]:
-    _costs.sleep(sum(sized.n_bytes for _, sized in nodes) * _costs.add)
-    return [[(size, Sized(one.n_bytes // n, one.n_docs, (), n)) for size, one in nodes] for _ in range(n)]
+def _parts(nodes: Any, workers: Sequence[int]) -> Iterator[tuple[int, list[tuple[int, Sized]]]]:
+    n = len(workers)
+    part = [(size, Sized(one.n_bytes // n, one.n_docs, (), n)) for size, one in nodes]
+    nodes.clear()
+    for i in workers:
+        _costs.sleep(sum(one.n_bytes for _, one in part) * _costs.divide)
+        yield i, part
 
 
 def _whole(sums: list[Sized]) -> Sized:
     n_bytes = sum(one.n_bytes for one in sums)
-    _costs.sleep(n_bytes * _costs.add)
+    _costs.sleep(n_bytes * _costs.join)
     return Sized(n_bytes, sums[0].n_docs)
 
 
@@ -170,13 +181,13 @@ def _hold(version: copies.Version, arrays: Sized) -> copies.Copy:
         return copies._copies.setdefault(version.name, _Copy(version, {}))
 
 
-def _move(version: copies.Version, names: Any, change: Any, n_updates: int) -> None:
+def _begin_move(version: copies.Version, names: Any) -> Any:
+    _costs.sleep(_costs.params * _costs.copy)
+    return SimpleNamespace(arrays={})
+
+
+def _move(meeting: Any, run: Any, params: Any, total: Any) -> None:
     _costs.sleep(_costs.params * _costs.move)
-    with copies._one_at_a_time:
-        copy = copies._copies[version.name]
-        if copy.version == version:
-            copy.version = copies.after(version, n_updates)
-            copies._one_at_a_time.notify_all()
 
 
 _ask_at_once = mailbox.Mailbox._ask

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -19,6 +20,7 @@ PART_DOCS = 141_000
 BATCH_SIZE = 500
 SAMPLE_DOCS = 20_000
 SAMPLED_SLICES = 16
+PARTS = 32  # workers
 
 
 def measured_costs(n_topics: int, byte: float) -> Costs:
@@ -76,34 +78,45 @@ def replica_seconds(corpus: Any, n_topics: int) -> float:
     share = Share(
         rounds, [Cursor(cursor.pass_number, r.number, cursor.step + i) for i, r in enumerate(rounds)], 256
     )
-    times = []
-    for _ in range(3):
-        begun, reader = time.thread_time(), BlockReader(run.parts, ahead=0)
-        share_changes(run, share, reader.block, params.arrays)
-        times.append(time.thread_time() - begun)
-    return min(times) / sum(rnd.n_docs for rnd in rounds)
+
+    def work() -> None:
+        share_changes(run, share, BlockReader(run.parts, ahead=0).block, params.arrays)
+
+    return thread_seconds(work) / sum(rnd.n_docs for rnd in rounds)
 
 
-def moving_seconds(n_topics: int) -> tuple[float, float]:
-    """Of a byte of a sum of all words, and of a byte of a copy that moves by it."""
+def moving_seconds(n_topics: int) -> tuple[float, ...]:
+    """Of a byte of changes of all words: to add, divide and join them; of the params: to copy and to move them."""
+    from bigtopic.learning.direct import parts, whole
     from bigtopic.learning.reduce import add_axis
+    from bigtopic.learning.replicas import Changes, add_changes
+    from bigtopic.state.params import Params
     from bigtopic.types import AxisStats
 
-    _, params, _ = made_run("online-cvb0", n_topics, shape(), {})
-    array = params["topic_words"]
+    run, params, _ = made_run("online-cvb0", n_topics, shape(), {})
+    name, array = "topic_words", params["topic_words"]
     stats = AxisStats(np.arange(N_WORDS, dtype=np.int32), np.ones(array.raw.shape, np.float32))
+    changes = Changes({name: stats}, {name: np.full(array.n_columns, 0.1)}, ())
+    divided = [part for _, ((_, part),) in parts([(1, changes)], range(PARTS))]
+    settings = replace(run.settings, average=0.0)
+    works = (
+        lambda: add_axis(stats, stats),
+        lambda: list(parts([(1, changes)], range(PARTS))),
+        lambda: whole(divided),
+        array.copy,
+        lambda: add_changes(Params({name: array}), changes, settings),
+    )
+    return tuple(thread_seconds(work) / stats.values.nbytes for work in works)
 
-    def move() -> None:
-        array.copy().add(stats, decay=np.full(array.n_columns, 0.9))
 
+def thread_seconds(work: Callable[[], Any], n: int = 3) -> float:
+    """Processor seconds of this thread; the least of some runs."""
     times = []
-    for work in (lambda: add_axis(stats, stats), move):
-        for _ in range(3):
-            begun = time.thread_time()
-            work()
-            seconds = time.thread_time() - begun
-        times.append(seconds / stats.values.nbytes)
-    return times[0], times[1]
+    for _ in range(n):
+        begun = time.thread_time()
+        work()
+        times.append(time.thread_time() - begun)
+    return min(times)
 
 
 def shape() -> Any:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ from typing import Any
 import dask
 import numpy as np
 from distributed import Worker
+from pairs import Gaps
 
 from bigtopic.learning import copies, direct, meetings, reduce
 from bigtopic.learning.executors import graphs
@@ -28,7 +30,17 @@ from bigtopic.parallel import mailbox
 from bigtopic.plan.cursor import RoundReport
 from bigtopic.types import AxisStats, Stats
 
-__all__ = ["Costs", "Sized", "all_sent", "replace_tasks", "sleeping_node", "sleeping_node_stats", "use"]
+__all__ = [
+    "Costs",
+    "Sized",
+    "longest_gap",
+    "most_done",
+    "most_sent",
+    "replace_tasks",
+    "sleeping_node",
+    "sleeping_node_stats",
+    "use",
+]
 
 
 @dataclass(frozen=True)
@@ -44,7 +56,7 @@ class Costs:
     divide, join : for a byte of what becomes parts for all workers, and of the whole that parts become
     copy, move : for a byte of the params that are copied, and that are moved
     byte : for a byte on the network
-    stretch : of all sleeps
+    tasks, stretch : how much longer E-steps and updates sleep, and all else
     """
 
     bytes_of_row: int
@@ -58,6 +70,7 @@ class Costs:
     copy: float
     move: float
     byte: float
+    tasks: float = 1.0
     stretch: float = 1.0
 
     @property
@@ -71,6 +84,11 @@ class Costs:
 
     def sleep(self, seconds: float) -> None:
         time.sleep(self.stretch * seconds)
+
+    def work(self, n_docs: int, seconds: float) -> None:
+        """Sleep for so many seconds a document."""
+        _done[threading.get_ident()] += n_docs
+        time.sleep(self.tasks * n_docs * seconds)
 
 
 @dataclass(frozen=True)
@@ -95,18 +113,32 @@ class _Copy(copies.Copy):
 _costs: Costs
 # When a card will have sent, or got, what it has to
 _free: defaultdict[tuple[str, str], float] = defaultdict(float)
-_sent = 0  # bytes
+_sent: Counter[Any] = Counter()  # bytes, by meeting
+_gaps = Gaps()
+_done: Counter[int] = Counter()  # documents, by thread
 
 
 def use(costs: Costs) -> None:
     """Take these from now on."""
     global _costs
     _costs = costs
+    _done.clear()
+    _sent.clear()
 
 
-def all_sent() -> int:
-    """Bytes that the workers have sent, to each other and to the scheduler."""
-    return _sent
+def most_done() -> float:
+    """The share of the documents that the worker with the most has done, since costs changed."""
+    return max(_done.values()) / sum(_done.values())
+
+
+def most_sent() -> int:
+    """Bytes that the workers have sent to each other in the meeting with most, since costs changed."""
+    return max(_sent.values(), default=0)
+
+
+def longest_gap() -> float:
+    """The longest time in which this process did not run, since that was last asked for."""
+    return _gaps.take()
 
 
 def replace_tasks() -> None:
@@ -126,7 +158,7 @@ def _node(run: Any, task: Any, shared: Any, iteration: Any, mark: str = "") -> S
 
 def _node_stats(run: Any, refs: Any, arrays: Any, iteration: Any) -> Sized:
     n_docs = sum(ref.stop - ref.start for ref in refs)
-    _costs.sleep(n_docs * _costs.estep)
+    _costs.work(n_docs, _costs.estep)
     return Sized(_costs.size(n_docs), n_docs)
 
 
@@ -147,7 +179,7 @@ def sleeping_node_stats(run: Any, refs: Any, arrays: Any, iteration: Any) -> Sta
 
 def _changes(run: Any, share: Any, read: Any, arrays: Any) -> Sized:
     n_docs = sum(rnd.n_docs for rnd in share.rounds)
-    _costs.sleep(n_docs * _costs.replica)
+    _costs.work(n_docs, _costs.replica)
     reports = tuple(RoundReport(cursor, 0, 0.0, {}) for cursor in share.cursors)
     return Sized(_costs.size(n_docs), n_docs, reports)
 
@@ -197,6 +229,7 @@ async def _ask(box: mailbox.Mailbox, meeting: Any, address: str, name: Any) -> A
     """A piece takes time to travel."""
     piece = await _ask_at_once(box, meeting, address, name)
     n_bytes = piece.n_bytes if isinstance(piece, Sized) else sum(one.n_bytes for _, one in piece)
+    _sent[meeting] += n_bytes
     await _travel(n_bytes, address, box.address)
     return piece
 
@@ -204,12 +237,10 @@ async def _ask(box: mailbox.Mailbox, meeting: Any, address: str, name: Any) -> A
 async def _travel(n_bytes: int, sender: str, receiver: str) -> None:
     """Wait as long as bytes take, after all that the card of the sender has to send, and that of the receiver to get.
     Both go on with other bytes where one is slower."""
-    global _sent
     now = time.monotonic()
     for card in (("from", sender), ("to", receiver)):
         _free[card] = max(now, _free[card]) + _costs.stretch * n_bytes * _costs.byte
     end = max(_free["from", sender], _free["to", receiver])
-    _sent += n_bytes
     await asyncio.sleep(end - now)
 
 

@@ -22,7 +22,7 @@ from bigtopic.errors import ClusterError
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Params
 
-__all__ = ["Behind", "Copy", "Version", "after", "arrays_in_turn", "hold", "lose", "move"]
+__all__ = ["Behind", "Copy", "Version", "after", "arrays_in_turn", "begin_move", "end_move", "hold", "lose"]
 
 Arrays = Mapping[str, LazyArray]
 
@@ -53,6 +53,7 @@ class Copy:
 
     version: Version
     arrays: Arrays
+    moves: bool = False  # whether a task moves it
 
     def __sizeof__(self) -> int:
         return sum(getsizeof(array.raw) + getsizeof(array.prior) for array in self.arrays.values())
@@ -140,20 +141,29 @@ def lose(version: Version) -> None:
         _one_at_a_time.notify_all()
 
 
-def move(version: Version, names: Collection[str], change: Callable[[Params], None], n_updates: int) -> None:
-    """Move the copy of this worker from a version on by `n_updates` updates; nothing to do where it has another.
+def begin_move(version: Version, names: Collection[str]) -> Params | None:
+    """The params of a version, to be changed and given to `end_move`; None where this worker has another version, or
+    another task moves it: workers of one process have a copy together.
 
     Parameters
     ----------
-    names : the arrays that `change` changes in place
+    names : the arrays that may be changed in place
     """
+    with _one_at_a_time:
+        copy = _copies.get(version.name)
+        if copy is None or copy.version != version or copy.moves:
+            return None
+        copy.moves = True
+    return Params({n: a.copy() if n in names else a for n, a in copy.arrays.items()})
+
+
+def end_move(version: Version, params: Params, n_updates: int) -> None:
+    """The copy of this worker is moved from a version on by `n_updates` updates, to these params."""
     with _one_at_a_time:
         copy = _copies.get(version.name)
         if copy is None or copy.version != version:
             return
-        params = Params({n: a.copy() if n in names else a for n, a in copy.arrays.items()})
-        change(params)
-        copy.version, copy.arrays = after(version, n_updates), params.arrays
+        copy.version, copy.arrays, copy.moves = after(version, n_updates), params.arrays, False
         _one_at_a_time.notify_all()
 
 

@@ -8,7 +8,8 @@ Each worker takes part with one task:
 
 So a worker sends the rows of its nodes once, and its part of the total once to each other worker, whatever W is, and
 all add at the same time. The tree is that of the work, whichever workers do it, and a row is added by itself: the bits
-are those of one thread.
+are those of one thread. Rows are on their way while others are divided and added, and while the copy is made that
+moves. In step t, worker i sends to worker i - t, so that no worker has to send to all others at a time.
 
 References: Thakur, Rabenseifner, Gropp (2005), "Optimization of collective communication operations in MPICH":
 reduce-scatter, then allgather.
@@ -17,16 +18,16 @@ reduce-scatter, then allgather.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from bigtopic.learning.copies import Behind, Version, arrays_in_turn, lose, move
+from bigtopic import buffers
+from bigtopic.learning.copies import Behind, Version, arrays_in_turn, begin_move, end_move, lose
 from bigtopic.learning.executors.protocol import Run
-from bigtopic.learning.reduce import Tree, cover
+from bigtopic.learning.reduce import NodesInAnyOrder, Tree, cover
 from bigtopic.parallel.cluster import bounded_map, step_aside, threads_here
 from bigtopic.parallel.mailbox import Absent, Mailbox, mailbox
 from bigtopic.plan.cursor import Cursor
@@ -121,33 +122,37 @@ def _part(run: Run, meeting: Meeting, number: int, box: Mailbox) -> Any:
         box.attend(meeting.name)
         nodes = list(_nodes(run, meeting, number, arrays, box))
         reports = _reports([one for _, one in nodes])
-        split = parts(nodes, len(meeting.workers))
-        added = _added(meeting, number, split, box)
+        added = _added(meeting, number, nodes, box)
         others = _others(meeting, number)
         box.offer(meeting.name, {_SUM: added}, times=len(others))
-        sums = box.collect(meeting.name, [(meeting.workers[i], _SUM) for i in others])
-        total = whole([added, *sums])
-        move(
-            meeting.version,
-            meeting.moved(run),
-            lambda params: meeting.move(run, params, total),
-            meeting.n_updates,
-        )
+        coming = box.collect(meeting.name, [(meeting.workers[i], _SUM) for i in others])
+        params = begin_move(meeting.version, meeting.moved(run))  # while they come
+        total = whole([added, *(one for _, one in coming)])
+        if params is not None:
+            meeting.move(run, params, total)
+            end_move(meeting.version, params, meeting.n_updates)
     return replace(added, reports=reports) if reports else added
 
 
-def _added(meeting: Meeting, number: int, split: list[list[Node]], box: Mailbox) -> Any:
-    """The rows of a worker, added along the tree; `split` is what it has for each."""
+def _added(meeting: Meeting, number: int, nodes: list[Node], box: Mailbox) -> Any:
+    """The rows of a worker, added along the tree as they come, while others get theirs of its nodes."""
     others = _others(meeting, number)
-    box.offer(meeting.name, {i: split[i] for i in others})
-    found = {number: split[number]}
-    split.clear()
-    got = box.collect(meeting.name, [(meeting.workers[i], number) for i in others])
-    found.update(zip(others, got, strict=True))
-    tree = Tree(meeting.bounds[-1], meeting.plus)
-    for i in range(len(meeting.workers)):
-        for size, one in found.pop(i):
-            tree.push(one, size)
+    coming = box.collect(meeting.name, [(meeting.workers[i], number) for i in others])
+    tree = NodesInAnyOrder(meeting.bounds[-1], meeting.plus)
+
+    def add(i: int, part: list[Node]) -> None:
+        first = meeting.bounds[i]
+        for size, one in part:
+            tree.push(one, first, size)
+            first += size
+
+    for i, part in parts(nodes, [*reversed(others), number]):
+        if i == number:
+            add(i, part)
+        else:
+            box.offer(meeting.name, {i: part})
+    for i, part in coming:
+        add(others[i], part)
     return tree.result()
 
 
@@ -179,26 +184,42 @@ def _nodes(
         yield size, tree.result()
 
 
-def parts(nodes: list[Node], n: int) -> list[list[Node]]:
-    """The same nodes `n` times, each time with every n-th row, and without reports; `nodes` are let go one by one."""
-    divided: list[list[Node]] = [[] for _ in range(n)]
+def parts(nodes: list[Node], workers: Sequence[int]) -> Iterator[tuple[int, list[Node]]]:
+    """For each worker, in this order, its rows of the nodes, without reports; `nodes` are let go one by one, the last
+    one when all parts of it are made."""
+    divided: list[Iterable[Node]] = []
     while nodes:
         size, one = nodes.pop(0)
-        rows = {name: _every(some, n) for name, some in one.arrays.items()}
-        for i, part in enumerate(divided):
-            part.append((size, _with({name: of[i] for name, of in rows.items()}, one)))
-    return divided
+        pieces = ((size, piece) for piece in _pieces(one, workers))
+        del one
+        divided.append(list(pieces) if nodes else pieces)
+    for i, *part in zip(workers, *divided, strict=True):
+        yield i, part
 
 
-def _every(rows: AxisStats, n: int) -> list[AxisStats]:
-    """The rows whose ids leave 0, 1, ... when divided by n: of any ids, about as many. Few have no ids; the first part
-    has all of these."""
+def _pieces(one: Any, workers: Sequence[int]) -> Iterator[Any]:
+    rows = {name: _every(some, workers) for name, some in one.arrays.items()}
+    one = _with({}, one)
+    for _ in workers:
+        yield _with({name: next(some) for name, some in rows.items()}, one)
+
+
+def _every(rows: AxisStats, workers: Sequence[int]) -> Iterator[AxisStats]:
+    """For each worker the rows whose ids leave its number when divided by how many they are: of any ids, about as many.
+    Few have no ids; worker 0 has all of these."""
+    n = len(workers)
     if rows.ids is None:
-        return [rows] + [AxisStats(None, rows.values[:0])] * (n - 1)
-    owner = rows.ids % n
+        yield from (AxisStats(None, rows.values if i == 0 else rows.values[:0]) for i in workers)
+        return
+    owner = (rows.ids % n).astype(np.min_scalar_type(n))  # NumPy sorts short numbers faster
     order = np.argsort(owner, kind="stable")
     ends = np.searchsorted(owner, np.arange(n + 1), sorter=order)
-    return [AxisStats(rows.ids[order[a:b]], rows.values[order[a:b]]) for a, b in pairwise(ends)]
+    values = buffers.empty(rows.values.shape, rows.values.dtype)
+    for i in workers:
+        own = slice(*ends[i : i + 2])
+        ids = np.take(rows.ids, order[own])
+        np.take(rows.values, order[own], axis=0, out=values[own], mode="clip")  # without another copy
+        yield AxisStats(ids, values[own])
 
 
 def whole(sums: Sequence[Any]) -> Any:
@@ -221,13 +242,13 @@ def _reports(sums: Sequence[Any]) -> tuple[Any, ...]:
 def _together(some: Sequence[AxisStats]) -> AxisStats:
     if some[0].ids is None:
         return max(some, key=lambda rows: len(rows.values))
-    ids = np.concatenate([rows.ids for rows in some if rows.ids is not None])
-    order = np.argsort(ids, kind="stable")
-    places = np.empty_like(order)
-    places[order] = np.arange(len(order))
-    values = np.empty((len(ids), some[0].values.shape[1]), some[0].values.dtype)
-    start = 0
-    for rows in some:
-        values[places[start : start + len(rows.values)]] = rows.values
-        start += len(rows.values)
-    return AxisStats(ids[order], values)
+    known = [rows.ids for rows in some if rows.ids is not None]
+    there = np.zeros(max(int(ids.max(initial=-1)) for ids in known) + 1, bool)
+    for ids in known:
+        there[ids] = True
+    places = np.cumsum(there) - 1
+    together = np.flatnonzero(there).astype(some[0].ids.dtype)
+    values = buffers.empty((len(together), some[0].values.shape[1]), some[0].values.dtype)
+    for ids, rows in zip(known, some, strict=True):
+        values[places[ids]] = rows.values
+    return AxisStats(together, values)

@@ -19,7 +19,19 @@ from bigtopic.plan.slices import lookup_table
 from bigtopic.side_by_side import over_rows
 from bigtopic.types import AxisStats, Stats
 
-__all__ = ["LARGE", "Tree", "add", "add_axis", "cover", "cut", "depth", "in_order", "left_half", "sum_dtype"]
+__all__ = [
+    "LARGE",
+    "NodesInAnyOrder",
+    "Tree",
+    "add",
+    "add_axis",
+    "cover",
+    "cut",
+    "depth",
+    "in_order",
+    "left_half",
+    "sum_dtype",
+]
 
 LARGE = 1 << 24  # bytes of a sum whose memory is not kept: one piece would stay for every level of the tree
 _MOST_TOKENS = np.iinfo(np.int32).max
@@ -110,6 +122,47 @@ class Tree:
         """The sum of all slices; None when there are none."""
         assert len(self._sums) <= 1
         return self._sums[0] if self._sums else None
+
+
+class NodesInAnyOrder:
+    """The same of nodes that come in any order: each is added as soon as the other half of its parent is there.
+
+    Parameters
+    ----------
+    n_slices, plus : as of `Tree`
+    """
+
+    def __init__(self, n_slices: int, plus: Callable[[Any, Any], Any] = add) -> None:
+        self._n_slices, self._plus = n_slices, plus
+        self._sums: dict[tuple[int, int], Any] = {}  # by first slice and number
+
+    def push(self, stats: Any, first: int, n_slices: int = 1) -> None:
+        """Add the sum of the `n_slices` slices from `first` on, which must be a node of the tree."""
+        while n_slices < self._n_slices:
+            start, size = self._parent(first, n_slices)
+            left = start, left_half(size)
+            right = start + left[1], size - left[1]
+            other = self._sums.pop(right if first == start else left, None)
+            if other is None:
+                break
+            stats = self._plus(stats, other) if first == start else self._plus(other, stats)
+            first, n_slices = start, size
+        self._sums[first, n_slices] = stats
+
+    def _parent(self, first: int, n_slices: int) -> tuple[int, int]:
+        start, size = 0, self._n_slices
+        while True:
+            assert size > n_slices
+            left = left_half(size)
+            half = (start, left) if first < start + left else (start + left, size - left)
+            if half == (first, n_slices):
+                return start, size
+            start, size = half
+
+    def result(self) -> Any:
+        """The sum of all slices; None when there are none."""
+        assert len(self._sums) <= 1
+        return next(iter(self._sums.values()), None)
 
 
 def left_half(n_slices: int) -> int:

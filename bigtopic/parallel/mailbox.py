@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
+from queue import SimpleQueue
 from typing import Any
 
 from bigtopic.errors import ClusterError
@@ -24,6 +26,7 @@ KEPT_GROUPS = 100  # whose end a worker remembers
 _HANDLER = "bigtopic_piece"
 
 MeetingName = tuple[str, int]
+Key = tuple[MeetingName, Hashable]  # of a piece
 
 
 class Absent(ClusterError):
@@ -31,16 +34,18 @@ class Absent(ClusterError):
 
 
 class Mailbox:
-    """The mailbox of a worker; its methods are for tasks, except `give`."""
+    """The mailbox of a worker; its methods are for tasks, except `give` and `dissolve`."""
 
     def __init__(self, worker: Any) -> None:
         self._worker = worker
         self._loop = worker.loop.asyncio_loop
         # All that follows is only used on this loop
-        self._pieces: dict[tuple[MeetingName, Hashable], tuple[Any, int]] = {}
+        self._pieces: dict[Key, tuple[Any, int]] = {}
+        self._offered: dict[Key, asyncio.Event] = {}  # those that others wait for
+        self._asking: dict[str, set[asyncio.Task[Any]]] = {}  # by group
         self._attended: dict[str, int] = {}  # the latest meeting of a group
         self._dissolved: OrderedDict[str, None] = OrderedDict()
-        self._changed = asyncio.Event()
+        self._attending = asyncio.Event()
 
     @property
     def address(self) -> str:
@@ -64,35 +69,49 @@ class Mailbox:
         """Whether the meetings of a group have ended, on this worker."""
         return group in self._dissolved
 
-    def collect(self, meeting: MeetingName, wanted: Sequence[tuple[str, Hashable]]) -> list[Any]:
-        """Pieces of other workers, each by its address and name, when all of them are there.
+    def collect(
+        self, meeting: MeetingName, wanted: Sequence[tuple[str, Hashable]]
+    ) -> Iterator[tuple[int, Any]]:
+        """Ask other workers for pieces, each by its address and name.
+
+        Returns
+        -------
+        iterator of (int, piece)
+            Each with its place among those that are wanted, in the order in which they come.
 
         Raises
         ------
         Absent
-            When a worker is not there, or has left.
+            From the iterator, when a worker is not there, or has left.
         """
-        asking = self._collect(meeting, wanted)
-        return asyncio.run_coroutine_threadsafe(asking, self._loop).result()
+        asked: SimpleQueue[tuple[int, asyncio.Task[Any]]] = SimpleQueue()
+        self._on_loop(self._collect, meeting, wanted, asked)
+        come = (asked.get() for _ in wanted)
+        return ((i, _piece(asking, wanted[i][0])) for i, asking in come)
 
-    async def _collect(self, meeting: MeetingName, wanted: Sequence[tuple[str, Hashable]]) -> list[Any]:
-        return list(await asyncio.gather(*(self._ask(meeting, *one) for one in wanted)))
+    def _collect(self, meeting: MeetingName, wanted: Sequence[tuple[str, Hashable]], asked: Any) -> None:
+        asking = [self._loop.create_task(self._ask(meeting, *one)) for one in wanted]
+        for i, one in enumerate(asking):
+            one.add_done_callback(partial(self._asked, meeting[0], asked, i))
+        self._asking.setdefault(meeting[0], set()).update(asking)
+        if meeting[0] in self._dissolved:
+            self._stop_asking(meeting[0])
+
+    def _asked(self, group: str, asked: Any, i: int, asking: asyncio.Task[Any]) -> None:
+        self._asking.get(group, set()).discard(asking)
+        _ = asking.cancelled() or asking.exception()  # or it is logged, if another one has failed before
+        asked.put((i, asking))
+
+    def _stop_asking(self, group: str) -> None:
+        """A worker that is stopped never answers, and closes no connection."""
+        for asking in self._asking.pop(group, ()):
+            asking.cancel()
 
     async def _ask(self, meeting: MeetingName, address: str, name: Hashable) -> Any:
-        asking = asyncio.ensure_future(
-            getattr(self._worker.rpc(address), _HANDLER)(meeting=meeting, name=name)
-        )
-        leaving = asyncio.ensure_future(self._until(lambda: meeting[0] in self._dissolved))
-        try:  # a worker that is stopped never answers, and closes no connection
-            await asyncio.wait((asking, leaving), return_when=asyncio.FIRST_COMPLETED)
-            if not asking.done():
-                raise Absent(f"worker {address} has not answered before the end")
-            answer = asking.result()
+        try:
+            answer = await getattr(self._worker.rpc(address), _HANDLER)(meeting=meeting, name=name)
         except OSError as error:
             raise Absent(f"worker {address} does not answer") from error
-        finally:
-            asking.cancel()
-            leaving.cancel()
         if not isinstance(answer, dict) or "piece" not in answer:
             raise Absent(f"worker {address} does not attend")
         return answer["piece"]
@@ -101,11 +120,14 @@ class Mailbox:
         """The answer to another worker that asks for a piece: without one where this worker does not attend."""
         group, number = meeting
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._until(lambda: self._has_come(group, number)), ARRIVAL_SECONDS)
+            async with asyncio.timeout(ARRIVAL_SECONDS):
+                while not self._has_come(group, number):
+                    await self._attending.wait()
         if not self._has_come(group, number):
             return {}
         key = (group, number), tuple(name) if isinstance(name, list) else name
-        await self._until(lambda: key in self._pieces or group in self._dissolved)
+        if key not in self._pieces and group not in self._dissolved:
+            await self._offered.setdefault(key, asyncio.Event()).wait()
         if key not in self._pieces:
             return {}
         piece, times = self._pieces.pop(key)
@@ -116,35 +138,43 @@ class Mailbox:
     def _has_come(self, group: str, number: int) -> bool:
         return self._attended.get(group, -1) >= number or group in self._dissolved
 
-    async def _until(self, there: Any) -> None:
-        while not there():
-            await self._changed.wait()
-
     def _attend(self, meeting: MeetingName) -> None:
         group, number = meeting
         self._attended[group] = max(number, self._attended.get(group, number))
         self._wake()
 
     def _offer(self, meeting: MeetingName, pieces: Mapping[Hashable, Any], times: int) -> None:
-        if meeting[0] not in self._dissolved:
-            self._pieces.update({(meeting, name): (piece, times) for name, piece in pieces.items()})
-            self._wake()
+        if meeting[0] in self._dissolved:
+            return
+        for name, piece in pieces.items():
+            self._pieces[meeting, name] = piece, times
+            if (event := self._offered.pop((meeting, name), None)) is not None:
+                event.set()
 
     def dissolve(self, group: str) -> None:
-        """Give nothing to this group any more; on the worker's loop."""
+        """Give nothing to this group any more, and expect nothing; on the worker's loop."""
         self._dissolved[group] = None
         if len(self._dissolved) > KEPT_GROUPS:
             self._dissolved.popitem(last=False)
         self._attended.pop(group, None)
         self._pieces = {key: piece for key, piece in self._pieces.items() if key[0][0] != group}
+        for key in [key for key in self._offered if key[0][0] == group]:
+            self._offered.pop(key).set()
+        self._stop_asking(group)
         self._wake()
 
     def _wake(self) -> None:
-        self._changed.set()
-        self._changed = asyncio.Event()
+        self._attending.set()
+        self._attending = asyncio.Event()
 
     def _on_loop(self, function: Any, *arguments: Any) -> None:
         self._loop.call_soon_threadsafe(function, *arguments)
+
+
+def _piece(asking: asyncio.Task[Any], address: str) -> Any:
+    if asking.cancelled():
+        raise Absent(f"worker {address} has not answered before the end")
+    return asking.result()
 
 
 def mailbox(worker: Any = None) -> Mailbox:

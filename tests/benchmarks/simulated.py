@@ -11,15 +11,18 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import Any
 
 import dask
 import numpy as np
 from distributed import Worker
+from pairs import Gaps
 
 from bigtopic.learning import copies, direct, meetings, reduce
 from bigtopic.learning.executors import graphs
@@ -27,7 +30,17 @@ from bigtopic.parallel import mailbox
 from bigtopic.plan.cursor import RoundReport
 from bigtopic.types import AxisStats, Stats
 
-__all__ = ["Costs", "Sized", "all_sent", "replace_tasks", "sleeping_node", "sleeping_node_stats", "use"]
+__all__ = [
+    "Costs",
+    "Sized",
+    "longest_gap",
+    "most_done",
+    "most_sent",
+    "replace_tasks",
+    "sleeping_node",
+    "sleeping_node_stats",
+    "use",
+]
 
 
 @dataclass(frozen=True)
@@ -39,9 +52,11 @@ class Costs:
     bytes_of_row : of the params
     documents, rows : how many distinct words, and so rows, so many documents have; increasing
     estep, replica : for a document of a round, and of a replica's updates
-    add, move : for a byte of a sum, and of the params of a copy that moves
+    add : for a byte of a sum
+    divide, join : for a byte of what becomes parts for all workers, and of the whole that parts become
+    copy, move : for a byte of the params that are copied, and that are moved
     byte : for a byte on the network
-    stretch : of all sleeps
+    tasks, stretch : how much longer E-steps and updates sleep, and all else
     """
 
     bytes_of_row: int
@@ -50,8 +65,12 @@ class Costs:
     estep: float
     replica: float
     add: float
+    divide: float
+    join: float
+    copy: float
     move: float
     byte: float
+    tasks: float = 1.0
     stretch: float = 1.0
 
     @property
@@ -65,6 +84,11 @@ class Costs:
 
     def sleep(self, seconds: float) -> None:
         time.sleep(self.stretch * seconds)
+
+    def work(self, n_docs: int, seconds: float) -> None:
+        """Sleep for so many seconds a document."""
+        _done[threading.get_ident()] += n_docs
+        time.sleep(self.tasks * n_docs * seconds)
 
 
 @dataclass(frozen=True)
@@ -89,18 +113,32 @@ class _Copy(copies.Copy):
 _costs: Costs
 # When a card will have sent, or got, what it has to
 _free: defaultdict[tuple[str, str], float] = defaultdict(float)
-_sent = 0  # bytes
+_sent: Counter[Any] = Counter()  # bytes, by meeting
+_gaps = Gaps()
+_done: Counter[int] = Counter()  # documents, by thread
 
 
 def use(costs: Costs) -> None:
     """Take these from now on."""
     global _costs
     _costs = costs
+    _done.clear()
+    _sent.clear()
 
 
-def all_sent() -> int:
-    """Bytes that the workers have sent, to each other and to the scheduler."""
-    return _sent
+def most_done() -> float:
+    """The share of the documents that the worker with the most has done, since costs changed."""
+    return max(_done.values()) / sum(_done.values())
+
+
+def most_sent() -> int:
+    """Bytes that the workers have sent to each other in the meeting with most, since costs changed."""
+    return max(_sent.values(), default=0)
+
+
+def longest_gap() -> float:
+    """The longest time in which this process did not run, since that was last asked for."""
+    return _gaps.take()
 
 
 def replace_tasks() -> None:
@@ -108,7 +146,8 @@ def replace_tasks() -> None:
     graphs._node = _node
     reduce.add = meetings.add = meetings.joined = _joined
     meetings.share_changes, meetings.node_stats_alone = _changes, _node_stats
-    direct.parts, direct.whole, direct.move = _parts, _whole, _move
+    direct.parts, direct.whole, direct.begin_move = _parts, _whole, _begin_move
+    meetings.Exchange.move = meetings.LongRound.move = _move
     copies.hold = _hold
     mailbox.Mailbox._ask = _ask
 
@@ -119,7 +158,7 @@ def _node(run: Any, task: Any, shared: Any, iteration: Any, mark: str = "") -> S
 
 def _node_stats(run: Any, refs: Any, arrays: Any, iteration: Any) -> Sized:
     n_docs = sum(ref.stop - ref.start for ref in refs)
-    _costs.sleep(n_docs * _costs.estep)
+    _costs.work(n_docs, _costs.estep)
     return Sized(_costs.size(n_docs), n_docs)
 
 
@@ -140,7 +179,7 @@ def sleeping_node_stats(run: Any, refs: Any, arrays: Any, iteration: Any) -> Sta
 
 def _changes(run: Any, share: Any, read: Any, arrays: Any) -> Sized:
     n_docs = sum(rnd.n_docs for rnd in share.rounds)
-    _costs.sleep(n_docs * _costs.replica)
+    _costs.work(n_docs, _costs.replica)
     reports = tuple(RoundReport(cursor, 0, 0.0, {}) for cursor in share.cursors)
     return Sized(_costs.size(n_docs), n_docs, reports)
 
@@ -153,14 +192,18 @@ def _joined(a: Sized, b: Sized) -> Sized:
     return total
 
 
-def _parts(nodes: Any, n: int) -> list[list[tuple[int, Sized]]]:
-    _costs.sleep(sum(sized.n_bytes for _, sized in nodes) * _costs.add)
-    return [[(size, Sized(one.n_bytes // n, one.n_docs, (), n)) for size, one in nodes] for _ in range(n)]
+def _parts(nodes: Any, workers: Sequence[int]) -> Iterator[tuple[int, list[tuple[int, Sized]]]]:
+    n = len(workers)
+    part = [(size, Sized(one.n_bytes // n, one.n_docs, (), n)) for size, one in nodes]
+    nodes.clear()
+    for i in workers:
+        _costs.sleep(sum(one.n_bytes for _, one in part) * _costs.divide)
+        yield i, part
 
 
 def _whole(sums: list[Sized]) -> Sized:
     n_bytes = sum(one.n_bytes for one in sums)
-    _costs.sleep(n_bytes * _costs.add)
+    _costs.sleep(n_bytes * _costs.join)
     return Sized(n_bytes, sums[0].n_docs)
 
 
@@ -170,13 +213,13 @@ def _hold(version: copies.Version, arrays: Sized) -> copies.Copy:
         return copies._copies.setdefault(version.name, _Copy(version, {}))
 
 
-def _move(version: copies.Version, names: Any, change: Any, n_updates: int) -> None:
+def _begin_move(version: copies.Version, names: Any) -> Any:
+    _costs.sleep(_costs.params * _costs.copy)
+    return SimpleNamespace(arrays={})
+
+
+def _move(meeting: Any, run: Any, params: Any, total: Any) -> None:
     _costs.sleep(_costs.params * _costs.move)
-    with copies._one_at_a_time:
-        copy = copies._copies[version.name]
-        if copy.version == version:
-            copy.version = copies.after(version, n_updates)
-            copies._one_at_a_time.notify_all()
 
 
 _ask_at_once = mailbox.Mailbox._ask
@@ -186,6 +229,7 @@ async def _ask(box: mailbox.Mailbox, meeting: Any, address: str, name: Any) -> A
     """A piece takes time to travel."""
     piece = await _ask_at_once(box, meeting, address, name)
     n_bytes = piece.n_bytes if isinstance(piece, Sized) else sum(one.n_bytes for _, one in piece)
+    _sent[meeting] += n_bytes
     await _travel(n_bytes, address, box.address)
     return piece
 
@@ -193,12 +237,10 @@ async def _ask(box: mailbox.Mailbox, meeting: Any, address: str, name: Any) -> A
 async def _travel(n_bytes: int, sender: str, receiver: str) -> None:
     """Wait as long as bytes take, after all that the card of the sender has to send, and that of the receiver to get.
     Both go on with other bytes where one is slower."""
-    global _sent
     now = time.monotonic()
     for card in (("from", sender), ("to", receiver)):
         _free[card] = max(now, _free[card]) + _costs.stretch * n_bytes * _costs.byte
     end = max(_free["from", sender], _free["to", receiver])
-    _sent += n_bytes
     await asyncio.sleep(end - now)
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
+from itertools import islice
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,26 +20,33 @@ N_DOCS, N_WORDS, N_TOKENS, N_ENTRIES = 8_200_000, 141_043, 730_000_000, 483_000_
 TRUTH = replace(scale.TRUTH, n_words=N_WORDS)  # what words its documents have
 PART_DOCS = 141_000
 BATCH_SIZE = 500
-SAMPLE_DOCS = 20_000
+SAMPLE_DOCS = 33_000  # 66 minibatches
 SAMPLED_SLICES = 16
+PARTS = 32  # workers
 
 
-def measured_costs(n_topics: int, byte: float) -> Costs:
-    """Processor seconds of this machine, on documents of `scale`."""
-    from bigtopic.corpus.memory import from_matrix
-
-    corpus = from_matrix(TRUTH.documents(SAMPLE_DOCS).counts)
+def measured_costs(n_topics: int, n_updates: int = 0) -> Costs:
+    """Processor seconds of this machine, on documents of `scale`; of replicas that make so many updates, or of rounds
+    of `vb` for 0. The network takes no time."""
     documents = np.unique(np.geomspace(1, N_DOCS, 200).astype(int))
-    n_columns = made_run("vb", n_topics, corpus, {})[1]["topic_words"].n_columns
+    n_columns = made_run("vb", n_topics, shape(), {})[1]["topic_words"].n_columns
     return Costs(
         4 * n_columns,
         documents,
         distinct_words(documents),
-        estep_seconds(corpus, n_topics),
-        replica_seconds(corpus, n_topics),
+        0.0 if n_updates else estep_seconds(n_topics),
+        replica_seconds(n_topics, n_updates) if n_updates else 0.0,
         *moving_seconds(n_topics),
-        byte,
+        byte=0.0,
     )
+
+
+@cache
+def sampled() -> Any:
+    """Some documents of `scale`."""
+    from bigtopic.corpus.memory import from_matrix
+
+    return from_matrix(TRUTH.documents(SAMPLE_DOCS).counts)
 
 
 def distinct_words(documents: np.ndarray) -> np.ndarray:
@@ -46,7 +56,8 @@ def distinct_words(documents: np.ndarray) -> np.ndarray:
     return np.append(found[:-1], N_WORDS)
 
 
-def estep_seconds(corpus: Any, n_topics: int) -> float:
+@cache
+def estep_seconds(n_topics: int) -> float:
     """Of a document of a node of `vb`, with the sums inside it, after the first update."""
     from bigtopic.learning.estep import estep_task
     from bigtopic.learning.remembering import remembering
@@ -54,7 +65,7 @@ def estep_seconds(corpus: Any, n_topics: int) -> float:
     from bigtopic.plan.reading import BlockReader
 
     n_slices = max(2, SAMPLED_SLICES * 100 // n_topics)
-    run, params, cursor = made_run("vb", n_topics, corpus, {})
+    run, params, cursor = made_run("vb", n_topics, sampled(), {})
     slices = next(run.plan.rounds(0)).slices[:n_slices]
     iteration, seconds = iteration_of(cursor, 1, run.settings), 0.0
     for _ in range(2):
@@ -65,45 +76,58 @@ def estep_seconds(corpus: Any, n_topics: int) -> float:
     return seconds / stats.n_docs
 
 
-def replica_seconds(corpus: Any, n_topics: int) -> float:
-    """Of a document of a replica's updates."""
+@cache
+def replica_seconds(n_topics: int, n_updates: int) -> float:
+    """Of a document of a replica's updates, of which there are so many in an exchange."""
     from bigtopic.learning.replicas import Share, share_changes
     from bigtopic.plan.cursor import Cursor
     from bigtopic.plan.reading import BlockReader
 
-    run, params, cursor = made_run("online-cvb0", n_topics, corpus, {"replicas": 4, "replica_updates": 8})
-    rounds = next(run.plan.segments(cursor.pass_number))[:8]
-    share = Share(
-        rounds, [Cursor(cursor.pass_number, r.number, cursor.step + i) for i, r in enumerate(rounds)], 256
-    )
-    times = []
-    for _ in range(3):
-        begun, reader = time.thread_time(), BlockReader(run.parts, ahead=0)
-        share_changes(run, share, reader.block, params.arrays)
-        times.append(time.thread_time() - begun)
-    return min(times) / sum(rnd.n_docs for rnd in rounds)
+    replicas = {"replicas": 2, "replica_updates": n_updates}
+    run, params, cursor = made_run("online-cvb0", n_topics, sampled(), replicas)
+    rounds = list(islice(run.plan.rounds(cursor.pass_number), min(n_updates, SAMPLE_DOCS // BATCH_SIZE)))
+    cursors = [Cursor(cursor.pass_number, rnd.number, cursor.step + i) for i, rnd in enumerate(rounds)]
+    share = Share(rounds, cursors, PARTS * n_updates)
+
+    def work() -> None:
+        share_changes(run, share, BlockReader(run.parts, ahead=0).block, params.arrays)
+
+    return thread_seconds(work) / sum(rnd.n_docs for rnd in rounds)
 
 
-def moving_seconds(n_topics: int) -> tuple[float, float]:
-    """Of a byte of a sum of all words, and of a byte of a copy that moves by it."""
+@cache
+def moving_seconds(n_topics: int) -> tuple[float, ...]:
+    """Of a byte of changes of all words: to add, divide and join them; of the params: to copy and to move them."""
+    from bigtopic.learning.direct import parts, whole
     from bigtopic.learning.reduce import add_axis
+    from bigtopic.learning.replicas import Changes, add_changes
+    from bigtopic.state.params import Params
     from bigtopic.types import AxisStats
 
-    _, params, _ = made_run("online-cvb0", n_topics, shape(), {})
-    array = params["topic_words"]
+    run, params, _ = made_run("online-cvb0", n_topics, shape(), {})
+    name, array = "topic_words", params["topic_words"]
     stats = AxisStats(np.arange(N_WORDS, dtype=np.int32), np.ones(array.raw.shape, np.float32))
+    changes = Changes({name: stats}, {name: np.full(array.n_columns, 0.1)}, ())
+    divided = [part for _, ((_, part),) in parts([(1, changes)], range(PARTS))]
+    settings = replace(run.settings, average=0.0)
+    works = (
+        lambda: add_axis(stats, stats),
+        lambda: list(parts([(1, changes)], range(PARTS))),
+        lambda: whole(divided),
+        array.copy,
+        lambda: add_changes(Params({name: array}), changes, settings),
+    )
+    return tuple(thread_seconds(work) / stats.values.nbytes for work in works)
 
-    def move() -> None:
-        array.copy().add(stats, decay=np.full(array.n_columns, 0.9))
 
+def thread_seconds(work: Callable[[], Any], n: int = 3) -> float:
+    """Processor seconds of this thread; the least of some runs."""
     times = []
-    for work in (lambda: add_axis(stats, stats), move):
-        for _ in range(3):
-            begun = time.thread_time()
-            work()
-            seconds = time.thread_time() - begun
-        times.append(seconds / stats.values.nbytes)
-    return times[0], times[1]
+    for _ in range(n):
+        begun = time.thread_time()
+        work()
+        times.append(time.thread_time() - begun)
+    return min(times)
 
 
 def shape() -> Any:

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import time
+import weakref
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
@@ -189,16 +190,32 @@ def test_more_workers_than_slices_are_for(corpus, other_address, monkeypatch):
     assert learn(corpus, other_address) == learn(corpus)
 
 
-def test_parts_are_together_the_whole():
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [2, 1, 0, 3]])
+def test_parts_are_together_the_whole(order):
     rng = np.random.default_rng(0)
     rows = AxisStats(rng.permutation(50).astype(np.int32)[:37], rng.random((37, 16)))
     one = Stats({"topics": rows, "prior": AxisStats(None, rng.random((1, 16)))}, 7, 21.5, {"bound": -3.0})
-    split = direct.parts([(1, one)], 4)
-    assert [len(part) for part in split] == [1] * 4
-    found = direct.whole([part for ((_, part),) in split])
+    split = list(direct.parts([(1, one)], order))
+    assert [(i, len(part)) for i, part in split] == [(i, 1) for i in order]
+    for i, ((_, part),) in split:
+        assert np.all(part.arrays["topics"].ids % 4 == i)
+    found = direct.whole([part for _, ((_, part),) in split])
     order = np.argsort(rows.ids)
     assert np.array_equal(found.arrays["topics"].ids, rows.ids[order])
     assert np.array_equal(found.arrays["topics"].values, rows.values[order])
     assert found.arrays["prior"].ids is None
     assert np.array_equal(found.arrays["prior"].values, one.arrays["prior"].values)
     assert (found.n_docs, found.n_tokens, found.info) == (7, 21.5, {"bound": -3.0})
+
+
+def test_nodes_are_let_go_as_they_are_divided():
+    nodes = [
+        (size, Stats({"topics": AxisStats(np.arange(9), np.full((9, 16), size))}, 7, 21.5))
+        for size in (2, 1, 1)
+    ]
+    values = [weakref.ref(one.arrays["topics"].values) for _, one in nodes]
+    made = direct.parts(nodes, [1, 2, 0])
+    i, part = next(made)
+    assert i == 1 and [size for size, _ in part] == [2, 1, 1]
+    assert [one() is None for one in values] == [True, True, False]
+    assert [i for i, _ in made] == [2, 0] and values[2]() is None

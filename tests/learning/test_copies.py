@@ -13,7 +13,7 @@ import pytest
 
 from bigtopic import methods as table
 from bigtopic.learning import copies
-from bigtopic.learning.copies import Behind, Version, after, arrays_in_turn, hold, lose, move
+from bigtopic.learning.copies import Behind, Version, after, arrays_in_turn, begin_move, end_move, hold, lose
 from bigtopic.learning.meetings import Exchange
 from bigtopic.learning.new_run import make_run
 from bigtopic.learning.replicas import Changes, Share, add_changes, share_changes
@@ -38,7 +38,10 @@ def arrays_of(version: Version) -> Any:
 def follow(run: Any, version: Version, changes: Changes) -> None:
     """As workers do in an exchange of three updates."""
     meeting = Exchange(version, (), (0, 2), Cursor(0, 40, 40), 3)
-    move(version, meeting.moved(run), lambda params: meeting.move(run, params, changes), meeting.n_updates)
+    params = begin_move(version, meeting.moved(run))
+    if params is not None:
+        meeting.move(run, params, changes)
+        end_move(version, params, meeting.n_updates)
 
 
 @pytest.fixture(params=[0.0, 0.5], ids=["plain", "averaged"])
@@ -65,6 +68,19 @@ def test_a_copy_moves_once_and_as_the_params_do(begun):
     assert copy.version == after(START, 3) == Version(START.name, 3)
     assert bits(Params(arrays_of(copy.version))) == bits(params.without_means()) != start
     assert bits(Params(before)) == start  # for tasks that still read it
+
+
+def test_one_of_the_tasks_of_a_process_moves_its_copy(begun):
+    _, params, _ = begun
+    copy = hold(START, params.arrays)
+    first, second = (begin_move(START, ()) for _ in range(2))
+    assert first is not None and second is None
+    end_move(START, first, 3)
+    third = begin_move(copy.version, ())
+    assert third is not None
+    lose(copy.version)
+    end_move(copy.version, third, 3)
+    assert copy.version == after(START, 3)
 
 
 def test_a_version_that_is_not_there_is_told(begun):

@@ -11,7 +11,7 @@ import pytest
 from reference.serial import total
 
 from bigtopic.learning import reduce
-from bigtopic.learning.reduce import Tree, add, cover, cut, depth
+from bigtopic.learning.reduce import NodesInAnyOrder, Tree, add, cover, cut, depth
 from bigtopic.types import AxisStats, Stats
 
 
@@ -110,6 +110,36 @@ def test_slices_are_added_as_the_tree_says(n_slices):
     for i in range(n_slices):
         tree.push(i)
     assert tree.result() == total(range(n_slices), lambda a, b: (a, b))
+
+
+@pytest.mark.parametrize("n_slices", SIZES)
+@pytest.mark.parametrize("n_workers", [1, 3, 8, 200])
+def test_nodes_that_come_in_any_order_are_added_as_the_tree_says(n_slices, n_workers):
+    """What workers do among themselves: each has consecutive slices, as nodes."""
+    rng = np.random.default_rng(n_slices)
+    bounds = [n_slices * i // n_workers for i in range(n_workers + 1)]
+    sizes = [size for first, last in pairwise(bounds) for size in cover(n_slices, first, last)]
+    firsts = list(accumulate(sizes, initial=0))
+    tree = NodesInAnyOrder(n_slices, lambda a, b: (a, b))
+    for i in rng.permutation(len(sizes)):
+        numbers = range(firsts[i], firsts[i] + sizes[i])
+        tree.push(total(numbers, lambda a, b: (a, b)), firsts[i], sizes[i])
+    assert tree.result() == total(range(n_slices), lambda a, b: (a, b))
+
+
+def test_nodes_are_added_as_soon_as_both_halves_are_there():
+    sums = []
+
+    def plus(a: str, b: str) -> str:
+        sums.append(a + b)
+        return a + b
+
+    tree, made = NodesInAnyOrder(8, plus), []
+    for first in (5, 4, 7, 6, 0, 2, 3, 1):
+        tree.push(str(first), first)
+        made.append(len(sums))
+    assert made == [0, 1, 1, 3, 3, 3, 4, 7]
+    assert sums == ["45", "67", "4567", "23", "01", "0123", "01234567"] and tree.result() == sums[-1]
 
 
 @pytest.mark.parametrize("n_slices", SIZES)

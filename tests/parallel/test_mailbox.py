@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import hosts
 
 pytestmark = pytest.mark.distributed
-MEETING, LEFT = ("group", 1), ("another", 1)
+MEETING, LEFT, TURNS = ("group", 1), ("another", 1), ("third", 1)
 
 
 def swap(addresses: list[str], number: int) -> Any:
@@ -26,7 +26,8 @@ def swap(addresses: list[str], number: int) -> Any:
     box, others = mailbox(), [i for i in range(len(addresses)) if i != number]
     box.attend(MEETING)
     box.offer(MEETING, {i: np.full(3, 10 * number + i) for i in others})
-    return [piece.tolist() for piece in box.collect(MEETING, [(addresses[i], number) for i in others])]
+    found = dict(box.collect(MEETING, [(addresses[i], number) for i in others]))
+    return [found[i].tolist() for i in range(len(others))]
 
 
 def install() -> None:
@@ -35,7 +36,7 @@ def install() -> None:
 
 def ask(address: str, meeting: tuple[str, int] = LEFT) -> str:
     try:
-        mailbox().collect(meeting, [(address, 0)])
+        list(mailbox().collect(meeting, [(address, 0)]))
     except Absent as error:
         return str(error)
     return ""
@@ -59,6 +60,33 @@ def test_pieces_reach_those_who_ask_for_them(other_address):
     found = on_all(other_address, swap, [(addresses, i) for i in range(len(addresses))])
     n = len(addresses)
     assert found == [[[10 * i + j] * 3 for i in range(n) if i != j] for j in range(n)]
+
+
+def offer_in_turn(address: str) -> None:
+    """Offer another worker a piece when it has the one before."""
+    box = mailbox()
+    box.attend(TURNS)
+    for i in range(3):
+        box.offer(TURNS, {i: f"piece {i}"})
+        assert list(box.collect(TURNS, [(address, "thanks")])) == [(0, "thanks")]
+
+
+def take_all(address: str) -> list[tuple[int, str]]:
+    """Ask for all of these at once, and say thanks for each as it comes."""
+    box, found = mailbox(), []
+    box.attend(TURNS)
+    for one in box.collect(TURNS, [(address, i) for i in (2, 0, 1)]):
+        found.append(one)
+        box.offer(TURNS, {"thanks": "thanks"})
+    return found
+
+
+def test_pieces_come_as_soon_as_they_are_there(other_address):
+    first, second = sorted(other_address.nthreads())[:2]
+    on_all(other_address, install, [()] * len(other_address.nthreads()))
+    offering = other_address.submit(offer_in_turn, second, workers=[first], pure=False)
+    taking = other_address.submit(take_all, first, workers=[second], pure=False)
+    assert other_address.gather([offering, taking])[1] == [(1, "piece 0"), (2, "piece 1"), (0, "piece 2")]
 
 
 def test_a_worker_that_is_gone_is_told(other_address):

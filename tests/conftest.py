@@ -88,6 +88,7 @@ def three_workers() -> Iterator[Any]:
 def _client(n_workers: int) -> Iterator[Any]:
     from dask.distributed import Client, LocalCluster
 
+    hosts.forks()
     settings = {
         "n_workers": n_workers,
         "threads_per_worker": 1,

@@ -40,6 +40,13 @@ os.environ["DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL"] = "10s"
 os.environ["DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD"] = "forkserver"
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One more than processors, as many tests wait for clusters and for processes that they start; each takes 3 GB."""
+    n_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return len(os.sched_getaffinity(0)) + (n_bytes >= 16 << 30)
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     """To look for garbage in all that was imported, again and again, would take longer than many a test."""
     gc.collect()

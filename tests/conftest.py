@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import importlib.util
 import os
 import shutil
 import signal
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import IO, Any
+from zlib import crc32
 
 import pytest
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.dispatcher import Dispatcher
 
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.store import Corpus
@@ -38,6 +43,41 @@ os.environ["DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL"] = "500ms"
 os.environ["DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL"] = "10s"
 # Each worker would import all that a fork has.
 os.environ["DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD"] = "forkserver"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One more than processors, as many tests wait for clusters and for processes that they start; each takes 3 GB."""
+    n_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return len(os.sched_getaffinity(0)) + (n_bytes >= 16 << 30)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Where nothing is compiled yet, processes of one run do not compile the same functions."""
+    if run := os.environ.get("PYTEST_XDIST_TESTRUNUID"):
+        path = Path(tempfile.gettempdir()) / f"bigtopic-{run}.lock"
+        locks = path.open("wb")
+        config.add_cleanup(locks.close)
+        config.add_cleanup(lambda: path.unlink(missing_ok=True))
+        _compile_in_turns(locks)
+
+
+def _compile_in_turns(locks: IO[bytes]) -> None:
+    """The first process to need a function compiles it; others wait until they find it in the cache."""
+    compiled = Dispatcher.compile
+
+    def in_turns(self: Any, sig: Any) -> Any:
+        name = f"{self.py_func.__module__}.{self.py_func.__qualname__}"
+        place = crc32(name.encode())
+        with global_compiler_lock:
+            with suppress(OSError):  # were two to wait for each other
+                fcntl.lockf(locks, fcntl.LOCK_EX, 1, place)
+            try:
+                return compiled(self, sig)
+            finally:
+                fcntl.lockf(locks, fcntl.LOCK_UN, 1, place)
+
+    Dispatcher.compile = in_turns
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -88,6 +128,7 @@ def three_workers() -> Iterator[Any]:
 def _client(n_workers: int) -> Iterator[Any]:
     from dask.distributed import Client, LocalCluster
 
+    hosts.forks()
     settings = {
         "n_workers": n_workers,
         "threads_per_worker": 1,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import secrets
 import shlex
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from ipaddress import ip_network
@@ -24,6 +25,18 @@ TEMPORARY = tempfile.gettempdir()
 SECONDS = 300  # that a worker may take to come: machines are busy, and tests are many
 LENGTH = 29  # bits that the addresses of a network have in common: it has six, for this process and its hosts
 FOR_TESTS = ip_network("198.18.0.0/15")  # reserved for tests of networks
+
+# What tasks need, so that forks need not import it.
+PRELOADED = (
+    "distributed.cli.dask_worker",
+    "bigtopic.ingestion.job",
+    "bigtopic.learning.executors.graphs",
+    "bigtopic.learning.executors.whole",
+    "bigtopic.learning.train",
+    "bigtopic.kernels.collapsed.cvb0",
+    "bigtopic.kernels.sampling.cgs",
+    "bigtopic.kernels.variational.vb",
+)
 
 # Private memory and temporary folders. Folders to keep stay visible when they lie in one of them.
 PRIVATE_FILES = """
@@ -51,6 +64,34 @@ class Host(NamedTuple):
 
     network: str
     address: str
+
+
+class Fork:
+    """A forked process, with what tests use of `subprocess.Popen`."""
+
+    def __init__(self, process: Any) -> None:
+        self._process = process
+        self.pid: int = process.pid
+
+    def poll(self) -> int | None:
+        return self._process.exitcode
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def wait(self) -> None:
+        self._process.join()
+
+
+@cache
+def forks() -> Any:
+    """Where processes are forked from one that has imported what workers need."""
+    from distributed.utils import get_mp_context
+
+    get_mp_context()  # which chooses other modules, the first time
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(PRELOADED))
+    return context
 
 
 @cache
@@ -98,8 +139,8 @@ def worker(
     network: str | None = None,
     n_threads: int = 1,
     **environment: str,
-) -> Iterator[subprocess.Popen[bytes]]:
-    """One more worker process.
+) -> Iterator[Fork | subprocess.Popen[bytes]]:
+    """One more worker process, forked unless files, a network or an environment of its own have it begin anew.
 
     Parameters
     ----------
@@ -108,9 +149,9 @@ def worker(
     network : name of the network namespace to run in, where `host` is
     **environment : variables of the process
     """
-    command = [sys.executable, "-m", "distributed.cli.dask_worker", client.scheduler.address, "--no-nanny"]
-    command += ["--nthreads", str(n_threads), "--host", host, "--no-dashboard", "--memory-limit", "0"]
-    command += ["--name", name := uuid4().hex]
+    options = [client.scheduler.address, "--no-nanny", "--nthreads", str(n_threads), "--host", host]
+    options += ["--no-dashboard", "--memory-limit", "0", "--name", name := uuid4().hex]
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", *options]
     if private_files:
         folders = " ".join(shlex.quote(str(folder)) for folder in (REPOSITORY, sys.prefix, *kept))
         script = PRIVATE_FILES.format(kept=folders, temporary=shlex.quote(TEMPORARY))
@@ -118,14 +159,17 @@ def worker(
     if network is not None:
         command = ["ip", "netns", "exec", network, *command]
     with tempfile.TemporaryDirectory(prefix="bigtopic-worker-", dir="/var/tmp") as folder:
-        variables = {"PYTHONPATH": str(REPOSITORY), "DASK_TEMPORARY_DIRECTORY": folder, **environment}
-        process = subprocess.Popen(
-            command,
-            env=os.environ | variables,
-            cwd=folder,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+        variables = (
+            os.environ | {"PYTHONPATH": str(REPOSITORY), "DASK_TEMPORARY_DIRECTORY": folder} | environment
         )
+        process: Fork | subprocess.Popen[bytes]
+        if private_files or network is not None or environment:
+            quiet = subprocess.DEVNULL
+            process = subprocess.Popen(command, env=variables, cwd=folder, stdout=quiet, stderr=quiet)
+        else:
+            forked = forks().Process(target=_work, args=(options, variables, folder), daemon=True)
+            forked.start()
+            process = Fork(forked)
         try:
             _wait_for(client, name, process)
             yield process
@@ -134,7 +178,26 @@ def worker(
             process.wait()
 
 
-def _wait_for(client: Any, name: str, process: subprocess.Popen[bytes]) -> None:
+def _work(options: list[str], variables: Mapping[str, str], folder: str) -> None:
+    """The command of a worker in a fork, which has had other variables and may import what tests import."""
+    import dask
+    from distributed.cli.dask_worker import main
+
+    os.environ.clear()
+    os.environ.update(variables)
+    os.chdir(folder)
+    for descriptor in (1, 2):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
+    tests = Path(__file__).parent
+    sys.path[:] = [
+        str(REPOSITORY),
+        *(path for path in sys.path if tests not in (Path(path), *Path(path).parents)),
+    ]
+    dask.config.refresh()
+    main(options, standalone_mode=False)
+
+
+def _wait_for(client: Any, name: str, process: Fork | subprocess.Popen[bytes]) -> None:
     end = time.monotonic() + SECONDS
     while all(worker["name"] != name for worker in client.scheduler_info(n_workers=-1)["workers"].values()):
         assert process.poll() is None and time.monotonic() < end, "the worker does not come"

@@ -66,6 +66,7 @@ METHODS = {name: get(name) for name in table.names()} | toys.METHODS | AVERAGED 
 # document state of a round or of a run; means; and replicas.
 KINDS = ["vb", "online-ope", "online-cvb0", "svb", "v-oem++", "cgs", "labels", "stopping", *AVERAGED]
 KINDS += ["online-cvb0-replicas", "author-cgs-replicas"]
+CUT_ON_CLUSTERS = [name for name in KINDS if name not in AVERAGED or name == "online-cvb0-averaged"]
 ON_ONE_WORKER = ["vb", "online-cvb0", "v-oem++", "labels", "online-cvb0-replicas"]
 SYNCHRONOUS = [name for name in executors.names() if executors.load(name).synchronous]
 CLIENTS = [name for name in SYNCHRONOUS if executors.load(name).on_client]
@@ -99,11 +100,6 @@ def delays_of_a_large_corpus() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(delays, "ROUNDS", 1)
         yield
-
-
-@pytest.fixture(params=METHODS)
-def name(request) -> str:
-    return request.param
 
 
 @pytest.fixture(params=KINDS)
@@ -205,6 +201,15 @@ def check_cuts(name: str, run: Run, model: TopicModel, make: Make, truth: Callab
                 assert here.cursor.round in cuts(run, here.cursor.pass_number)
 
 
+def methods_and_executors() -> Iterator[Any]:
+    """Every method on one thread, on five and as tasks on threads; by default one of each kind in the other ways."""
+    for name in METHODS:
+        for how, make in MAKES.items():
+            others = name not in KINDS and how in ("threads, 2", "graphs, sync")
+            yield pytest.param(name, make, id=f"{name}-{how}", marks=pytest.mark.slow if others else ())
+
+
+@pytest.mark.parametrize(("name", "make"), [*methods_and_executors()])
 def test_every_yield_is_that_of_the_plain_loop(name, make, documents, truth):
     """Params and reports, over several passes."""
     check_all(name, *begin(METHODS[name], documents), make, truth)
@@ -225,7 +230,7 @@ def on_clusters(executor: str) -> list[str]:
 @pytest.mark.parametrize("executor", CLIENTS)
 @pytest.mark.parametrize("cluster", ["one_worker", "three_workers"])
 def test_on_clusters_too(cluster, executor, documents, truth, request, tmp_path):
-    """Of most methods one pass; on three workers, kinds of methods are cut."""
+    """Of most methods one pass; on three workers, kinds of methods are cut, one of those that average."""
     client, load = request.getfixturevalue(cluster), executors.load(executor)
     client.upload_file(toys.packed(tmp_path), load=False)
 
@@ -235,18 +240,20 @@ def test_on_clusters_too(cluster, executor, documents, truth, request, tmp_path)
     for name in on_clusters(executor) if cluster == "three_workers" else ON_ONE_WORKER:
         run, model = begin(METHODS[name], documents)
         check_all(name, run, model, make, truth, N_PASSES if run.work.kernel.state == "run" else 1)
-    for name in KINDS if cluster == "three_workers" else ():
+    for name in CUT_ON_CLUSTERS if cluster == "three_workers" else ():
         check_cuts(name, *begin(METHODS[name], documents), make, truth)
 
 
 @pytest.mark.distributed
 def test_replicas_on_workers_that_share_no_files(documents, truth, three_workers, tmp_path, monkeypatch):
-    """They learn from copies of the params."""
+    """They learn from copies of the params; some are cut."""
     monkeypatch.setattr(sending, "shares_files", lambda *_: False)
-    for name in REPLICATED:
-        for check in (check_all, check_cuts):
-            run, model = begin(METHODS[name], documents)
-            check(name, run, model, lambda run: GraphExecutor(run, three_workers), truth)
+    checks = [(check_all, name) for name in REPLICATED] + [
+        (check_cuts, name) for name in KINDS if name in REPLICATED
+    ]
+    for check, name in checks:
+        run, model = begin(METHODS[name], documents)
+        check(name, run, model, lambda run: GraphExecutor(run, three_workers), truth)
 
 
 @pytest.mark.slow

@@ -419,6 +419,8 @@ def test_sources_that_are_none(tmp_path):
 
 
 def test_a_url_whose_package_is_missing(monkeypatch):
+    found = sys.modules["fsspec.registry"]._registry  # by tests before this one
+    monkeypatch.delitem(found, "s3", raising=False)
     monkeypatch.setitem(sys.modules, "s3fs", None)
     refused("s3://bucket/x.txt", "s3://bucket/x.txt cannot be reached: Install s3fs", error=MissingExtra)
 

@@ -172,7 +172,7 @@ def same(one: LDA, other: LDA) -> bool:
 @pytest.fixture(scope="module")
 def of_texts():
     """Fitted to the texts, through a store."""
-    return model().fit(ingest(TEXTS, "memory://texts.zarr"))
+    return model().fit(ingest(TEXTS, "memory://texts-to-infer.zarr"))
 
 
 @pytest.mark.parametrize("name", SOURCES)

@@ -8,6 +8,7 @@ import os
 import pickle
 import subprocess
 import sys
+import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -42,11 +43,12 @@ class Server:
 
         here = str(Path(bigtopic.__file__).parents[1])  # the one under test, however this process found it
         path = os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))
+        files = os.environ.get("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
         self._process = subprocess.Popen(
             [sys.executable, "-W", "ignore", str(_CHILD)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, **ONE_THREAD, "PYTHONPATH": path},
+            env={**os.environ, **ONE_THREAD, "PYTHONPATH": path, "TMPDIR": files},
             text=True,
         )
         assert self._process.stdout is not None

@@ -24,7 +24,8 @@ pytest.importorskip("anndata")
 pytest.importorskip("pyarrow")
 pytest.importorskip("zstandard")
 
-FIXED, ALL = (*range(150), 252), range(10_000)  # 252 is the first line bomb
+FIXED = (*range(63), 252)  # every format once, stores more often; 252 is the first line bomb
+ALL = range(10_000)
 
 
 @pytest.fixture(scope="module")

@@ -34,11 +34,26 @@ def expected(corpus):
     return {kind: bits(estimator(kind).fit(corpus)) for kind in ("interpolating", "stateful")}
 
 
-def saved(kind, path, corpus, step=20, **more):
+def cut(kind, path, corpus, step=20, **more):
     """A run that is cut after so many updates; its versions, the oldest first."""
     checkpoint = bt.Checkpoint(path, rounds=4)
     estimator(kind, callbacks=[interrupt_at(step)], **more).fit(corpus, checkpoint=checkpoint)
     return sorted(path.glob("step-*"))
+
+
+@pytest.fixture(scope="module")
+def saved(corpus, tmp_path_factory):
+    """The same, of runs that are made once and copied: `saved(kind, path, step=20)`."""
+    folder = tmp_path_factory.mktemp("runs")
+
+    def copied(kind, path, step=20):
+        template = folder / f"{kind}-{step}"
+        if not template.exists():
+            cut(kind, template, corpus, step)
+        shutil.copytree(template, path)
+        return sorted(path.glob("step-*"))
+
+    return copied
 
 
 @pytest.mark.parametrize(
@@ -49,9 +64,9 @@ def saved(kind, path, corpus, step=20, **more):
     ],
     ids=["model", "documents"],
 )
-def test_a_version_that_a_newer_bigtopic_saved_is_not_passed_over(kind, newer, corpus, tmp_path):
+def test_a_version_that_a_newer_bigtopic_saved_is_not_passed_over(kind, newer, corpus, saved, tmp_path):
     path = tmp_path / "run.ckpt"
-    versions = saved(kind, path, corpus)
+    versions = saved(kind, path)
     edited(versions[-1], newer)
     before = contents(path)
     with pytest.raises(ModelVersionError, match=rf"{versions[-1]}.* format version 99, .*; upgrade bigtopic"):
@@ -97,9 +112,11 @@ def test_a_model_whose_run_went_on_elsewhere_has_lost_its_labels(corpus, tmp_pat
     ],
     ids=["null", "removed", "edited", "early", "ahead"],
 )
-def test_a_version_whose_documents_or_place_were_edited_is_passed_over(change, corpus, expected, tmp_path):
+def test_a_version_whose_documents_or_place_were_edited_is_passed_over(
+    change, corpus, saved, expected, tmp_path
+):
     path = tmp_path / "run.ckpt"
-    before, last = saved("stateful", path, corpus, 20)
+    before, last = saved("stateful", path, 20)
     edited(last, change)
     with pytest.warns(
         BigtopicWarning, match=rf"{last.name}.*going on from the version before it, {before.name}"
@@ -108,10 +125,10 @@ def test_a_version_whose_documents_or_place_were_edited_is_passed_over(change, c
     assert bits(resumed) == expected["stateful"]
 
 
-def test_documents_of_a_run_with_other_priors_are_refused(corpus, tmp_path):
+def test_documents_of_a_run_with_other_priors_are_refused(corpus, saved, tmp_path):
     path, other = tmp_path / "run.ckpt", tmp_path / "other.ckpt"
-    saved("stateful", path, corpus)
-    saved("stateful", other, corpus, doc_topic_prior=5.0)
+    saved("stateful", path)
+    cut("stateful", other, corpus, doc_topic_prior=5.0)
     shutil.rmtree(path / "documents")
     shutil.copytree(other / "documents", path / "documents")
     with pytest.raises(ModelError, match="does not hold what the model remembers"):
@@ -122,9 +139,9 @@ def test_documents_of_a_run_with_other_priors_are_refused(corpus, tmp_path):
         estimator("stateful").fit(corpus, checkpoint=path, resume=True)
 
 
-def test_a_pass_in_place_of_a_later_one_is_noticed(corpus, expected, tmp_path):
+def test_a_pass_in_place_of_a_later_one_is_noticed(corpus, saved, expected, tmp_path):
     path = tmp_path / "run.ckpt"
-    before, _ = saved("stateful", path, corpus, 12)
+    before, _ = saved("stateful", path, 12)
     earlier, later = sorted(path.glob("documents/pass-*"))
     shutil.rmtree(later)
     shutil.copytree(earlier, later)
@@ -144,9 +161,9 @@ DAMAGE = {
 
 @pytest.mark.parametrize("name", ["labels/c/0", ".checksums/c/0/0"])
 @pytest.mark.parametrize("how", DAMAGE)
-def test_a_version_whose_labels_are_damaged_is_passed_over(how, name, corpus, expected, tmp_path):
+def test_a_version_whose_labels_are_damaged_is_passed_over(how, name, corpus, saved, expected, tmp_path):
     path = tmp_path / "run.ckpt"
-    before, last = saved("stateful", path, corpus, 12)
+    before, last = saved("stateful", path, 12)
     assert [before.name[-2:], last.name[-2:]] == ["08", "12"]  # at the end of a pass, and inside the next
     (file,) = path.glob(f"documents/pass-2/*/{name}")
     DAMAGE[how](file)
@@ -156,9 +173,9 @@ def test_a_version_whose_labels_are_damaged_is_passed_over(how, name, corpus, ex
     assert bits(estimator("stateful").fit(corpus, checkpoint=path, resume=True)) == expected["stateful"]
 
 
-def test_labels_that_no_version_can_do_without_are_named(corpus, tmp_path):
+def test_labels_that_no_version_can_do_without_are_named(corpus, saved, tmp_path):
     path = tmp_path / "run.ckpt"
-    saved("stateful", path, corpus, 12)
+    saved("stateful", path, 12)
     (file,) = path.glob("documents/pass-1/*/labels/c/0")
     DAMAGE["changed"](file)
     before = contents(path)
@@ -174,7 +191,7 @@ def test_documents_of_version_1_are_still_read(corpus, expected, tmp_path, monke
     path = tmp_path / "run.ckpt"
     with monkeypatch.context() as patch:
         patch.setattr("bigtopic.state.checkpoints.root.identity_hash", lambda identity: "")
-        versions = saved("stateful", path, corpus)
+        versions = cut("stateful", path, corpus)
 
     def old(about):
         about.update(version=1)
@@ -275,9 +292,9 @@ def test_a_run_that_began_in_a_folder_that_was_removed_meanwhile_keeps_it(what, 
 
 
 @pytest.mark.parametrize("what", ["removed", "emptied", "not UTF-8", "without attributes"])
-def test_a_run_whose_root_was_lost_is_resumed(what, corpus, expected, tmp_path):
+def test_a_run_whose_root_was_lost_is_resumed(what, corpus, saved, expected, tmp_path):
     path = tmp_path / "run.ckpt"
-    saved("stateful", path, corpus)
+    saved("stateful", path)
     ALTER[what](path)
     before = contents(path)
     with pytest.raises(CorpusExists, match="holds a run already; pass resume=True"):
@@ -296,9 +313,9 @@ def test_a_run_whose_root_was_lost_is_resumed(what, corpus, expected, tmp_path):
 
 
 @pytest.mark.parametrize("what", ["removed", "emptied", "not UTF-8", "without attributes"])
-def test_a_checkpoint_whose_root_was_lost_is_not_called_another_thing(what, corpus, tmp_path):
+def test_a_checkpoint_whose_root_was_lost_is_not_called_another_thing(what, corpus, saved, tmp_path):
     path = tmp_path / "run.ckpt"
-    _, last = saved("interpolating", path, corpus)
+    _, last = saved("interpolating", path)
     ALTER[what](path)
     told = f"{path}/zarr.json, .* is missing or damaged; resume the run, .* or load a version: {last}$"
     with pytest.raises(ModelError, match=told):

@@ -112,7 +112,8 @@ class Saving:
 
 
 def test_a_run_that_is_cut_in_mid_pass_goes_on_to_the_same_bits(method, documents, tmp_path):
-    """Ctrl-C in every round but the last, each time with another process in the place of the first."""
+    """Ctrl-C in every round of two passes but the last, each time with another process in the place of the first."""
+    method = replace(method, max_iter=2)
 
     def stop(event: Any) -> None:
         if event.kind == "round":

@@ -80,13 +80,14 @@ def test_counts_are_those_of_the_labels_after_every_sweep(docs, dtype):
             assert own.sum() == docs.counts.sum()
 
 
-def test_label_vectors_have_their_exact_probabilities():
+@pytest.mark.parametrize("n_draws", [9_000, pytest.param(20_000, marks=pytest.mark.slow)])
+def test_label_vectors_have_their_exact_probabilities(n_draws):
     """Four records in two rows and two columns, two row topics and two column topics: 256 vectors of labels."""
     docs = Docs(np.array([0, 2, 3]), np.array([0, 1, 1]), np.array([1, 1, 2.0]), np.array([3, 9]), 2)
     priors = (0.6, 0.9, 1.1)
     exact = REFERENCE["posterior"](docs, (2, 2), 2, 2, priors)
     chain = Chain(KERNEL, docs, (2, 2), priors=priors)
-    found, n_draws = dict.fromkeys(exact, 0), 20_000
+    found = dict.fromkeys(exact, 0)
     for sweep in range(8 * n_draws):
         chain.sweep()
         if sweep % 8 == 0:

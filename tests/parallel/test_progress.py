@@ -56,6 +56,7 @@ def test_a_notebook_shows_a_bar_without_widgets(monkeypatch, capsys):
 
 
 def test_the_bar_says_that_functions_are_compiled_and_does_not_count_their_seconds(monkeypatch, capsys):
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)  # which is there after tests of notebooks
     monkeypatch.setattr("bigtopic.parallel.progress.DELAY", 0.0)
 
     @numba.njit

@@ -23,7 +23,7 @@ def small(request, monkeypatch):
     """Batches of a few documents, or all in one."""
     if request.param:
         monkeypatch.setattr(stored, "DOCUMENTS", 37)
-        monkeypatch.setattr(stored, "ENTRIES", 11)
+        monkeypatch.setattr(stored, "ENTRIES", 53)
 
 
 def test_documents_about_a_topic(model, asked, theta, dense, records, small):

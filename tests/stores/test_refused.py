@@ -5,6 +5,7 @@ import os
 import pickle
 import shutil
 import subprocess
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -24,16 +25,25 @@ def check(ended, name, path, actions, before, leaves_nothing):
     leaves_nothing(path)
 
 
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES], ids=["disk full", "permission denied"])
-@pytest.mark.parametrize("step", [41, pytest.param(1, marks=pytest.mark.slow)])
-def test_refused_at_any_operation(name, number, step, fresh, actions, in_child, leaves_nothing):
+FULL, DENIED = errno.ENOSPC, errno.EACCES
+
+
+@pytest.mark.parametrize(
+    ("step", "numbers"),
+    [
+        pytest.param(41, (FULL, DENIED), id="41-by turns"),
+        pytest.param(1, (FULL,), id="1-disk full", marks=pytest.mark.slow),
+        pytest.param(1, (DENIED,), id="1-permission denied", marks=pytest.mark.slow),
+    ],
+)
+def test_refused_at_any_operation(name, numbers, step, fresh, actions, in_child, leaves_nothing):
     """Each operation, or each 41st, that makes, writes, renames or removes something is refused once."""
     action, path = actions[name], fresh(name)
     before = action.look(path)
     n_operations = in_child(lambda: action.run(path)).n_operations
     after = action.look(path)
     n_refused = 0
-    for n in range(0, n_operations, step):
+    for n, number in zip(range(0, n_operations, step), cycle(numbers), strict=False):
         path = fresh(name)
         ended = in_child(lambda path=path: action.run(path), fail_at=n, with_errno=number)
         found = action.look(path)

@@ -9,20 +9,21 @@ from bigtopic.types import Kernel, KernelResult, Scratch, StateSpec
 
 
 def label(docs, view, hyper, seed, state):
-    """Each entry takes the topic that has most of its word and document, and the next entry sees it."""
+    """Each entry draws a topic, likely one that has much of its word and document, and the next entry sees it."""
     rows, n = view.arrays[TOPIC_WORDS].astype(np.float64), hyper.n_components  # this slice changes the copy
     before, topics = rows.copy(), np.zeros((docs.n_docs, n))
     labels = np.full(len(docs.words), -1) if state is None else state["labels"].astype(np.int64)
     counted = docs.counts * (labels >= 0)  # in the rows already
     np.add.at(topics, (np.repeat(np.arange(docs.n_docs), np.diff(docs.indptr)), labels), counted)
     for d in range(docs.n_docs):
-        draw = np.random.default_rng([seed, docs.rows[d]])
-        for i in range(docs.indptr[d], docs.indptr[d + 1]):
+        entries = range(docs.indptr[d], docs.indptr[d + 1])
+        draws = np.random.default_rng([seed, docs.rows[d]]).random(len(entries))
+        for i, draw in zip(entries, draws, strict=True):
             of_word, of_doc = rows[docs.words[i], :n], topics[d]
             of_word[labels[i]] -= counted[i]
             of_doc[labels[i]] -= counted[i]
-            share = (of_doc + hyper.doc_topic_prior) * of_word
-            labels[i] = draw.choice(n, p=share / share.sum())
+            shares = ((of_doc + hyper.doc_topic_prior) * of_word).cumsum()
+            labels[i] = shares.searchsorted(draw * shares[-1], "right")  # choice() checks them each time
             of_word[labels[i]] += docs.counts[i]
             of_doc[labels[i]] += docs.counts[i]
     stats = {TOPIC_WORDS: np.round(rows - before).astype(np.float32)}

@@ -195,7 +195,7 @@ def noting(where: str) -> Iterator[None]:
 
 
 def note(error: Exception, where: str) -> None:
-    """Add what `noting` adds to an exception, where its context would take too long."""
+    """Add what `noting` adds to an exception, for code that runs too often for a context manager."""
     error.add_note(printable(f"in {where}"))
 
 

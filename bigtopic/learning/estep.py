@@ -79,7 +79,7 @@ class Gathered(Prepared):
 
 
 class Lens(NamedTuple):
-    """How stacks see the params at one time.
+    """What stacks need to read the params, as these are at one time.
 
     array : the only one that the kernel reads
     rows : how its rows follow from those of the params
@@ -100,7 +100,7 @@ class Lens(NamedTuple):
 
 
 class GatheredStack(NamedTuple):
-    """What a kernel needs of several slices, whose words are these rows of the params."""
+    """What a kernel needs of several slices; `ids` are the rows of the params that the words of the stack stand for."""
 
     stack: Stack
     ids: np.ndarray
@@ -134,11 +134,12 @@ def look_up(documents: Prepared, arrays: Arrays, work: Work, *, in_place: bool =
 
 
 def lens_of(arrays: Arrays, work: Work) -> Lens | None:
-    """How stacks see these arrays; None if the kernel does not stack slices, reads other rows than means of one array,
-    or returns statistics of anything but words."""
+    """How stacks see these arrays; None if the kernel does not stack slices, derives something from documents, reads
+    other rows than means of one array, or returns statistics of anything but words."""
     kernel = work.kernel
     axes = {arrays[name].axis for name in kernel.views} | set(kernel.statistics.values())
-    if kernel.stacked is None or list(kernel.views.values()) != ["mean"] or not axes <= {"word", "column"}:
+    may_stack = kernel.stacked is not None and kernel.derives is None
+    if not may_stack or list(kernel.views.values()) != ["mean"] or not axes <= {"word", "column"}:
         return None
     (name,) = kernel.views
     array = arrays[name]

@@ -6,12 +6,15 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from bigtopic.errors import ModelError
 from bigtopic.learning.rounds import Settings
+from bigtopic.learning.stopping import uninterrupted
 from bigtopic.state.additions import Additions
 from bigtopic.state.lazy_array import LazyArray
 
-__all__ = ["Unsettled", "puts_off", "putting_off"]
+__all__ = ["Unsettled", "keeping_scales", "puts_off", "putting_off"]
 
+LEAST_SCALE = 1e-30  # of which a factor in float32 is finite
 LEAST_DELAY = 3  # where groups have two updates: threads that share a single one wait longer than they add
 
 
@@ -39,21 +42,33 @@ class Unsettled:
             array.put_off = self._additions
 
     def seal(self) -> None:
-        """What the steps so far have put off is for the next call of `settle` that has nothing else to do."""
+        """Close the batch of what the steps so far have put off; one later call of `settle` applies it.
+
+        Raises
+        ------
+        ModelError
+            When a step has decayed so much that a later one could not be added in the precision of the rows.
+        """
+        for name, array in self._arrays.items():
+            if array.scale.min() < LEAST_SCALE:
+                raise ModelError(
+                    f"the scheme of array {name!r} declares `adds_up`, but decays more than `info.largest_step` allows"
+                )
         self._additions.seal()
         self._next.append(self._still())
 
     def settle(self) -> None:
-        """Do what was sealed first, while nothing reads the rows."""
+        """Apply the oldest closed batch; nothing reads the rows meanwhile."""
         self._additions.do_sealed()
         self.seen = self._next.popleft()
 
     def end(self) -> None:
-        """Do all; from now on, steps put nothing off."""
-        self._additions.do()
-        for array in self._arrays.values():
-            array.put_off = None
-            array.fold_if_small()
+        """Apply all; from now on, steps put nothing off."""
+        try:
+            self._additions.do()
+        finally:
+            for array in self._arrays.values():
+                array.put_off = None
 
     def _still(self) -> Mapping[str, LazyArray]:
         return {name: array.still() for name, array in self._arrays.items()}
@@ -67,8 +82,26 @@ def putting_off(
     if not puts_off(arrays, settings, delay):
         yield None
         return
-    unsettled = Unsettled(arrays, n_threads)
+    with keeping_scales(arrays, settings, delay):
+        unsettled = Unsettled(arrays, n_threads)
+        try:
+            yield unsettled
+        finally:
+            with uninterrupted():
+                unsettled.end()
+
+
+@contextmanager
+def keeping_scales(arrays: Mapping[str, LazyArray], settings: Settings, delay: int) -> Iterator[None]:
+    """Scales that become too small are folded at the end of this context where steps may put additions off, whether
+    they do or not: the bits are then the same."""
+    keeps = puts_off(arrays, settings, delay)
+    for array in arrays.values():
+        array.keeps_scale = keeps
     try:
-        yield unsettled
+        yield
     finally:
-        unsettled.end()
+        with uninterrupted():
+            for array in arrays.values() if keeps else ():
+                array.keeps_scale = False
+                array.fold_if_small()

@@ -186,9 +186,9 @@ def _first(number: int, *actions: Callable[[], None]) -> Iterator[None]:
         return
 
     def act(number: int, frame: Any) -> None:
+        signal.signal(number, insist)  # first: a second one may come while an event has its lock
         for action in actions:
             action()
-        signal.signal(number, insist)
 
     def insist(number: int, frame: Any) -> None:
         signal.signal(number, usual)

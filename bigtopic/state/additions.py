@@ -54,12 +54,14 @@ class Additions:
         """Do the first additions that were sealed together, in parts that have rows of their own: two for each thread,
         since some come late, where there are as many additions. After Ctrl-C, another call does what is left of the
         parts."""
-        left = self._left.popleft()
+        in_parts(self._parts)  # by themselves: they may divide the rows differently
+        left = self._left[0]
         if left:
             calls = [call for same in _alike(left) for call in _calls(same)]
             most = min(MOST_PARTS, 2 * self._n_threads) if self._n_threads > 1 else 1
             n_parts = 1 << (min(len(left), most).bit_length() - 1)
-            self._parts += [partial(_do, deque(calls), part, n_parts) for part in range(n_parts)]
+            self._parts = [partial(_do, deque(calls), part, n_parts) for part in range(n_parts)]
+        self._left.popleft()
         in_parts(self._parts)
         self._parts = []
 

@@ -63,8 +63,9 @@ class LazyArray:
     prior_totals : float64 (n_components,), column sums of the prior over the whole axis, also in rows cut from it
     prior_mean : of the prior, over rows and columns
     prior_version : how often the prior was replaced
-    put_off : takes what `add` would add to rows, while other threads read them. Meanwhile, the scale is not folded, and
-        rows can neither be read nor scaled. None where `add` adds at once
+    put_off : takes what `add` would add to rows, while other threads read them; rows can then neither be read nor
+        scaled. None where `add` adds at once
+    keeps_scale : whether a scale that is too small is not folded
     """
 
     raw: np.ndarray
@@ -78,6 +79,7 @@ class LazyArray:
     prior_mean: float = 0.0
     prior_version: int = 0
     put_off: Additions | None = None
+    keeps_scale: bool = False
 
     def __post_init__(self) -> None:
         self.prior = _read_only(self.prior)
@@ -157,7 +159,7 @@ class LazyArray:
     def gather(self, ids: np.ndarray | None) -> np.ndarray:
         """Weights of these rows (all rows for None), of integers in float64, zero in the padding."""
         check_rows(ids, self.n_rows)
-        self._check_adds_up()
+        self._refuse_if_put_off()
         dtype = np.dtype(np.float64) if self._counts else self.raw.dtype
         return self.gather_scaled(ids, np.ones(self.n_columns), float(np.finfo(dtype).min), dtype)
 
@@ -182,11 +184,8 @@ class LazyArray:
             _kernels.gather_linear(*self.linear(factor, floor, dtype), ids, out)
             return out
         # 0 of rows without any, see `Overlay.local`
-        n, by_column, floors = (
-            self.n_components,
-            (self.scale * factor).astype(dtype),
-            self._floors(floor, dtype),
-        )
+        n, floors = self.n_components, self._floors(floor, dtype)
+        by_column = (self.scale * factor).astype(dtype)
         _kernels.gather_with_priors(self.raw, by_column, self.prior, factor, floors, n, ids, out)
         return out
 
@@ -212,7 +211,7 @@ class LazyArray:
     ) -> None:
         """statistics <- decay * statistics + weight * stats, with factors for its rows (see `types.MutableArray`)."""
         plain = row_weight is None and row_decay is None and _are_usual(weight, decay)
-        if self.put_off is not None and plain and getattr(stats, "sums", None) is not None:
+        if self.put_off is not None and plain and self._is_usual(stats):
             self._put_off(self.put_off, stats, float(weight), float(decay))
             return
         values, weight, decay, row_weight, row_decay = checked(
@@ -222,7 +221,8 @@ class LazyArray:
         self._decay(decay)
         known = stats.sums if row_weight is None and not self._counts else None
         if self.put_off is not None:
-            self._check_adds_up(row_weight is None and row_decay is None)
+            if row_weight is not None or row_decay is not None:
+                self._refuse_if_put_off()
             self.put_off.append(self.raw, ids, values, self._factor(weight))
             self.sums = self.sums + weight * (_column_sums(values) if known is None else known)
             return
@@ -240,6 +240,15 @@ class LazyArray:
                 _kernels.column_sums(sums, added)
         added = added if known is None else known
         self.sums = self.sums + (added if self._counts else weight * added)
+
+    def _is_usual(self, stats: Any) -> bool:
+        """Whether these are statistics that a kernel returned for some of the rows."""
+        return (
+            type(stats) is AxisStats
+            and stats.sums is not None
+            and stats.ids is not None
+            and stats.values.shape == (len(stats.ids), self.raw.shape[1])
+        )
 
     def _put_off(self, additions: Additions, stats: AxisStats, weight: float, decay: float) -> None:
         """What `add` does with statistics of a kernel and plain numbers, without any checks, nor arrays of the numbers:
@@ -279,11 +288,11 @@ class LazyArray:
             self._clear(cleared)
         self.sums = self.sums * decay
         self.scale = self.scale_after(decay)
-        if self.put_off is None:
+        if not self.keeps_scale:
             self.fold_if_small()
 
     def _clear(self, cleared: np.ndarray) -> None:
-        self._check_adds_up()
+        self._refuse_if_put_off()
         if cleared.all():
             self.raw[:] = 0.0
         else:
@@ -297,7 +306,7 @@ class LazyArray:
 
     def still(self) -> LazyArray:
         """The array as it is now, with the same rows: an update that puts off what it adds to rows does not move it."""
-        return replace(self, put_off=None)
+        return replace(self, put_off=None, keeps_scale=False)
 
     def fold_if_small(self) -> None:
         """Fold the scale before it is too small."""
@@ -306,17 +315,16 @@ class LazyArray:
 
     def fold(self) -> None:
         """Apply the scale to every row, in blocks, and add the totals up anew (which also ends their drift)."""
-        self._check_adds_up()
+        self._refuse_if_put_off()
         sums = np.zeros(self.n_columns)
         for start, stop in self.blocks():
             _kernels.fold_scale(self.raw, self.scale, start, stop, sums)
         self.sums = sums
         self.scale = np.ones(self.n_columns)
 
-    def _check_adds_up(self, adds: bool = False) -> None:
-        """Refuse what reads or scales rows, other than `add` with a weight and a decay, where additions are put off:
-        other threads read the rows at the same time."""
-        if self.put_off is not None and not adds:
+    def _refuse_if_put_off(self) -> None:
+        """Refuse to read or to scale rows where additions are put off: other threads read the rows at the same time."""
+        if self.put_off is not None:
             raise ModelError(
                 "it declares `adds_up`, but does more than `add` with a weight and a decay for all rows alike; remove "
                 "the declaration"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,11 +22,13 @@ from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.executors.threads import ThreadExecutor
 from bigtopic.learning.new_run import make_run
 from bigtopic.learning.remembering import Nothing
+from bigtopic.learning.stopping import interruptible
 from bigtopic.learning.work import Iteration
 from bigtopic.methods import get
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
 from bigtopic.schemes.interpolate import Interpolate
+from bigtopic.state import _kernels
 from bigtopic.state.new_model import new_model
 from bigtopic.types import Kernel, StackResult, Stats
 
@@ -150,6 +153,93 @@ def test_scales_are_folded_at_the_same_updates_by_every_executor(monkeypatch):
         np.testing.assert_array_equal(array.scale, found[0].scale)
 
 
+@pytest.mark.parametrize("name", ["online-cvb0", "online-vb", "cdf", "online-cgs"])
+def test_methods_of_all_kinds_may_be_delayed(name, monkeypatch):
+    """Their kernels read means, expected logarithms, or counts."""
+    monkeypatch.setattr("bigtopic.plan.delays.ROUNDS", 1)
+    corpus = corpus_of(400)
+    method = replace(get(name), delay=7, max_iter=1, slice_size=None)
+    model = new_model(method, 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    run = make_run(model, corpus, batch_size=5, slice_size=None, order="shuffled", max_iter=1)
+    found = []
+    for executor in (ThreadExecutor(run, 1), ThreadExecutor(run, 3), GraphExecutor(run, scheduler="sync")):
+        params, cursor = model.params.copy(), Cursor()
+        with executor:
+            for _, reports in executor.advance(params, cursor):
+                cursor = cursor.after(reports)
+        found.append(params["topic_words"])
+    *_, (expected, _) = serial.learn(run, model.params, 1)
+    for array in found:
+        np.testing.assert_array_equal(array.raw, expected["topic_words"].raw)
+
+
+@pytest.mark.parametrize("at", ["a fold at the end", "an addition after a failure"])
+def test_a_second_ctrl_c_leaves_params_that_are_those_of_an_update(at, monkeypatch):
+    monkeypatch.setattr("bigtopic.plan.delays.ROUNDS", 1)
+    corpus = corpus_of(1500)
+    schemes = {"topic_words": Interpolate(learning_decay=None, scale="tokens")}
+    fails = at == "an addition after a failure"
+    usual = kernels.load("cvb0")
+    calls = []
+
+    def stacked(*given: Any) -> StackResult:
+        calls.append(None)
+        if fails and len(calls) == 30:
+            monkeypatch.setattr(_kernels, "scatter_some", twice(_kernels.scatter_some))
+            raise ValueError("mine")
+        assert usual.stacked is not None
+        return usual.stacked(*given)
+
+    def twice(loop: Any) -> Any:
+        def interrupted(*given: Any) -> None:
+            loop(*given)
+            monkeypatch.setattr(_kernels, loop.__name__, loop)
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+
+        return interrupted
+
+    kernel = replace(usual, stacked=stacked)
+    method = replace(get("online-cvb0"), delay=7, schemes=schemes, kernel=kernel)
+    model = new_model(method, 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    run = make_run(model, corpus, batch_size=3, slice_size=None, order="shuffled")
+    if not fails:
+        monkeypatch.setattr(_kernels, "fold_scale", twice(_kernels.fold_scale))
+    params, cursor = model.params.copy(), Cursor()
+    with pytest.raises(KeyboardInterrupt), ThreadExecutor(run, 2) as executor, interruptible():
+        for _, reports in executor.advance(params, cursor):
+            cursor = cursor.after(reports)
+    array = params["topic_words"]
+    assert array.put_off is None and not array.keeps_scale
+    np.testing.assert_allclose(array.gather(None).sum(axis=0)[:4], array.weight_totals(), rtol=1e-3)
+    updates = list(serial.learn(run, model.params, 1))
+    versions = [one["topic_words"] for one, _ in updates]
+    same = [np.array_equal(one.sums, array.sums) for one in versions]
+    if fails:  # those of the segment that was cut have no report
+        assert np.array_equal(versions[same.index(True)].raw, array.raw)
+
+
+def test_decays_that_are_too_large_to_be_put_off_are_refused(monkeypatch):
+    monkeypatch.setattr("bigtopic.plan.delays.ROUNDS", 1)
+
+    @dataclass(frozen=True)
+    class Forgets:
+        adds_up = True
+
+        def step(self, array: Any, stats: Any, info: Any) -> None:
+            array.add(stats, weight=1.0, decay=1e-3)
+
+    corpus = corpus_of(1500)
+    method = replace(get("online-cvb0"), delay=31, schemes={"topic_words": Forgets()})
+    model = new_model(method, 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    run = make_run(model, corpus, batch_size=3, slice_size=None, order="shuffled")
+    with (
+        ThreadExecutor(run, 2) as executor,
+        pytest.raises(ModelError, match="declares `adds_up`, but decays more than"),
+    ):
+        list(executor.advance(model.params.copy(), Cursor()))
+
+
 def faulty(change: Any) -> Kernel:
     kernel = kernels.load("cvb0")
     assert kernel.stacked is not None
@@ -193,6 +283,7 @@ def test_what_reads_more_than_means_of_words_does_not_stack():
     kernel = run.work.kernel
     for other in (
         replace(kernel, stacked=None),
+        replace(kernel, derives=lambda docs: {}),
         replace(kernel, views={"topic_words": "counts"}),
         replace(kernel, statistics={**kernel.statistics, "doc_topic_prior": "none"}),
     ):

@@ -107,6 +107,22 @@ def test_rows_that_others_read_can_neither_be_read_nor_scaled(does):
         calls[does]()
 
 
+@pytest.mark.parametrize("put_off", [False, True])
+def test_values_of_another_shape_are_refused_and_all_rows_are_added_to(put_off):
+    array = LazyArray.zeros(N_ROWS, N_COLUMNS, axis="word")
+    array.put_off = Additions() if put_off else None
+    some = np.arange(5, dtype=np.int32)
+    with pytest.raises(ModelError, match=r"shape \(5, 1\), but must have \(5, 16\)"):
+        array.add(AxisStats(some, np.ones((5, 1), np.float32)).summed(np.ones(1)), 2.0, 0.5)
+    array.add(
+        AxisStats(None, np.ones((N_ROWS, N_COLUMNS), np.float32)).summed(np.full(N_COLUMNS, 200.0)), 2.0, 0.5
+    )
+    if array.put_off is not None:
+        array.put_off.do()
+        array.put_off = None
+    np.testing.assert_array_equal(array.gather(None), 2.0)
+
+
 @pytest.mark.parametrize("factors", ["arrays", "integers", "a large weight"])
 def test_factors_of_any_kind_are_put_off(factors):
     given = {

@@ -4,11 +4,11 @@ With a delay, a minibatch does not see the last updates before it (Langford, Smo
 fast"). What it sees depends only on its number, see `delays.updates_seen`, so any number of threads computes the same:
 
 * the tasks of a round gather when exactly the steps that it sees are done;
-* a round steps when its tasks are merged, in order, and all rounds that do not see its step have gathered.
+* a round steps when its tasks are merged, in order. If steps write what is gathered, a step also waits until all rounds
+  that do not see it have gathered; if they put that off, `settle` waits instead.
 
-Rounds of a group see the same steps. So threads gather side by side, and what the steps of a group put off, see
-`Jobs.settle`, they do side by side, too, before the next rounds gather. Where steps put off all that they change in
-what is gathered, only that waits for rounds that do not see it.
+Rounds of a group see the same steps. So threads gather side by side, and they also do side by side what the steps of a
+group put off, before the next rounds gather.
 
 A task is a slice, or a whole round for an executor that runs rounds elsewhere: nothing else says what a round sees.
 Consecutive rounds of a group that have one task each may go together: one call gathers, and one evaluates, a few of
@@ -37,7 +37,7 @@ __all__ = ["Jobs", "Pipeline", "most_together"]
 
 def most_together(most: int, delay: int, n_threads: int) -> int:
     """How many tasks of consecutive rounds go together, `most` at most. There are two items of a group for each thread,
-    if there can be: otherwise, all would be done at the same time, and wait for the thread that steps."""
+    if there can be: with fewer, all threads finish together and then wait for the one that steps."""
     return max(1, min(most, group_size(delay) // (2 * n_threads)))
 
 
@@ -61,10 +61,10 @@ class Jobs(Protocol):
         """Update the params by the sum of what the tasks of a round evaluate to, usually `Stats`."""
 
     def seal(self) -> None:
-        """Rounds wait for the steps so far: what these have put off is for one call of `settle`."""
+        """Close the batch of what the steps so far have put off; one later call of `settle` applies it."""
 
     def settle(self) -> None:
-        """Do what steps before the first `seal` that is not settled have put off, before params are read."""
+        """Apply the oldest closed batch; nothing reads the params meanwhile."""
 
 
 class Pipeline:
@@ -271,7 +271,9 @@ class Pipeline:
         self._evaluate(item, gathered)
 
     def _evaluate(self, item: int, gathered: Any) -> None:
-        found = self._jobs.evaluate(*self._items[item], gathered)
+        number, tasks = self._items[item]
+        found = self._jobs.evaluate(number, tasks, gathered)
+        assert len(found) == len(tasks)
         with self._changed:
             self._done[item] = found
 

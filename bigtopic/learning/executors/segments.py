@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from bigtopic.learning.executors.pipeline import Pipeline
 from bigtopic.learning.executors.protocol import Run, Updates
-from bigtopic.learning.putting_off import Unsettled, putting_off
+from bigtopic.learning.putting_off import keeping_scales
 from bigtopic.learning.reduce import Tree, in_order
 from bigtopic.learning.replicas import Changes, Share, add_changes, joined, share_changes
 from bigtopic.learning.rounds import MapReduce, Settings, round_stats, step
@@ -129,8 +129,8 @@ def _in_turn(run: Run, segment: Segment) -> Changes:
 def do_rounds(segment: Segment, map_reduce: MapReduce) -> None:
     """Do the rounds of a segment one after the other, each mapped and reduced by `map_reduce`."""
     arrays, rounds = segment.params.without_means().arrays, [[rnd] for rnd in segment.rounds]
-    with putting_off(arrays, segment.settings, segment.delay) as unsettled:
-        Pipeline(rounds, _RoundJobs(segment, map_reduce, unsettled), segment.delay).run(None, 1)
+    with keeping_scales(arrays, segment.settings, segment.delay):
+        Pipeline(rounds, _RoundJobs(segment, map_reduce), segment.delay).run(None, 1)
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,6 @@ class _RoundJobs:
 
     segment: Segment
     map_reduce: MapReduce
-    unsettled: Unsettled | None
 
     def prefetch(self, rnd: Round) -> None:
         """Nothing to do: `map_reduce` reads the documents."""
@@ -158,9 +157,7 @@ class _RoundJobs:
         self.segment.step(number, stats)
 
     def seal(self) -> None:
-        if self.unsettled is not None:
-            self.unsettled.seal()
+        """Steps put nothing off."""
 
     def settle(self) -> None:
-        if self.unsettled is not None:
-            self.unsettled.settle()
+        """Steps put nothing off."""

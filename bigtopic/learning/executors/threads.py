@@ -172,7 +172,7 @@ class _SliceJobs:
     iterations: Sequence[Iteration]
     move: Callable[[int, Stats], None]
     unsettled: Unsettled | None
-    stacked: bool  # slices of several rounds
+    stacked: bool  # whether slices of consecutive rounds are gathered as a stack
     _lens: Lens | None = None
 
     def prefetch(self, ref: SliceRef) -> None:

@@ -51,6 +51,7 @@ _ARGUMENTS = {
     "run": ("docs", "view", "hyper", "seed", "state"),
     "cost": ("options",),
     "scratch": ("size", "options"),
+    "stacked": ("stack", "view", "hyper", "seed"),
 }
 
 
@@ -71,7 +72,8 @@ def check_kernel(kernel: Kernel, arrays: Mapping[str, ArraySpec], counts: Iterab
     check_storable("a kernel's name", kernel.name, METHOD_NAME)
     check_kinds(where, kernel, _OF_KERNEL)
     for name, arguments in _ARGUMENTS.items():
-        check_arguments(f"{where}: {name}", getattr(kernel, name), *arguments)
+        if getattr(kernel, name) is not None:
+            check_arguments(f"{where}: {name}", getattr(kernel, name), *arguments)
     _check_arrays(where, kernel, arrays)
     if kernel.components not in (*counts, None):
         raise SettingError(f"{where}: components={kernel.components!r}; {choose((*counts, None))}")

@@ -162,7 +162,8 @@ class Kernel:
         schemes that declare `takes_changes` may move them
     derives : function of documents -> {name: array}, which `run` finds in `Docs.derived`; see docs/extend/kernel.md
     stacked : (stack, view, hyper, seed) -> StackResult, the same bits as calls of `run` for each slice, without
-        document state and what is only offered; `hyper.step` is that of the first slice. Delayed updates use it
+        document state and what is only offered; `hyper.step` is that of the first slice. Delayed updates use it, if it
+        is defined in the module of `run`
     """
 
     name: str
@@ -184,6 +185,15 @@ class Kernel:
     changes: Collection[str] = ()
     derives: Callable[[Docs], Mapping[str, np.ndarray]] | None = None
     stacked: StackedRun | None = None
+
+    @property
+    def stacks(self) -> bool:
+        """Whether `stacked` is of the same module as `run`: not where another `run` was put in its place."""
+        return self.stacked is not None and _module(self.stacked) == _module(self.run)
+
+
+def _module(function: Any) -> Any:
+    return getattr(function, "__module__", None)
 
 
 @dataclass(frozen=True)

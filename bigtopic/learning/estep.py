@@ -138,7 +138,7 @@ def lens_of(arrays: Arrays, work: Work) -> Lens | None:
     other rows than means of one array, or returns statistics of anything but words."""
     kernel = work.kernel
     axes = {arrays[name].axis for name in kernel.views} | set(kernel.statistics.values())
-    may_stack = kernel.stacked is not None and kernel.derives is None
+    may_stack = kernel.stacks and kernel.derives is None
     if not may_stack or list(kernel.views.values()) != ["mean"] or not axes <= {"word", "column"}:
         return None
     (name,) = kernel.views

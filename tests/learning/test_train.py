@@ -344,7 +344,7 @@ def test_what_a_failure_leaves_inside_a_segment_is_not_saved(corpus):
             raise ValueError("mine")
         return usual.run(*arguments)
 
-    model = make_model(replace(method, kernel=replace(usual, run=breaks, stacked=None)), corpus)
+    model = make_model(replace(method, kernel=replace(usual, run=breaks)), corpus)
     saver = Saves()
     with pytest.raises(ValueError, match="mine"):
         train(model, corpus, Limits(1), batch_size=5, n_threads=1, saver=saver)

@@ -29,6 +29,7 @@ from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
 from bigtopic.schemes.interpolate import Interpolate
 from bigtopic.state import _kernels
+from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.new_model import new_model
 from bigtopic.types import Kernel, StackResult, Stats
 
@@ -132,6 +133,18 @@ def test_any_number_of_threads_learns_what_the_plain_loop_does(delay, n_threads,
         np.testing.assert_array_equal(params[name].sums, array.sums)
 
 
+def learned_everywhere(run: Any, model: Any) -> list[LazyArray]:
+    """The topics after a pass of several executors."""
+    found = []
+    for executor in (ThreadExecutor(run, 1), ThreadExecutor(run, 3), GraphExecutor(run, scheduler="sync")):
+        params, cursor = model.params.copy(), Cursor()
+        with executor:
+            for _, reports in executor.advance(params, cursor):
+                cursor = cursor.after(reports)
+        found.append(params["topic_words"])
+    return found
+
+
 def test_scales_are_folded_at_the_same_updates_by_every_executor(monkeypatch):
     """With large steps, so that a scale becomes too small within a pass."""
     monkeypatch.setattr("bigtopic.plan.delays.ROUNDS", 1)
@@ -140,13 +153,7 @@ def test_scales_are_folded_at_the_same_updates_by_every_executor(monkeypatch):
     method = replace(get("online-cvb0"), delay=7, schemes=schemes)
     model = new_model(method, 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
     run = make_run(model, corpus, batch_size=3, slice_size=None, order="shuffled")
-    found = []
-    for executor in (ThreadExecutor(run, 1), ThreadExecutor(run, 3), GraphExecutor(run, scheduler="sync")):
-        params, cursor = model.params.copy(), Cursor()
-        with executor:
-            for _, reports in executor.advance(params, cursor):
-                cursor = cursor.after(reports)
-        found.append(params["topic_words"])
+    found = learned_everywhere(run, model)
     assert found[0].scale.max() > 1e-17
     for array in found[1:]:
         np.testing.assert_array_equal(array.raw, found[0].raw)
@@ -161,13 +168,7 @@ def test_methods_of_all_kinds_may_be_delayed(name, monkeypatch):
     method = replace(get(name), delay=7, max_iter=1, slice_size=None)
     model = new_model(method, 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
     run = make_run(model, corpus, batch_size=5, slice_size=None, order="shuffled", max_iter=1)
-    found = []
-    for executor in (ThreadExecutor(run, 1), ThreadExecutor(run, 3), GraphExecutor(run, scheduler="sync")):
-        params, cursor = model.params.copy(), Cursor()
-        with executor:
-            for _, reports in executor.advance(params, cursor):
-                cursor = cursor.after(reports)
-        found.append(params["topic_words"])
+    found = learned_everywhere(run, model)
     *_, (expected, _) = serial.learn(run, model.params, 1)
     for array in found:
         np.testing.assert_array_equal(array.raw, expected["topic_words"].raw)

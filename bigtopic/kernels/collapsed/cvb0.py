@@ -167,7 +167,8 @@ def _infer(
     first_docs, first_words, indptr, all_words, all_counts, topic_words, prior, max_sweeps, tolerance,
     block, shares, mass, before, stats, sums, doc_topics, sweeps, dropped,
 ):  # fmt: skip
-    """Slices one after the other; `sums` has a row for each, `sweeps` and `dropped` a number."""
+    """Slices one after the other; `sweeps` and `dropped` have a number for each, `sums` a row, or no rows if the caller
+    does not need them."""
     order, seen = np.empty(len(indptr) - 1, np.int64), np.zeros(stats.shape[0], np.bool_)
     for s in range(len(sweeps)):
         n_docs = first_docs[s + 1] - first_docs[s]
@@ -179,8 +180,9 @@ def _infer(
         for word in range(first_words[s], first_words[s + 1]):
             if not seen[word]:
                 stats[word] = 0
-        sums[s] = 0
-        add_up(stats[first_words[s] : first_words[s + 1]], sums[s])
+        if len(sums) > 0:
+            sums[s] = 0
+            add_up(stats[first_words[s] : first_words[s + 1]], sums[s])
 
 
 @njit(**INNER)
@@ -257,7 +259,7 @@ def run(
     stack = Stack(docs, first_docs, first_words, np.zeros(1), longest)
     learns = "doc_topic_prior" in hyper.statistics
     n_doc_topics = docs.n_docs if hyper.doc_topics or learns else 0
-    stats, _, doc_topics, figures = _inferred(stack, view, hyper, n_doc_topics)
+    stats, _, doc_topics, figures = _inferred(stack, view, hyper, 0, n_doc_topics)
     found = {"topic_words": stats}
     if learns:
         found["doc_topic_prior"] = expected_logs_of_topics(
@@ -269,14 +271,14 @@ def run(
 
 def stacked(stack: Stack, view: View, hyper: Hyper, seed: int) -> StackResult:
     """The same for several slices in one call, without document topics and statistics of the prior."""
-    stats, sums, _, figures = _inferred(stack, view, hyper, n_doc_topics=0)
+    stats, sums, _, figures = _inferred(stack, view, hyper, len(stack.n_tokens), 0)
     return StackResult({"topic_words": stats}, {"topic_words": sums}, figures)
 
 
 def _inferred(
-    stack: Stack, view: View, hyper: Hyper, n_doc_topics: int
+    stack: Stack, view: View, hyper: Hyper, n_sums: int, n_doc_topics: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, np.ndarray]]:
-    """Statistics, their sums, the topics of all documents or of none, and the figures of each slice."""
+    """Statistics, their sums for all slices or none, the topics of all documents or none, and figures of each slice."""
     topic_words = view.arrays["topic_words"]
     assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
     dtype, (n_words, n_columns) = topic_words.dtype, topic_words.shape
@@ -285,7 +287,7 @@ def _inferred(
     stats = buffers.empty((n_words, n_columns), dtype)
     doc_topics = buffers.empty((n_doc_topics, hyper.n_components), dtype)
     n_slices = len(stack.first_docs) - 1
-    sums, sweeps, dropped = np.empty((n_slices, n_columns)), np.empty(n_slices), np.empty(n_slices)
+    sums, sweeps, dropped = np.empty((n_sums, n_columns)), np.empty(n_slices), np.empty(n_slices)
     _infer(
         stack.first_docs,
         stack.first_words,

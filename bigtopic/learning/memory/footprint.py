@@ -19,7 +19,8 @@ A replay (`replay`) allocates and frees these arrays in the order of the run, by
 
     reading  = (entries + a chunk) x 8 + documents x 16 for each read block: all of a small corpus, else those kept and
                the next one; none where the corpus is in memory
-    slice    = documents x 36 + entries x 8 + distinct words x 4
+    slice    = documents x 36 + entries x 8 + distinct words x 4; several of delayed minibatches that go together, of
+               which ids stay with the statistics, and one more for each thread, gathered ahead
     view     = rows(slice) x columns x itemsize, for each array the kernel reads
     stats    = rows(slice) x (columns x itemsize + 4), for each array it returns; and their sums, one for each level of
                the merge tree, and those of two groups of delayed minibatches
@@ -86,7 +87,9 @@ class Footprint:
             for stats, most in zip(sizes.stats(round_docs), sizes.all_rows(), strict=True)
         ]
         moved = 2 * 24 * sum(sizes.moved_entries(round_docs)) + sizes.averaged(round_docs)
-        in_use = (n_threads + 1) * one.n_bytes() + moved + 2 * compares * sizes.topics()
+        # With a delay, threads gather one item ahead; the slices of a stack go together.
+        items = 2 * n_threads * max(1, sizes.most_slices) if self._run.plan.delay else n_threads + 1
+        in_use = items * one.n_bytes() + moved + 2 * compares * sizes.topics()
         in_use += (n_threads + most_sums(n_slices) + self._run.plan.delay) * sum(sums)
         in_use += (sizes.kept_read_blocks() + 1) * sum(sizes.read_block(sizes.read_block_docs))
         return self._always(n_threads) + 2 * (in_use + self._exchanged(n_threads))

@@ -10,9 +10,9 @@ Cost: the params once more while a copy moves, since a task that was given up ma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from sys import getsizeof
 from threading import Condition
 from typing import Any
@@ -22,7 +22,19 @@ from bigtopic.errors import ClusterError
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Params
 
-__all__ = ["Behind", "Copy", "Version", "after", "arrays_in_turn", "begin_move", "end_move", "hold", "lose"]
+__all__ = [
+    "Behind",
+    "Copy",
+    "Version",
+    "after",
+    "arrays_in_turn",
+    "begin_move",
+    "end_move",
+    "hold",
+    "keep_ahead",
+    "lose",
+    "take_ahead",
+]
 
 Arrays = Mapping[str, LazyArray]
 
@@ -49,11 +61,17 @@ class Copy:
     """The copy of a worker, which has it as long as the driver holds the future of it.
 
     It leaves its worker without arrays: if Dask moves or spills it, it is lost, since tasks do not find it there.
+
+    Attributes
+    ----------
+    moves : whether a task moves it
+    ahead : what has been prepared for tasks of the next version, see `keep_ahead`
     """
 
     version: Version
     arrays: Arrays
-    moves: bool = False  # whether a task moves it
+    moves: bool = False
+    ahead: dict[Hashable, Any] = field(default_factory=dict)
 
     def __sizeof__(self) -> int:
         return sum(getsizeof(array.raw) + getsizeof(array.prior) for array in self.arrays.values())
@@ -164,7 +182,23 @@ def end_move(version: Version, params: Params, n_updates: int) -> None:
         if copy is None or copy.version != version:
             return
         copy.version, copy.arrays, copy.moves = after(version, n_updates), params.arrays, False
+        copy.ahead.clear()  # that nobody took
         _one_at_a_time.notify_all()
+
+
+def keep_ahead(version: Version, name: Hashable, prepared: Any) -> None:
+    """Keep what a task has prepared for one that will need this version, if the copy of this worker is there."""
+    with _one_at_a_time:
+        copy = _copies.get(version.name)
+        if copy is not None and copy.version == version:
+            copy.ahead[name] = prepared
+
+
+def take_ahead(version: Version, name: Hashable) -> Any:
+    """What was kept for a task by this name; None if nothing was. What nobody takes is let go when the copy moves."""
+    with _one_at_a_time:
+        copy = _copies.get(version.name)
+        return None if copy is None else copy.ahead.pop(name, None)
 
 
 def after(version: Version, n_updates: int) -> Version:

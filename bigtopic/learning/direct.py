@@ -9,7 +9,8 @@ Each worker takes part with one task:
 So a worker sends the rows of its nodes once, and its part of the total once to each other worker, whatever W is, and
 all add at the same time. The tree is that of the work, whichever workers do it, and a row is added by itself: the bits
 are those of one thread. Rows are on their way while others are divided and added, and while the copy is made that
-moves. In step t, worker i sends to worker i - t, so that no worker has to send to all others at a time.
+moves; where a worker would wait for them, it prepares the documents of its next share. In step t, worker i sends to
+worker i - t, so that no worker has to send to all others at a time.
 
 References: Thakur, Rabenseifner, Gropp (2005), "Optimization of collective communication operations in MPICH":
 reduce-scatter, then allgather.
@@ -18,16 +19,27 @@ reduce-scatter, then allgather.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from bigtopic import buffers
-from bigtopic.learning.copies import Behind, Version, arrays_in_turn, begin_move, end_move, lose
+from bigtopic.learning.copies import (
+    Behind,
+    Version,
+    after,
+    arrays_in_turn,
+    begin_move,
+    end_move,
+    keep_ahead,
+    lose,
+)
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.reduce import NodesInAnyOrder, Tree, cover
+from bigtopic.learning.share_documents import ShareDocuments
 from bigtopic.parallel.cluster import bounded_map, step_aside, threads_here
 from bigtopic.parallel.mailbox import Absent, Mailbox, mailbox
 from bigtopic.plan.cursor import Cursor
@@ -72,6 +84,10 @@ class Meeting(ABC):
     @abstractmethod
     def tasks(self, run: Run, number: int, arrays: Mapping[str, LazyArray]) -> list[NodeTask]:
         """The work of a worker, in order: nodes of the tree, to be done on its threads."""
+
+    def ahead(self, run: Run, number: int) -> tuple[Hashable, list[ShareDocuments]]:
+        """What a worker can prepare of its next tasks while it waits for others, and a name that they know it by."""
+        return None, []
 
     @abstractmethod
     def plus(self, a: Any, b: Any) -> Any:
@@ -122,22 +138,34 @@ def _part(run: Run, meeting: Meeting, number: int, box: Mailbox) -> Any:
         box.attend(meeting.name)
         nodes = list(_nodes(run, meeting, number, arrays, box))
         reports = _reports([one for _, one in nodes])
-        added = _added(meeting, number, nodes, box)
+        name, ahead = meeting.ahead(run, number)
+        # No more than there are tasks at a time, whose documents were in memory before
+        meanwhile = partial(_prepare_some, ahead[: threads_here()], arrays)
+        added = _added(meeting, number, nodes, box, meanwhile)
         others = _others(meeting, number)
         box.offer(meeting.name, {_SUM: added}, times=len(others))
-        coming = box.collect(meeting.name, [(meeting.workers[i], _SUM) for i in others])
+        coming = box.collect(meeting.name, [(meeting.workers[i], _SUM) for i in others], meanwhile)
         params = begin_move(meeting.version, meeting.moved(run))  # while they come
         total = whole([added, *(one for _, one in coming)])
         if params is not None:
             meeting.move(run, params, total)
             end_move(meeting.version, params, meeting.n_updates)
+        if ahead:
+            keep_ahead(after(meeting.version, meeting.n_updates), name, ahead)
     return replace(added, reports=reports) if reports else added
 
 
-def _added(meeting: Meeting, number: int, nodes: list[Node], box: Mailbox) -> Any:
+def _prepare_some(documents: Sequence[ShareDocuments], arrays: Mapping[str, LazyArray]) -> bool:
+    """Go on with the first of these that are not prepared; False if all are."""
+    return any(one.prepare_some(arrays) for one in documents)
+
+
+def _added(
+    meeting: Meeting, number: int, nodes: list[Node], box: Mailbox, meanwhile: Callable[[], bool]
+) -> Any:
     """The rows of a worker, added along the tree as they come, while others get theirs of its nodes."""
     others = _others(meeting, number)
-    coming = box.collect(meeting.name, [(meeting.workers[i], number) for i in others])
+    coming = box.collect(meeting.name, [(meeting.workers[i], number) for i in others], meanwhile)
     tree = NodesInAnyOrder(meeting.bounds[-1], meeting.plus)
 
     def add(i: int, part: list[Node]) -> None:

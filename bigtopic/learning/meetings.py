@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, islice, pairwise
 
+from bigtopic.learning.copies import after, take_ahead
 from bigtopic.learning.direct import Meeting, NodeTask
 from bigtopic.learning.executors.graph_tasks import divided, node_stats_alone
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.reduce import add
-from bigtopic.learning.replicas import Changes, Share, add_changes, joined, share_changes
+from bigtopic.learning.replicas import Changes, Share, add_changes, changes_of, joined, share_documents
 from bigtopic.learning.rounds import iteration_of, moved_arrays, step
+from bigtopic.learning.share_documents import ShareDocuments
 from bigtopic.plan import exchanges
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
@@ -39,8 +41,26 @@ class Exchange(Meeting):
         return self.n_rounds
 
     def tasks(self, run: Run, number: int, arrays: Mapping[str, LazyArray]) -> list[NodeTask]:
+        shares = self._shares(run, number)
+        documents = take_ahead(self.version, (self, number)) or self._documents(run, shares)
+        return [
+            (1, partial(changes_of, run, share, own, arrays))
+            for share, own in zip(shares, documents, strict=True)
+        ]
+
+    def ahead(self, run: Run, number: int) -> tuple[Hashable, list[ShareDocuments]]:
+        first = Cursor(
+            self.first.pass_number, self.first.round + self.n_rounds, self.first.step + self.n_rounds
+        )
+        n_rounds = len(run.plan.exchanged(first.pass_number, first.round))
+        if n_rounds < 2 or min(n_rounds, run.plan.replicas) != self.bounds[-1]:
+            return None, []
+        following = replace(self, version=after(self.version, self.n_updates), first=first, n_rounds=n_rounds)
+        return (following, number), following._documents(run, following._shares(run, number))
+
+    def _documents(self, run: Run, shares: list[Share]) -> list[ShareDocuments]:
         read = BlockReader(run.parts, ahead=0).block
-        return [(1, partial(share_changes, run, one, read, arrays)) for one in self._shares(run, number)]
+        return [share_documents(run, share, read) for share in shares]
 
     def _shares(self, run: Run, number: int) -> list[Share]:
         """Those of the replicas of a worker."""

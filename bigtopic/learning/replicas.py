@@ -25,11 +25,12 @@ from sys import getsizeof
 import numpy as np
 
 from bigtopic import buffers
-from bigtopic.learning.estep import Prepared, evaluate, look_up, prepare
+from bigtopic.learning.estep import evaluate, look_up
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.reduce import Tree, add_axis, in_order
 from bigtopic.learning.remembering import remembering
 from bigtopic.learning.rounds import Settings, moved_arrays, round_stats, step
+from bigtopic.learning.share_documents import ShareDocuments
 from bigtopic.learning.work import Iteration
 from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.plan.cursor import Cursor, RoundReport
@@ -41,7 +42,7 @@ from bigtopic.state.params import Params
 from bigtopic.state.running_mean import RunningMean
 from bigtopic.types import AxisStats, Block, Stats
 
-__all__ = ["Changes", "Share", "add_changes", "joined", "share_changes"]
+__all__ = ["Changes", "Share", "add_changes", "changes_of", "joined", "share_changes", "share_documents"]
 
 Start = Mapping[str, LazyArray]
 Arrays = Mapping[str, LazyArray | Overlay]
@@ -92,7 +93,18 @@ def share_changes(run: Run, share: Share, read: Read, arrays: Start) -> Changes:
     read : gives the documents of a slice
     arrays : those that all replicas begin with; they stay as they are
     """
-    replica = _Replica(run, share, read, arrays)
+    return changes_of(run, share, share_documents(run, share, read), arrays)
+
+
+def share_documents(run: Run, share: Share, read: Read) -> ShareDocuments:
+    """The documents of a share, of which none is prepared yet."""
+    return ShareDocuments([ref for rnd in share.rounds for ref in rnd.slices], read, run.work)
+
+
+def changes_of(run: Run, share: Share, documents: ShareDocuments, arrays: Start) -> Changes:
+    """The same as `share_changes`, of documents some of which may be prepared."""
+    documents.prepare_all(arrays)
+    replica = _Replica(run, share, documents, arrays)
     try:
         return replica.changes(share)
     finally:
@@ -102,17 +114,14 @@ def share_changes(run: Run, share: Share, read: Read, arrays: Start) -> Changes:
 class _Replica:
     """The rows of the params that a share needs, as arrays of their own, and its documents with ids of these rows."""
 
-    def __init__(self, run: Run, share: Share, read: Read, arrays: Start) -> None:
-        refs = [ref for rnd in share.rounds for ref in rnd.slices]
-        documents = [prepare(read(ref), arrays, run.work) for ref in refs]
-        sizes = {array.axis: array.n_rows for array in arrays.values()}
-        self._ids, renamed = _with_own_rows(documents, sizes)
-        self._documents = dict(zip(refs, renamed, strict=True))
+    def __init__(self, run: Run, share: Share, documents: ShareDocuments, arrays: Start) -> None:
+        self._ids, self._documents = documents.ids, documents.prepared
         self._start = {name: _copied(array, self._ids.get(array.axis)) for name, array in arrays.items()}
+        sizes = {array.axis: array.n_rows for array in arrays.values()}
         self._work = replace(run.work, hyper=run.work.hyper._replace(axis_sizes=sizes))
         self._settings = replace(run.settings, average=0.0, largest_step=1.0 / share.n_updates)
         self.remembering = remembering(run.work)
-        for ref in refs:
+        for ref in self._documents:
             self.remembering.prefetch(ref, share.cursors[0].pass_number)
 
     def changes(self, share: Share) -> Changes:
@@ -144,23 +153,6 @@ class _Replica:
         np.subtract(now.raw, self._start[name].raw, out=values)
         values *= now.scale.astype(now.dtype)
         return AxisStats(self._ids.get(now.axis), values)
-
-
-def _with_own_rows(
-    documents: Sequence[Prepared], sizes: Mapping[str, int]
-) -> tuple[dict[str, np.ndarray], list[Prepared]]:
-    """{axis: ids that any of the documents have, in increasing order}, and documents with positions among these."""
-    axes = [axis for axis in sizes if documents[0].axes.get(axis) is not None]
-    places = {axis: np.zeros(sizes[axis], np.int32) for axis in axes}
-    ids = {}
-    for axis, place in places.items():
-        for one in documents:
-            place[one.axes[axis]] = 1
-        ids[axis] = np.flatnonzero(place).astype(np.int32)
-        place[ids[axis]] = np.arange(len(ids[axis]))
-    return ids, [
-        replace(one, axes={axis: places[axis][one.axes[axis]] for axis in axes}) for one in documents
-    ]
 
 
 def _copied(array: LazyArray, ids: np.ndarray | None) -> LazyArray:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from bigtopic.errors import ClusterError
@@ -70,9 +70,16 @@ class Mailbox:
         return group in self._dissolved
 
     def collect(
-        self, meeting: MeetingName, wanted: Sequence[tuple[str, Hashable]]
+        self,
+        meeting: MeetingName,
+        wanted: Sequence[tuple[str, Hashable]],
+        meanwhile: Callable[[], bool] = lambda: False,
     ) -> Iterator[tuple[int, Any]]:
         """Ask other workers for pieces, each by its address and name.
+
+        Parameters
+        ----------
+        meanwhile : does a little other work while no piece has come, again and again until it returns False
 
         Returns
         -------
@@ -86,7 +93,7 @@ class Mailbox:
         """
         asked: SimpleQueue[tuple[int, asyncio.Task[Any]]] = SimpleQueue()
         self._on_loop(self._collect, meeting, wanted, asked)
-        come = (asked.get() for _ in wanted)
+        come = (_next(asked, meanwhile) for _ in wanted)
         return ((i, _piece(asking, wanted[i][0])) for i, asking in come)
 
     def _collect(self, meeting: MeetingName, wanted: Sequence[tuple[str, Hashable]], asked: Any) -> None:
@@ -169,6 +176,14 @@ class Mailbox:
 
     def _on_loop(self, function: Any, *arguments: Any) -> None:
         self._loop.call_soon_threadsafe(function, *arguments)
+
+
+def _next(asked: SimpleQueue[Any], meanwhile: Callable[[], bool]) -> Any:
+    while True:
+        with suppress(Empty):
+            return asked.get_nowait()
+        if not meanwhile():
+            return asked.get()
 
 
 def _piece(asking: asyncio.Task[Any], address: str) -> Any:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TypeVar
 
-__all__ = ["FIRST", "LARGEST_SHARE", "REPLICA_UPDATES", "divided", "exchange_of"]
+__all__ = ["FIRST", "LARGEST_SHARE", "REPLICA_UPDATES", "divided", "exchange_of", "exchange_rounds"]
 
 REPLICA_UPDATES = 8  # of each replica, unless a run says otherwise
 FIRST = 20  # rounds of a run, which no replicas do
@@ -33,6 +33,12 @@ def exchange_of(number: int, before: int, n_rounds: int, most: int) -> int:
     most : rounds of an exchange
     """
     return bisect_right(_starts(before, n_rounds, most), number)
+
+
+def exchange_rounds(exchange: int, before: int, n_rounds: int, most: int) -> range:
+    """The rounds of an exchange of a pass, which has a number from 1 on; for the others see `exchange_of`."""
+    starts = [*_starts(before, n_rounds, most)[exchange - 1 : exchange + 1], n_rounds]
+    return range(*starts[:2])
 
 
 @lru_cache(maxsize=4)

@@ -14,6 +14,7 @@ import threading
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -24,7 +25,7 @@ from bigtopic.corpus.order import mix
 from bigtopic.plan import _kernels
 from bigtopic.plan.cursor import START, Cursor
 from bigtopic.plan.delays import segment_of
-from bigtopic.plan.exchanges import REPLICA_UPDATES, divided, exchange_of
+from bigtopic.plan.exchanges import REPLICA_UPDATES, divided, exchange_of, exchange_rounds
 from bigtopic.types import Block, Docs
 
 __all__ = [
@@ -178,6 +179,13 @@ class Plan:
         before = self._begin.updates_before(pass_number, self.n_rounds)
         return exchange_of(number, before, self.n_rounds, self.replicas * self.replica_updates)
 
+    def exchanged(self, pass_number: int, number: int) -> range:
+        """The rounds of the exchange that a round belongs to; none if it belongs to none, or is not of the pass."""
+        if number >= self.n_rounds or not (exchange := self._exchange(pass_number, number)):
+            return range(number, number)
+        before = self._begin.updates_before(pass_number, self.n_rounds)
+        return exchange_rounds(exchange, before, self.n_rounds, self.replicas * self.replica_updates)
+
     def delay_of(self, pass_number: int, number: int) -> int:
         """The latest updates that the rounds of a segment may miss; `number` is that of any of them."""
         return 0 if self._exchange(pass_number, number) else self._delayed(pass_number, number)[1]
@@ -215,13 +223,9 @@ class Plan:
         return self._start(minibatch + 1) - self._start(minibatch)
 
     def _order(self, pass_number: int) -> np.ndarray:
-        minibatches = np.arange(self.n_rounds)
         if not self.shuffled or self.n_rounds < 2:
-            return minibatches
-        read_block = minibatches // self.batches_per_read_block
-        read_block_key = _mix(read_block.astype(np.uint64), self.seed, 2 * pass_number)
-        own_key = _mix(minibatches.astype(np.uint64), self.seed, 2 * pass_number + 1)
-        return np.lexsort((own_key, read_block, read_block_key))
+            return np.arange(self.n_rounds)
+        return _shuffled(self.n_rounds, self.batches_per_read_block, self.seed, pass_number)
 
     def _slices(self, minibatch: int, slice_size: int) -> Iterator[SliceRef]:
         first, last = self._start(minibatch), self._start(minibatch + 1)
@@ -248,6 +252,18 @@ class Plan:
                 read_block_last - begin,
             )
             position = stop
+
+
+@lru_cache(maxsize=2)
+def _shuffled(n_rounds: int, batches_per_read_block: int, seed: int, pass_number: int) -> np.ndarray:
+    """The order of the minibatches of a pass; replicas ask for it in each exchange."""
+    minibatches = np.arange(n_rounds)
+    read_block = minibatches // batches_per_read_block
+    read_block_key = _mix(read_block.astype(np.uint64), seed, 2 * pass_number)
+    own_key = _mix(minibatches.astype(np.uint64), seed, 2 * pass_number + 1)
+    order = np.lexsort((own_key, read_block, read_block_key))
+    order.flags.writeable = False
+    return order
 
 
 def _mix(values: np.ndarray, seed: int, stream: int) -> np.ndarray:

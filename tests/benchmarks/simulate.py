@@ -12,6 +12,8 @@ critical path of the tasks, with every wait for one another. To it, each worker'
 added, and in a round of `vb` that of scheduler and driver, as if none of it overlapped with anything; by how much that
 grows is the work of idle processes, and does not count. Workers begin the next exchange of replicas before scheduler
 and driver are done with the last one: these count only where they take longer than the workers.
+The documents of a replica are prepared while its worker waits for the sums before them, as far as these waits hold
+that, so what is left of it is on the critical path.
 Efficiency is the seconds of the tasks alone, on one worker, without any sums, over workers times seconds of a round.
 
 The two speeds take turns, and figures are medians over pairs of rounds in which the machine was quiet (see `pairs`).
@@ -56,9 +58,10 @@ class Found(NamedTuple):
     """What a round takes, in seconds.
 
     path : the critical path of the sleeps; scheduler, driver, worker : processor time, of one worker
-    work : of the tasks of one worker; sent : bytes of a worker to others, as a multiple of those of the params
+    work : of the tasks of one worker, those included that it does while it waits
+    sent : bytes of a worker to others, as a multiple of those of the params
     ahead : whether workers have the next tasks before scheduler and driver are done with these
-    least : seconds of the tasks and of what a worker sends to others
+    least : seconds of tasks that a worker does not do while it waits, and of what it sends to others
     """
 
     path: float
@@ -145,13 +148,12 @@ def settings_of(kind: str) -> tuple[str, dict[str, int]]:
 def simulate(kind: str, n_topics: int, costs: Costs, n_workers: int) -> Measured:
     """A round, or an exchange, on so many simulated workers."""
     method, replicas = settings_of(kind)
-    work = N_DOCS * costs.estep
-    if replicas:
-        work = replicas["replicas"] * replicas["replica_updates"] * BATCH_SIZE * costs.replica
-    work /= n_workers
+    n_docs = replicas["replicas"] * replicas["replica_updates"] * BATCH_SIZE if replicas else N_DOCS
+    work = n_docs * (costs.replica if replicas else costs.estep) / n_workers
+    before = n_docs * costs.prepare / n_workers if replicas else 0.0
     handled = 2 * costs.byte + costs.add + costs.divide + costs.join + costs.copy + costs.move
     stretch = SECONDS / (costs.params * handled)
-    costs = replace(costs, tasks=TASK_SECONDS / work, stretch=stretch)
+    costs = replace(costs, tasks=TASK_SECONDS / (work - before), stretch=stretch)
     with rounds(method, n_topics, replicas, costs, n_workers) as sample:
         made = take_turns(
             lambda factor: sample(replace(costs, stretch=factor * stretch)), PAIRS, PAIRS_SECONDS
@@ -163,9 +165,9 @@ def simulate(kind: str, n_topics: int, costs: Costs, n_workers: int) -> Measured
         # Of processor time, what grows is what idle processes do
         scheduler, driver, workers = np.maximum(slow[1:4] - grown, 0.0)
         # The next tasks of some workers may have begun
-        path = min(slow[5], slower[5]) * n_workers * work + longer / stretch
+        path = min(slow[5], slower[5]) * n_workers * (work - before) + longer / stretch
         sent = slower[4] / n_workers / costs.params
-        least = work + sent * costs.params * costs.byte
+        least = work - before + sent * costs.params * costs.byte
         return Found(path, scheduler, driver, workers / n_workers, work, sent, bool(replicas), least)
 
     return measured(made, found)

@@ -52,6 +52,7 @@ class Costs:
     bytes_of_row : of the params
     documents, rows : how many distinct words, and so rows, so many documents have; increasing
     estep, replica : for a document of a round, and of a replica's updates
+    prepare : of the latter, before the updates, which a worker can do while it waits for others
     add : for a byte of a sum
     divide, join : for a byte of what becomes parts for all workers, and of the whole that parts become
     copy, move : for a byte of the params that are copied, and that are moved
@@ -64,6 +65,7 @@ class Costs:
     rows: np.ndarray
     estep: float
     replica: float
+    prepare: float
     add: float
     divide: float
     join: float
@@ -86,7 +88,7 @@ class Costs:
         time.sleep(self.stretch * seconds)
 
     def work(self, n_docs: int, seconds: float) -> None:
-        """Sleep for so many seconds a document."""
+        """Sleep for so many seconds a document, in which a worker can do nothing else."""
         _done[threading.get_ident()] += n_docs
         time.sleep(self.tasks * n_docs * seconds)
 
@@ -145,7 +147,8 @@ def replace_tasks() -> None:
     """In this process, tasks find these functions by the names of those that compute."""
     graphs._node = _node
     reduce.add = meetings.add = meetings.joined = _joined
-    meetings.share_changes, meetings.node_stats_alone = _changes, _node_stats
+    meetings.share_documents, meetings.changes_of = _Documents, _changes
+    meetings.node_stats_alone = _node_stats
     direct.parts, direct.whole, direct.begin_move = _parts, _whole, _begin_move
     meetings.Exchange.move = meetings.LongRound.move = _move
     copies.hold = _hold
@@ -177,9 +180,23 @@ def sleeping_node_stats(run: Any, refs: Any, arrays: Any, iteration: Any) -> Sta
     return Stats(rows, n_docs, 1.0)
 
 
-def _changes(run: Any, share: Any, read: Any, arrays: Any) -> Sized:
+class _Documents:
+    """In place of the documents of a share."""
+
+    def __init__(self, run: Any, share: Any, read: Any) -> None:
+        self._left = [rnd.n_docs for rnd in share.rounds]
+
+    def prepare_some(self, arrays: Any) -> bool:
+        if self._left:
+            _costs.sleep(self._left.pop() * _costs.prepare)
+        return bool(self._left)
+
+
+def _changes(run: Any, share: Any, documents: _Documents, arrays: Any) -> Sized:
+    while documents.prepare_some(arrays):
+        pass
     n_docs = sum(rnd.n_docs for rnd in share.rounds)
-    _costs.work(n_docs, _costs.replica)
+    _costs.work(n_docs, _costs.replica - _costs.prepare)
     reports = tuple(RoundReport(cursor, 0, 0.0, {}) for cursor in share.cursors)
     return Sized(_costs.size(n_docs), n_docs, reports)
 

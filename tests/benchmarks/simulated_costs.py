@@ -35,7 +35,7 @@ def measured_costs(n_topics: int, n_updates: int = 0) -> Costs:
         documents,
         distinct_words(documents),
         0.0 if n_updates else estep_seconds(n_topics),
-        replica_seconds(n_topics, n_updates) if n_updates else 0.0,
+        *(replica_seconds(n_topics, n_updates) if n_updates else (0.0, 0.0)),
         *moving_seconds(n_topics),
         byte=0.0,
     )
@@ -77,9 +77,10 @@ def estep_seconds(n_topics: int) -> float:
 
 
 @cache
-def replica_seconds(n_topics: int, n_updates: int) -> float:
-    """Of a document of a replica's updates, of which there are so many in an exchange."""
-    from bigtopic.learning.replicas import Share, share_changes
+def replica_seconds(n_topics: int, n_updates: int) -> tuple[float, float]:
+    """Of a document of a replica's updates, of which there are so many in an exchange; and what of it is before them.
+    Documents are in memory, so that reading them takes no time."""
+    from bigtopic.learning.replicas import Share, share_changes, share_documents
     from bigtopic.plan.cursor import Cursor
     from bigtopic.plan.reading import BlockReader
 
@@ -87,12 +88,13 @@ def replica_seconds(n_topics: int, n_updates: int) -> float:
     run, params, cursor = made_run("online-cvb0", n_topics, sampled(), replicas)
     rounds = list(islice(run.plan.rounds(cursor.pass_number), min(n_updates, SAMPLE_DOCS // BATCH_SIZE)))
     cursors = [Cursor(cursor.pass_number, rnd.number, cursor.step + i) for i, rnd in enumerate(rounds)]
-    share = Share(rounds, cursors, PARTS * n_updates)
-
-    def work() -> None:
-        share_changes(run, share, BlockReader(run.parts, ahead=0).block, params.arrays)
-
-    return thread_seconds(work) / sum(rnd.n_docs for rnd in rounds)
+    share, read = Share(rounds, cursors, PARTS * n_updates), BlockReader(run.parts, ahead=0).block
+    works = (
+        lambda: share_changes(run, share, read, params.arrays),
+        lambda: share_documents(run, share, read).prepare_all(params.arrays),
+    )
+    whole, before = (thread_seconds(work) / sum(rnd.n_docs for rnd in rounds) for work in works)
+    return whole, before
 
 
 @cache

@@ -17,13 +17,14 @@ import pytest
 
 from bigtopic import methods as table
 from bigtopic.corpus.store import Corpus
-from bigtopic.learning import copies
+from bigtopic.learning import copies, direct, meetings
 from bigtopic.learning.executors import among_workers, choice, sending
 from bigtopic.learning.executors.among_workers import AmongWorkers
 from bigtopic.learning.executors.copying import Copies
 from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
+from bigtopic.parallel import mailbox as mailboxes
 from bigtopic.parallel.mailbox import mailbox
 from bigtopic.state.new_model import new_model
 
@@ -191,6 +192,65 @@ def test_an_exchange_that_was_begun_ahead_of_an_interrupt_leaves_nothing(corpus,
 
 def n_pieces(dask_worker: Any) -> int:
     return len(mailbox(dask_worker)._pieces)
+
+
+def wait_for_documents() -> None:
+    """On this worker, pieces come when all is prepared that can be, and what tasks take of it is counted."""
+    usual, take = mailboxes._next, meetings.take_ahead
+
+    def later(asked: Any, meanwhile: Callable[[], bool]) -> Any:
+        while meanwhile():
+            pass
+        return usual(asked, meanwhile)
+
+    def count(*asked: Any) -> Any:
+        found = take(*asked)
+        counts.append([bool(one.ids) for one in found or ()])
+        return found
+
+    counts: list[list[bool]] = []
+    mailboxes._next, meetings.take_ahead = later, count
+    meetings.undo = usual, take, counts  # type: ignore[attr-defined]
+
+
+def wait_for_nothing() -> list[list[bool]]:
+    mailboxes._next, meetings.take_ahead, counts = meetings.undo  # type: ignore[attr-defined]
+    del meetings.undo
+    return counts
+
+
+def test_a_worker_that_waits_prepares_documents_for_as_many_tasks_as_it_has_threads(corpus, expected):
+    """Three replicas on two workers: one has two, of which it prepares the first."""
+    with hosts.scheduler() as client, hosts.worker(client), hosts.worker(client):
+        client.run(wait_for_documents)
+        assert learn(corpus, client) == expected
+        counts = client.run(wait_for_nothing).values()
+    assert {tuple(one) for taken in counts for one in taken} == {(), (True,), (True, False)}
+
+
+def fail_once() -> None:
+    """On this worker, the next document that is prepared ahead cannot be."""
+    usual = direct._prepare_some
+
+    def fail(documents: Any, arrays: Any) -> bool:
+        if not documents:
+            return False
+        direct._prepare_some = usual
+        raise OSError("no disk")
+
+    direct._prepare_some = fail
+
+
+def may_fail() -> bool:
+    return direct._prepare_some.__name__ == "fail"
+
+
+def test_documents_that_cannot_be_prepared_ahead_are_prepared_again(corpus, expected, other_address):
+    """The exchange in which a worker wanted to do so is made again."""
+    workers = sorted(other_address.nthreads())[:1]
+    other_address.run(fail_once, workers=workers)
+    assert learn(corpus, other_address) == expected
+    assert not any(other_address.run(may_fail, workers=workers).values())
 
 
 def test_all_workers_die_between_exchanges(corpus, expected, mortal_workers, travels):

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,15 @@ from bigtopic.estimators.lda import LDA
 from bigtopic.learning.executors.segments import by_segments
 from bigtopic.learning.executors.threads import ThreadExecutor
 from bigtopic.learning.new_run import make_run
-from bigtopic.learning.replicas import Share, add_changes, joined, share_changes
+from bigtopic.learning.replicas import (
+    Share,
+    add_changes,
+    changes_of,
+    joined,
+    share_changes,
+    share_documents,
+)
+from bigtopic.learning.share_documents import ShareDocuments
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.plan.cursor import Cursor
@@ -143,3 +153,43 @@ def test_learned_priors_are_refused(corpus):
 def test_numbers_that_are_none_are_refused(name, value, corpus):
     with pytest.raises(SettingError, match=rf"{name}={value!r}: must be a whole number, 1 or more"):
         LDA(4, **{name: value}, **QUIET).fit(corpus)
+
+
+@pytest.mark.parametrize("n_before", [0, 1, 5, 11, 12])
+def test_documents_that_are_prepared_before_change_no_bit(n_before, corpus):
+    """Of six minibatches; or some are prepared, or renamed, before, while the params are others."""
+    model = new_model(table.get("online-cvb0"), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    run = make_run(model, corpus, batch_size=10, slice_size=None, order="stored", replicas=3)
+    rounds = list(run.plan.rounds(0))[:3]
+    share = Share(rounds, [Cursor(0, rnd.number, rnd.number) for rnd in rounds], 3)
+    read, arrays = BlockReader(run.parts, ahead=0).block, model.params.arrays
+    documents = share_documents(run, share, read)
+    others = {name: replace(array, raw=array.raw * np.nan) for name, array in arrays.items()}
+    n_slices = sum(len(rnd.slices) for rnd in rounds)
+    assert n_slices == 6
+    done = [documents.prepare_some(others) for _ in range(n_before)]
+    assert done == [i < 2 * n_slices - 1 for i in range(n_before)]
+    found = changes_of(run, share, documents, arrays)
+    expected = share_changes(run, share, read, arrays)
+    assert not documents.prepare_some(others)
+    for name, rows in expected.arrays.items():
+        assert found.arrays[name].ids.tobytes() == rows.ids.tobytes()
+        assert found.arrays[name].values.tobytes() == rows.values.tobytes()
+
+
+def test_a_slice_that_could_not_be_read_is_read_again(corpus):
+    model = new_model(table.get("online-cvb0"), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    run = make_run(model, corpus, batch_size=10, slice_size=None, order="stored", replicas=3)
+    refs = [ref for rnd in list(run.plan.rounds(0))[:2] for ref in rnd.slices]
+    reader, failures = BlockReader(run.parts, ahead=0), [OSError("no disk")]
+
+    def read(ref):
+        if ref == refs[1] and failures:
+            raise failures.pop()
+        return reader.block(ref)
+
+    documents = ShareDocuments(refs, read, run.work)
+    with pytest.raises(OSError, match="no disk"):
+        documents.prepare_all(model.params.arrays)
+    documents.prepare_all(model.params.arrays)
+    assert list(documents.prepared) == refs

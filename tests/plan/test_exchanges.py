@@ -57,3 +57,16 @@ def test_consecutive_items_are_divided_evenly(n):
     lengths = sorted(len(share) for share in shares)
     assert lengths[0] > 0 and lengths[-1] - lengths[0] <= 1 and len(shares) == min(n, 7)
     assert all(a[-1] < b[0] for a, b in pairwise(shares))
+
+
+@pytest.mark.parametrize("n_docs", [70, 420])
+def test_the_rounds_of_an_exchange_are_known_from_any_of_them(n_docs):
+    plan = replicated(n_docs)
+    for pass_number in range(3):
+        for segment in plan.segments(pass_number):
+            numbers = [rnd.number for rnd in segment]
+            for number in numbers:
+                found = plan.exchanged(pass_number, number)
+                shares = plan.shares(pass_number, segment)
+                assert list(found) == numbers if shares else len(found) < 2
+        assert not plan.exchanged(pass_number, plan.n_rounds)

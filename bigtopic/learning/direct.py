@@ -7,10 +7,14 @@ Each worker takes part with one task:
     3. it collects the sums of all rows, and moves its copy by them.
 
 So a worker sends the rows of its nodes once, and its part of the total once to each other worker, whatever W is, and
-all add at the same time. The tree is that of the work, whichever workers do it, and a row is added by itself: the bits
-are those of one thread. Rows are on their way while others are divided and added, and while the copy is made that
-moves; where a worker would wait for them, it prepares the documents of its next share. In step t, worker i sends to
-worker i - t, so that no worker has to send to all others at a time.
+all add at the same time. Many workers do 2. and 3. in two stages each, so that a worker asks few others: it receives
+every G-th row from the G workers of its group; then its share of these rows from the worker at its place in each other
+group. The sums take the same way back. The tree is that of the work, whichever workers do it, and a row is added by
+itself: the bits are those of one thread.
+
+Rows are on their way while others are divided and added, and while the copy is made that moves; where a worker would
+wait for them, it prepares the documents of its next share. In step t, worker i sends to worker i - t, so that no worker
+has to send to all others at a time.
 
 References: Thakur, Rabenseifner, Gropp (2005), "Optimization of collective communication operations in MPICH":
 reduce-scatter, then allgather.
@@ -22,6 +26,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -47,9 +52,10 @@ from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Params
 from bigtopic.types import AxisStats
 
-__all__ = ["Meeting", "Node", "NodeTask", "parts", "take_part", "whole"]
+__all__ = ["MANY", "Circle", "Meeting", "Node", "NodeTask", "circles", "parts", "take_part", "whole"]
 
-_SUM = "sum"  # name of a piece; those of a worker's sums have the number of the worker that they are for
+MANY = 16  # workers, of which each would take too long to ask all others
+_SUM = "sum"  # name of a piece, beside the places of the workers that pieces are for
 Node = tuple[int, Any]  # how many leaves of the tree a sum covers, and the sum
 NodeTask = tuple[int, Callable[[], Any]]  # the same, and what computes it
 
@@ -141,12 +147,17 @@ def _part(run: Run, meeting: Meeting, number: int, box: Mailbox) -> Any:
         name, ahead = meeting.ahead(run, number)
         # No more than there are tasks at a time, whose documents were in memory before
         meanwhile = partial(_prepare_some, ahead[: threads_here()], arrays)
-        added = _added(meeting, number, nodes, box, meanwhile)
-        others = _others(meeting, number)
-        box.offer(meeting.name, {_SUM: added}, times=len(others))
-        coming = box.collect(meeting.name, [(meeting.workers[i], _SUM) for i in others], meanwhile)
-        params = begin_move(meeting.version, meeting.moved(run))  # while they come
-        total = whole([added, *(one for _, one in coming)])
+        stages = circles(meeting.bounds, number)
+        for stage in stages:
+            nodes = _added(meeting, stage, nodes, box, meanwhile)
+        ((_, added),) = nodes
+        sums = [added]
+        for stage in reversed(stages):
+            coming = _collected(meeting, stage, sums, box, meanwhile)
+            if stage is stages[0]:
+                params = begin_move(meeting.version, meeting.moved(run))  # while most of them come
+            sums = [*sums, *chain.from_iterable(coming)]
+        total = whole(sums)
         if params is not None:
             meeting.move(run, params, total)
             end_move(meeting.version, params, meeting.n_updates)
@@ -160,34 +171,83 @@ def _prepare_some(documents: Sequence[ShareDocuments], arrays: Mapping[str, Lazy
     return any(one.prepare_some(arrays) for one in documents)
 
 
+@dataclass(frozen=True)
+class Circle:
+    """Workers that divide the rows which all of them have of their nodes.
+
+    Attributes
+    ----------
+    workers : by number
+    firsts : first leaf of the nodes of each
+    place : of this worker among them
+    divisor : a row goes to the place that is its id, divided by this, modulo the number of workers
+    """
+
+    workers: Sequence[int]
+    firsts: Sequence[int]
+    place: int
+    divisor: int
+
+    def others(self) -> list[int]:
+        """Places of the others; the next one first, so that not all ask the same one at a time."""
+        n = len(self.workers)
+        return [(self.place + i) % n for i in range(1, n)]
+
+
+def circles(bounds: Sequence[int], number: int) -> list[Circle]:
+    """Those of a worker: its group; then, where there are several groups, the workers at its place in them.
+
+    Parameters
+    ----------
+    bounds : of a meeting
+    number : of the worker
+    """
+    n = len(bounds) - 1
+    size = n if n < MANY else min(size for size in range(1, n + 1) if n % size == 0 and size * size >= n)
+    group, place = divmod(number, size)
+    own = range(group * size, (group + 1) * size)
+    found = [Circle(own, [bounds[i] for i in own], place, 1)]
+    if size < n:
+        found.append(Circle(range(place, n, size), bounds[:-1:size], group, size))
+    return found
+
+
 def _added(
-    meeting: Meeting, number: int, nodes: list[Node], box: Mailbox, meanwhile: Callable[[], bool]
-) -> Any:
+    meeting: Meeting, circle: Circle, nodes: list[Node], box: Mailbox, meanwhile: Callable[[], bool]
+) -> list[Node]:
     """The rows of a worker, added along the tree as they come, while others get theirs of its nodes."""
-    others = _others(meeting, number)
-    coming = box.collect(meeting.name, [(meeting.workers[i], number) for i in others], meanwhile)
+    others = circle.others()
+    coming = box.collect(meeting.name, _wanted(meeting, circle, circle.place), meanwhile)
     tree = NodesInAnyOrder(meeting.bounds[-1], meeting.plus)
 
-    def add(i: int, part: list[Node]) -> None:
-        first = meeting.bounds[i]
+    def add(place: int, part: list[Node]) -> None:
+        first = circle.firsts[place]
         for size, one in part:
             tree.push(one, first, size)
             first += size
 
-    for i, part in parts(nodes, [*reversed(others), number]):
-        if i == number:
-            add(i, part)
+    for place, part in parts(nodes, [*reversed(others), circle.place], circle.divisor):
+        if place == circle.place:
+            add(place, part)
         else:
-            box.offer(meeting.name, {i: part})
+            box.offer(meeting.name, {(circle.divisor, place): part})
     for i, part in coming:
         add(others[i], part)
-    return tree.result()
+    return tree.nodes()
 
 
-def _others(meeting: Meeting, number: int) -> list[int]:
-    """The other workers; the next one first, so that not all ask the same one at a time."""
-    n = len(meeting.workers)
-    return [(number + i) % n for i in range(1, n)]
+def _collected(
+    meeting: Meeting, circle: Circle, sums: list[Any], box: Mailbox, meanwhile: Callable[[], bool]
+) -> Iterator[list[Any]]:
+    """The sums of the others, who get those of this worker."""
+    box.offer(meeting.name, {(circle.divisor, _SUM): sums}, times=len(circle.workers) - 1)
+    coming = box.collect(meeting.name, _wanted(meeting, circle, _SUM), meanwhile)
+    return (theirs for _, theirs in coming)
+
+
+def _wanted(meeting: Meeting, circle: Circle, name: Hashable) -> list[tuple[str, Hashable]]:
+    """A piece of each of the others."""
+    return [(meeting.workers[circle.workers[i]], (circle.divisor, name)) for i in circle.others()]
 
 
 def _nodes(
@@ -212,38 +272,38 @@ def _nodes(
         yield size, tree.result()
 
 
-def parts(nodes: list[Node], workers: Sequence[int]) -> Iterator[tuple[int, list[Node]]]:
-    """For each worker, in this order, its rows of the nodes, without reports; `nodes` are let go one by one, the last
-    one when all parts of it are made."""
+def parts(nodes: list[Node], places: Sequence[int], divisor: int = 1) -> Iterator[tuple[int, list[Node]]]:
+    """For each worker of a circle, in this order, its rows of the nodes, without reports; `nodes` are let go one by
+    one, the last one when all parts of it are made."""
     divided: list[Iterable[Node]] = []
     while nodes:
         size, one = nodes.pop(0)
-        pieces = ((size, piece) for piece in _pieces(one, workers))
+        pieces = ((size, piece) for piece in _pieces(one, places, divisor))
         del one
         divided.append(list(pieces) if nodes else pieces)
-    for i, *part in zip(workers, *divided, strict=True):
-        yield i, part
+    for place, *part in zip(places, *divided, strict=True):
+        yield place, part
 
 
-def _pieces(one: Any, workers: Sequence[int]) -> Iterator[Any]:
-    rows = {name: _every(some, workers) for name, some in one.arrays.items()}
+def _pieces(one: Any, places: Sequence[int], divisor: int) -> Iterator[Any]:
+    rows = {name: _every(some, places, divisor) for name, some in one.arrays.items()}
     one = _with({}, one)
-    for _ in workers:
+    for _ in places:
         yield _with({name: next(some) for name, some in rows.items()}, one)
 
 
-def _every(rows: AxisStats, workers: Sequence[int]) -> Iterator[AxisStats]:
-    """For each worker the rows whose ids leave its number when divided by how many they are: of any ids, about as many.
-    Few have no ids; worker 0 has all of these."""
-    n = len(workers)
+def _every(rows: AxisStats, places: Sequence[int], divisor: int) -> Iterator[AxisStats]:
+    """The rows that go to each place of a circle: of any ids, about as many. Few have no ids; place 0 has all of
+    these."""
+    n = len(places)
     if rows.ids is None:
-        yield from (AxisStats(None, rows.values if i == 0 else rows.values[:0]) for i in workers)
+        yield from (AxisStats(None, rows.values if i == 0 else rows.values[:0]) for i in places)
         return
-    owner = (rows.ids % n).astype(np.min_scalar_type(n))  # NumPy sorts short numbers faster
+    owner = (rows.ids // divisor % n).astype(np.min_scalar_type(n))  # NumPy sorts short numbers faster
     order = np.argsort(owner, kind="stable")
     ends = np.searchsorted(owner, np.arange(n + 1), sorter=order)
     values = buffers.empty(rows.values.shape, rows.values.dtype)
-    for i in workers:
+    for i in places:
         own = slice(*ends[i : i + 2])
         ids = np.take(rows.ids, order[own])
         np.take(rows.values, order[own], axis=0, out=values[own], mode="clip")  # without another copy

@@ -159,10 +159,13 @@ class NodesInAnyOrder:
                 return start, size
             start, size = half
 
-    def result(self) -> Any:
-        """The sum of all slices; None when there are none."""
-        assert len(self._sums) <= 1
-        return next(iter(self._sums.values()), None)
+    def nodes(self) -> list[tuple[int, Any]]:
+        """How many slices the sums cover that there are now, and these, in the order of the slices."""
+        return [(n_slices, one) for (_, n_slices), one in sorted(self._sums.items(), key=_first_slice)]
+
+
+def _first_slice(item: tuple[tuple[int, int], Any]) -> int:
+    return item[0][0]
 
 
 def left_half(n_slices: int) -> int:

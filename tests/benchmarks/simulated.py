@@ -209,13 +209,13 @@ def _joined(a: Sized, b: Sized) -> Sized:
     return total
 
 
-def _parts(nodes: Any, workers: Sequence[int]) -> Iterator[tuple[int, list[tuple[int, Sized]]]]:
-    n = len(workers)
-    part = [(size, Sized(one.n_bytes // n, one.n_docs, (), n)) for size, one in nodes]
+def _parts(nodes: Any, places: Sequence[int], divisor: int) -> Iterator[tuple[int, list[tuple[int, Sized]]]]:
+    n = len(places)
+    part = [(size, Sized(one.n_bytes // n, one.n_docs, (), n * one.n_parts)) for size, one in nodes]
     nodes.clear()
-    for i in workers:
+    for place in places:
         _costs.sleep(sum(one.n_bytes for _, one in part) * _costs.divide)
-        yield i, part
+        yield place, part
 
 
 def _whole(sums: list[Sized]) -> Sized:
@@ -243,9 +243,9 @@ _ask_at_once = mailbox.Mailbox._ask
 
 
 async def _ask(box: mailbox.Mailbox, meeting: Any, address: str, name: Any) -> Any:
-    """A piece takes time to travel."""
+    """A piece, which is nodes or sums, takes time to travel."""
     piece = await _ask_at_once(box, meeting, address, name)
-    n_bytes = piece.n_bytes if isinstance(piece, Sized) else sum(one.n_bytes for _, one in piece)
+    n_bytes = sum(one.n_bytes if isinstance(one, Sized) else one[1].n_bytes for one in piece)
     _sent[meeting] += n_bytes
     await _travel(n_bytes, address, box.address)
     return piece

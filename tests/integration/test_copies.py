@@ -194,6 +194,19 @@ def n_pieces(dask_worker: Any) -> int:
     return len(mailbox(dask_worker)._pieces)
 
 
+def set_many(n: int) -> None:
+    direct.MANY = n
+
+
+def test_workers_that_add_up_in_groups_learn_the_same_bits(corpus, expected, other_address, travels):
+    other_address.run(set_many, 4)
+    try:
+        assert learn(corpus, other_address) == expected
+        assert len(travels) == 1
+    finally:
+        other_address.run(set_many, direct.MANY)
+
+
 def wait_for_documents() -> None:
     """On this worker, pieces come when all is prepared that can be, and what tasks take of it is counted."""
     usual, take = mailboxes._next, meetings.take_ahead

@@ -184,6 +184,19 @@ def test_an_interrupt_in_a_round(corpus, expected, other_address, monkeypatch):
     assert learn(corpus, other_address) == expected
 
 
+def set_many(n: int) -> None:
+    direct.MANY = n
+
+
+def test_workers_that_add_up_in_groups_learn_the_same_bits(corpus, expected, other_address, travels):
+    other_address.run(set_many, 4)
+    try:
+        assert learn(corpus, other_address) == expected
+        assert len(travels) == 1
+    finally:
+        other_address.run(set_many, direct.MANY)
+
+
 def test_more_workers_than_slices_are_for(corpus, other_address, monkeypatch):
     """Some have nothing to do."""
     monkeypatch.setattr(among_workers, "n_tasks", lambda *_: 2)

@@ -124,7 +124,7 @@ def test_nodes_that_come_in_any_order_are_added_as_the_tree_says(n_slices, n_wor
     for i in rng.permutation(len(sizes)):
         numbers = range(firsts[i], firsts[i] + sizes[i])
         tree.push(total(numbers, lambda a, b: (a, b)), firsts[i], sizes[i])
-    assert tree.result() == total(range(n_slices), lambda a, b: (a, b))
+    assert tree.nodes() == [(n_slices, total(range(n_slices), lambda a, b: (a, b)))]
 
 
 def test_nodes_are_added_as_soon_as_both_halves_are_there():
@@ -139,7 +139,14 @@ def test_nodes_are_added_as_soon_as_both_halves_are_there():
         tree.push(str(first), first)
         made.append(len(sums))
     assert made == [0, 1, 1, 3, 3, 3, 4, 7]
-    assert sums == ["45", "67", "4567", "23", "01", "0123", "01234567"] and tree.result() == sums[-1]
+    assert sums == ["45", "67", "4567", "23", "01", "0123", "01234567"] and tree.nodes() == [(8, sums[-1])]
+
+
+def test_nodes_of_some_slices_are_the_largest_in_order():
+    tree = NodesInAnyOrder(8, lambda a, b: a + b)
+    for first in (5, 4, 3, 6):
+        tree.push(str(first), first)
+    assert tree.nodes() == [(1, "3"), (2, "45"), (1, "6")]
 
 
 @pytest.mark.parametrize("n_slices", SIZES)

@@ -44,7 +44,7 @@ from simulated_rounds import rounds
 
 TASK_SECONDS, SECONDS = 0.5, 2.5  # of the tasks of a worker, and of all else, roughly, at the lesser stretch
 CHECK_TOPICS, CHECK_SECONDS, CHECK_ROUNDS = 16, 5.0, 3
-PAIRS, PAIRS_SECONDS = 5, 60.0  # that are wanted, and that making them may take
+PAIRS, PAIRS_SECONDS = 5, 150.0  # that are wanted, and that making them may take
 HEAD = (
     "what", "K", "workers", "MB/s", "seconds", "efficiency", "quartiles", "critical path, s", "of it tasks, s",
     "worker, s", "scheduler, s", "driver, s", "a worker sends", "pairs",

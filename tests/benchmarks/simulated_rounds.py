@@ -24,9 +24,12 @@ from bigtopic.learning.executors import among_workers, graphs, sending
 from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.replicas import Changes
 from bigtopic.parallel import cluster as parallel
+from bigtopic.parallel import workers
 from bigtopic.types import AxisStats, Stats
 
 __all__ = ["rounds"]
+
+PATIENCE = 60.0  # seconds for sums to come, before the driver looks who is gone and asks for them again
 
 
 @contextmanager
@@ -35,11 +38,12 @@ def rounds(
 ) -> Iterator[Callable[[Costs], Sample]]:
     """In this context, what is yielded makes a round at given costs, see `Watch`; on real processes, if `real`.
 
-    Exchanges overlap: they count from the end of one to that of the next one, and those of other costs have begun
-    before. The last one of a pass is small, and none of the next pass begins before its end.
+    Exchanges overlap: they count from the end of one to that of the next one. Before, there is one that has begun at
+    other costs, and one that may have begun late, because workers had to wait for the driver. The last exchange of a
+    pass is small, and none of the next pass begins before its end.
     """
     run, params, cursor = made_run(method, n_topics, shape(), replicas)
-    of_a_sample = 2 * math.prod(replicas.values()) if replicas else 1  # updates
+    of_a_sample = 3 * math.prod(replicas.values()) if replicas else 1  # updates
     with cluster(n_workers, real) as (client, processes), Driver(costs, real) as driver:
         watch = Watch(client, processes)
         with GraphExecutor(run, client) as executor:
@@ -52,13 +56,15 @@ def rounds(
             def sample(costs: Costs) -> Sample:
                 nonlocal cursor
                 if run.plan.n_rounds - cursor.round < of_a_sample:
+                    client.run(simulated.use, replace(costs, stretch=1.0))
+                    driver.costs = replace(costs, stretch=1.0)
                     while cursor.round < run.plan.n_rounds:
                         advance()
                     cursor = cursor.next_pass()
                 driver.costs = costs
                 client.run(simulated.use, costs)
                 with watch:
-                    if replicas:
+                    for _ in range(2 if replicas else 0):
                         advance()
                     watch.start()
                     advance()
@@ -103,6 +109,7 @@ class Driver:
         changed: list[tuple[Any, str, Any]] = [(sending, "shares_files", lambda *_: False)]
         if not self._real:
             changed += [
+                (workers, "GONE_SECONDS", PATIENCE),
                 (parallel, "send", self.send),
                 (graphs, "result_of", self.result_of),
                 (among_workers, "whole", self.whole),

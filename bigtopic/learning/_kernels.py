@@ -6,7 +6,7 @@ from numba import njit
 from bigtopic.plan._kernels import compact_slices
 from bigtopic.state._kernels import gather_linear
 
-__all__ = ["add_rows", "join_ids", "look_up_slices", "topic_change"]
+__all__ = ["add_rows", "join_ids", "look_up_slices", "put_rows", "take_rows", "topic_change"]
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
@@ -45,6 +45,27 @@ def add_rows(a, b, places, start, stop, out):
         else:
             for k in range(n_columns):
                 target[k] = a[i, k] + b[j, k]
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+def take_rows(values, places, out):
+    """out[i] = the first columns of values[places[i]]."""
+    for i in range(len(places)):
+        source = values[places[i]]
+        for k in range(out.shape[1]):
+            out[i, k] = source[k]
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+def put_rows(values, places, out):
+    """out[places[i]] = values[i], and zeros in further columns."""
+    n = values.shape[1]
+    for i in range(len(places)):
+        target = out[places[i]]
+        for k in range(n):
+            target[k] = values[i, k]
+        for k in range(n, out.shape[1]):
+            target[k] = 0
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)

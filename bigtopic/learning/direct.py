@@ -12,9 +12,9 @@ every G-th row from the G workers of its group; then its share of these rows fro
 group. The sums take the same way back. The tree is that of the work, whichever workers do it, and a row is added by
 itself: the bits are those of one thread.
 
-Rows are on their way while others are divided and added, and while the copy is made that moves; where a worker would
-wait for them, it prepares the documents of its next share. In step t, worker i sends to worker i - t, so that no worker
-has to send to all others at a time.
+Columns that only pad the rows do not travel. Rows are on their way while others are divided and added, and while the
+copy is made that moves; where a worker would wait for them, it prepares the documents of its next share. In step t,
+worker i sends to worker i - t, so that no worker has to send to all others at a time.
 
 References: Thakur, Rabenseifner, Gropp (2005), "Optimization of collective communication operations in MPICH":
 reduce-scatter, then allgather.
@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic import buffers
+from bigtopic.learning import _kernels
 from bigtopic.learning.copies import (
     Behind,
     Version,
@@ -48,13 +49,14 @@ from bigtopic.learning.share_documents import ShareDocuments
 from bigtopic.parallel.cluster import bounded_map, step_aside, threads_here
 from bigtopic.parallel.mailbox import Absent, Mailbox, mailbox
 from bigtopic.plan.cursor import Cursor
-from bigtopic.state.lazy_array import LazyArray
+from bigtopic.state.lazy_array import LazyArray, padded
 from bigtopic.state.params import Params
 from bigtopic.types import AxisStats
 
 __all__ = ["MANY", "Circle", "Meeting", "Node", "NodeTask", "circles", "parts", "take_part", "whole"]
 
 MANY = 16  # workers, of which each would take too long to ask all others
+_ALL: Mapping[str, int] = {}
 _SUM = "sum"  # name of a piece, beside the places of the workers that pieces are for
 Node = tuple[int, Any]  # how many leaves of the tree a sum covers, and the sum
 NodeTask = tuple[int, Callable[[], Any]]  # the same, and what computes it
@@ -148,8 +150,9 @@ def _part(run: Run, meeting: Meeting, number: int, box: Mailbox) -> Any:
         # No more than there are tasks at a time, whose documents were in memory before
         meanwhile = partial(_prepare_some, ahead[: threads_here()], arrays)
         stages = circles(meeting.bounds, number)
+        columns = {name: array.n_components for name, array in arrays.items()}
         for stage in stages:
-            nodes = _added(meeting, stage, nodes, box, meanwhile)
+            nodes = _added(meeting, stage, nodes, columns, box, meanwhile)
         ((_, added),) = nodes
         sums = [added]
         for stage in reversed(stages):
@@ -213,7 +216,12 @@ def circles(bounds: Sequence[int], number: int) -> list[Circle]:
 
 
 def _added(
-    meeting: Meeting, circle: Circle, nodes: list[Node], box: Mailbox, meanwhile: Callable[[], bool]
+    meeting: Meeting,
+    circle: Circle,
+    nodes: list[Node],
+    columns: Mapping[str, int],
+    box: Mailbox,
+    meanwhile: Callable[[], bool],
 ) -> list[Node]:
     """The rows of a worker, added along the tree as they come, while others get theirs of its nodes."""
     others = circle.others()
@@ -226,7 +234,7 @@ def _added(
             tree.push(one, first, size)
             first += size
 
-    for place, part in parts(nodes, [*reversed(others), circle.place], circle.divisor):
+    for place, part in parts(nodes, [*reversed(others), circle.place], circle.divisor, columns):
         if place == circle.place:
             add(place, part)
         else:
@@ -272,27 +280,38 @@ def _nodes(
         yield size, tree.result()
 
 
-def parts(nodes: list[Node], places: Sequence[int], divisor: int = 1) -> Iterator[tuple[int, list[Node]]]:
-    """For each worker of a circle, in this order, its rows of the nodes, without reports; `nodes` are let go one by
-    one, the last one when all parts of it are made."""
+def parts(
+    nodes: list[Node], places: Sequence[int], divisor: int = 1, columns: Mapping[str, int] = _ALL
+) -> Iterator[tuple[int, list[Node]]]:
+    """For each worker of a circle, in this order, its rows of the nodes, without reports and padding; `nodes` are let
+    go one by one, the last one when all parts of it are made.
+
+    Parameters
+    ----------
+    places, divisor : see `Circle`
+    columns : {name of an array: how many of its columns are not padding}, where some are
+    """
     divided: list[Iterable[Node]] = []
     while nodes:
         size, one = nodes.pop(0)
-        pieces = ((size, piece) for piece in _pieces(one, places, divisor))
+        pieces = ((size, piece) for piece in _pieces(one, places, divisor, columns))
         del one
         divided.append(list(pieces) if nodes else pieces)
     for place, *part in zip(places, *divided, strict=True):
         yield place, part
 
 
-def _pieces(one: Any, places: Sequence[int], divisor: int) -> Iterator[Any]:
-    rows = {name: _every(some, places, divisor) for name, some in one.arrays.items()}
+def _pieces(one: Any, places: Sequence[int], divisor: int, columns: Mapping[str, int]) -> Iterator[Any]:
+    rows = {
+        name: _every(some, places, divisor, columns.get(name, some.values.shape[1]))
+        for name, some in one.arrays.items()
+    }
     one = _with({}, one)
     for _ in places:
         yield _with({name: next(some) for name, some in rows.items()}, one)
 
 
-def _every(rows: AxisStats, places: Sequence[int], divisor: int) -> Iterator[AxisStats]:
+def _every(rows: AxisStats, places: Sequence[int], divisor: int, n_columns: int) -> Iterator[AxisStats]:
     """The rows that go to each place of a circle: of any ids, about as many. Few have no ids; place 0 has all of
     these."""
     n = len(places)
@@ -302,16 +321,16 @@ def _every(rows: AxisStats, places: Sequence[int], divisor: int) -> Iterator[Axi
     owner = (rows.ids // divisor % n).astype(np.min_scalar_type(n))  # NumPy sorts short numbers faster
     order = np.argsort(owner, kind="stable")
     ends = np.searchsorted(owner, np.arange(n + 1), sorter=order)
-    values = buffers.empty(rows.values.shape, rows.values.dtype)
+    values = buffers.empty((len(rows.ids), n_columns), rows.values.dtype)
     for i in places:
         own = slice(*ends[i : i + 2])
         ids = np.take(rows.ids, order[own])
-        np.take(rows.values, order[own], axis=0, out=values[own], mode="clip")  # without another copy
+        _kernels.take_rows(rows.values, order[own], values[own])
         yield AxisStats(ids, values[own])
 
 
 def whole(sums: Sequence[Any]) -> Any:
-    """All rows of a sum, by increasing ids, from those that each worker has added; and all reports."""
+    """All rows of a sum, by increasing ids, with padding, from those that each worker has added; and all reports."""
     arrays = {name: _together([one.arrays[name] for one in sums]) for name in sums[0].arrays}
     total, reports = _with(arrays, sums[0]), _reports(sums)
     return replace(total, reports=reports) if reports else total
@@ -336,7 +355,7 @@ def _together(some: Sequence[AxisStats]) -> AxisStats:
         there[ids] = True
     places = np.cumsum(there) - 1
     together = np.flatnonzero(there).astype(some[0].ids.dtype)
-    values = buffers.empty((len(together), some[0].values.shape[1]), some[0].values.dtype)
+    values = buffers.empty((len(together), padded(some[0].values.shape[1])), some[0].values.dtype)
     for ids, rows in zip(known, some, strict=True):
-        values[places[ids]] = rows.values
+        _kernels.put_rows(rows.values, places[ids], values)
     return AxisStats(together, values)

@@ -50,6 +50,7 @@ class Costs:
     Attributes
     ----------
     bytes_of_row : of the params
+    dense : the share of these that is not padding, and travels between workers
     documents, rows : how many distinct words, and so rows, so many documents have; increasing
     estep, replica : for a document of a round, and of a replica's updates
     prepare : of the latter, before the updates, which a worker can do while it waits for others
@@ -61,6 +62,7 @@ class Costs:
     """
 
     bytes_of_row: int
+    dense: float
     documents: np.ndarray
     rows: np.ndarray
     estep: float
@@ -209,7 +211,7 @@ def _joined(a: Sized, b: Sized) -> Sized:
     return total
 
 
-def _parts(nodes: Any, places: Sequence[int], divisor: int) -> Iterator[tuple[int, list[tuple[int, Sized]]]]:
+def _parts(nodes: Any, places: Sequence[int], *_: Any) -> Iterator[tuple[int, list[tuple[int, Sized]]]]:
     n = len(places)
     part = [(size, Sized(one.n_bytes // n, one.n_docs, (), n * one.n_parts)) for size, one in nodes]
     nodes.clear()
@@ -246,6 +248,7 @@ async def _ask(box: mailbox.Mailbox, meeting: Any, address: str, name: Any) -> A
     """A piece, which is nodes or sums, takes time to travel."""
     piece = await _ask_at_once(box, meeting, address, name)
     n_bytes = sum(one.n_bytes if isinstance(one, Sized) else one[1].n_bytes for one in piece)
+    n_bytes = int(n_bytes * _costs.dense)
     _sent[meeting] += n_bytes
     await _travel(n_bytes, address, box.address)
     return piece

@@ -32,6 +32,7 @@ def measured_costs(n_topics: int, n_updates: int = 0) -> Costs:
     n_columns = made_run("vb", n_topics, shape(), {})[1]["topic_words"].n_columns
     return Costs(
         4 * n_columns,
+        n_topics / n_columns,
         documents,
         distinct_words(documents),
         0.0 if n_updates else estep_seconds(n_topics),
@@ -110,11 +111,12 @@ def moving_seconds(n_topics: int) -> tuple[float, ...]:
     name, array = "topic_words", params["topic_words"]
     stats = AxisStats(np.arange(N_WORDS, dtype=np.int32), np.ones(array.raw.shape, np.float32))
     changes = Changes({name: stats}, {name: np.full(array.n_columns, 0.1)}, ())
-    divided = [part for _, ((_, part),) in parts([(1, changes)], range(PARTS))]
+    columns = {name: n_topics}
+    divided = [part for _, ((_, part),) in parts([(1, changes)], range(PARTS), columns=columns)]
     settings = replace(run.settings, average=0.0)
     works = (
         lambda: add_axis(stats, stats),
-        lambda: list(parts([(1, changes)], range(PARTS))),
+        lambda: list(parts([(1, changes)], range(PARTS), columns=columns)),
         lambda: whole(divided),
         array.copy,
         lambda: add_changes(Params({name: array}), changes, settings),

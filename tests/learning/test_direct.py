@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from threading import Condition
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -27,13 +28,14 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from reference.serial import total
 
-N_ROWS = 60
+N_ROWS, N_COLUMNS = 60, 13  # of the latter there are 16, with padding
 
 
 def some_stats(rng: np.random.Generator) -> Stats:
     """Float32 values of very different sizes: any change in the order of adding shows in the bits."""
     ids = rng.permutation(N_ROWS)[:30].astype(np.int32)
     values = (rng.random((30, 16)) * 10.0 ** rng.integers(-4, 5, (30, 16))).astype(np.float32)
+    values[:, N_COLUMNS:] = 0
     joint = AxisStats(None, rng.random((1, 16)).astype(np.float32))
     return Stats({"words": AxisStats(ids, values), "joint": joint}, 1, 1.0)
 
@@ -71,6 +73,7 @@ class Network:
     def __init__(self) -> None:
         self.pieces: dict[Any, tuple[Any, int]] = {}
         self.asked: Counter[str] = Counter()
+        self.widths: set[int] = set()  # of the rows that travel
         self.changed = Condition()
 
 
@@ -91,6 +94,8 @@ class Box:
         with self.network.changed:
             for name, piece in pieces.items():
                 assert (self.address, name) not in self.network.pieces
+                sums = [one[-1] if isinstance(one, tuple) else one for one in piece]
+                self.network.widths |= {one.arrays["words"].values.shape[1] for one in sums}
                 if times:
                     self.network.pieces[self.address, name] = piece, times
             self.network.changed.notify_all()
@@ -125,7 +130,9 @@ def test_each_row_is_added_once_along_the_tree(n_workers, n_asked, n_leaves, mon
     meeting = Sums(
         Version("sums", 0), addresses, tuple(accumulate(map(int, leaves), initial=0)), START, stats
     )
-    monkeypatch.setattr(direct, "arrays_in_turn", lambda *_: nullcontext({}))
+    monkeypatch.setattr(
+        direct, "arrays_in_turn", lambda *_: nullcontext({"words": SimpleNamespace(n_components=N_COLUMNS)})
+    )
     monkeypatch.setattr(direct, "begin_move", lambda *_: None)
 
     def part(number: int) -> Stats:
@@ -133,8 +140,9 @@ def test_each_row_is_added_once_along_the_tree(n_workers, n_asked, n_leaves, mon
 
     with ThreadPoolExecutor(n_workers) as pool:
         found = list(pool.map(part, range(n_workers)))
-    assert not network.pieces
+    assert not network.pieces and network.widths <= {N_COLUMNS}
     assert bits(whole(found)) == bits(total(stats))
+    assert {one.arrays["words"].values.shape[1] for one in found} == {N_COLUMNS}
     assert sum(len(one.arrays["words"].ids) for one in found) == len(whole(found).arrays["words"].ids)
     assert set(map(network.asked.__getitem__, addresses)) == {n_asked}
 

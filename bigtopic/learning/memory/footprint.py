@@ -11,7 +11,8 @@
 
     worker   = documents + index + 2 x params, or the rows of them that a minibatch reads from files + T x (words x 4 +
                read blocks + peak of a replay of a task) + sums x stats(minibatch) + state, of "run" for each thread,
-               for tasks of a graph on a Dask worker; its documents are those that are in memory and sent, not read from
+               for tasks of a graph on a Dask worker; documents that are prepared ahead of a task are those of its
+               replay, as many at a time; its documents are those that are in memory and sent, not read from
                a store; the sums are one for each thread, one that travels, and one for each level of the tree above its
                tasks
 

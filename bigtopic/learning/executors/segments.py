@@ -143,15 +143,12 @@ class _RoundJobs:
     def prefetch(self, rnd: Round) -> None:
         """Nothing to do: `map_reduce` reads the documents."""
 
-    def together(self, rnd: Round, following: Round) -> bool:
-        return False
-
-    def gather(self, number: int, rounds: Sequence[Round]) -> Stats:
-        (rnd,), segment = rounds, self.segment
+    def gather(self, number: int, rnd: Round) -> Stats:
+        segment = self.segment
         return round_stats(segment.params, rnd, segment.cursors[number], segment.settings, self.map_reduce)
 
-    def evaluate(self, number: int, rounds: Sequence[Round], stats: Stats) -> Sequence[Stats]:
-        return [stats]
+    def evaluate(self, number: int, rnd: Round, stats: Stats) -> Stats:
+        return stats
 
     def step(self, number: int, stats: Stats) -> None:
         self.segment.step(number, stats)

@@ -10,7 +10,8 @@ from functools import partial
 from itertools import islice
 
 from bigtopic import buffers
-from bigtopic.learning.estep import Gathered, GatheredStack, Lens, evaluate, evaluate_stack, lens_of
+from bigtopic.learning.estep import Gathered, evaluate
+from bigtopic.learning.executors.crew import Crew, CrewMemory, works_on
 from bigtopic.learning.executors.documents import Documents, keeps_all
 from bigtopic.learning.executors.pipeline import Pipeline
 from bigtopic.learning.executors.protocol import Executor, ExecutorSpec, Run, Updates
@@ -22,6 +23,7 @@ from bigtopic.learning.replicas import Changes, Share, joined, share_changes
 from bigtopic.learning.rounds import iteration_of
 from bigtopic.learning.work import Iteration, Work
 from bigtopic.plan.cursor import Cursor
+from bigtopic.plan.delays import group_size
 from bigtopic.plan.reading import BlockReader
 from bigtopic.plan.slices import Round, SliceRef
 from bigtopic.state.lazy_array import LazyArray
@@ -49,6 +51,7 @@ class ThreadExecutor(Executor):
         self._n_threads = n_threads
         self._reader = BlockReader(run.parts, keep_all=keeps_all(run.plan))
         self._documents = Documents(run, self._reader)
+        self._crew_memory = CrewMemory(group_size(run.plan.delay))
         self._remembering = _remembering(run)
         helpers = n_threads - 1  # the caller's thread works too
         self._pool = ThreadPoolExecutor(helpers, thread_name_prefix="bigtopic") if helpers else None
@@ -77,10 +80,14 @@ class ThreadExecutor(Executor):
             do_rounds(segment, self.map_reduce)
             return
         iterations = [iteration_of(cursor, 1, settings) for cursor in segment.cursors]
-        arrays = segment.params.without_means().arrays
+        arrays, work = segment.params.without_means().arrays, self._run.work
         rounds, step = [rnd.slices for rnd in segment.rounds], partial(self._step, segment)
         with putting_off(arrays, settings, segment.delay, self._n_threads) as unsettled:
-            self._map(rounds, arrays, iterations, step, segment.delay, unsettled)
+            if unsettled is not None and works_on(arrays, work):
+                given = rounds, segment.delay, self._reader, work, arrays, unsettled, iterations, step
+                Crew(*given, self._crew_memory).run(self._pool, self._n_threads)
+            else:
+                self._map(rounds, arrays, iterations, step, segment.delay, unsettled)
 
     def _step(self, segment: Segment, number: int, stats: Stats) -> None:
         segment.step(number, stats)
@@ -108,19 +115,9 @@ class ThreadExecutor(Executor):
         delay: int = 0,
         unsettled: Unsettled | None = None,
     ) -> None:
-        lens = lens_of(arrays, self._run.work) if delay else None
-        jobs = _SliceJobs(
-            self._documents,
-            self._remembering,
-            self._run.work,
-            arrays,
-            iterations,
-            step,
-            unsettled,
-            stacked=lens is not None,
-        )
-        puts_off, together = unsettled is not None, 1 if lens is None else lens.most_slices
-        pipeline = Pipeline(rounds, jobs, delay, puts_off=puts_off, together=together)
+        work = self._run.work
+        jobs = _SliceJobs(self._documents, self._remembering, work, arrays, iterations, step, unsettled)
+        pipeline = Pipeline(rounds, jobs, delay, puts_off=unsettled is not None)
         pipeline.run(self._pool, self._n_threads)
 
     def close(self) -> None:
@@ -172,38 +169,21 @@ class _SliceJobs:
     iterations: Sequence[Iteration]
     move: Callable[[int, Stats], None]
     unsettled: Unsettled | None
-    stacked: bool  # whether slices of consecutive rounds are gathered as a stack
-    _lens: Lens | None = None
 
     def prefetch(self, ref: SliceRef) -> None:
         self.documents.prefetch(ref)
         self.remembering.prefetch(ref, self.iterations[0].pass_number)
 
-    def together(self, ref: SliceRef, following: SliceRef) -> bool:
-        return self.stacked and ref.read_block == following.read_block
-
-    def gather(self, number: int, refs: Sequence[SliceRef]) -> Gathered | GatheredStack:
+    def gather(self, number: int, ref: SliceRef) -> Gathered:
         arrays = self.arrays if self.unsettled is None else self.unsettled.seen
-        if self.stacked:
-            self._lens = lens = self._lens or lens_of(arrays, self.work)
-            assert lens is not None
-            return self.documents.gather_stack(refs, lens)
-        (ref,) = refs
         return self.documents.gather(ref, arrays)
 
-    def evaluate(
-        self, number: int, refs: Sequence[SliceRef], gathered: Gathered | GatheredStack
-    ) -> Sequence[Stats]:
-        if isinstance(gathered, GatheredStack):
-            return evaluate_stack(gathered, self.work, self.iterations[number : number + len(refs)])
-        (ref,) = refs
-        return [evaluate(ref, gathered, self.work, self.iterations[number], self.remembering)]
+    def evaluate(self, number: int, ref: SliceRef, gathered: Gathered) -> Stats:
+        return evaluate(ref, gathered, self.work, self.iterations[number], self.remembering)
 
     def step(self, number: int, stats: Stats) -> None:
         self.remembering.flush()
         self.move(number, stats)
-        if self.unsettled is None:
-            self._lens = None
 
     def seal(self) -> None:
         if self.unsettled is not None:
@@ -212,7 +192,6 @@ class _SliceJobs:
     def settle(self) -> None:
         if self.unsettled is not None:
             self.unsettled.settle()
-            self._lens = None
 
 
 @dataclass(frozen=True)
@@ -227,14 +206,11 @@ class _ReplicaJobs:
     def prefetch(self, share: Share) -> None:
         self.reader.prefetch(share.rounds[0].slices[0].read_block)
 
-    def together(self, share: Share, following: Share) -> bool:
-        return False
-
-    def gather(self, number: int, shares: Sequence[Share]) -> None:
+    def gather(self, number: int, share: Share) -> None:
         """A replica copies the rows that it needs itself."""
 
-    def evaluate(self, number: int, shares: Sequence[Share], gathered: None) -> Sequence[Changes]:
-        return [share_changes(self.run, share, self.reader.block, self.arrays) for share in shares]
+    def evaluate(self, number: int, share: Share, gathered: None) -> Changes:
+        return share_changes(self.run, share, self.reader.block, self.arrays)
 
     def step(self, number: int, changes: Changes) -> None:
         self.changes.append(changes)

@@ -160,7 +160,8 @@ def _next_job(crew, thread, n_docs, n_entries, n_scratch):
 
 @njit(**INNER)
 def _job(crew, counters):
-    """What is most urgent: additions, since others wait for them, then Python."""
+    """What is most urgent: additions, since others wait for them; then the steps of a group of which nothing else is
+    left. Other steps wait until there are several, since Python is slow to begin, or until nothing else can be done."""
     if counters[STOPPING] or counters[SETTLED] == len(crew.groups):
         return OVER, 0
     if _may_settle(crew, counters):
@@ -169,10 +170,12 @@ def _job(crew, counters):
                 return _PART, counters[PARTS]
         elif not counters[LEADING]:
             return LEADS, 0
-    if not counters[LEADING] and _may_lead(crew, counters):
+    if not counters[LEADING] and _must_lead(crew, counters):
         return LEADS, 0
     if _may_take(crew, counters, counters[TAKEN]):
         return _SLICE, counters[TAKEN]
+    if not counters[LEADING] and _may_lead(crew, counters):
+        return LEADS, 0
     return _WAIT, 0
 
 
@@ -186,6 +189,13 @@ def _may_settle(crew, counters):
         return True
     following = crew.groups[group + 1]
     return following[GATHERED] == following[STOP_SLICE] - following[FIRST_SLICE]
+
+
+@njit(**INNER)
+def _must_lead(crew, counters):
+    """Whether all slices of a group are inferred that is not sealed."""
+    sealed = counters[SEALED]
+    return sealed < len(crew.groups) and crew.groups[sealed, STOP_SLICE] <= counters[INFERRED]
 
 
 @njit(**INNER)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import weakref
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from functools import partial
@@ -203,32 +203,47 @@ class Crew:
 
     def _step_rounds(self, inferred: int) -> bool:
         """Step rounds of one group whose slices are inferred; whether there were any."""
-        begun = self._round
-        stop = self._groups[self._sealed, _crew.STOP_SLICE] if self._sealed < len(self._groups) else 0
-        while self._stepped < stop and self._slices[self._stepped, _crew.ROUND_STOP] <= inferred:
-            self._move(self._round, self._stats(self._round))
-            self._stepped += len(self._rounds[self._round])
+        if inferred == self._stepped:
+            return False
+        begun, stop = self._round, int(self._groups[self._sealed, _crew.STOP_SLICE])
+        found, kernel = self._stats(min(inferred, stop)), self._work.kernel
+        finite = np.isfinite(self._shared.sums[self._stepped : self._stepped + len(found)]).all()
+        while (n_slices := len(self._rounds[self._round])) <= len(found):
+            tree = Tree(n_slices)
+            for _ in range(n_slices):
+                stats = found.popleft()
+                if not finite:
+                    rows = stats.arrays[self._name]
+                    assert rows.sums is not None
+                    check_finite(kernel, self._name, rows.values, rows.sums, self._iterations[self._round])
+                tree.push(stats)
+            self._move(self._round, tree.result())
+            self._stepped += n_slices
             self._round += 1
-        if self._round > begun and self._stepped == stop:
-            self._seal()
+            if self._stepped == stop:
+                self._seal()
+                break
         return self._round > begun
 
-    def _stats(self, number: int) -> Stats:
-        """The statistics of a round."""
-        shared, kernel = self._shared, self._work.kernel
+    def _stats(self, stop: int) -> deque[Stats]:
+        """The statistics of the slices after those that have stepped."""
+        slices, shared, loop = slice(self._stepped, stop), self._shared, self._loop
         all_ids, all_values, _ = self._kept[self._sealed]
-        tree = Tree(len(self._rounds[number]))
-        for s, ref in enumerate(self._rounds[number], self._stepped):
-            first_id, first, n_ids = self._slices[s, [_crew.FIRST_ID, _crew.FIRST, _crew.N_IDS]].tolist()
-            ids, values = all_ids[first_id : first_id + n_ids], all_values[first : first + n_ids]
-            sums = shared.sums[s]
-            check_finite(kernel, self._name, values, sums, self._iterations[number])
-            n_tokens, *figures = shared.figures[s].tolist()
-            info = dict(zip(self._loop.figures, figures, strict=True))
-            rows = AxisStats(ids, values).summed(sums)
-            tree.push(Stats({self._name: rows}, ref.stop - ref.start, n_tokens, info))
-        total: Stats = tree.result()
-        return total
+        found: deque[Stats] = deque()
+        columns = [_crew.FIRST_ID, _crew.FIRST, _crew.N_IDS]
+        for ref, (first_id, first, n_ids), sums, (n_tokens, *figures) in zip(
+            self._refs[slices],
+            self._slices[slices, columns].tolist(),
+            shared.sums[slices],
+            shared.figures[slices].tolist(),
+            strict=True,
+        ):
+            rows = AxisStats(all_ids[first_id : first_id + n_ids], all_values[first : first + n_ids]).summed(
+                sums
+            )
+            info = dict(zip(loop.figures, figures, strict=True))
+            found.append(Stats({self._name: rows}, ref.stop - ref.start, n_tokens, info))
+        return found
 
     def _seal(self) -> None:
         """All rounds of a group have stepped: what they put off may be applied, and the second group after it knows

@@ -26,27 +26,25 @@ __all__ = ["Crew", "finish", "lead", "serve", "stop"]
 OVER, LEADS, GROWS = 0, 1, 2
 _WAIT, _PART, _SLICE = 3, 4, 5
 
-# Columns of `counters`: slices whose documents are there, that were taken, are inferred and have stepped; groups that
-# are sealed, with how many of them Python applies, and settled; parts of the batch at work that were taken, and are
-# done; whether a thread leads, and whether all shall stop; threads that wait, and those that were woken since
-POSTED, TAKEN, INFERRED, STEPPED, SEALED, SETTLED, PARTS, PARTS_DONE, LEADING, STOPPING, IDLE, WOKEN = range(
-    12
-)
-N_COUNTERS = 12
+# Columns of `counters`: slices whose documents are there, that were taken, that have gathered, are inferred and have
+# stepped; groups that are sealed and settled; parts of the batch at work that were taken, and are done; whether a thread
+# leads, and whether all shall stop; threads that wait, and those that were woken since
+POSTED, TAKEN, GATHERED, INFERRED, STEPPED, SEALED, SETTLED, PARTS, PARTS_DONE = range(9)
+LEADING, STOPPING, IDLE, WOKEN = range(9, 13)
+N_COUNTERS = 13
 
 # Columns of `slices`: addresses of the documents of its read block, and which of these it has; its entries, and the
 # scratch memory that it needs; its group, and the slice after those of its round; the place of its ids, and of its
-# statistics, in those of the group; their number; whether they are there
-INDPTR, WORDS, COUNTS, START, STOP, ENTRIES, SCRATCH, GROUP, ROUND_STOP, FIRST_ID, FIRST, N_IDS, DONE = range(
-    13
-)
-N_SLICE = 13
+# statistics, in those of the group; their number; whether it has gathered, and is inferred
+INDPTR, WORDS, COUNTS, START, STOP, ENTRIES, SCRATCH = range(7)
+GROUP, ROUND_STOP, FIRST_ID, FIRST, N_IDS, READ, DONE = range(7, 14)
+N_SLICE = 14
 NEAR = 2  # groups after the one at work whose documents are to be there
 
 # Columns of `groups`: its slices; how many have gathered; addresses of how it sees the params, of ids and of statistics,
 # and how many rows of these are taken; address and number of its additions, -1 if Python does them
-FIRST_SLICE, STOP_SLICE, GATHERED, LENS, IDS, STATS, USED, ADDITIONS, N_ADDITIONS = range(9)
-N_GROUP = 9
+FIRST_SLICE, STOP_SLICE, LENS, IDS, STATS, USED, ADDITIONS, N_ADDITIONS = range(8)
+N_GROUP = 8
 
 # Columns of additions: rows and columns of the array; number of ids; addresses of the array, ids, values and factor
 N_ROWS, N_COLUMNS, N_ADDED, RAW, ADDED_IDS, VALUES, FACTOR = range(7)
@@ -66,6 +64,7 @@ class Crew(NamedTuple):
     known : the params' id of each id of the corpus, or nothing where they agree
     prior, options : of the kernel, see `kernels.support.slice_loop`
     n_parts : into which a batch of additions is divided, a power of two
+    n_at_work : groups that do not see one another
     """
 
     counters: np.ndarray
@@ -80,6 +79,7 @@ class Crew(NamedTuple):
     prior: np.ndarray
     options: np.ndarray
     n_parts: int
+    n_at_work: int
 
 
 _acquire = types.ExternalFunction("PyThread_acquire_lock", types.intc(types.intp, types.intc))
@@ -185,10 +185,8 @@ def _may_settle(crew, counters):
     group = counters[SETTLED]
     if counters[SEALED] <= group:
         return False
-    if group + 1 == len(crew.groups):
-        return True
-    following = crew.groups[group + 1]
-    return following[GATHERED] == following[STOP_SLICE] - following[FIRST_SLICE]
+    last = crew.groups[min(group + crew.n_at_work, len(crew.groups)) - 1]
+    return counters[GATHERED] >= last[STOP_SLICE]
 
 
 @njit(**INNER)
@@ -211,7 +209,7 @@ def _may_lead(crew, counters):
 
 @njit(**INNER)
 def _may_take(crew, counters, number):
-    return number < counters[POSTED] and crew.slices[number, GROUP] <= counters[SETTLED] + 1
+    return number < counters[POSTED] and crew.slices[number, GROUP] < counters[SETTLED] + crew.n_at_work
 
 
 @njit(**INNER)
@@ -288,7 +286,10 @@ def _statistics(crew, number):
 @njit(**INNER)
 def _has_gathered(crew, number):
     _acquire(crew.gates[0], 1)
-    crew.groups[crew.slices[number, GROUP], GATHERED] += 1
+    counters, slices = crew.counters, crew.slices
+    slices[number, READ] = 1
+    while counters[GATHERED] < counters[TAKEN] and slices[counters[GATHERED], READ]:
+        counters[GATHERED] += 1
     _wake(crew)
     _release(crew.gates[0])
 

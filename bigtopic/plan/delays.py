@@ -54,15 +54,20 @@ def segment_of(number: int, before: int, n_rounds: int, delay: int) -> tuple[int
 
 def group_size(delay: int) -> int:
     """Rounds of a group, where there is a delay."""
-    return (delay + 1) // 2
+    return (delay + 1) // n_groups(delay)
+
+
+def n_groups(delay: int) -> int:
+    """Groups that may be at work at once, where there is a delay: none of them sees another one."""
+    return 4 if delay >= 15 else 2
 
 
 def updates_seen(n_rounds: int, delay: int) -> list[int]:
     """How many updates of its segment each round of it sees: all with a delay of 0, otherwise those of whole groups."""
     if delay == 0:
         return list(range(n_rounds))
-    group = group_size(delay)
-    return [max(0, number // group - 1) * group for number in range(n_rounds)]
+    group, others = group_size(delay), n_groups(delay) - 1
+    return [max(0, number // group - others) * group for number in range(n_rounds)]
 
 
 def growing(n_rounds: int, total: int, delay: int) -> list[tuple[int, int]]:

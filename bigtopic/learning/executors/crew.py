@@ -26,7 +26,7 @@ from bigtopic.learning.putting_off import Unsettled
 from bigtopic.learning.reduce import Tree
 from bigtopic.learning.stopping import uninterrupted
 from bigtopic.learning.work import Iteration, Work
-from bigtopic.plan.delays import group_size
+from bigtopic.plan.delays import group_size, n_groups
 from bigtopic.plan.reading import BlockReader
 from bigtopic.plan.slices import NO_MAP, SliceRef, lookup_table
 from bigtopic.state.additions import MOST_PARTS, Addition
@@ -88,6 +88,7 @@ class Crew:
         self._hyper = with_params(work.hyper, arrays)
         self._refs = [ref for rnd in rounds for ref in rnd]
         self._slices, self._groups = _tables(rounds, group_size(delay))
+        self._n_at_work = n_groups(delay)
         self._lenses = np.empty((len(self._groups), 3, array.n_columns), FLOAT)
         self._memory = memory
         self._posted = self._posted_groups = 0
@@ -141,8 +142,9 @@ class Crew:
             padded_prior(self._hyper.doc_topic_prior, n_columns, FLOAT),
             frozen(self._loop.options(self._hyper), np.float64),
             1 << (most_parts.bit_length() - 1),
+            self._n_at_work,
         )
-        for group in (0, 1):
+        for group in range(self._n_at_work):
             self._see(group, self._unsettled.seen)
         self._post()
         self._lead(False)
@@ -251,7 +253,7 @@ class Crew:
         additions, group = _Additions(self._unsettled.seal()), self._groups[self._sealed]
         group[_crew.ADDITIONS], group[_crew.N_ADDITIONS] = additions.address, additions.number
         self._additions[self._sealed] = additions
-        self._see(self._sealed + 2, self._unsettled.sealed)
+        self._see(self._sealed + self._n_at_work, self._unsettled.sealed)
         self._sealed += 1
 
     def _see(self, group: int, arrays: Mapping[str, LazyArray]) -> None:
@@ -334,18 +336,18 @@ class CrewMemory:
 
     def __init__(self, n_slices: int) -> None:
         self._n_slices = n_slices
-        self._by_turns: list[tuple[np.ndarray, np.ndarray] | None] = [None, None]
+        self._by_turns: list[tuple[np.ndarray, np.ndarray] | None] = [None, None, None, None]
 
     def begin(
         self, number: int, slices: np.ndarray, group: np.ndarray, array: LazyArray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Note where a group and its slices, rows of the tables, have their ids and statistics; and return these."""
         rows = np.minimum(slices[:, _crew.ENTRIES], array.n_rows)
-        memory = self._by_turns[number % 2]
+        memory = self._by_turns[number % 4]
         if memory is None or len(memory[0]) < rows.sum() or memory[1].shape[1] != array.n_columns:
             n_ids = int(rows.max() * ROOM) * max(len(slices), self._n_slices)
             memory = buffers.empty(n_ids, np.int32), buffers.empty((n_ids, array.n_columns), FLOAT)
-            self._by_turns[number % 2] = memory
+            self._by_turns[number % 4] = memory
         slices[:, _crew.FIRST_ID] = np.cumsum(rows) - rows
         group[[_crew.IDS, _crew.STATS]] = tuple(map(_address, memory))
         return memory

@@ -20,7 +20,7 @@ from bigtopic.kernels.support.sums import add_up
 from bigtopic.plan._kernels import compact, n_tokens
 from bigtopic.state._kernels import gather_linear, scatter_share
 
-__all__ = ["Crew", "finish", "lead", "serve", "stop"]
+__all__ = ["Crew", "begin", "finish", "lead", "serve", "stop"]
 
 # Why a thread leaves the loop
 OVER, LEADS, GROWS = 0, 1, 2
@@ -28,10 +28,11 @@ _WAIT, _PART, _SLICE = 3, 4, 5
 
 # Columns of `counters`: slices whose documents are there, that were taken, that have gathered, are inferred and have
 # stepped; groups that are sealed and settled; parts of the batch at work that were taken, and are done; whether a thread
-# leads, and whether all shall stop; threads that wait, and those that were woken since
+# leads, and whether all shall stop; threads that wait, and those that were woken since; slices and groups of the segment,
+# and groups that may be at work at once
 POSTED, TAKEN, GATHERED, INFERRED, STEPPED, SEALED, SETTLED, PARTS, PARTS_DONE = range(9)
-LEADING, STOPPING, IDLE, WOKEN = range(9, 13)
-N_COUNTERS = 13
+LEADING, STOPPING, IDLE, WOKEN, SLICES, GROUPS, AT_WORK = range(9, 16)
+N_COUNTERS = 16
 
 # Columns of `slices`: addresses of the documents of its read block, and which of these it has; its entries, and the
 # scratch memory that it needs; its group, and the slice after those of its round; the place of its ids, and of its
@@ -64,7 +65,6 @@ class Crew(NamedTuple):
     known : the params' id of each id of the corpus, or nothing where they agree
     prior, options : of the kernel, see `kernels.support.slice_loop`
     n_parts : into which a batch of additions is divided, a power of two
-    n_at_work : groups that do not see one another
     """
 
     counters: np.ndarray
@@ -79,7 +79,6 @@ class Crew(NamedTuple):
     prior: np.ndarray
     options: np.ndarray
     n_parts: int
-    n_at_work: int
 
 
 _acquire = types.ExternalFunction("PyThread_acquire_lock", types.intc(types.intp, types.intc))
@@ -135,6 +134,8 @@ def _next_job(crew, thread, n_docs, n_entries, n_scratch):
     _acquire(gates[0], 1)
     while True:
         kind, number = _job(crew, counters)
+        if kind == OVER and thread > 0 and not counters[STOPPING]:
+            kind = _WAIT  # for the next segment
         if kind != _WAIT:
             break
         counters[IDLE] += 1
@@ -162,8 +163,10 @@ def _next_job(crew, thread, n_docs, n_entries, n_scratch):
 def _job(crew, counters):
     """What is most urgent: additions, since others wait for them; then the steps of a group of which nothing else is
     left. Other steps wait until there are several, since Python is slow to begin, or until nothing else can be done."""
-    if counters[STOPPING] or counters[SETTLED] == len(crew.groups):
+    if counters[STOPPING]:
         return OVER, 0
+    if counters[SETTLED] == counters[GROUPS]:
+        return _WAIT if counters[LEADING] else OVER, 0
     if _may_settle(crew, counters):
         if crew.groups[counters[SETTLED], N_ADDITIONS] >= 0:
             if counters[PARTS] < crew.n_parts:
@@ -185,7 +188,7 @@ def _may_settle(crew, counters):
     group = counters[SETTLED]
     if counters[SEALED] <= group:
         return False
-    last = crew.groups[min(group + crew.n_at_work, len(crew.groups)) - 1]
+    last = crew.groups[min(group + counters[AT_WORK], counters[GROUPS]) - 1]
     return counters[GATHERED] >= last[STOP_SLICE]
 
 
@@ -193,13 +196,13 @@ def _may_settle(crew, counters):
 def _must_lead(crew, counters):
     """Whether all slices of a group are inferred that is not sealed."""
     sealed = counters[SEALED]
-    return sealed < len(crew.groups) and crew.groups[sealed, STOP_SLICE] <= counters[INFERRED]
+    return sealed < counters[GROUPS] and crew.groups[sealed, STOP_SLICE] <= counters[INFERRED]
 
 
 @njit(**INNER)
 def _may_lead(crew, counters):
     """Whether a round may step, or documents are to be read: those of two groups after the one at work."""
-    n_slices, stepped, posted, taken = len(crew.slices), counters[STEPPED], counters[POSTED], counters[TAKEN]
+    n_slices, stepped, posted, taken = counters[SLICES], counters[STEPPED], counters[POSTED], counters[TAKEN]
     if stepped < n_slices and crew.slices[stepped, ROUND_STOP] <= counters[INFERRED]:
         return True
     return posted < n_slices and (
@@ -209,7 +212,7 @@ def _may_lead(crew, counters):
 
 @njit(**INNER)
 def _may_take(crew, counters, number):
-    return number < counters[POSTED] and crew.slices[number, GROUP] < counters[SETTLED] + crew.n_at_work
+    return number < counters[POSTED] and crew.slices[number, GROUP] < counters[SETTLED] + counters[AT_WORK]
 
 
 @njit(**INNER)
@@ -218,8 +221,10 @@ def _wake(crew):
     counters = crew.counters
     if counters[IDLE] == 0:
         return
-    if counters[STOPPING] or counters[SETTLED] == len(crew.groups):
+    if counters[STOPPING]:
         n = counters[IDLE]
+    elif counters[SETTLED] == counters[GROUPS]:
+        n = crew.asleep[0] if not counters[LEADING] else 0  # only the first thread leaves
     else:
         n = -counters[WOKEN]
         if _may_settle(crew, counters) and crew.groups[counters[SETTLED], N_ADDITIONS] >= 0:
@@ -332,6 +337,17 @@ def _part_is_done(crew):
 def _is_settled(counters):
     counters[SETTLED] += 1
     counters[PARTS], counters[PARTS_DONE] = 0, 0
+
+
+@njit(**OUTER)
+def begin(crew, n_slices, n_groups, n_at_work):
+    """A segment begins, of which the caller leads. All other threads wait, or have ended."""
+    counters = crew.counters
+    _acquire(crew.gates[0], 1)
+    counters[:LEADING] = 0
+    counters[LEADING], counters[STOPPING] = 1, 0
+    counters[SLICES], counters[GROUPS], counters[AT_WORK] = n_slices, n_groups, n_at_work
+    _release(crew.gates[0])
 
 
 @njit(**OUTER)

@@ -24,7 +24,7 @@ from bigtopic.kernels.collapsed import cvb0
 from bigtopic.kernels.support.entry import padded_prior
 from bigtopic.kernels.support.slice_loop import address_of
 from bigtopic.learning import _crew, estep, reduce
-from bigtopic.learning.executors.crew import Crew
+from bigtopic.learning.executors.crew import Crew, CrewSegment
 from bigtopic.learning.new_run import make_run
 from bigtopic.methods import get
 from bigtopic.plan._kernels import compact
@@ -80,8 +80,8 @@ def measured(corpus: Any, n_components: int) -> Update:
         lead(crew, *arguments)
         python.append(time.thread_time() - begun)
 
-    lead = Crew._lead
-    with mock.patch.object(Crew, "_lead", timed):
+    lead = CrewSegment.lead
+    with mock.patch.object(CrewSegment, "lead", timed):
         seconds, n_updates = fit(
             corpus, n_components, 1, time.thread_time, None, BEFORE, N_UPDATES, begin=python.clear
         )

@@ -11,8 +11,8 @@ import ctypes
 import weakref
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, Future
 from functools import partial
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -32,9 +32,9 @@ from bigtopic.plan.slices import NO_MAP, SliceRef, lookup_table
 from bigtopic.state.additions import MOST_PARTS, Addition
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.views import linear_mean
-from bigtopic.types import AxisStats, Block, Stats
+from bigtopic.types import AxisStats, Block, Kernel, Stats
 
-__all__ = ["ROOM", "Crew", "CrewMemory", "works_on"]
+__all__ = ["ROOM", "Crew", "CrewMemory", "CrewSegment", "works_on"]
 
 FLOAT = np.dtype(np.float32)
 ROOM = 1.25  # times what a slice needs, for a thread: the next slice may be a little larger
@@ -54,140 +54,195 @@ def works_on(arrays: Mapping[str, LazyArray], work: Work) -> bool:
 
 
 class Crew:
-    """Threads that do the rounds of a segment.
+    """Threads that do the segments of a run, one after the other; between two of them they wait.
 
     Parameters
     ----------
-    rounds : the slices of each, in order
-    delay : number of latest updates that a round may miss
-    reader, work : of the run; `works_on` is true
-    arrays, unsettled : the params, which steps move
-    iterations : one for each round
-    step : updates the params by the statistics of a round, given its number
-    memory : of the run's crews
+    work, arrays : of the run; `works_on` is true
+    largest : slices of the largest group
+    n_threads : at least 1, with the one that calls `do`
     """
 
-    def __init__(
-        self,
-        rounds: Sequence[Sequence[SliceRef]],
-        delay: int,
-        reader: BlockReader,
-        work: Work,
-        arrays: Mapping[str, LazyArray],
-        unsettled: Unsettled,
-        iterations: Sequence[Iteration],
-        step: Callable[[int, Stats], None],
-        memory: CrewMemory,
-    ) -> None:
+    def __init__(self, work: Work, arrays: Mapping[str, LazyArray], largest: int, n_threads: int) -> None:
         loop = work.kernel.own_loop
         assert loop is not None
-        self._rounds, self._reader, self._work, self._loop = rounds, reader, work, loop
-        self._unsettled, self._iterations, self._move = unsettled, iterations, step
-        (self._name,) = work.kernel.views
-        self._array = array = arrays[self._name]
-        self._hyper = with_params(work.hyper, arrays)
-        self._refs = [ref for rnd in rounds for ref in rnd]
-        self._slices, self._groups = _tables(rounds, group_size(delay))
-        self._n_at_work = n_groups(delay)
-        self._lenses = np.empty((len(self._groups), 3, array.n_columns), FLOAT)
-        self._memory = memory
-        self._posted = self._posted_groups = 0
-        self._round = self._stepped = self._sealed = self._settled = 0
-        self._kept: dict[
-            int, tuple[np.ndarray, np.ndarray, Any]
-        ] = {}  # ids, statistics and documents of groups
-        self._additions: dict[int, _Additions] = {}  # of groups that are sealed and not settled
-        self._largest: Counter[str] = Counter()  # sizes of slices that are posted, at most
-        self._shared: Any = None
-        self._failure: BaseException | None = None
-
-    def run(self, pool: Executor | None, n_threads: int) -> None:
-        """Do all rounds on this thread and `n_threads - 1` of the pool. Re-raises what one of them raised."""
-        n_threads = min(n_threads, len(self._refs)) if pool is not None else 1
-        self._share(n_threads)
-        helpers: list[Future[None]] = []
-        try:
-            with uninterrupted():
-                for thread in range(1, n_threads):
-                    assert pool is not None
-                    helpers.append(pool.submit(self._work_as, thread))
-        except BaseException as failure:
-            self._fail(failure)
-        self._work_as(0)
-        with uninterrupted():  # they may be stepping
-            for helper in helpers:
-                helper.result()
-            self._forget(_crew.finish(self._shared))
-        if self._failure is not None:
-            raise self._failure
-
-    def _share(self, n_threads: int) -> None:
-        """Make what the threads share, with the documents of the first group."""
-        known, n_columns, n_slices = self._work.id_maps.get("word"), self._array.n_columns, len(self._refs)
-        most_parts = min(MOST_PARTS, 2 * n_threads) if n_threads > 1 else 1
+        (name,) = work.kernel.views
+        self.array, self.loop, self.memory = arrays[name], loop, CrewMemory(largest)
+        self.largest: Counter[str] = Counter()  # sizes of slices, at most
+        self._n_words, self._n_threads, self._entry = work.n_words, n_threads, address_of(loop.infer)
+        known, hyper, n_columns = (
+            work.id_maps.get("word"),
+            with_params(work.hyper, arrays),
+            self.array.n_columns,
+        )
         gates = np.array([_allocate_lock() for _ in range(1 + n_threads)], np.int64)
         weakref.finalize(self, _free_locks, gates.tolist())
         for gate in gates[1:].tolist():
             _acquire_lock(gate, 1)
-        self._shared = _crew.Crew(
+        self.shared = _crew.Crew(
             np.zeros(_crew.N_COUNTERS, np.int64),
-            self._slices,
-            self._groups,
-            np.zeros((n_slices, 1 + len(self._loop.figures))),
-            np.zeros((n_slices, n_columns)),
+            np.zeros((0, _crew.N_SLICE), np.int64),
+            np.zeros((0, _crew.N_GROUP), np.int64),
+            np.zeros((0, 1 + len(loop.figures))),
+            np.zeros((0, n_columns)),
             gates,
             np.zeros(n_threads, np.int64),
-            self._array.raw,
+            self.array.raw,
             frozen(NO_MAP if known is None else known, np.int32),
-            padded_prior(self._hyper.doc_topic_prior, n_columns, FLOAT),
-            frozen(self._loop.options(self._hyper), np.float64),
-            1 << (most_parts.bit_length() - 1),
-            self._n_at_work,
+            padded_prior(hyper.doc_topic_prior, n_columns, FLOAT),
+            frozen(loop.options(hyper), np.float64),
+            _n_parts(n_threads),
         )
-        for group in range(self._n_at_work):
-            self._see(group, self._unsettled.seen)
-        self._post()
-        self._lead(False)
+        self._threads: list[Thread] = []
+        self._segment: CrewSegment | None = None
+        self._failure: BaseException | None = None
 
-    def _work_as(self, thread: int) -> None:
-        """What each thread does until nothing is left."""
+    def serves(self, array: LazyArray) -> bool:
+        """Whether these are the params that the threads read."""
+        return array.raw is self.shared.raw
+
+    def do(self, segment: CrewSegment, meanwhile: Callable[[], None]) -> None:
+        """Do a segment. Re-raises what one of the threads raised; then they have ended.
+
+        Parameters
+        ----------
+        meanwhile : called once the other threads are at work
+        """
+        self._make_room(segment.n_slices, segment.n_groups)
+        self._segment, self._failure = segment, None
         try:
-            enter = self._entrance(thread)
+            segment.begin()
+            with uninterrupted():
+                while len(self._threads) < self._n_threads - 1:
+                    number = 1 + len(self._threads)
+                    thread = Thread(
+                        target=self._work_as, args=(number,), name=f"bigtopic-crew_{number}", daemon=True
+                    )
+                    self._threads.append(thread)
+                    thread.start()
+            meanwhile()
+        except BaseException as failure:
+            self._fail(failure)
+        self._work_as(0)
+        with uninterrupted():  # they may be stepping
+            if self._failure is not None:
+                self.close()
+            segment.end(_crew.finish(self.shared))
+        if self._failure is not None:
+            raise self._failure
+
+    def close(self) -> None:
+        """End the threads."""
+        _crew.stop(self.shared)
+        while self._threads:
+            self._threads.pop().join()
+
+    def _make_room(self, n_slices: int, n_groups: int) -> None:
+        """Begin with tables as long as the largest segment so far; threads that are in compiled code know those that
+        they have, so they end, and others begin."""
+        shared = self.shared
+        if n_slices > len(shared.slices) or n_groups > len(shared.groups):
+            self.close()
+            self.shared = shared._replace(
+                counters=np.zeros_like(shared.counters),
+                slices=np.zeros((int(ROOM * n_slices), _crew.N_SLICE), np.int64),
+                groups=np.zeros((int(ROOM * n_groups), _crew.N_GROUP), np.int64),
+                figures=np.zeros((int(ROOM * n_slices), shared.figures.shape[1])),
+                sums=np.zeros((int(ROOM * n_slices), shared.sums.shape[1])),
+                asleep=np.zeros_like(shared.asleep),
+            )
+
+    def _work_as(self, number: int) -> None:
+        """What each thread does until it is told to stop, or, the first one, until the segment is done."""
+        try:
+            enter = self._entrance(number)
             while (why := enter()) != _crew.OVER:
                 if why == _crew.GROWS:
-                    enter = self._entrance(thread)
+                    enter = self._entrance(number)
                 else:
                     with uninterrupted():
-                        self._lead()
+                        assert self._segment is not None
+                        self._segment.lead()
         except BaseException as failure:
             self._fail(failure)
 
-    def _entrance(self, thread: int) -> Callable[[], int]:
-        """The compiled loop, with memory for slices as large as those that are posted."""
-        n_columns, sizes = self._array.n_columns, {name: int(n * ROOM) for name, n in self._largest.items()}
+    def _entrance(self, number: int) -> Callable[[], int]:
+        """The compiled loop, with memory for slices as large as those so far."""
+        n_columns, sizes = self.array.n_columns, {name: int(n * ROOM) for name, n in self.largest.items()}
         n_entries = sizes["entries"]
         return partial(
-            *(
-                _crew.serve,
-                address_of(self._loop.infer),
-                self._shared,
-                thread,
-                lookup_table(self._work.n_words),
-            ),
+            *(_crew.serve, self._entry, self.shared, number, lookup_table(self._n_words)),
             np.empty(sizes["docs"] + 1, np.int64),
             buffers.empty(n_entries, np.int32),
             buffers.empty(n_entries, FLOAT),
-            buffers.empty((min(n_entries, self._array.n_rows), n_columns), FLOAT),
+            buffers.empty((min(n_entries, self.array.n_rows), n_columns), FLOAT),
             buffers.empty(sizes["scratch"], FLOAT),
         )
 
     def _fail(self, failure: BaseException) -> None:
         self._failure = self._failure or failure
-        _crew.stop(self._shared)
+        _crew.stop(self.shared)
 
-    def _lead(self, leads: bool = True) -> None:
+
+class CrewSegment:
+    """The rounds of a segment, as the thread knows them that leads.
+
+    Parameters
+    ----------
+    crew : the threads
+    rounds : the slices of each, in order
+    delay : number of latest updates that a round may miss
+    reader, kernel : of the run
+    unsettled : the params, which steps move
+    iterations : one for each round
+    step : updates the params by the statistics of a round, given its number
+    """
+
+    def __init__(
+        self,
+        crew: Crew,
+        rounds: Sequence[Sequence[SliceRef]],
+        delay: int,
+        reader: BlockReader,
+        kernel: Kernel,
+        unsettled: Unsettled,
+        iterations: Sequence[Iteration],
+        step: Callable[[int, Stats], None],
+    ) -> None:
+        self._crew, self._array, self._loop = crew, crew.array, crew.loop
+        self._rounds, self._reader, self._kernel = rounds, reader, kernel
+        self._unsettled, self._iterations, self._move = unsettled, iterations, step
+        (self._name,) = kernel.views
+        self._refs = [ref for rnd in rounds for ref in rnd]
+        self._group, self._n_at_work = group_size(delay), n_groups(delay)
+        self.n_slices, self.n_groups = len(self._refs), -(-len(rounds) // self._group)
+        self._lenses = np.empty((self.n_groups, 3, crew.array.n_columns), FLOAT)
+        self._posted = self._posted_groups = 0
+        self._round = self._stepped = self._sealed = self._settled = 0
+        # Ids, statistics and documents of groups that are posted, and additions of those that are sealed
+        self._kept: dict[int, tuple[np.ndarray, np.ndarray, Any]] = {}
+        self._additions: dict[int, _Additions] = {}
+
+    def begin(self) -> None:
+        """Post the first groups."""
+        shared = self._shared = self._crew.shared
+        self._slices, self._groups = shared.slices[: self.n_slices], shared.groups[: self.n_groups]
+        _fill(self._slices, self._groups, self._rounds, self._group)
+        for group in range(self._n_at_work):
+            self._see(group, self._unsettled.seen)
+        _crew.begin(shared, self.n_slices, self.n_groups, self._n_at_work)
+        for _ in range(min(self._n_at_work, self.n_groups)):
+            self._post()
+            _crew.lead(shared, self._posted, 0, 0, False, False)
+        self.lead()
+
+    def end(self, settled: int) -> None:
+        """So many groups have settled."""
+        self._forget(settled)
+
+    def lead(self) -> None:
         """Step and read as long as there is something to step or to read."""
-        leaves, settles = not leads, False
+        leaves = settles = False
         while True:
             inferred, taken, settled, by_hand, leads = _crew.lead(
                 self._shared, self._posted, self._stepped, self._sealed, settles, leaves
@@ -208,7 +263,7 @@ class Crew:
         if inferred == self._stepped:
             return False
         begun, stop = self._round, int(self._groups[self._sealed, _crew.STOP_SLICE])
-        found, kernel = self._stats(min(inferred, stop)), self._work.kernel
+        found, kernel = self._stats(min(inferred, stop)), self._kernel
         finite = np.isfinite(self._shared.sums[self._stepped : self._stepped + len(found)]).all()
         while (n_slices := len(self._rounds[self._round])) <= len(found):
             tree = Tree(n_slices)
@@ -258,7 +313,7 @@ class Crew:
 
     def _see(self, group: int, arrays: Mapping[str, LazyArray]) -> None:
         """The group sees the params as they are in these arrays."""
-        if group < len(self._groups):
+        if group < self.n_groups:
             linear = linear_mean(arrays[self._name])
             assert linear is not None
             self._lenses[group] = linear[1:]
@@ -277,7 +332,7 @@ class Crew:
     def _post_near(self, taken: int) -> bool:
         """Post the next group if it is near; whether it was posted."""
         slices = self._slices
-        if self._posted == len(slices):
+        if self._posted == self.n_slices:
             return False
         if taken < self._posted:
             first, at_work = slices[[self._posted, taken], _crew.GROUP].tolist()
@@ -300,8 +355,8 @@ class Crew:
             size = {"entries": n_entries, "scratch": self._loop.scratch(longest, n_columns)}
             sizes.append(n_entries)
             self._slices[first + len(sizes) - 1, : _crew.GROUP] = (*place, *size.values())
-            self._largest |= Counter(size | {"docs": ref.stop - ref.start, "entries": max(1, n_entries)})
-        rows = self._memory.begin(number, self._slices[first:stop], self._groups[number], self._array)
+            self._crew.largest |= Counter(size | {"docs": ref.stop - ref.start, "entries": max(1, n_entries)})
+        rows = self._crew.memory.begin(number, self._slices[first:stop], self._groups[number], self._array)
         self._kept[number] = *rows, list(blocks.values())
         self._posted, self._posted_groups = stop, number + 1
         if stop < len(self._refs):
@@ -375,17 +430,21 @@ class _Additions:
         self._table, self.address, self.number = table, _address(table), len(batch) if floats else -1
 
 
-def _tables(rounds: Sequence[Sequence[SliceRef]], group: int) -> tuple[np.ndarray, np.ndarray]:
-    """The rows of slices and of groups, before documents are there."""
-    n_slices = np.array([len(rnd) for rnd in rounds])
+def _fill(slices: np.ndarray, groups: np.ndarray, rounds: Sequence[Sequence[SliceRef]], group: int) -> None:
+    """Fill in what the tables have of rounds before documents are there."""
+    slices[:], groups[:] = 0, 0
+    n_slices = [len(rnd) for rnd in rounds]
     stops = np.cumsum(n_slices)
-    slices = np.zeros((stops[-1], _crew.N_SLICE), np.int64)
     slices[:, _crew.GROUP] = np.repeat(np.arange(len(rounds)) // group, n_slices)
     slices[:, _crew.ROUND_STOP] = np.repeat(stops, n_slices)
-    groups = np.zeros((-(-len(rounds) // group), _crew.N_GROUP), np.int64)
     groups[:, _crew.STOP_SLICE] = [*stops[group - 1 : len(rounds) - 1 : group], stops[-1]]
     groups[1:, _crew.FIRST_SLICE] = groups[:-1, _crew.STOP_SLICE]
-    return slices, groups
+
+
+def _n_parts(n_threads: int) -> int:
+    """Into which a batch of additions is divided: two for each thread, since some come late."""
+    most = min(MOST_PARTS, 2 * n_threads) if n_threads > 1 else 1
+    return 1 << (most.bit_length() - 1)
 
 
 def _address(array: np.ndarray) -> int:

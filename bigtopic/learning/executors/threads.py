@@ -11,7 +11,7 @@ from itertools import islice
 
 from bigtopic import buffers
 from bigtopic.learning.estep import Gathered, evaluate
-from bigtopic.learning.executors.crew import Crew, CrewMemory, works_on
+from bigtopic.learning.executors.crew import Crew, CrewSegment, works_on
 from bigtopic.learning.executors.documents import Documents, keeps_all
 from bigtopic.learning.executors.pipeline import Pipeline
 from bigtopic.learning.executors.protocol import Executor, ExecutorSpec, Run, Updates
@@ -51,7 +51,8 @@ class ThreadExecutor(Executor):
         self._n_threads = n_threads
         self._reader = BlockReader(run.parts, keep_all=keeps_all(run.plan))
         self._documents = Documents(run, self._reader)
-        self._crew_memory = CrewMemory(group_size(run.plan.delay))
+        self._crew: Crew | None = None
+        self._look_ahead: Callable[[], None] = _nothing
         self._remembering = _remembering(run)
         helpers = n_threads - 1  # the caller's thread works too
         self._pool = ThreadPoolExecutor(helpers, thread_name_prefix="bigtopic") if helpers else None
@@ -77,23 +78,38 @@ class ThreadExecutor(Executor):
     def _do(self, segment: Segment) -> None:
         settings = self._run.settings
         if not settings.one_iteration:
+            self._look_ahead()
             do_rounds(segment, self.map_reduce)
             return
         iterations = [iteration_of(cursor, 1, settings) for cursor in segment.cursors]
-        arrays, work = segment.params.without_means().arrays, self._run.work
+        arrays = segment.params.without_means().arrays
         rounds, step = [rnd.slices for rnd in segment.rounds], partial(self._step, segment)
         with putting_off(arrays, settings, segment.delay, self._n_threads) as unsettled:
-            if unsettled is not None and works_on(arrays, work):
-                given = rounds, segment.delay, self._reader, work, arrays, unsettled, iterations, step
-                Crew(*given, self._crew_memory).run(self._pool, self._n_threads)
+            if unsettled is not None and works_on(arrays, self._run.work):
+                crew, kernel = self._crew_of(arrays), self._run.work.kernel
+                given = rounds, segment.delay, self._reader, kernel, unsettled, iterations, step
+                crew.do(CrewSegment(crew, *given), self._look_ahead)
             else:
+                self._look_ahead()
                 self._map(rounds, arrays, iterations, step, segment.delay, unsettled)
+
+    def _crew_of(self, arrays: Mapping[str, LazyArray]) -> Crew:
+        """The threads for these params; others end."""
+        work = self._run.work
+        (name,) = work.kernel.views
+        if self._crew is not None and not self._crew.serves(arrays[name]):
+            self._crew.close()
+            self._crew = None
+        if self._crew is None:
+            self._crew = Crew(work, arrays, group_size(self._run.plan.delay), self._n_threads)
+        return self._crew
 
     def _step(self, segment: Segment, number: int, stats: Stats) -> None:
         segment.step(number, stats)
         self._remembering.moved(segment.cursors[number].pass_number)
 
     def _replicate(self, segment: Segment) -> Changes:
+        self._look_ahead()
         jobs = _ReplicaJobs(self._reader, self._run, segment.params.without_means().arrays)
         Pipeline([segment.shares], jobs, plus=joined).run(self._pool, self._n_threads)
         return jobs.changes[0]
@@ -122,6 +138,8 @@ class ThreadExecutor(Executor):
 
     def close(self) -> None:
         # Slices first: one may be waiting for a read block that only the reader can deliver.
+        if self._crew is not None:
+            self._crew.close()
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
         try:
@@ -131,24 +149,35 @@ class ThreadExecutor(Executor):
             buffers.rest()
 
     def _prefetching(self, segments: Iterator[list[Round]], pass_number: int) -> Iterator[list[Round]]:
-        """The same segments; meanwhile the next one's first read blocks and state are read."""
+        """The same segments; while one is at work, the next one's first read blocks and state are read."""
         queue: deque[list[Round]] = deque()
-        for segment in segments:
-            queue.append(segment)
-            read_blocks = dict.fromkeys(rnd.slices[0].read_block for rnd in segment)
-            for read_block in islice(read_blocks, READ_BLOCKS_AHEAD):
-                self._reader.prefetch(read_block)
-            self._read_state_ahead(segment, pass_number, later=len(queue) > 1)
-            if len(queue) > 1:
-                yield queue.popleft()
-                self._read_state_ahead(segment, pass_number)
-        yield from queue
+
+        def look_ahead(later: bool = True) -> None:
+            self._look_ahead = _nothing
+            for segment in islice(segments, 1):
+                queue.append(segment)
+                read_blocks = dict.fromkeys(rnd.slices[0].read_block for rnd in segment)
+                for read_block in islice(read_blocks, READ_BLOCKS_AHEAD):
+                    self._reader.prefetch(read_block)
+                self._read_state_ahead(segment, pass_number, later)
+
+        look_ahead(later=False)
+        while queue:
+            segment, self._look_ahead = queue.popleft(), look_ahead
+            yield segment
+            self._look_ahead()
+            for following in queue:
+                self._read_state_ahead(following, pass_number)
 
     def _read_state_ahead(self, segment: list[Round], pass_number: int, later: bool = False) -> None:
         """Of its first slices; the pipeline asks for the others. Replicas read their own."""
         own = [] if self._run.plan.shares(pass_number, segment) else segment
         for ref in islice((ref for rnd in own for ref in rnd.slices), self._n_threads + SLICES_AHEAD):
             self._remembering.prefetch(ref, pass_number, later)
+
+
+def _nothing() -> None:
+    """All that was to be done was done."""
 
 
 def _remembering(run: Run) -> Remembering:

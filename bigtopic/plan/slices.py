@@ -23,7 +23,7 @@ from bigtopic import buffers
 from bigtopic.corpus.order import mix
 from bigtopic.plan import _kernels
 from bigtopic.plan.cursor import START, Cursor
-from bigtopic.plan.delays import segment_of
+from bigtopic.plan.delays import Groups, groups_of, one_by_one, segment_of
 from bigtopic.plan.exchanges import REPLICA_UPDATES, divided, exchange_of
 from bigtopic.types import Block, Docs
 
@@ -178,9 +178,13 @@ class Plan:
         before = self._begin.updates_before(pass_number, self.n_rounds)
         return exchange_of(number, before, self.n_rounds, self.replicas * self.replica_updates)
 
-    def delay_of(self, pass_number: int, number: int) -> int:
-        """The latest updates that the rounds of a segment may miss; `number` is that of any of them."""
-        return 0 if self._exchange(pass_number, number) else self._delayed(pass_number, number)[1]
+    def groups(self, pass_number: int, segment: Sequence[Round]) -> Groups:
+        """Which updates of a segment its rounds miss; none where they are for replicas."""
+        first, n_rounds = segment[0].number, len(segment)
+        if self._exchange(pass_number, first) or not self._delayed(pass_number, first)[1]:
+            return one_by_one(n_rounds)
+        done = self._begin.updates_before(pass_number, self.n_rounds) + first
+        return groups_of(n_rounds, done, self.delay)
 
     def may_cut(self, pass_number: int, number: int) -> bool:
         """Whether all updates of earlier rounds are done when this round starts; the number may be `n_rounds`."""
@@ -193,8 +197,8 @@ class Plan:
             return exchange, -1
         return 0, self._delayed(pass_number, number)[0]
 
-    def _delayed(self, pass_number: int, number: int) -> tuple[int, int]:
-        """The first round and the delay of a segment without replicas."""
+    def _delayed(self, pass_number: int, number: int) -> tuple[int, bool]:
+        """The first round of a segment without replicas, and whether its rounds miss updates."""
         before = self._begin.updates_before(pass_number, self.n_rounds)
         return segment_of(number, before, self.n_rounds, self.delay)
 

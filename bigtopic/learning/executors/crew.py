@@ -26,7 +26,7 @@ from bigtopic.learning.putting_off import Unsettled
 from bigtopic.learning.reduce import Tree
 from bigtopic.learning.stopping import uninterrupted
 from bigtopic.learning.work import Iteration, Work
-from bigtopic.plan.delays import group_size, n_groups
+from bigtopic.plan.delays import Groups
 from bigtopic.plan.reading import BlockReader
 from bigtopic.plan.slices import NO_MAP, SliceRef, lookup_table
 from bigtopic.state.additions import MOST_PARTS, Addition
@@ -191,7 +191,7 @@ class CrewSegment:
     ----------
     crew : the threads
     rounds : the slices of each, in order
-    delay : number of latest updates that a round may miss
+    groups : which updates they miss
     reader, kernel : of the run
     unsettled : the params, which steps move
     iterations : one for each round
@@ -202,7 +202,7 @@ class CrewSegment:
         self,
         crew: Crew,
         rounds: Sequence[Sequence[SliceRef]],
-        delay: int,
+        groups: Groups,
         reader: BlockReader,
         kernel: Kernel,
         unsettled: Unsettled,
@@ -214,8 +214,8 @@ class CrewSegment:
         self._unsettled, self._iterations, self._move = unsettled, iterations, step
         (self._name,) = kernel.views
         self._refs = [ref for rnd in rounds for ref in rnd]
-        self._group, self._n_at_work = group_size(delay), n_groups(delay)
-        self.n_slices, self.n_groups = len(self._refs), -(-len(rounds) // self._group)
+        self._sizes, self._at_work = groups
+        self.n_slices, self.n_groups = len(self._refs), len(groups.sizes)
         self._lenses = np.empty((self.n_groups, 3, crew.array.n_columns), FLOAT)
         self._posted = self._posted_groups = 0
         self._round = self._stepped = self._sealed = self._settled = 0
@@ -227,11 +227,11 @@ class CrewSegment:
         """Post the first groups."""
         shared = self._shared = self._crew.shared
         self._slices, self._groups = shared.slices[: self.n_slices], shared.groups[: self.n_groups]
-        _fill(self._slices, self._groups, self._rounds, self._group)
-        for group in range(self._n_at_work):
+        _fill(self._slices, self._groups, self._rounds, self._sizes)
+        for group in range(self._at_work):
             self._see(group, self._unsettled.seen)
-        _crew.begin(shared, self.n_slices, self.n_groups, self._n_at_work)
-        for _ in range(min(self._n_at_work, self.n_groups)):
+        _crew.begin(shared, self.n_slices, self.n_groups, self._at_work)
+        for _ in range(min(self._at_work, self.n_groups)):
             self._post()
             _crew.lead(shared, self._posted, 0, 0, False, False)
         self.lead()
@@ -308,7 +308,7 @@ class CrewSegment:
         additions, group = _Additions(self._unsettled.seal()), self._groups[self._sealed]
         group[_crew.ADDITIONS], group[_crew.N_ADDITIONS] = additions.address, additions.number
         self._additions[self._sealed] = additions
-        self._see(self._sealed + self._n_at_work, self._unsettled.sealed)
+        self._see(self._sealed + self._at_work, self._unsettled.sealed)
         self._sealed += 1
 
     def _see(self, group: int, arrays: Mapping[str, LazyArray]) -> None:
@@ -356,7 +356,7 @@ class CrewSegment:
             sizes.append(n_entries)
             self._slices[first + len(sizes) - 1, : _crew.GROUP] = (*place, *size.values())
             self._crew.largest |= Counter(size | {"docs": ref.stop - ref.start, "entries": max(1, n_entries)})
-        rows = self._crew.memory.begin(number, self._slices[first:stop], self._groups[number], self._array)
+        rows = self._crew.memory.begin(number % self._at_work, self._slices[first:stop], self._groups[number], self._array)
         self._kept[number] = *rows, list(blocks.values())
         self._posted, self._posted_groups = stop, number + 1
         if stop < len(self._refs):
@@ -380,9 +380,9 @@ class _Documents:
 
 
 class CrewMemory:
-    """Ids and statistics of groups. Two arrays of each serve all groups of a run by turns, since the second group after
-    one begins when it has settled. They have room for as many words as there are entries, of which only as many rows
-    are written, and so are in memory, as words are distinct.
+    """Ids and statistics of groups. Arrays for as many groups as may be at work serve all groups of a run by turns. They
+    have room for as many words as there are entries, of which only as many rows are written, and so are in memory, as
+    words are distinct.
 
     Parameters
     ----------
@@ -391,18 +391,18 @@ class CrewMemory:
 
     def __init__(self, n_slices: int) -> None:
         self._n_slices = n_slices
-        self._by_turns: list[tuple[np.ndarray, np.ndarray] | None] = [None, None, None, None]
+        self._by_turns: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
     def begin(
-        self, number: int, slices: np.ndarray, group: np.ndarray, array: LazyArray
+        self, turn: int, slices: np.ndarray, group: np.ndarray, array: LazyArray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Note where a group and its slices, rows of the tables, have their ids and statistics; and return these."""
         rows = np.minimum(slices[:, _crew.ENTRIES], array.n_rows)
-        memory = self._by_turns[number % 4]
+        memory = self._by_turns.get(turn)
         if memory is None or len(memory[0]) < rows.sum() or memory[1].shape[1] != array.n_columns:
             n_ids = int(rows.max() * ROOM) * max(len(slices), self._n_slices)
             memory = buffers.empty(n_ids, np.int32), buffers.empty((n_ids, array.n_columns), FLOAT)
-            self._by_turns[number % 4] = memory
+            self._by_turns[turn] = memory
         slices[:, _crew.FIRST_ID] = np.cumsum(rows) - rows
         group[[_crew.IDS, _crew.STATS]] = tuple(map(_address, memory))
         return memory
@@ -430,14 +430,16 @@ class _Additions:
         self._table, self.address, self.number = table, _address(table), len(batch) if floats else -1
 
 
-def _fill(slices: np.ndarray, groups: np.ndarray, rounds: Sequence[Sequence[SliceRef]], group: int) -> None:
+def _fill(
+    slices: np.ndarray, groups: np.ndarray, rounds: Sequence[Sequence[SliceRef]], sizes: Sequence[int]
+) -> None:
     """Fill in what the tables have of rounds before documents are there."""
     slices[:], groups[:] = 0, 0
     n_slices = [len(rnd) for rnd in rounds]
     stops = np.cumsum(n_slices)
-    slices[:, _crew.GROUP] = np.repeat(np.arange(len(rounds)) // group, n_slices)
+    slices[:, _crew.GROUP] = np.repeat(np.repeat(np.arange(len(sizes)), sizes), n_slices)
     slices[:, _crew.ROUND_STOP] = np.repeat(stops, n_slices)
-    groups[:, _crew.STOP_SLICE] = [*stops[group - 1 : len(rounds) - 1 : group], stops[-1]]
+    groups[:, _crew.STOP_SLICE] = stops[np.cumsum(sizes) - 1]
     groups[1:, _crew.FIRST_SLICE] = groups[:-1, _crew.STOP_SLICE]
 
 

@@ -1,7 +1,7 @@
 """Consecutive minibatches on threads: which thread gathers, runs a kernel or steps, and in which order.
 
 With a delay, a minibatch does not see the last updates before it (Langford, Smola, Zinkevich 2009, "Slow learners are
-fast"). What it sees depends only on its number, see `delays.updates_seen`, so any number of threads computes the same:
+fast"). What it sees depends only on its number, see `delays.Groups`, so any number of threads computes the same:
 
 * the tasks of a round gather when exactly the steps that it sees are done;
 * a round steps when its tasks are merged, in order. If steps write what is gathered, a step also waits until all rounds
@@ -27,7 +27,6 @@ from typing import Any, Protocol
 
 from bigtopic.learning.reduce import Tree, add
 from bigtopic.learning.stopping import uninterrupted
-from bigtopic.plan.delays import updates_seen
 from bigtopic.side_by_side import Part, helped
 
 __all__ = ["Jobs", "Pipeline"]
@@ -62,7 +61,7 @@ class Pipeline:
     ----------
     rounds : the tasks of each, in order
     jobs : the work for tasks and rounds
-    delay : number of latest updates that a round may miss, at least 0
+    sees : how many of these updates each round sees; None for all before it
     plus : the sum of what two tasks evaluate to
     puts_off : whether what a step changes is seen only once `settle` was called
     """
@@ -71,13 +70,13 @@ class Pipeline:
         self,
         rounds: Sequence[Sequence[Any]],
         jobs: Jobs,
-        delay: int = 0,
+        sees: Sequence[int] | None = None,
         plus: Callable[[Any, Any], Any] = add,
         puts_off: bool = False,
     ) -> None:
         self._jobs = jobs
-        self._delay, self._puts_off = delay, puts_off
-        self._sees = updates_seen(len(rounds), delay)
+        self._delayed, self._puts_off = sees is not None, puts_off
+        self._sees = range(len(rounds)) if sees is None else sees
         self._tasks = [(number, task) for number, tasks in enumerate(rounds) for task in tasks]
         self._n_rounds = len(rounds)
         self._gathers_left = [len(tasks) for tasks in rounds]
@@ -111,7 +110,7 @@ class Pipeline:
     def run(self, pool: Executor | None, n_threads: int) -> None:
         """Do all rounds on this thread and `n_threads - 1` of the pool. Re-raises the exception of a job."""
         self._window = n_threads + 2
-        self._most_ready = n_threads if self._delay else 1
+        self._most_ready = n_threads if self._delayed else 1
         n_helpers = min(n_threads, len(self._tasks)) - 1 if pool is not None else 0
         self._threads = 1 + n_helpers
         helpers: list[Future[None]] = []
@@ -227,7 +226,7 @@ class Pipeline:
                 self._gathered += 1
             if self._idle and self._has_more():  # a step may have waited for this
                 self._changed.notify()
-            elif self._delay and (self._may_update() or self._may_gather_ahead()):  # others wait for that
+            elif self._delayed and (self._may_update() or self._may_gather_ahead()):  # others wait for that
                 self._ready.append((item, gathered))
                 return
         self._evaluate(item, gathered)

@@ -23,7 +23,7 @@ from bigtopic.learning.replicas import Changes, Share, joined, share_changes
 from bigtopic.learning.rounds import iteration_of
 from bigtopic.learning.work import Iteration, Work
 from bigtopic.plan.cursor import Cursor
-from bigtopic.plan.delays import group_size
+from bigtopic.plan.delays import largest_group
 from bigtopic.plan.reading import BlockReader
 from bigtopic.plan.slices import Round, SliceRef
 from bigtopic.state.lazy_array import LazyArray
@@ -84,14 +84,16 @@ class ThreadExecutor(Executor):
         iterations = [iteration_of(cursor, 1, settings) for cursor in segment.cursors]
         arrays = segment.params.without_means().arrays
         rounds, step = [rnd.slices for rnd in segment.rounds], partial(self._step, segment)
-        with putting_off(arrays, settings, segment.delay, self._n_threads) as unsettled:
+        groups = segment.groups
+        with putting_off(arrays, settings, groups.most, self._n_threads) as unsettled:
             if unsettled is not None and works_on(arrays, self._run.work):
                 crew, kernel = self._crew_of(arrays), self._run.work.kernel
-                given = rounds, segment.delay, self._reader, kernel, unsettled, iterations, step
+                given = rounds, groups, self._reader, kernel, unsettled, iterations, step
                 crew.do(CrewSegment(crew, *given), self._look_ahead)
             else:
                 self._look_ahead()
-                self._map(rounds, arrays, iterations, step, segment.delay, unsettled)
+                sees = groups.seen() if groups.most else None
+                self._map(rounds, arrays, iterations, step, sees, unsettled)
 
     def _crew_of(self, arrays: Mapping[str, LazyArray]) -> Crew:
         """The threads for these params; others end."""
@@ -101,7 +103,7 @@ class ThreadExecutor(Executor):
             self._crew.close()
             self._crew = None
         if self._crew is None:
-            self._crew = Crew(work, arrays, group_size(self._run.plan.delay), self._n_threads)
+            self._crew = Crew(work, arrays, largest_group(self._run.plan.delay), self._n_threads)
         return self._crew
 
     def _step(self, segment: Segment, number: int, stats: Stats) -> None:
@@ -128,12 +130,12 @@ class ThreadExecutor(Executor):
         arrays: Mapping[str, LazyArray | Overlay],
         iterations: Sequence[Iteration],
         step: Callable[[int, Stats], None],
-        delay: int = 0,
+        sees: Sequence[int] | None = None,
         unsettled: Unsettled | None = None,
     ) -> None:
         work = self._run.work
         jobs = _SliceJobs(self._documents, self._remembering, work, arrays, iterations, step, unsettled)
-        pipeline = Pipeline(rounds, jobs, delay, puts_off=unsettled is not None)
+        pipeline = Pipeline(rounds, jobs, sees, puts_off=unsettled is not None)
         pipeline.run(self._pool, self._n_threads)
 
     def close(self) -> None:

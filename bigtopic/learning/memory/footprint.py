@@ -51,7 +51,7 @@ from bigtopic.learning.memory.sizes import Sizes
 from bigtopic.learning.putting_off import LEAST_DELAY
 from bigtopic.learning.reduce import cut, depth
 from bigtopic.plan import reading
-from bigtopic.plan.delays import PROMPT, growing
+from bigtopic.plan.delays import PROMPT, groups_of
 from bigtopic.plan.exchanges import LARGEST_SHARE, divided
 from bigtopic.state.params import Params
 
@@ -198,15 +198,21 @@ class Footprint:
         for _ in _until_level(ledger, most if cut else 0):
             for slices in cut:
                 ledger.free(*self._iterations(rounds, slices).pieces)
-        for n_rounds, delay in growing(plan.n_rounds, total, plan.delay):
-            n_docs = min(plan.slice_size, plan.batch_size)
-            if self._sizes.may_crew and delay >= LEAST_DELAY:
-                rounds.crew(self._sizes.of_crew(n_docs, delay), n_docs, n_rounds)
-                continue
-            for _ in _until_level(ledger, min(n_rounds, most + 2 * delay), delay):
-                rounds.delayed(n_docs, delay)
-            rounds.settle()
+        n_rounds = min(total - prompt, plan.n_rounds) if plan.delay else 0
+        if n_rounds > 0:
+            self._replay_delayed(rounds, n_rounds, most)
         self._replay_exchanges(ledger, n_threads)
+
+    def _replay_delayed(self, rounds: Rounds, n_rounds: int, most: int) -> None:
+        plan, sizes = self._run.plan, self._sizes
+        groups, n_docs = groups_of(n_rounds, PROMPT, plan.delay), min(plan.slice_size, plan.batch_size)
+        if sizes.may_crew and groups.most >= LEAST_DELAY:
+            rounds.crew(sizes.of_crew(n_docs, groups), n_docs, min(n_rounds, most))
+            return
+        group = max(groups.sizes)
+        for _ in _until_level(rounds.ledger, min(n_rounds, most + 2 * groups.most), groups.most):
+            rounds.delayed(n_docs, group, groups.at_work)
+        rounds.settle()
 
     def _replay_exchanges(self, ledger: Ledger, n_threads: int) -> None:
         rounds, shares = self._exchanges(ledger, n_threads), self._shares()

@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 from bigtopic import buffers
 from bigtopic.learning.reduce import LARGE, Tree, depth, left_half
-from bigtopic.plan.delays import group_size
 from bigtopic.types import Scratch
 
 __all__ = ["Ledger", "Piece", "Reading", "Rounds", "SliceSizes", "Sum", "most_sums"]
@@ -260,14 +259,14 @@ class Rounds:
         taken += self.reading.more(sizes.n_docs, self.ledger) if self.reading is not None else []
         self.ledger.free(*taken)
 
-    def delayed(self, n_docs: int, delay: int) -> None:
+    def delayed(self, n_docs: int, group: int, at_work: int) -> None:
         """A round of one slice that may miss `delay` updates. At most two groups, this round included, have gathered and
         are not settled. Threads gather one slice more each before they begin with the first."""
         sizes = self.of_slice(n_docs)
         if len(self._busy) == self.n_threads:  # the one that gathers is not at work
             self._finish_delayed()
-        if self._number + 1 - self._settled > 2 * group_size(delay):
-            self.settle(group_size(delay))
+        if self._number + 1 - self._settled > at_work * group:
+            self.settle(group)
         if self.reading is not None:
             self.reading.take(n_docs, self.ledger)
         self.ledger.free(self.ledger.fresh(sizes.passing))

@@ -29,7 +29,7 @@ from bigtopic.learning.putting_off import puts_off
 from bigtopic.learning.reduce import sum_dtype
 from bigtopic.learning.rounds import moved_arrays
 from bigtopic.plan import reading
-from bigtopic.plan.delays import group_size
+from bigtopic.plan.delays import Groups, largest_group
 from bigtopic.state.contract.kernel_declarations import statistics_dtype
 from bigtopic.state.contract.kernel_results import check_scratch
 from bigtopic.state.documents.state_files import resolved, state_sizes
@@ -134,18 +134,18 @@ class Sizes:
         run, arrays = self._run, self._params.without_means().arrays
         return works_on(arrays, run.work) and puts_off(arrays, run.settings, run.plan.delay)
 
-    def of_crew(self, n_docs: int, delay: int) -> CrewSizes:
+    def of_crew(self, n_docs: int, groups: Groups) -> CrewSizes:
         """A crew whose slices have `n_docs` documents each; its arrays have room for a row for each entry."""
         size = self._call_size(n_docs)
         (array,) = self.returned.values()
         n_ids, row = size.rows[next(iter(size.rows))], 4 * array.n_columns
         most = min(size.n_entries, array.n_rows)
-        group, largest = group_size(delay), ROOM * group_size(self._run.plan.delay)
-        shared = 2 * [(largest * most * 4, group * n_ids * 4), (largest * most * row, group * n_ids * row)]
+        group, largest = max(groups.sizes), ROOM * largest_group(self._run.plan.delay)
+        one = [(largest * most * 4, group * n_ids * 4), (largest * most * row, group * n_ids * row)]
         scratch = self._run.work.kernel.scratch(size, self._run.work.hyper.options)
         own = [(ROOM * size.n_entries * 4, size.n_entries * 4)] * 2
         own += [(ROOM * most * row, n_ids * row), *((ROOM * one, one) for one in scratch.pooled)]
-        return CrewSizes(shared, own, (2 + NEAR) * group * n_docs)
+        return CrewSizes(groups.at_work * one, own, (groups.at_work + NEAR) * group * n_docs)
 
     def _takes_float64(self, name: str, kind: str) -> bool:
         """Whether the view is computed in float64: expected logarithms of rows that are distributions."""

@@ -2,7 +2,8 @@
 
     delay of a run      = that of the method, but at most one for 64 rounds of a pass; 1 of a short pass
     groups at work      = 2, or 4 with a delay of 15 or more; no round of a group sees another of them
-    rounds of a group   = (delay + 1) / groups at work; fewer while the delay would be above a quarter of the updates done
+    rounds of a group   = (delay + 1) / groups at work; fewer where the delay would be above a quarter of the updates
+                          that are done
     rounds of a segment = 8 (delay + 1), but at least 32
 
 At the beginning of a run the topics change much: its first 8 rounds miss no update and are segments of their own.

@@ -1,5 +1,5 @@
-"""The compiled loops of a delayed update of the default method, which threads run side by side: measured, or replaced by
-sleeps.
+"""The compiled loops of a delayed update of the default method, which threads run side by side: measured, or replaced
+by sleeps.
 
 What is left of an update is Python, which one thread does at a time. A sleep takes the seconds that were measured for
 as many rows; what such a loop computes is not there, so only seconds count. Of the words of a slice, only the number of
@@ -16,6 +16,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+from bigtopic.learning.executors.crew import Crew, CrewSegment
 from numba import njit, types
 
 from bigtopic import buffers
@@ -24,7 +25,6 @@ from bigtopic.kernels.collapsed import cvb0
 from bigtopic.kernels.support.entry import padded_prior
 from bigtopic.kernels.support.slice_loop import address_of
 from bigtopic.learning import _crew, estep, reduce
-from bigtopic.learning.executors.crew import Crew, CrewSegment
 from bigtopic.learning.new_run import make_run
 from bigtopic.methods import get
 from bigtopic.plan._kernels import compact
@@ -95,13 +95,20 @@ def _sample(corpus: Any, n_components: int) -> tuple[dict[str, float], int]:
     run = make_run(model, corpus, batch_size=BATCH_SIZE, slice_size=None, order="shuffled")
     array, part, loop = model.params["topic_words"], corpus.parts[0], cvb0.KERNEL.loop
     n_columns, linear, lookup = array.n_columns, linear_mean(array), lookup_table(array.n_rows)
-    prior, options = padded_prior(run.work.hyper.doc_topic_prior, n_columns, "f4"), loop.options(run.work.hyper)
+    prior, options = (
+        padded_prior(run.work.hyper.doc_topic_prior, n_columns, "f4"),
+        loop.options(run.work.hyper),
+    )
     address_of(loop.infer)
     seconds, n_rows = [], []
     for begin in range(0, (SAMPLE + 1) * BATCH_SIZE, BATCH_SIZE):
         block = part.read(begin, begin + BATCH_SIZE)
         n_entries, longest = len(block.words), int(np.diff(block.indptr).max())
-        indptr, words, ids = np.empty_like(block.indptr), np.empty(n_entries, np.int32), np.empty(n_entries, np.int32)
+        indptr, words, ids = (
+            np.empty_like(block.indptr),
+            np.empty(n_entries, np.int32),
+            np.empty(n_entries, np.int32),
+        )
         counts = np.empty(n_entries, np.float32)
         scratch = buffers.empty(loop.scratch(longest, n_columns), np.float32)
         given = block.indptr, block.words, block.counts, NO_MAP, lookup, indptr, words, counts, ids
@@ -164,6 +171,7 @@ def fit(
 @contextmanager
 def _replaced(update: Update) -> Iterator[None]:
     """Sleeps in place of loops: of a crew, and of the first updates, which have none."""
+
     def infer(indptr: Any, *others: Any) -> tuple[int, float]:
         time.sleep((update.loops["infer"] + update.loops["gather"]) * (len(indptr) - 1) / BATCH_SIZE)
         return BATCH_SIZE, 0.0
@@ -219,6 +227,12 @@ def _serve_asleep(update: Update) -> Any:
         n_added = crew.groups[crew.counters[_crew.SETTLED], _crew.N_ADDITIONS]
         sleep(int(add_us * n_added / crew.n_parts))
 
-    functions = {"_look_up": look_up, "_gather": gather, "call": infer, "add_up": add_up, "_add_part": add_part}
+    functions = {
+        "_look_up": look_up,
+        "_gather": gather,
+        "call": infer,
+        "add_up": add_up,
+        "_add_part": add_part,
+    }
     code = _crew.serve.py_func.__code__
     return njit(nogil=True)(FunctionType(code, vars(_crew) | functions, "serve"))

@@ -1,4 +1,4 @@
-"""What lets threads infer slices without Python: calls of a kernel's compiled function of one form, `types.SliceLoop`."""
+"""What lets threads infer slices without Python: a form of compiled function, see `types.SliceLoop`, and its calls."""
 
 from __future__ import annotations
 

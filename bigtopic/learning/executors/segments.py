@@ -14,7 +14,7 @@ from bigtopic.learning.replicas import Changes, Share, add_changes, joined, shar
 from bigtopic.learning.rounds import MapReduce, Settings, round_stats, step
 from bigtopic.learning.stopping import uninterrupted
 from bigtopic.plan.cursor import Cursor, RoundReport
-from bigtopic.plan.delays import Groups, one_by_one
+from bigtopic.plan.delays import Groups
 from bigtopic.plan.reading import BlockReader
 from bigtopic.plan.slices import Round
 from bigtopic.state.params import Params
@@ -44,10 +44,10 @@ class Segment:
     rounds: Sequence[Round]
     cursors: Sequence[Cursor]
     settings: Settings
-    shares: Sequence[Share] = ()
-    groups: Groups = one_by_one(0)
-    largest_steps: Sequence[float] = ()
-    long_rounds: bool = False
+    shares: Sequence[Share]
+    groups: Groups
+    largest_steps: Sequence[float]
+    long_rounds: bool
     reports: list[RoundReport] = field(default_factory=list)
 
     def step(self, number: int, stats: Stats) -> None:
@@ -134,9 +134,8 @@ def do_rounds(segment: Segment, map_reduce: MapReduce) -> None:
     """Do the rounds of a segment one after the other, each mapped and reduced by `map_reduce`."""
     arrays, rounds = segment.params.without_means().arrays, [[rnd] for rnd in segment.rounds]
     with keeping_scales(arrays, segment.settings, segment.groups.most):
-        Pipeline(
-            rounds, _RoundJobs(segment, map_reduce), segment.groups.seen() if segment.groups.most else None
-        ).run(None, 1)
+        sees = segment.groups.seen() if segment.groups.most else None
+        Pipeline(rounds, _RoundJobs(segment, map_reduce), sees).run(None, 1)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from functools import partial
 from itertools import islice
 
 from bigtopic import buffers
+from bigtopic.learning.crew.segment import CrewSegment
+from bigtopic.learning.crew.threads import Crew, works_on
 from bigtopic.learning.estep import Gathered, evaluate
-from bigtopic.learning.executors.crew import Crew, CrewSegment, works_on
 from bigtopic.learning.executors.documents import Documents, keeps_all
 from bigtopic.learning.executors.pipeline import Pipeline
 from bigtopic.learning.executors.protocol import Executor, ExecutorSpec, Run, Updates
@@ -87,9 +88,8 @@ class ThreadExecutor(Executor):
         groups = segment.groups
         with putting_off(arrays, settings, groups.most, self._n_threads) as unsettled:
             if unsettled is not None and works_on(arrays, self._run.work):
-                crew, kernel = self._crew_of(arrays), self._run.work.kernel
-                given = rounds, groups, self._reader, kernel, unsettled, iterations, step
-                crew.do(CrewSegment(crew, *given), self._look_ahead)
+                given = rounds, groups, self._reader, self._run.work.kernel, unsettled, iterations, step
+                self._crew_of(arrays).do(CrewSegment(*given), self._look_ahead)
             else:
                 self._look_ahead()
                 sees = groups.seen() if groups.most else None

@@ -255,13 +255,13 @@ class Rounds:
         if self.reading is not None:
             for _ in range(n_rounds):
                 self.reading.take(n_docs, self.ledger)
-        taken = [self.ledger.take(*size) for size in [*sizes.shared, *self.n_threads * sizes.own]]
+        taken = [self.ledger.take(*size) for size in (*sizes.shared, *self.n_threads * tuple(sizes.own))]
         taken += self.reading.more(sizes.n_docs, self.ledger) if self.reading is not None else []
         self.ledger.free(*taken)
 
     def delayed(self, n_docs: int, group: int, at_work: int) -> None:
-        """A round of one slice that may miss `delay` updates. At most two groups, this round included, have gathered and
-        are not settled. Threads gather one slice more each before they begin with the first."""
+        """A round of one slice, of a group of so many. Of as many groups as may be at work, at most, the rounds have
+        gathered and are not settled. Threads gather one slice more each before they begin with the first."""
         sizes = self.of_slice(n_docs)
         if len(self._busy) == self.n_threads:  # the one that gathers is not at work
             self._finish_delayed()

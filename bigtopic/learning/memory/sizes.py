@@ -18,8 +18,9 @@ from bigtopic.corpus.stored.schema import CHUNK
 from bigtopic.corpus.stored.stored_part import OPEN_PARTS
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.learning import remembering
-from bigtopic.learning._crew import NEAR
-from bigtopic.learning.executors.crew import ROOM, works_on
+from bigtopic.learning.crew._kernels import NEAR
+from bigtopic.learning.crew.memory import ROOM
+from bigtopic.learning.crew.threads import works_on
 from bigtopic.learning.executors.documents import ENTRY_BYTES, keeps_all, keeps_prepared, params_are_still
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.executors.until_end import may_wait
@@ -141,9 +142,9 @@ class Sizes:
         n_ids, row = size.rows[next(iter(size.rows))], 4 * array.n_columns
         most = min(size.n_entries, array.n_rows)
         group, largest = max(groups.sizes), ROOM * largest_group(self._run.plan.delay)
-        one = [(largest * most * 4, group * n_ids * 4), (largest * most * row, group * n_ids * row)]
+        one = [(largest * most * 4.0, group * n_ids * 4), (largest * most * row, group * n_ids * row)]
         scratch = self._run.work.kernel.scratch(size, self._run.work.hyper.options)
-        own = [(ROOM * size.n_entries * 4, size.n_entries * 4)] * 2
+        own: list[tuple[float, float]] = [(ROOM * size.n_entries * 4, size.n_entries * 4)] * 2
         own += [(ROOM * most * row, n_ids * row), *((ROOM * one, one) for one in scratch.pooled)]
         return CrewSizes(groups.at_work * one, own, (groups.at_work + NEAR) * group * n_docs)
 

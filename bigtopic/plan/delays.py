@@ -16,7 +16,16 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
-__all__ = ["PROMPT", "Groups", "delay_of_run", "groups_of", "largest_group", "one_by_one", "segment_of"]
+__all__ = [
+    "PROMPT",
+    "Groups",
+    "delay_of_run",
+    "groups_of",
+    "is_prompt",
+    "largest_group",
+    "one_by_one",
+    "segment_of",
+]
 
 PROMPT = 8  # the first rounds of a run, without delay
 GROWTH = 4  # updates for each that a later round may miss
@@ -102,6 +111,11 @@ def _at_work(delay: int) -> int:
     return 4 if delay >= LONG else 2
 
 
+def is_prompt(number: int, before: int) -> bool:
+    """Whether a round of a pass, after so many updates, misses none because it is one of the first of a run."""
+    return before == 0 and number < PROMPT
+
+
 def segment_of(number: int, before: int, n_rounds: int, delay: int) -> tuple[int, bool]:
     """The first round of the segment that a round of a pass belongs to, and whether its rounds miss updates.
 
@@ -112,7 +126,7 @@ def segment_of(number: int, before: int, n_rounds: int, delay: int) -> tuple[int
     n_rounds : of a pass
     delay : of the run
     """
-    if delay == 0 or (before == 0 and number < PROMPT):
+    if delay == 0 or is_prompt(number, before):
         return number, False
     segments = _segments(0 if before else PROMPT, n_rounds, delay)
     return segments[bisect_right(segments, number) - 1], True

@@ -23,7 +23,7 @@ from bigtopic import buffers
 from bigtopic.corpus.order import mix
 from bigtopic.plan import _kernels
 from bigtopic.plan.cursor import START, Cursor
-from bigtopic.plan.delays import Groups, groups_of, one_by_one, segment_of
+from bigtopic.plan.delays import Groups, groups_of, is_prompt, one_by_one, segment_of
 from bigtopic.plan.exchanges import REPLICA_UPDATES, divided, exchange_of
 from bigtopic.types import Block, Docs
 
@@ -154,11 +154,12 @@ class Plan:
 
     def rounds(self, pass_number: int, start: int = 0, done: Collection[int] = ()) -> Iterator[Round]:
         """The rounds of a pass, numbered from 0, from the `start`-th on, except those whose numbers are `done`."""
-        for number, minibatch in enumerate(self._order(pass_number)[start:], start):
+        before = self._begin.updates_before(pass_number, self.n_rounds)
+        for number, minibatch in enumerate(self._order(pass_number)[start:].tolist(), start):
             if number in done:
                 continue
-            size = self._half if self.delay and not self._delayed(pass_number, number)[1] else self.slice_size
-            yield Round(number, tuple(self._slices(int(minibatch), size)), self._size(int(minibatch)))
+            size = self._half if self.delay and is_prompt(number, before) else self.slice_size
+            yield Round(number, tuple(self._slices(minibatch, size)), self._size(minibatch))
 
     def segments(self, pass_number: int, start: int = 0, done: Collection[int] = ()) -> Iterator[list[Round]]:
         """The same rounds, in segments."""
@@ -302,7 +303,7 @@ def make_docs(
 
 
 def tokens_of(docs: Docs) -> float:
-    """The counts of the documents, summed as those of a stack are."""
+    """The sum of the counts."""
     return float(_kernels.n_tokens(docs.counts))
 
 

@@ -8,6 +8,7 @@ distinct ones is right.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -16,7 +17,6 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from bigtopic.learning.executors.crew import Crew, CrewSegment
 from numba import njit, types
 
 from bigtopic import buffers
@@ -24,7 +24,8 @@ from bigtopic.estimators.lda import LDA
 from bigtopic.kernels.collapsed import cvb0
 from bigtopic.kernels.support.entry import padded_prior
 from bigtopic.kernels.support.slice_loop import address_of
-from bigtopic.learning import _crew, estep, reduce
+from bigtopic.learning import estep, reduce
+from bigtopic.learning.crew import _kernels as crew_kernels
 from bigtopic.learning.new_run import make_run
 from bigtopic.methods import get
 from bigtopic.plan._kernels import compact
@@ -73,20 +74,21 @@ class _EnoughError(Exception):
 
 def measured(corpus: Any, n_components: int) -> Update:
     """The mean update of a pass, after the first ones."""
-    python = []
+    compiled = []
 
-    def timed(crew: Crew, *arguments: Any) -> None:
+    def timed(*arguments: Any) -> Any:
         begun = time.thread_time()
-        lead(crew, *arguments)
-        python.append(time.thread_time() - begun)
+        why = serve(*arguments)
+        compiled.append(time.thread_time() - begun)
+        return why
 
-    lead = CrewSegment.lead
-    with mock.patch.object(CrewSegment, "lead", timed):
+    serve = crew_kernels.serve
+    with mock.patch.object(crew_kernels, "serve", timed):
         seconds, n_updates = fit(
-            corpus, n_components, 1, time.thread_time, None, BEFORE, N_UPDATES, begin=python.clear
+            corpus, n_components, 1, time.thread_time, None, BEFORE, N_UPDATES, begin=compiled.clear
         )
     loops, n_rows = _sample(corpus, n_components)
-    return Update(seconds / n_updates, sum(python) / n_updates, loops, n_rows)
+    return Update(seconds / n_updates, (seconds - sum(compiled)) / n_updates, loops, n_rows)
 
 
 def _sample(corpus: Any, n_components: int) -> tuple[dict[str, float], int]:
@@ -134,7 +136,7 @@ def gains(
 
     What an update takes on one thread does not depend on their number, so few are timed.
     """
-    with _replaced(update):
+    with _replaced(update), _at_once():
         alone, n_alone = fit(corpus, n_components, 1, before=BEFORE, n_updates=N_UPDATES)
         together = [fit(corpus, n_components, n, passes=passes) for n in threads]
     return [alone / n_alone * n_updates / elapsed for elapsed, n_updates in together]
@@ -185,7 +187,7 @@ def _replaced(update: Update) -> Iterator[None]:
 
     with ExitStack() as stack:
         for module, name, function in [
-            (_crew, "serve", _serve_asleep(update)),
+            (crew_kernels, "serve", _serve_asleep(update)),
             (cvb0, "_infer", infer),
             (state_kernels, "scatter_add", scatter_add),
             (estep, "add_up", add_up),
@@ -202,15 +204,15 @@ def _serve_asleep(update: Update) -> Any:
     gather_us = round(1e6 * (update.loops["look up"] + update.loops["gather"]))
 
     @njit
-    def look_up(crew, number, lookup, indptr, words, counts):
-        row = crew.slices[number]
-        row[_crew.N_IDS] = min(n_rows, row[_crew.ENTRIES])
-        crew.figures[number, 0] = 1.0
+    def look_up(tables, number, lookup, indptr, words, counts):
+        row = tables.slices[number]
+        row[crew_kernels.N_IDS] = min(n_rows, row[crew_kernels.ENTRIES])
+        tables.figures[number, 0] = 1.0
         indptr[:] = 0
-        return row[_crew.STOP] - row[_crew.START], row[_crew.N_IDS]
+        return row[crew_kernels.STOP] - row[crew_kernels.START], row[crew_kernels.N_IDS]
 
     @njit
-    def gather(crew, number, rows):
+    def gather(tables, number, rows):
         sleep(gather_us)  # and to look up before that
 
     @njit
@@ -223,9 +225,9 @@ def _serve_asleep(update: Update) -> Any:
         pass
 
     @njit
-    def add_part(crew, part):
-        n_added = crew.groups[crew.counters[_crew.SETTLED], _crew.N_ADDITIONS]
-        sleep(int(add_us * n_added / crew.n_parts))
+    def add_part(tables, part):
+        n_added = tables.groups[tables.counters[crew_kernels.SETTLED], crew_kernels.N_ADDITIONS]
+        sleep(int(add_us * n_added / tables.n_parts))
 
     functions = {
         "_look_up": look_up,
@@ -234,5 +236,21 @@ def _serve_asleep(update: Update) -> Any:
         "add_up": add_up,
         "_add_part": add_part,
     }
-    code = _crew.serve.py_func.__code__
-    return njit(nogil=True)(FunctionType(code, vars(_crew) | functions, "serve"))
+    code = crew_kernels.serve.py_func.__code__
+    return njit(nogil=True)(FunctionType(code, vars(crew_kernels) | functions, "serve"))
+
+
+@contextmanager
+def _at_once() -> Iterator[None]:
+    """Threads that wake go to a free processor at once, where the system lets us say so: as a rule, they may wait for
+    the one on which they fell asleep."""
+    usual = os.sched_getscheduler(0)
+    try:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+    except PermissionError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, usual, os.sched_param(0))

@@ -141,11 +141,11 @@ def test_documents_that_converge_by_themselves(monkeypatch):
 
 
 def test_slices_larger_than_those_before(monkeypatch):
-    """The memory of the threads grows with the documents: first all are short, then longer and longer."""
+    """The memory of a thread grows when a slice does not fit: here, within a segment."""
     rng = np.random.default_rng(0)
     counts = np.zeros((600, 400))
     for d in range(600):
-        counts[d, rng.choice(400, 1 + d // 2, replace=False)] = 1 + d % 3
+        counts[d, rng.choice(400, 200 if d > 400 else 2, replace=False)] = 1 + d % 3
     corpus = from_matrix(counts)
     method = replace(get("online-cvb0"), delay=7)
     model = new_model(method, 4, corpus.vocabulary, n_tokens=corpus.n_tokens)

@@ -160,8 +160,8 @@ def _next_job(tables, thread, n_docs, n_entries, n_scratch):
 
 @njit(**INNER)
 def _job(tables, counters):
-    """What is most urgent: additions, since others wait for them; then the steps of a group of which nothing else is
-    left. Other steps wait until there are several, since Python is slow to begin, or until nothing else can be done."""
+    """What is most urgent: additions, since others wait for them; then steps, once there are many, since Python is slow
+    to begin; then slices. Few steps wait until there is nothing else to do."""
     if counters[STOPPING]:
         return OVER, 0
     if counters[SETTLED] == counters[GROUPS]:
@@ -193,9 +193,10 @@ def _may_settle(tables, counters):
 
 @njit(**INNER)
 def _must_lead(tables, counters):
-    """Whether all slices of a group are inferred that is not sealed."""
+    """Whether all slices are inferred of half the groups that may be at work: others have slices of the other half."""
     sealed = counters[SEALED]
-    return sealed < counters[GROUPS] and tables.groups[sealed, STOP_SLICE] <= counters[INFERRED]
+    last = min(sealed + counters[AT_WORK] // 2, counters[GROUPS]) - 1
+    return sealed <= last and tables.groups[last, STOP_SLICE] <= counters[INFERRED]
 
 
 @njit(**INNER)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from bigtopic import buffers
 from bigtopic.learning.crew import _kernels
 from bigtopic.state.lazy_array import LazyArray
 
-__all__ = ["FLOAT", "ROOM", "GroupMemory", "address"]
+__all__ = ["FLOAT", "ROOM", "GroupMemory", "Largest", "address"]
 
 FLOAT = np.dtype(np.float32)
 ROOM = 1.25  # times what a slice needs: the next one may be a little larger
@@ -18,6 +20,15 @@ def address(array: np.ndarray) -> int:
     """Of the first number of a contiguous array."""
     found: int = array.__array_interface__["data"][0]
     return found
+
+
+@dataclass
+class Largest:
+    """The largest sizes of slices so far: documents, entries, and floats of scratch memory."""
+
+    n_docs: int = 1
+    n_entries: int = 1
+    scratch: int = 1
 
 
 class GroupMemory:

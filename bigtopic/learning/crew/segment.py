@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from bigtopic.kernels.support.entry import frozen
 from bigtopic.learning.crew import _kernels
-from bigtopic.learning.crew.memory import FLOAT, GroupMemory, address
+from bigtopic.learning.crew.memory import FLOAT, GroupMemory, Largest, address
 from bigtopic.learning.estep import check_finite
 from bigtopic.learning.putting_off import Unsettled
 from bigtopic.learning.reduce import Tree
@@ -35,7 +35,7 @@ class CrewSegment:
     groups : which updates they miss
     reader, kernel : of the run
     unsettled : the params, which steps move
-    iterations : one for each round
+    iteration : of a round, given its number
     step : updates the params by the statistics of a round, given its number
     """
 
@@ -46,11 +46,11 @@ class CrewSegment:
         reader: BlockReader,
         kernel: Kernel,
         unsettled: Unsettled,
-        iterations: Sequence[Iteration],
+        iteration: Callable[[int], Iteration],
         step: Callable[[int, Stats], None],
     ) -> None:
         self._rounds, self._reader, self._kernel = rounds, reader, kernel
-        self._unsettled, self._iterations, self._move = unsettled, iterations, step
+        self._unsettled, self._iteration, self._move = unsettled, iteration, step
         (self._name,) = kernel.views
         assert kernel.own_loop is not None
         self._array, self._loop = unsettled.seen[self._name], kernel.own_loop
@@ -64,7 +64,7 @@ class CrewSegment:
         self._kept: dict[int, tuple[np.ndarray, np.ndarray, Any]] = {}
         self._additions: dict[int, _Additions] = {}
 
-    def begin(self, tables: _kernels.Tables, memory: GroupMemory, largest: Counter[str]) -> None:
+    def begin(self, tables: _kernels.Tables, memory: GroupMemory, largest: Largest) -> None:
         """Lead threads that are between two segments, until they have all that they need.
 
         Parameters
@@ -111,17 +111,14 @@ class CrewSegment:
         if inferred == self._stepped:
             return False
         begun, stop = self._round, int(self._groups[self._sealed, _kernels.STOP_SLICE])
-        found, kernel = self._stats(min(inferred, stop)), self._kernel
+        found = self._stats(min(inferred, stop))
         finite = np.isfinite(self._tables.sums[self._stepped : self._stepped + len(found)]).all()
         while (n_slices := len(self._rounds[self._round])) <= len(found):
             tree = Tree(n_slices)
             for _ in range(n_slices):
-                stats = found.popleft()
                 if not finite:
-                    rows = stats.arrays[self._name]
-                    assert rows.sums is not None
-                    check_finite(kernel, self._name, rows.values, rows.sums, self._iterations[self._round])
-                tree.push(stats)
+                    self._check_finite(found[0])
+                tree.push(found.popleft())
             self._move(self._round, tree.result())
             self._stepped += n_slices
             self._round += 1
@@ -129,6 +126,11 @@ class CrewSegment:
                 self._seal()
                 break
         return self._round > begun
+
+    def _check_finite(self, stats: Stats) -> None:
+        rows = stats.arrays[self._name]
+        assert rows.sums is not None
+        check_finite(self._kernel, self._name, rows.values, rows.sums, self._iteration(self._round))
 
     def _stats(self, stop: int) -> deque[Stats]:
         """The statistics of the slices after those that have stepped."""
@@ -191,22 +193,26 @@ class CrewSegment:
 
     def _post(self) -> None:
         """Read the documents of the next group, and make room for its statistics."""
-        number = self._posted_groups
+        number, n_columns = self._posted_groups, self._array.n_columns
         first, stop = self._groups[number, [_kernels.FIRST_SLICE, _kernels.STOP_SLICE]].tolist()
         blocks: dict[Any, _Documents] = {}
-        sizes, n_columns = [], self._array.n_columns
+        rows, largest = [], self._largest
         for ref in self._refs[first:stop]:
             if ref.read_block not in blocks:
                 blocks[ref.read_block] = _Documents(self._reader.read_block(ref))
             documents, begin = blocks[ref.read_block], ref.start - ref.read_block_start
             place, n_entries, longest = documents.slice(begin, begin + ref.stop - ref.start)
-            size = {"entries": n_entries, "scratch": self._loop.scratch(longest, n_columns)}
-            sizes.append(n_entries)
-            self._slices[first + len(sizes) - 1, : _kernels.GROUP] = (*place, *size.values())
-            self._largest |= Counter(size | {"docs": ref.stop - ref.start, "entries": max(1, n_entries)})
-        turn, slices = number % self._at_work, self._slices[first:stop]
-        rows = self._memory.begin(turn, slices, self._groups[number], self._array)
-        self._kept[number] = *rows, list(blocks.values())
+            rows.append((*place, n_entries, self._loop.scratch(longest, n_columns)))
+            largest.n_docs = max(largest.n_docs, ref.stop - ref.start)
+        slices = self._slices[first:stop]
+        slices[:, : _kernels.GROUP] = rows
+        most_entries, scratch = slices[:, [_kernels.ENTRIES, _kernels.SCRATCH]].max(axis=0).tolist()
+        largest.n_entries, largest.scratch = (
+            max(largest.n_entries, most_entries),
+            max(largest.scratch, scratch),
+        )
+        memory = self._memory.begin(number % self._at_work, slices, self._groups[number], self._array)
+        self._kept[number] = *memory, list(blocks.values())
         self._posted, self._posted_groups = stop, number + 1
         if stop < len(self._refs):
             self._reader.prefetch(self._refs[stop].read_block)

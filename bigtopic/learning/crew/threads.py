@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import weakref
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from threading import Thread
@@ -15,7 +14,7 @@ from bigtopic import buffers
 from bigtopic.kernels.support.entry import frozen, padded_prior
 from bigtopic.kernels.support.slice_loop import address_of
 from bigtopic.learning.crew import _kernels
-from bigtopic.learning.crew.memory import FLOAT, ROOM, GroupMemory
+from bigtopic.learning.crew.memory import FLOAT, ROOM, GroupMemory, Largest
 from bigtopic.learning.crew.segment import CrewSegment
 from bigtopic.learning.estep import with_params
 from bigtopic.learning.stopping import uninterrupted
@@ -56,7 +55,7 @@ class Crew:
         assert loop is not None
         (name,) = work.kernel.views
         self._array, self._memory = arrays[name], GroupMemory(largest)
-        self._largest: Counter[str] = Counter()  # sizes of slices, at most
+        self._largest = Largest()
         self._n_words, self._n_threads, self._entry = work.n_words, n_threads, address_of(loop.infer)
         known, hyper, n_columns = (
             work.id_maps.get("word"),
@@ -155,17 +154,17 @@ class Crew:
 
     def _entrance(self, number: int) -> Callable[[], int]:
         """The compiled loop, with memory for slices as large as those so far."""
-        n_columns, sizes = self._array.n_columns, {name: int(n * ROOM) for name, n in self._largest.items()}
-        n_entries = sizes["entries"]
+        n_columns, largest = self._array.n_columns, self._largest
+        n_entries = int(largest.n_entries * ROOM)
         serve: Callable[..., int] = _kernels.serve
         return partial(
             serve,
             *(self._entry, self._tables, number, lookup_table(self._n_words)),
-            np.empty(sizes["docs"] + 1, np.int64),
+            np.empty(int(largest.n_docs * ROOM) + 1, np.int64),
             buffers.empty(n_entries, np.int32),
             buffers.empty(n_entries, FLOAT),
             buffers.empty((min(n_entries, self._array.n_rows), n_columns), FLOAT),
-            buffers.empty(sizes["scratch"], FLOAT),
+            buffers.empty(int(largest.scratch * ROOM), FLOAT),
         )
 
     def _fail(self, failure: BaseException) -> None:

@@ -82,18 +82,21 @@ class ThreadExecutor(Executor):
             self._look_ahead()
             do_rounds(segment, self.map_reduce)
             return
-        iterations = [iteration_of(cursor, 1, settings) for cursor in segment.cursors]
-        arrays = segment.params.without_means().arrays
+        cursors, arrays = segment.cursors, segment.params.without_means().arrays
         rounds, step = [rnd.slices for rnd in segment.rounds], partial(self._step, segment)
+
+        def iteration(number: int) -> Iteration:
+            return iteration_of(cursors[number], 1, settings)
+
         groups = segment.groups
         with putting_off(arrays, settings, groups.most, self._n_threads) as unsettled:
             if unsettled is not None and works_on(arrays, self._run.work):
-                given = rounds, groups, self._reader, self._run.work.kernel, unsettled, iterations, step
+                given = rounds, groups, self._reader, self._run.work.kernel, unsettled, iteration, step
                 self._crew_of(arrays).do(CrewSegment(*given), self._look_ahead)
             else:
                 self._look_ahead()
                 sees = groups.seen() if groups.most else None
-                self._map(rounds, arrays, iterations, step, sees, unsettled)
+                self._map(rounds, arrays, iteration, step, sees, unsettled)
 
     def _crew_of(self, arrays: Mapping[str, LazyArray]) -> Crew:
         """The threads for these params; others end."""
@@ -121,20 +124,20 @@ class ThreadExecutor(Executor):
     ) -> Stats:
         """The statistics of a round at these arrays."""
         found: list[Stats] = []
-        self._map([rnd.slices], arrays, [iteration], lambda number, stats: found.append(stats))
+        self._map([rnd.slices], arrays, lambda number: iteration, lambda number, stats: found.append(stats))
         return found[0]
 
     def _map(
         self,
         rounds: Sequence[Sequence[SliceRef]],
         arrays: Mapping[str, LazyArray | Overlay],
-        iterations: Sequence[Iteration],
+        iteration: Callable[[int], Iteration],
         step: Callable[[int, Stats], None],
         sees: Sequence[int] | None = None,
         unsettled: Unsettled | None = None,
     ) -> None:
         work = self._run.work
-        jobs = _SliceJobs(self._documents, self._remembering, work, arrays, iterations, step, unsettled)
+        jobs = _SliceJobs(self._documents, self._remembering, work, arrays, iteration, step, unsettled)
         pipeline = Pipeline(rounds, jobs, sees, puts_off=unsettled is not None)
         pipeline.run(self._pool, self._n_threads)
 
@@ -197,20 +200,20 @@ class _SliceJobs:
     remembering: Remembering
     work: Work
     arrays: Mapping[str, LazyArray | Overlay]
-    iterations: Sequence[Iteration]
+    iteration: Callable[[int], Iteration]
     move: Callable[[int, Stats], None]
     unsettled: Unsettled | None
 
     def prefetch(self, ref: SliceRef) -> None:
         self.documents.prefetch(ref)
-        self.remembering.prefetch(ref, self.iterations[0].pass_number)
+        self.remembering.prefetch(ref, self.iteration(0).pass_number)
 
     def gather(self, number: int, ref: SliceRef) -> Gathered:
         arrays = self.arrays if self.unsettled is None else self.unsettled.seen
         return self.documents.gather(ref, arrays)
 
     def evaluate(self, number: int, ref: SliceRef, gathered: Gathered) -> Stats:
-        return evaluate(ref, gathered, self.work, self.iterations[number], self.remembering)
+        return evaluate(ref, gathered, self.work, self.iteration(number), self.remembering)
 
     def step(self, number: int, stats: Stats) -> None:
         self.remembering.flush()

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Block", "Docs", "Stack"]
+__all__ = ["Block", "Docs"]
 
 
 @dataclass(frozen=True)
@@ -77,22 +76,3 @@ class Docs:
     @property
     def n_docs(self) -> int:
         return len(self.indptr) - 1
-
-
-class Stack(NamedTuple):
-    """Slices whose documents follow one another, and so do their ids.
-
-    Each slice has ids of its own, so that words of two slices are different rows, even if they are the same word.
-
-    docs : all documents; without authors
-    first_docs, first_words : int64 (n_slices + 1,), where the documents and the ids of each slice begin, and where the
-        last ones end
-    n_tokens : float64 (n_slices,)
-    longest : most entries of a document
-    """
-
-    docs: Docs
-    first_docs: np.ndarray
-    first_words: np.ndarray
-    n_tokens: np.ndarray
-    longest: int

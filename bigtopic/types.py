@@ -7,14 +7,14 @@ never sees a topic.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from sys import getsizeof
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from bigtopic.documents import Block, Docs, Stack
+from bigtopic.documents import Block, Docs
 from bigtopic.kernel_memory import CallSize, Scratch, no_scratch
 
 __all__ = [
@@ -29,8 +29,7 @@ __all__ = [
     "RoundInfo",
     "Scheme",
     "Scratch",
-    "Stack",
-    "StackResult",
+    "SliceLoop",
     "StateSpec",
     "Stats",
     "View",
@@ -90,18 +89,21 @@ class KernelResult(NamedTuple):
     info: Mapping[str, float]
 
 
-class StackResult(NamedTuple):
-    """What a kernel returns for a stack.
+class SliceLoop(NamedTuple):
+    """A kernel's compiled loop over the documents of a slice: the bits of `run`, without document state, randomness,
+    document topics and what is only offered.
 
-    stats : {array name: (n_ids, n_columns)}, aligned with the ids of the stack
-    sums : {array name: float64 (n_slices, n_columns)}, the column sums of each slice's statistics, as
-        `kernels.support.sums.add_up` makes them
-    info : {name: float64 (n_slices,)}, as in `KernelResult` for each slice
+    infer : numba's function of the types `kernels.support.slice_loop.SIGNATURE`; writes statistics and figures, and
+        allocates little
+    options : (hyper) -> float64 (n,), those that the loop needs
+    scratch : (most entries of a document, n_columns) -> length of float32 scratch memory
+    figures : names of the figures, see `KernelResult.info`
     """
 
-    stats: Mapping[str, np.ndarray]
-    sums: Mapping[str, np.ndarray]
-    info: Mapping[str, np.ndarray]
+    infer: Callable[..., None]
+    options: Callable[[Hyper], np.ndarray]
+    scratch: Callable[[int, int], int]
+    figures: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,6 @@ def _one_pass(options: Mapping[str, Any]) -> float:
 
 
 KernelRun = Callable[["Docs", View, Hyper, int, "Mapping[str, np.ndarray] | None"], KernelResult]
-StackedRun = Callable[[Stack, View, Hyper, int], StackResult]
 
 
 @dataclass(frozen=True)
@@ -161,9 +162,8 @@ class Kernel:
     changes : arrays whose statistics are changes of counts, since documents are remembered from pass to pass; only
         schemes that declare `takes_changes` may move them
     derives : function of documents -> {name: array}, which `run` finds in `Docs.derived`; see docs/extend/kernel.md
-    stacked : (stack, view, hyper, seed) -> StackResult, the same bits as calls of `run` for each slice, without
-        document state and what is only offered; `hyper.step` is that of the first slice. Delayed updates use it, if it
-        is defined in the module of `run`
+    loop : what delayed updates call instead of `run`, without Python, where the kernel reads the means of one array
+        and returns statistics of its words; if it is defined in the module of `run`
     """
 
     name: str
@@ -184,12 +184,12 @@ class Kernel:
     posteriors: Collection[str] = ()
     changes: Collection[str] = ()
     derives: Callable[[Docs], Mapping[str, np.ndarray]] | None = None
-    stacked: StackedRun | None = None
+    loop: SliceLoop | None = None
 
     @property
-    def stacks(self) -> bool:
-        """Whether `stacked` is of the same module as `run`: not where another `run` was put in its place."""
-        return self.stacked is not None and _module(self.stacked) == _module(self.run)
+    def own_loop(self) -> SliceLoop | None:
+        """The loop, if it is of the same module as `run`: not where another `run` was put in its place."""
+        return self.loop if self.loop and _module(self.loop.infer) == _module(self.run) else None
 
 
 def _module(function: Any) -> Any:

@@ -1,12 +1,8 @@
-"""Compiled loops over documents with the rows that they need, and over statistics: the sum of two, the change of
-topics."""
+"""Compiled loops over statistics: the sum of two, and the change of topics."""
 
 from numba import njit
 
-from bigtopic.plan._kernels import compact_slices
-from bigtopic.state._kernels import gather_linear
-
-__all__ = ["add_rows", "join_ids", "look_up_slices", "put_rows", "take_rows", "topic_change"]
+__all__ = ["add_rows", "join_ids", "put_rows", "take_rows", "topic_change"]
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
@@ -66,22 +62,6 @@ def put_rows(values, places, out):
             target[k] = values[i, k]
         for k in range(n, out.shape[1]):
             target[k] = 0
-
-
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
-def look_up_slices(
-    indptr, words, counts, rows, spans, id_map, lookup,
-    out_indptr, out_words, out_counts, out_rows, out_ids, first_docs, first_words, tokens,
-    raw, factor, offset, floor, out,
-):  # fmt: skip
-    """`compact_slices`, and `gather_linear` for the rows of all ids, if there is room for them in `out`."""
-    n_ids, kept, longest = compact_slices(
-        indptr, words, counts, rows, spans, id_map, lookup,
-        out_indptr, out_words, out_counts, out_rows, out_ids, first_docs, first_words, tokens,
-    )  # fmt: skip
-    if n_ids <= len(out):
-        gather_linear(raw, factor, offset, floor, out_ids[:n_ids], out[:n_ids])
-    return n_ids, kept, longest
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)

@@ -5,50 +5,40 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
-from bigtopic import buffers
 from bigtopic.errors import ModelError, noting
 from bigtopic.kernels.support.sums import add_up
-from bigtopic.learning import _kernels
 from bigtopic.learning.reduce import Tree
 from bigtopic.learning.remembering import Kept, Remembering
 from bigtopic.learning.work import Iteration, Work
 from bigtopic.models.base import DOC_TOPIC_PRIOR
-from bigtopic.plan.slices import NO_MAP, SliceRef, lookup_table, make_docs, tokens_of
-from bigtopic.state._kernels import gather_linear
+from bigtopic.plan.slices import SliceRef, make_docs, tokens_of
 from bigtopic.state.contract.kernel_results import (
     check_result,
-    check_stack_result,
     check_state,
     check_state_names,
 )
 from bigtopic.state.documents.state_files import State, resolved, state_sizes
-from bigtopic.state.lazy_array import LazyArray, Linear
+from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.overlay import Overlay
-from bigtopic.state.views import linear_mean, padded_totals, take_view
-from bigtopic.types import AxisStats, Block, Docs, Hyper, Kernel, KernelResult, Stack, Stats, View
+from bigtopic.state.views import take_view
+from bigtopic.types import AxisStats, Block, Docs, Hyper, Kernel, KernelResult, Stats, View
 
 __all__ = [
     "Gathered",
-    "GatheredStack",
-    "Lens",
     "Prepared",
+    "check_finite",
     "estep_task",
     "evaluate",
-    "evaluate_stack",
     "gather",
-    "gather_stack",
-    "lens_of",
     "look_up",
     "prepare",
+    "with_params",
 ]
 
 Arrays = Mapping[str, LazyArray | Overlay]
-
-MOST_SLICES, STACK_COLUMNS = 4, 1024  # of a stack: the columns of all its slices together
 
 
 @dataclass(frozen=True)
@@ -78,36 +68,6 @@ class Gathered(Prepared):
     hyper: Hyper
 
 
-class Lens(NamedTuple):
-    """What stacks need to read the params, as these are at one time.
-
-    array : the only one that the kernel reads
-    rows : how its rows follow from those of the params
-    totals : of the array, see `types.View`
-    hyper : with what the params hold, such as priors
-    """
-
-    array: str
-    rows: Linear
-    totals: np.ndarray
-    hyper: Hyper
-
-    @property
-    def most_slices(self) -> int:
-        """Slices of a stack, at most: what they need should stay in the cache, and what Python takes for one is little
-        next to many topics."""
-        return max(1, min(MOST_SLICES, STACK_COLUMNS // int(self.rows.raw.shape[1])))
-
-
-class GatheredStack(NamedTuple):
-    """What a kernel needs of several slices; `ids` are the rows of the params that the words of the stack stand for."""
-
-    stack: Stack
-    ids: np.ndarray
-    view: View
-    hyper: Hyper
-
-
 def gather(block: Block, arrays: Arrays, work: Work, *, in_place: bool = True) -> Gathered:
     """Documents with local ids, the rows of the params at these ids, and the hyper-parameters of the kernel."""
     return look_up(prepare(block, arrays, work), arrays, work, in_place=in_place)
@@ -130,57 +90,7 @@ def look_up(documents: Prepared, arrays: Arrays, work: Work, *, in_place: bool =
     """The rows of the params for these documents, and the hyper-parameters of the kernel; see `views.take_view`."""
     view = take_view(arrays, work.kernel.views, documents.axes, in_place=in_place)
     known = documents.docs, documents.axes, documents.n_tokens, documents.kept
-    return Gathered(*known, view, _with_params(work.hyper, arrays))
-
-
-def lens_of(arrays: Arrays, work: Work) -> Lens | None:
-    """How stacks see these arrays; None if the kernel does not stack slices, derives something from documents, reads
-    other rows than means of one array, or returns statistics of anything but words."""
-    kernel = work.kernel
-    axes = {arrays[name].axis for name in kernel.views} | set(kernel.statistics.values())
-    may_stack = kernel.stacks and kernel.derives is None
-    if not may_stack or list(kernel.views.values()) != ["mean"] or not axes <= {"word", "column"}:
-        return None
-    (name,) = kernel.views
-    array = arrays[name]
-    if isinstance(array, Overlay) or (rows := linear_mean(array)) is None:
-        return None
-    return Lens(name, rows, padded_totals(array), _with_params(work.hyper, arrays))
-
-
-def gather_stack(
-    block: Block, spans: Sequence[tuple[int, int]], lens: Lens, work: Work, n_rows: int
-) -> GatheredStack:
-    """What the kernel needs of some slices of a read block.
-
-    Parameters
-    ----------
-    spans : first document of each slice, and the one after its last
-    n_rows : about how many words there are in all slices, each counted by itself; only time depends on it
-    """
-    n_docs, n_slices = sum(stop - start for start, stop in spans), len(spans)
-    n_entries = sum(int(block.indptr[stop] - block.indptr[start]) for start, stop in spans)
-    of_docs = np.empty((2, n_docs + 1), np.int64)
-    firsts, tokens = np.empty((2, n_slices + 1), np.int64), np.empty(n_slices)
-    words, counts = buffers.empty((2, n_entries), np.int32)
-    counts = counts.view(np.float32)
-    ids = buffers.empty(n_entries, np.int32)  # by itself, since it stays with the statistics
-    known = work.id_maps.get("word")
-    n_columns, dtype = lens.rows.raw.shape[1], lens.rows.factor.dtype
-    rows = buffers.empty((n_rows, n_columns), dtype)
-    n_ids, n_kept, longest = _kernels.look_up_slices(
-        *(block.indptr, block.words, block.counts, block.rows, np.array(spans, np.int64)),
-        *(NO_MAP if known is None else known, lookup_table(work.n_words)),
-        *(of_docs[0], words, counts, of_docs[1], ids, firsts[0], firsts[1], tokens),
-        *(*lens.rows, rows),
-    )
-    ids = ids[:n_ids]
-    if n_ids > n_rows:
-        rows = buffers.empty((n_ids, n_columns), dtype)
-        gather_linear(*(*lens.rows, ids, rows))
-    docs = Docs(of_docs[0], words[:n_kept], counts[:n_kept], of_docs[1, :n_docs], n_ids)
-    view = View({lens.array: rows[:n_ids]}, {lens.array: lens.totals})
-    return GatheredStack(Stack(docs, firsts[0], firsts[1], tokens, longest), ids, view, lens.hyper)
+    return Gathered(*known, view, with_params(work.hyper, arrays))
 
 
 def _kept(block: Block, docs: Docs, work: Work) -> Kept:
@@ -194,7 +104,7 @@ def _kept(block: Block, docs: Docs, work: Work) -> Kept:
     )
 
 
-def _with_params(hyper: Hyper, arrays: Arrays) -> Hyper:
+def with_params(hyper: Hyper, arrays: Arrays) -> Hyper:
     """The hyper-parameters, with the priors and sizes that the params have now."""
     alpha = arrays.get(DOC_TOPIC_PRIOR)
     return hyper._replace(
@@ -236,32 +146,6 @@ def evaluate(
     return Stats(stats, gathered.docs.n_docs, gathered.n_tokens, dict(result.info))
 
 
-def evaluate_stack(gathered: GatheredStack, work: Work, iterations: Sequence[Iteration]) -> list[Stats]:
-    """The statistics of each slice, with the iteration of each; raises as `evaluate`."""
-    stack, ids, view, hyper = gathered
-    kernel, n_slices = work.kernel, len(iterations)
-    assert kernel.stacked is not None
-    hyper = hyper._replace(step=iterations[0].step)
-    with noting(f"kernel {kernel.name!r}"):
-        result = kernel.stacked(stack, view, hyper, iterations[0].seed)
-    check_stack_result(kernel, result, view, len(ids), n_slices)
-    words, docs = stack.first_words.tolist(), stack.first_docs.tolist()
-    found: list[dict[str, AxisStats]] = [{} for _ in iterations]
-    for name in kernel.statistics:
-        values, sums = result.stats[name], result.sums[name]
-        finite = np.isfinite(sums).all()
-        for s, iteration in enumerate(iterations):
-            rows = slice(words[s], words[s + 1])
-            if not finite:
-                _check_finite(kernel, name, values[rows], sums[s], iteration)
-            found[s][name] = AxisStats(ids[rows], values[rows]).summed(sums[s])
-    figures = {name: figure.tolist() for name, figure in result.info.items()}
-    return [
-        Stats(arrays, docs[s + 1] - docs[s], n_tokens, {name: figure[s] for name, figure in figures.items()})
-        for s, (arrays, n_tokens) in enumerate(zip(found, stack.n_tokens.tolist(), strict=True))
-    ]
-
-
 def _check_state(work: Work, gathered: Gathered, state: State) -> None:
     """Check what will go back to compiled loops."""
     arrays = resolved(work.kernel.remembers, state_sizes(work.hyper))
@@ -277,13 +161,14 @@ def _finite_sums(kernel: Kernel, result: KernelResult, iteration: Iteration) -> 
     sums = {name: _column_sums(result.stats[name]) for name in kernel.statistics}
     for name, found in sums.items():
         if found is not None:
-            _check_finite(kernel, name, result.stats[name], found, iteration)
+            check_finite(kernel, name, result.stats[name], found, iteration)
     return sums
 
 
-def _check_finite(
+def check_finite(
     kernel: Kernel, name: str, values: np.ndarray, sums: np.ndarray, iteration: Iteration
 ) -> None:
+    """Refuse statistics that hold NaN or infinity, given their column sums. Raises ModelError."""
     # sums in single precision may overflow where every number is finite
     if not np.isfinite(sums).all() and not np.isfinite(values).all():
         raise ModelError(

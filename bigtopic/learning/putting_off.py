@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from bigtopic.errors import ModelError
 from bigtopic.learning.rounds import Settings
 from bigtopic.learning.stopping import uninterrupted
-from bigtopic.state.additions import Additions
+from bigtopic.state.additions import Addition, Additions
 from bigtopic.state.lazy_array import LazyArray
 
 __all__ = ["Unsettled", "keeping_scales", "puts_off", "putting_off"]
@@ -41,8 +41,8 @@ class Unsettled:
         for array in arrays.values():
             array.put_off = self._additions
 
-    def seal(self) -> None:
-        """Close the batch of what the steps so far have put off; one later call of `settle` applies it.
+    def seal(self) -> Sequence[Addition]:
+        """Close the batch of what the steps so far have put off, and return it; one later call of `settle` applies it.
 
         Raises
         ------
@@ -54,8 +54,19 @@ class Unsettled:
                 raise ModelError(
                     f"the scheme of array {name!r} declares `adds_up`, but decays more than `info.largest_step` allows"
                 )
-        self._additions.seal()
+        batch = self._additions.seal()
         self._next.append(self._still())
+        return batch
+
+    @property
+    def sealed(self) -> Mapping[str, LazyArray]:
+        """The arrays as they are when the last closed batch has been applied."""
+        return self._next[-1]
+
+    def has_settled(self) -> None:
+        """The caller has applied the oldest closed batch itself."""
+        self._additions.forget_sealed()
+        self.seen = self._next.popleft()
 
     def settle(self) -> None:
         """Apply the oldest closed batch; nothing reads the rows meanwhile."""

@@ -38,7 +38,7 @@ class Settings:
     inner : inner iterations per round, or a rule `(inner iteration from 1, info of its statistics) -> continue?`
     n_steps : total number of updates of the run; None if unknown
     average : share of the updates, at the end, over which arrays are averaged; all updates where `n_steps` is unknown
-    largest_step : of a scheme whose step sizes fall; 1 unless updates are delayed, or replicas share them
+    largest_step : of a scheme whose step sizes fall; 1 unless replicas share the updates
     """
 
     schemes: Mapping[str, Scheme]
@@ -63,12 +63,15 @@ class Settings:
         return step > self.n_steps - round(self.average * self.n_steps)
 
 
-def step(params: Params, cursor: Cursor, stats: Stats, settings: Settings) -> RoundReport:
-    """Update the params by the statistics of one round."""
+def step(
+    params: Params, cursor: Cursor, stats: Stats, settings: Settings, largest_step: float | None = None
+) -> RoundReport:
+    """Update the params by the statistics of one round; where it may miss updates, `largest_step` is that of the round,
+    instead of that of the settings."""
     number, means = cursor.step + 1, {}
     if settings.averages(number):
         means = {name: RunningMean.of(params.arrays, name) for name in settings.schemes}
-    _step(params.arrays, stats, number, settings, means)
+    _step(params.arrays, stats, number, settings, means, largest_step)
     for mean in means.values():
         mean.count()
     return RoundReport(cursor, stats.n_docs, stats.n_tokens, stats.info)
@@ -105,13 +108,14 @@ def _step(
     step: int,
     settings: Settings,
     means: Mapping[str, RunningMean] = {},
+    largest_step: float | None = None,
 ) -> None:
     """One step of every scheme; those of `means` in place of their arrays."""
     figures = (
         *(step, stats.n_docs, stats.n_tokens, settings.total_docs, settings.total_tokens),
         *(settings.seed, settings.n_steps),
     )
-    seen, largest = {**arrays, **means}, settings.largest_step
+    seen, largest = {**arrays, **means}, settings.largest_step if largest_step is None else largest_step
     for name, scheme in settings.schemes.items():
         paths = companion_names(name, scheme)
         companions = _Companions({key: arrays[path] for key, path in paths.items()})

@@ -2,7 +2,7 @@
 
 from numba import njit
 
-__all__ = ["compact", "compact_slices", "count_ids", "n_tokens"]
+__all__ = ["compact", "count_ids", "n_tokens"]
 
 
 @njit(cache=True, error_model="numpy", fastmath=False)
@@ -53,30 +53,6 @@ def compact(indptr, words, counts, id_map, lookup, out_indptr, out_words, out_co
         out_indptr[d + 1] = kept
     _forget(words[indptr[0] : indptr[-1]], id_map, lookup, out_ids[:n_ids])
     return n_ids, kept
-
-
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
-def compact_slices(
-    indptr, words, counts, rows, spans, id_map, lookup,
-    out_indptr, out_words, out_counts, out_rows, out_ids, first_docs, first_words, tokens,
-):  # fmt: skip
-    """The same for slices spans[s, 0]:spans[s, 1] of the documents, each with ids of its own that count on from those
-    of the slice before. Returns (number of ids, number of entries kept, most entries of a document)."""
-    n_docs, n_ids, kept, longest = 0, 0, 0, 0
-    out_indptr[0], first_docs[0], first_words[0] = 0, 0, 0
-    for s in range(len(spans)):
-        first, last, begun = spans[s, 0], spans[s, 1], kept
-        for d in range(first, last):
-            n_ids, kept = _rename(
-                indptr[d], indptr[d + 1], words, counts, id_map, lookup, n_ids, kept, out_words, out_counts, out_ids
-            )  # fmt: skip
-            longest = max(longest, kept - out_indptr[n_docs])
-            out_rows[n_docs] = rows[d]
-            n_docs += 1
-            out_indptr[n_docs] = kept
-        _forget(words[indptr[first] : indptr[last]], id_map, lookup, out_ids[first_words[s] : n_ids])
-        first_docs[s + 1], first_words[s + 1], tokens[s] = n_docs, n_ids, n_tokens(out_counts[begun:kept])
-    return n_ids, kept, longest
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)

@@ -43,6 +43,8 @@ class Cursor:
         return cursor
 
     def _after(self, done: Cursor) -> Cursor:
+        if done.round == self.round and done.pass_number == self.pass_number and not self.ahead:
+            return Cursor(self.pass_number, self.round + 1, done.step + 1)
         first, ahead = (self.round, {*self.ahead}) if done.pass_number == self.pass_number else (0, set())
         ahead.add(done.round)
         while first in ahead:

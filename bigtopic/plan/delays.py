@@ -1,27 +1,75 @@
 """How many of the latest updates a round may miss, which it sees, and the segments at whose ends it has missed none.
 
     delay of a run      = that of the method, but at most one for 64 rounds of a pass; 1 of a short pass
-    delay of a segment  = that of the run, but at most one for 4 updates before the segment
-    rounds of a segment = 8 (delay + 1), but at least 32; half as many, and maybe fewer, while the delay still grows
-    rounds of a group   = half of delay + 1; all see the updates before the group before theirs
+    groups at work      = 2, or 4 with a delay of 15 or more; no round of a group sees another of them
+    rounds of a group   = (delay + 1) / groups at work; fewer where the delay would be above a quarter of the updates
+                          that are done
+    rounds of a segment = 8 (delay + 1), but at least 32
 
-At the beginning of a run the topics change much: its first 8 rounds miss no update and are segments of their own. Later
-passes begin with a delay of at least 1.
+At the beginning of a run the topics change much: its first 8 rounds miss no update and are segments of their own.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from functools import lru_cache
+from itertools import accumulate
+from typing import NamedTuple
 
-__all__ = ["PROMPT", "delay_of_run", "group_size", "growing", "segment_of", "updates_seen"]
+__all__ = [
+    "PROMPT",
+    "Groups",
+    "delay_of_run",
+    "groups_of",
+    "is_prompt",
+    "largest_group",
+    "one_by_one",
+    "segment_of",
+]
 
 PROMPT = 8  # the first rounds of a run, without delay
 GROWTH = 4  # updates for each that a later round may miss
 ROUNDS = 64  # of a pass, for each update that a round may miss
 BYTES = 1 << 32  # of the minibatches that one may miss, if each of their entries were a row of the params
 SEGMENT, TURNS = 32, 8  # rounds of a segment, at least; and for each thread that its delay keeps busy
-GROWING_TURNS = 4  # for each of these, while the delay grows
+LONG = 15  # a delay from which on more groups are at work: while one ends, threads have those of others
+
+
+class Groups(NamedTuple):
+    """Consecutive rounds of a segment that see the same updates.
+
+    Attributes
+    ----------
+    sizes : rounds of each
+    at_work : how many may be at work at once: a group sees the updates of all before it but the last `at_work` - 1
+    """
+
+    sizes: tuple[int, ...]
+    at_work: int
+
+    @property
+    def most(self) -> int:
+        """How many updates a round misses, at most."""
+        return self.at_work * max(self.sizes, default=1) - 1
+
+    def seen(self) -> list[int]:
+        """How many updates of the segment each round sees."""
+        before = [0] * (self.at_work - 1) + list(accumulate(self.sizes, initial=0))
+        return [seen for seen, size in zip(before, self.sizes, strict=False) for _ in range(size)]
+
+    def largest_steps(self) -> list[float]:
+        """Of each round: the steps of rounds that miss one another add up to 1 at most."""
+        largest = accumulate(self.sizes, max)
+        return [
+            1.0 / (self.at_work * most)
+            for size, most in zip(self.sizes, largest, strict=True)
+            for _ in range(size)
+        ]
+
+
+def one_by_one(n_rounds: int) -> Groups:
+    """Rounds that miss no updates."""
+    return Groups((1,) * n_rounds, 1)
 
 
 def delay_of_run(most: int, n_rounds: int, minibatch_bytes: float) -> int:
@@ -36,8 +84,40 @@ def delay_of_run(most: int, n_rounds: int, minibatch_bytes: float) -> int:
     return min(most, max(1, min(n_rounds // ROUNDS, fits)))
 
 
-def segment_of(number: int, before: int, n_rounds: int, delay: int) -> tuple[int, int]:
-    """The first round of the segment that a round of a pass belongs to, and how many updates it may miss.
+def groups_of(n_rounds: int, done: int, delay: int) -> Groups:
+    """The groups of a segment.
+
+    Parameters
+    ----------
+    done : updates before it
+    delay : of the run, at least 1
+    """
+    at_work = _at_work(delay)
+    sizes: list[int] = []
+    left = n_rounds
+    while left > 0:
+        grown = min(delay, (done + n_rounds - left) // GROWTH)
+        sizes.append(min(left, max(1, (grown + 1) // at_work)))
+        left -= sizes[-1]
+    return Groups(tuple(sizes), at_work)
+
+
+def largest_group(delay: int) -> int:
+    """Rounds of the largest group of a run."""
+    return max(1, (delay + 1) // _at_work(delay))
+
+
+def _at_work(delay: int) -> int:
+    return 4 if delay >= LONG else 2
+
+
+def is_prompt(number: int, before: int) -> bool:
+    """Whether a round of a pass, after so many updates, misses none because it is one of the first of a run."""
+    return before == 0 and number < PROMPT
+
+
+def segment_of(number: int, before: int, n_rounds: int, delay: int) -> tuple[int, bool]:
+    """The first round of the segment that a round of a pass belongs to, and whether its rounds miss updates.
 
     Parameters
     ----------
@@ -46,57 +126,17 @@ def segment_of(number: int, before: int, n_rounds: int, delay: int) -> tuple[int
     n_rounds : of a pass
     delay : of the run
     """
-    if delay == 0:
-        return number, 0
-    segments = _segments(before, n_rounds, delay)
-    return segments[bisect_right(segments, (number, delay)) - 1]
-
-
-def group_size(delay: int) -> int:
-    """Rounds of a group, where there is a delay."""
-    return (delay + 1) // 2
-
-
-def updates_seen(n_rounds: int, delay: int) -> list[int]:
-    """How many updates of its segment each round of it sees: all with a delay of 0, otherwise those of whole groups."""
-    if delay == 0:
-        return list(range(n_rounds))
-    group = group_size(delay)
-    return [max(0, number // group - 1) * group for number in range(n_rounds)]
-
-
-def growing(n_rounds: int, total: int, delay: int) -> list[tuple[int, int]]:
-    """Rounds and delay of the first segments of a run that miss updates, until the delay no longer grows.
-
-    Parameters
-    ----------
-    n_rounds, total : of a pass, and of all passes
-    """
-    found: list[tuple[int, int]] = []
-    for before in range(0, total if delay else 0, n_rounds):
-        segments = _segments(before, n_rounds, delay)
-        ends = [first for first, _ in segments[1:]] + [n_rounds]
-        for (first, now), end in zip(segments, ends, strict=True):
-            if now:
-                found.append((end - first, now))
-            if now == delay:
-                return found
-    return found
+    if delay == 0 or is_prompt(number, before):
+        return number, False
+    segments = _segments(0 if before else PROMPT, n_rounds, delay)
+    return segments[bisect_right(segments, number) - 1], True
 
 
 @lru_cache(maxsize=4)
-def _segments(before: int, n_rounds: int, delay: int) -> list[tuple[int, int]]:
-    """The first round and the delay of each segment of a pass."""
-    number, segments = 0, []
+def _segments(first: int, n_rounds: int, delay: int) -> list[int]:
+    """The first round of each segment of a pass, from a round on."""
+    number, segments = first, []
     while number < n_rounds:
-        done = before + number
-        grown = done // GROWTH if done >= PROMPT else 0
-        now = min(delay, max(grown, int(before > 0)))
-        segments.append((number, now))
-        if now == 0:
-            number += 1
-        elif now < delay:
-            number += GROWING_TURNS * (now + 1)
-        else:
-            number += max(SEGMENT, TURNS * (now + 1)) - number % SEGMENT
+        segments.append(number)
+        number += max(SEGMENT, TURNS * (delay + 1)) - number % SEGMENT
     return segments

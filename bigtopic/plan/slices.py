@@ -24,7 +24,7 @@ from bigtopic import buffers
 from bigtopic.corpus.order import mix
 from bigtopic.plan import _kernels
 from bigtopic.plan.cursor import START, Cursor
-from bigtopic.plan.delays import segment_of
+from bigtopic.plan.delays import Groups, groups_of, is_prompt, one_by_one, segment_of
 from bigtopic.plan.exchanges import REPLICA_UPDATES, divided, exchange_of, exchange_rounds
 from bigtopic.types import Block, Docs
 
@@ -155,11 +155,12 @@ class Plan:
 
     def rounds(self, pass_number: int, start: int = 0, done: Collection[int] = ()) -> Iterator[Round]:
         """The rounds of a pass, numbered from 0, from the `start`-th on, except those whose numbers are `done`."""
-        for number, minibatch in enumerate(self._order(pass_number)[start:], start):
+        before = self._begin.updates_before(pass_number, self.n_rounds)
+        for number, minibatch in enumerate(self._order(pass_number)[start:].tolist(), start):
             if number in done:
                 continue
-            size = self._half if self.delay and not self._delayed(pass_number, number)[1] else self.slice_size
-            yield Round(number, tuple(self._slices(int(minibatch), size)), self._size(int(minibatch)))
+            size = self._half if self.delay and is_prompt(number, before) else self.slice_size
+            yield Round(number, tuple(self._slices(minibatch, size)), self._size(minibatch))
 
     def segments(self, pass_number: int, start: int = 0, done: Collection[int] = ()) -> Iterator[list[Round]]:
         """The same rounds, in segments."""
@@ -186,9 +187,13 @@ class Plan:
         before = self._begin.updates_before(pass_number, self.n_rounds)
         return exchange_rounds(exchange, before, self.n_rounds, self.replicas * self.replica_updates)
 
-    def delay_of(self, pass_number: int, number: int) -> int:
-        """The latest updates that the rounds of a segment may miss; `number` is that of any of them."""
-        return 0 if self._exchange(pass_number, number) else self._delayed(pass_number, number)[1]
+    def groups(self, pass_number: int, segment: Sequence[Round]) -> Groups:
+        """Which updates of a segment its rounds miss; none where they are for replicas."""
+        first, n_rounds = segment[0].number, len(segment)
+        if self._exchange(pass_number, first) or not self._delayed(pass_number, first)[1]:
+            return one_by_one(n_rounds)
+        done = self._begin.updates_before(pass_number, self.n_rounds) + first
+        return groups_of(n_rounds, done, self.delay)
 
     def may_cut(self, pass_number: int, number: int) -> bool:
         """Whether all updates of earlier rounds are done when this round starts; the number may be `n_rounds`."""
@@ -201,8 +206,8 @@ class Plan:
             return exchange, -1
         return 0, self._delayed(pass_number, number)[0]
 
-    def _delayed(self, pass_number: int, number: int) -> tuple[int, int]:
-        """The first round and the delay of a segment without replicas."""
+    def _delayed(self, pass_number: int, number: int) -> tuple[int, bool]:
+        """The first round of a segment without replicas, and whether its rounds miss updates."""
         before = self._begin.updates_before(pass_number, self.n_rounds)
         return segment_of(number, before, self.n_rounds, self.delay)
 
@@ -314,7 +319,7 @@ def make_docs(
 
 
 def tokens_of(docs: Docs) -> float:
-    """The counts of the documents, summed as those of a stack are."""
+    """The sum of the counts."""
     return float(_kernels.n_tokens(docs.counts))
 
 

@@ -20,6 +20,7 @@ __all__ = [
     "gather_linear",
     "gather_with_priors",
     "scatter_add",
+    "scatter_share",
     "scatter_some",
 ]
 
@@ -121,11 +122,12 @@ def scatter_some(raw, ids, values, factors, share, n_shares):
     `n_shares` is a power of two; the ids of one u are distinct.
     """
     for u in range(len(ids)):
-        _scatter_share(raw, ids[u], values[u], factors[u], share, n_shares)
+        scatter_share(raw, ids[u], values[u], factors[u], share, n_shares)
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
-def _scatter_share(raw, ids, values, factor, share, n_shares):
+def scatter_share(raw, ids, values, factor, share, n_shares):
+    """raw[ids[i]] += values[i] * factor in the rows that equal `share` modulo `n_shares`."""
     n_columns = values.shape[1] // 16 * 16
     own = np.empty(len(ids), np.int64)
     n = 0

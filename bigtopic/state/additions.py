@@ -14,13 +14,13 @@ from bigtopic.kernels.support.entry import frozen
 from bigtopic.side_by_side import Part, in_parts
 from bigtopic.state import _kernels
 
-__all__ = ["AT_ONCE", "Additions"]
+__all__ = ["AT_ONCE", "MOST_PARTS", "Addition", "Additions"]
 
 AT_ONCE = 16  # additions of a call: the loop is compiled for tuples of this length
-MOST_PARTS = 8  # of additions: with more, Python would take longer than the parts
+MOST_PARTS = 16  # of additions: with more, Python would take longer than the parts
 
 
-class _Addition(NamedTuple):
+class Addition(NamedTuple):
     """raw[ids[i], k] += values[i, k] * factor[k]."""
 
     raw: np.ndarray
@@ -39,16 +39,21 @@ class Additions:
 
     def __init__(self, n_threads: int = 1) -> None:
         self._n_threads = n_threads
-        self._left: deque[list[_Addition]] = deque([[]])  # the last list is not sealed
+        self._left: deque[list[Addition]] = deque([[]])  # the last list is not sealed
         self._parts: list[Part] = []  # at work, or left by a failure
 
     def append(self, raw: np.ndarray, ids: np.ndarray, values: np.ndarray, factor: np.ndarray) -> None:
         """Put off an addition."""
-        self._left[-1].append(_Addition(raw, ids, values, factor))
+        self._left[-1].append(Addition(raw, ids, values, factor))
 
-    def seal(self) -> None:
-        """What is put off from now on is not for the same call of `do_sealed` as what was before."""
+    def seal(self) -> Sequence[Addition]:
+        """What is put off from now on is not for the same call of `do_sealed` as what was before, which is returned."""
         self._left.append([])
+        return self._left[-2]
+
+    def forget_sealed(self) -> None:
+        """The first additions that were sealed together have been done by the caller."""
+        self._left.popleft()
 
     def do_sealed(self) -> None:
         """Do the first additions that were sealed together, in parts that have rows of their own: two for each thread,
@@ -72,9 +77,9 @@ class Additions:
             self.do_sealed()
 
 
-def _alike(additions: Sequence[_Addition]) -> Iterator[list[_Addition]]:
+def _alike(additions: Sequence[Addition]) -> Iterator[list[Addition]]:
     """Those to the same array, in order, of values of the same type, which one call may do."""
-    arrays: dict[int, list[_Addition]] = {}
+    arrays: dict[int, list[Addition]] = {}
     for addition in additions:
         arrays.setdefault(id(addition.raw), []).append(addition)
     for same_array in arrays.values():
@@ -82,7 +87,7 @@ def _alike(additions: Sequence[_Addition]) -> Iterator[list[_Addition]]:
             yield list(alike)
 
 
-def _calls(additions: Sequence[_Addition]) -> list[tuple[Any, ...]]:
+def _calls(additions: Sequence[Addition]) -> list[tuple[Any, ...]]:
     """The arguments of `scatter_some`; the last call adds nothing where fewer are left."""
     none = additions[0]._replace(ids=additions[0].ids[:0], values=additions[0].values[:0])
     full = [*additions, *[none] * (-len(additions) % AT_ONCE)]

@@ -1,43 +1,49 @@
-"""The compiled loops of an update of the default method, which release Python's lock: measured, or replaced by sleeps.
+"""The compiled loops of a delayed update of the default method, which threads run side by side: measured, or replaced
+by sleeps.
 
 What is left of an update is Python, which one thread does at a time. A sleep takes the seconds that were measured for
-as many slices or rows; what such a loop computes is not there, so only seconds count. Of the words that
-`look_up_slices` would rename, only shapes are right.
+as many rows; what such a loop computes is not there, so only seconds count. Of the words of a slice, only the number of
+distinct ones is right.
 """
 
 from __future__ import annotations
 
+import os
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from types import FunctionType
 from typing import Any
 from unittest import mock
 
+import numpy as np
+from numba import njit, types
+
+from bigtopic import buffers
 from bigtopic.estimators.lda import LDA
 from bigtopic.kernels.collapsed import cvb0
-from bigtopic.learning import _kernels as learning_kernels
+from bigtopic.kernels.support.entry import padded_prior
+from bigtopic.kernels.support.slice_loop import address_of
 from bigtopic.learning import estep, reduce
+from bigtopic.learning.crew import _kernels as crew_kernels
+from bigtopic.learning.new_run import make_run
+from bigtopic.methods import get
+from bigtopic.plan._kernels import compact
+from bigtopic.plan.slices import NO_MAP, lookup_table
 from bigtopic.state import _kernels as state_kernels
 from bigtopic.state import lazy_array
+from bigtopic.state.new_model import new_model
+from bigtopic.state.views import linear_mean
 
 __all__ = ["LOOPS", "Update", "gains", "measured"]
 
 BATCH_SIZE = 500
-LOOPS = {
-    "look_up_slices": learning_kernels,
-    "_infer": cvb0,
-    "scatter_some": state_kernels,
-}
-# While the delay is short, and where parts end
-OTHERS = {
-    "gather_linear": [estep],
-    "scatter_add": [state_kernels],
-    "add_up": [estep, lazy_array],
-    "add_axis": [reduce],
-}
+LOOPS = "look up", "gather", "infer", "add"
 BEFORE = 256  # updates that are not timed, because a run begins with shorter delays, see `plan.delays`
 N_UPDATES = 256  # that are, at least
+SAMPLE = 24  # minibatches whose loops are timed
+
+sleep = types.ExternalFunction("usleep", types.intc(types.uintc))
 
 
 class Update:
@@ -46,17 +52,20 @@ class Update:
     Attributes
     ----------
     whole : all of it
-    loops : {name: seconds of a loop}
+    python : what one thread does at a time
+    loops : {name: seconds of a loop}, which are the rest
     n_rows : of the params, that an update needs
     """
 
-    def __init__(self, whole: float, loops: dict[str, float], n_rows: int) -> None:
-        self.whole, self.loops, self.n_rows = whole, loops, n_rows
+    def __init__(self, whole: float, python: float, loops: dict[str, float], n_rows: int) -> None:
+        rest = (whole - python) / sum(loops.values())
+        self.whole, self.python, self.n_rows = whole, python, n_rows
+        self.loops = {name: rest * seconds for name, seconds in loops.items()}
 
     @property
     def alone(self) -> float:
         """The share that one thread does at a time."""
-        return 1.0 - sum(self.loops.values()) / self.whole
+        return self.python / self.whole
 
 
 class _EnoughError(Exception):
@@ -65,20 +74,59 @@ class _EnoughError(Exception):
 
 def measured(corpus: Any, n_components: int) -> Update:
     """The mean update of a pass, after the first ones."""
-    loops: Counter[str] = Counter()
-    rows: list[int] = []
-    with replaced({name: _timed(getattr(module, name), name, loops, rows) for name, module in LOOPS.items()}):
+    compiled = []
+
+    def timed(*arguments: Any) -> Any:
+        begun = time.thread_time()
+        why = serve(*arguments)
+        compiled.append(time.thread_time() - begun)
+        return why
+
+    serve = crew_kernels.serve
+    with mock.patch.object(crew_kernels, "serve", timed):
         seconds, n_updates = fit(
-            corpus,
-            n_components,
-            1,
-            time.thread_time,
-            before=BEFORE,
-            n_updates=N_UPDATES,
-            begin=lambda: (loops.clear(), rows.clear()),
+            corpus, n_components, 1, time.thread_time, None, BEFORE, N_UPDATES, begin=compiled.clear
         )
-    means = {name: loops[name] / n_updates for name in LOOPS}
-    return Update(seconds / n_updates, means, sum(rows) // n_updates)
+    loops, n_rows = _sample(corpus, n_components)
+    return Update(seconds / n_updates, (seconds - sum(compiled)) / n_updates, loops, n_rows)
+
+
+def _sample(corpus: Any, n_components: int) -> tuple[dict[str, float], int]:
+    """Seconds of each loop, for a minibatch, and its distinct words: means of a few after one that is not timed."""
+    model = new_model(get("online-cvb0"), n_components, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    run = make_run(model, corpus, batch_size=BATCH_SIZE, slice_size=None, order="shuffled")
+    array, part, loop = model.params["topic_words"], corpus.parts[0], cvb0.KERNEL.loop
+    n_columns, linear, lookup = array.n_columns, linear_mean(array), lookup_table(array.n_rows)
+    prior, options = (
+        padded_prior(run.work.hyper.doc_topic_prior, n_columns, "f4"),
+        loop.options(run.work.hyper),
+    )
+    address_of(loop.infer)
+    seconds, n_rows = [], []
+    for begin in range(0, (SAMPLE + 1) * BATCH_SIZE, BATCH_SIZE):
+        block = part.read(begin, begin + BATCH_SIZE)
+        n_entries, longest = len(block.words), int(np.diff(block.indptr).max())
+        indptr, words, ids = (
+            np.empty_like(block.indptr),
+            np.empty(n_entries, np.int32),
+            np.empty(n_entries, np.int32),
+        )
+        counts = np.empty(n_entries, np.float32)
+        scratch = buffers.empty(loop.scratch(longest, n_columns), np.float32)
+        given = block.indptr, block.words, block.counts, NO_MAP, lookup, indptr, words, counts, ids
+        times = [time.thread_time()]
+        n_ids, _ = compact(*given)
+        times.append(time.thread_time())
+        rows, values = (buffers.empty((n_ids, n_columns), np.float32) for _ in range(2))
+        state_kernels.gather_linear(*linear, ids[:n_ids], rows)
+        times.append(time.thread_time())
+        loop.infer(indptr, words, counts, rows, prior, options, scratch, values, np.empty(2))
+        times.append(time.thread_time())
+        state_kernels.scatter_share(array.raw, ids[:n_ids], values, prior, 0, 1)
+        times.append(time.thread_time())
+        seconds.append(np.diff(times))
+        n_rows.append(n_ids)
+    return dict(zip(LOOPS, np.mean(seconds[1:], axis=0).tolist(), strict=True)), int(np.mean(n_rows))
 
 
 def gains(
@@ -88,7 +136,7 @@ def gains(
 
     What an update takes on one thread does not depend on their number, so few are timed.
     """
-    with replaced(_sleeps(update)):
+    with _replaced(update), _at_once():
         alone, n_alone = fit(corpus, n_components, 1, before=BEFORE, n_updates=N_UPDATES)
         together = [fit(corpus, n_components, n, passes=passes) for n in threads]
     return [alone / n_alone * n_updates / elapsed for elapsed, n_updates in together]
@@ -123,60 +171,86 @@ def fit(
 
 
 @contextmanager
-def replaced(functions: dict[str, Callable[..., Any]]) -> Iterator[None]:
-    """These functions in place of the loops of these names."""
-    with ExitStack() as stack:
-        for name, function in functions.items():
-            for module in OTHERS.get(name) or [LOOPS[name]]:
-                stack.enter_context(mock.patch.object(module, name, function))
-        yield
+def _replaced(update: Update) -> Iterator[None]:
+    """Sleeps in place of loops: of a crew, and of the first updates, which have none."""
 
-
-def _timed(loop: Callable[..., Any], name: str, seconds: Counter[str], rows: list[int]) -> Callable[..., Any]:
-    def timed(*arguments: Any) -> Any:
-        begun = time.thread_time()
-        result = loop(*arguments)
-        seconds[name] += time.thread_time() - begun
-        if name == "look_up_slices":
-            rows.append(result[0])
-        return result
-
-    return timed
-
-
-def _sleeps(update: Update) -> dict[str, Callable[..., Any]]:
-    """Functions that take the place of the loops."""
-    seconds, n_rows = update.loops, update.n_rows
-
-    def look_up_slices(
-        indptr: Any, words: Any, counts: Any, rows: Any, spans: Any, id_map: Any, lookup: Any,
-        out_indptr: Any, out_words: Any, out_counts: Any, out_rows: Any, ids: Any, first_docs: Any, first_words: Any,
-        n_tokens: Any, *params: Any,
-    ) -> tuple[int, int, int]:  # fmt: skip
-        time.sleep(seconds["look_up_slices"] * len(spans))
-        first_docs[0], first_words[0], n_tokens[:] = 0, 0, 1.0
-        for s, (start, stop) in enumerate(spans):
-            n_ids = min(n_rows, indptr[stop] - indptr[start])
-            first_docs[s + 1], first_words[s + 1] = first_docs[s] + stop - start, first_words[s] + n_ids
-        return first_words[-1], 0, 1
-
-    def infer(first_docs: Any, *others: Any) -> None:
-        *_, sums, _, sweeps, dropped = others
-        time.sleep(seconds["_infer"] * len(sweeps))
-        sums[:], sweeps[:], dropped[:] = 0.0, BATCH_SIZE, 0.0
-
-    def scatter_some(raw: Any, ids: Any, values: Any, factors: Any, share: int, n_shares: int) -> None:
-        time.sleep(seconds["scatter_some"] * sum(map(len, ids)) / n_rows / n_shares)
+    def infer(indptr: Any, *others: Any) -> tuple[int, float]:
+        time.sleep((update.loops["infer"] + update.loops["gather"]) * (len(indptr) - 1) / BATCH_SIZE)
+        return BATCH_SIZE, 0.0
 
     def scatter_add(raw: Any, ids: Any, values: Any, factor: Any, sums: Any) -> None:
-        time.sleep(seconds["scatter_some"] * len(ids) / n_rows)
+        time.sleep(update.loops["add"] * len(ids) / update.n_rows)
         sums[:] = 0
 
     def add_up(values: Any, sums: Any) -> None:
         sums[:] = 0
 
-    return {
-        "look_up_slices": look_up_slices, "_infer": infer, "scatter_some": scatter_some,
-        "gather_linear": lambda *arguments: None, "scatter_add": scatter_add, "add_up": add_up,
-        "add_axis": lambda a, b: a,
-    }  # fmt: skip
+    with ExitStack() as stack:
+        for module, name, function in [
+            (crew_kernels, "serve", _serve_asleep(update)),
+            (cvb0, "_infer", infer),
+            (state_kernels, "scatter_add", scatter_add),
+            (estep, "add_up", add_up),
+            (lazy_array, "add_up", add_up),
+            (reduce, "add_axis", lambda a, b: a),
+        ]:
+            stack.enter_context(mock.patch.object(module, name, function))
+        yield
+
+
+def _serve_asleep(update: Update) -> Any:
+    """The loop of a crew with sleeps for what it calls."""
+    n_rows, infer_us, add_us = update.n_rows, round(1e6 * update.loops["infer"]), 1e6 * update.loops["add"]
+    gather_us = round(1e6 * (update.loops["look up"] + update.loops["gather"]))
+
+    @njit
+    def look_up(tables, number, lookup, indptr, words, counts):
+        row = tables.slices[number]
+        row[crew_kernels.N_IDS] = min(n_rows, row[crew_kernels.ENTRIES])
+        tables.figures[number, 0] = 1.0
+        indptr[:] = 0
+        return row[crew_kernels.STOP] - row[crew_kernels.START], row[crew_kernels.N_IDS]
+
+    @njit
+    def gather(tables, number, rows):
+        sleep(gather_us)  # and to look up before that
+
+    @njit
+    def infer(address, arguments):
+        sleep(infer_us)
+        arguments[-1][:] = 0
+
+    @njit
+    def add_up(values, sums):
+        pass
+
+    @njit
+    def add_part(tables, part):
+        n_added = tables.groups[tables.counters[crew_kernels.SETTLED], crew_kernels.N_ADDITIONS]
+        sleep(int(add_us * n_added / tables.n_parts))
+
+    functions = {
+        "_look_up": look_up,
+        "_gather": gather,
+        "call": infer,
+        "add_up": add_up,
+        "_add_part": add_part,
+    }
+    code = crew_kernels.serve.py_func.__code__
+    return njit(nogil=True)(FunctionType(code, vars(crew_kernels) | functions, "serve"))
+
+
+@contextmanager
+def _at_once() -> Iterator[None]:
+    """Threads that wake go to a free processor at once, where the system lets us say so: as a rule, they may wait for
+    the one on which they fell asleep."""
+    usual = os.sched_getscheduler(0)
+    try:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+    except PermissionError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, usual, os.sched_param(0))

@@ -318,7 +318,7 @@ def test_a_failure_comes_after_the_rounds_before_it(number, kind, make, document
         with pytest.raises(Broken, match=f"round {number}"):
             here.advance(executor)
         executor.close()
-    assert number - run.plan.delay_of(0, number) <= here.done <= number
+    assert number - run.plan.delay <= here.done <= number
     assert bits(here.params) == here.truth.bits[here.done]
 
 

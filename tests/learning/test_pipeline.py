@@ -6,7 +6,7 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -15,6 +15,7 @@ import pytest
 
 from bigtopic.learning.executors.pipeline import Pipeline
 from bigtopic.learning.stopping import interruptible
+from bigtopic.plan.delays import groups_of
 from bigtopic.plan.slices import SliceRef
 from bigtopic.side_by_side import ROWS, in_parts, over_rows
 from bigtopic.types import AxisStats, Stats
@@ -27,7 +28,7 @@ def slices_of(sizes: list[int]) -> list[list[SliceRef]]:
 class Told:
     """Jobs that note what they see; each takes a random time."""
 
-    def __init__(self, seed: int, fails: tuple[str, int] | None = None, together: bool = False) -> None:
+    def __init__(self, seed: int, fails: tuple[str, int] | None = None) -> None:
         self.seen: dict[tuple[int, int], int] = {}
         self.steps: list[tuple[int, list[float]]] = []
         self.running, self.most = 0, 0
@@ -35,8 +36,6 @@ class Told:
         self.sealed: list[int] = []  # steps that the next calls are about
         self.seen_now = 0  # steps that are settled
         self.parts_left = 0
-        self.at_once: list[int] = []  # tasks of each call
-        self._together = together
         self._random, self._lock, self._fails = random.Random(seed), threading.Lock(), fails
 
     def _pause(self, job: str, number: int) -> None:
@@ -49,31 +48,24 @@ class Told:
     def prefetch(self, ref: SliceRef) -> None:
         pass
 
-    def together(self, ref: SliceRef, following: SliceRef) -> bool:
-        return self._together
-
-    def gather(self, number: int, refs: Sequence[SliceRef]) -> Any:
+    def gather(self, number: int, ref: SliceRef) -> Any:
         before = self.seen_now
         assert not self.parts_left, "rows are read before all are added"
         self._pause("gather", number)
         assert self.seen_now == before, "rows are added while they are read"
-        self.at_once.append(len(refs))
-        for own, ref in enumerate(refs, number):
-            self.seen[own, ref.start] = before
+        self.seen[number, ref.start] = before
         with self._lock:
             self.running += 1
             self.most = max(self.most, self.running)
-        return number, refs
+        return number, ref
 
-    def evaluate(self, number: int, refs: Sequence[SliceRef], gathered: Any) -> list[Stats]:
-        assert gathered == (number, refs)
+    def evaluate(self, number: int, ref: SliceRef, gathered: Any) -> Stats:
+        assert gathered == (number, ref)
         self._pause("evaluate", number)
         with self._lock:
             self.running -= 1
-        return [
-            Stats({"a": AxisStats(np.array([ref.start], np.int32), np.full((1, 1), own + 0.5))}, 1, 1.0)
-            for own, ref in enumerate(refs, number)
-        ]
+        rows = AxisStats(np.array([ref.start], np.int32), np.full((1, 1), number + 0.5))
+        return Stats({"a": rows}, 1, 1.0)
 
     def step(self, number: int, stats: Stats) -> None:
         self._pause("step", number)
@@ -107,34 +99,24 @@ class AtOnce(Told):
 
 
 def run(sizes: list[int], delay: int, n_threads: int, jobs: Told) -> None:
+    sees = groups_of(len(sizes), 1000, delay).seen() if delay else None
     with ThreadPoolExecutor(max(1, n_threads - 1)) as pool:
-        pipeline = Pipeline(slices_of(sizes), jobs, delay, puts_off=not isinstance(jobs, AtOnce), together=4)
+        pipeline = Pipeline(slices_of(sizes), jobs, sees, puts_off=not isinstance(jobs, AtOnce))
         pipeline.run(pool if n_threads > 1 else None, n_threads)
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
-@pytest.mark.parametrize("delay", [0, 1, 2, 3, 6])
+@pytest.mark.parametrize("delay", [0, 1, 2, 3, 6, 15])
 @pytest.mark.parametrize("sizes", [[1], [1] * 12, [2] * 6, [1, 3, 1, 1, 2, 20, 1]], ids=str)
 @pytest.mark.parametrize("kind", [Told, AtOnce])
-@pytest.mark.parametrize("together", [False, True])
-def test_what_a_round_sees_is_told_by_its_number(together, kind, sizes, delay, n_threads):
-    jobs = kind(seed=n_threads, together=together)
+def test_what_a_round_sees_is_told_by_its_number(kind, sizes, delay, n_threads):
+    jobs = kind(seed=n_threads)
     run(sizes, delay, n_threads, jobs)
     sees = {0: range(12), 1: [0, *range(11)], 2: [0, *range(11)], 3: [0, 0, 0, 0, 2, 2, 4, 4, 6, 6, 8, 8]}
-    sees[6] = [0, 0, 0, 0, 0, 0, 3, 3, 3, 6, 6, 6]
+    sees |= {6: [0, 0, 0, 0, 0, 0, 3, 3, 3, 6, 6, 6], 15: [0] * 12}
     assert jobs.settled == sorted({*list(sees[delay])[1 : len(sizes)], len(sizes)} - {0})
     assert jobs.seen == {(n, i): sees[delay][n] for n, size in enumerate(sizes) for i in range(size)}
     assert jobs.steps == [(n, list(range(size))) for n, size in enumerate(sizes)]
-
-
-@pytest.mark.parametrize(
-    ("n_threads", "expected"), [(1, [4] * 6), (2, [4] * 6), (4, [2] * 12), (9, [1] * 24)]
-)
-def test_rounds_of_a_group_go_together_where_threads_have_two_items_each(n_threads, expected):
-    jobs = Told(seed=0, together=True)
-    run([1] * 24, 31, n_threads, jobs)
-    assert sorted(jobs.at_once) == sorted(expected[: len(expected)])
-    assert jobs.seen[15, 0] == 0 and jobs.seen[23, 0] == 0
 
 
 def test_steps_that_put_off_do_not_wait_for_rounds_that_do_not_see_them():
@@ -142,10 +124,10 @@ def test_steps_that_put_off_do_not_wait_for_rounds_that_do_not_see_them():
     stepped = threading.Event()
 
     class Slow(Told):
-        def gather(self, number: int, refs: Sequence[SliceRef]) -> Any:
+        def gather(self, number: int, ref: SliceRef) -> Any:
             if number == 3:
                 assert stepped.wait(60)
-            return super().gather(number, refs)
+            return super().gather(number, ref)
 
         def step(self, number: int, stats: Stats) -> None:
             super().step(number, stats)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import tracemalloc
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import pytest
 
-from bigtopic.plan.cursor import Cursor
-from bigtopic.plan.delays import delay_of_run, growing
+from bigtopic.plan.delays import delay_of_run, groups_of, one_by_one
 from bigtopic.plan.slices import Plan
 
 
@@ -30,20 +29,13 @@ def delays(plan: Plan, pass_number: int) -> list[tuple[int, int]]:
     segments = list(plan.segments(pass_number))
     for segment, following in pairwise(segments):
         assert following[0].number == segment[-1].number + 1
-    return [(len(one), plan.delay_of(pass_number, one[-1].number)) for one in segments]
+    return [(len(one), plan.groups(pass_number, one).most) for one in segments]
 
 
-def test_delays_grow_with_the_updates_before():
+def test_delays_of_segments():
     plan = Plan([10_000], 50.0, 10, None, delay=31)
-    assert delays(plan, 0) == [(1, 0)] * 8 + [
-        (12, 2), (24, 5), (48, 11), (96, 23), (228, 31), (256, 31), (256, 31), (72, 31)
-    ]  # fmt: skip
+    assert delays(plan, 0) == [(1, 0)] * 8 + [(248, 31), (256, 31), (256, 31), (232, 31)]
     assert delays(plan, 1) == [(256, 31), (256, 31), (256, 31), (232, 31)]
-
-
-def test_a_pass_after_few_updates_begins_with_a_short_delay():
-    plan = Plan([3000], 50.0, 10, None, delay=7, begin=Cursor(pass_number=1, step=20))
-    assert delays(plan, 1) == [(24, 5), (40, 7), (64, 7), (64, 7), (64, 7), (44, 7)]
 
 
 def test_with_a_delay_of_one_segments_have_32_rounds():
@@ -52,12 +44,40 @@ def test_with_a_delay_of_one_segments_have_32_rounds():
     assert delays(plan, 1) == [(32, 1), (32, 1), (6, 1)]
 
 
+@pytest.mark.parametrize("delay", [1, 2, 3, 7, 15, 30, 31])
+@pytest.mark.parametrize("done", [0, 8, 50, 1000])
+def test_groups_grow_with_the_updates_before(done, delay):
+    groups = groups_of(200, done, delay)
+    assert sum(groups.sizes) == 200
+    seen, missed = groups.seen(), []
+    for number, n_seen in enumerate(seen):
+        missed.append(number - n_seen)
+        assert n_seen in {0, *accumulate(groups.sizes)}
+        assert missed[-1] <= min(groups.most, max((done + number) // 4, groups.at_work - 1))
+    assert seen == sorted(seen)
+    assert max(missed) <= groups.most <= delay
+    if delay in (3, 7, 15, 31):
+        assert max(missed) == groups.most == delay
+        assert done < 1000 or set(groups.sizes[:-1]) == {(delay + 1) // groups.at_work}
+
+
+def test_steps_of_rounds_that_miss_one_another_are_together_one_at_most():
+    for delay in (1, 3, 15, 31):
+        groups = groups_of(200, 8, delay)
+        steps, seen = groups.largest_steps(), groups.seen()
+        for number, n_seen in enumerate(seen):
+            assert sum(steps[n_seen : number + 1]) <= 1 + 1e-9
+        assert steps == sorted(steps, reverse=True)
+        assert steps[-1] == 1 / (1 + delay)
+    assert one_by_one(3).largest_steps() == [1.0] * 3 and one_by_one(3).seen() == [0, 1, 2]
+
+
 def test_segments_of_single_rounds_take_no_memory():
     """A pass may have millions of rounds."""
     plan = Plan([100_000], 50.0, 1, None)
     tracemalloc.start()
     try:
-        assert plan.may_cut(0, 5) and plan.delay_of(0, 99_999) == 0
+        assert plan.may_cut(0, 5) and plan.may_cut(0, 99_999)
         assert tracemalloc.get_traced_memory()[1] < 100_000
     finally:
         tracemalloc.stop()
@@ -65,13 +85,5 @@ def test_segments_of_single_rounds_take_no_memory():
 
 def test_rounds_of_replicas_miss_none():
     plan = Plan([1000], 50.0, 10, None, delay=3, replicas=2)
-    assert delays(plan, 0)[8] == (12, 2)  # the first 20 rounds of a run have no replicas
+    assert delays(plan, 0)[8] == (12, 3)  # the first 20 rounds of a run have no replicas
     assert {delay for _, delay in delays(plan, 0)[9:]} == {0}
-
-
-def test_the_segments_in_which_a_delay_grows():
-    plan = Plan([10_000], 50.0, 10, None, delay=31)
-    assert growing(plan.n_rounds, plan.n_rounds, 31) == delays(plan, 0)[8:13]
-    assert growing(20, 20, 31) == [(12, 2)]
-    assert growing(1, 3, 1) == [(1, 1)]  # in the second pass
-    assert growing(100, 1000, 0) == []

@@ -18,6 +18,7 @@ from bigtopic.learning.remembering import Nothing
 from bigtopic.learning.rounds import round_stats, step
 from bigtopic.learning.work import Iteration
 from bigtopic.plan.cursor import Cursor, RoundReport
+from bigtopic.plan.delays import Groups
 from bigtopic.plan.slices import Round, SliceRef
 from bigtopic.state.params import Params
 from bigtopic.types import Stats
@@ -47,18 +48,25 @@ def learn(run: Run, params: Params, n_passes: int) -> Iterator[tuple[Params, Rou
                 n_steps += len(reports)
                 yield from ((params, report) for report in reports)
                 continue
-            versions, delay = [params], run.plan.delay_of(pass_number, segment[0].number)
-            settings = replace(run.settings, largest_step=1 / (delay + 1))
+            versions, groups = [params], run.plan.groups(pass_number, segment)
             for number, rnd in enumerate(segment):
                 here = Cursor(pass_number, rnd.number, n_steps)
-                group = (delay + 1) // 2
-                seen = versions[max(0, number // group - 1) * group if delay else number]
-                stats = round_stats(seen, rnd, here, settings, map_reduce)
+                largest_step, n_seen = missed(groups, number)
+                stats = round_stats(versions[n_seen], rnd, here, run.settings, map_reduce)
                 params = versions[-1].copy()
-                report = step(params, here, stats, settings)
+                report = step(params, here, stats, run.settings, largest_step)
                 versions.append(params)
                 n_steps += 1
                 yield params, report
+
+
+def missed(groups: Groups, number: int) -> tuple[float, int]:
+    """The largest step of a round of a segment, and how many updates of the segment it sees."""
+    first, at = 0, 0
+    while number >= first + groups.sizes[at]:
+        first, at = first + groups.sizes[at], at + 1
+    most = groups.at_work * max(groups.sizes[: at + 1])
+    return 1 / most, sum(groups.sizes[: max(0, at - groups.at_work + 1)])
 
 
 class Remembered(Nothing):

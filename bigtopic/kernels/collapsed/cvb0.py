@@ -41,9 +41,9 @@ from bigtopic.kernels.support.entry import (
     whole_number,
 )
 from bigtopic.kernels.support.memory import prefetch
-from bigtopic.kernels.support.sums import add_up
+from bigtopic.kernels.support.slice_loop import SLICE_LOOP
 from bigtopic.kernels.support.vector import LANES, larger, load, spread, store, total
-from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, Stack, StackResult, View
+from bigtopic.types import CallSize, Docs, Hyper, Kernel, KernelResult, Scratch, SliceLoop, View
 
 __all__ = ["KERNEL", "run"]
 
@@ -146,17 +146,17 @@ def _add(j, length, words, counts, shares, inverses, prior, mass, seen, stats):
 
 
 @njit(**INNER)
-def _by_length(first, last, indptr, order):
-    """order[:n] <- the documents first:last, the shortest ones first; those of a length stay in order."""
+def _by_length(indptr, order):
+    """order <- the documents, the shortest ones first; those of a length stay in order."""
     longest = 0
-    for d in range(first, last):
+    for d in range(len(order)):
         longest = max(longest, indptr[d + 1] - indptr[d])
     places = np.zeros(longest + 2, np.int64)
-    for d in range(first, last):
+    for d in range(len(order)):
         places[indptr[d + 1] - indptr[d] + 1] += 1
     for length in range(longest):
         places[length + 1] += places[length]
-    for d in range(first, last):
+    for d in range(len(order)):
         length = indptr[d + 1] - indptr[d]
         order[places[length]] = d
         places[length] += 1
@@ -164,33 +164,13 @@ def _by_length(first, last, indptr, order):
 
 @njit(**OUTER)
 def _infer(
-    first_docs, first_words, indptr, all_words, all_counts, topic_words, prior, max_sweeps, tolerance,
-    block, shares, mass, before, stats, sums, doc_topics, sweeps, dropped,
+    indptr, all_words, all_counts, topic_words, prior, max_sweeps, tolerance,
+    block, shares, mass, before, stats, doc_topics,
 ):  # fmt: skip
-    """Slices one after the other; `sweeps` and `dropped` have a number for each, `sums` a row, or no rows if the caller
-    does not need them."""
-    order, seen = np.empty(len(indptr) - 1, np.int64), np.zeros(stats.shape[0], np.bool_)
-    for s in range(len(sweeps)):
-        n_docs = first_docs[s + 1] - first_docs[s]
-        _by_length(first_docs[s], first_docs[s + 1], indptr, order)  # a pair ends together
-        sweeps[s], dropped[s] = _infer_slice(
-            order[:n_docs], indptr, all_words, all_counts, topic_words, prior, max_sweeps, tolerance,
-            block, shares, mass, before, seen, stats, doc_topics,
-        )  # fmt: skip
-        for word in range(first_words[s], first_words[s + 1]):
-            if not seen[word]:
-                stats[word] = 0
-        if len(sums) > 0:
-            sums[s] = 0
-            add_up(stats[first_words[s] : first_words[s + 1]], sums[s])
-
-
-@njit(**INNER)
-def _infer_slice(
-    order, indptr, all_words, all_counts, topic_words, prior, max_sweeps, tolerance,
-    block, shares, mass, before, seen, stats, doc_topics,
-):  # fmt: skip
-    n_docs, n_components = len(order), doc_topics.shape[1]  # no rows if the caller does not need them
+    """Returns sweeps, of all documents, and tokens of words that no topic knows."""
+    n_docs, n_components = len(indptr) - 1, doc_topics.shape[1]  # no rows if the caller does not need them
+    order, seen = np.empty(n_docs, np.int64), np.zeros(len(stats), np.bool_)
+    _by_length(indptr, order)  # a pair ends together
     words, counts = np.empty(block.shape[:2], all_words.dtype), np.empty(block.shape[:2], block.dtype)
     inverses, factors = np.empty(block.shape[:2], block.dtype), np.empty(_PAIR, block.dtype)
     lengths, left = np.empty(_PAIR, np.int64), np.empty(_PAIR, np.int64)
@@ -223,7 +203,24 @@ def _infer_slice(
             dropped += _add(j, lengths[j], words, counts, shares, inverses, prior, mass, seen, stats)
             if doc_topics.shape[0] > 0:
                 put_shares(mass[j], doc_topics[order[first + j]])
+    for word in range(len(stats)):
+        if not seen[word]:
+            stats[word] = 0
     return sweeps, dropped
+
+
+@njit(**SLICE_LOOP)
+def _infer_slice(indptr, words, counts, topic_words, prior, options, scratch, stats, figures):
+    """The loop of slices, see `types.SliceLoop`."""
+    n_columns, max_sweeps = topic_words.shape[1], np.int64(options[0])
+    size = _PAIR * n_columns
+    room = len(scratch) // size // 2 - 1
+    rows = scratch[: (2 * room + 2) * size].reshape((2 * room + 2, _PAIR, n_columns))
+    doc_topics = np.empty((0, np.int64(options[2])), np.float32)
+    figures[0], figures[1] = _infer(
+        indptr, words, counts, topic_words, prior, max_sweeps, options[1],
+        rows[:room], rows[room : 2 * room], rows[2 * room], rows[2 * room + 1], stats, doc_topics,
+    )  # fmt: skip
 
 
 def run(
@@ -254,59 +251,41 @@ def run(
         count is not a whole number.
     """
     topic_words = view.arrays["topic_words"]
-    first_docs, first_words = np.array([0, docs.n_docs]), np.array([0, len(topic_words)])
-    longest = int((docs.indptr[1:] - docs.indptr[:-1]).max(initial=1))
-    stack = Stack(docs, first_docs, first_words, np.zeros(1), longest)
-    learns = "doc_topic_prior" in hyper.statistics
-    n_doc_topics = docs.n_docs if hyper.doc_topics or learns else 0
-    stats, _, doc_topics, figures = _inferred(stack, view, hyper, 0, n_doc_topics)
-    found = {"topic_words": stats}
-    if learns:
-        found["doc_topic_prior"] = expected_logs_of_topics(
-            docs, topic_words, doc_topics, hyper.doc_topic_prior, seed
-        )
-    info = {name: float(figure[0]) for name, figure in figures.items()}
-    return KernelResult(found, doc_topics if hyper.doc_topics else None, None, info)
-
-
-def stacked(stack: Stack, view: View, hyper: Hyper, seed: int) -> StackResult:
-    """The same for several slices in one call, without document topics and statistics of the prior."""
-    stats, sums, _, figures = _inferred(stack, view, hyper, len(stack.n_tokens), 0)
-    return StackResult({"topic_words": stats}, {"topic_words": sums}, figures)
-
-
-def _inferred(
-    stack: Stack, view: View, hyper: Hyper, n_sums: int, n_doc_topics: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, np.ndarray]]:
-    """Statistics, their sums for all slices or none, the topics of all documents or none, and figures of each slice."""
-    topic_words = view.arrays["topic_words"]
     assert topic_words.shape[1] % LANES == 0, "rows come in whole vectors"
     dtype, (n_words, n_columns) = topic_words.dtype, topic_words.shape
-    room = max(1, stack.longest)
+    room = max(1, int((docs.indptr[1:] - docs.indptr[:-1]).max(initial=1)))
     scratch = buffers.empty((2 * room + 2, _PAIR, n_columns), dtype)
     stats = buffers.empty((n_words, n_columns), dtype)
+    learns = "doc_topic_prior" in hyper.statistics
+    n_doc_topics = docs.n_docs if hyper.doc_topics or learns else 0
     doc_topics = buffers.empty((n_doc_topics, hyper.n_components), dtype)
-    n_slices = len(stack.first_docs) - 1
-    sums, sweeps, dropped = np.empty((n_sums, n_columns)), np.empty(n_slices), np.empty(n_slices)
-    _infer(
-        stack.first_docs,
-        stack.first_words,
-        *csr(stack.docs, dtype),
+    max_sweeps, tolerance, _ = _options(hyper)
+    sweeps, dropped = _infer(
+        *csr(docs, dtype),
         frozen(topic_words, dtype),
         padded_prior(hyper.doc_topic_prior, n_columns, dtype),
-        whole_number(hyper.options, "max_doc_update_iter", 1),
-        float(hyper.options["mean_change_tol"]),
+        int(max_sweeps),
+        tolerance,
         scratch[:room],
         scratch[room : 2 * room],
         scratch[2 * room],
         scratch[2 * room + 1],
         stats,
-        sums,
         doc_topics,
-        sweeps,
-        dropped,
     )
-    return stats, sums, doc_topics, {"iterations": sweeps, "dropped_tokens": dropped}
+    found = {"topic_words": stats}
+    if learns:
+        found["doc_topic_prior"] = expected_logs_of_topics(
+            docs, topic_words, doc_topics, hyper.doc_topic_prior, seed
+        )
+    info = {"iterations": float(sweeps), "dropped_tokens": float(dropped)}
+    return KernelResult(found, doc_topics if hyper.doc_topics else None, None, info)
+
+
+def _options(hyper: Hyper) -> tuple[float, float, float]:
+    """Sweeps, tolerance and number of topics."""
+    sweeps = whole_number(hyper.options, "max_doc_update_iter", 1)
+    return float(sweeps), float(hyper.options["mean_change_tol"]), float(hyper.n_components)
 
 
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
@@ -325,5 +304,10 @@ KERNEL = Kernel(
     cost=doc_update_cost,
     scratch=_scratch,
     paper="Asuncion et al. 2009; Foulds et al. 2013",
-    stacked=stacked,
+    loop=SliceLoop(
+        _infer_slice,
+        lambda hyper: np.array(_options(hyper)),
+        lambda longest, n_columns: (2 * max(1, longest) + 2) * _PAIR * n_columns,
+        ("iterations", "dropped_tokens"),
+    ),
 )

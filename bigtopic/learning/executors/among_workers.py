@@ -98,7 +98,7 @@ class AmongWorkers:
 
     def stats(self, segment: Segment, rnd: Round) -> Stats | None:
         """The statistics of a round, if workers can make it among themselves."""
-        if segment.delay or not makes_rounds(self._run):
+        if segment.groups.most or not makes_rounds(self._run):
             return None
         if not self._copies.are_useful():
             self._drop()

@@ -6,19 +6,9 @@ change.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from bigtopic.learning.estep import (
-    Arrays,
-    Gathered,
-    GatheredStack,
-    Lens,
-    Prepared,
-    gather_stack,
-    look_up,
-    prepare,
-)
+from bigtopic.learning.estep import Arrays, Gathered, Prepared, look_up, prepare
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.plan.reading import BlockReader
 from bigtopic.plan.slices import Plan, SliceRef
@@ -44,7 +34,6 @@ class Documents:
         self._keeps = keeps_prepared(run)
         self._still = params_are_still(run.plan)
         self._kept: dict[SliceRef, Prepared] = {}
-        self._slice_rows = 0  # of a stack, the most for each slice so far
 
     def prefetch(self, ref: SliceRef) -> None:
         """Read the documents of a slice soon."""
@@ -54,15 +43,6 @@ class Documents:
     def gather(self, ref: SliceRef, arrays: Arrays) -> Gathered:
         """What a kernel needs of a slice, see `estep.gather`."""
         return look_up(self._prepared(ref, arrays), arrays, self._work, in_place=self._still)
-
-    def gather_stack(self, refs: Sequence[SliceRef], lens: Lens) -> GatheredStack:
-        """The same of several slices of a read block, see `estep.gather_stack`."""
-        begin = refs[0].read_block_start
-        spans = [(ref.start - begin, ref.stop - begin) for ref in refs]
-        n_rows = self._slice_rows * len(refs)
-        found = gather_stack(self._reader.read_block(refs[0]), spans, lens, self._work, n_rows)
-        self._slice_rows = max(self._slice_rows, -(-len(found.ids) // len(refs)))
-        return found
 
     def _prepared(self, ref: SliceRef, arrays: Arrays) -> Prepared:
         if (found := self._kept.get(ref)) is not None:

@@ -1,7 +1,7 @@
 """Consecutive minibatches on threads: which thread gathers, runs a kernel or steps, and in which order.
 
 With a delay, a minibatch does not see the last updates before it (Langford, Smola, Zinkevich 2009, "Slow learners are
-fast"). What it sees depends only on its number, see `delays.updates_seen`, so any number of threads computes the same:
+fast"). What it sees depends only on its number, see `delays.Groups`, so any number of threads computes the same:
 
 * the tasks of a round gather when exactly the steps that it sees are done;
 * a round steps when its tasks are merged, in order. If steps write what is gathered, a step also waits until all rounds
@@ -11,8 +11,6 @@ Rounds of a group see the same steps. So threads gather side by side, and they a
 group put off, before the next rounds gather.
 
 A task is a slice, or a whole round for an executor that runs rounds elsewhere: nothing else says what a round sees.
-Consecutive rounds of a group that have one task each may go together: one call gathers, and one evaluates, a few of
-them, because Python takes as long for one as for all.
 Without a delay, threads share the slices of one round and meet at its end. With a delay of 1, one thread's kernel runs
 while another steps and gathers, and no thread waits as long as they take turns.
 """
@@ -22,23 +20,16 @@ from __future__ import annotations
 import threading
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
 from functools import partial
 from typing import Any, Protocol
 
 from bigtopic.learning.reduce import Tree, add
 from bigtopic.learning.stopping import uninterrupted
-from bigtopic.plan.delays import group_size, updates_seen
 from bigtopic.side_by_side import Part, helped
 
-__all__ = ["Jobs", "Pipeline", "most_together"]
-
-
-def most_together(most: int, delay: int, n_threads: int) -> int:
-    """How many tasks of consecutive rounds go together, `most` at most. There are two items of a group for each thread,
-    if there can be: with fewer, all threads finish together and then wait for the one that steps."""
-    return max(1, min(most, group_size(delay) // (2 * n_threads)))
+__all__ = ["Jobs", "Pipeline"]
 
 
 class Jobs(Protocol):
@@ -47,15 +38,11 @@ class Jobs(Protocol):
     def prefetch(self, task: Any) -> None:
         """The task will be gathered soon."""
 
-    def together(self, task: Any, following: Any) -> bool:
-        """Whether the tasks of two consecutive rounds may go together."""
+    def gather(self, number: int, task: Any) -> Any:
+        """Everything that reads the params: documents, and the rows that they need."""
 
-    def gather(self, number: int, tasks: Sequence[Any]) -> Any:
-        """Everything that reads the params: documents, and the rows that they need. `number` is the round of the
-        first of these tasks; those after it are of the next rounds."""
-
-    def evaluate(self, number: int, tasks: Sequence[Any], gathered: Any) -> Sequence[Any]:
-        """Run the kernel, for a result of each task; reads no params that a step moves."""
+    def evaluate(self, number: int, task: Any, gathered: Any) -> Any:
+        """Run the kernel; reads no params that a step moves."""
 
     def step(self, number: int, total: Any) -> None:
         """Update the params by the sum of what the tasks of a round evaluate to, usually `Stats`."""
@@ -74,27 +61,23 @@ class Pipeline:
     ----------
     rounds : the tasks of each, in order
     jobs : the work for tasks and rounds
-    delay : number of latest updates that a round may miss, at least 0
+    sees : how many of these updates each round sees; None for all before it
     plus : the sum of what two tasks evaluate to
     puts_off : whether what a step changes is seen only once `settle` was called
-    together : tasks of consecutive rounds that may go together, at most
     """
 
     def __init__(
         self,
         rounds: Sequence[Sequence[Any]],
         jobs: Jobs,
-        delay: int = 0,
+        sees: Sequence[int] | None = None,
         plus: Callable[[Any, Any], Any] = add,
         puts_off: bool = False,
-        together: int = 1,
     ) -> None:
         self._jobs = jobs
-        self._rounds, self._delay, self._puts_off, self._together = rounds, delay, puts_off, together
-        self._sees = updates_seen(len(rounds), delay)
-        self._items: list[
-            tuple[int, list[Any]]
-        ] = []  # a round with a task, or the first with those of several
+        self._delayed, self._puts_off = sees is not None, puts_off
+        self._sees = range(len(rounds)) if sees is None else sees
+        self._tasks = [(number, task) for number, tasks in enumerate(rounds) for task in tasks]
         self._n_rounds = len(rounds)
         self._gathers_left = [len(tasks) for tasks in rounds]
         self._gathered = 0  # first round that has not gathered
@@ -105,9 +88,9 @@ class Pipeline:
         # longer than the jobs.
         lock = threading.RLock()
         self._changed = threading.Condition(lock)
-        self._claimed = 0  # items that are being done, or have been
-        self._ready: deque[tuple[int, Any]] = deque()  # items that were gathered by a thread that had to step
-        self._done: dict[int, Sequence[Any]] = {}
+        self._claimed = 0  # tasks that are being done, or have been
+        self._ready: deque[tuple[int, Any]] = deque()  # tasks that were gathered by a thread that had to step
+        self._done: dict[int, Any] = {}
         self._merged = 0
         self._stepped = 0
         self._awaited = {*self._sees, self._n_rounds}  # numbers of steps that a round waits for
@@ -127,9 +110,8 @@ class Pipeline:
     def run(self, pool: Executor | None, n_threads: int) -> None:
         """Do all rounds on this thread and `n_threads - 1` of the pool. Re-raises the exception of a job."""
         self._window = n_threads + 2
-        self._most_ready = n_threads if self._delay else 1
-        self._items = list(self._in_items(n_threads))
-        n_helpers = min(n_threads, len(self._items)) - 1 if pool is not None else 0
+        self._most_ready = n_threads if self._delayed else 1
+        n_helpers = min(n_threads, len(self._tasks)) - 1 if pool is not None else 0
         self._threads = 1 + n_helpers
         helpers: list[Future[None]] = []
         try:
@@ -145,26 +127,6 @@ class Pipeline:
                 helper.result()
         if self._failure is not None:
             raise self._failure
-
-    def _in_items(self, n_threads: int) -> Iterator[tuple[int, list[Any]]]:
-        """What a thread does at once."""
-        most, number = most_together(self._together, self._delay, n_threads), 0
-        while number < self._n_rounds:
-            first, *others = self._rounds[number]
-            item = [first]
-            while not others and len(item) < most and self._goes_with(number + len(item)):
-                item.extend(self._rounds[number + len(item)])
-            yield number, item
-            for task in others:
-                yield number, [task]
-            number += len(item)
-
-    def _goes_with(self, number: int) -> bool:
-        """Whether the only task of a round may go together with that of the round before."""
-        if number == self._n_rounds or len(self._rounds[number]) > 1:
-            return False
-        (before,), (own,) = self._rounds[number - 1], self._rounds[number]
-        return self._sees[number - 1] == self._sees[number] and self._jobs.together(before, own)
 
     def _work(self) -> None:
         """Do what can be done next until nothing is left."""
@@ -214,7 +176,7 @@ class Pipeline:
         if self._may_gather():
             item = self._claimed
             self._claimed += 1
-            return lambda: self._do_task(item)
+            return partial(self._do_task, item)
         return None
 
     def _has_more(self) -> bool:
@@ -227,9 +189,9 @@ class Pipeline:
         return not self._updating and (self._may_merge() or self._may_step() or self._may_settle())
 
     def _may_gather(self) -> bool:
-        if self._claimed == len(self._items):
+        if self._claimed == len(self._tasks):
             return False
-        number, _ = self._items[self._claimed]
+        number, _ = self._tasks[self._claimed]
         in_window = number > self._stepped or self._claimed - self._merged < self._window
         return self._sees[number] <= self._settled and in_window
 
@@ -253,27 +215,25 @@ class Pipeline:
         return self._gathered >= bisect_right(self._sees, number)
 
     def _do_task(self, item: int) -> None:
-        number, tasks = self._items[item]
+        number, task = self._tasks[item]
         ahead = item + self._window
-        if ahead < len(self._items):
-            self._jobs.prefetch(self._items[ahead][1][0])
-        gathered = self._jobs.gather(number, tasks)
+        if ahead < len(self._tasks):
+            self._jobs.prefetch(self._tasks[ahead][1])
+        gathered = self._jobs.gather(number, task)
         with self._changed:
-            for of_round in range(number, number + len(tasks)):
-                self._gathers_left[of_round] -= 1
+            self._gathers_left[number] -= 1
             while self._gathered < self._n_rounds and self._gathers_left[self._gathered] == 0:
                 self._gathered += 1
             if self._idle and self._has_more():  # a step may have waited for this
                 self._changed.notify()
-            elif self._delay and (self._may_update() or self._may_gather_ahead()):  # others wait for that
+            elif self._delayed and (self._may_update() or self._may_gather_ahead()):  # others wait for that
                 self._ready.append((item, gathered))
                 return
         self._evaluate(item, gathered)
 
     def _evaluate(self, item: int, gathered: Any) -> None:
-        number, tasks = self._items[item]
-        found = self._jobs.evaluate(number, tasks, gathered)
-        assert len(found) == len(tasks)
+        number, task = self._tasks[item]
+        found = self._jobs.evaluate(number, task, gathered)
         with self._changed:
             self._done[item] = found
 
@@ -287,7 +247,7 @@ class Pipeline:
             with self._changed:
                 settles = self._may_settle()  # first: others wait for that
                 found = self._done.pop(self._merged) if not settles and self._may_merge() else None
-                if self._over() or not (settles or found or self._may_step()):
+                if self._over() or not (settles or found is not None or self._may_step()):
                     self._updating = False
                     return
             if settles:
@@ -296,9 +256,8 @@ class Pipeline:
             if found is None:
                 self._step()
                 continue
-            for later, one in enumerate(found):
-                self._trees[later].push(one)
-                self._merges_left[self._stepped + later] -= 1
+            self._trees[0].push(found)
+            self._merges_left[self._stepped] -= 1
             self._merged += 1
 
     def _step(self) -> None:

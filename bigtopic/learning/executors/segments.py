@@ -14,6 +14,7 @@ from bigtopic.learning.replicas import Changes, Share, add_changes, joined, shar
 from bigtopic.learning.rounds import MapReduce, Settings, round_stats, step
 from bigtopic.learning.stopping import uninterrupted
 from bigtopic.plan.cursor import Cursor, RoundReport
+from bigtopic.plan.delays import Groups
 from bigtopic.plan.reading import BlockReader
 from bigtopic.plan.slices import Round
 from bigtopic.state.params import Params
@@ -33,7 +34,8 @@ class Segment:
     params : updated by one step for each report
     rounds, cursors : one cursor for each round
     shares : the rounds of each replica; none where there are no replicas
-    delay : number of latest updates that a round may miss
+    groups : which updates the rounds miss
+    largest_steps : of each round
     long_rounds : see `Plan`
     reports : those before a failure are there
     """
@@ -42,16 +44,18 @@ class Segment:
     rounds: Sequence[Round]
     cursors: Sequence[Cursor]
     settings: Settings
-    shares: Sequence[Share] = ()
-    delay: int = 0
-    long_rounds: bool = False
+    shares: Sequence[Share]
+    groups: Groups
+    largest_steps: Sequence[float]
+    long_rounds: bool
     reports: list[RoundReport] = field(default_factory=list)
 
     def step(self, number: int, stats: Stats) -> None:
         """Update the params by the statistics of the `number`-th round of the segment."""
         if self.long_rounds:  # workers that make them have the rows in this order, see `direct.whole`
             stats = replace(stats, arrays={name: in_order(rows) for name, rows in stats.arrays.items()})
-        self.reports.append(step(self.params, self.cursors[number], stats, self.settings))
+        cursor, largest_step = self.cursors[number], self.largest_steps[number]
+        self.reports.append(step(self.params, cursor, stats, self.settings, largest_step))
 
     def exchange(self, changes: Changes) -> None:
         """Update the params by what all replicas changed."""
@@ -91,9 +95,9 @@ def by_segments(
             for number, rnd in enumerate(rounds, n_rounds)
         ]
         shares = _shares(run, cursor.pass_number, rounds, cursors)
-        delay = run.plan.delay_of(cursor.pass_number, rounds[0].number)
-        settings = replace(run.settings, largest_step=1.0 / (delay + 1))
-        segment = Segment(params, rounds, cursors, settings, shares, delay, run.plan.long_rounds)
+        groups = run.plan.groups(cursor.pass_number, rounds)
+        given = rounds, cursors, run.settings, shares, groups, groups.largest_steps(), run.plan.long_rounds
+        segment = Segment(params, *given)
         try:
             if shares:
                 segment.exchange(replicate(segment) if replicate else _in_turn(run, segment))
@@ -129,8 +133,9 @@ def _in_turn(run: Run, segment: Segment) -> Changes:
 def do_rounds(segment: Segment, map_reduce: MapReduce) -> None:
     """Do the rounds of a segment one after the other, each mapped and reduced by `map_reduce`."""
     arrays, rounds = segment.params.without_means().arrays, [[rnd] for rnd in segment.rounds]
-    with keeping_scales(arrays, segment.settings, segment.delay):
-        Pipeline(rounds, _RoundJobs(segment, map_reduce), segment.delay).run(None, 1)
+    with keeping_scales(arrays, segment.settings, segment.groups.most):
+        sees = segment.groups.seen() if segment.groups.most else None
+        Pipeline(rounds, _RoundJobs(segment, map_reduce), sees).run(None, 1)
 
 
 @dataclass(frozen=True)
@@ -143,15 +148,12 @@ class _RoundJobs:
     def prefetch(self, rnd: Round) -> None:
         """Nothing to do: `map_reduce` reads the documents."""
 
-    def together(self, rnd: Round, following: Round) -> bool:
-        return False
-
-    def gather(self, number: int, rounds: Sequence[Round]) -> Stats:
-        (rnd,), segment = rounds, self.segment
+    def gather(self, number: int, rnd: Round) -> Stats:
+        segment = self.segment
         return round_stats(segment.params, rnd, segment.cursors[number], segment.settings, self.map_reduce)
 
-    def evaluate(self, number: int, rounds: Sequence[Round], stats: Stats) -> Sequence[Stats]:
-        return [stats]
+    def evaluate(self, number: int, rnd: Round, stats: Stats) -> Stats:
+        return stats
 
     def step(self, number: int, stats: Stats) -> None:
         self.segment.step(number, stats)

@@ -10,7 +10,9 @@ from functools import partial
 from itertools import islice
 
 from bigtopic import buffers
-from bigtopic.learning.estep import Gathered, GatheredStack, Lens, evaluate, evaluate_stack, lens_of
+from bigtopic.learning.crew.segment import CrewSegment
+from bigtopic.learning.crew.threads import Crew, works_on
+from bigtopic.learning.estep import Gathered, evaluate
 from bigtopic.learning.executors.documents import Documents, keeps_all
 from bigtopic.learning.executors.pipeline import Pipeline
 from bigtopic.learning.executors.protocol import Executor, ExecutorSpec, Run, Updates
@@ -22,6 +24,7 @@ from bigtopic.learning.replicas import Changes, Share, joined, share_changes
 from bigtopic.learning.rounds import iteration_of
 from bigtopic.learning.work import Iteration, Work
 from bigtopic.plan.cursor import Cursor
+from bigtopic.plan.delays import largest_group
 from bigtopic.plan.reading import BlockReader
 from bigtopic.plan.slices import Round, SliceRef
 from bigtopic.state.lazy_array import LazyArray
@@ -49,6 +52,8 @@ class ThreadExecutor(Executor):
         self._n_threads = n_threads
         self._reader = BlockReader(run.parts, keep_all=keeps_all(run.plan))
         self._documents = Documents(run, self._reader)
+        self._crew: Crew | None = None
+        self._look_ahead: Callable[[], None] = _nothing
         self._remembering = _remembering(run)
         helpers = n_threads - 1  # the caller's thread works too
         self._pool = ThreadPoolExecutor(helpers, thread_name_prefix="bigtopic") if helpers else None
@@ -74,19 +79,42 @@ class ThreadExecutor(Executor):
     def _do(self, segment: Segment) -> None:
         settings = self._run.settings
         if not settings.one_iteration:
+            self._look_ahead()
             do_rounds(segment, self.map_reduce)
             return
-        iterations = [iteration_of(cursor, 1, settings) for cursor in segment.cursors]
-        arrays = segment.params.without_means().arrays
+        cursors, arrays = segment.cursors, segment.params.without_means().arrays
         rounds, step = [rnd.slices for rnd in segment.rounds], partial(self._step, segment)
-        with putting_off(arrays, settings, segment.delay, self._n_threads) as unsettled:
-            self._map(rounds, arrays, iterations, step, segment.delay, unsettled)
+
+        def iteration(number: int) -> Iteration:
+            return iteration_of(cursors[number], 1, settings)
+
+        groups = segment.groups
+        with putting_off(arrays, settings, groups.most, self._n_threads) as unsettled:
+            if unsettled is not None and works_on(arrays, self._run.work):
+                given = rounds, groups, self._reader, self._run.work.kernel, unsettled, iteration, step
+                self._crew_of(arrays).do(CrewSegment(*given), self._look_ahead)
+            else:
+                self._look_ahead()
+                sees = groups.seen() if groups.most else None
+                self._map(rounds, arrays, iteration, step, sees, unsettled)
+
+    def _crew_of(self, arrays: Mapping[str, LazyArray]) -> Crew:
+        """The threads for these params; others end."""
+        work = self._run.work
+        (name,) = work.kernel.views
+        if self._crew is not None and not self._crew.serves(arrays[name]):
+            self._crew.close()
+            self._crew = None
+        if self._crew is None:
+            self._crew = Crew(work, arrays, largest_group(self._run.plan.delay), self._n_threads)
+        return self._crew
 
     def _step(self, segment: Segment, number: int, stats: Stats) -> None:
         segment.step(number, stats)
         self._remembering.moved(segment.cursors[number].pass_number)
 
     def _replicate(self, segment: Segment) -> Changes:
+        self._look_ahead()
         jobs = _ReplicaJobs(self._reader, self._run, segment.params.without_means().arrays)
         Pipeline([segment.shares], jobs, plus=joined).run(self._pool, self._n_threads)
         return jobs.changes[0]
@@ -96,35 +124,27 @@ class ThreadExecutor(Executor):
     ) -> Stats:
         """The statistics of a round at these arrays."""
         found: list[Stats] = []
-        self._map([rnd.slices], arrays, [iteration], lambda number, stats: found.append(stats))
+        self._map([rnd.slices], arrays, lambda number: iteration, lambda number, stats: found.append(stats))
         return found[0]
 
     def _map(
         self,
         rounds: Sequence[Sequence[SliceRef]],
         arrays: Mapping[str, LazyArray | Overlay],
-        iterations: Sequence[Iteration],
+        iteration: Callable[[int], Iteration],
         step: Callable[[int, Stats], None],
-        delay: int = 0,
+        sees: Sequence[int] | None = None,
         unsettled: Unsettled | None = None,
     ) -> None:
-        lens = lens_of(arrays, self._run.work) if delay else None
-        jobs = _SliceJobs(
-            self._documents,
-            self._remembering,
-            self._run.work,
-            arrays,
-            iterations,
-            step,
-            unsettled,
-            stacked=lens is not None,
-        )
-        puts_off, together = unsettled is not None, 1 if lens is None else lens.most_slices
-        pipeline = Pipeline(rounds, jobs, delay, puts_off=puts_off, together=together)
+        work = self._run.work
+        jobs = _SliceJobs(self._documents, self._remembering, work, arrays, iteration, step, unsettled)
+        pipeline = Pipeline(rounds, jobs, sees, puts_off=unsettled is not None)
         pipeline.run(self._pool, self._n_threads)
 
     def close(self) -> None:
         # Slices first: one may be waiting for a read block that only the reader can deliver.
+        if self._crew is not None:
+            self._crew.close()
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
         try:
@@ -134,24 +154,35 @@ class ThreadExecutor(Executor):
             buffers.rest()
 
     def _prefetching(self, segments: Iterator[list[Round]], pass_number: int) -> Iterator[list[Round]]:
-        """The same segments; meanwhile the next one's first read blocks and state are read."""
+        """The same segments; while one is at work, the next one's first read blocks and state are read."""
         queue: deque[list[Round]] = deque()
-        for segment in segments:
-            queue.append(segment)
-            read_blocks = dict.fromkeys(rnd.slices[0].read_block for rnd in segment)
-            for read_block in islice(read_blocks, READ_BLOCKS_AHEAD):
-                self._reader.prefetch(read_block)
-            self._read_state_ahead(segment, pass_number, later=len(queue) > 1)
-            if len(queue) > 1:
-                yield queue.popleft()
-                self._read_state_ahead(segment, pass_number)
-        yield from queue
+
+        def look_ahead(later: bool = True) -> None:
+            self._look_ahead = _nothing
+            for segment in islice(segments, 1):
+                queue.append(segment)
+                read_blocks = dict.fromkeys(rnd.slices[0].read_block for rnd in segment)
+                for read_block in islice(read_blocks, READ_BLOCKS_AHEAD):
+                    self._reader.prefetch(read_block)
+                self._read_state_ahead(segment, pass_number, later)
+
+        look_ahead(later=False)
+        while queue:
+            segment, self._look_ahead = queue.popleft(), look_ahead
+            yield segment
+            self._look_ahead()
+            for following in queue:
+                self._read_state_ahead(following, pass_number)
 
     def _read_state_ahead(self, segment: list[Round], pass_number: int, later: bool = False) -> None:
         """Of its first slices; the pipeline asks for the others. Replicas read their own."""
         own = [] if self._run.plan.shares(pass_number, segment) else segment
         for ref in islice((ref for rnd in own for ref in rnd.slices), self._n_threads + SLICES_AHEAD):
             self._remembering.prefetch(ref, pass_number, later)
+
+
+def _nothing() -> None:
+    """All that was to be done was done."""
 
 
 def _remembering(run: Run) -> Remembering:
@@ -169,41 +200,24 @@ class _SliceJobs:
     remembering: Remembering
     work: Work
     arrays: Mapping[str, LazyArray | Overlay]
-    iterations: Sequence[Iteration]
+    iteration: Callable[[int], Iteration]
     move: Callable[[int, Stats], None]
     unsettled: Unsettled | None
-    stacked: bool  # whether slices of consecutive rounds are gathered as a stack
-    _lens: Lens | None = None
 
     def prefetch(self, ref: SliceRef) -> None:
         self.documents.prefetch(ref)
-        self.remembering.prefetch(ref, self.iterations[0].pass_number)
+        self.remembering.prefetch(ref, self.iteration(0).pass_number)
 
-    def together(self, ref: SliceRef, following: SliceRef) -> bool:
-        return self.stacked and ref.read_block == following.read_block
-
-    def gather(self, number: int, refs: Sequence[SliceRef]) -> Gathered | GatheredStack:
+    def gather(self, number: int, ref: SliceRef) -> Gathered:
         arrays = self.arrays if self.unsettled is None else self.unsettled.seen
-        if self.stacked:
-            self._lens = lens = self._lens or lens_of(arrays, self.work)
-            assert lens is not None
-            return self.documents.gather_stack(refs, lens)
-        (ref,) = refs
         return self.documents.gather(ref, arrays)
 
-    def evaluate(
-        self, number: int, refs: Sequence[SliceRef], gathered: Gathered | GatheredStack
-    ) -> Sequence[Stats]:
-        if isinstance(gathered, GatheredStack):
-            return evaluate_stack(gathered, self.work, self.iterations[number : number + len(refs)])
-        (ref,) = refs
-        return [evaluate(ref, gathered, self.work, self.iterations[number], self.remembering)]
+    def evaluate(self, number: int, ref: SliceRef, gathered: Gathered) -> Stats:
+        return evaluate(ref, gathered, self.work, self.iteration(number), self.remembering)
 
     def step(self, number: int, stats: Stats) -> None:
         self.remembering.flush()
         self.move(number, stats)
-        if self.unsettled is None:
-            self._lens = None
 
     def seal(self) -> None:
         if self.unsettled is not None:
@@ -212,7 +226,6 @@ class _SliceJobs:
     def settle(self) -> None:
         if self.unsettled is not None:
             self.unsettled.settle()
-            self._lens = None
 
 
 @dataclass(frozen=True)
@@ -227,14 +240,11 @@ class _ReplicaJobs:
     def prefetch(self, share: Share) -> None:
         self.reader.prefetch(share.rounds[0].slices[0].read_block)
 
-    def together(self, share: Share, following: Share) -> bool:
-        return False
-
-    def gather(self, number: int, shares: Sequence[Share]) -> None:
+    def gather(self, number: int, share: Share) -> None:
         """A replica copies the rows that it needs itself."""
 
-    def evaluate(self, number: int, shares: Sequence[Share], gathered: None) -> Sequence[Changes]:
-        return [share_changes(self.run, share, self.reader.block, self.arrays) for share in shares]
+    def evaluate(self, number: int, share: Share, gathered: None) -> Changes:
+        return share_changes(self.run, share, self.reader.block, self.arrays)
 
     def step(self, number: int, changes: Changes) -> None:
         self.changes.append(changes)

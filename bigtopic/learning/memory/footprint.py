@@ -20,11 +20,10 @@ A replay (`replay`) allocates and frees these arrays in the order of the run, by
 
     reading  = (entries + a chunk) x 8 + documents x 16 for each read block: all of a small corpus, else those kept and
                the next one; none where the corpus is in memory
-    slice    = documents x 36 + entries x 8 + distinct words x 4; several of delayed minibatches that go together, of
-               which ids stay with the statistics, and one more for each thread, gathered ahead
+    slice    = documents x 36 + entries x 8 + distinct words x 4; with a delay, one more for each thread, gathered ahead
     view     = rows(slice) x columns x itemsize, for each array the kernel reads
     stats    = rows(slice) x (columns x itemsize + 4), for each array it returns; and their sums, one for each level of
-               the merge tree, and those of two groups of delayed minibatches
+               the merge tree, and those of two groups of delayed minibatches; of a crew, in one array for each group
     scratch  = as the kernel declares
     averaged = rows(minibatch) x columns x 24, where a mean follows the step
     inner    = rows(minibatch) x columns x 24 for each step over provisional params, of which 8 stay for the inner
@@ -47,13 +46,13 @@ from bigtopic.learning.executors.among_workers import makes_rounds
 from bigtopic.learning.executors.documents import keeps_all
 from bigtopic.learning.executors.forecast import round_seconds
 from bigtopic.learning.executors.graph_tasks import n_tasks
-from bigtopic.learning.executors.pipeline import most_together
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.memory.replay import Ledger, Piece, Reading, Rounds, Sum, most_sums
 from bigtopic.learning.memory.sizes import Sizes
+from bigtopic.learning.putting_off import LEAST_DELAY
 from bigtopic.learning.reduce import cut, depth
 from bigtopic.plan import reading
-from bigtopic.plan.delays import PROMPT, growing
+from bigtopic.plan.delays import PROMPT, groups_of
 from bigtopic.plan.exchanges import LARGEST_SHARE, divided
 from bigtopic.state.params import Params
 
@@ -88,9 +87,12 @@ class Footprint:
             for stats, most in zip(sizes.stats(round_docs), sizes.all_rows(), strict=True)
         ]
         moved = 2 * 24 * sum(sizes.moved_entries(round_docs)) + sizes.averaged(round_docs)
-        # With a delay, threads gather one item ahead; the slices of a stack go together.
-        items = 2 * n_threads * max(1, sizes.most_slices) if self._run.plan.delay else n_threads + 1
-        in_use = items * one.n_bytes() + moved + 2 * compares * sizes.topics()
+        # With a delay, threads gather one slice ahead.
+        in_use = (
+            (2 * n_threads if self._run.plan.delay else n_threads + 1) * one.n_bytes()
+            + moved
+            + 2 * compares * sizes.topics()
+        )
         in_use += (n_threads + most_sums(n_slices) + self._run.plan.delay) * sum(sums)
         in_use += (sizes.kept_read_blocks() + 1) * sum(sizes.read_block(sizes.read_block_docs))
         return self._always(n_threads) + 2 * (in_use + self._exchanged(n_threads))
@@ -173,7 +175,6 @@ class Footprint:
             sizes.all_rows(),
             random.Random(seed),
             blocks,
-            cache(sizes.of_item),
         )
 
     def _reading(self) -> Reading | None:
@@ -198,13 +199,21 @@ class Footprint:
         for _ in _until_level(ledger, most if cut else 0):
             for slices in cut:
                 ledger.free(*self._iterations(rounds, slices).pieces)
-        for n_rounds, delay in growing(plan.n_rounds, total, plan.delay):
-            together = most_together(self._sizes.most_slices, delay, n_threads)
-            left = -(-min(n_rounds, most + 2 * delay) // together)
-            for _ in _until_level(ledger, left, delay):
-                rounds.delayed(min(plan.slice_size, plan.batch_size), delay, together)
-            rounds.settle()
+        n_rounds = min(total - prompt, plan.n_rounds) if plan.delay else 0
+        if n_rounds > 0:
+            self._replay_delayed(rounds, n_rounds, most)
         self._replay_exchanges(ledger, n_threads)
+
+    def _replay_delayed(self, rounds: Rounds, n_rounds: int, most: int) -> None:
+        plan, sizes = self._run.plan, self._sizes
+        groups, n_docs = groups_of(n_rounds, PROMPT, plan.delay), min(plan.slice_size, plan.batch_size)
+        if sizes.may_crew and groups.most >= LEAST_DELAY:
+            rounds.crew(sizes.of_crew(n_docs, groups), n_docs, min(n_rounds, most))
+            return
+        group = max(groups.sizes)
+        for _ in _until_level(rounds.ledger, min(n_rounds, most + 2 * groups.most), groups.most):
+            rounds.delayed(n_docs, group, groups.at_work)
+        rounds.settle()
 
     def _replay_exchanges(self, ledger: Ledger, n_threads: int) -> None:
         rounds, shares = self._exchanges(ledger, n_threads), self._shares()

@@ -12,10 +12,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 from bigtopic import buffers
 from bigtopic.learning.reduce import LARGE, Tree, depth, left_half
-from bigtopic.plan.delays import group_size
 from bigtopic.types import Scratch
 
 __all__ = ["Ledger", "Piece", "Reading", "Rounds", "SliceSizes", "Sum", "most_sums"]
@@ -106,7 +106,6 @@ class SliceSizes:
     passing : allocated from the system, and freed before the kernel runs
     scratch : of the kernel
     read, written : document state of an earlier pass, and of this one
-    kept : what was gathered and stays with the statistics
     """
 
     gathered: Sequence[float]
@@ -114,12 +113,30 @@ class SliceSizes:
     scratch: Scratch
     read: float = 0.0
     written: float = 0.0
-    kept: Sequence[float] = ()
 
     def n_bytes(self) -> float:
         """The sum."""
-        arrays = *self.gathered, *self.kept, *self.scratch.pooled
-        return sum(arrays) + self.passing + self.scratch.transient + self.read + self.written
+        return (
+            sum([*self.gathered, *self.scratch.pooled])
+            + self.passing
+            + self.scratch.transient
+            + self.read
+            + self.written
+        )
+
+
+class CrewSizes(NamedTuple):
+    """Arrays of a crew: bytes, and how many of them are written.
+
+    Attributes
+    ----------
+    shared, own : of all threads, and of each
+    n_docs : documents that are in memory
+    """
+
+    shared: Sequence[tuple[float, float]]
+    own: Sequence[tuple[float, float]]
+    n_docs: int
 
 
 @dataclass
@@ -137,7 +154,6 @@ class _AtWork:
     gathered : and what the kernel reads of earlier passes
     stats : without pieces, if the kernel allocates them last
     sizes_of_stats : bytes of each array of them
-    kept : what was gathered and stays with them
     """
 
     gathered: list[Piece]
@@ -146,7 +162,6 @@ class _AtWork:
     written: list[Piece]
     stats: Sum
     sizes_of_stats: Sequence[float]
-    kept: Sequence[Piece]
 
 
 @dataclass
@@ -178,6 +193,11 @@ class Reading:
                 ledger.free(*self._blocks.popleft())
         self._left -= n_docs
 
+    def more(self, n_docs: int, ledger: Ledger) -> list[Piece]:
+        """The read blocks of so many documents that are in use, but no longer kept."""
+        n_blocks = 0 if self.all else max(0, -(-n_docs // self.n_docs) + 1 - self.kept)
+        return [ledger.take(size) for _ in range(n_blocks) for size in self.arrays]
+
 
 @dataclass
 class Rounds:
@@ -192,7 +212,6 @@ class Rounds:
     most : bytes of each array's statistics where they cover all rows
     rng : draws the slice that is done next
     reading : of the documents; None if they are in memory
-    of_item : documents of each, and number of slices that go together -> sizes of their arrays
     """
 
     ledger: Ledger
@@ -202,10 +221,9 @@ class Rounds:
     most: list[float]
     rng: random.Random
     reading: Reading | None = None
-    of_item: Callable[[int, int], SliceSizes] | None = None
     _unwritten: list[Piece] = field(default_factory=list)  # document state of the slice that finished last
-    # Of delayed rounds: how many there were, and how many are settled; by the first of those that go together, those
-    # that were gathered, that are at work, and whose statistics wait.
+    # Of delayed rounds: how many there were, and how many are settled; those that were gathered, that are at work, and
+    # whose statistics wait.
     _number: int = 0
     _settled: int = 0
     _ready: deque[tuple[int, Callable[[], _AtWork]]] = field(default_factory=deque)
@@ -232,23 +250,30 @@ class Rounds:
         total: Sum = tree.result()
         return total
 
-    def delayed(self, n_docs: int, delay: int, together: int = 1) -> None:
-        """Rounds of one slice that go together and may miss `delay` updates. At most two groups, these rounds included,
-        have gathered and are not settled. Threads gather one item more each before they begin with the first."""
-        assert self.of_item is not None
-        sizes = self.of_item(n_docs, together)
+    def crew(self, sizes: CrewSizes, n_docs: int, n_rounds: int) -> None:
+        """A segment of a crew, whose rounds have `n_docs` documents. What it reads stays until its groups settle."""
+        if self.reading is not None:
+            for _ in range(n_rounds):
+                self.reading.take(n_docs, self.ledger)
+        taken = [self.ledger.take(*size) for size in (*sizes.shared, *self.n_threads * tuple(sizes.own))]
+        taken += self.reading.more(sizes.n_docs, self.ledger) if self.reading is not None else []
+        self.ledger.free(*taken)
+
+    def delayed(self, n_docs: int, group: int, at_work: int) -> None:
+        """A round of one slice, of a group of so many. Of as many groups as may be at work, at most, the rounds have
+        gathered and are not settled. Threads gather one slice more each before they begin with the first."""
+        sizes = self.of_slice(n_docs)
         if len(self._busy) == self.n_threads:  # the one that gathers is not at work
             self._finish_delayed()
-        if self._number + together - self._settled > 2 * group_size(delay):
-            self.settle(group_size(delay))
+        if self._number + 1 - self._settled > at_work * group:
+            self.settle(group)
         if self.reading is not None:
-            self.reading.take(n_docs * together, self.ledger)
+            self.reading.take(n_docs, self.ledger)
         self.ledger.free(self.ledger.fresh(sizes.passing))
         take = self.ledger.take
-        gathered, kept = [take(size) for size in sizes.gathered], [take(size) for size in sizes.kept]
-        stats = [together * size for size in self.stats(n_docs)]
-        self._ready.append((self._number, partial(self._at_work, sizes, n_docs, gathered, stats, kept)))
-        self._number += together
+        gathered = [take(size) for size in sizes.gathered]
+        self._ready.append((self._number, partial(self._at_work, sizes, n_docs, gathered)))
+        self._number += 1
         while len(self._ready) >= self.n_threads:
             self._go_on()
 
@@ -280,13 +305,11 @@ class Rounds:
         return [self.ledger.take(size) for size in sizes.gathered]
 
     def _begin(self, n_docs: int, gathered: list[Piece]) -> _AtWork:
-        return self._at_work(self.of_slice(n_docs), n_docs, gathered, self.stats(n_docs), [])
+        return self._at_work(self.of_slice(n_docs), n_docs, gathered)
 
-    def _at_work(
-        self, sizes: SliceSizes, n_docs: int, gathered: list[Piece], stats: Sequence[float], kept: list[Piece]
-    ) -> _AtWork:
+    def _at_work(self, sizes: SliceSizes, n_docs: int, gathered: list[Piece]) -> _AtWork:
         """Kernels that use `buffers` allocate their statistics with their other arrays there."""
-        take, fresh = self.ledger.take, self.ledger.fresh
+        take, fresh, stats = self.ledger.take, self.ledger.fresh, self.stats(n_docs)
         one = _AtWork(
             [*gathered, fresh(sizes.read)],
             fresh(sizes.scratch.transient),
@@ -294,7 +317,6 @@ class Rounds:
             [take(sizes.written)] if sizes.written else [],
             Sum(n_docs, []),
             stats,
-            kept,
         )
         if one.pooled or one.written:
             one.stats.pieces = [take(size) for size in stats]
@@ -305,7 +327,6 @@ class Rounds:
         is."""
         self.ledger.free(one.transient)
         one.stats.pieces = one.stats.pieces or [self.ledger.fresh(size) for size in one.sizes_of_stats]
-        one.stats.pieces += [*one.kept]
         self.ledger.free(*one.gathered, *one.pooled)
         self._written()
         self._unwritten = one.written

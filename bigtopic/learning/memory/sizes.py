@@ -6,7 +6,6 @@ The equations are those of `footprint`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -19,15 +18,19 @@ from bigtopic.corpus.stored.schema import CHUNK
 from bigtopic.corpus.stored.stored_part import OPEN_PARTS
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.learning import remembering
-from bigtopic.learning.estep import lens_of
+from bigtopic.learning.crew._kernels import NEAR
+from bigtopic.learning.crew.memory import ROOM
+from bigtopic.learning.crew.threads import works_on
 from bigtopic.learning.executors.documents import ENTRY_BYTES, keeps_all, keeps_prepared, params_are_still
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.executors.until_end import may_wait
 from bigtopic.learning.memory.expected_rows import ExpectedRows
-from bigtopic.learning.memory.replay import SliceSizes
+from bigtopic.learning.memory.replay import CrewSizes, SliceSizes
+from bigtopic.learning.putting_off import puts_off
 from bigtopic.learning.reduce import sum_dtype
 from bigtopic.learning.rounds import moved_arrays
 from bigtopic.plan import reading
+from bigtopic.plan.delays import Groups, largest_group
 from bigtopic.state.contract.kernel_declarations import statistics_dtype
 from bigtopic.state.contract.kernel_results import check_scratch
 from bigtopic.state.documents.state_files import resolved, state_sizes
@@ -126,22 +129,24 @@ class Sizes:
         gathered.extend(scratch.derived)
         return SliceSizes(gathered, 24 * provisional + 8 * by_row, scratch, *state)
 
-    def of_item(self, n_docs: int, n_slices: int) -> SliceSizes:
-        """Slices that go together, of `n_docs` documents each. If they are a stack, it has one array for words and
-        counts, rows for each slice, and ids that stay with the statistics."""
-        one = self.of_slice(n_docs)
-        if not self.most_slices:
-            assert n_slices == 1
-            return one
-        index, words, counts, _, *rows = one.gathered
-        gathered = [n_slices * size for size in (index, words + counts, *rows)]
-        return replace(one, gathered=gathered, kept=[n_slices * words])
-
     @cached_property
-    def most_slices(self) -> int:
-        """Slices of several minibatches that may be one call of the kernel; 0 if none do."""
-        lens = lens_of(self._params.arrays, self._run.work) if self._run.plan.delay else None
-        return 0 if lens is None else lens.most_slices
+    def may_crew(self) -> bool:
+        """Whether a crew does rounds that miss some updates."""
+        run, arrays = self._run, self._params.without_means().arrays
+        return works_on(arrays, run.work) and puts_off(arrays, run.settings, run.plan.delay)
+
+    def of_crew(self, n_docs: int, groups: Groups) -> CrewSizes:
+        """A crew whose slices have `n_docs` documents each; its arrays have room for a row for each entry."""
+        size = self._call_size(n_docs)
+        (array,) = self.returned.values()
+        n_ids, row = size.rows[next(iter(size.rows))], 4 * array.n_columns
+        most = min(size.n_entries, array.n_rows)
+        group, largest = max(groups.sizes), ROOM * largest_group(self._run.plan.delay)
+        one = [(largest * most * 4.0, group * n_ids * 4), (largest * most * row, group * n_ids * row)]
+        scratch = self._run.work.kernel.scratch(size, self._run.work.hyper.options)
+        own: list[tuple[float, float]] = [(ROOM * size.n_entries * 4, size.n_entries * 4)] * 2
+        own += [(ROOM * most * row, n_ids * row), *((ROOM * one, one) for one in scratch.pooled)]
+        return CrewSizes(groups.at_work * one, own, (groups.at_work + NEAR) * group * n_docs)
 
     def _takes_float64(self, name: str, kind: str) -> bool:
         """Whether the view is computed in float64: expected logarithms of rows that are distributions."""

@@ -21,7 +21,7 @@ from bigtopic.state.contract.declaration_rules import (
 )
 from bigtopic.state.stored.model_rules import METHOD_NAME, NAME, SETTINGS
 from bigtopic.storage.row_arrays import DTYPES
-from bigtopic.types import Kernel, StateSpec
+from bigtopic.types import Kernel, SliceLoop, StateSpec
 
 __all__ = ["check_kernel", "check_lengths", "check_slice_size", "statistics_dtype"]
 
@@ -39,7 +39,7 @@ _OF_KERNEL = {
     "cost": (Callable, "a function of the options"),
     "scratch": (Callable, "a function of a CallSize and the options"),
     "derives": ((Callable, NoneType), "a function of the documents, or None"),
-    "stacked": ((Callable, NoneType), "a function of a stack, a view, hyper-parameters and a seed, or None"),
+    "loop": ((SliceLoop, NoneType), "a SliceLoop, or None"),
     "components": ((str, NoneType), "the name of a component count, or None"),
     "interacts": (bool, "True or False"),
     "state": (str, choose(_LIVES)),
@@ -51,7 +51,6 @@ _ARGUMENTS = {
     "run": ("docs", "view", "hyper", "seed", "state"),
     "cost": ("options",),
     "scratch": ("size", "options"),
-    "stacked": ("stack", "view", "hyper", "seed"),
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bigtopic.errors import ModelError
-from bigtopic.types import Docs, Hyper, Kernel, KernelResult, Scratch, StackResult, StateSpec, View
+from bigtopic.types import Docs, Hyper, Kernel, KernelResult, Scratch, StateSpec, View
 
 __all__ = [
     "DTYPES",
@@ -16,7 +16,6 @@ __all__ = [
     "check_doc_topics",
     "check_result",
     "check_scratch",
-    "check_stack_result",
     "check_state",
     "check_state_names",
     "check_values",
@@ -73,35 +72,6 @@ def check_result(
         )
         found = "no state" if result.state is None else "state"
         raise ModelError(f"{where} has state={kernel.state!r}, but returned {found}; {wanted}")
-
-
-def check_stack_result(kernel: Kernel, result: Any, view: View, n_ids: int, n_slices: int) -> None:
-    """The same for what a kernel returns for a stack. Raises ModelError like `check_result`."""
-    where = f"kernel {kernel.name!r}"
-    if not isinstance(result, StackResult):
-        raise ModelError(
-            f"{where} returned {type(result).__name__} for a stack, but must return a StackResult"
-        )
-    for name, figures in result.info.items():
-        _check_figures(f"{where}: info[{name!r}]", figures, (n_slices,))
-    for name in kernel.statistics:
-        if name not in result.stats or name not in result.sums:
-            raise ModelError(
-                f"{where} declares the statistics {name!r}, and did not return them and their sums"
-            )
-        viewed = view.arrays.get(name)
-        n_columns = None if viewed is None else viewed.shape[1]
-        rows = "a row for each id of the stack, and the view's columns"
-        check_values(f"{where}: stats[{name!r}]", result.stats[name], (n_ids, n_columns), rows)
-        wanted = (n_slices, result.stats[name].shape[1])
-        _check_figures(f"{where}: sums[{name!r}]", result.sums[name], wanted)
-
-
-def _check_figures(where: str, figures: Any, shape: tuple[int, ...]) -> None:
-    if type(figures) is not np.ndarray or figures.dtype != np.float64 or figures.shape != shape:
-        raise ModelError(
-            f"{where} is {figures!r:.60}, but must be a NumPy array {shape} of float64: a row for each slice"
-        )
 
 
 def _check_kind(where: str, result: Any) -> None:

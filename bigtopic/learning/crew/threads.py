@@ -1,0 +1,191 @@
+"""The threads of a crew."""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from threading import Thread
+
+import numpy as np
+
+from bigtopic import buffers
+from bigtopic.kernels.support.entry import frozen, padded_prior
+from bigtopic.kernels.support.slice_loop import address_of
+from bigtopic.learning.crew import _kernels
+from bigtopic.learning.crew.memory import FLOAT, ROOM, GroupMemory, Largest
+from bigtopic.learning.crew.segment import CrewSegment
+from bigtopic.learning.estep import with_params
+from bigtopic.learning.stopping import uninterrupted
+from bigtopic.learning.work import Work
+from bigtopic.plan.slices import NO_MAP, lookup_table
+from bigtopic.state.additions import MOST_PARTS
+from bigtopic.state.lazy_array import LazyArray
+from bigtopic.state.views import linear_mean
+
+__all__ = ["Crew", "works_on"]
+
+
+def works_on(arrays: Mapping[str, LazyArray], work: Work) -> bool:
+    """Whether a crew can do rounds of this kernel on these arrays: if it has a loop over slices, derives nothing from
+    documents, reads the means of one array, and returns statistics of that array's words."""
+    kernel = work.kernel
+    if kernel.own_loop is None or kernel.derives is not None:
+        return False
+    if list(kernel.views.values()) != ["mean"] or list(kernel.statistics) != list(kernel.views):
+        return False
+    (array,) = (arrays[name] for name in kernel.views)
+    words = array.axis in ("word", "column")
+    return words and array.dtype == FLOAT and isinstance(array, LazyArray) and linear_mean(array) is not None
+
+
+class Crew:
+    """Threads that do the segments of a run, one after the other; between two of them they wait.
+
+    Parameters
+    ----------
+    work, arrays : of the run; `works_on` is true
+    largest : slices of the largest group
+    n_threads : at least 1, with the one that calls `do`
+    """
+
+    def __init__(self, work: Work, arrays: Mapping[str, LazyArray], largest: int, n_threads: int) -> None:
+        loop = work.kernel.own_loop
+        assert loop is not None
+        (name,) = work.kernel.views
+        self._array, self._memory = arrays[name], GroupMemory(largest)
+        self._largest = Largest()
+        self._n_words, self._n_threads, self._entry = work.n_words, n_threads, address_of(loop.infer)
+        known, hyper, n_columns = (
+            work.id_maps.get("word"),
+            with_params(work.hyper, arrays),
+            self._array.n_columns,
+        )
+        gates = np.array([_allocate_lock() for _ in range(1 + n_threads)], np.int64)
+        weakref.finalize(self, _free_locks, gates.tolist())
+        for gate in gates[1:].tolist():
+            _acquire_lock(gate, 1)
+        self._tables = _kernels.Tables(
+            np.zeros(_kernels.N_COUNTERS, np.int64),
+            np.zeros((0, _kernels.N_SLICE), np.int64),
+            np.zeros((0, _kernels.N_GROUP), np.int64),
+            np.zeros((0, 1 + len(loop.figures))),
+            np.zeros((0, n_columns)),
+            gates,
+            np.zeros(n_threads, np.int64),
+            self._array.raw,
+            frozen(NO_MAP if known is None else known, np.int32),
+            padded_prior(hyper.doc_topic_prior, n_columns, FLOAT),
+            frozen(loop.options(hyper), np.float64),
+            _n_parts(n_threads),
+        )
+        self._threads: list[Thread] = []
+        self._segment: CrewSegment | None = None
+        self._failure: BaseException | None = None
+
+    def serves(self, array: LazyArray) -> bool:
+        """Whether these are the params that the threads read."""
+        return array.raw is self._tables.raw
+
+    def do(self, segment: CrewSegment, meanwhile: Callable[[], None]) -> None:
+        """Do a segment. Re-raises what one of the threads raised; then they have ended.
+
+        Parameters
+        ----------
+        meanwhile : called once the other threads are at work
+        """
+        with uninterrupted():
+            self._make_room(segment.n_slices, segment.n_groups)
+            self._segment, self._failure = segment, None
+            try:
+                segment.begin(self._tables, self._memory, self._largest)
+                self._start_threads()
+                meanwhile()
+                self._serve(0)
+            except BaseException as failure:
+                self._fail(failure)
+            if self._failure is not None:
+                self.close()
+            segment.end(_kernels.finish(self._tables))
+            if self._failure is not None:
+                raise self._failure
+
+    def close(self) -> None:
+        """End the threads."""
+        _kernels.stop(self._tables)
+        while self._threads:
+            self._threads.pop().join()
+
+    def _start_threads(self) -> None:
+        """Start those that are missing."""
+        for number in range(1 + len(self._threads), self._n_threads):
+            name = f"bigtopic-crew_{number}"
+            self._threads.append(Thread(target=self._serve, args=(number,), name=name, daemon=True))
+            self._threads[-1].start()
+
+    def _make_room(self, n_slices: int, n_groups: int) -> None:
+        """Begin with tables as long as the largest segment so far; threads that are in compiled code know those that
+        they have, so they end, and others begin."""
+        tables = self._tables
+        if n_slices > len(tables.slices) or n_groups > len(tables.groups):
+            self.close()
+            self._tables = tables._replace(
+                counters=np.zeros_like(tables.counters),
+                slices=np.zeros((int(ROOM * n_slices), _kernels.N_SLICE), np.int64),
+                groups=np.zeros((int(ROOM * n_groups), _kernels.N_GROUP), np.int64),
+                figures=np.zeros((int(ROOM * n_slices), tables.figures.shape[1])),
+                sums=np.zeros((int(ROOM * n_slices), tables.sums.shape[1])),
+                asleep=np.zeros_like(tables.asleep),
+            )
+
+    def _serve(self, number: int) -> None:
+        """What each thread does until it is told to stop, or, the first one, until the segment is done."""
+        try:
+            enter = self._entrance(number)
+            while (why := enter()) != _kernels.OVER:
+                if why == _kernels.GROWS:
+                    enter = self._entrance(number)
+                else:
+                    assert self._segment is not None
+                    self._segment.lead()
+        except BaseException as failure:
+            self._fail(failure)
+
+    def _entrance(self, number: int) -> Callable[[], int]:
+        """The compiled loop, with memory for slices as large as those so far."""
+        n_columns, largest = self._array.n_columns, self._largest
+        n_entries = int(largest.n_entries * ROOM)
+        serve: Callable[..., int] = _kernels.serve
+        return partial(
+            serve,
+            *(self._entry, self._tables, number, lookup_table(self._n_words)),
+            np.empty(int(largest.n_docs * ROOM) + 1, np.int64),
+            buffers.empty(n_entries, np.int32),
+            buffers.empty(n_entries, FLOAT),
+            buffers.empty((min(n_entries, self._array.n_rows), n_columns), FLOAT),
+            buffers.empty(int(largest.scratch * ROOM), FLOAT),
+        )
+
+    def _fail(self, failure: BaseException) -> None:
+        self._failure = self._failure or failure
+        _kernels.stop(self._tables)
+
+
+def _n_parts(n_threads: int) -> int:
+    """Into which a batch of additions is divided: two for each thread, since some come late."""
+    most = min(MOST_PARTS, 2 * n_threads) if n_threads > 1 else 1
+    return 1 << (most.bit_length() - 1)
+
+
+_allocate_lock = ctypes.pythonapi.PyThread_allocate_lock
+_allocate_lock.argtypes, _allocate_lock.restype = (), ctypes.c_void_p
+_acquire_lock = ctypes.pythonapi.PyThread_acquire_lock
+_acquire_lock.argtypes, _acquire_lock.restype = (ctypes.c_void_p, ctypes.c_int), ctypes.c_int
+_free_lock = ctypes.pythonapi.PyThread_free_lock
+_free_lock.argtypes, _free_lock.restype = (ctypes.c_void_p,), None
+
+
+def _free_locks(addresses: Sequence[int]) -> None:
+    for address in addresses:
+        _free_lock(address)

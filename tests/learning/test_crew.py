@@ -1,0 +1,397 @@
+"""Threads that stay in compiled code compute what the plain loop does, whatever happens to them."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import njit
+
+from bigtopic import kernels
+from bigtopic.corpus.memory import MemoryPart, from_matrix
+from bigtopic.corpus.store import Corpus
+from bigtopic.errors import ModelError
+from bigtopic.kernels.support.slice_loop import SLICE_LOOP
+from bigtopic.learning.crew.threads import Crew, works_on
+from bigtopic.learning.executors.graphs import GraphExecutor
+from bigtopic.learning.executors.protocol import Run
+from bigtopic.learning.executors.segments import Segment
+from bigtopic.learning.executors.threads import ThreadExecutor
+from bigtopic.learning.new_run import make_run
+from bigtopic.learning.stopping import interruptible
+from bigtopic.methods import get
+from bigtopic.plan.cursor import Cursor
+from bigtopic.plan.reading import BlockReader
+from bigtopic.schemes.interpolate import Interpolate
+from bigtopic.state import _kernels
+from bigtopic.state.lazy_array import LazyArray
+from bigtopic.state.model import TopicModel
+from bigtopic.state.new_model import new_model
+from bigtopic.state.params import Params
+from bigtopic.types import AxisStats
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from reference import serial
+
+
+def corpus_of(n_docs: int, fractional: bool = False) -> Any:
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(0.4, (n_docs, 60)) * (rng.random((1, 60)) < 0.9)
+    counts[3], counts[n_docs // 2] = 0, 0
+    return from_matrix(counts * 0.37 if fractional else counts)
+
+
+@pytest.fixture(autouse=True)
+def delays_of_short_passes(monkeypatch):
+    monkeypatch.setattr("bigtopic.plan.delays.ROUNDS", 1)
+
+
+def setting(
+    n_docs: int = 1500,
+    batch_size: int = 3,
+    known: Sequence[int] | None = None,
+    fractional: bool = False,
+    max_iter: int | None = None,
+    **given: Any,
+) -> tuple[Run, TopicModel]:
+    """A run with delayed updates, and the model; which may not know all words."""
+    corpus = corpus_of(n_docs, fractional)
+    model = new_model(replace(get("online-cvb0"), **given), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    run = make_run(model, corpus, batch_size=batch_size, slice_size=None, order="shuffled", max_iter=max_iter)
+    if known is not None:
+        ids = np.full(run.work.n_words, -1, np.int32)
+        ids[list(known)] = np.arange(len(known))
+        run = replace(run, work=replace(run.work, id_maps={"word": ids}))
+    return run, model
+
+
+def crews_of(monkeypatch: Any) -> list[Crew]:
+    """The crews that are made from now on."""
+    made: list[Crew] = []
+    usual = Crew.__init__
+
+    def noted(self: Crew, *given: Any) -> None:
+        made.append(self)
+        usual(self, *given)
+
+    monkeypatch.setattr(Crew, "__init__", noted)
+    return made
+
+
+def same(found: LazyArray, expected: LazyArray) -> None:
+    np.testing.assert_array_equal(found.raw, expected.raw)
+    np.testing.assert_array_equal(found.scale, expected.scale)
+    np.testing.assert_array_equal(found.sums, expected.sums)
+
+
+@pytest.mark.parametrize("fractional", [False, True])
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 17])
+@pytest.mark.parametrize("delay", [1, 2, 3, 7, 31])
+def test_any_number_of_threads_learns_what_the_plain_loop_does(delay, n_threads, fractional, monkeypatch):
+    """With minibatches that the ends of parts cut into two slices, and read blocks of a few."""
+    monkeypatch.setattr("bigtopic.plan.slices.READ_BLOCK_ENTRIES", 1500)
+    corpus = corpus_of(1500, fractional)
+    whole = corpus.read(order="stored")
+    parts = [MemoryPart(f"{a}", whole[a:b]) for a, b in pairwise((0, 703, 1101, 1500))]
+    corpus = Corpus(parts, corpus.vocabulary)
+    model = new_model(
+        replace(get("online-cvb0"), delay=delay), 4, corpus.vocabulary, n_tokens=corpus.n_tokens
+    )
+    run = make_run(model, corpus, batch_size=7, slice_size=None, order="shuffled", max_iter=2)
+    assert run.plan.delay == delay
+    made = crews_of(monkeypatch)
+    *updates, (expected, _) = serial.learn(run, model.params, 2)
+    params, cursor, reports = model.params.copy(), Cursor(), []
+    with ThreadExecutor(run, n_threads) as executor:
+        for _ in range(2):
+            for _, some in executor.advance(params, cursor):
+                cursor = cursor.after(some)
+                reports += some
+            cursor = cursor.next_pass()
+    assert len(made) == (delay >= 3)
+    same(params["topic_words"], expected["topic_words"])
+    assert reports[:-1] == [report for _, report in updates]
+
+
+@pytest.mark.parametrize("known", [range(5, 60, 2), []], ids=["some", "none"])
+def test_words_that_the_params_do_not_know(known, monkeypatch):
+    run, model = setting(500, delay=7, known=known, max_iter=1)
+    made = crews_of(monkeypatch)
+    found = learned(ThreadExecutor(run, 3), model.params.copy())
+    *_, (expected, _) = serial.learn(run, model.params, 1)
+    same(found, expected["topic_words"])
+    assert made
+
+
+def test_documents_that_converge_by_themselves(monkeypatch):
+    run, model = setting(
+        500, delay=7, options={"mean_change_tol": 1e-3, "max_doc_update_iter": 30}, max_iter=1
+    )
+    *_, (expected, _) = serial.learn(run, model.params, 1)
+    same(learned(ThreadExecutor(run, 2), model.params.copy()), expected["topic_words"])
+
+
+def test_slices_larger_than_those_before(monkeypatch):
+    """The memory of a thread grows when a slice does not fit: here, within a segment."""
+    rng = np.random.default_rng(0)
+    counts = np.zeros((600, 400))
+    for d in range(600):
+        counts[d, rng.choice(400, 200 if d > 400 else 2, replace=False)] = 1 + d % 3
+    corpus = from_matrix(counts)
+    method = replace(get("online-cvb0"), delay=7)
+    model = new_model(method, 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    run = make_run(model, corpus, batch_size=4, slice_size=None, order="stored", max_iter=1)
+    entered: list[int] = []
+    usual = Crew._entrance
+    monkeypatch.setattr(Crew, "_entrance", lambda self, number: entered.append(number) or usual(self, number))
+    *_, (expected, _) = serial.learn(run, model.params, 1)
+    same(learned(ThreadExecutor(run, 3), model.params.copy()), expected["topic_words"])
+    n_segments = len([segment for segment in run.plan.segments(0) if len(segment) > 1])
+    assert len(entered) > n_segments + 2 and {*entered} == {0, 1, 2}
+
+
+@dataclass(frozen=True)
+class Twice:
+    """Adds the statistics of a minibatch in halves, or as other numbers."""
+
+    dtype: str
+    adds_up = True
+
+    def step(self, array: Any, stats: Any, info: Any) -> None:
+        rate = min(0.1, info.largest_step)
+        half = AxisStats(stats.ids, (0.5 * stats.values).astype(self.dtype))
+        array.add(half, weight=rate, decay=1.0 - rate)
+        array.add(half, weight=rate)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_schemes_that_add_other_rows_than_the_statistics(dtype, monkeypatch):
+    """Compiled code adds those of float32; Python all others."""
+    run, model = setting(500, delay=7, schemes={"topic_words": Twice(dtype)}, max_iter=1)
+    found = learned_everywhere(run, model)
+    *_, (expected, _) = serial.learn(run, model.params, 1)
+    for array in found:
+        same(array, expected["topic_words"])
+
+
+def learned(executor: Any, params: Params) -> LazyArray:
+    """The topics after a pass."""
+    cursor = Cursor()
+    with executor:
+        for _, reports in executor.advance(params, cursor):
+            cursor = cursor.after(reports)
+    return params["topic_words"]
+
+
+def learned_everywhere(run: Run, model: TopicModel) -> list[LazyArray]:
+    """The topics after a pass of several executors."""
+    executors = ThreadExecutor(run, 1), ThreadExecutor(run, 3), GraphExecutor(run, scheduler="sync")
+    return [learned(executor, model.params.copy()) for executor in executors]
+
+
+def test_scales_are_folded_at_the_same_updates_by_every_executor(monkeypatch):
+    """With large steps, so that a scale becomes too small within a pass."""
+    corpus = corpus_of(1500)
+    schemes = {"topic_words": Interpolate(learning_decay=None, scale="tokens")}
+    method = replace(get("online-cvb0"), delay=7, schemes=schemes)
+    model = new_model(method, 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    run = make_run(model, corpus, batch_size=3, slice_size=None, order="shuffled")
+    found = learned_everywhere(run, model)
+    assert found[0].scale.max() > 1e-17
+    for array in found[1:]:
+        np.testing.assert_array_equal(array.raw, found[0].raw)
+        np.testing.assert_array_equal(array.scale, found[0].scale)
+
+
+@pytest.mark.parametrize("name", ["online-cvb0", "online-vb", "cdf", "online-cgs"])
+def test_methods_of_all_kinds_may_be_delayed(name, monkeypatch):
+    """Their kernels read means, expected logarithms, or counts."""
+    corpus = corpus_of(400)
+    method = replace(get(name), delay=7, max_iter=1, slice_size=None)
+    model = new_model(method, 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    run = make_run(model, corpus, batch_size=5, slice_size=None, order="shuffled", max_iter=1)
+    found = learned_everywhere(run, model)
+    *_, (expected, _) = serial.learn(run, model.params, 1)
+    for array in found:
+        np.testing.assert_array_equal(array.raw, expected["topic_words"].raw)
+
+
+class Broken(Exception):
+    """What a test raises."""
+
+
+def crew_threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("bigtopic-crew")]
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("at", [9, 50, 130])
+@pytest.mark.parametrize("what", ["read", "step"])
+def test_a_failure_leaves_the_params_of_an_update(what, at, n_threads, monkeypatch):
+    """The thread that leads reads and steps; what it raises ends the others, and what they have begun is done."""
+    monkeypatch.setattr("bigtopic.plan.slices.READ_BLOCK_ENTRIES", 100)  # a few minibatches each
+    run, model = setting(600, delay=7, max_iter=1)
+    versions = [one["topic_words"] for one, _ in serial.learn(run, model.params, 1)]
+    calls = []
+
+    def breaks(usual: Any) -> Any:
+        def call(*given: Any) -> Any:
+            calls.append(None)
+            if len(calls) == at:
+                raise Broken(what)
+            return usual(*given)
+
+        return call
+
+    params, reports = model.params.copy(), []
+    with ThreadExecutor(run, n_threads) as executor:
+        if what == "read":
+            monkeypatch.setattr(BlockReader, "read_block", breaks(BlockReader.read_block))
+        else:
+            monkeypatch.setattr(Segment, "step", breaks(Segment.step))
+        with pytest.raises(Broken, match=what):
+            for _, some in executor.advance(params, Cursor()):
+                reports += some
+        assert not crew_threads()
+        monkeypatch.undo()
+        assert 0 < len(reports) < 200
+        same(params["topic_words"], versions[len(reports) - 1])
+        assert params["topic_words"].put_off is None
+
+
+def test_an_executor_goes_on_after_a_failure(monkeypatch):
+    run, model = setting(600, delay=7, max_iter=1)
+    *_, (expected, _) = serial.learn(run, model.params, 1)
+    usual, calls = Segment.step, []
+
+    def breaks(self: Segment, number: int, stats: Any) -> None:
+        calls.append(None)
+        if len(calls) == 100:
+            raise Broken
+        usual(self, number, stats)
+
+    monkeypatch.setattr(Segment, "step", breaks)
+    with ThreadExecutor(run, 3) as executor:
+        params, cursor = model.params.copy(), Cursor()
+        with pytest.raises(Broken):
+            for _, reports in executor.advance(params, cursor):
+                cursor = cursor.after(reports)
+        same(learned(executor, model.params.copy()), expected["topic_words"])
+    assert not crew_threads()
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("at", ["a fold at the end", "a step"])
+def test_a_second_ctrl_c_leaves_params_that_are_those_of_an_update(at, n_threads, monkeypatch):
+    schemes = {"topic_words": Interpolate(learning_decay=None, scale="tokens")}
+    run, model = setting(delay=7, schemes=schemes)
+    calls = []
+
+    def twice(usual: Any) -> Any:
+        def interrupted(*given: Any) -> Any:
+            found = usual(*given)
+            calls.append(None)
+            in_main = threading.current_thread() is threading.main_thread()
+            if (at == "a step" and len(calls) < 30) or not in_main:
+                return found
+            monkeypatch.undo()
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+            return found
+
+        return interrupted
+
+    if at == "a step":
+        monkeypatch.setattr(Segment, "step", twice(Segment.step))
+    else:
+        monkeypatch.setattr(_kernels, "fold_scale", twice(_kernels.fold_scale))
+    params, n_updates = model.params.copy(), 0
+    with pytest.raises(KeyboardInterrupt), ThreadExecutor(run, n_threads) as executor, interruptible():
+        for _, reports in executor.advance(params, Cursor()):
+            n_updates += len(reports)
+    array = params["topic_words"]
+    assert array.put_off is None and not array.keeps_scale and n_updates > 0
+    versions = [one["topic_words"] for one, _ in islice(serial.learn(run, model.params, 1), n_updates)]
+    # the plain loop folds scales at once, so that its rows are rounded at other times
+    np.testing.assert_allclose(array.gather(None), versions[-1].gather(None), rtol=1e-4)
+    np.testing.assert_allclose(array.gather(None).sum(axis=0)[:4], array.weight_totals(), rtol=1e-3)
+
+
+def test_decays_that_are_too_large_to_be_put_off_are_refused():
+    @dataclass(frozen=True)
+    class Forgets:
+        adds_up = True
+
+        def step(self, array: Any, stats: Any, info: Any) -> None:
+            array.add(stats, weight=1.0, decay=1e-3)
+
+    run, model = setting(delay=31, schemes={"topic_words": Forgets()})
+    with (
+        ThreadExecutor(run, 2) as executor,
+        pytest.raises(ModelError, match="declares `adds_up`, but decays more than"),
+    ):
+        list(executor.advance(model.params.copy(), Cursor()))
+
+
+@njit(**SLICE_LOOP)
+def _infinite(indptr, words, counts, topic_words, prior, options, scratch, stats, figures):
+    stats[:] = 1.0
+    if len(indptr) == 4:  # of the only minibatch of three documents
+        stats[-1, 2] = np.inf
+    figures[:] = 0.0
+
+
+@njit(**SLICE_LOOP)
+def _raising(indptr, words, counts, topic_words, prior, options, scratch, stats, figures):
+    raise ValueError("in compiled code")
+
+
+@pytest.mark.parametrize(
+    ("loop", "error", "message"),
+    [
+        (
+            _infinite,
+            ModelError,
+            r"stats\['topic_words'\] holds numbers that are not finite, at update \d+; the model",
+        ),
+        (_raising, ValueError, "in compiled code"),
+    ],
+)
+def test_what_a_loop_does_wrong_is_raised(loop, error, message):
+    kernel = kernels.load("cvb0")
+    assert kernel.loop is not None
+    wrong = replace(kernel, run=_run, loop=kernel.loop._replace(infer=loop))
+    run, model = setting(1001, batch_size=4, delay=7, kernel=wrong, max_iter=1)
+    with ThreadExecutor(run, 2) as executor, pytest.raises(error, match=message):
+        list(executor.advance(model.params.copy(), Cursor()))
+
+
+def _run(*given: Any) -> Any:
+    """In the module of the loops."""
+    return kernels.load("cvb0").run(*given)
+
+
+def test_what_reads_more_than_means_of_words_is_for_pipelines():
+    run, model = setting(60, batch_size=7)
+    kernel, arrays = run.work.kernel, model.params.arrays
+    assert works_on(arrays, run.work)
+    for other in (
+        replace(kernel, loop=None),
+        replace(kernel, run=lambda *given: kernel.run(*given)),
+        replace(kernel, derives=lambda docs: {}),
+        replace(kernel, views={"topic_words": "counts"}),
+        replace(kernel, statistics={**kernel.statistics, "doc_topic_prior": "none"}),
+    ):
+        assert not works_on(arrays, replace(run.work, kernel=other))
+    own = arrays["topic_words"].local(np.arange(60))
+    own.set_prior(np.full((60, 1), 0.1))
+    assert not works_on({**arrays, "topic_words": own}, run.work)

@@ -24,7 +24,8 @@ import numpy as np
 from distributed import Worker
 from pairs import Gaps
 
-from bigtopic.learning import copies, direct, meetings, reduce
+from bigtopic.learning import reduce
+from bigtopic.learning.all_reduce import copies, direct, meetings
 from bigtopic.learning.executors import graphs
 from bigtopic.parallel import mailbox
 from bigtopic.plan.cursor import RoundReport

@@ -17,7 +17,7 @@ import pytest
 
 from bigtopic import methods as table
 from bigtopic.corpus.store import Corpus
-from bigtopic.learning import copies, direct, meetings
+from bigtopic.learning.all_reduce import copies, direct, meetings
 from bigtopic.learning.executors import among_workers, choice, sending
 from bigtopic.learning.executors.among_workers import AmongWorkers
 from bigtopic.learning.executors.copying import Copies

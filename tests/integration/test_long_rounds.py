@@ -19,7 +19,7 @@ import pytest
 
 from bigtopic import methods as table
 from bigtopic.corpus.store import Corpus
-from bigtopic.learning import copies, direct
+from bigtopic.learning.all_reduce import copies, direct
 from bigtopic.learning.executors import among_workers, choice, graph_tasks, sending
 from bigtopic.learning.executors.copying import Copies
 from bigtopic.learning.executors.graphs import GraphExecutor

@@ -12,9 +12,18 @@ from typing import Any
 import pytest
 
 from bigtopic import methods as table
-from bigtopic.learning import copies
-from bigtopic.learning.copies import Behind, Version, after, arrays_in_turn, begin_move, end_move, hold, lose
-from bigtopic.learning.meetings import Exchange
+from bigtopic.learning.all_reduce import copies
+from bigtopic.learning.all_reduce.copies import (
+    Behind,
+    Version,
+    after,
+    arrays_in_turn,
+    begin_move,
+    end_move,
+    hold,
+    lose,
+)
+from bigtopic.learning.all_reduce.meetings import Exchange
 from bigtopic.learning.new_run import make_run
 from bigtopic.learning.replicas import Changes, Share, add_changes, share_changes
 from bigtopic.plan.cursor import Cursor

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bigtopic.learning import direct
-from bigtopic.learning.copies import Version
-from bigtopic.learning.direct import Meeting, NodeTask, circles, whole
+from bigtopic.learning.all_reduce import direct
+from bigtopic.learning.all_reduce.copies import Version
+from bigtopic.learning.all_reduce.direct import Meeting, NodeTask, circles, whole
 from bigtopic.learning.reduce import add
 from bigtopic.plan.cursor import START
 from bigtopic.types import AxisStats, Stats

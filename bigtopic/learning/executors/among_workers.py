@@ -17,8 +17,9 @@ from itertools import accumulate, count
 from typing import Any, NamedTuple
 
 from bigtopic.learning import sharing
-from bigtopic.learning.copies import Behind, Version
-from bigtopic.learning.direct import Meeting, take_part, whole
+from bigtopic.learning.all_reduce.copies import Behind, Version
+from bigtopic.learning.all_reduce.direct import Meeting, take_part, whole
+from bigtopic.learning.all_reduce.meetings import Exchange, LongRound
 from bigtopic.learning.executors import copying
 from bigtopic.learning.executors.copying import Copies
 from bigtopic.learning.executors.forecast import round_seconds
@@ -26,7 +27,6 @@ from bigtopic.learning.executors.graph_tasks import Sealed, divided, n_tasks, pl
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.executors.segments import Segment
 from bigtopic.learning.executors.sending import Sender
-from bigtopic.learning.meetings import Exchange, LongRound
 from bigtopic.learning.reduce import Tree
 from bigtopic.learning.replicas import Changes, Share, joined, share_changes
 from bigtopic.parallel.keys import task_key

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import uuid4
 
-from bigtopic.learning.copies import Version, after, hold
+from bigtopic.learning.all_reduce.copies import Version, after, hold
 from bigtopic.learning.executors.sending import Sender
 from bigtopic.parallel import cluster
 from bigtopic.parallel.mailbox import dissolve, mailbox

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from bigtopic.errors import ClusterError
 from bigtopic.learning import sharing
-from bigtopic.learning.copies import Behind
+from bigtopic.learning.all_reduce.copies import Behind
 from bigtopic.learning.executors.graph_tasks import placed
 from bigtopic.learning.executors.protocol import AbleWorkers, Run
 from bigtopic.parallel import cluster

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, islice, pairwise
 
-from bigtopic.learning.copies import after, take_ahead
-from bigtopic.learning.direct import Meeting, NodeTask
+from bigtopic.learning.all_reduce.copies import after, take_ahead
+from bigtopic.learning.all_reduce.direct import Meeting, NodeTask
 from bigtopic.learning.executors.graph_tasks import divided, node_stats_alone
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.reduce import add

@@ -33,7 +33,7 @@ import numpy as np
 
 from bigtopic import buffers
 from bigtopic.learning import _kernels
-from bigtopic.learning.copies import (
+from bigtopic.learning.all_reduce.copies import (
     Behind,
     Version,
     after,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from bigtopic.errors import ModelError
@@ -32,11 +32,13 @@ class Unsettled:
     Attributes
     ----------
     seen : the arrays as they are for rounds that gather now; steps do not move them
+    before_end : called before the end, by who has applied some of what was put off
     """
 
     def __init__(self, arrays: Mapping[str, LazyArray], n_threads: int) -> None:
         self._arrays, self._additions = arrays, Additions(n_threads)
         self.seen = self._still()
+        self.before_end: Callable[[], None] | None = None
         self._next: deque[Mapping[str, LazyArray]] = deque()
         for array in arrays.values():
             array.put_off = self._additions
@@ -76,6 +78,8 @@ class Unsettled:
     def end(self) -> None:
         """Apply all; from now on, steps put nothing off."""
         try:
+            if self.before_end is not None:
+                self.before_end()
             self._additions.do()
         finally:
             for array in self._arrays.values():

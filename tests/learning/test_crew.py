@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
@@ -20,6 +22,7 @@ from bigtopic.corpus.memory import MemoryPart, from_matrix
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import ModelError
 from bigtopic.kernels.support.slice_loop import SLICE_LOOP
+from bigtopic.learning.crew.segment import CrewSegment
 from bigtopic.learning.crew.threads import Crew, works_on
 from bigtopic.learning.executors.graphs import GraphExecutor
 from bigtopic.learning.executors.protocol import Run
@@ -395,3 +398,66 @@ def test_what_reads_more_than_means_of_words_is_for_pipelines():
     own = arrays["topic_words"].local(np.arange(60))
     own.set_prior(np.full((60, 1), 0.1))
     assert not works_on({**arrays, "topic_words": own}, run.work)
+
+
+def test_only_the_thread_that_leads_forgets_groups(monkeypatch):
+    """One that no longer leads may lose the processor, and another one lead."""
+    inside: list[int] = []
+    usual = CrewSegment._has_settled
+
+    def slow(self: CrewSegment) -> None:
+        inside.append(1)
+        assert len(inside) == 1
+        time.sleep(0.002)
+        usual(self)
+        inside.pop()
+
+    monkeypatch.setattr(CrewSegment, "_has_settled", slow)
+    run, model = setting(800, delay=7, max_iter=1)
+    *_, (expected, _) = serial.learn(run, model.params, 1)
+    for _ in range(5):
+        same(learned(ThreadExecutor(run, 4), model.params.copy()), expected["topic_words"])
+
+
+def test_threads_that_cannot_begin(monkeypatch):
+    run, model = setting(600, delay=7, max_iter=1)
+    versions = [one["topic_words"] for one, _ in serial.learn(run, model.params, 1)]
+    usual, begun = threading.Thread.start, []
+
+    def start(self: threading.Thread) -> None:
+        begun.append(self)
+        if self.name == "bigtopic-crew_2":
+            raise RuntimeError("can't start new thread")
+        usual(self)
+
+    params, reports = model.params.copy(), []
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with ThreadExecutor(run, 3) as executor, pytest.raises(RuntimeError, match="can't start"):
+        for _, some in executor.advance(params, Cursor()):
+            reports += some
+    assert reports and not crew_threads()
+    same(params["topic_words"], versions[len(reports) - 1])
+
+
+def test_the_interpreter_ends_while_a_daemon_thread_fits():
+    script = """
+import threading, time
+from dataclasses import replace
+import numpy as np
+import bigtopic as bt
+from bigtopic.learning.crew.segment import CrewSegment
+from bigtopic.plan import delays
+
+delays.ROUNDS, begun, usual = 1, threading.Event(), CrewSegment.lead
+def lead(self):
+    begun.set()
+    usual(self)
+CrewSegment.lead = lead
+corpus = bt.from_matrix(np.random.default_rng(0).poisson(0.4, (20_000, 60)))
+model = bt.LDA(4, batch_size=5, n_threads=4, max_iter=50, client=False, progress=False)
+threading.Thread(target=model.fit, args=(corpus,), daemon=True).start()
+assert begun.wait(120)
+time.sleep(0.1)
+"""
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
+    assert (ended.returncode, ended.stderr) == (0, "")

@@ -58,6 +58,7 @@ class CrewSegment:
         self._sizes, self._at_work = groups
         self.n_slices, self.n_groups = len(self._refs), len(groups.sizes)
         self._lenses = np.empty((self.n_groups, 3, self._array.n_columns), FLOAT)
+        self._begun = False
         self._posted = self._posted_groups = 0
         self._round = self._stepped = self._sealed = self._settled = 0
         # Ids, statistics and documents of groups that are posted, and additions of those that are sealed
@@ -73,9 +74,10 @@ class CrewSegment:
         memory : for groups
         largest : sizes of the largest slice of the run so far, which is updated
         """
+        _kernels.begin(tables, self.n_slices, self.n_groups, self._at_work)
+        self._begun = True
         self._tables, self._memory, self._largest = tables, memory, largest
         self._slices, self._groups = tables.slices[: self.n_slices], tables.groups[: self.n_groups]
-        _kernels.begin(tables, self.n_slices, self.n_groups, self._at_work)
         _fill(self._slices, self._groups, self._rounds, self._sizes)
         for group in range(self._at_work):
             self._see(group, self._unsettled.seen)
@@ -84,9 +86,15 @@ class CrewSegment:
             _kernels.lead(tables, self._posted, 0, 0, False, False)
         self.lead()
 
-    def end(self, settled: int) -> None:
-        """So many groups have settled."""
-        self._forget(settled)
+    def before_end(self, call: Callable[[], None]) -> None:
+        """Call this before what steps have put off is done without the crew."""
+        self._unsettled.before_end = call
+
+    def end(self) -> None:
+        """No thread works on the segment any more. What is left of additions that they have begun is done."""
+        self._unsettled.before_end = None
+        if self._begun:
+            self._forget(_kernels.finish(self._tables))
 
     def lead(self) -> None:
         """Step and read as long as there is something to step or to read."""
@@ -96,9 +104,9 @@ class CrewSegment:
                 self._tables, self._posted, self._stepped, self._sealed, settles, leaves
             )
             leaves = settles = False
-            self._forget(settled)
             if not leads:
-                return
+                return  # another thread may lead already
+            self._forget(settled)
             if by_hand:
                 self._unsettled.settle()
                 self._has_settled()

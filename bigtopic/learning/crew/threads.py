@@ -63,7 +63,8 @@ class Crew:
             self._array.n_columns,
         )
         gates = np.array([_allocate_lock() for _ in range(1 + n_threads)], np.int64)
-        weakref.finalize(self, _free_locks, gates.tolist())
+        # Not at the end of the interpreter, when daemon threads may wait for them
+        weakref.finalize(self, _free_locks, gates.tolist()).atexit = False
         for gate in gates[1:].tolist():
             _acquire_lock(gate, 1)
         self._tables = _kernels.Tables(
@@ -95,21 +96,30 @@ class Crew:
         ----------
         meanwhile : called once the other threads are at work
         """
-        with uninterrupted():
-            self._make_room(segment.n_slices, segment.n_groups)
-            self._segment, self._failure = segment, None
-            try:
+        self._segment, self._failure = segment, None
+        segment.before_end(partial(self._end, segment, early=True))  # whatever interrupts this
+        try:
+            with uninterrupted():
+                self._make_room(segment.n_slices, segment.n_groups)
                 segment.begin(self._tables, self._memory, self._largest)
                 self._start_threads()
-                meanwhile()
-                self._serve(0)
-            except BaseException as failure:
-                self._fail(failure)
-            if self._failure is not None:
-                self.close()
-            segment.end(_kernels.finish(self._tables))
-            if self._failure is not None:
-                raise self._failure
+            meanwhile()
+            self._serve(0)
+        except BaseException as failure:
+            self._fail(failure)
+        with uninterrupted():
+            self._end(segment, early=self._failure is not None)
+        if self._failure is not None:
+            raise self._failure
+
+    def _end(self, segment: CrewSegment, early: bool) -> None:
+        """Nothing works on the segment any more; if it ends early, threads end, and what they have begun is done."""
+        if self._segment is not segment:
+            return
+        if early:
+            self.close()
+        segment.end()
+        self._segment = None
 
     def close(self) -> None:
         """End the threads."""
@@ -120,9 +130,9 @@ class Crew:
     def _start_threads(self) -> None:
         """Start those that are missing."""
         for number in range(1 + len(self._threads), self._n_threads):
-            name = f"bigtopic-crew_{number}"
-            self._threads.append(Thread(target=self._serve, args=(number,), name=name, daemon=True))
-            self._threads[-1].start()
+            thread = Thread(target=self._serve, args=(number,), name=f"bigtopic-crew_{number}", daemon=True)
+            thread.start()
+            self._threads.append(thread)
 
     def _make_room(self, n_slices: int, n_groups: int) -> None:
         """Begin with tables as long as the largest segment so far; threads that are in compiled code know those that
@@ -148,7 +158,8 @@ class Crew:
                     enter = self._entrance(number)
                 else:
                     assert self._segment is not None
-                    self._segment.lead()
+                    with uninterrupted():
+                        self._segment.lead()
         except BaseException as failure:
             self._fail(failure)
 

@@ -30,7 +30,7 @@ from bigtopic.learning.putting_off import puts_off
 from bigtopic.learning.reduce import sum_dtype
 from bigtopic.learning.rounds import moved_arrays
 from bigtopic.plan import reading
-from bigtopic.plan.delays import Groups, largest_group
+from bigtopic.plan.delays import TURNS, Groups, largest_group
 from bigtopic.state.contract.kernel_declarations import statistics_dtype
 from bigtopic.state.contract.kernel_results import check_scratch
 from bigtopic.state.documents.state_files import resolved, state_sizes
@@ -45,6 +45,9 @@ __all__ = ["Sizes"]
 _SAMPLE = 1 << 13  # documents, the first ones, among which the longest are looked for
 _INDEX_BYTES = 16  # for each document of a read block, and of a part that is open
 _CHECKED_BYTES = 8  # for each document of a part that is being opened
+_TABLE_BYTES = (
+    4000  # for each round of a segment of a crew: rows of tables, and objects of this and the next segment
+)
 _DOCUMENT_BYTES = 36  # for each document of a slice: index and source row, twice, and order
 
 
@@ -146,7 +149,10 @@ class Sizes:
         scratch = self._run.work.kernel.scratch(size, self._run.work.hyper.options)
         own: list[tuple[float, float]] = [(ROOM * size.n_entries * 4, size.n_entries * 4)] * 2
         own += [(ROOM * most * row, n_ids * row), *((ROOM * one, one) for one in scratch.pooled)]
-        return CrewSizes(groups.at_work * one, own, (groups.at_work + NEAR) * group * n_docs)
+        tables = TURNS * (self._run.plan.delay + 1) * (8.0 * array.n_columns + _TABLE_BYTES)
+        return CrewSizes(
+            [(tables, tables), *groups.at_work * one], own, (groups.at_work + NEAR) * group * n_docs
+        )
 
     def _takes_float64(self, name: str, kind: str) -> bool:
         """Whether the view is computed in float64: expected logarithms of rows that are distributions."""

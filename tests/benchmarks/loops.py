@@ -42,6 +42,7 @@ LOOPS = "look up", "gather", "infer", "add"
 BEFORE = 256  # updates that are not timed, because a run begins with shorter delays, see `plan.delays`
 N_UPDATES = 256  # that are, at least
 SAMPLE = 24  # minibatches whose loops are timed
+RUNS = 3  # of which the median counts: in some, Python collects garbage, for a fifth of the time
 
 sleep = types.ExternalFunction("usleep", types.intc(types.uintc))
 
@@ -132,14 +133,14 @@ def _sample(corpus: Any, n_components: int) -> tuple[dict[str, float], int]:
 def gains(
     corpus: Any, n_components: int, update: Update, threads: list[int], passes: int | None = None
 ) -> list[float]:
-    """How much faster so many threads do some passes than one does, with sleeps for loops.
+    """How much faster so many threads do some passes than one does, with sleeps for loops; medians.
 
     What an update takes on one thread does not depend on their number, so few are timed.
     """
     with _replaced(update), _at_once():
         alone, n_alone = fit(corpus, n_components, 1, before=BEFORE, n_updates=N_UPDATES)
-        together = [fit(corpus, n_components, n, passes=passes) for n in threads]
-    return [alone / n_alone * n_updates / elapsed for elapsed, n_updates in together]
+        together = [sorted(fit(corpus, n_components, n, passes=passes) for _ in range(RUNS)) for n in threads]
+    return [alone / n_alone * n_updates / elapsed for _, (elapsed, n_updates), _ in together]
 
 
 def fit(

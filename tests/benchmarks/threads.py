@@ -7,7 +7,7 @@ alone is what the machine's second processor can give; the gain of two threads i
 With --simulate: what one thread of an update does at a time, and the gain of more threads than there are processors, on
 documents of `replicas`, with sleeps in place of compiled loops.
 
-    python -m tests.benchmarks threads [--corpora demo,scale] [--topics 100,1000] [--runs 7]
+    python -m tests.benchmarks threads [--corpora demo,scale,drawn] [--topics 100,1000] [--runs 7]
     python -m tests.benchmarks threads --simulate 8,16,32 [--docs 1000000] [--topics 100,1000]
 """
 
@@ -27,6 +27,7 @@ import results
 from timing import Timer, Timing
 
 BATCH_SIZE = 500
+DRAWN = 250_000  # documents
 HEAD = (
     "corpus",
     "K",
@@ -43,7 +44,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--corpora", default="demo,scale", help="demo, and scale: 82,000 documents of PubMed's shape"
+        "--corpora",
+        default="demo,scale,drawn",
+        help="demo; scale: 82,000 documents of PubMed's shape; drawn: 250,000 of a known LDA",
     )
     parser.add_argument("--topics", default="100")
     parser.add_argument("--passes", type=int, default=None, help="default: the method's")
@@ -114,6 +117,11 @@ def stored(name: str, folder: Path) -> Path:
         import scale
 
         return scale.stored(folder, 82_000, 2)
+    if name == "drawn":
+        import replicas
+
+        replicas.stored(folder, DRAWN)
+        return folder / f"replicas-{DRAWN}.zarr"
     corpora.load(name, Path(), folder)
     return folder / f"{name}.zarr"
 

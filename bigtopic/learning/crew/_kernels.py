@@ -201,7 +201,7 @@ def _must_lead(tables, counters):
 
 @njit(**INNER)
 def _may_lead(tables, counters):
-    """Whether a round may step, or documents are to be read: those of two groups after the one at work."""
+    """Whether a round may step, or documents are to be read: those of the groups after the one at work."""
     n_slices, stepped, posted, taken = counters[SLICES], counters[STEPPED], counters[POSTED], counters[TAKEN]
     if stepped < n_slices and tables.slices[stepped, ROUND_STOP] <= counters[INFERRED]:
         return True

@@ -57,7 +57,7 @@ class CrewSegment:
         self._refs = [ref for rnd in rounds for ref in rnd]
         self._sizes, self._at_work = groups
         self.n_slices, self.n_groups = len(self._refs), len(groups.sizes)
-        self._lenses = np.empty((self.n_groups, 3, self._array.n_columns), FLOAT)
+        self._seen = np.empty((self.n_groups, 3, self._array.n_columns), FLOAT)
         self._begun = False
         self._posted = self._posted_groups = 0
         self._round = self._stepped = self._sealed = self._settled = 0
@@ -161,7 +161,7 @@ class CrewSegment:
         return found
 
     def _seal(self) -> None:
-        """All rounds of a group have stepped: what they put off may be applied, and the second group after it knows
+        """All rounds of a group have stepped: what they put off may be applied, and the first group that sees it knows
         what it sees."""
         additions, group = _Additions(self._unsettled.seal()), self._groups[self._sealed]
         group[_kernels.ADDITIONS], group[_kernels.N_ADDITIONS] = additions.address, additions.number
@@ -174,8 +174,8 @@ class CrewSegment:
         if group < self.n_groups:
             linear = linear_mean(arrays[self._name])
             assert linear is not None
-            self._lenses[group] = linear[1:]
-            self._groups[group, _kernels.LINEAR] = address(self._lenses[group])
+            self._seen[group] = linear[1:]
+            self._groups[group, _kernels.LINEAR] = address(self._seen[group])
 
     def _forget(self, settled: int) -> None:
         """So many groups have settled."""
@@ -214,11 +214,8 @@ class CrewSegment:
             largest.n_docs = max(largest.n_docs, ref.stop - ref.start)
         slices = self._slices[first:stop]
         slices[:, : _kernels.GROUP] = rows
-        most_entries, scratch = slices[:, [_kernels.ENTRIES, _kernels.SCRATCH]].max(axis=0).tolist()
-        largest.n_entries, largest.scratch = (
-            max(largest.n_entries, most_entries),
-            max(largest.scratch, scratch),
-        )
+        largest.n_entries = max(largest.n_entries, int(slices[:, _kernels.ENTRIES].max()))
+        largest.scratch = max(largest.scratch, int(slices[:, _kernels.SCRATCH].max()))
         memory = self._memory.begin(number % self._at_work, slices, self._groups[number], self._array)
         self._kept[number] = *memory, list(blocks.values())
         self._posted, self._posted_groups = stop, number + 1

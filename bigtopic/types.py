@@ -89,10 +89,13 @@ class KernelResult(NamedTuple):
     info: Mapping[str, float]
 
 
-class SliceLoop(NamedTuple):
+@dataclass(frozen=True)
+class SliceLoop:
     """A kernel's compiled loop over the documents of a slice: the bits of `run`, without document state, randomness,
     document topics and what is only offered.
 
+    Attributes
+    ----------
     infer : numba's function of the types `kernels.support.slice_loop.SIGNATURE`; writes statistics and figures, and
         allocates little
     options : (hyper) -> float64 (n,), those that the loop needs

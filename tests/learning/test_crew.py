@@ -372,7 +372,7 @@ def _raising(indptr, words, counts, topic_words, prior, options, scratch, stats,
 def test_what_a_loop_does_wrong_is_raised(loop, error, message):
     kernel = kernels.load("cvb0")
     assert kernel.loop is not None
-    wrong = replace(kernel, run=_run, loop=kernel.loop._replace(infer=loop))
+    wrong = replace(kernel, run=_run, loop=replace(kernel.loop, infer=loop))
     run, model = setting(1001, batch_size=4, delay=7, kernel=wrong, max_iter=1)
     with ThreadExecutor(run, 2) as executor, pytest.raises(error, match=message):
         list(executor.advance(model.params.copy(), Cursor()))

@@ -288,6 +288,14 @@ def _options(hyper: Hyper) -> tuple[float, float, float]:
     return float(sweeps), float(hyper.options["mean_change_tol"]), float(hyper.n_components)
 
 
+def _loop_options(hyper: Hyper) -> np.ndarray:
+    return np.array(_options(hyper))
+
+
+def _loop_scratch(longest: int, n_columns: int) -> int:
+    return (2 * max(1, longest) + 2) * _PAIR * n_columns
+
+
 def _scratch(size: CallSize, options: Mapping[str, Any]) -> Scratch:
     """Rows and shares of the words of two documents, and their masses before and after a sweep."""
     rows = (2 * size.longest + 2) * _PAIR * size.columns["topic_words"] * 4
@@ -306,8 +314,8 @@ KERNEL = Kernel(
     paper="Asuncion et al. 2009; Foulds et al. 2013",
     loop=SliceLoop(
         _infer_slice,
-        lambda hyper: np.array(_options(hyper)),
-        lambda longest, n_columns: (2 * max(1, longest) + 2) * _PAIR * n_columns,
+        _loop_options,
+        _loop_scratch,
         ("iterations", "dropped_tokens"),
     ),
 )

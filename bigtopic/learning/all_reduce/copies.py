@@ -182,7 +182,7 @@ def end_move(version: Version, params: Params, n_updates: int) -> None:
         if copy is None or copy.version != version:
             return
         copy.version, copy.arrays, copy.moves = after(version, n_updates), params.arrays, False
-        copy.ahead.clear()  # that nobody took
+        copy.ahead.clear()  # what no task took
         _one_at_a_time.notify_all()
 
 
@@ -195,7 +195,7 @@ def keep_ahead(version: Version, name: Hashable, prepared: Any) -> None:
 
 
 def take_ahead(version: Version, name: Hashable) -> Any:
-    """What was kept for a task by this name; None if nothing was. What nobody takes is let go when the copy moves."""
+    """What was kept for a task by this name; None if nothing was. What no task takes is let go when the copy moves."""
     with _one_at_a_time:
         copy = _copies.get(version.name)
         return None if copy is None else copy.ahead.pop(name, None)

@@ -87,20 +87,28 @@ def results_of(client: Any, futures: Sequence[Any], workers: Sequence[str]) -> l
     ClusterError
         When a worker is gone: the others may wait for it.
     """
-    while True:
-        try:
-            return list(client.sync(_gathered, client, futures))
-        except TimeoutError:
-            if any(future.status == "error" for future in futures):
-                raise
-            if all(future.done() for future in futures):  # large ones take longer to come
-                return list(client.gather(list(futures)))
-        if gone := sorted(set(workers) - set(client.nthreads())):
-            raise ClusterError(f"worker {gone[0]} is gone")
+    gathering = client.sync(_begun, client, futures)
+    try:
+        while not client.sync(_done, gathering):
+            if gone := sorted(set(workers) - set(client.nthreads())):
+                raise ClusterError(f"worker {gone[0]} is gone")
+        return list(client.sync(_result, gathering))
+    finally:
+        client.loop.add_callback(gathering.cancel)  # which does nothing to one that is done
 
 
-async def _gathered(client: Any, futures: Sequence[Any]) -> Any:
-    return await asyncio.wait_for(client.gather(list(futures), asynchronous=True), GONE_SECONDS)
+async def _begun(client: Any, futures: Sequence[Any]) -> asyncio.Future[Any]:
+    """Begun once: large results may take long to come. One that a stopped worker has never does."""
+    return asyncio.ensure_future(client.gather(list(futures), asynchronous=True))
+
+
+async def _done(gathering: asyncio.Future[Any]) -> bool:
+    await asyncio.wait([gathering], timeout=GONE_SECONDS)
+    return gathering.done()
+
+
+async def _result(gathering: asyncio.Future[Any]) -> Any:
+    return await gathering
 
 
 def _lack(client: Any) -> tuple[str, str] | None:

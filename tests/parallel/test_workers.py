@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -57,6 +58,22 @@ def closing():
 
     with hosts.scheduler() as first, hosts.worker(first), ExitStack() as stack:
         yield stack.enter_context(Client(first.scheduler.address, set_as_default=False))
+
+
+def test_a_result_that_a_stopped_worker_keeps_is_not_waited_for(monkeypatch):
+    """Its task is done; the scheduler gives the worker up after a while."""
+    with hosts.scheduler() as client, hosts.worker(client), hosts.worker(client) as process:
+        answers = workers.ask(client, os.getpid)
+        (address,) = (worker for worker, pid in answers.items() if pid == process.pid)
+        future = client.submit(bytes, 10, workers=[address], pure=False)
+        while not future.done():
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGSTOP)
+        given_up = {worker: 1 for worker in answers if worker != address}
+        monkeypatch.setattr(client, "nthreads", lambda: given_up)
+        with pytest.raises(ClusterError, match="is gone"):
+            workers.results_of(client, [future], [address])
+        os.kill(process.pid, signal.SIGCONT)
 
 
 @pytest.mark.parametrize("long_round_seconds", [60.0, -1.0], ids=["whole", "graph"])

@@ -45,9 +45,7 @@ __all__ = ["Sizes"]
 _SAMPLE = 1 << 13  # documents, the first ones, among which the longest are looked for
 _INDEX_BYTES = 16  # for each document of a read block, and of a part that is open
 _CHECKED_BYTES = 8  # for each document of a part that is being opened
-_TABLE_BYTES = (
-    4000  # for each round of a segment of a crew: rows of tables, and objects of this and the next segment
-)
+_TABLE_BYTES = 4000  # for each round of a segment of a crew: rows of tables, and objects, about
 _DOCUMENT_BYTES = 36  # for each document of a slice: index and source row, twice, and order
 
 

@@ -92,7 +92,7 @@ def _delay(model: TopicModel, corpus: Any, batch_size: int | None) -> int:
     n_docs = max(1, min(batch_size or corpus.n_docs, corpus.n_docs))
     rows = min(n_docs * corpus.nnz / max(1, corpus.n_docs), len(corpus.vocabulary))
     return delay_of_run(
-        model.method.delay, corpus.n_docs // n_docs, 4 * rows * sum(model.components.values())
+        model.method.delay, -(-corpus.n_docs // n_docs), 4 * rows * sum(model.components.values())
     )
 
 

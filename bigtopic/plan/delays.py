@@ -81,7 +81,9 @@ def delay_of_run(most: int, n_rounds: int, minibatch_bytes: float) -> int:
     minibatch_bytes : of the statistics of a minibatch, at most
     """
     fits = int(BYTES / max(minibatch_bytes, 1.0))
-    return min(most, max(1, min(n_rounds // ROUNDS, fits)))
+    delay = min(most, max(1, min(n_rounds // ROUNDS, fits)))
+    at_work = _at_work(delay)
+    return max(min(most, 1), (delay + 1) // at_work * at_work - 1)
 
 
 def groups_of(n_rounds: int, done: int, delay: int) -> Groups:
@@ -112,8 +114,9 @@ def _at_work(delay: int) -> int:
 
 
 def is_prompt(number: int, before: int) -> bool:
-    """Whether a round of a pass, after so many updates, misses none because it is one of the first of a run."""
-    return before == 0 and number < PROMPT
+    """Whether a round of a pass, with so many updates before the pass, misses none because it is one of the first of a
+    run."""
+    return before + number < PROMPT
 
 
 def segment_of(number: int, before: int, n_rounds: int, delay: int) -> tuple[int, bool]:
@@ -128,15 +131,15 @@ def segment_of(number: int, before: int, n_rounds: int, delay: int) -> tuple[int
     """
     if delay == 0 or is_prompt(number, before):
         return number, False
-    segments = _segments(0 if before else PROMPT, n_rounds, delay)
+    segments = _segments(max(0, PROMPT - before), n_rounds, delay)
     return segments[bisect_right(segments, number) - 1], True
 
 
 @lru_cache(maxsize=4)
 def _segments(first: int, n_rounds: int, delay: int) -> list[int]:
     """The first round of each segment of a pass, from a round on."""
-    number, segments = first, []
+    number, segments, length = first, [], max(SEGMENT, TURNS * (delay + 1))
     while number < n_rounds:
         segments.append(number)
-        number += max(SEGMENT, TURNS * (delay + 1)) - number % SEGMENT
+        number += length - number % length
     return segments

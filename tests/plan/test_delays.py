@@ -12,7 +12,8 @@ from bigtopic.plan.slices import Plan
 
 
 @pytest.mark.parametrize(
-    ("n_rounds", "delay"), [(1, 1), (40, 1), (127, 1), (128, 2), (500, 7), (2000, 31), (10**6, 31)]
+    ("n_rounds", "delay"),
+    [(1, 1), (40, 1), (191, 1), (256, 3), (500, 7), (15 * 64, 15), (18 * 64, 15), (2000, 31), (10**6, 31)],
 )
 def test_a_delay_follows_from_the_rounds_of_a_pass(n_rounds, delay):
     assert delay_of_run(31, n_rounds, 1e6) == delay
@@ -21,7 +22,7 @@ def test_a_delay_follows_from_the_rounds_of_a_pass(n_rounds, delay):
 
 
 def test_statistics_of_minibatches_that_one_may_miss_are_few_gigabytes():
-    assert [delay_of_run(31, 2000, size) for size in (1e8, 1e9, 1e12)] == [31, 4, 1]
+    assert [delay_of_run(31, 2000, size) for size in (1e8, 1e9, 1e12)] == [31, 3, 1]
 
 
 def delays(plan: Plan, pass_number: int) -> list[tuple[int, int]]:
@@ -38,13 +39,39 @@ def test_delays_of_segments():
     assert delays(plan, 1) == [(256, 31), (256, 31), (256, 31), (232, 31)]
 
 
+@pytest.mark.parametrize(("delay", "n_rounds"), [(5, 48), (9, 80), (19, 160)])
+def test_segments_have_eight_rounds_for_each_thread_that_a_delay_keeps_busy(delay, n_rounds):
+    plan = Plan([4000], 50.0, 10, None, delay=delay)
+    first, *others = delays(plan, 0)[8:-1]
+    assert first == (n_rounds - 8, delay) and set(others) == {(n_rounds, delay)} == set(delays(plan, 1)[:-1])
+
+
+def test_the_first_eight_updates_of_a_run_miss_none_in_passes_of_fewer():
+    plan = Plan([30], 10.0, 10, None, delay=1)
+    assert [delays(plan, number) for number in range(4)] == [
+        [(1, 0)] * 3,
+        [(1, 0)] * 3,
+        [(1, 0)] * 2 + [(1, 1)],
+        [(3, 1)],
+    ]
+    halves = [[len(rnd.slices) for rnd in plan.rounds(number)] for number in range(4)]
+    assert halves == [[2] * 3, [2] * 3, [2, 2, 1], [1] * 3]
+
+
 def test_with_a_delay_of_one_segments_have_32_rounds():
     plan = Plan([700], 50.0, 10, None, delay=1)
     assert delays(plan, 0) == [(1, 0)] * 8 + [(24, 1), (32, 1), (6, 1)]
     assert delays(plan, 1) == [(32, 1), (32, 1), (6, 1)]
 
 
-@pytest.mark.parametrize("delay", [1, 2, 3, 7, 15, 30, 31])
+@pytest.mark.parametrize("most", range(1, 40))
+def test_a_delay_is_one_that_rounds_reach(most):
+    delay = delay_of_run(most, 10**6, 1e6)
+    groups = groups_of(200, 1000, delay)
+    assert groups.most == delay <= most and groups.largest_steps()[0] == 1 / (delay + 1)
+
+
+@pytest.mark.parametrize("delay", [1, 3, 7, 15, 31])
 @pytest.mark.parametrize("done", [0, 8, 50, 1000])
 def test_groups_grow_with_the_updates_before(done, delay):
     groups = groups_of(200, done, delay)
@@ -55,10 +82,8 @@ def test_groups_grow_with_the_updates_before(done, delay):
         assert n_seen in {0, *accumulate(groups.sizes)}
         assert missed[-1] <= min(groups.most, max((done + number) // 4, groups.at_work - 1))
     assert seen == sorted(seen)
-    assert max(missed) <= groups.most <= delay
-    if delay in (3, 7, 15, 31):
-        assert max(missed) == groups.most == delay
-        assert done < 1000 or set(groups.sizes[:-1]) == {(delay + 1) // groups.at_work}
+    assert max(missed) == groups.most == delay
+    assert done < 1000 or set(groups.sizes[:-1]) == {(delay + 1) // groups.at_work}
 
 
 def test_steps_of_rounds_that_miss_one_another_are_together_one_at_most():

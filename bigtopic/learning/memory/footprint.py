@@ -192,7 +192,7 @@ class Footprint:
         plan = self._run.plan
         total = self._run.settings.n_steps or plan.n_rounds
         ledger, most = rounds.ledger, _ROUNDS * n_threads
-        prompt = min(total, plan.n_rounds, PROMPT) if plan.delay else min(total, most)
+        prompt = min(total, PROMPT) if plan.delay else min(total, most)
         for _ in _until_level(ledger, prompt):
             ledger.free(*self._iterations(rounds, self._minibatch()).pieces)
         cut = [] if plan.delay else plan.cut_minibatches()[:_ROUNDS]

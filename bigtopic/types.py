@@ -248,6 +248,7 @@ class RoundInfo(NamedTuple):
     stats : statistics of the whole round for every array, and the kernel's figures
     companions : companion arrays of the array to update, by the names that the scheme gave them
     largest_step : of schemes whose changes add up: no step size is larger
+    missed : how many of the updates before this one its statistics do not know
     """
 
     step: int
@@ -261,6 +262,7 @@ class RoundInfo(NamedTuple):
     stats: Stats | None = None
     companions: Mapping[str, MutableArray] = {}
     largest_step: float = 1.0
+    missed: int = 0
 
 
 class MutableArray(Protocol):

@@ -64,14 +64,19 @@ class Settings:
 
 
 def step(
-    params: Params, cursor: Cursor, stats: Stats, settings: Settings, largest_step: float | None = None
+    params: Params,
+    cursor: Cursor,
+    stats: Stats,
+    settings: Settings,
+    largest_step: float | None = None,
+    missed: int = 0,
 ) -> RoundReport:
-    """Update the params by the statistics of one round; where it may miss updates, `largest_step` is that of the round,
-    instead of that of the settings."""
+    """Update the params by the statistics of one round, which missed so many updates; where rounds may miss some,
+    `largest_step` is that of the round, instead of that of the settings."""
     number, means = cursor.step + 1, {}
     if settings.averages(number):
         means = {name: RunningMean.of(params.arrays, name) for name in settings.schemes}
-    _step(params.arrays, stats, number, settings, means, largest_step)
+    _step(params.arrays, stats, number, settings, means, largest_step, missed)
     for mean in means.values():
         mean.count()
     return RoundReport(cursor, stats.n_docs, stats.n_tokens, stats.info)
@@ -109,6 +114,7 @@ def _step(
     settings: Settings,
     means: Mapping[str, RunningMean] = {},
     largest_step: float | None = None,
+    missed: int = 0,
 ) -> None:
     """One step of every scheme; those of `means` in place of their arrays."""
     figures = (
@@ -119,12 +125,14 @@ def _step(
     for name, scheme in settings.schemes.items():
         paths = companion_names(name, scheme)
         companions = _Companions({key: arrays[path] for key, path in paths.items()})
-        _move(name, scheme, arrays, companions, RoundInfo(*figures, seen, stats, companions, largest))
+        info = RoundInfo(*figures, seen, stats, companions, largest, missed)
+        _move(name, scheme, arrays, companions, info)
     if not settings.prior_schemes:
         return
     priors = {name: PriorAccess(array) for name, array in arrays.items()}
     for name, scheme in settings.prior_schemes.items():
-        _move(name, scheme, arrays, _Companions(), RoundInfo(*figures, priors, stats, largest_step=largest))
+        info = RoundInfo(*figures, priors, stats, largest_step=largest, missed=missed)
+        _move(name, scheme, arrays, _Companions(), info)
 
 
 def _move(

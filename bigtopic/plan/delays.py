@@ -2,7 +2,7 @@
 
     delay of a run      = that of the method, but at most one for 64 rounds of a pass; 1 of a short pass
     groups at work      = 2, or 4 with a delay of 15 or more; no round of a group sees another of them
-    rounds of a group   = (delay + 1) / groups at work; fewer where the delay would be above a quarter of the updates
+    rounds of a group   = (delay + 1) / groups at work; fewer where the delay would be above an eighth of the updates
                           that are done
     rounds of a segment = 8 (delay + 1), but at least 32
 
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 PROMPT = 8  # the first rounds of a run, without delay
-GROWTH = 4  # updates for each that a later round may miss
+GROWTH = 8  # updates for each that a later round may miss
 ROUNDS = 64  # of a pass, for each update that a round may miss
 BYTES = 1 << 32  # of the minibatches that one may miss, if each of their entries were a row of the params
 SEGMENT, TURNS = 32, 8  # rounds of a segment, at least; and for each thread that its delay keeps busy
@@ -50,20 +50,28 @@ class Groups(NamedTuple):
     @property
     def most(self) -> int:
         """How many updates a round misses, at most."""
-        return self.at_work * max(self.sizes, default=1) - 1
+        return max(self._at_once(), default=1) - 1
 
     def seen(self) -> list[int]:
         """How many updates of the segment each round sees."""
         before = [0] * (self.at_work - 1) + list(accumulate(self.sizes, initial=0))
         return [seen for seen, size in zip(before, self.sizes, strict=False) for _ in range(size)]
 
+    def missed(self) -> list[int]:
+        """How many updates each round misses."""
+        return [number - seen for number, seen in enumerate(self.seen())]
+
     def largest_steps(self) -> list[float]:
-        """Of each round: the steps of rounds that miss one another add up to 1 at most."""
-        largest = accumulate(self.sizes, max)
+        """The largest step of each round, so that the steps of rounds that miss one another add up to at most 1."""
+        n, at_once = self.at_work, self._at_once()
+        most = [max(at_once[group : group + n]) for group in range(len(self.sizes))]
+        return [1.0 / rounds for size, rounds in zip(self.sizes, most, strict=True) for _ in range(size)]
+
+    def _at_once(self) -> list[int]:
+        """Rounds of each group and of those that may be at work when it begins."""
+        before = [*accumulate(self.sizes, initial=0)]
         return [
-            1.0 / (self.at_work * most)
-            for size, most in zip(self.sizes, largest, strict=True)
-            for _ in range(size)
+            after - before[max(0, group - self.at_work)] for group, after in enumerate(before[1:], start=1)
         ]
 
 
@@ -98,8 +106,9 @@ def groups_of(n_rounds: int, done: int, delay: int) -> Groups:
     sizes: list[int] = []
     left = n_rounds
     while left > 0:
-        grown = min(delay, (done + n_rounds - left) // GROWTH)
-        sizes.append(min(left, max(1, (grown + 1) // at_work)))
+        most = min(delay, (done + n_rounds - left) // GROWTH) + 1
+        others = sum(sizes[1 - at_work :])
+        sizes.append(min(left, max(1, min(-(-most // at_work), most - others))))
         left -= sizes[-1]
     return Groups(tuple(sizes), at_work)
 

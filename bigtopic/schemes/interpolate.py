@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from bigtopic.errors import SettingError
-from bigtopic.schemes.schedule import LearningRate, decaying_end, is_number
+from bigtopic.schemes.schedule import LearningRate, decaying_end, is_number, made_up
 from bigtopic.types import AxisStats, MutableArray, RoundInfo
 
 __all__ = ["SCHEME", "Interpolate"]
@@ -62,7 +62,7 @@ class Interpolate(LearningRate):
             return
         usual = self.schedule()
         schedule = decaying_end(usual, self.end, size / total) if self.end else usual
-        rate = min(schedule(info.step, info.n_steps), info.largest_step)
+        rate = min(made_up(schedule(info.step, info.n_steps), info.missed), info.largest_step)
         array.add(stats, weight=rate * total / size, decay=1.0 - rate)
 
 

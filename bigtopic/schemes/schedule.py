@@ -22,11 +22,13 @@ __all__ = [
     "decaying_end",
     "is_number",
     "joined",
+    "made_up",
     "robbins_monro",
 ]
 
 Schedule = Callable[[int, int | None], float]
 
+MADE_UP = 2  # updates by which the time that params remember becomes shorter, for each that is missed
 LARGEST_OFFSET = 1e12  # beyond it, steps are too small for float32 topics to change
 
 
@@ -58,6 +60,20 @@ def joined(first: Schedule, until: int, then: Schedule) -> Schedule:
     [0.5, 0.5, 0.1]
     """
     return lambda step, n_steps: (first if step <= until else then)(step, n_steps)
+
+
+def made_up(rate: float, missed: int) -> float:
+    """The step size of an update whose statistics do not know the last `missed` ones: 1 / (1 / rate - 2 (missed - 1)).
+
+    Topics that are still growing would otherwise grow more slowly, see docs/decisions/delayed-updates.md. A single
+    update makes no difference.
+
+    Examples
+    --------
+    >>> made_up(0.01, 26)
+    0.02
+    """
+    return rate if missed <= 1 else 1.0 / max(1.0, 1.0 / rate - MADE_UP * (missed - 1))
 
 
 def decaying_end(before: Schedule, share: float, last: float) -> Schedule:
@@ -121,7 +137,7 @@ class LearningRate:
 
     def rate(self, info: RoundInfo) -> float:
         """The step size of this update."""
-        return min(self.schedule()(info.step, info.n_steps), info.largest_step)
+        return min(made_up(self.schedule()(info.step, info.n_steps), info.missed), info.largest_step)
 
 
 def check(

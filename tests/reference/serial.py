@@ -51,16 +51,16 @@ def learn(run: Run, params: Params, n_passes: int) -> Iterator[tuple[Params, Rou
             versions, groups = [params], run.plan.groups(pass_number, segment)
             for number, rnd in enumerate(segment):
                 here = Cursor(pass_number, rnd.number, n_steps)
-                largest_step, n_seen = missed(groups, number)
+                largest_step, n_seen = seen(groups, number)
                 stats = round_stats(versions[n_seen], rnd, here, run.settings, map_reduce)
                 params = versions[-1].copy()
-                report = step(params, here, stats, run.settings, largest_step)
+                report = step(params, here, stats, run.settings, largest_step, number - n_seen)
                 versions.append(params)
                 n_steps += 1
                 yield params, report
 
 
-def missed(groups: Groups, number: int) -> tuple[float, int]:
+def seen(groups: Groups, number: int) -> tuple[float, int]:
     """The largest step of a round of a segment, and how many updates of the segment it sees."""
     first, at = 0, 0
     while number >= first + groups.sizes[at]:

@@ -35,7 +35,7 @@ class Segment:
     rounds, cursors : one cursor for each round
     shares : the rounds of each replica; none where there are no replicas
     groups : which updates the rounds miss
-    largest_steps : of each round
+    largest_steps, missed : of each round, see `RoundInfo`
     long_rounds : see `Plan`
     reports : those before a failure are there
     """
@@ -47,6 +47,7 @@ class Segment:
     shares: Sequence[Share]
     groups: Groups
     largest_steps: Sequence[float]
+    missed: Sequence[int]
     long_rounds: bool
     reports: list[RoundReport] = field(default_factory=list)
 
@@ -54,8 +55,8 @@ class Segment:
         """Update the params by the statistics of the `number`-th round of the segment."""
         if self.long_rounds:  # workers that make them have the rows in this order, see `direct.whole`
             stats = replace(stats, arrays={name: in_order(rows) for name, rows in stats.arrays.items()})
-        cursor, largest_step = self.cursors[number], self.largest_steps[number]
-        self.reports.append(step(self.params, cursor, stats, self.settings, largest_step))
+        cursor, late = self.cursors[number], (self.largest_steps[number], self.missed[number])
+        self.reports.append(step(self.params, cursor, stats, self.settings, *late))
 
     def exchange(self, changes: Changes) -> None:
         """Update the params by what all replicas changed."""
@@ -96,8 +97,10 @@ def by_segments(
         ]
         shares = _shares(run, cursor.pass_number, rounds, cursors)
         groups = run.plan.groups(cursor.pass_number, rounds)
-        given = rounds, cursors, run.settings, shares, groups, groups.largest_steps(), run.plan.long_rounds
-        segment = Segment(params, *given)
+        limits = groups.largest_steps(), groups.missed()
+        segment = Segment(
+            params, rounds, cursors, run.settings, shares, groups, *limits, run.plan.long_rounds
+        )
         try:
             if shares:
                 segment.exchange(replicate(segment) if replicate else _in_turn(run, segment))

@@ -1,11 +1,11 @@
 """Exchanges of replicas, and long rounds, on Dask: made by the workers among themselves, or as graphs.
 
 Workers that share no files with the driver keep copies of the params (`copying`), and make an exchange or a long round
-with one task each (`learning.direct`). The driver submits the next exchange before it asks for the result of this one:
-workers begin it at once, while the scheduler and the driver do their part. Where a worker cannot take part, the work is
-repeated as a graph. Where workers share files, all of it is done as graphs, with the params in files: of an exchange, a
-task for each replica, whose changes are added along the merge tree. Graphs are also used where a worker cannot hold a
-copy; then the params are sent to each worker that does a task.
+with one task each (`learning.all_reduce.direct`). The driver submits the next exchange before it asks for the result of
+this one: workers begin it at once, while the scheduler and the driver do their part. Where a worker cannot take part,
+the work is repeated as a graph. Where workers share files, all of it is done as graphs, with the params in files: of an
+exchange, a task for each replica, whose changes are added along the merge tree. Graphs are also used where a worker
+cannot hold a copy; then the params are sent to each worker that does a task.
 """
 
 from __future__ import annotations

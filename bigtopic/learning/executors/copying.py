@@ -1,8 +1,8 @@
 """Copies of the params on the workers of a Dask client, as the driver knows them.
 
 The params are sent to a worker when it first takes part in an exchange or a long round. From there on, its copy is
-moved by its tasks, see `learning.direct`. The driver holds a future of each copy, so a worker forgets its copy when the
-driver is gone.
+moved by its tasks, see `learning.all_reduce.direct`. The driver holds a future of each copy, so a worker forgets its
+copy when the driver is gone.
 """
 
 from __future__ import annotations

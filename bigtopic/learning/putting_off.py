@@ -66,7 +66,7 @@ class Unsettled:
         """The arrays as they are when the last closed batch has been applied."""
         return self._next[-1]
 
-    def has_settled(self) -> None:
+    def note_settled(self) -> None:
         """The caller has applied the oldest closed batch itself."""
         self._additions.forget_sealed()
         self.seen = self._next.popleft()

@@ -403,7 +403,7 @@ def test_what_reads_more_than_means_of_words_is_for_pipelines():
 def test_only_the_thread_that_leads_forgets_groups(monkeypatch):
     """One that no longer leads may lose the processor, and another one lead."""
     inside: list[int] = []
-    usual = CrewSegment._has_settled
+    usual = CrewSegment._release_group
 
     def slow(self: CrewSegment) -> None:
         inside.append(1)
@@ -412,7 +412,7 @@ def test_only_the_thread_that_leads_forgets_groups(monkeypatch):
         usual(self)
         inside.pop()
 
-    monkeypatch.setattr(CrewSegment, "_has_settled", slow)
+    monkeypatch.setattr(CrewSegment, "_release_group", slow)
     run, model = setting(800, delay=7, max_iter=1)
     *_, (expected, _) = serial.learn(run, model.params, 1)
     for _ in range(5):

@@ -195,7 +195,7 @@ def n_pieces(dask_worker: Any) -> int:
 
 
 def set_many(n: int) -> None:
-    direct.MANY = n
+    direct.GROUPS_FROM = n
 
 
 def test_workers_that_add_up_in_groups_learn_the_same_bits(corpus, expected, other_address, travels):
@@ -204,7 +204,7 @@ def test_workers_that_add_up_in_groups_learn_the_same_bits(corpus, expected, oth
         assert learn(corpus, other_address) == expected
         assert len(travels) == 1
     finally:
-        other_address.run(set_many, direct.MANY)
+        other_address.run(set_many, direct.GROUPS_FROM)
 
 
 def wait_for_documents() -> None:

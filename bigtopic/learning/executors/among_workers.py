@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 
 from bigtopic.learning import sharing
 from bigtopic.learning.all_reduce.copies import Behind, Version
-from bigtopic.learning.all_reduce.direct import Meeting, take_part, whole
+from bigtopic.learning.all_reduce.direct import Meeting, take_part
 from bigtopic.learning.all_reduce.meetings import Exchange, LongRound
+from bigtopic.learning.all_reduce.rows import whole
 from bigtopic.learning.executors import copying
 from bigtopic.learning.executors.copying import Copies
 from bigtopic.learning.executors.forecast import round_seconds

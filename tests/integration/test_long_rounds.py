@@ -140,14 +140,14 @@ def test_a_worker_that_ends_in_a_round(corpus, travels, monkeypatch, end, method
     expected = learn(corpus, method=method)
     monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL", "4s")
     with hosts.scheduler() as client, hosts.worker(client), hosts.worker(client) as other:
-        moving = Copies.moving
+        advance = Copies.advance
 
         def first(self: Any, n_updates: int) -> None:
-            moving(self, n_updates)
+            advance(self, n_updates)
             if self.version.n_updates == 3:
                 os.kill(other.pid, end)
 
-        monkeypatch.setattr(Copies, "moving", first)
+        monkeypatch.setattr(Copies, "advance", first)
         begun = time.monotonic()
         assert learn(corpus, client, method) == expected
         assert time.monotonic() - begun < 100
@@ -172,14 +172,14 @@ def test_copies_that_cannot_be_given_are_not_needed(corpus, expected, other_addr
 
 
 def test_an_interrupt_in_a_round(corpus, expected, other_address, monkeypatch):
-    moving = Copies.moving
+    advance = Copies.advance
 
     def interrupt(self: Any, n_updates: int) -> None:
-        moving(self, n_updates)
+        advance(self, n_updates)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(Copies, "moving", interrupt)
+        patched.setattr(Copies, "advance", interrupt)
         with pytest.raises(KeyboardInterrupt):
             learn(corpus, other_address)
     assert learn(corpus, other_address) == expected

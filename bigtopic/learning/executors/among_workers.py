@@ -123,7 +123,7 @@ class AmongWorkers:
         return self._submit(LongRound(version, *_bounds(threads, slices), first, n_nodes))
 
     def _result_of(self, begun: _Begun, begin_next: Callable[[], _Begun | None] = lambda: None) -> Any:
-        self._copies.moving(begun.meeting.n_updates)
+        self._copies.advance(begun.meeting.n_updates)
         self._ahead = begin_next() if self._copies.all_have_them() else None
         return whole(results_of(self._client, begun.parts, begun.meeting.workers))
 

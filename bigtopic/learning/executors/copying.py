@@ -97,7 +97,7 @@ class Copies:
         key, where = self._sender.key("bt-copy"), {"workers": [worker], "allow_other_workers": True}
         return self._client.submit(function, *arguments, key=key, pure=False, **where)
 
-    def moving(self, n_updates: int) -> None:
+    def advance(self, n_updates: int) -> None:
         """The copies move by so many updates, as the driver's params will."""
         self.version = after(self.version, n_updates)
 

@@ -19,7 +19,7 @@ import pytest
 
 from bigtopic import methods as table
 from bigtopic.corpus.store import Corpus
-from bigtopic.learning.all_reduce import copies, direct
+from bigtopic.learning.all_reduce import copies
 from bigtopic.learning.all_reduce.rows import parts, whole
 from bigtopic.learning.executors import among_workers, choice, graph_tasks, sending
 from bigtopic.learning.executors.copying import Copies
@@ -185,17 +185,10 @@ def test_an_interrupt_in_a_round(corpus, expected, other_address, monkeypatch):
     assert learn(corpus, other_address) == expected
 
 
-def set_many(n: int) -> None:
-    direct.GROUPS_FROM = n
-
-
 def test_workers_that_add_up_in_groups_learn_the_same_bits(corpus, expected, other_address, travels):
-    other_address.run(set_many, 4)
-    try:
+    with hosts.in_groups(other_address):
         assert learn(corpus, other_address) == expected
-        assert len(travels) == 1
-    finally:
-        other_address.run(set_many, direct.GROUPS_FROM)
+    assert len(travels) == 1
 
 
 def test_more_workers_than_slices_are_for(corpus, other_address, monkeypatch):

@@ -15,12 +15,13 @@ from bigtopic.state.lazy_array import LazyArray
 __all__ = ["Unsettled", "keeping_scales", "puts_off", "putting_off"]
 
 LEAST_SCALE = 1e-30  # of which a factor in float32 is finite
-LEAST_DELAY = 3  # where groups have two updates: threads that share a single one wait longer than they add
+# Two groups of two updates, or four of one; with two of one, threads wait longer than they add
+LEAST_DELAY = 3
 
 
 def puts_off(arrays: Mapping[str, LazyArray], settings: Settings, delay: int) -> bool:
-    """Whether steps put off what they add to rows: not where groups are single updates, where steps do more than add
-    with one weight and one decay for all rows, or where rows are of integers, which are rounded."""
+    """Whether steps put off what they add to rows: not where `delay` is below `LEAST_DELAY`, where steps do more than
+    add with one weight and one decay for all rows, or where rows are of integers, which are rounded."""
     adds_up = all(getattr(scheme, "adds_up", False) for scheme in settings.schemes.values())
     floats = all(array.dtype.kind == "f" for array in arrays.values())
     return delay >= LEAST_DELAY and not settings.prior_schemes and not settings.average and adds_up and floats
@@ -65,7 +66,7 @@ class Unsettled:
         """The arrays as they are when the last closed batch has been applied."""
         return self._next[-1]
 
-    def has_settled(self) -> None:
+    def note_settled(self) -> None:
         """The caller has applied the oldest closed batch itself."""
         self._additions.forget_sealed()
         self.seen = self._next.popleft()

@@ -9,7 +9,8 @@ changes x_r - x are added:
 The steps have the numbers that they have in a serial run, but none is larger than 1 / (updates of all replicas), so
 that the factor of x does not fall below 0. Counts are added as they are, as in AD-LDA, but more often than once a pass.
 
-Cost: the rows of a share, copied once and added once, and four bytes for each word of the vocabulary.
+Cost: the rows of a share, copied twice; their changes, computed and added once; and four bytes for each word of the
+vocabulary.
 
 References: Newman, Asuncion, Smyth, Welling (2009), "Distributed algorithms for topic models"; Ma et al. (2015),
 "Adding vs. averaging in distributed primal-dual optimization"; Stich (2019), "Local SGD converges fast and communicates

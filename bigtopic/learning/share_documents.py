@@ -38,8 +38,10 @@ class ShareDocuments:
     def __init__(self, refs: Sequence[SliceRef], read: Callable[[SliceRef], Block], work: Work) -> None:
         self._read: Callable[[SliceRef], Block] | None = read
         self._work = work
-        self._unread, self._global = list(reversed(refs)), list(reversed(refs))
-        self._places: dict[str, np.ndarray] = {}  # by axis: whether a row is needed; then its position
+        self._unread = list(reversed(refs))
+        self._unrenamed = list(reversed(refs))  # slices whose ids are still those of the params
+        self._needed: dict[str, np.ndarray] = {}  # by axis: whether a row is needed
+        self._positions: dict[str, np.ndarray] = {}  # by axis: of each needed row, among these
         self.ids: dict[str, np.ndarray] = {}
         self.prepared: dict[SliceRef, Prepared] = {}
 
@@ -53,32 +55,33 @@ class ShareDocuments:
         if self._unread:
             self._mark(self._unread[-1], arrays)
             self._unread.pop()
-        elif self._global:
+        elif self._unrenamed:
             if not self.ids:
                 self._number_rows()
-            self._rename(self._global[-1])
-            self._global.pop()
-        return bool(self._global)
+            self._rename(self._unrenamed[-1])
+            self._unrenamed.pop()
+        return bool(self._unrenamed)
 
     def _mark(self, ref: SliceRef, arrays: Mapping[str, LazyArray]) -> None:
         assert self._read is not None
         documents = prepare(self._read(ref), arrays, self._work)
         for axis, n_rows in {array.axis: array.n_rows for array in arrays.values()}.items():
             if (ids := documents.axes.get(axis)) is not None:
-                self._places.setdefault(axis, np.zeros(n_rows, np.int32))[ids] = 1
+                self._needed.setdefault(axis, np.zeros(n_rows, np.int32))[ids] = 1
         self.prepared[ref] = documents
 
     def _number_rows(self) -> None:
         self._read = None  # which holds what was read
-        for axis, place in self._places.items():
-            self.ids[axis] = np.flatnonzero(place).astype(np.int32)
-            place[self.ids[axis]] = np.arange(len(self.ids[axis]))
+        for axis, needed in self._needed.items():
+            self.ids[axis] = np.flatnonzero(needed).astype(np.int32)
+            positions = self._positions[axis] = needed  # in the same memory
+            positions[self.ids[axis]] = np.arange(len(self.ids[axis]))
 
     def _rename(self, ref: SliceRef) -> None:
         documents = self.prepared[ref]
         axes: dict[str, np.ndarray | None] = {}
-        for axis, place in self._places.items():
+        for axis, positions in self._positions.items():
             ids = documents.axes[axis]
             assert ids is not None
-            axes[axis] = place[ids]
+            axes[axis] = positions[ids]
         self.prepared[ref] = replace(documents, axes=axes)

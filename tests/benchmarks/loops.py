@@ -153,8 +153,8 @@ def fit(
     n_updates: int | None = None,
     begin: Callable[[], Any] = lambda: None,
 ) -> tuple[float, int]:
-    """Seconds of the updates after so many, of `n_updates` or all, and their number; calls `begin` where these
-    begin."""
+    """Fit, and time the updates after the first `before`: `n_updates` of them, or all. Calls `begin` when timing
+    starts. Returns seconds and the number of updates timed."""
     first, last = [], []
 
     def note(event: Any) -> None:
@@ -217,7 +217,7 @@ def _serve_asleep(update: Update) -> Any:
         sleep(gather_us)  # and to look up before that
 
     @njit
-    def infer(address, arguments):
+    def sleep_instead(address, arguments):
         sleep(infer_us)
         arguments[-1][:] = 0
 
@@ -233,11 +233,12 @@ def _serve_asleep(update: Update) -> Any:
     functions = {
         "_look_up": look_up,
         "_gather": gather,
-        "call": infer,
+        "call": sleep_instead,
         "add_up": add_up,
         "_add_part": add_part,
     }
     code = crew_kernels.serve.py_func.__code__
+    assert functions.keys() <= {*code.co_names}, "`serve` calls functions of other names"
     return njit(nogil=True)(FunctionType(code, vars(crew_kernels) | functions, "serve"))
 
 

@@ -229,7 +229,7 @@ def _whole(sums: list[Sized]) -> Sized:
 
 def _hold(version: copies.Version, arrays: Sized) -> copies.Copy:
     """Workers of a process have one copy together."""
-    with copies._one_at_a_time:
+    with copies._changed:
         return copies._copies.setdefault(version.name, _Copy(version, {}))
 
 

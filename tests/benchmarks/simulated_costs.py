@@ -101,7 +101,7 @@ def replica_seconds(n_topics: int, n_updates: int) -> tuple[float, float]:
 @cache
 def moving_seconds(n_topics: int) -> tuple[float, ...]:
     """Of a byte of changes of all words: to add, divide and join them; of the params: to copy and to move them."""
-    from bigtopic.learning.all_reduce.direct import parts, whole
+    from bigtopic.learning.all_reduce.rows import parts, whole
     from bigtopic.learning.reduce import add_axis
     from bigtopic.learning.replicas import Changes, add_changes
     from bigtopic.state.params import Params

@@ -19,7 +19,8 @@ import pytest
 
 from bigtopic import methods as table
 from bigtopic.corpus.store import Corpus
-from bigtopic.learning.all_reduce import copies, direct
+from bigtopic.learning.all_reduce import copies
+from bigtopic.learning.all_reduce.rows import parts, whole
 from bigtopic.learning.executors import among_workers, choice, graph_tasks, sending
 from bigtopic.learning.executors.copying import Copies
 from bigtopic.learning.executors.graphs import GraphExecutor
@@ -139,14 +140,14 @@ def test_a_worker_that_ends_in_a_round(corpus, travels, monkeypatch, end, method
     expected = learn(corpus, method=method)
     monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL", "4s")
     with hosts.scheduler() as client, hosts.worker(client), hosts.worker(client) as other:
-        moving = Copies.moving
+        advance = Copies.advance
 
         def first(self: Any, n_updates: int) -> None:
-            moving(self, n_updates)
+            advance(self, n_updates)
             if self.version.n_updates == 3:
                 os.kill(other.pid, end)
 
-        monkeypatch.setattr(Copies, "moving", first)
+        monkeypatch.setattr(Copies, "advance", first)
         begun = time.monotonic()
         assert learn(corpus, client, method) == expected
         assert time.monotonic() - begun < 100
@@ -171,30 +172,23 @@ def test_copies_that_cannot_be_given_are_not_needed(corpus, expected, other_addr
 
 
 def test_an_interrupt_in_a_round(corpus, expected, other_address, monkeypatch):
-    moving = Copies.moving
+    advance = Copies.advance
 
     def interrupt(self: Any, n_updates: int) -> None:
-        moving(self, n_updates)
+        advance(self, n_updates)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(Copies, "moving", interrupt)
+        patched.setattr(Copies, "advance", interrupt)
         with pytest.raises(KeyboardInterrupt):
             learn(corpus, other_address)
     assert learn(corpus, other_address) == expected
 
 
-def set_many(n: int) -> None:
-    direct.MANY = n
-
-
 def test_workers_that_add_up_in_groups_learn_the_same_bits(corpus, expected, other_address, travels):
-    other_address.run(set_many, 4)
-    try:
+    with hosts.in_groups(other_address):
         assert learn(corpus, other_address) == expected
-        assert len(travels) == 1
-    finally:
-        other_address.run(set_many, direct.MANY)
+    assert len(travels) == 1
 
 
 def test_more_workers_than_slices_are_for(corpus, other_address, monkeypatch):
@@ -208,11 +202,11 @@ def test_parts_are_together_the_whole(order):
     rng = np.random.default_rng(0)
     rows = AxisStats(rng.permutation(50).astype(np.int32)[:37], rng.random((37, 16)))
     one = Stats({"topics": rows, "prior": AxisStats(None, rng.random((1, 16)))}, 7, 21.5, {"bound": -3.0})
-    split = list(direct.parts([(1, one)], order))
+    split = list(parts([(1, one)], order))
     assert [(i, len(part)) for i, part in split] == [(i, 1) for i in order]
     for i, ((_, part),) in split:
         assert np.all(part.arrays["topics"].ids % 4 == i)
-    found = direct.whole([part for _, ((_, part),) in split])
+    found = whole([part for _, ((_, part),) in split])
     order = np.argsort(rows.ids)
     assert np.array_equal(found.arrays["topics"].ids, rows.ids[order])
     assert np.array_equal(found.arrays["topics"].values, rows.values[order])
@@ -227,7 +221,7 @@ def test_nodes_are_let_go_as_they_are_divided():
         for size in (2, 1, 1)
     ]
     values = [weakref.ref(one.arrays["topics"].values) for _, one in nodes]
-    made = direct.parts(nodes, [1, 2, 0])
+    made = parts(nodes, [1, 2, 0])
     i, part = next(made)
     assert i == 1 and [size for size, _ in part] == [2, 1, 1]
     assert [one() is None for one in values] == [True, True, False]

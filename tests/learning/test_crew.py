@@ -61,15 +61,18 @@ def delays_of_short_passes(monkeypatch):
 def setting(
     n_docs: int = 1500,
     batch_size: int = 3,
-    known: Sequence[int] | None = None,
-    fractional: bool = False,
     max_iter: int | None = None,
+    *,
+    corpus: Corpus | None = None,
+    order: str = "shuffled",
+    known: Sequence[int] | None = None,
+    method: str = "online-cvb0",
     **given: Any,
 ) -> tuple[Run, TopicModel]:
     """A run with delayed updates, and the model; which may not know all words."""
-    corpus = corpus_of(n_docs, fractional)
-    model = new_model(replace(get("online-cvb0"), **given), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
-    run = make_run(model, corpus, batch_size=batch_size, slice_size=None, order="shuffled", max_iter=max_iter)
+    corpus = corpus_of(n_docs) if corpus is None else corpus
+    model = new_model(replace(get(method), **given), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    run = make_run(model, corpus, batch_size=batch_size, slice_size=None, order=order, max_iter=max_iter)
     if known is not None:
         ids = np.full(run.work.n_words, -1, np.int32)
         ids[list(known)] = np.arange(len(known))
@@ -77,7 +80,7 @@ def setting(
     return run, model
 
 
-def crews_of(monkeypatch: Any) -> list[Crew]:
+def record_crews(monkeypatch: Any) -> list[Crew]:
     """The crews that are made from now on."""
     made: list[Crew] = []
     usual = Crew.__init__
@@ -90,10 +93,33 @@ def crews_of(monkeypatch: Any) -> list[Crew]:
     return made
 
 
-def same(found: LazyArray, expected: LazyArray) -> None:
+def learn_pass(executor: Any, params: Params) -> LazyArray:
+    """The topics after a pass."""
+    cursor = Cursor()
+    with executor:
+        for _, reports in executor.advance(params, cursor):
+            cursor = cursor.after(reports)
+    return params["topic_words"]
+
+
+def learn_pass_everywhere(run: Run, model: TopicModel) -> list[LazyArray]:
+    """The topics after a pass of several executors."""
+    executors = ThreadExecutor(run, 1), ThreadExecutor(run, 3), GraphExecutor(run, scheduler="sync")
+    return [learn_pass(executor, model.params.copy()) for executor in executors]
+
+
+def crew_threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("bigtopic-crew")]
+
+
+def assert_same_bits(found: LazyArray, expected: LazyArray) -> None:
     np.testing.assert_array_equal(found.raw, expected.raw)
     np.testing.assert_array_equal(found.scale, expected.scale)
     np.testing.assert_array_equal(found.sums, expected.sums)
+
+
+class Broken(Exception):
+    """What a test raises."""
 
 
 @pytest.mark.parametrize("fractional", [False, True])
@@ -106,12 +132,9 @@ def test_any_number_of_threads_learns_what_the_plain_loop_does(delay, n_threads,
     whole = corpus.read(order="stored")
     parts = [MemoryPart(f"{a}", whole[a:b]) for a, b in pairwise((0, 703, 1101, 1500))]
     corpus = Corpus(parts, corpus.vocabulary)
-    model = new_model(
-        replace(get("online-cvb0"), delay=delay), 4, corpus.vocabulary, n_tokens=corpus.n_tokens
-    )
-    run = make_run(model, corpus, batch_size=7, slice_size=None, order="shuffled", max_iter=2)
+    run, model = setting(corpus=corpus, batch_size=7, max_iter=2, delay=delay)
     assert run.plan.delay == delay
-    made = crews_of(monkeypatch)
+    made = record_crews(monkeypatch)
     *updates, (expected, _) = serial.learn(run, model.params, 2)
     params, cursor, reports = model.params.copy(), Cursor(), []
     with ThreadExecutor(run, n_threads) as executor:
@@ -121,17 +144,17 @@ def test_any_number_of_threads_learns_what_the_plain_loop_does(delay, n_threads,
                 reports += some
             cursor = cursor.next_pass()
     assert len(made) == (delay >= 3)
-    same(params["topic_words"], expected["topic_words"])
+    assert_same_bits(params["topic_words"], expected["topic_words"])
     assert reports[:-1] == [report for _, report in updates]
 
 
 @pytest.mark.parametrize("known", [range(5, 60, 2), []], ids=["some", "none"])
 def test_words_that_the_params_do_not_know(known, monkeypatch):
     run, model = setting(500, delay=7, known=known, max_iter=1)
-    made = crews_of(monkeypatch)
-    found = learned(ThreadExecutor(run, 3), model.params.copy())
+    made = record_crews(monkeypatch)
+    found = learn_pass(ThreadExecutor(run, 3), model.params.copy())
     *_, (expected, _) = serial.learn(run, model.params, 1)
-    same(found, expected["topic_words"])
+    assert_same_bits(found, expected["topic_words"])
     assert made
 
 
@@ -139,8 +162,10 @@ def test_documents_that_converge_by_themselves(monkeypatch):
     run, model = setting(
         500, delay=7, options={"mean_change_tol": 1e-3, "max_doc_update_iter": 30}, max_iter=1
     )
+    made = record_crews(monkeypatch)
     *_, (expected, _) = serial.learn(run, model.params, 1)
-    same(learned(ThreadExecutor(run, 2), model.params.copy()), expected["topic_words"])
+    assert_same_bits(learn_pass(ThreadExecutor(run, 2), model.params.copy()), expected["topic_words"])
+    assert made
 
 
 def test_slices_larger_than_those_before(monkeypatch):
@@ -149,15 +174,12 @@ def test_slices_larger_than_those_before(monkeypatch):
     counts = np.zeros((600, 400))
     for d in range(600):
         counts[d, rng.choice(400, 200 if d > 400 else 2, replace=False)] = 1 + d % 3
-    corpus = from_matrix(counts)
-    method = replace(get("online-cvb0"), delay=7)
-    model = new_model(method, 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
-    run = make_run(model, corpus, batch_size=4, slice_size=None, order="stored", max_iter=1)
+    run, model = setting(corpus=from_matrix(counts), batch_size=4, max_iter=1, order="stored", delay=7)
     entered: list[int] = []
     usual = Crew._entrance
     monkeypatch.setattr(Crew, "_entrance", lambda self, number: entered.append(number) or usual(self, number))
     *_, (expected, _) = serial.learn(run, model.params, 1)
-    same(learned(ThreadExecutor(run, 3), model.params.copy()), expected["topic_words"])
+    assert_same_bits(learn_pass(ThreadExecutor(run, 3), model.params.copy()), expected["topic_words"])
     n_segments = len([segment for segment in run.plan.segments(0) if len(segment) > 1])
     assert len(entered) > n_segments + 2 and {*entered} == {0, 1, 2}
 
@@ -166,49 +188,35 @@ def test_slices_larger_than_those_before(monkeypatch):
 class Twice:
     """Adds the statistics of a minibatch in halves, or as other numbers."""
 
-    dtype: str
+    added: str  # dtype; one named `dtype` would be that of the params
     adds_up = True
 
     def step(self, array: Any, stats: Any, info: Any) -> None:
         rate = min(0.1, info.largest_step)
-        half = AxisStats(stats.ids, (0.5 * stats.values).astype(self.dtype))
+        half = AxisStats(stats.ids, (0.5 * stats.values).astype(self.added))
         array.add(half, weight=rate, decay=1.0 - rate)
         array.add(half, weight=rate)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_schemes_that_add_other_rows_than_the_statistics(dtype, monkeypatch):
+@pytest.mark.parametrize("added", ["float32", "float64"])
+def test_schemes_that_add_other_rows_than_the_statistics(added, monkeypatch):
     """Compiled code adds those of float32; Python all others."""
-    run, model = setting(500, delay=7, schemes={"topic_words": Twice(dtype)}, max_iter=1)
-    found = learned_everywhere(run, model)
+    run, model = setting(500, delay=7, schemes={"topic_words": Twice(added)}, max_iter=1)
+    made = record_crews(monkeypatch)
+    found = learn_pass_everywhere(run, model)
     *_, (expected, _) = serial.learn(run, model.params, 1)
     for array in found:
-        same(array, expected["topic_words"])
-
-
-def learned(executor: Any, params: Params) -> LazyArray:
-    """The topics after a pass."""
-    cursor = Cursor()
-    with executor:
-        for _, reports in executor.advance(params, cursor):
-            cursor = cursor.after(reports)
-    return params["topic_words"]
-
-
-def learned_everywhere(run: Run, model: TopicModel) -> list[LazyArray]:
-    """The topics after a pass of several executors."""
-    executors = ThreadExecutor(run, 1), ThreadExecutor(run, 3), GraphExecutor(run, scheduler="sync")
-    return [learned(executor, model.params.copy()) for executor in executors]
+        assert_same_bits(array, expected["topic_words"])
+    assert made
 
 
 def test_scales_are_folded_at_the_same_updates_by_every_executor(monkeypatch):
     """With large steps, so that a scale becomes too small within a pass."""
-    corpus = corpus_of(1500)
     schemes = {"topic_words": Interpolate(learning_decay=None, scale="tokens")}
-    method = replace(get("online-cvb0"), delay=7, schemes=schemes)
-    model = new_model(method, 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
-    run = make_run(model, corpus, batch_size=3, slice_size=None, order="shuffled")
-    found = learned_everywhere(run, model)
+    run, model = setting(delay=7, schemes=schemes)
+    made = record_crews(monkeypatch)
+    found = learn_pass_everywhere(run, model)
+    assert made
     assert found[0].scale.max() > 1e-17
     for array in found[1:]:
         np.testing.assert_array_equal(array.raw, found[0].raw)
@@ -216,29 +224,19 @@ def test_scales_are_folded_at_the_same_updates_by_every_executor(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["online-cvb0", "online-vb", "cdf", "online-cgs"])
-def test_methods_of_all_kinds_may_be_delayed(name, monkeypatch):
+def test_methods_of_all_kinds_may_be_delayed(name):
     """Their kernels read means, expected logarithms, or counts."""
-    corpus = corpus_of(400)
-    method = replace(get(name), delay=7, max_iter=1, slice_size=None)
-    model = new_model(method, 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
-    run = make_run(model, corpus, batch_size=5, slice_size=None, order="shuffled", max_iter=1)
-    found = learned_everywhere(run, model)
+    run, model = setting(400, batch_size=5, max_iter=1, method=name, delay=7, slice_size=None)
+    found = learn_pass_everywhere(run, model)
     *_, (expected, _) = serial.learn(run, model.params, 1)
     for array in found:
         np.testing.assert_array_equal(array.raw, expected["topic_words"].raw)
 
 
-class Broken(Exception):
-    """What a test raises."""
-
-
-def crew_threads() -> list[str]:
-    return [thread.name for thread in threading.enumerate() if thread.name.startswith("bigtopic-crew")]
-
-
 @pytest.mark.parametrize("n_threads", [1, 3])
-@pytest.mark.parametrize("at", [9, 50, 130])
-@pytest.mark.parametrize("what", ["read", "step"])
+@pytest.mark.parametrize(
+    ("what", "at"), [("read", 17), ("read", 50), ("read", 130), ("step", 9), ("step", 50), ("step", 130)]
+)
 def test_a_failure_leaves_the_params_of_an_update(what, at, n_threads, monkeypatch):
     """The thread that leads reads and steps; what it raises ends the others, and what they have begun is done."""
     monkeypatch.setattr("bigtopic.plan.slices.READ_BLOCK_ENTRIES", 100)  # a few minibatches each
@@ -255,7 +253,7 @@ def test_a_failure_leaves_the_params_of_an_update(what, at, n_threads, monkeypat
 
         return call
 
-    params, reports = model.params.copy(), []
+    params, reports, made = model.params.copy(), [], record_crews(monkeypatch)
     with ThreadExecutor(run, n_threads) as executor:
         if what == "read":
             monkeypatch.setattr(BlockReader, "read_block", breaks(BlockReader.read_block))
@@ -264,10 +262,10 @@ def test_a_failure_leaves_the_params_of_an_update(what, at, n_threads, monkeypat
         with pytest.raises(Broken, match=what):
             for _, some in executor.advance(params, Cursor()):
                 reports += some
-        assert not crew_threads()
+        assert made and not crew_threads()
         monkeypatch.undo()
         assert 0 < len(reports) < 200
-        same(params["topic_words"], versions[len(reports) - 1])
+        assert_same_bits(params["topic_words"], versions[len(reports) - 1])
         assert params["topic_words"].put_off is None
 
 
@@ -282,14 +280,15 @@ def test_an_executor_goes_on_after_a_failure(monkeypatch):
             raise Broken
         usual(self, number, stats)
 
+    made = record_crews(monkeypatch)
     monkeypatch.setattr(Segment, "step", breaks)
     with ThreadExecutor(run, 3) as executor:
         params, cursor = model.params.copy(), Cursor()
         with pytest.raises(Broken):
             for _, reports in executor.advance(params, cursor):
                 cursor = cursor.after(reports)
-        same(learned(executor, model.params.copy()), expected["topic_words"])
-    assert not crew_threads()
+        assert_same_bits(learn_pass(executor, model.params.copy()), expected["topic_words"])
+    assert made and not crew_threads()
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
@@ -317,19 +316,19 @@ def test_a_second_ctrl_c_leaves_params_that_are_those_of_an_update(at, n_threads
         monkeypatch.setattr(Segment, "step", twice(Segment.step))
     else:
         monkeypatch.setattr(_kernels, "fold_scale", twice(_kernels.fold_scale))
-    params, n_updates = model.params.copy(), 0
+    params, n_updates, made = model.params.copy(), 0, record_crews(monkeypatch)
     with pytest.raises(KeyboardInterrupt), ThreadExecutor(run, n_threads) as executor, interruptible():
         for _, reports in executor.advance(params, Cursor()):
             n_updates += len(reports)
     array = params["topic_words"]
-    assert array.put_off is None and not array.keeps_scale and n_updates > 0
+    assert made and array.put_off is None and not array.keeps_scale and n_updates > 0
     versions = [one["topic_words"] for one, _ in islice(serial.learn(run, model.params, 1), n_updates)]
     # the plain loop folds scales at once, so that its rows are rounded at other times
     np.testing.assert_allclose(array.gather(None), versions[-1].gather(None), rtol=1e-4)
     np.testing.assert_allclose(array.gather(None).sum(axis=0)[:4], array.weight_totals(), rtol=1e-3)
 
 
-def test_decays_that_are_too_large_to_be_put_off_are_refused():
+def test_decays_that_are_too_large_to_be_put_off_are_refused(monkeypatch):
     @dataclass(frozen=True)
     class Forgets:
         adds_up = True
@@ -338,11 +337,13 @@ def test_decays_that_are_too_large_to_be_put_off_are_refused():
             array.add(stats, weight=1.0, decay=1e-3)
 
     run, model = setting(delay=31, schemes={"topic_words": Forgets()})
+    made = record_crews(monkeypatch)
     with (
         ThreadExecutor(run, 2) as executor,
         pytest.raises(ModelError, match="declares `adds_up`, but decays more than"),
     ):
         list(executor.advance(model.params.copy(), Cursor()))
+    assert made
 
 
 @njit(**SLICE_LOOP)
@@ -403,7 +404,7 @@ def test_what_reads_more_than_means_of_words_is_for_pipelines():
 def test_only_the_thread_that_leads_forgets_groups(monkeypatch):
     """One that no longer leads may lose the processor, and another one lead."""
     inside: list[int] = []
-    usual = CrewSegment._has_settled
+    usual = CrewSegment._release_group
 
     def slow(self: CrewSegment) -> None:
         inside.append(1)
@@ -412,11 +413,13 @@ def test_only_the_thread_that_leads_forgets_groups(monkeypatch):
         usual(self)
         inside.pop()
 
-    monkeypatch.setattr(CrewSegment, "_has_settled", slow)
+    monkeypatch.setattr(CrewSegment, "_release_group", slow)
     run, model = setting(800, delay=7, max_iter=1)
+    made = record_crews(monkeypatch)
     *_, (expected, _) = serial.learn(run, model.params, 1)
     for _ in range(5):
-        same(learned(ThreadExecutor(run, 4), model.params.copy()), expected["topic_words"])
+        assert_same_bits(learn_pass(ThreadExecutor(run, 4), model.params.copy()), expected["topic_words"])
+    assert len(made) == 5
 
 
 def test_threads_that_cannot_begin(monkeypatch):
@@ -436,7 +439,7 @@ def test_threads_that_cannot_begin(monkeypatch):
         for _, some in executor.advance(params, Cursor()):
             reports += some
     assert reports and not crew_threads()
-    same(params["topic_words"], versions[len(reports) - 1])
+    assert_same_bits(params["topic_words"], versions[len(reports) - 1])
 
 
 @pytest.mark.parametrize("seconds", [0.05, 0.2, 0.4])

@@ -19,7 +19,8 @@ import pytest
 
 from bigtopic.learning.all_reduce import direct
 from bigtopic.learning.all_reduce.copies import Version
-from bigtopic.learning.all_reduce.direct import Meeting, NodeTask, circles, whole
+from bigtopic.learning.all_reduce.direct import Meeting, NodeTask, circles
+from bigtopic.learning.all_reduce.rows import whole
 from bigtopic.learning.reduce import add
 from bigtopic.plan.cursor import START
 from bigtopic.types import AxisStats, Stats

@@ -40,7 +40,7 @@ Arrays = Mapping[str, LazyArray]
 
 _copies: WeakValueDictionary[str, Copy] = WeakValueDictionary()
 START_SECONDS = 3.0  # in which a worker begins a task that it has
-_one_at_a_time = Condition()
+_changed = Condition()
 _at_work: list[Version] = []  # of each task that takes part in the meeting of a version
 
 
@@ -64,13 +64,13 @@ class Copy:
 
     Attributes
     ----------
-    moves : whether a task moves it
+    is_moving : whether a task moves it
     ahead : what has been prepared for tasks of the next version, see `keep_ahead`
     """
 
     version: Version
     arrays: Arrays
-    moves: bool = False
+    is_moving: bool = False
     ahead: dict[Hashable, Any] = field(default_factory=dict)
 
     def __sizeof__(self) -> int:
@@ -86,7 +86,7 @@ class Behind(ClusterError):
 
 def hold(version: Version, arrays: Arrays) -> Copy:
     """Make the copy of this worker, which tasks find by its name; the same one if it is there."""
-    with _one_at_a_time:
+    with _changed:
         copy = _copies.get(version.name)
         if copy is None or copy.version != version:
             # Of a worker in the driver's process, these are the arrays that the driver moves
@@ -107,14 +107,14 @@ def arrays_in_turn(version: Version, step_aside: Callable[[], None]) -> Iterator
     Behind
         When this worker does not have it, and no such task is at work.
     """
-    with _one_at_a_time:
+    with _changed:
         _at_work.append(version)
         try:
             if _is_earlier(version):
                 # The task that moves the copy may wait for this one, or be on another worker of this process
                 step_aside()
-                _one_at_a_time.wait_for(lambda: not _is_earlier(version) or _comes(version), START_SECONDS)
-            _one_at_a_time.wait_for(lambda: not _comes(version))
+                _changed.wait_for(lambda: not _is_earlier(version) or _will_come(version), START_SECONDS)
+            _changed.wait_for(lambda: not _will_come(version))
             arrays = _arrays_of(version)
         except BaseException:
             _leave(version)
@@ -122,11 +122,11 @@ def arrays_in_turn(version: Version, step_aside: Callable[[], None]) -> Iterator
     try:
         yield arrays
     finally:
-        with _one_at_a_time:
+        with _changed:
             _leave(version)
 
 
-def _comes(version: Version) -> bool:
+def _will_come(version: Version) -> bool:
     """Whether a task at work will move the copy, which is not at this version yet."""
     return _is_earlier(version) and any(_leads_to(one, version) for one in _at_work)
 
@@ -142,7 +142,7 @@ def _leads_to(one: Version, version: Version) -> bool:
 
 def _leave(version: Version) -> None:
     _at_work.remove(version)
-    _one_at_a_time.notify_all()
+    _changed.notify_all()
 
 
 def _arrays_of(version: Version) -> Arrays:
@@ -154,9 +154,9 @@ def _arrays_of(version: Version) -> Arrays:
 
 def lose(version: Version) -> None:
     """Give up the copy of this worker, so that no task waits for a later version."""
-    with _one_at_a_time:
+    with _changed:
         _copies.pop(version.name, None)
-        _one_at_a_time.notify_all()
+        _changed.notify_all()
 
 
 def begin_move(version: Version, names: Collection[str]) -> Params | None:
@@ -167,28 +167,28 @@ def begin_move(version: Version, names: Collection[str]) -> Params | None:
     ----------
     names : the arrays that may be changed in place
     """
-    with _one_at_a_time:
+    with _changed:
         copy = _copies.get(version.name)
-        if copy is None or copy.version != version or copy.moves:
+        if copy is None or copy.version != version or copy.is_moving:
             return None
-        copy.moves = True
+        copy.is_moving = True
     return Params({n: a.copy() if n in names else a for n, a in copy.arrays.items()})
 
 
 def end_move(version: Version, params: Params, n_updates: int) -> None:
     """The copy of this worker is moved from a version on by `n_updates` updates, to these params."""
-    with _one_at_a_time:
+    with _changed:
         copy = _copies.get(version.name)
         if copy is None or copy.version != version:
             return
-        copy.version, copy.arrays, copy.moves = after(version, n_updates), params.arrays, False
+        copy.version, copy.arrays, copy.is_moving = after(version, n_updates), params.arrays, False
         copy.ahead.clear()  # what no task took
-        _one_at_a_time.notify_all()
+        _changed.notify_all()
 
 
 def keep_ahead(version: Version, name: Hashable, prepared: Any) -> None:
     """Keep what a task has prepared for one that will need this version, if the copy of this worker is there."""
-    with _one_at_a_time:
+    with _changed:
         copy = _copies.get(version.name)
         if copy is not None and copy.version == version:
             copy.ahead[name] = prepared
@@ -196,7 +196,7 @@ def keep_ahead(version: Version, name: Hashable, prepared: Any) -> None:
 
 def take_ahead(version: Version, name: Hashable) -> Any:
     """What was kept for a task by this name; None if nothing was. What no task takes is let go when the copy moves."""
-    with _one_at_a_time:
+    with _changed:
         copy = _copies.get(version.name)
         return None if copy is None else copy.ahead.pop(name, None)
 

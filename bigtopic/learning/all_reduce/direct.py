@@ -23,16 +23,12 @@ reduce-scatter, then allgather.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import Any
 
-import numpy as np
-
-from bigtopic import buffers
-from bigtopic.learning import _kernels
 from bigtopic.learning.all_reduce.copies import (
     Behind,
     Version,
@@ -43,23 +39,21 @@ from bigtopic.learning.all_reduce.copies import (
     keep_ahead,
     lose,
 )
+from bigtopic.learning.all_reduce.rows import Node, parts, reports_of, whole
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.reduce import NodesInAnyOrder, Tree, cover
 from bigtopic.learning.share_documents import ShareDocuments
 from bigtopic.parallel.cluster import bounded_map, step_aside, threads_here
 from bigtopic.parallel.mailbox import Absent, Mailbox, mailbox
 from bigtopic.plan.cursor import Cursor
-from bigtopic.state.lazy_array import LazyArray, padded
+from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.params import Params
-from bigtopic.types import AxisStats
 
-__all__ = ["MANY", "Circle", "Meeting", "Node", "NodeTask", "circles", "parts", "take_part", "whole"]
+__all__ = ["GROUPS_FROM", "Circle", "Meeting", "NodeTask", "circles", "take_part"]
 
-MANY = 16  # workers, of which each would take too long to ask all others
-_ALL: Mapping[str, int] = {}
+GROUPS_FROM = 16  # workers: with so many, each would take too long to ask all others
 _SUM = "sum"  # name of a piece, beside the places of the workers that pieces are for
-Node = tuple[int, Any]  # how many leaves of the tree a sum covers, and the sum
-NodeTask = tuple[int, Callable[[], Any]]  # the same, and what computes it
+NodeTask = tuple[int, Callable[[], Any]]  # how many leaves of the tree a sum covers, and what computes it
 
 
 @dataclass(frozen=True)
@@ -145,7 +139,7 @@ def _part(run: Run, meeting: Meeting, number: int, box: Mailbox) -> Any:
     with arrays_in_turn(meeting.version, step_aside) as arrays:
         box.attend(meeting.name)
         nodes = list(_nodes(run, meeting, number, arrays, box))
-        reports = _reports([one for _, one in nodes])
+        reports = reports_of([one for _, one in nodes])
         name, ahead = meeting.ahead(run, number)
         # No more than there are tasks at a time, whose documents were in memory before
         meanwhile = partial(_prepare_some, ahead[: threads_here()], arrays)
@@ -206,7 +200,8 @@ def circles(bounds: Sequence[int], number: int) -> list[Circle]:
     number : of the worker
     """
     n = len(bounds) - 1
-    size = n if n < MANY else min(size for size in range(1, n + 1) if n % size == 0 and size * size >= n)
+    sizes = [n] if n < GROUPS_FROM else [i for i in range(1, n + 1) if n % i == 0 and i * i >= n]
+    size = min(sizes)
     group, place = divmod(number, size)
     own = range(group * size, (group + 1) * size)
     found = [Circle(own, [bounds[i] for i in own], place, 1)]
@@ -278,84 +273,3 @@ def _nodes(
             tree.push(one, covers)
             left -= covers
         yield size, tree.result()
-
-
-def parts(
-    nodes: list[Node], places: Sequence[int], divisor: int = 1, columns: Mapping[str, int] = _ALL
-) -> Iterator[tuple[int, list[Node]]]:
-    """For each worker of a circle, in this order, its rows of the nodes, without reports and padding; `nodes` are let
-    go one by one, the last one when all parts of it are made.
-
-    Parameters
-    ----------
-    places, divisor : see `Circle`
-    columns : {name of an array: how many of its columns are not padding}, where some are
-    """
-    divided: list[Iterable[Node]] = []
-    while nodes:
-        size, one = nodes.pop(0)
-        pieces = ((size, piece) for piece in _pieces(one, places, divisor, columns))
-        del one
-        divided.append(list(pieces) if nodes else pieces)
-    for place, *part in zip(places, *divided, strict=True):
-        yield place, part
-
-
-def _pieces(one: Any, places: Sequence[int], divisor: int, columns: Mapping[str, int]) -> Iterator[Any]:
-    rows = {
-        name: _every(some, places, divisor, columns.get(name, some.values.shape[1]))
-        for name, some in one.arrays.items()
-    }
-    one = _with({}, one)
-    for _ in places:
-        yield _with({name: next(some) for name, some in rows.items()}, one)
-
-
-def _every(rows: AxisStats, places: Sequence[int], divisor: int, n_columns: int) -> Iterator[AxisStats]:
-    """The rows that go to each place of a circle: of any ids, about as many. Few have no ids; place 0 has all of
-    these."""
-    n = len(places)
-    if rows.ids is None:
-        yield from (AxisStats(None, rows.values if i == 0 else rows.values[:0]) for i in places)
-        return
-    owner = (rows.ids // divisor % n).astype(np.min_scalar_type(n))  # NumPy sorts short numbers faster
-    order = np.argsort(owner, kind="stable")
-    ends = np.searchsorted(owner, np.arange(n + 1), sorter=order)
-    values = buffers.empty((len(rows.ids), n_columns), rows.values.dtype)
-    for i in places:
-        own = slice(*ends[i : i + 2])
-        ids = np.take(rows.ids, order[own])
-        _kernels.take_rows(rows.values, order[own], values[own])
-        yield AxisStats(ids, values[own])
-
-
-def whole(sums: Sequence[Any]) -> Any:
-    """All rows of a sum, by increasing ids, with padding, from those that each worker has added; and all reports."""
-    arrays = {name: _together([one.arrays[name] for one in sums]) for name in sums[0].arrays}
-    total, reports = _with(arrays, sums[0]), _reports(sums)
-    return replace(total, reports=reports) if reports else total
-
-
-def _with(arrays: Mapping[str, AxisStats], one: Any) -> Any:
-    """A sum with these arrays, without reports."""
-    return replace(one, arrays=arrays, **({"reports": ()} if _reports([one]) else {}))
-
-
-def _reports(sums: Sequence[Any]) -> tuple[Any, ...]:
-    """Those of changes; statistics have none."""
-    return tuple(report for one in sums for report in getattr(one, "reports", ()))
-
-
-def _together(some: Sequence[AxisStats]) -> AxisStats:
-    if some[0].ids is None:
-        return max(some, key=lambda rows: len(rows.values))
-    known = [rows.ids for rows in some if rows.ids is not None]
-    there = np.zeros(max(int(ids.max(initial=-1)) for ids in known) + 1, bool)
-    for ids in known:
-        there[ids] = True
-    places = np.cumsum(there) - 1
-    together = np.flatnonzero(there).astype(some[0].ids.dtype)
-    values = buffers.empty((len(together), padded(some[0].values.shape[1])), some[0].values.dtype)
-    for ids, rows in zip(known, some, strict=True):
-        _kernels.put_rows(rows.values, places[ids], values)
-    return AxisStats(together, values)

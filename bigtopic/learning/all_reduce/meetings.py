@@ -1,4 +1,4 @@
-"""What workers make among themselves (`direct`): an exchange of replicas, or a long round."""
+"""What workers make among themselves (`learning.all_reduce.direct`): an exchange of replicas, or a long round."""
 
 from __future__ import annotations
 

@@ -7,91 +7,83 @@ Steps and reading are Python; a thread that finds some to do returns, and leads 
 Threads in compiled code cannot be given arrays: the tables have addresses. `segment` keeps what is there.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import carray, njit, types
-from numba.extending import intrinsic
 
 from bigtopic.kernels.support.entry import INNER, OUTER
+from bigtopic.kernels.support.pointer import pointer
 from bigtopic.kernels.support.slice_loop import call
 from bigtopic.kernels.support.sums import add_up
 from bigtopic.plan._kernels import compact, n_tokens
 from bigtopic.state._kernels import gather_linear, scatter_share
 
-__all__ = ["Tables", "begin", "finish", "lead", "serve", "stop"]
+__all__ = ["begin", "finish", "lead", "serve", "stop"]
 
-# Why a thread leaves the loop
-OVER, LEADS, GROWS = 0, 1, 2
-_WAIT, _PART, _SLICE = 3, 4, 5
-
-# Of `counters`: slices whose documents are there, that were taken, have gathered, are inferred, and have stepped;
-# groups that are sealed, and settled; parts of the additions at work that were taken, and are done; whether a thread
-# leads, and whether all are to end; threads that wait, and that were woken since; slices and groups of the segment, and
-# groups that may be at work at once
-POSTED, TAKEN, GATHERED, INFERRED, STEPPED, SEALED, SETTLED, PARTS, PARTS_DONE = range(9)
-LEADING, STOPPING, IDLE, WOKEN, SLICES, GROUPS, AT_WORK = range(9, 16)
-N_COUNTERS = 16
-
-# Of `slices`: addresses of the documents of its read block, and which of these it has; its entries, and the scratch
-# memory that it needs; its group, and the slice after those of its round; the place of its ids, and of its statistics,
-# in those of the group; their number; whether it has gathered, and is inferred
-INDPTR, WORDS, COUNTS, START, STOP, ENTRIES, SCRATCH = range(7)
-GROUP, ROUND_STOP, FIRST_ID, FIRST, N_IDS, READ, DONE = range(7, 14)
-N_SLICE = 14
+OVER, LEADS, GROWS = range(3)  # why a thread leaves the loop
+_WAIT, _PART, _SLICE = range(3, 6)  # what it does inside
 NEAR = 2  # groups after the one at work whose documents are to be there
 
-# Of `groups`: its slices; addresses of how it sees the params, and of its ids and statistics, and how many rows of
-# these are taken; address and number of its additions, -1 if Python does them
-FIRST_SLICE, STOP_SLICE, LINEAR, IDS, STATS, USED, ADDITIONS, N_ADDITIONS = range(8)
+# Places in `counters`
+POSTED = 0  # slices whose documents are in the tables
+TAKEN = 1  # slices that a thread has begun
+GATHERED = 2  # slices that have gathered their rows, as have all before them
+INFERRED = 3  # slices that are inferred, as are all before them
+STEPPED = 4  # slices whose rounds have stepped
+SEALED = 5  # groups whose rounds have all stepped
+SETTLED = 6  # groups whose additions are in the rows
+PARTS = 7  # parts of the additions at work that a thread has begun
+PARTS_DONE = 8
+LEADING = 9  # whether a thread leads
+STOPPING = 10  # whether all threads are to end
+IDLE = 11  # threads that wait
+WOKEN = 12  # threads that were woken, and do not run yet
+SLICES = 13  # of the segment
+GROUPS = 14  # of the segment
+AT_WORK = 15  # groups that may be at work at once
+N_COUNTERS = 16
+
+# Columns of `slices`
+INDPTR = 0  # address of an array of its read block
+WORDS = 1  # likewise
+COUNTS = 2  # likewise
+START = 3  # its first document in the read block
+STOP = 4  # the document after its last one
+ENTRIES = 5
+SCRATCH = 6  # floats of scratch memory that it needs
+GROUP = 7
+ROUND_STOP = 8  # the slice after those of its round
+FIRST_ID = 9  # place of its ids in those of the group
+FIRST_ROW = 10  # place of its statistics in those of the group
+N_IDS = 11
+HAS_GATHERED = 12
+IS_INFERRED = 13
+N_SLICE = 14
+
+# Columns of `groups`
+FIRST_SLICE = 0
+STOP_SLICE = 1  # the slice after its last one
+LINEAR = 2  # address of how it sees the params
+IDS = 3  # address
+STATS = 4  # address
+ROWS_TAKEN = 5  # rows of the statistics that slices have
+ADDITIONS = 6  # address
+N_ADDITIONS = 7  # -1 if Python does them
 N_GROUP = 8
 
-# Of additions: rows and columns of the array; number of ids; addresses of the array, the ids, values and factor
-N_ROWS, N_COLUMNS, N_ADDED, RAW, ADDED_IDS, VALUES, FACTOR = range(7)
+# Columns of additions
+N_ROWS = 0  # of the array
+N_COLUMNS = 1  # of the array
+N_ADDED = 2  # ids
+RAW = 3  # address of the array
+ADDED_IDS = 4  # address
+VALUES = 5  # address
+FACTOR = 6  # address
 N_ADDITION = 7
-
-
-class Tables(NamedTuple):
-    """What the threads of a crew share.
-
-    counters : int64, see above, as are the columns of the tables
-    slices, groups : int64, a row for each of the segment, and maybe more
-    figures : float64 (n_slices, 1 + number of the kernel's figures), the tokens of each slice first
-    sums : float64 (n_slices, n_columns), of statistics
-    gates : int64 (1 + n_threads,), addresses of locks: of the tables, and of each thread
-    asleep : int64 (n_threads,), whether a thread waits
-    raw : float32 (n_rows, n_columns), the params that the kernel reads
-    known : the params' id of each id of the corpus, or nothing where they agree
-    prior, options : of the kernel, see `kernels.support.slice_loop`
-    n_parts : into which additions are divided, a power of two
-    """
-
-    counters: np.ndarray
-    slices: np.ndarray
-    groups: np.ndarray
-    figures: np.ndarray
-    sums: np.ndarray
-    gates: np.ndarray
-    asleep: np.ndarray
-    raw: np.ndarray
-    known: np.ndarray
-    prior: np.ndarray
-    options: np.ndarray
-    n_parts: int
-
 
 _acquire: Any = types.ExternalFunction("PyThread_acquire_lock", types.intc(types.intp, types.intc))
 _release: Any = types.ExternalFunction("PyThread_release_lock", types.void(types.intp))
-
-
-@intrinsic
-def _pointer(typing_context: Any, address: Any) -> Any:
-    """The pointer to an address."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], context.get_value_type(types.voidptr))
-
-    return types.voidptr(types.int64), generate
 
 
 @njit(**OUTER)
@@ -108,11 +100,11 @@ def serve(infer, tables, thread, lookup, indptr, words, counts, rows, scratch):
         kind, number = _next_job(tables, thread, len(indptr), len(words), len(scratch))
         if kind == _PART:
             _add_part(tables, number)
-            _part_is_done(tables)
+            _finish_part(tables)
         elif kind == _SLICE:
             n_docs, n_ids = _look_up(tables, number, lookup, indptr, words, counts)
             _gather(tables, number, rows)
-            _has_gathered(tables, number)
+            _note_gathered(tables, number)
             values = _statistics(tables, number)
             arguments = (
                 indptr[: n_docs + 1], words[: indptr[n_docs]], counts[: indptr[n_docs]], rows[:n_ids], tables.prior,
@@ -121,7 +113,7 @@ def serve(infer, tables, thread, lookup, indptr, words, counts, rows, scratch):
             call(infer, arguments)
             tables.sums[number] = 0
             add_up(values, tables.sums[number])
-            _is_inferred(tables, number)
+            _note_inferred(tables, number)
         else:
             return kind
 
@@ -160,8 +152,8 @@ def _next_job(tables, thread, n_docs, n_entries, n_scratch):
 
 @njit(**INNER)
 def _job(tables, counters):
-    """What is most urgent: additions, since others wait for them; then steps, once there are many, since Python is slow
-    to begin; then slices. Few steps wait until there is nothing else to do."""
+    """The most urgent job. Additions come first, because others wait for them; then steps, if there are many, because
+    Python is slow to start; then slices. A few steps wait until nothing else is left."""
     if counters[STOPPING]:
         return OVER, 0
     if counters[SETTLED] == counters[GROUPS]:
@@ -224,7 +216,9 @@ def _wake(tables):
     if counters[STOPPING]:
         n = counters[IDLE]
     elif counters[SETTLED] == counters[GROUPS]:
-        n = tables.asleep[0] if not counters[LEADING] else 0  # only the first thread leaves
+        n = (
+            tables.asleep[0] if not counters[LEADING] else 0
+        )  # the segment is over: only thread 0 returns, to end it
     else:
         n = -counters[WOKEN]
         if _may_settle(tables, counters) and tables.groups[counters[SETTLED], N_ADDITIONS] >= 0:
@@ -249,17 +243,17 @@ def _look_up(tables, number, lookup, indptr, words, counts):
     """The documents of a slice with local ids; gives its statistics a place. Returns how many documents, and ids."""
     row = tables.slices[number]
     n_docs = row[STOP] - row[START]
-    begins = carray(_pointer(row[INDPTR]), row[STOP] + 1, np.int64)
+    begins = carray(pointer(row[INDPTR]), row[STOP] + 1, np.int64)
     n_entries = begins[row[STOP]]
-    all_words = carray(_pointer(row[WORDS]), n_entries, np.int32)
-    all_counts = carray(_pointer(row[COUNTS]), n_entries, np.float32)
+    all_words = carray(pointer(row[WORDS]), n_entries, np.int32)
+    all_counts = carray(pointer(row[COUNTS]), n_entries, np.float32)
     ids = _ids(tables, row)
     own = begins[row[START] : row[STOP] + 1]
     n_ids, kept = compact(own, all_words, all_counts, tables.known, lookup, indptr, words, counts, ids)
     tables.figures[number, 0] = n_tokens(counts[:kept])
     _acquire(tables.gates[0], 1)
-    row[N_IDS], row[FIRST] = n_ids, tables.groups[row[GROUP], USED]
-    tables.groups[row[GROUP], USED] += n_ids
+    row[N_IDS], row[FIRST_ROW] = n_ids, tables.groups[row[GROUP], ROWS_TAKEN]
+    tables.groups[row[GROUP], ROWS_TAKEN] += n_ids
     _release(tables.gates[0])
     return n_docs, n_ids
 
@@ -268,7 +262,7 @@ def _look_up(tables, number, lookup, indptr, words, counts):
 def _ids(tables, row):
     """Room for as many ids as a slice may have."""
     n_ids = min(row[ENTRIES], len(tables.raw))
-    ids = carray(_pointer(tables.groups[row[GROUP], IDS]), row[FIRST_ID] + n_ids, np.int32)
+    ids = carray(pointer(tables.groups[row[GROUP], IDS]), row[FIRST_ID] + n_ids, np.int32)
     return ids[row[FIRST_ID] :]
 
 
@@ -276,7 +270,7 @@ def _ids(tables, row):
 def _gather(tables, number, rows):
     row = tables.slices[number]
     ids = _ids(tables, row)[: row[N_IDS]]
-    linear = carray(_pointer(tables.groups[row[GROUP], LINEAR]), (3, tables.raw.shape[1]), np.float32)
+    linear = carray(pointer(tables.groups[row[GROUP], LINEAR]), (3, tables.raw.shape[1]), np.float32)
     gather_linear(tables.raw, linear[0], linear[1], linear[2], ids, rows[: row[N_IDS]])
 
 
@@ -284,27 +278,27 @@ def _gather(tables, number, rows):
 def _statistics(tables, number):
     row, n_columns = tables.slices[number], tables.raw.shape[1]
     group = tables.groups[row[GROUP]]
-    values = carray(_pointer(group[STATS]), (group[USED], n_columns), np.float32)
-    return values[row[FIRST] : row[FIRST] + row[N_IDS]]
+    values = carray(pointer(group[STATS]), (group[ROWS_TAKEN], n_columns), np.float32)
+    return values[row[FIRST_ROW] : row[FIRST_ROW] + row[N_IDS]]
 
 
 @njit(**INNER)
-def _has_gathered(tables, number):
+def _note_gathered(tables, number):
     _acquire(tables.gates[0], 1)
     counters, slices = tables.counters, tables.slices
-    slices[number, READ] = 1
-    while counters[GATHERED] < counters[TAKEN] and slices[counters[GATHERED], READ]:
+    slices[number, HAS_GATHERED] = 1
+    while counters[GATHERED] < counters[TAKEN] and slices[counters[GATHERED], HAS_GATHERED]:
         counters[GATHERED] += 1
     _wake(tables)
     _release(tables.gates[0])
 
 
 @njit(**INNER)
-def _is_inferred(tables, number):
+def _note_inferred(tables, number):
     counters, slices = tables.counters, tables.slices
     _acquire(tables.gates[0], 1)
-    slices[number, DONE] = 1
-    while counters[INFERRED] < counters[TAKEN] and slices[counters[INFERRED], DONE]:
+    slices[number, IS_INFERRED] = 1
+    while counters[INFERRED] < counters[TAKEN] and slices[counters[INFERRED], IS_INFERRED]:
         counters[INFERRED] += 1
     _release(tables.gates[0])
 
@@ -313,28 +307,28 @@ def _is_inferred(tables, number):
 def _add_part(tables, part):
     """The rows of one part of the batch at work, in the order of the additions."""
     group = tables.groups[tables.counters[SETTLED]]
-    additions = carray(_pointer(group[ADDITIONS]), (group[N_ADDITIONS], N_ADDITION), np.int64)
+    additions = carray(pointer(group[ADDITIONS]), (group[N_ADDITIONS], N_ADDITION), np.int64)
     for u in range(len(additions)):
         row = additions[u]
-        raw = carray(_pointer(row[RAW]), (row[N_ROWS], row[N_COLUMNS]), np.float32)
-        ids = carray(_pointer(row[ADDED_IDS]), row[N_ADDED], np.int32)
-        values = carray(_pointer(row[VALUES]), (row[N_ADDED], row[N_COLUMNS]), np.float32)
-        factor = carray(_pointer(row[FACTOR]), row[N_COLUMNS], np.float32)
+        raw = carray(pointer(row[RAW]), (row[N_ROWS], row[N_COLUMNS]), np.float32)
+        ids = carray(pointer(row[ADDED_IDS]), row[N_ADDED], np.int32)
+        values = carray(pointer(row[VALUES]), (row[N_ADDED], row[N_COLUMNS]), np.float32)
+        factor = carray(pointer(row[FACTOR]), row[N_COLUMNS], np.float32)
         scatter_share(raw, ids, values, factor, part, tables.n_parts)
 
 
 @njit(**INNER)
-def _part_is_done(tables):
+def _finish_part(tables):
     _acquire(tables.gates[0], 1)
     tables.counters[PARTS_DONE] += 1
     if tables.counters[PARTS_DONE] == tables.n_parts:
-        _is_settled(tables.counters)
+        _settle_group(tables.counters)
         _wake(tables)
     _release(tables.gates[0])
 
 
 @njit(**INNER)
-def _is_settled(counters):
+def _settle_group(counters):
     counters[SETTLED] += 1
     counters[PARTS], counters[PARTS_DONE] = 0, 0
 
@@ -351,9 +345,14 @@ def begin(tables, n_slices, n_groups, n_at_work):
 
 
 @njit(**OUTER)
-def lead(tables, posted, stepped, sealed, settles, leaves):
-    """What the thread that leads has done: slices posted and stepped, groups sealed, and whether it has applied the
-    additions of one. If it `leaves`, it no longer leads, unless there is more to do.
+def lead(tables, posted, stepped, sealed, settled_one, gives_up):
+    """Publish what the leading thread has done, and tell it what others have.
+
+    Parameters
+    ----------
+    posted, stepped, sealed : slices and groups so far
+    settled_one : whether it has just applied the additions of a group
+    gives_up : whether it is no longer to lead, unless there is more to do
 
     Returns
     -------
@@ -364,10 +363,10 @@ def lead(tables, posted, stepped, sealed, settles, leaves):
     counters = tables.counters
     _acquire(tables.gates[0], 1)
     counters[POSTED], counters[STEPPED], counters[SEALED] = posted, stepped, sealed
-    if settles:
-        _is_settled(counters)
+    if settled_one:
+        _settle_group(counters)
     by_hand = _may_settle(tables, counters) and tables.groups[counters[SETTLED], N_ADDITIONS] < 0
-    if leaves and not by_hand and not _may_lead(tables, counters):
+    if gives_up and not by_hand and not _may_lead(tables, counters):
         counters[LEADING] = 0
     _wake(tables)
     state = counters[INFERRED], counters[TAKEN], counters[SETTLED], by_hand, counters[LEADING] == 1
@@ -391,5 +390,5 @@ def finish(tables):
     if counters[PARTS] > 0:
         for part in range(counters[PARTS], tables.n_parts):
             _add_part(tables, part)
-        _is_settled(counters)
+        _settle_group(counters)
     return counters[SETTLED]

@@ -1,4 +1,4 @@
-"""A segment, as the thread that leads a crew knows it: it steps, reads documents, and fills the tables."""
+"""A segment, as the leading thread of a crew sees it, which steps, reads documents, and fills the tables."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from bigtopic.kernels.support.entry import frozen
 from bigtopic.learning.crew import _kernels
 from bigtopic.learning.crew.memory import FLOAT, GroupMemory, Largest, address
+from bigtopic.learning.crew.tables import Tables
 from bigtopic.learning.estep import check_finite
 from bigtopic.learning.putting_off import Unsettled
 from bigtopic.learning.reduce import Tree
@@ -27,7 +28,7 @@ __all__ = ["CrewSegment"]
 
 
 class CrewSegment:
-    """The rounds of a segment, as the thread knows them that leads.
+    """The rounds of a segment, as the leading thread sees them.
 
     Parameters
     ----------
@@ -49,14 +50,19 @@ class CrewSegment:
         iteration: Callable[[int], Iteration],
         step: Callable[[int, Stats], None],
     ) -> None:
-        self._rounds, self._reader, self._kernel = rounds, reader, kernel
-        self._unsettled, self._iteration, self._move = unsettled, iteration, step
-        (self._name,) = kernel.views
-        assert kernel.own_loop is not None
-        self._array, self._loop = unsettled.seen[self._name], kernel.own_loop
+        self._rounds = rounds
         self._refs = [ref for rnd in rounds for ref in rnd]
         self._sizes, self._at_work = groups
         self.n_slices, self.n_groups = len(self._refs), len(groups.sizes)
+        self._reader = reader
+        self._kernel = kernel
+        assert kernel.own_loop is not None
+        self._loop = kernel.own_loop
+        self._unsettled = unsettled
+        (self._name,) = kernel.views
+        self._array = unsettled.seen[self._name]
+        self._iteration = iteration
+        self._move = step
         self._seen = np.empty((self.n_groups, 3, self._array.n_columns), FLOAT)
         self._begun = False
         self._posted = self._posted_groups = 0
@@ -65,7 +71,7 @@ class CrewSegment:
         self._kept: dict[int, tuple[np.ndarray, np.ndarray, Any]] = {}
         self._additions: dict[int, _Additions] = {}
 
-    def begin(self, tables: _kernels.Tables, memory: GroupMemory, largest: Largest) -> None:
+    def begin(self, tables: Tables, memory: GroupMemory, largest: Largest) -> None:
         """Lead threads that are between two segments, until they have all that they need.
 
         Parameters
@@ -83,7 +89,7 @@ class CrewSegment:
             self._see(group, self._unsettled.seen)
         for _ in range(min(self._at_work, self.n_groups)):
             self._post()
-            _kernels.lead(tables, self._posted, 0, 0, False, False)
+            _kernels.lead(tables, self._posted, stepped=0, sealed=0, settled_one=False, gives_up=False)
         self.lead()
 
     def before_end(self, call: Callable[[], None]) -> None:
@@ -98,21 +104,21 @@ class CrewSegment:
 
     def lead(self) -> None:
         """Step and read as long as there is something to step or to read."""
-        leaves = settles = False
+        settled_one = gives_up = False
         while True:
             inferred, taken, settled, by_hand, leads = _kernels.lead(
-                self._tables, self._posted, self._stepped, self._sealed, settles, leaves
+                self._tables, self._posted, self._stepped, self._sealed, settled_one, gives_up
             )
-            leaves = settles = False
+            settled_one = gives_up = False
             if not leads:
                 return  # another thread may lead already
             self._forget(settled)
             if by_hand:
                 self._unsettled.settle()
-                self._has_settled()
-                settles = True
+                self._release_group()
+                settled_one = True
             elif not self._step_rounds(inferred) and not self._post_near(taken):
-                leaves = True
+                gives_up = True
 
     def _step_rounds(self, inferred: int) -> bool:
         """Step rounds of one group whose slices are inferred; whether there were any."""
@@ -142,23 +148,22 @@ class CrewSegment:
 
     def _stats(self, stop: int) -> deque[Stats]:
         """The statistics of the slices after those that have stepped."""
-        slices, tables, loop = slice(self._stepped, stop), self._tables, self._loop
-        all_ids, all_values, _ = self._kept[self._sealed]
+        wanted = slice(self._stepped, stop)
+        places = self._slices[wanted, [_kernels.FIRST_ID, _kernels.FIRST_ROW, _kernels.N_IDS]].tolist()
+        sums, figures = self._tables.sums[wanted], self._tables.figures[wanted].tolist()
         found: deque[Stats] = deque()
-        columns = [_kernels.FIRST_ID, _kernels.FIRST, _kernels.N_IDS]
-        for ref, (first_id, first, n_ids), sums, (n_tokens, *figures) in zip(
-            self._refs[slices],
-            self._slices[slices, columns].tolist(),
-            tables.sums[slices],
-            tables.figures[slices].tolist(),
-            strict=True,
+        for ref, place, own_sums, (n_tokens, *own) in zip(
+            self._refs[wanted], places, sums, figures, strict=True
         ):
-            rows = AxisStats(all_ids[first_id : first_id + n_ids], all_values[first : first + n_ids]).summed(
-                sums
-            )
-            info = dict(zip(loop.figures, figures, strict=True))
+            info = dict(zip(self._loop.figures, own, strict=True))
+            rows = self._rows(*place).summed(own_sums)
             found.append(Stats({self._name: rows}, ref.stop - ref.start, n_tokens, info))
         return found
+
+    def _rows(self, first_id: int, first_row: int, n_ids: int) -> AxisStats:
+        """Statistics of a slice of the group that steps."""
+        ids, values, _ = self._kept[self._sealed]
+        return AxisStats(ids[first_id : first_id + n_ids], values[first_row : first_row + n_ids])
 
     def _seal(self) -> None:
         """All rounds of a group have stepped: what they put off may be applied, and the first group that sees it knows
@@ -180,10 +185,11 @@ class CrewSegment:
     def _forget(self, settled: int) -> None:
         """So many groups have settled."""
         while self._settled < settled:
-            self._unsettled.has_settled()
-            self._has_settled()
+            self._unsettled.note_settled()
+            self._release_group()
 
-    def _has_settled(self) -> None:
+    def _release_group(self) -> None:
+        """Let go of what was kept for the group that has settled."""
         del self._kept[self._settled], self._additions[self._settled]
         self._settled += 1
 
@@ -208,8 +214,8 @@ class CrewSegment:
         for ref in self._refs[first:stop]:
             if ref.read_block not in blocks:
                 blocks[ref.read_block] = _Documents(self._reader.read_block(ref))
-            documents, begin = blocks[ref.read_block], ref.start - ref.read_block_start
-            place, n_entries, longest = documents.slice(begin, begin + ref.stop - ref.start)
+            block, begin = blocks[ref.read_block], ref.start - ref.read_block_start
+            place, n_entries, longest = block.documents(begin, begin + ref.stop - ref.start)
             rows.append((*place, n_entries, self._loop.scratch(longest, n_columns)))
             largest.n_docs = max(largest.n_docs, ref.stop - ref.start)
         slices = self._slices[first:stop]
@@ -232,7 +238,7 @@ class _Documents:
         self._arrays = self._indptr, words, counts
         self._addresses = [address(array) for array in self._arrays]
 
-    def slice(self, start: int, stop: int) -> tuple[tuple[int, ...], int, int]:
+    def documents(self, start: int, stop: int) -> tuple[tuple[int, ...], int, int]:
         """Where its documents start:stop are, their entries, and the most entries of one."""
         ends = self._indptr[start : stop + 1]
         longest = int((ends[1:] - ends[:-1]).max(initial=0))

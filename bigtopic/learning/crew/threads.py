@@ -16,6 +16,7 @@ from bigtopic.kernels.support.slice_loop import address_of
 from bigtopic.learning.crew import _kernels
 from bigtopic.learning.crew.memory import FLOAT, ROOM, GroupMemory, Largest
 from bigtopic.learning.crew.segment import CrewSegment
+from bigtopic.learning.crew.tables import Tables
 from bigtopic.learning.estep import with_params
 from bigtopic.learning.stopping import uninterrupted
 from bigtopic.learning.work import Work
@@ -37,7 +38,7 @@ def works_on(arrays: Mapping[str, LazyArray], work: Work) -> bool:
         return False
     (array,) = (arrays[name] for name in kernel.views)
     words = array.axis in ("word", "column")
-    return words and array.dtype == FLOAT and isinstance(array, LazyArray) and linear_mean(array) is not None
+    return words and array.dtype == FLOAT and linear_mean(array) is not None
 
 
 class Crew:
@@ -54,20 +55,21 @@ class Crew:
         loop = work.kernel.own_loop
         assert loop is not None
         (name,) = work.kernel.views
-        self._array, self._memory = arrays[name], GroupMemory(largest)
+        self._array = arrays[name]
+        self._memory = GroupMemory(largest)
         self._largest = Largest()
-        self._n_words, self._n_threads, self._entry = work.n_words, n_threads, address_of(loop.infer)
-        known, hyper, n_columns = (
-            work.id_maps.get("word"),
-            with_params(work.hyper, arrays),
-            self._array.n_columns,
-        )
+        self._n_words = work.n_words
+        self._n_threads = n_threads
+        self._entry = address_of(loop.infer)
+        known = work.id_maps.get("word")
+        hyper = with_params(work.hyper, arrays)
+        n_columns = self._array.n_columns
         gates = np.array([_allocate_lock() for _ in range(1 + n_threads)], np.int64)
         # Not at the end of the interpreter, when daemon threads may wait for them
         weakref.finalize(self, _free_locks, gates.tolist()).atexit = False
         for gate in gates[1:].tolist():
             _acquire_lock(gate, 1)
-        self._tables = _kernels.Tables(
+        self._tables = Tables(
             np.zeros(_kernels.N_COUNTERS, np.int64),
             np.zeros((0, _kernels.N_SLICE), np.int64),
             np.zeros((0, _kernels.N_GROUP), np.int64),
@@ -135,8 +137,8 @@ class Crew:
             self._threads.append(thread)
 
     def _make_room(self, n_slices: int, n_groups: int) -> None:
-        """Begin with tables as long as the largest segment so far; threads that are in compiled code know those that
-        they have, so they end, and others begin."""
+        """Make the tables at least as long as this segment needs. Threads in compiled code keep the tables they were
+        given, so they must end, and new ones start."""
         tables = self._tables
         if n_slices > len(tables.slices) or n_groups > len(tables.groups):
             self.close()
@@ -184,7 +186,7 @@ class Crew:
 
 
 def _n_parts(n_threads: int) -> int:
-    """Into which a batch of additions is divided: two for each thread, since some come late."""
+    """How many parts a batch of additions is divided into: two for each thread, since some threads come late."""
     most = min(MOST_PARTS, 2 * n_threads) if n_threads > 1 else 1
     return 1 << (most.bit_length() - 1)
 

@@ -1,11 +1,11 @@
 """Exchanges of replicas, and long rounds, on Dask: made by the workers among themselves, or as graphs.
 
 Workers that share no files with the driver keep copies of the params (`copying`), and make an exchange or a long round
-with one task each (`learning.direct`). The driver submits the next exchange before it asks for the result of this one:
-workers begin it at once, while the scheduler and the driver do their part. Where a worker cannot take part, the work is
-repeated as a graph. Where workers share files, all of it is done as graphs, with the params in files: of an exchange, a
-task for each replica, whose changes are added along the merge tree. Graphs are also used where a worker cannot hold a
-copy; then the params are sent to each worker that does a task.
+with one task each (`learning.all_reduce.direct`). The driver submits the next exchange before it asks for the result of
+this one: workers begin it at once, while the scheduler and the driver do their part. Where a worker cannot take part,
+the work is repeated as a graph. Where workers share files, all of it is done as graphs, with the params in files: of an
+exchange, a task for each replica, whose changes are added along the merge tree. Graphs are also used where a worker
+cannot hold a copy; then the params are sent to each worker that does a task.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 
 from bigtopic.learning import sharing
 from bigtopic.learning.all_reduce.copies import Behind, Version
-from bigtopic.learning.all_reduce.direct import Meeting, take_part, whole
+from bigtopic.learning.all_reduce.direct import Meeting, take_part
 from bigtopic.learning.all_reduce.meetings import Exchange, LongRound
+from bigtopic.learning.all_reduce.rows import whole
 from bigtopic.learning.executors import copying
 from bigtopic.learning.executors.copying import Copies
 from bigtopic.learning.executors.forecast import round_seconds
@@ -122,7 +123,7 @@ class AmongWorkers:
         return self._submit(LongRound(version, *_bounds(threads, slices), first, n_nodes))
 
     def _result_of(self, begun: _Begun, begin_next: Callable[[], _Begun | None] = lambda: None) -> Any:
-        self._copies.moving(begun.meeting.n_updates)
+        self._copies.advance(begun.meeting.n_updates)
         self._ahead = begin_next() if self._copies.all_have_them() else None
         return whole(results_of(self._client, begun.parts, begun.meeting.workers))
 

@@ -1,8 +1,8 @@
 """Copies of the params on the workers of a Dask client, as the driver knows them.
 
 The params are sent to a worker when it first takes part in an exchange or a long round. From there on, its copy is
-moved by its tasks, see `learning.direct`. The driver holds a future of each copy, so a worker forgets its copy when the
-driver is gone.
+moved by its tasks, see `learning.all_reduce.direct`. The driver holds a future of each copy, so a worker forgets its
+copy when the driver is gone.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Copies:
         key, where = self._sender.key("bt-copy"), {"workers": [worker], "allow_other_workers": True}
         return self._client.submit(function, *arguments, key=key, pure=False, **where)
 
-    def moving(self, n_updates: int) -> None:
+    def advance(self, n_updates: int) -> None:
         """The copies move by so many updates, as the driver's params will."""
         self.version = after(self.version, n_updates)
 

@@ -103,7 +103,7 @@ def test_threads_have_as_many_rounds_as_the_updates_before_allow(delay):
 
 def test_steps_of_rounds_that_miss_one_another_are_together_one_at_most():
     for delay in (1, 3, 15, 31):
-        groups = groups_of(200, 8, delay)
+        groups = groups_of(600, 8, delay)
         steps, seen = groups.largest_steps(), groups.seen()
         for number, n_seen in enumerate(seen):
             assert sum(steps[n_seen : number + 1]) <= 1 + 1e-9

@@ -46,16 +46,18 @@ class Crew:
     Parameters
     ----------
     work, arrays : of the run; `works_on` is true
-    largest : slices of the largest group
+    n_slices : of the largest group
+    largest : sizes of a slice, as far as they are known; memory for larger ones is found when they come
     n_threads : at least 1, with the one that calls `do`
     """
 
-    def __init__(self, work: Work, arrays: Mapping[str, LazyArray], largest: int, n_threads: int) -> None:
+    def __init__(
+        self, work: Work, arrays: Mapping[str, LazyArray], n_slices: int, largest: Largest, n_threads: int
+    ) -> None:
         loop = work.kernel.own_loop
         assert loop is not None
         (name,) = work.kernel.views
-        self._array, self._memory = arrays[name], GroupMemory(largest)
-        self._largest = Largest()
+        self._array, self._memory, self._largest = arrays[name], GroupMemory(n_slices, largest), largest
         self._n_words, self._n_threads, self._entry = work.n_words, n_threads, address_of(loop.infer)
         known, hyper, n_columns = (
             work.id_maps.get("word"),
@@ -155,6 +157,7 @@ class Crew:
             enter = self._entrance(number)
             while (why := enter()) != _kernels.OVER:
                 if why == _kernels.GROWS:
+                    del enter  # its memory may serve again
                     enter = self._entrance(number)
                 else:
                     assert self._segment is not None

@@ -60,6 +60,7 @@ class Tables(NamedTuple):
     sums : float64 (n_slices, n_columns), of statistics
     gates : int64 (1 + n_threads,), addresses of locks: of the tables, and of each thread
     asleep : int64 (n_threads,), whether a thread waits
+    places : int64 (n_threads, PLACES), scratch memory of each thread for additions
     raw : float32 (n_rows, n_columns), the params that the kernel reads
     known : the params' id of each id of the corpus, or nothing where they agree
     prior, options : of the kernel, see `kernels.support.slice_loop`
@@ -73,6 +74,7 @@ class Tables(NamedTuple):
     sums: np.ndarray
     gates: np.ndarray
     asleep: np.ndarray
+    places: np.ndarray
     raw: np.ndarray
     known: np.ndarray
     prior: np.ndarray
@@ -107,7 +109,7 @@ def serve(infer, tables, thread, lookup, indptr, words, counts, rows, scratch):
     while True:
         kind, number = _next_job(tables, thread, len(indptr), len(words), len(scratch))
         if kind == _PART:
-            _add_part(tables, number)
+            _add_part(tables, number, tables.places[thread])
             _part_is_done(tables)
         elif kind == _SLICE:
             n_docs, n_ids = _look_up(tables, number, lookup, indptr, words, counts)
@@ -310,7 +312,7 @@ def _is_inferred(tables, number):
 
 
 @njit(**INNER)
-def _add_part(tables, part):
+def _add_part(tables, part, places):
     """The rows of one part of the batch at work, in the order of the additions."""
     group = tables.groups[tables.counters[SETTLED]]
     additions = carray(_pointer(group[ADDITIONS]), (group[N_ADDITIONS], N_ADDITION), np.int64)
@@ -320,7 +322,7 @@ def _add_part(tables, part):
         ids = carray(_pointer(row[ADDED_IDS]), row[N_ADDED], np.int32)
         values = carray(_pointer(row[VALUES]), (row[N_ADDED], row[N_COLUMNS]), np.float32)
         factor = carray(_pointer(row[FACTOR]), row[N_COLUMNS], np.float32)
-        scatter_share(raw, ids, values, factor, part, tables.n_parts)
+        scatter_share(raw, ids, values, factor, part, tables.n_parts, places)
 
 
 @njit(**INNER)
@@ -390,6 +392,6 @@ def finish(tables):
     counters = tables.counters
     if counters[PARTS] > 0:
         for part in range(counters[PARTS], tables.n_parts):
-            _add_part(tables, part)
+            _add_part(tables, part, tables.places[0])
         _is_settled(counters)
     return counters[SETTLED]

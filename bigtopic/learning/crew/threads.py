@@ -20,6 +20,7 @@ from bigtopic.learning.estep import with_params
 from bigtopic.learning.stopping import uninterrupted
 from bigtopic.learning.work import Work
 from bigtopic.plan.slices import NO_MAP, lookup_table
+from bigtopic.state._kernels import PLACES
 from bigtopic.state.additions import MOST_PARTS
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.views import linear_mean
@@ -77,6 +78,7 @@ class Crew:
             np.zeros((0, n_columns)),
             gates,
             np.zeros(n_threads, np.int64),
+            np.empty((n_threads, PLACES), np.int64),
             self._array.raw,
             frozen(NO_MAP if known is None else known, np.int32),
             padded_prior(hyper.doc_topic_prior, n_columns, FLOAT),

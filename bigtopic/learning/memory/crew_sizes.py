@@ -14,6 +14,7 @@ from bigtopic.learning.crew.memory import FLOAT, ROOM
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.memory.replay import CrewSizes
 from bigtopic.plan.delays import SEGMENT, TURNS, Groups, largest_group
+from bigtopic.state._kernels import PLACES
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.types import CallSize
 
@@ -47,9 +48,9 @@ def crew_sizes(run: Run, array: LazyArray, size: CallSize, variation: float, gro
 
     loop = run.work.kernel.own_loop
     assert loop is not None
-    entries, ids_of_slice = largest * size.n_entries * entry, largest * n_ids * 8
+    entries = largest * size.n_entries * entry
     scratch = float(loop.scratch(size.longest, array.n_columns) * FLOAT.itemsize)
-    own = [entries, entries, ids_of_slice, *2 * [scratch]]
+    own = [entries, entries, 8.0 * PLACES, *2 * [scratch]]
     rows = ROOM * largest * places * row, largest * n_ids * row
     return CrewSizes(
         [*_tables(run, array, groups), *groups.at_work * [ids, statistics]],

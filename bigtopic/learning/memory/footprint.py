@@ -31,7 +31,7 @@ A replay (`replay`) allocates and frees these arrays in the order of the run, by
     share    = documents x 36 + entries x 8 + rows(share) x columns x itemsize x 2 for each replica that is at work, and
                what one of its updates needs; and sums of rows(share) x (columns x itemsize + 4)
     crew     = groups at work x rows(group) x (columns x 4 + entries(slice) / rows(slice) x 4)
-               + T x (rows(slice) x (columns x 4 + 8) + entries(slice) x 8 + 2 x scratch)
+               + T x (rows(slice) x columns x 4 + entries(slice) x 8 + 2 x scratch)
                + rounds(segment) x ((columns + columns of the tables) x 8 + objects) + Python's allocator, in place of
                slices, views, stats and scratch of rounds with a delay that threads of compiled code share; of the
                largest groups and slices, see `crew_sizes`

@@ -4,12 +4,13 @@ run really takes."""
 from __future__ import annotations
 
 import sys
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from peaks import matrix, peak
+from peaks import matrix, peak, settle
 from reference import case
 
 from bigtopic import methods
@@ -22,6 +23,9 @@ from bigtopic.kernels import load
 from bigtopic.learning.memory.expected_rows import ExpectedRows
 from bigtopic.learning.memory.footprint import Footprint
 from bigtopic.learning.new_run import make_run
+from bigtopic.learning.replicas import Share, share_documents
+from bigtopic.plan.cursor import Cursor
+from bigtopic.plan.reading import BlockReader
 from bigtopic.state import machine_memory
 from bigtopic.state.axes import axes_of
 from bigtopic.state.new_model import new_model
@@ -114,6 +118,29 @@ def test_documents_in_memory_travel_to_the_worker():
         estimate = Footprint(make_run(model, corpus, **plan), model.params, model.axes)
         assert estimate.of_documents() == documents.n_bytes > estimate.of_task(16)
         assert estimate.of_tasks(1, True, 1) > documents.n_bytes
+
+
+def test_documents_that_a_worker_prepares_ahead_are_those_of_a_share():
+    corpus = from_matrix(matrix(20_000, 20_000, 60.0))
+    model = new_model(methods.get("online-cvb0"), 20, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    settings = {"batch_size": 64, "slice_size": None, "replicas": 4, "replica_updates": 16}
+    run = make_run(model, corpus, order="shuffled", **settings)
+    footprint = Footprint(run, model.params, model.axes)
+    (n_docs, *_), rounds = footprint._shares(), list(run.plan.rounds(0))[8:24]
+    share = Share(rounds, [Cursor()] * len(rounds), len(rounds))
+    assert n_docs == 16 * run.plan.batch_size
+    read, arrays = BlockReader(run.parts, ahead=0).block, model.params.arrays
+    share_documents(run, share, read).prepare_all(arrays)  # the thread has its table of ids from now on
+    settle()  # no memory that rests serves what is measured
+    tracemalloc.start()
+    try:
+        documents = share_documents(run, share, read)
+        documents.prepare_all(arrays)
+        measured, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    estimated = footprint._sizes.of_share(n_docs).gathered[0]
+    assert 0.95 < estimated / measured < 1.2
 
 
 # ---------------------------------------------------------------- the bound

@@ -28,13 +28,14 @@ A replay (`replay`) allocates and frees these arrays in the order of the run, by
     averaged = rows(minibatch) x columns x 24, where a mean follows the step
     inner    = rows(minibatch) x columns x 24 for each step over provisional params, of which 8 stay for the inner
                iteration; rows(slice) x columns x 24 where a slice reads them
-    share    = documents x 36 + entries x 8 + rows(share) x columns x itemsize x 2 for each replica that is at work, and
-               what one of its updates needs; and sums of rows(share) x (columns x itemsize + 4)
-    crew     = groups at work x rows(group) x (columns x 4 + entries(slice) / rows(slice) x 4)
-               + T x (rows(slice) x columns x 4 + entries(slice) x 8 + 2 x scratch)
-               + rounds(segment) x ((columns + columns of the tables) x 8 + objects) + Python's allocator, in place of
-               slices, views, stats and scratch of rounds with a delay that threads of compiled code share; of the
-               largest groups and slices, see `crew_sizes`
+    share    = documents x 36 + entries x 8 + (distinct words + those of its slices + words) x 4, which a worker may
+               prepare ahead, and rows(share) x columns x itemsize x 2, for each replica that is at work, and what one
+               of its updates needs; and sums of rows(share) x (columns x itemsize + 4)
+    crew     = groups at work x (rows(group) x columns x 4 + entries(group) x 4)
+               + T x (rows(slice) x columns x 4 + entries(slice) x 8 + 32 KB + 2 x scratch)
+               + rounds(segment) x ((columns + columns of the tables) x 8 + 2 KB) + 0.5 MB, in place of slice, view,
+               stats and scratch, for rounds that threads of compiled code do; see `crew_sizes` for the largest group
+               and slice. Scratch counts twice because memory grows with the documents, and the former stays unused
     compared = the topics at the beginning and at the end of a pass, rows x columns x 4 each
 
 where rows(n) is that of `expected_rows`.

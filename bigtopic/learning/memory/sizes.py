@@ -157,7 +157,9 @@ class Sizes:
         one = self.of_slice(min(n_docs, self._run.plan.slice_size, self._run.plan.batch_size))
         entries = n_docs * self._run.plan.entries_per_doc
         rows = [self._rows(a.axis, n_docs) * a.n_columns * a.raw.itemsize for a in self._moved_arrays]
-        held = [n_docs * _DOCUMENT_BYTES + entries * ENTRY_BYTES, *rows, *rows]
+        slice_docs = min(self._run.plan.slice_size, self._run.plan.batch_size)
+        ids = 4 * (n_docs / slice_docs * self._rows("word", slice_docs) + self._rows("word", n_docs))
+        held = [n_docs * _DOCUMENT_BYTES + entries * ENTRY_BYTES + ids + self.lookup(), *rows, *rows]
         pooled = [
             *one.gathered,
             *one.scratch.pooled,

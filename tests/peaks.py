@@ -35,6 +35,7 @@ from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
 from bigtopic.methods import Method
 from bigtopic.methods.learned_priors import learning
+from bigtopic.plan import delays
 from bigtopic.plan.cursor import Cursor
 from bigtopic.state.axes import axes_of
 from bigtopic.state.model import TopicModel
@@ -68,6 +69,7 @@ def measure(
     average: float = 0.0,
     learns: str | None = None,
     n_authors: int = 500,
+    delay: int | None = None,
     **settings: Any,
 ) -> dict[str, float]:
     """Growth of the peak of resident memory by a model and its run, and the estimate.
@@ -83,11 +85,14 @@ def measure(
     average : of the method
     learns : shape of the document-topic prior, if it is learned
     n_authors : of all documents, each of which has one to three
+    delay : of the method, in place of its own, and of the run, however short its passes are
     settings : batch_size, slice_size, max_iter
     """
     own = _method(method)
     inner = min(own.inner, INNER) if isinstance(own.inner, int) else own.inner
     chosen = learning(replace(own, average=average, inner=inner), learns)
+    if delay is not None:
+        delays.ROUNDS, chosen = 1, replace(chosen, delay=delay)
     with tempfile.TemporaryDirectory() as folder:
         counts = matrix(**corpus)
         documents = _in_memory(counts, n_authors, n_parts)

@@ -10,7 +10,7 @@ from bigtopic.types import Block
 
 __all__ = ["concatenate", "document_tokens", "empty_block", "map_words", "offsets", "take", "take_segments"]
 
-_STEP = 1 << 13  # documents at once
+_STEP = 1 << 10  # documents at once
 
 
 def empty_block(authors: bool = False) -> Block:

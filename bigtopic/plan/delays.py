@@ -2,7 +2,7 @@
 
     delay of a run      = that of the method, but at most one for 64 rounds of a pass; 1 of a short pass
     groups at work      = 2, or 4 with a delay of 15 or more; no round of a group sees another of them
-    rounds of a group   = (delay + 1) / groups at work; fewer where the delay would be above an eighth of the updates
+    rounds of a group   = (delay + 1) / groups at work; fewer where the delay would be above a twelfth of the updates
                           that are done
     rounds of a segment = 8 (delay + 1), but at least 32
 
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 PROMPT = 8  # the first rounds of a run, without delay
-GROWTH = 8  # updates for each that a later round may miss
+GROWTH = 12  # updates for each that a later round may miss
 ROUNDS = 64  # of a pass, for each update that a round may miss
 BYTES = 1 << 32  # of the minibatches that one may miss, if each of their entries were a row of the params
 SEGMENT, TURNS = 32, 8  # rounds of a segment, at least; and for each thread that its delay keeps busy
@@ -107,7 +107,8 @@ def groups_of(n_rounds: int, done: int, delay: int) -> Groups:
     left = n_rounds
     while left > 0:
         most = min(delay, (done + n_rounds - left) // GROWTH) + 1
-        others = sum(sizes[1 - at_work :])
+        before = sizes[1 - at_work :]
+        others = sum(before) + at_work - 1 - len(before)  # at least a round each
         sizes.append(min(left, max(1, min(-(-most // at_work), most - others))))
         left -= sizes[-1]
     return Groups(tuple(sizes), at_work)

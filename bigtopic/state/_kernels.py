@@ -27,6 +27,7 @@ __all__ = [
 FLOOR = 1e-12
 LINE = 64  # bytes of a cache line
 AHEAD = 6  # rows
+PLACES = 4096  # rows that `scatter_share` looks through at once: 32 KB
 TINY_WEIGHT = np.float32(0.25)
 TINIEST_WEIGHT = np.float32(1e-30)
 FARTHEST = 45.0  # totals: exp(-45) of a weight of 0.25 is far above the least exp_digamma
@@ -116,31 +117,34 @@ def scatter_add(raw, ids, values, factor, sums):
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
-def scatter_some(raw, ids, values, factors, share, n_shares):
+def scatter_some(raw, ids, values, factors, share, n_shares, places):
     """raw[ids[u]] += values[u] * factors[u] for each u in order, in the rows that equal `share` modulo `n_shares`.
 
-    `n_shares` is a power of two; the ids of one u are distinct.
+    `n_shares` is a power of two; the ids of one u are distinct; `places` is scratch memory, int64 (PLACES,).
     """
     for u in range(len(ids)):
-        scatter_share(raw, ids[u], values[u], factors[u], share, n_shares)
+        scatter_share(raw, ids[u], values[u], factors[u], share, n_shares, places)
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=True)
-def scatter_share(raw, ids, values, factor, share, n_shares):
-    """raw[ids[i]] += values[i] * factor in the rows that equal `share` modulo `n_shares`."""
+def scatter_share(raw, ids, values, factor, share, n_shares, places):
+    """raw[ids[i]] += values[i] * factor in the rows that equal `share` modulo `n_shares`.
+
+    Allocates nothing: without memory for it, a share would be lost, and with it the params.
+    """
     n_columns = values.shape[1] // 16 * 16
-    own = np.empty(len(ids), np.int64)
-    n = 0
-    for i in range(len(ids)):
-        own[n] = i
-        n += ids[i] & (n_shares - 1) == share
-    for j in range(n):
-        ahead = ids[own[min(j + AHEAD, n - 1)]]
-        for k in range(0, n_columns, LINE // raw.itemsize):
-            prefetch(raw, ahead, k)
-        target, source = raw[ids[own[j]]], values[own[j]]
-        for k in range(n_columns):
-            target[k] += source[k] * factor[k]
+    for first in range(0, len(ids), len(places)):
+        n = 0
+        for i in range(first, min(first + len(places), len(ids))):
+            places[n] = i
+            n += ids[i] & (n_shares - 1) == share
+        for j in range(n):
+            ahead = ids[places[min(j + AHEAD, n - 1)]]
+            for k in range(0, n_columns, LINE // raw.itemsize):
+                prefetch(raw, ahead, k)
+            target, source = raw[ids[places[j]]], values[places[j]]
+            for k in range(n_columns):
+                target[k] += source[k] * factor[k]
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)

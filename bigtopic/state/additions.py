@@ -65,7 +65,8 @@ class Additions:
             calls = [call for same in _alike(left) for call in _calls(same)]
             most = min(MOST_PARTS, 2 * self._n_threads) if self._n_threads > 1 else 1
             n_parts = 1 << (min(len(left), most).bit_length() - 1)
-            self._parts = [partial(_do, deque(calls), part, n_parts) for part in range(n_parts)]
+            places = np.empty((n_parts, _kernels.PLACES), np.int64)
+            self._parts = [partial(_do, deque(calls), part, n_parts, places[part]) for part in range(n_parts)]
         self._left.popleft()
         in_parts(self._parts)
         self._parts = []
@@ -103,7 +104,7 @@ def _calls(additions: Sequence[Addition]) -> list[tuple[Any, ...]]:
     ]
 
 
-def _do(calls: deque[tuple[Any, ...]], part: int, n_parts: int) -> None:
+def _do(calls: deque[tuple[Any, ...]], part: int, n_parts: int, places: np.ndarray) -> None:
     while calls:  # a call that has begun is done: Ctrl-C comes when it returns
         raw, ids, values, factors = calls.popleft()
-        _kernels.scatter_some(raw, ids, values, factors, part, n_parts)
+        _kernels.scatter_some(raw, ids, values, factors, part, n_parts, places)

@@ -113,6 +113,7 @@ def _sample(corpus: Any, n_components: int) -> tuple[dict[str, float], int]:
             np.empty(n_entries, np.int32),
         )
         counts = np.empty(n_entries, np.float32)
+        places = np.empty(state_kernels.PLACES, np.int64)
         scratch = buffers.empty(loop.scratch(longest, n_columns), np.float32)
         given = block.indptr, block.words, block.counts, NO_MAP, lookup, indptr, words, counts, ids
         times = [time.thread_time()]
@@ -123,7 +124,7 @@ def _sample(corpus: Any, n_components: int) -> tuple[dict[str, float], int]:
         times.append(time.thread_time())
         loop.infer(indptr, words, counts, rows, prior, options, scratch, values, np.empty(2))
         times.append(time.thread_time())
-        state_kernels.scatter_share(array.raw, ids[:n_ids], values, prior, 0, 1)
+        state_kernels.scatter_share(array.raw, ids[:n_ids], values, prior, 0, 1, places)
         times.append(time.thread_time())
         seconds.append(np.diff(times))
         n_rows.append(n_ids)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from threading import Condition
@@ -158,3 +160,29 @@ def test_a_worker_of_each_circle_asks_another_one_first():
             assert circle.workers[circle.place] == number
             first.append(circle.workers[circle.others()[0]])
         assert sorted(first) == list(range(64))
+
+
+class Documents:
+    """Of a task."""
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_documents_of_tasks_that_are_done_are_let_go(n_threads, monkeypatch):
+    """A worker may have many more replicas than threads."""
+    monkeypatch.setattr(direct, "threads_here", lambda: n_threads)
+    alive: weakref.WeakSet[Documents] = weakref.WeakSet()
+    left: list[int] = []
+
+    def work(documents: Documents) -> int:
+        left.append(len(alive))
+        return 1
+
+    def tasks(*given: Any) -> list[tuple[int, Any]]:
+        made = [Documents() for _ in range(32)]
+        alive.update(made)
+        return [(1, partial(work, one)) for one in made]
+
+    meeting = SimpleNamespace(version=Version("own", 0), bounds=[0, 32], plus=int.__add__, tasks=tasks)
+    box = SimpleNamespace(has_ended=lambda name: False)
+    assert list(direct._nodes(None, meeting, 0, {}, box)) == [(32, 32)]
+    assert left[0] > 28 and left[-1] <= 2 * n_threads + 2

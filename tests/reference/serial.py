@@ -65,8 +65,12 @@ def seen(groups: Groups, number: int) -> tuple[float, int]:
     first, at = 0, 0
     while number >= first + groups.sizes[at]:
         first, at = first + groups.sizes[at], at + 1
-    most = groups.at_work * max(groups.sizes[: at + 1])
-    return 1 / most, sum(groups.sizes[: max(0, at - groups.at_work + 1)])
+    n = groups.at_work
+    most = max(
+        sum(groups.sizes[max(0, last - n + 1) : last + 1])
+        for last in range(at, min(at + n, len(groups.sizes)))
+    )
+    return 1 / most, sum(groups.sizes[: max(0, at - n + 1)])
 
 
 class Remembered(Nothing):

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numba import njit
+from numba.core.runtime import _nrt_python, rtsys
 
 from bigtopic.errors import ModelError
 from bigtopic.kernels.support.sums import add_up
@@ -170,6 +172,50 @@ def test_ctrl_c_leaves_what_was_not_added_to_be_added(monkeypatch, n_parts):
     monkeypatch.undo()
     additions.do()
     np.testing.assert_array_equal(array.raw, expected.raw)
+
+
+def test_without_memory_all_is_left_to_be_added(monkeypatch):
+    additions, expected = Additions(2), updated(None, 0.9)
+    array = updated(additions, 0.9)
+
+    def full(*given):
+        raise MemoryError
+
+    monkeypatch.setattr(np, "empty", full)
+    with pytest.raises(MemoryError):
+        additions.do()
+    monkeypatch.undo()
+    assert not array.raw.any()
+    additions.do()
+    np.testing.assert_array_equal(array.raw, expected.raw)
+
+
+@njit
+def _add_often(n, *given):
+    for _ in range(n):
+        state_kernels.scatter_share(*given)
+
+
+def test_a_share_allocates_nothing():
+    """Or it could fail, and be lost."""
+    raw, ids, factor = (
+        np.zeros((100, 16), np.float32),
+        np.arange(100, dtype=np.int32),
+        np.ones(16, np.float32),
+    )
+    given = raw, ids, np.ones_like(raw), factor, 1, 2, np.empty(7, np.int64)
+    _add_often(1, *given)
+    _nrt_python.memsys_enable_stats()
+    try:
+        counts = []
+        for n in (1, 50):
+            before = rtsys.get_allocation_stats().alloc
+            _add_often(n, *given)
+            counts.append(rtsys.get_allocation_stats().alloc - before)
+    finally:
+        _nrt_python.memsys_disable_stats()
+    assert counts[0] == counts[1]
+    assert (raw[1::2] == 52).all() and not raw[::2].any()
 
 
 def test_arrays_and_types_in_turn():

@@ -23,6 +23,7 @@ reduce-scatter, then allgather.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -264,8 +265,9 @@ def _nodes(
         covers, work = task
         return covers, work()
 
-    tasks, n_threads = meeting.tasks(run, number, arrays), threads_here()
-    done = bounded_map(do, tasks, n_threads=n_threads, n_in_flight=n_threads + 1)
+    tasks, n_threads = deque(meeting.tasks(run, number, arrays)), threads_here()
+    each = (tasks.popleft() for _ in range(len(tasks)))  # and with it go its documents
+    done = bounded_map(do, each, n_threads=n_threads, n_in_flight=n_threads + 1)
     for size in cover(meeting.bounds[-1], *meeting.bounds[number : number + 2]):
         tree, left = Tree(size, meeting.plus), size
         while left:

@@ -99,7 +99,7 @@ def serve(infer, tables, thread, lookup, indptr, words, counts, rows, scratch):
     while True:
         kind, number = _next_job(tables, thread, len(indptr), len(words), len(scratch))
         if kind == _PART:
-            _add_part(tables, number)
+            _add_part(tables, number, tables.places[thread])
             _finish_part(tables)
         elif kind == _SLICE:
             n_docs, n_ids = _look_up(tables, number, lookup, indptr, words, counts)
@@ -304,7 +304,7 @@ def _note_inferred(tables, number):
 
 
 @njit(**INNER)
-def _add_part(tables, part):
+def _add_part(tables, part, places):
     """The rows of one part of the batch at work, in the order of the additions."""
     group = tables.groups[tables.counters[SETTLED]]
     additions = carray(pointer(group[ADDITIONS]), (group[N_ADDITIONS], N_ADDITION), np.int64)
@@ -314,7 +314,7 @@ def _add_part(tables, part):
         ids = carray(pointer(row[ADDED_IDS]), row[N_ADDED], np.int32)
         values = carray(pointer(row[VALUES]), (row[N_ADDED], row[N_COLUMNS]), np.float32)
         factor = carray(pointer(row[FACTOR]), row[N_COLUMNS], np.float32)
-        scatter_share(raw, ids, values, factor, part, tables.n_parts)
+        scatter_share(raw, ids, values, factor, part, tables.n_parts, places)
 
 
 @njit(**INNER)
@@ -389,6 +389,6 @@ def finish(tables):
     counters = tables.counters
     if counters[PARTS] > 0:
         for part in range(counters[PARTS], tables.n_parts):
-            _add_part(tables, part)
+            _add_part(tables, part, tables.places[0])
         _settle_group(counters)
     return counters[SETTLED]

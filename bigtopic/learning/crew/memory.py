@@ -24,7 +24,8 @@ def address(array: np.ndarray) -> int:
 
 @dataclass
 class Largest:
-    """The largest sizes of slices so far: documents, entries, and floats of scratch memory."""
+    """The largest sizes of slices so far, and of one that is expected: documents, entries, and floats of scratch
+    memory."""
 
     n_docs: int = 1
     n_entries: int = 1
@@ -39,10 +40,11 @@ class GroupMemory:
     Parameters
     ----------
     n_slices : of the largest group
+    largest : sizes of the largest slice so far
     """
 
-    def __init__(self, n_slices: int) -> None:
-        self._n_slices = n_slices
+    def __init__(self, n_slices: int, largest: Largest) -> None:
+        self._n_slices, self._largest = n_slices, largest
         self._by_turns: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
     def begin(
@@ -52,7 +54,8 @@ class GroupMemory:
         rows = np.minimum(slices[:, _kernels.ENTRIES], array.n_rows)
         memory = self._by_turns.get(turn)
         if memory is None or len(memory[0]) < rows.sum() or memory[1].shape[1] != array.n_columns:
-            n_ids = int(rows.max() * ROOM) * max(len(slices), self._n_slices)
+            most = min(self._largest.n_entries, array.n_rows)
+            n_ids = int(most * ROOM) * max(len(slices), self._n_slices)
             memory = buffers.empty(n_ids, np.int32), buffers.empty((n_ids, array.n_columns), FLOAT)
             self._by_turns[turn] = memory
         slices[:, _kernels.FIRST_ID] = np.cumsum(rows) - rows

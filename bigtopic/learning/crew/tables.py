@@ -19,6 +19,7 @@ class Tables(NamedTuple):
     sums : float64 (n_slices, n_columns), of statistics
     gates : int64 (1 + n_threads,), addresses of locks: of the tables, and of each thread
     asleep : int64 (n_threads,), whether a thread waits
+    places : int64 (n_threads, PLACES), scratch memory of each thread for additions
     raw : float32 (n_rows, n_columns), the params that the kernel reads
     known : the params' id of each id of the corpus, or nothing where they agree
     prior, options : of the kernel, see `kernels.support.slice_loop`
@@ -32,6 +33,7 @@ class Tables(NamedTuple):
     sums: np.ndarray
     gates: np.ndarray
     asleep: np.ndarray
+    places: np.ndarray
     raw: np.ndarray
     known: np.ndarray
     prior: np.ndarray

@@ -21,6 +21,7 @@ from bigtopic.learning.estep import with_params
 from bigtopic.learning.stopping import uninterrupted
 from bigtopic.learning.work import Work
 from bigtopic.plan.slices import NO_MAP, lookup_table
+from bigtopic.state._kernels import PLACES
 from bigtopic.state.additions import MOST_PARTS
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.views import linear_mean
@@ -47,17 +48,20 @@ class Crew:
     Parameters
     ----------
     work, arrays : of the run; `works_on` is true
-    largest : slices of the largest group
+    n_slices : of the largest group
+    largest : sizes of a slice, as far as they are known; memory for larger ones is found when they come
     n_threads : at least 1, with the one that calls `do`
     """
 
-    def __init__(self, work: Work, arrays: Mapping[str, LazyArray], largest: int, n_threads: int) -> None:
+    def __init__(
+        self, work: Work, arrays: Mapping[str, LazyArray], n_slices: int, largest: Largest, n_threads: int
+    ) -> None:
         loop = work.kernel.own_loop
         assert loop is not None
         (name,) = work.kernel.views
         self._array = arrays[name]
-        self._memory = GroupMemory(largest)
-        self._largest = Largest()
+        self._memory = GroupMemory(n_slices, largest)
+        self._largest = largest
         self._n_words = work.n_words
         self._n_threads = n_threads
         self._entry = address_of(loop.infer)
@@ -77,6 +81,7 @@ class Crew:
             np.zeros((0, n_columns)),
             gates,
             np.zeros(n_threads, np.int64),
+            np.empty((n_threads, PLACES), np.int64),
             self._array.raw,
             frozen(NO_MAP if known is None else known, np.int32),
             padded_prior(hyper.doc_topic_prior, n_columns, FLOAT),
@@ -157,6 +162,7 @@ class Crew:
             enter = self._entrance(number)
             while (why := enter()) != _kernels.OVER:
                 if why == _kernels.GROWS:
+                    del enter  # its memory may serve again
                     enter = self._entrance(number)
                 else:
                     assert self._segment is not None

@@ -10,6 +10,7 @@ from functools import partial
 from itertools import islice
 
 from bigtopic import buffers
+from bigtopic.learning.crew.memory import Largest
 from bigtopic.learning.crew.segment import CrewSegment
 from bigtopic.learning.crew.threads import Crew, works_on
 from bigtopic.learning.estep import Gathered, evaluate
@@ -100,13 +101,14 @@ class ThreadExecutor(Executor):
 
     def _crew_of(self, arrays: Mapping[str, LazyArray]) -> Crew:
         """The threads for these params; others end."""
-        work = self._run.work
+        work, plan = self._run.work, self._run.plan
         (name,) = work.kernel.views
         if self._crew is not None and not self._crew.serves(arrays[name]):
             self._crew.close()
             self._crew = None
         if self._crew is None:
-            self._crew = Crew(work, arrays, largest_group(self._run.plan.delay), self._n_threads)
+            largest = Largest(plan.batch_size, int(plan.batch_size * plan.entries_per_doc) + 1)
+            self._crew = Crew(work, arrays, largest_group(plan.delay), largest, self._n_threads)
         return self._crew
 
     def _step(self, segment: Segment, number: int, stats: Stats) -> None:

@@ -28,8 +28,14 @@ A replay (`replay`) allocates and frees these arrays in the order of the run, by
     averaged = rows(minibatch) x columns x 24, where a mean follows the step
     inner    = rows(minibatch) x columns x 24 for each step over provisional params, of which 8 stay for the inner
                iteration; rows(slice) x columns x 24 where a slice reads them
-    share    = documents x 36 + entries x 8 + rows(share) x columns x itemsize x 2 for each replica that is at work, and
-               what one of its updates needs; and sums of rows(share) x (columns x itemsize + 4)
+    share    = documents x 36 + entries x 8 + (distinct words + those of its slices + words) x 4, which a worker may
+               prepare ahead, and rows(share) x columns x itemsize x 2, for each replica that is at work, and what one
+               of its updates needs; and sums of rows(share) x (columns x itemsize + 4)
+    crew     = groups at work x (rows(group) x columns x 4 + entries(group) x 4)
+               + T x (rows(slice) x columns x 4 + entries(slice) x 8 + 32 KB + 2 x scratch)
+               + rounds(segment) x ((columns + columns of the tables) x 8 + 2 KB) + 0.5 MB, in place of slice, view,
+               stats and scratch, for rounds that threads of compiled code do; see `crew_sizes` for the largest group
+               and slice. Scratch counts twice because memory grows with the documents, and the former stays unused
     compared = the topics at the beginning and at the end of a pass, rows x columns x 4 each
 
 where rows(n) is that of `expected_rows`.
@@ -52,7 +58,7 @@ from bigtopic.learning.memory.sizes import Sizes
 from bigtopic.learning.putting_off import LEAST_DELAY
 from bigtopic.learning.reduce import cut, depth
 from bigtopic.plan import reading
-from bigtopic.plan.delays import PROMPT, groups_of
+from bigtopic.plan.delays import GROWTH, PROMPT, TURNS, groups_of
 from bigtopic.plan.exchanges import LARGEST_SHARE, divided
 from bigtopic.state.params import Params
 
@@ -95,7 +101,7 @@ class Footprint:
         )
         in_use += (n_threads + most_sums(n_slices) + self._run.plan.delay) * sum(sums)
         in_use += (sizes.kept_read_blocks() + 1) * sum(sizes.read_block(sizes.read_block_docs))
-        return self._always(n_threads) + 2 * (in_use + self._exchanged(n_threads))
+        return self._always(n_threads) + 2 * (in_use + self._exchanged(n_threads)) + self._crew(n_threads)
 
     def _exchanged(self, n_threads: int) -> float:
         """All that replicas can have in use at once."""
@@ -104,6 +110,20 @@ class Footprint:
         share = self._sizes.of_share(shares[0])
         sums = n_threads + most_sums(len(shares))
         return n_threads * share.n_bytes() + sums * sum(self._sizes.all_changes())
+
+    def _crew(self, n_threads: int) -> float:
+        """All that a crew can have in use at once, and what it reads."""
+        plan, sizes = self._run.plan, self._sizes
+        delay = plan.delay
+        if not sizes.may_crew or delay < LEAST_DELAY:
+            return 0.0
+        crew = sizes.of_crew(self._slice_docs(), groups_of(TURNS * (delay + 1), GROWTH * delay, delay))
+        read_blocks = crew.n_docs / sizes.read_block_docs + 1
+        return crew.at_most(n_threads) + read_blocks * sum(sizes.read_block(sizes.read_block_docs))
+
+    def _slice_docs(self) -> int:
+        """Documents of a slice of a round with a delay."""
+        return min(self._run.plan.slice_size, self._run.plan.batch_size)
 
     def _always(self, n_threads: int) -> float:
         """Params, lookups, the index of the documents, their slices and their state."""
@@ -206,7 +226,7 @@ class Footprint:
 
     def _replay_delayed(self, rounds: Rounds, n_rounds: int, most: int) -> None:
         plan, sizes = self._run.plan, self._sizes
-        groups, n_docs = groups_of(n_rounds, PROMPT, plan.delay), min(plan.slice_size, plan.batch_size)
+        groups, n_docs = groups_of(n_rounds, PROMPT, plan.delay), self._slice_docs()
         if sizes.may_crew and groups.most >= LEAST_DELAY:
             rounds.crew(sizes.of_crew(n_docs, groups), n_docs, min(n_rounds, most))
             return

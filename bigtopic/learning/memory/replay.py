@@ -138,6 +138,14 @@ class CrewSizes(NamedTuple):
     own: Sequence[tuple[float, float]]
     n_docs: int
 
+    def arrays(self, n_threads: int) -> Sequence[tuple[float, float]]:
+        """All arrays."""
+        return *self.shared, *n_threads * tuple(self.own)
+
+    def at_most(self, n_threads: int) -> float:
+        """What can be resident, with huge pages."""
+        return sum(min(buffers.room(int(held)), n + _HUGE_PAGE) for held, n in self.arrays(n_threads))
+
 
 @dataclass
 class Sum:
@@ -251,11 +259,15 @@ class Rounds:
         return total
 
     def crew(self, sizes: CrewSizes, n_docs: int, n_rounds: int) -> None:
-        """A segment of a crew, whose rounds have `n_docs` documents. What it reads stays until its groups settle."""
+        """A segment of a crew, whose rounds have `n_docs` documents. What it reads stays until its groups settle; what
+        earlier rounds left unused may be too small for it."""
         if self.reading is not None:
             for _ in range(n_rounds):
                 self.reading.take(n_docs, self.ledger)
-        taken = [self.ledger.take(*size) for size in (*sizes.shared, *self.n_threads * tuple(sizes.own))]
+        fresh = self.ledger.fresh
+        taken = [fresh(buffers.room(int(held)), written) for held, written in sizes.arrays(self.n_threads)]
+        # They are few, so half a huge page more on average may be nearly a whole one.
+        taken += [fresh(_HUGE_PAGE / 2) for piece in taken if piece.held >= _HUGE]
         taken += self.reading.more(sizes.n_docs, self.ledger) if self.reading is not None else []
         self.ledger.free(*taken)
 

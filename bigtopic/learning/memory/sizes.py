@@ -18,19 +18,18 @@ from bigtopic.corpus.stored.schema import CHUNK
 from bigtopic.corpus.stored.stored_part import OPEN_PARTS
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.learning import remembering
-from bigtopic.learning.crew._kernels import NEAR
-from bigtopic.learning.crew.memory import ROOM
 from bigtopic.learning.crew.threads import works_on
 from bigtopic.learning.executors.documents import ENTRY_BYTES, keeps_all, keeps_prepared, params_are_still
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.executors.until_end import may_wait
+from bigtopic.learning.memory.crew_sizes import crew_sizes
 from bigtopic.learning.memory.expected_rows import ExpectedRows
 from bigtopic.learning.memory.replay import CrewSizes, SliceSizes
 from bigtopic.learning.putting_off import puts_off
 from bigtopic.learning.reduce import sum_dtype
 from bigtopic.learning.rounds import moved_arrays
 from bigtopic.plan import reading
-from bigtopic.plan.delays import TURNS, Groups, largest_group
+from bigtopic.plan.delays import Groups
 from bigtopic.state.contract.kernel_declarations import statistics_dtype
 from bigtopic.state.contract.kernel_results import check_scratch
 from bigtopic.state.documents.state_files import resolved, state_sizes
@@ -45,7 +44,6 @@ __all__ = ["Sizes"]
 _SAMPLE = 1 << 13  # documents, the first ones, among which the longest are looked for
 _INDEX_BYTES = 16  # for each document of a read block, and of a part that is open
 _CHECKED_BYTES = 8  # for each document of a part that is being opened
-_TABLE_BYTES = 4000  # for each round of a segment of a crew: rows of tables, and objects, about
 _DOCUMENT_BYTES = 36  # for each document of a slice: index and source row, twice, and order
 
 
@@ -137,20 +135,9 @@ class Sizes:
         return works_on(arrays, run.work) and puts_off(arrays, run.settings, run.plan.delay)
 
     def of_crew(self, n_docs: int, groups: Groups) -> CrewSizes:
-        """A crew whose slices have `n_docs` documents each; its arrays have room for a row for each entry."""
-        size = self._call_size(n_docs)
+        """A crew whose slices have `n_docs` documents each."""
         (array,) = self.returned.values()
-        n_ids, row = size.rows[next(iter(size.rows))], 4 * array.n_columns
-        most = min(size.n_entries, array.n_rows)
-        group, largest = max(groups.sizes), ROOM * largest_group(self._run.plan.delay)
-        one = [(largest * most * 4.0, group * n_ids * 4), (largest * most * row, group * n_ids * row)]
-        scratch = self._run.work.kernel.scratch(size, self._run.work.hyper.options)
-        own: list[tuple[float, float]] = [(ROOM * size.n_entries * 4, size.n_entries * 4)] * 2
-        own += [(ROOM * most * row, n_ids * row), *((ROOM * one, one) for one in scratch.pooled)]
-        tables = TURNS * (self._run.plan.delay + 1) * (8.0 * array.n_columns + _TABLE_BYTES)
-        return CrewSizes(
-            [(tables, tables), *groups.at_work * one], own, (groups.at_work + NEAR) * group * n_docs
-        )
+        return crew_sizes(self._run, array, self._call_size(n_docs), self._spread, groups)
 
     def _takes_float64(self, name: str, kind: str) -> bool:
         """Whether the view is computed in float64: expected logarithms of rows that are distributions."""
@@ -170,7 +157,9 @@ class Sizes:
         one = self.of_slice(min(n_docs, self._run.plan.slice_size, self._run.plan.batch_size))
         entries = n_docs * self._run.plan.entries_per_doc
         rows = [self._rows(a.axis, n_docs) * a.n_columns * a.raw.itemsize for a in self._moved_arrays]
-        held = [n_docs * _DOCUMENT_BYTES + entries * ENTRY_BYTES, *rows, *rows]
+        slice_docs = min(self._run.plan.slice_size, self._run.plan.batch_size)
+        ids = 4 * (n_docs / slice_docs * self._rows("word", slice_docs) + self._rows("word", n_docs))
+        held = [n_docs * _DOCUMENT_BYTES + entries * ENTRY_BYTES + ids + self.lookup(), *rows, *rows]
         pooled = [
             *one.gathered,
             *one.scratch.pooled,
@@ -210,6 +199,13 @@ class Sizes:
         part = self._run.parts[0]
         n_docs = min(part.n_docs, _SAMPLE)
         return int(part.entries(0, n_docs).max(initial=1)), int(part.tokens(0, n_docs).max(initial=1))
+
+    @cached_property
+    def _spread(self) -> float:
+        """The standard deviation of the entries of a document of the sample, as a share of their mean."""
+        part = self._run.parts[0]
+        entries = part.entries(0, min(part.n_docs, _SAMPLE))
+        return float(entries.std() / max(1.0, entries.mean())) if len(entries) else 0.0
 
     @property
     def _moved(self) -> list[str]:

@@ -227,7 +227,7 @@ def _serve_asleep(update: Update) -> Any:
         pass
 
     @njit
-    def add_part(tables, part):
+    def add_part(tables, part, places):
         n_added = tables.groups[tables.counters[crew_kernels.SETTLED], crew_kernels.N_ADDITIONS]
         sleep(int(add_us * n_added / tables.n_parts))
 

@@ -11,7 +11,10 @@ import pytest
 from bigtopic.corpus.store import open_corpus
 from bigtopic.corpus.stored.writer import crc32_of
 from bigtopic.errors import CorpusDamaged, CorpusExists, CorpusVersionError
-from bigtopic.ingestion.ingest import ingest
+from bigtopic.ingestion.ingest import append, ingest
+from bigtopic.storage.chunks import read_metadata
+from bigtopic.storage.place import Place
+from bigtopic.storage.string_chunks import read_strings
 
 
 @pytest.fixture(scope="module")
@@ -186,6 +189,59 @@ def test_damaged_vocabulary(store):
     corpus.read()
     with pytest.raises(CorpusDamaged, match="vocabulary/00000000/words"):
         corpus.vocabulary[:]
+
+
+COLUMNS = {"label": ["l0"] * 40, "year": range(40)}
+
+
+def _flip(array):
+    chunk = array / "c/0"
+    words = read_strings(Place.of(array), read_metadata(Place.of(array), ""), 0, 2)
+    data = bytearray(chunk.read_bytes())
+    data[data.index(words[0].encode())] ^= 1
+    chunk.write_bytes(data)
+
+
+def _cut(array):
+    (array / "c/0").write_bytes((array / "c/0").read_bytes()[:20])
+
+
+def _no_chunk(array):
+    (array / "c/0").unlink()
+
+
+def _no_metadata(array):
+    (array / "zarr.json").unlink()
+
+
+@pytest.mark.parametrize(
+    "damage, problem",
+    [
+        (_flip, "do not match the manifest"),
+        (_cut, "words is missing or damaged"),
+        (_no_chunk, "words is missing or damaged"),
+        (_no_metadata, "words: the array is missing"),
+    ],
+)
+@pytest.mark.parametrize("names", ["vocabulary", "authors", "attached", "appended"])
+def test_names_are_verified(store, names, damage, problem):
+    """Also those that an open corpus has read already."""
+    corpus = open_corpus(store)
+    if names == "attached":
+        corpus = corpus.with_authors({"Ann": ["d0", "d1"], "Bob": ["d0"]})
+    if names == "appended":
+        more = {"vocabulary": [f"w{i}" for i in range(40)], "ids": [f"e{i}" for i in range(40)]}
+        corpus = append(store, np.eye(40), authors=[["Eve"]] * 40, columns=COLUMNS, n_threads=1, **more)
+    assert corpus.vocabulary[:] and corpus.authors
+    corpus.verify()
+    folder = "vocabulary" if names == "vocabulary" else "authors"
+    (array,) = (
+        store.glob(f"{folder}/*/words") if names != "attached" else store.glob("authors/00000001/words")
+    )
+    damage(array)
+    for known in (corpus, open_corpus(store)):
+        with pytest.raises(CorpusDamaged, match=problem):
+            known.verify()
 
 
 def test_nothing_kept_from_a_store_that_was_replaced(store):

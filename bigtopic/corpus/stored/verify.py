@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from uuid import uuid4
 
@@ -15,7 +16,7 @@ from bigtopic.corpus.stored.schema import CHUNK
 from bigtopic.corpus.stored.stored_arrays import read_any
 from bigtopic.corpus.stored.stored_part import StoredPart
 from bigtopic.corpus.stored.writer import crc32_of
-from bigtopic.corpus.vocabulary import fingerprint_words
+from bigtopic.corpus.vocabulary import Vocabulary, fingerprint_words
 from bigtopic.errors import CorpusDamaged
 from bigtopic.storage.chunks import REMEDY, ChunkedArray, read_metadata
 
@@ -41,6 +42,8 @@ def verify(corpus: DocumentsInParts) -> VerifyReport:
         _verify_documents(part)
     _verify_rows(stored)
     _verify_vocabulary(corpus)
+    if corpus.author_vocabulary is not None:
+        _verify_names(corpus, corpus.author_vocabulary, "the names of the authors")
     return VerifyReport(
         len(parts), n_arrays, sum(part.n_docs for part in parts), sum(part.nnz for part in parts)
     )
@@ -100,9 +103,7 @@ def _verify_rows(parts: Sequence[StoredPart]) -> None:
 
 
 def _verify_vocabulary(corpus: DocumentsInParts) -> None:
-    known = corpus.vocabulary
-    if fingerprint_words(known.words, known.size) != known.fingerprint:
-        raise CorpusDamaged(f"{corpus.url}: the words of the vocabulary do not match the manifest")
+    known = _verify_names(corpus, corpus.vocabulary, "the words of the vocabulary")
     if corpus.counted:
         df, tf = known.counted
         for name, found, expected in (
@@ -111,3 +112,11 @@ def _verify_vocabulary(corpus: DocumentsInParts) -> None:
         ):
             if not np.isclose(found, expected, rtol=1e-9):
                 raise CorpusDamaged(f"{corpus.url}: {name} of the vocabulary sums to {found}, not {expected}")
+
+
+def _verify_names(corpus: DocumentsInParts, names: Vocabulary, what: str) -> Vocabulary:
+    """Check the fingerprint of words or author names; returns them as they are read now."""
+    fresh = copy(names)  # without the arrays that the store can give again
+    if fingerprint_words(fresh.words, fresh.size) != names.fingerprint:
+        raise CorpusDamaged(f"{corpus.url}: {what} do not match the manifest; {REMEDY}")
+    return fresh

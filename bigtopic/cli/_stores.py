@@ -5,7 +5,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["is_checkpoint", "is_corpus", "is_model", "is_result_of", "is_topics", "require_room"]
+__all__ = [
+    "is_checkpoint",
+    "is_corpus",
+    "is_model",
+    "is_result_of",
+    "is_topics",
+    "require_lock",
+    "require_room",
+]
 
 
 def is_corpus(url: str) -> bool:
@@ -59,8 +67,27 @@ def require_room(url: str) -> None:
     folder = next(path for path in Path(place.url).parents if path.exists()) if place.local else None
     if folder is not None and not (folder.is_dir() and os.access(folder, os.W_OK)):
         raise StoreError(
-            f"{place.url} cannot be created: {folder} is not a folder that this process may write to"
+            f"{place.url} cannot be created: {folder} is not a folder that this process may write to; give another path"
         )
+
+
+def require_lock(url: str) -> None:
+    """Check that the store that is here can be written, as `require_room` does for a new one.
+
+    Raises
+    ------
+    CorpusLocked
+        When another process writes to it.
+    StoreError
+        When this process may not write to it.
+    """
+    from bigtopic.storage.lock import WriterLock
+    from bigtopic.storage.place import Place
+
+    place = Place.of(url)
+    if place.local:
+        with WriterLock(place):
+            pass
 
 
 def _attributes(url: str) -> dict:

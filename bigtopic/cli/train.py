@@ -121,7 +121,7 @@ def command(
     """
     from bigtopic.cli import _remarks, _show
     from bigtopic.cli._group import INTERRUPTED, TERMINATED
-    from bigtopic.cli._stores import is_model, is_result_of, require_room
+    from bigtopic.cli._stores import is_model, is_result_of, require_lock, require_room
     from bigtopic.corpus.store import open_corpus
     from bigtopic.errors import CorpusExists, SettingError
     from bigtopic.learning.stopping import ended_by_sigterm
@@ -136,6 +136,8 @@ def command(
         raise CorpusExists(
             f"{model} is already a model; pass --overwrite to replace it, or give another path"
         )
+    else:
+        require_lock(model)
     saved = None if checkpoint is None else Checkpoint(checkpoint, seconds=checkpoint_every)
     if saved is not None and f"{Place.of(saved.path).url}/".startswith(f"{Place.of(model).url}/"):
         raise SettingError(

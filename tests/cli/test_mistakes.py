@@ -1,6 +1,15 @@
 """What a user mistyped is named as the user typed it, with the nearest name that exists."""
 
+import errno
+import re
+import shutil
+from contextlib import ExitStack
+
 import pytest
+
+import bigtopic as bt
+from bigtopic.storage.lock import WriterLock
+from bigtopic.storage.place import Place
 
 from .conftest import run
 
@@ -109,3 +118,32 @@ def test_an_interrupted_verb_ends_with_130(monkeypatch):
 
     monkeypatch.setattr("bigtopic.corpus.store.open_corpus", interrupted)
     assert run("info", "nothing.zarr", code=130).output == "Interrupted\n"
+
+
+@pytest.mark.parametrize(
+    "damage, problem",
+    [
+        ("locked", "topics.zarr is being written by process"),
+        ("denied", ".bigtopic.lock cannot be locked: permission denied; .* or give another path"),
+    ],
+)
+def test_a_model_that_cannot_be_replaced_is_named_before_training(
+    tmp_path, corpus, model, monkeypatch, damage, problem
+):
+    def refuse(*_):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    def learn(*_, **__):
+        raise AssertionError("it learns")
+
+    path = shutil.copytree(model, tmp_path / "topics.zarr")
+    before = sorted(path.rglob("*"))
+    monkeypatch.setattr(bt.LDA, "fit", learn)
+    with ExitStack() as held:
+        if damage == "locked":
+            held.enter_context(WriterLock(Place.of(path)))
+        else:
+            monkeypatch.setattr(WriterLock, "_opened", refuse)
+        shown = run("train", corpus, path, "--overwrite", code=2).output
+    assert re.search(problem, " ".join(shown.split()))
+    assert sorted(path.rglob("*")) == before

@@ -173,6 +173,28 @@ def test_a_version_whose_labels_are_damaged_is_passed_over(how, name, corpus, sa
     assert bits(estimator("stateful").fit(corpus, checkpoint=path, resume=True)) == expected["stateful"]
 
 
+def test_a_version_whose_group_of_labels_is_gone_is_passed_over(corpus, saved, expected, tmp_path):
+    path = tmp_path / "run.ckpt"
+    before, _ = saved("stateful", path, 12)
+    (file,) = path.glob("documents/pass-2/*/zarr.json")
+    file.unlink()
+    with pytest.warns(BigtopicWarning, match=f"{file} is missing; going on from .* {before.name}"):
+        resumed = estimator("stateful").fit(corpus, checkpoint=path, resume=True)
+    assert bits(resumed) == expected["stateful"]
+    assert bits(estimator("stateful").fit(corpus, checkpoint=path, resume=True)) == expected["stateful"]
+
+
+def test_a_group_that_no_version_can_do_without_is_named(corpus, saved, tmp_path):
+    path = tmp_path / "run.ckpt"
+    saved("stateful", path, 12)
+    (file,) = path.glob("documents/pass-1/*/zarr.json")
+    file.unlink()
+    before = contents(path)
+    with pytest.raises(CorpusDamaged, match=f"{file} is missing; .*restore this file from a copy"):
+        estimator("stateful").fit(corpus, checkpoint=path, resume=True)
+    assert contents(path) == before
+
+
 def test_labels_that_no_version_can_do_without_are_named(corpus, saved, tmp_path):
     path = tmp_path / "run.ckpt"
     saved("stateful", path, 12)

@@ -167,7 +167,17 @@ class StateFiles:
 
     def has(self, part: int, n_passes: int) -> bool:
         """Whether there is state of a part after `n_passes` passes."""
-        return Path((self._of_pass(part, n_passes) / "zarr.json").url).exists()
+        return Path((self._of_pass(part, n_passes) / ROOT).url).exists()
+
+    def require_group(self, part: int, n_passes: int) -> None:
+        """Refuse state of a part without its group, by which `has` knows that it is there.
+
+        Raises
+        ------
+        CorpusDamaged
+        """
+        if n_passes > self.parts[part].first_pass and not self.has(part, n_passes):
+            raise CorpusDamaged(f"{(self._of_pass(part, n_passes) / ROOT).url} is missing; {_RESTORE}")
 
     def has_offsets(self, part: int) -> bool:
         """Whether there are the offsets of a part."""

@@ -29,10 +29,14 @@ def check(files: StateFiles, plan: Plan, cursor: Cursor) -> None:
     CorpusDamaged
         When a file is missing or cut short, or does not hold what was written.
     """
-    newest, left = _newest(cursor), {*_refs(plan, cursor)}
+    newest, left, groups = _newest(cursor), {*_refs(plan, cursor)}, set()
     for rnd in plan.rounds(cursor.pass_number):
         for ref in rnd.slices:
-            files.read(ref.part, ref.start, ref.stop, cursor.pass_number if ref in left else newest)
+            n_passes = cursor.pass_number if ref in left else newest
+            files.read(ref.part, ref.start, ref.stop, n_passes)
+            groups.add((ref.part, n_passes))
+    for part, n_passes in sorted(groups):
+        files.require_group(part, n_passes)
 
 
 def complete(files: StateFiles, plan: Plan, cursor: Cursor) -> None:

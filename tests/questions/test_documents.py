@@ -256,6 +256,39 @@ def test_a_damaged_store_is_named(model, asked, tmp_path, damage):
         model.topics_over("year", theta=path)
 
 
+ARRAYS = ["X/indptr", "X/indices", "X/data", "obs/document_id", "obs/year", "obs/source_row"]
+
+
+@pytest.mark.parametrize("array", ARRAYS)
+def test_a_missing_chunk_is_named(model, asked, tmp_path, array):
+    path = model.transform_to(asked[:20], tmp_path / "theta.zarr")
+    (chunk,) = (tmp_path / f"theta.zarr/{array}/c").iterdir()
+    chunk.unlink()
+    with pytest.raises(InputError, match=f"{array}/c/0 is missing"):
+        model.topics_over("year", theta=path)
+        model.similar_documents("doc-0", path)
+        stored.StoredTopics(path).documents.rows()
+
+
+def test_chunks_of_zeros_and_empty_strings_are_stored(tmp_path):
+    """So that a chunk that is missing is an error."""
+    records = [{"id": "", "text": "river bank boat", "year": 0} for _ in range(6)]
+    corpus = bt.ingest(records, tmp_path / "c.zarr", client=False, n_threads=1)
+    model = bt.LDA(1, max_iter=1, client=False, progress=False).fit(corpus)
+    path = model.transform_to(corpus, tmp_path / "theta.zarr")
+    assert columns_of(model.topics_over("year", theta=path))["n_documents"] == [6]
+    assert all((tmp_path / f"theta.zarr/{name}/c/0").exists() for name in ARRAYS)
+
+
+def test_a_store_of_the_first_version_may_lack_chunks_of_zeros(model, asked, tmp_path):
+    path = model.transform_to(asked[:20], tmp_path / "theta.zarr")
+    group = zarr.open_group(path, mode="r+")
+    group.attrs["bigtopic-topics"] = 1
+    group["obs/year"][:] = 0
+    (tmp_path / "theta.zarr/obs/year/c/0").unlink(missing_ok=True)
+    assert columns_of(model.topics_over("year", theta=path, topics=1))["year"] == [0]
+
+
 def test_columns_of_any_name(tmp_path):
     names = ["source_row", "a/b", "~", "", "topic", "share"]
     records = [{"text": "river bank boat", **dict.fromkeys(names, i % 2)} for i in range(6)]

@@ -17,10 +17,14 @@ from bigtopic.estimators.topic_stores.batches import Batch, arranged
 from bigtopic.inference.infer import Inferred
 from bigtopic.storage.place import Place, zarr_store
 
-__all__ = ["MADE_WITH", "MARK", "write_batches", "write_contents"]
+__all__ = ["MADE_WITH", "MARK", "WHOLE", "write_batches", "write_contents"]
 
 CHUNK = 1 << 18
-MARK = "bigtopic-topics"  # the attribute of the root: 1, or 0 behind a URL while the store is being replaced
+_CONFIG: Any = {"write_empty_chunks": True}
+MARK = "bigtopic-topics"  # the attribute of the root: a version, or 0 behind a URL while the store is being replaced
+WHOLE = (
+    2  # the version from which on every chunk is there; before, Zarr left out those of zeros or empty strings
+)
 MADE_WITH = "bigtopic-topics-model"  # another: the identity of the model, see `state.model_identity`
 
 
@@ -101,7 +105,7 @@ def write_batches(
     _frame(var, "topic", [])
     _frame(obs, "document_id", ["source_row", *map(array_name, columns)])
     made_with = {} if model is None else {MADE_WITH: dict(model)}
-    root.attrs.update({"encoding-type": "anndata", "encoding-version": "0.1.0", MARK: 1, **made_with})
+    root.attrs.update({"encoding-type": "anndata", "encoding-version": "0.1.0", MARK: WHOLE, **made_with})
 
 
 def _array(name: str) -> str:
@@ -127,7 +131,7 @@ class _Growing:
 
     def __init__(self, group: Any, name: str, dtype: Any, attributes: Any = None) -> None:
         self._array = group.create_array(
-            name, shape=(0,), dtype=dtype, chunks=(CHUNK,), attributes=attributes
+            name, shape=(0,), dtype=dtype, chunks=(CHUNK,), attributes=attributes, config=_CONFIG
         )
         self._waiting: list[np.ndarray] = []
         self._held = 0
@@ -158,7 +162,7 @@ class _GrowingStrings(_Growing):
         from zarr.core.dtype import VariableLengthUTF8
 
         dtype: Any = VariableLengthUTF8()
-        self._array = group.create_array(name, shape=(0,), dtype=dtype, chunks=(1 << 16,))
+        self._array = group.create_array(name, shape=(0,), dtype=dtype, chunks=(1 << 16,), config=_CONFIG)
         self._array.attrs.update({"encoding-type": "string-array", "encoding-version": "0.2.0"})
         self._waiting, self._held = [], 0
 

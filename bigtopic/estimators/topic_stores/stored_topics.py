@@ -20,7 +20,7 @@ from bigtopic.corpus.readers.containers.zarr import open_checked
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.vocabulary import Vocabulary
 from bigtopic.errors import InputError, SettingError, warn
-from bigtopic.estimators.topic_stores.contents import MADE_WITH, MARK
+from bigtopic.estimators.topic_stores.contents import MADE_WITH, MARK, WHOLE
 from bigtopic.state.model import TopicModel
 from bigtopic.state.model_identity import has_topics_of, is_earlier
 from bigtopic.storage.place import Place
@@ -78,7 +78,8 @@ class StoredTopics:
                     f"theta: there is no store of topics at {self.url}; write one with transform_to"
                 )
             self.made_with = attributes.get(MADE_WITH)
-            self._group = open_checked(place, ("X", "obs/document_id"))
+            self._whole = attributes[MARK] == WHOLE
+            self._group = open_checked(place, ("X", "obs/document_id"), self._whole)
             self.n_docs, self.n_components = map(int, self._group["X"].attrs["shape"])
         if not isinstance(self.made_with, dict | None):
             raise InputError(f"{self.url}: its attribute {MADE_WITH} is not a record of a model; {_REMEDY}")
@@ -190,7 +191,7 @@ class StoredTopics:
         """The documents' ids, source rows and columns, stored in the order of `batches`; they have no counts."""
         columns = self._column_arrays
         with intact(f"{self.url}/obs"):
-            self._group = open_checked(self._place, ("obs",))
+            self._group = open_checked(self._place, ("obs",), self._whole)
         for name in ("source_row", *columns.values()):
             self._arrays[f"obs/{name}"] = self._array(f"obs/{name}", self.n_docs)
         return Corpus([_StoredDocuments(self, columns)], Vocabulary([]), columns=list(columns), has_ids=True)

@@ -77,13 +77,18 @@ _V3 = _v3(
 )
 
 
-def open_checked(place: Place, names: Sequence[str]) -> Any:
+def open_checked(place: Place, names: Sequence[str], whole: bool = False) -> Any:
     """The Zarr group at a place; of its members only those named may be read.
+
+    Parameters
+    ----------
+    whole : whether every chunk was written, so that one that is missing is an error, not fill values
 
     Raises
     ------
     InputError
-        Naming the array that has a codec, a type or a size that is not allowed.
+        Naming the array that has a codec, a type or a size that is not allowed; when it is read, the chunk that is
+        damaged or missing.
     """
     import zarr
 
@@ -94,7 +99,7 @@ def open_checked(place: Place, names: Sequence[str]) -> Any:
         for path, about in _arrays(place, name, version, _DEPTH)
         if (codec := _check(place, path, about, version)) is not None
     }
-    store = _checking_store(zarr_store(place, read_only=True), place.url, compressed)
+    store = _checking_store(zarr_store(place, read_only=True), place.url, compressed, whole)
     return zarr.open_group(store, mode="r", zarr_format=version, use_consolidated=False)  # type: ignore[arg-type]
 
 
@@ -180,7 +185,7 @@ def _item_bytes(about: dict[str, Any], version: int) -> int:
     return digits * (4 if "U" in name else 1) if version == 2 else digits // 8
 
 
-def _checking_store(store: Any, url: str, compressed: Mapping[str, str]) -> Any:
+def _checking_store(store: Any, url: str, compressed: Mapping[str, str], whole: bool) -> Any:
     from zarr.storage import WrapperStore
 
     class CheckingStore(WrapperStore):
@@ -189,6 +194,8 @@ def _checking_store(store: Any, url: str, compressed: Mapping[str, str]) -> Any:
         async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
             found = await super().get(key, prototype, byte_range)
             name = PurePosixPath(key)
+            if found is None and whole and name.name not in _METADATA:
+                raise InputError(f"{url}/{key} is missing; write the store again")
             if found is not None and name.name not in _METADATA:
                 codec = next(
                     (compressed[path] for path in map(str, name.parents) if path in compressed), None

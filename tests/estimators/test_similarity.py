@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import jensenshannon
 
 import bigtopic as bt
+from bigtopic.corpus.readers.containers.files import intact
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch
 from bigtopic.estimators.topic_stores import stored_topics as stored
 
@@ -168,6 +169,19 @@ def test_crafted_stores(model, theta, tmp_path, array, at, value):
     zarr.open_group(str(copy))[array][at] = value
     with pytest.raises(InputError, match="X"):
         model.similar_documents([1, 1, 1, 1], copy)
+
+
+def test_a_message_quotes_the_error_whole(model, theta, tmp_path):
+    gone, cut = (shutil.copytree(theta, tmp_path / name) for name in ("gone.zarr", "cut.zarr"))
+    shutil.rmtree(gone / "X/indices")
+    with pytest.raises(InputError, match=r"X/indices is damaged or cut short \(KeyError: 'X/indices'\); "):
+        model.similar_documents("doc-1", gone)
+    with pytest.raises(InputError, match=r"cut.zarr .*\(ValueError: it's too short\); "), intact(str(cut)):
+        raise ValueError("it's too short")
+    chunk = cut / "obs/document_id/c/0"
+    chunk.write_bytes(chunk.read_bytes()[:-20])
+    with pytest.raises(InputError, match=r"obs/document_id is damaged .*\(RuntimeError: [^'\"]*\); "):
+        model.similar_documents("doc-1", cut)
 
 
 def test_a_group_instead_of_an_array(model, theta, tmp_path):

@@ -14,6 +14,7 @@ import numpy as np
 
 from bigtopic.corpus.readers.containers.decompress import compression_of, damaged, decompressed
 from bigtopic.errors import BigtopicError, InputError, warn
+from bigtopic.printable import printable
 from bigtopic.storage.place import file_system
 
 __all__ = ["File", "Unreadable", "expand", "intact", "is_local_directory", "readable", "walk", "with_content"]
@@ -215,7 +216,7 @@ def intact(path: str) -> Iterator[None]:
         raise
     except Exception as error:
         raise InputError(
-            f"{path} is damaged or cut short ({type(error).__name__}: {ascii(str(error))[1:300]}); get it again"
+            f"{path} is damaged or cut short ({type(error).__name__}: {printable(str(error))[:300]}); get it again"
         ) from error
 
 

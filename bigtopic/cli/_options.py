@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import click
 
-__all__ = ["Duration", "as_json", "connected", "duration", "parallel", "random_state"]
+__all__ = ["Duration", "as_json", "connected", "duration", "number", "parallel", "random_state"]
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _PIECE = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
@@ -25,8 +25,8 @@ class Duration(click.ParamType):
             return float(value)
         text = value.strip().lower()
         pieces = _PIECE.findall(text)
-        if pieces and "".join(number + unit for number, unit in pieces) == text:
-            seconds = sum(float(number) * _UNITS[unit] for number, unit in pieces)
+        if pieces and "".join(digits + unit for digits, unit in pieces) == text:
+            seconds = sum(float(digits) * _UNITS[unit] for digits, unit in pieces)
         else:
             try:
                 seconds = float(text)
@@ -38,6 +38,23 @@ class Duration(click.ParamType):
 
 
 duration = Duration()
+
+
+class Number(click.ParamType):
+    """A number: whole if it is written so, which tells 1 document from a share of 1.0."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return value
+        for kind in (int, float):
+            with suppress(ValueError):
+                return kind(value)
+        self.fail(f"{value!r} is not a number", param, ctx)
+
+
+number = Number()
 
 _Decorated = Callable[..., Any]
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from bigtopic.cli._measures import is_given
-from bigtopic.cli._options import as_json, connected, duration, parallel, random_state
+from bigtopic.cli._options import as_json, connected, duration, number, parallel, random_state
 from bigtopic.cli._values import PATH, completed
 from bigtopic.counted import counted
 
@@ -70,8 +70,8 @@ _SHAPE = click.Choice(["symmetric", "asymmetric"])
 @click.option(
     "--held-out",
     "validation",
-    type=float,
-    help="Share or number of documents to hold out and score after every pass.",
+    type=number,
+    help="Share (0.1) or number (100) of documents to hold out and score after every pass.",
 )
 @click.option("--patience", type=click.IntRange(1), help="Stop after this many scores without improvement.")
 @click.option(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from numbers import Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ def _in_steps(n_docs: int) -> Iterator[tuple[int, int]]:
 
 
 def n_test_documents(test_size: float, n_docs: int, name: str = "test_size") -> int:
-    """How many documents `test_size`, a share or a number, means; errors call it `name`.
+    """How many documents `test_size`, a share (float) or a number (integer), means; errors call it `name`.
 
     Raises
     ------
@@ -34,7 +34,7 @@ def n_test_documents(test_size: float, n_docs: int, name: str = "test_size") -> 
         When it would leave no document on one side.
     """
     is_share = isinstance(test_size, float | np.floating) and 0 < test_size < 1
-    is_number = isinstance(test_size, Real) and float(test_size).is_integer()
+    is_number = isinstance(test_size, Integral)
     wanted = round(float(test_size) * n_docs) if is_share else int(test_size) if is_number else -1
     if 0 < wanted < n_docs:
         return wanted

@@ -129,7 +129,7 @@ def test_split_depends_on_seed_and_rows_only(corpus, matrix):
     assert positions.max() > 300  # not the head of the stored order, though the seeds are equal
 
 
-@pytest.mark.parametrize("wrong", [0, 1.0 * N_DOCS, N_DOCS, -3, 2.5, 0.0001])
+@pytest.mark.parametrize("wrong", [0, 1.0, 2.0, np.float32(1), 1.0 * N_DOCS, N_DOCS, -3, 2.5, 0.0001])
 def test_split_must_leave_documents_on_both_sides(corpus, wrong):
     with pytest.raises(SettingError, match="test_size"):
         corpus.split(wrong)

@@ -94,6 +94,7 @@ MISTAKES = [
         lambda at: bt.LDA(random_state=np.random.default_rng(0)).fit(at.corpus),
         "a RandomState, or None",
     ),
+    ("all held out", lambda at: bt.LDA(validation=1.0).fit(at.corpus), "give a share between 0 and 1"),
     ("patience alone", lambda at: bt.LDA(patience=3).fit(at.corpus), "need validation="),
     ("2.5 words", lambda at: at.model.topics(2.5), "must be a whole number"),
     ("a topic by a word", lambda at: at.model.show_topic("cat"), "must be in 0 .. 1"),

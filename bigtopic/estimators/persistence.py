@@ -77,8 +77,12 @@ def _check(estimator: Any, url: Any) -> None:
     try:
         if not isinstance(estimator.method, str | None):
             raise SettingError(f"method={estimator.method!r}: must be a name")
-        # Held-out documents are not saved, so settings that need them are checked as if they were there.
-        check_settings(type(estimator)(**{**estimator.get_params(), "validation": True}))
+        # Held-out documents are not saved, so settings that need them are checked as if they were there. Models of
+        # earlier versions may have the updates of replicas without replicas.
+        params = {**estimator.get_params(), "validation": True}
+        if params.get("replicas", 1) is None:
+            params["replicas"] = 1
+        check_settings(type(estimator)(**params))
     except SettingError as error:
         raise ModelError(f"the model at {url} is damaged: {error}") from error
 

@@ -69,6 +69,8 @@ def check_settings(estimator: Any) -> None:
             raise SettingError(
                 f"{name}={value}: scores need validation=: held-out documents, or a share of the corpus"
             )
+    if estimator.replicas is None and (value := estimator.replica_updates) is not None:
+        raise SettingError(f"replica_updates={value}: needs replicas=, the number of copies of the topics")
 
 
 def _whole(name: str, value: Any, optional: bool) -> None:

@@ -79,7 +79,9 @@ def test_the_command_that_info_prints_makes_the_same_model(options, corpus, tmp_
 
 
 def test_settings_without_effect_are_left_out_of_the_command(corpus, tmp_path):
-    LDA(2, max_iter=1, replica_updates=4).fit(open_corpus(corpus)).save(tmp_path / "m.zarr")
+    learned = LDA(2, max_iter=1).fit(open_corpus(corpus)).set_params(replica_updates=4)
+    learned.run_["settings"]["replica_updates"] = 4  # as earlier versions allowed
+    learned.save(tmp_path / "m.zarr")
     command = facts(tmp_path / "m.zarr")["command"].replace("MODEL", str(tmp_path / "again.zarr"))
     run(*shlex.split(command)[1:])
 

@@ -95,6 +95,12 @@ MISTAKES = [
         "a RandomState, or None",
     ),
     ("all held out", lambda at: bt.LDA(validation=1.0).fit(at.corpus), "give a share between 0 and 1"),
+    ("no replicas", lambda at: bt.LDA(replica_updates=4).fit(at.corpus), "needs replicas="),
+    (
+        "no replicas of authors",
+        lambda at: bt.AuthorTopicModel(replica_updates=4).fit(at.corpus),
+        "needs replicas=",
+    ),
     ("patience alone", lambda at: bt.LDA(patience=3).fit(at.corpus), "need validation="),
     ("2.5 words", lambda at: at.model.topics(2.5), "must be a whole number"),
     ("a topic by a word", lambda at: at.model.show_topic("cat"), "must be in 0 .. 1"),

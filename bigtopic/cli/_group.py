@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from bigtopic import discovery
-from bigtopic.cli._repeat import CONFIG
+from bigtopic.cli._repeat import CONFIG, name_config, of_config
 from bigtopic.errors import BigtopicError, did_you_mean
 from bigtopic.printable import printable
 
@@ -63,6 +63,9 @@ _COMMANDS = {
     r" and storage_options=": "",
     r"bigtopic\.LDA and save it": "'bigtopic train CORPUS MODEL'",
     r"bigtopic\.open_corpus opens it": "train a model on it with 'bigtopic train CORPUS MODEL'",
+    r"client='([^']*)'(?=: )": r"--scheduler \1",
+    r"(?:pass )?client=False": "leave out --scheduler",
+    r"^select\((.+?)='?(.*?)'?\)(?=: column )": r"--where \1=\2",
     r"pass it: load_model\(url, method=\.\.\.\)": "commands need a row for it in bigtopic/methods/families; in "
     "Python, load_model takes it",
 }
@@ -109,6 +112,7 @@ class Verbs(click.Group):
             try:
                 return super().invoke(ctx)
             except click.UsageError as error:
+                name_config(error)
                 # The message quotes arguments, which a shell may have expanded.
                 vars(error)["message"] = printable(error.message)
                 raise
@@ -116,7 +120,8 @@ class Verbs(click.Group):
                 # click handles a closed pipe (`bigtopic topics ... | head`).
                 if ctx.params.get("debug") or isinstance(error, BrokenPipeError):
                     raise
-                raise _Failure(self._as_typed(str(error) or type(error).__name__, ctx)) from error
+                message = self._as_typed(str(error) or type(error).__name__, ctx)
+                raise _Failure(of_config(message, ctx)) from error
             except KeyboardInterrupt:
                 click.echo("Interrupted", err=True)
                 ctx.exit(INTERRUPTED)

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from bigtopic.cli._values import PATH
 from bigtopic.errors import InputError, SettingError, did_you_mean
 
-__all__ = ["CONFIG", "command_of", "options_of"]
+__all__ = ["CONFIG", "command_of", "name_config", "of_config", "options_of"]
 
+_FILE = "bigtopic.config"  # the file of --config, and the context of its verb, in `click.Context.meta`
 _ALWAYS = ("method", "random_state", "n_components")
 
 
@@ -96,6 +98,39 @@ def _configure(ctx: click.Context, parameter: click.Parameter, path: str | None)
         _check_value(f"{path}: {name}", value, known[name])
         defaults[str(known[name].name)] = value
     ctx.default_map = {**(ctx.default_map or {}), **defaults}
+    ctx.meta[_FILE] = path, ctx
+
+
+def name_config(error: click.UsageError) -> None:
+    """Say in an error about the value of an option that it is in the file of --config, if it is."""
+    ctx, option = error.ctx, getattr(error, "param", None)
+    if ctx is not None and option is not None and option.name in (names := _from_file(ctx)):
+        vars(error)["param_hint"] = f"{option.get_error_hint(ctx)} in {names[option.name]}"
+
+
+def of_config(message: str, ctx: click.Context) -> str:
+    """The message, with the file of --config before it if it begins with an option that is in there."""
+    option = message.split(" ")[0].rstrip(":")
+    for name, path in _from_file(ctx).items():
+        if option in _spellings(ctx.meta[_FILE][1], name):
+            return f"{path}: {message}"
+    return message
+
+
+def _from_file(ctx: click.Context) -> dict[str, str]:
+    """{name of an option: the file of --config that it is from}"""
+    path, verb = ctx.meta.get(_FILE, ("", ctx))
+    return {
+        name: path
+        for name in (verb.default_map or {} if path else {})
+        if verb.get_parameter_source(name) is ParameterSource.DEFAULT_MAP
+    }
+
+
+def _spellings(verb: click.Context, name: str) -> list[str]:
+    return [
+        spelling for param in verb.command.get_params(verb) if param.name == name for spelling in param.opts
+    ]
 
 
 def _check_value(where: str, value: Any, option: click.Option) -> None:

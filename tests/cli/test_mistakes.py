@@ -120,6 +120,41 @@ def test_an_interrupted_verb_ends_with_130(monkeypatch):
     assert run("info", "nothing.zarr", code=130).output == "Interrupted\n"
 
 
+def test_a_value_in_a_file_of_options_is_named_with_the_file(corpus, tmp_path):
+    file = tmp_path / "options.toml"
+    file.write_text('topics = "many"\n')
+    shown = run("train", corpus, tmp_path / "m.zarr", "--config", file, code=2).output
+    assert f"Invalid value for '--topics' in {file}: 'many' is not" in " ".join(shown.split())
+    shown = run("train", corpus, tmp_path / "m.zarr", "--config", file, "--topics", "few", code=2).output
+    assert "Invalid value for '--topics': 'few' is not" in " ".join(shown.split())
+    file.write_text('method = "online-cbv0"\n')
+    shown = run("train", corpus, tmp_path / "m.zarr", "--config", file, code=2).output
+    assert f"Error: {file}: --method online-cbv0" in " ".join(shown.split())
+    shown = run("train", corpus, tmp_path / "m.zarr", "--config", file, "--method", "x", code=2).output
+    assert "Error: --method x" in " ".join(shown.split())
+
+
+def test_a_scheduler_that_does_not_answer_is_named_as_typed(corpus, tmp_path, monkeypatch):
+    def no_answer(*_, **__):
+        raise OSError("timed out")
+
+    monkeypatch.setattr("dask.distributed.Client", no_answer)
+    address = "tcp://127.0.0.2:1"
+    shown = run("train", corpus, tmp_path / "m.zarr", "--scheduler", address, code=2).output
+    assert f"--scheduler {address}: no Dask scheduler answers there" in shown
+    assert "or leave out --scheduler to run on threads" in shown and "client" not in shown
+
+
+@pytest.mark.parametrize("value", ["x", "x..2", "2000.5"])
+def test_a_condition_that_no_value_meets_is_named_as_typed(value, tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": "river bank boat", "year": 2000}\n' * 3)
+    run("ingest", tmp_path / "a.jsonl", tmp_path / "c.zarr")
+    run("train", tmp_path / "c.zarr", tmp_path / "m.zarr", "--topics", 2)
+    options = ["--corpus", tmp_path / "c.zarr", "--by", "year", "--where", f"year={value}"]
+    shown = run("topics", tmp_path / "m.zarr", *options, code=2).output
+    assert f"--where year={value.partition('..')[0]}: column 'year' holds" in shown and "select" not in shown
+
+
 @pytest.mark.parametrize(
     "damage, problem",
     [

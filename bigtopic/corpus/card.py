@@ -16,6 +16,13 @@ from bigtopic.printable import printable
 __all__ = ["byte_size", "html_card", "left_out", "length_histogram", "text_card"]
 
 _SHOWN = 5
+_ONE = {
+    "documents": "document",
+    "words": "word",
+    "authors": "author",
+    "tokens": "token",
+    "entries": "entry",
+}
 _SAMPLE = 20_000  # documents the histogram looks at; more would not change the picture
 
 
@@ -67,7 +74,9 @@ def left_out(text: Mapping[str, Any] | None) -> str:
 def text_card(corpus: DocumentsInParts) -> str:
     """One line of figures."""
     where = corpus.url or "in memory"
-    figures = ", ".join(f"{value} {name}" for name, value in _figures(corpus)[:4])
+    figures = ", ".join(
+        f"{value} {_ONE[name] if value == '1' else name}" for name, value in _figures(corpus)[:4]
+    )
     omitted = left_out(corpus.text_settings)
     return f"Corpus({printable(where)}: {figures}{f'; left out: {printable(omitted)}' if omitted else ''})"
 

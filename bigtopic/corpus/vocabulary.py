@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from bigtopic.counted import counted
 from bigtopic.errors import SettingError, VocabularyMismatch
 from bigtopic.printable import printable
 
@@ -223,4 +224,5 @@ class Vocabulary:
         shown = (
             ", ".join(self[: min(5, self.size)]) if self._source is None or "words" in self._arrays else "..."
         )
-        return f"Vocabulary({self.size} {'words' if self.named else 'columns without names'}: {printable(shown)})"
+        size = counted(self.size, "word") if self.named else f"{counted(self.size, 'column')} without names"
+        return f"Vocabulary({size}: {printable(shown)})"

@@ -12,6 +12,7 @@ from bigtopic.corpus.split import n_test_documents
 from bigtopic.corpus.store import Corpus
 from bigtopic.corpus.text.stopwords import languages, words_of
 from bigtopic.corpus.vocabulary import Vocabulary
+from bigtopic.counted import counted
 from bigtopic.errors import InputError, SettingError, VocabularyMismatch, warn
 from bigtopic.schemes.dirichlet import LEAST, MOST, SHAPES
 from bigtopic.state.checkpoints.versions import load_newest
@@ -140,9 +141,9 @@ def refuse_empty(corpus: Corpus) -> None:
     InputError
     """
     if corpus.n_docs == 0 or corpus.n_words == 0 or corpus.nnz == 0:
+        found = f"{counted(corpus.n_docs, 'document')}{' without words' if corpus.n_docs else ''}"
         raise InputError(
-            f"there is nothing to learn from: {corpus.n_docs} documents, {corpus.n_words} words, {corpus.nnz} entries; "
-            "check the source and settings such as min_df and stop_words"
+            f"there is nothing to learn from: {found}; check the source and settings such as min_df and stop_words"
         )
 
 

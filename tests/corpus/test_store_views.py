@@ -284,3 +284,11 @@ def test_from_matrix_does_not_touch_its_input():
     corpus = from_matrix(given)
     assert corpus.nnz == 2
     assert (given.data == before.data).all() and (given.indices == before.indices).all()
+
+
+def test_one_of_each_is_singular():
+    corpus = from_matrix(np.ones((1, 1)), ["river"])
+    assert repr(corpus) == "Corpus(in memory: 1 document, 1 word, 1 token, 1 entry)"
+    assert repr(corpus.vocabulary) == "Vocabulary(1 word: river)"
+    assert repr(from_matrix(np.ones((1, 1))).vocabulary) == "Vocabulary(1 column without names: 0)"
+    assert "2 documents, 2 words, 4 tokens, 4 entries" in repr(from_matrix(np.ones((2, 2))))

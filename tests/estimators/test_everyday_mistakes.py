@@ -111,6 +111,7 @@ MISTAKES = [
     ("an unknown container", lambda at: at.model.set_output(transform="frame"), "'default', 'pandas'"),
     # documents
     ("negative counts", lambda at: at.new.fit(-np.eye(3)), "row 0 of the matrix holds -1.0"),
+    ("no words", lambda at: at.new.fit(["", ""]), "nothing to learn from: 2 documents without words"),
     ("NaN", lambda at: at.new.fit(np.full((3, 3), np.nan)), "replace such values by 0"),
     ("one dimension", lambda at: at.new.fit(np.ones(3)), "Reshape your data"),
     ("three dimensions", lambda at: at.new.fit(np.ones((2, 2, 2))), "two dimensions"),

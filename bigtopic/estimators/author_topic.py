@@ -36,17 +36,20 @@ class AuthorTopicModel(AuthorUpdates):
         before that. Compiling on first use counts
     tol : stop when a pass changes less than this: relative growth of the bound, or, without one, mean total variation
         distance of the topics; None for the method's default, 0 never
-    learning_decay, learning_offset : step size (offset + t) ** -decay of online methods; decays up to 0.5 need not
-        converge; None for the method's default. In the literature kappa and tau
+    learning_decay : of the step size (offset + t) ** -decay of update t of online methods; with decays up to 0.5 they
+        need not converge; None for the method's default. In the literature kappa
+    learning_offset : of that step size; a larger one makes the first steps smaller; None for the method's default. In
+        the literature tau
     average : the topics of the fitted model are the mean over this share of the run's updates, at its end: 0.5 for the
         last half, True for all; None for the method's default, 0 for the latest topics. See 'Averaged topics' in the
         documentation
-    replicas, replica_updates : copies of the topics that learn side by side, each from its own minibatches, and updates
-        of each before their changes are added, so that a whole cluster learns from short minibatches; None for 1 and 8.
-        Both change the result, which is the same on any number of workers. See 'Replicas' in the documentation
-    max_doc_update_iter, mean_change_tol : largest number of local iterations per document, and the mean change below
-        which they stop earlier, where there are any: for documents without known authors, and in some methods. None
-        for the method's default
+    replicas : copies of the topics that learn side by side, each from its own minibatches, so that a whole cluster
+        learns from short minibatches; None for 1. It changes the result, which is the same on any number of workers.
+        See 'Replicas' in the documentation
+    replica_updates : updates of each replica before their changes are added; None for 8. It changes the result, too
+    max_doc_update_iter : largest number of local iterations per document, where there are any: for documents without
+        known authors, and in some methods. None for the method's default
+    mean_change_tol : mean change below which these iterations stop earlier; None for the method's default
     options : further settings of the kernel, by name
     total_samples : number of documents in the stream that `partial_fit` sees in pieces; for None see `partial_fit`
     init : start from the topics of another model (an estimator, the path of a model, a scikit-learn or gensim model,

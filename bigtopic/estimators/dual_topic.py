@@ -27,13 +27,15 @@ class DualTopicModel(TopicLearning):
 
     Parameters
     ----------
-    n_row_topics, n_column_topics : numbers of topics
+    n_row_topics : number of topics of rows
+    n_column_topics : number of topics of columns
     method : "dual-mf", "dual-online", "dual-cgs", "dual-ilr", or a `bigtopic.Method` of the same model
     row_topic_prior, column_topic_prior, joint_prior : numbers; None for the method's default, 0.5. In the literature
         beta_r, beta_c and alpha
     batch_size : largest number of rows per update; None for the method's default
     max_iter, max_time, tol : as of `LDA`; the change is that of the column topics
-    learning_decay, learning_offset : step size of online methods, as of `LDA`
+    learning_decay : of the step size of online methods, as of `LDA`
+    learning_offset : of the same
     average : the three distributions of the fitted model are the mean over this share of the run's updates, as of `LDA`
     options : further settings of the kernel, by name
     total_samples : number of rows in the stream that `partial_fit` sees in pieces; None for those seen so far

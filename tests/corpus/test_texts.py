@@ -85,7 +85,7 @@ def test_files_of_text(tmp_path):
 
 
 def test_a_corpus_behind_a_url(corpus):
-    copied = bt.ingest(corpus, "memory://texts.zarr", **QUIET)
+    copied = bt.ingest(corpus, "memory://kept-texts.zarr", **QUIET)
     assert copied["d17"] == corpus["d17"] and copied.read_texts().tolist() == TEXTS
 
 

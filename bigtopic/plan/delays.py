@@ -28,7 +28,8 @@ __all__ = [
 ]
 
 PROMPT = 8  # the first rounds of a run, without delay
-GROWTH = 12  # updates for each that a later round may miss
+FIRST = 11  # updates that the rounds after these may miss
+GROWTH = 12  # updates for each that later ones may miss
 ROUNDS = 64  # of a pass, for each update that a round may miss
 BYTES = 1 << 32  # of the minibatches that one may miss, if each of their entries were a row of the params
 SEGMENT, TURNS = 32, 8  # rounds of a segment, at least; and for each thread that its delay keeps busy
@@ -106,7 +107,7 @@ def groups_of(n_rounds: int, done: int, delay: int) -> Groups:
     sizes: list[int] = []
     left = n_rounds
     while left > 0:
-        most = min(delay, (done + n_rounds - left) // GROWTH) + 1
+        most = 1 + min(delay, max(FIRST, (done + n_rounds - left) // GROWTH))
         before = sizes[1 - at_work :]
         others = sum(before) + at_work - 1 - len(before)  # at least a round each
         sizes.append(min(left, max(1, min(-(-most // at_work), most - others))))

@@ -71,43 +71,39 @@ def test_a_delay_is_one_that_rounds_reach(most):
     assert groups.most == delay <= most and groups.largest_steps()[0] == 1 / (delay + 1)
 
 
+FIRST = 11  # updates that rounds may miss from the ninth of a run on
+
+
 @pytest.mark.parametrize("delay", [1, 3, 7, 15, 31])
-@pytest.mark.parametrize("done", [0, 8, 50, 1000])
+@pytest.mark.parametrize("done", [8, 50, 200, 1000])
 def test_groups_grow_with_the_updates_before(done, delay):
+    """Their sizes may differ, so that threads have as many rounds as may be at work at once."""
     groups = groups_of(200, done, delay)
     assert sum(groups.sizes) == 200
-    seen, missed = groups.seen(), []
-    for number, n_seen in enumerate(seen):
-        missed.append(number - n_seen)
-        assert n_seen in {0, *accumulate(groups.sizes)}
-        assert missed[-1] <= min(groups.most, max((done + number) // 12, groups.at_work - 1))
+    seen, missed, number = groups.seen(), [], 0
+    for group, size in enumerate(groups.sizes):
+        allowed = min(delay, max(FIRST, (done + number) // 12))
+        for _ in range(size):
+            missed.append(number - seen[number])
+            assert seen[number] in {0, *accumulate(groups.sizes)}
+            number += 1
+        assert missed[-1] <= allowed
+        assert missed[-1] >= allowed - 2 or group < groups.at_work - 1 or number == 200
     assert seen == sorted(seen)
-    assert max(missed) == groups.most <= delay
+    assert max(missed) == groups.most <= delay and missed == groups.missed()
     assert done < 1000 or set(groups.sizes[:-1]) == {(delay + 1) // groups.at_work}
 
 
-@pytest.mark.parametrize("delay", [3, 15, 31])
-def test_threads_have_as_many_rounds_as_the_updates_before_allow(delay):
-    """Where groups grow, too: their sizes may differ."""
-    groups = groups_of(400, 8, delay)
-    seen, number = groups.seen(), groups.sizes[0]
-    for group, size in enumerate(groups.sizes[1:-1], start=1):
-        missed = number + size - seen[number]
-        allowed = min(delay, (8 + number) // 12) + 1
-        assert missed <= max(allowed, groups.at_work)
-        assert (
-            missed == allowed or group < groups.at_work or allowed < groups.at_work or missed == allowed - 1
-        )
-        number += size
+@pytest.mark.parametrize("delay", [1, 3, 15, 31])
+def test_steps_of_rounds_that_miss_one_another_are_together_one_at_most(delay):
+    groups = groups_of(600, 8, delay)
+    steps, seen = groups.largest_steps(), groups.seen()
+    for number, n_seen in enumerate(seen):
+        assert sum(steps[n_seen : number + 1]) <= 1 + 1e-9
+    assert min(steps) == 1 / (1 + delay)
 
 
-def test_steps_of_rounds_that_miss_one_another_are_together_one_at_most():
-    for delay in (1, 3, 15, 31):
-        groups = groups_of(600, 8, delay)
-        steps, seen = groups.largest_steps(), groups.seen()
-        for number, n_seen in enumerate(seen):
-            assert sum(steps[n_seen : number + 1]) <= 1 + 1e-9
-        assert steps[0] > min(steps) == 1 / (1 + delay) or delay == 1
+def test_rounds_that_miss_none_take_steps_of_any_size():
     assert one_by_one(3).largest_steps() == [1.0] * 3 and one_by_one(3).seen() == [0, 1, 2]
 
 

@@ -1,10 +1,11 @@
 """What delayed updates cost in score: the default method with some largest delays, on real corpora and on drawn ones.
 
 Each delay is taken as given, however few minibatches a pass has; "rule" is the default, which follows from them.
-Drawn documents are those of `replicas`: of a known LDA, scored on others.
+Drawn documents are those of `replicas`: of a known LDA, scored on others. `--first`, `--growth` and `--made-up` change
+how a delay grows, and how steps make up for it.
 
 python -m tests.benchmarks delay --data FOLDER [--corpora ap,bbc,demo] [--topics 100] [--seeds 3]
-python -m tests.benchmarks delay --docs 10000,50000,120000,1000000 --delays 1,3,7,15,31,rule [--batch 500]
+python -m tests.benchmarks delay --docs 10000,50000,120000,1000000 --delays 1,3,7,15,31,rule [--batch 500] [--seeds 24]
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from bigtopic.estimators.lda import LDA
 from bigtopic.evaluation import log_predictive
 from bigtopic.methods import get
 from bigtopic.plan import delays
+from bigtopic.schemes import schedule
 
 RULE = delays.ROUNDS
 
@@ -38,6 +40,9 @@ def main() -> None:
     parser.add_argument("--corpora", default="ap,bbc,demo")
     parser.add_argument("--docs", help="numbers of drawn documents, instead of corpora")
     parser.add_argument("--delays", default="0,1,rule")
+    parser.add_argument("--first", type=int, default=delays.FIRST, help="updates missed from the ninth on")
+    parser.add_argument("--growth", type=int, default=delays.GROWTH, help="updates for each more")
+    parser.add_argument("--made-up", type=float, default=schedule.MADE_UP)
     parser.add_argument(
         "--batch", type=int, help="documents of a minibatch; the method's default unless given"
     )
@@ -48,6 +53,7 @@ def main() -> None:
     results.add_option(parser)
     given = parser.parse_args()
     given.folder.mkdir(exist_ok=True)
+    delays.FIRST, delays.GROWTH, schedule.MADE_UP = given.first, given.growth, given.made_up
     columns = given.delays.split(",")
     rows = [("corpus", "passes", *[f"delay {column}" for column in columns])]
     figures = {}

@@ -81,6 +81,19 @@ def test_who_adds_up_takes_no_larger_step_than_allowed(name):
     assert (kept >= 0.99 - 1e-12).all() and (kept <= 1).all()
 
 
+@pytest.mark.parametrize("name", ["interpolate", "interpolate_raw"])
+def test_steps_make_up_for_updates_that_are_missed(name):
+    scheme = schemes.load(name)(learning_decay=None, learning_scale=0.01)
+    kept = []
+    for missed in (0, 1, 26):
+        array = random_array()
+        before = array.statistics.copy()
+        update(scheme, array, random_stats(), info(2)._replace(missed=missed))
+        others = np.setdiff1d(np.arange(N_ROWS), random_stats().ids)
+        kept.append((array.statistics[others, 0] / before[others, 0]).mean())
+    np.testing.assert_allclose(kept, [0.99, 0.99, 0.98], rtol=1e-6)
+
+
 def test_order_of_rows_does_not_matter(scheme):
     first, second, stats = random_array(), random_array(), random_stats()
     update(scheme, first, stats, info())

@@ -13,7 +13,7 @@ from bigtopic import kernels, schemes
 from bigtopic.errors import BigtopicWarning, SettingError
 from bigtopic.estimators.lda import LDA
 from bigtopic.methods import get
-from bigtopic.schemes.schedule import LearningRate, constant, decaying_end, joined, robbins_monro
+from bigtopic.schemes.schedule import LearningRate, constant, decaying_end, joined, made_up, robbins_monro
 
 SCHEMES = ["interpolate", "interpolate_normalised", "interpolate_raw"]
 
@@ -33,6 +33,29 @@ def test_a_scale_multiplies_and_the_step_is_at_most_one():
     found = [robbins_monro(step, 0.6, 3.0, scale=4.0) for step in range(1, 50)]
     np.testing.assert_allclose(found, np.minimum(1, 4.0 * (3.0 + np.arange(1, 50)) ** -0.6), rtol=1e-12)
     assert found[0] == 1.0 > found[-1]
+
+
+def growth(rate, missed):
+    """By which factor an amount grows for each update that adds `rate` times twice what it was `missed` updates ago,
+    while all decays."""
+    amounts = [1.0] * (missed + 1)
+    for _ in range(2000):
+        amounts.append((1 - rate) * amounts[-1] + rate * 2 * amounts[-1 - missed])
+    return amounts[-1] / amounts[-2]
+
+
+@pytest.mark.parametrize(("rate", "missed"), [(0.005, 28), (0.005, 14), (0.001, 100), (0.01, 14)])
+def test_steps_that_make_up_for_missed_updates_let_topics_grow_as_without(rate, missed):
+    without, late = growth(rate, 0) - 1, growth(rate, missed) - 1
+    made = growth(made_up(rate, missed), missed) - 1
+    assert late < 0.9 * without
+    assert made == pytest.approx(without, rel=0.06)
+
+
+def test_a_single_missed_update_changes_no_step_and_none_is_above_one():
+    assert made_up(0.3, 0) == made_up(0.3, 1) == 0.3
+    assert made_up(0.3, 2) == pytest.approx(1 / (1 / 0.3 - 2))
+    assert made_up(0.3, 31) == 1.0
 
 
 def test_joined_changes_after_its_update():

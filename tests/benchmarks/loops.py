@@ -41,6 +41,7 @@ BATCH_SIZE = 500
 LOOPS = "look up", "gather", "infer", "add"
 BEFORE = 256  # updates that are not timed, because a run begins with shorter delays, see `plan.delays`
 N_UPDATES = 256  # that are, at least
+N_PARTS = 1, 2, 4, 8, 16  # as `crew.threads` divides additions
 SAMPLE = 24  # minibatches whose loops are timed
 RUNS = 3  # of which the median counts: in some, Python collects garbage, for a fifth of the time
 
@@ -56,11 +57,14 @@ class Update:
     python : what one thread does at a time
     loops : {name: seconds of a loop}, which are the rest
     n_rows : of the params, that an update needs
+    parts : {into how many parts threads divide additions: seconds of a part, relative to all of it on one thread}
     """
 
-    def __init__(self, whole: float, python: float, loops: dict[str, float], n_rows: int) -> None:
+    def __init__(
+        self, whole: float, python: float, loops: dict[str, float], n_rows: int, parts: dict[int, float]
+    ) -> None:
         rest = (whole - python) / sum(loops.values())
-        self.whole, self.python, self.n_rows = whole, python, n_rows
+        self.whole, self.python, self.n_rows, self.parts = whole, python, n_rows, parts
         self.loops = {name: rest * seconds for name, seconds in loops.items()}
 
     @property
@@ -88,12 +92,12 @@ def measured(corpus: Any, n_components: int) -> Update:
         seconds, n_updates = fit(
             corpus, n_components, 1, time.thread_time, None, BEFORE, N_UPDATES, begin=compiled.clear
         )
-    loops, n_rows = _sample(corpus, n_components)
-    return Update(seconds / n_updates, (seconds - sum(compiled)) / n_updates, loops, n_rows)
+    return Update(seconds / n_updates, (seconds - sum(compiled)) / n_updates, *_sample(corpus, n_components))
 
 
-def _sample(corpus: Any, n_components: int) -> tuple[dict[str, float], int]:
-    """Seconds of each loop, for a minibatch, and its distinct words: means of a few after one that is not timed."""
+def _sample(corpus: Any, n_components: int) -> tuple[dict[str, float], int, dict[int, float]]:
+    """Seconds of each loop, for a minibatch, its distinct words, and `Update.parts`: means of a few after one that is
+    not timed."""
     model = new_model(get("online-cvb0"), n_components, corpus.vocabulary, n_tokens=corpus.n_tokens)
     run = make_run(model, corpus, batch_size=BATCH_SIZE, slice_size=None, order="shuffled")
     array, part, loop = model.params["topic_words"], corpus.parts[0], cvb0.KERNEL.loop
@@ -103,7 +107,7 @@ def _sample(corpus: Any, n_components: int) -> tuple[dict[str, float], int]:
         loop.options(run.work.hyper),
     )
     address_of(loop.infer)
-    seconds, n_rows = [], []
+    seconds, n_rows, parts = [], [], []
     for begin in range(0, (SAMPLE + 1) * BATCH_SIZE, BATCH_SIZE):
         block = part.read(begin, begin + BATCH_SIZE)
         n_entries, longest = len(block.words), int(np.diff(block.indptr).max())
@@ -128,7 +132,19 @@ def _sample(corpus: Any, n_components: int) -> tuple[dict[str, float], int]:
         times.append(time.thread_time())
         seconds.append(np.diff(times))
         n_rows.append(n_ids)
-    return dict(zip(LOOPS, np.mean(seconds[1:], axis=0).tolist(), strict=True)), int(np.mean(n_rows))
+        addition = array.raw, ids[:n_ids], values, prior
+        parts.append([_seconds_of_a_part(addition, n, places) for n in N_PARTS])
+    loops = dict(zip(LOOPS, np.mean(seconds[1:], axis=0).tolist(), strict=True))
+    relative = np.mean(parts[1:], axis=0) / np.mean(parts[1:], axis=0)[0]
+    return loops, int(np.mean(n_rows)), dict(zip(N_PARTS, relative.tolist(), strict=True))
+
+
+def _seconds_of_a_part(addition: Any, n_parts: int, places: np.ndarray) -> float:
+    """A part of an addition reads rows that are apart, and looks through all ids."""
+    begun = time.thread_time()
+    for part in range(n_parts):
+        state_kernels.scatter_share(*addition, part, n_parts, places)
+    return (time.thread_time() - begun) / n_parts
 
 
 def gains(
@@ -202,8 +218,10 @@ def _replaced(update: Update) -> Iterator[None]:
 
 def _serve_asleep(update: Update) -> Any:
     """The loop of a crew with sleeps for what it calls."""
-    n_rows, infer_us, add_us = update.n_rows, round(1e6 * update.loops["infer"]), 1e6 * update.loops["add"]
+    n_rows, infer_us = update.n_rows, round(1e6 * update.loops["infer"])
     gather_us = round(1e6 * (update.loops["look up"] + update.loops["gather"]))
+    part_us = np.zeros(1 + max(N_PARTS))
+    part_us[list(update.parts)] = [1e6 * update.loops["add"] * share for share in update.parts.values()]
 
     @njit
     def look_up(tables, number, lookup, indptr, words, counts):
@@ -229,7 +247,7 @@ def _serve_asleep(update: Update) -> Any:
     @njit
     def add_part(tables, part, places):
         n_added = tables.groups[tables.counters[crew_kernels.SETTLED], crew_kernels.N_ADDITIONS]
-        sleep(int(add_us * n_added / tables.n_parts))
+        sleep(int(part_us[tables.n_parts] * n_added))
 
     functions = {
         "_look_up": look_up,

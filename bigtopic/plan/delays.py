@@ -1,9 +1,10 @@
 """How many of the latest updates a round may miss, which it sees, and the segments at whose ends it has missed none.
 
     delay of a run      = that of the method, but at most one for 64 rounds of a pass; 1 of a short pass
-    groups at work      = 2, or 4 with a delay of 15 or more; no round of a group sees another of them
-    rounds of a group   = (delay + 1) / groups at work; fewer where the delay would be above a twelfth of the updates
-                          that are done
+    groups at work      = 2, or 4 with a delay of 15 or more; no round of a group sees another of them. A delay is
+                          rounded down, so that delay + 1 is a multiple of them
+    rounds of a group   = so many that a round misses min(delay, max(11, updates done / 12)) at most: in the end
+                          (delay + 1) / groups at work
     rounds of a segment = 8 (delay + 1), but at least 32
 
 At the beginning of a run the topics change much: its first 8 rounds miss no update and are segments of their own.

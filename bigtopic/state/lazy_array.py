@@ -256,7 +256,8 @@ class LazyArray:
         assert stats.ids is not None and stats.sums is not None
         self.sums = decay * self.sums + weight * stats.sums
         self.scale = decay * self.scale
-        factor = (weight / self.scale).astype(self.raw.dtype)
+        with np.errstate(over="ignore"):  # a scale that is too small is refused when the batch is closed
+            factor = (weight / self.scale).astype(self.raw.dtype)
         additions.append(self.raw, stats.ids, stats.values, factor)
 
     def _scatter(self, ids: np.ndarray, values: np.ndarray, weight: np.ndarray) -> np.ndarray:

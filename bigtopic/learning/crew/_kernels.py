@@ -216,9 +216,8 @@ def _wake(tables):
     if counters[STOPPING]:
         n = counters[IDLE]
     elif counters[SETTLED] == counters[GROUPS]:
-        n = (
-            tables.asleep[0] if not counters[LEADING] else 0
-        )  # the segment is over: only thread 0 returns, to end it
+        # The segment is over: only thread 0 returns, to end it.
+        n = tables.asleep[0] if not counters[LEADING] else 0
     else:
         n = -counters[WOKEN]
         if _may_settle(tables, counters) and tables.groups[counters[SETTLED], N_ADDITIONS] >= 0:

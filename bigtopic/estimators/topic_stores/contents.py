@@ -22,9 +22,7 @@ __all__ = ["MADE_WITH", "MARK", "WHOLE", "write_batches", "write_contents"]
 CHUNK = 1 << 18
 _CONFIG: Any = {"write_empty_chunks": True}
 MARK = "bigtopic-topics"  # the attribute of the root: a version, or 0 behind a URL while the store is being replaced
-WHOLE = (
-    2  # the version from which on every chunk is there; before, Zarr left out those of zeros or empty strings
-)
+WHOLE = 2  # the version that has every chunk; before it, Zarr left out those of zeros or empty strings
 MADE_WITH = "bigtopic-topics-model"  # another: the identity of the model, see `state.model_identity`
 
 

@@ -192,7 +192,7 @@ class Crew:
 
 
 def _n_parts(n_threads: int) -> int:
-    """How many parts a batch of additions is divided into: two for each thread, since some threads come late."""
+    """How many parts a batch of additions is divided into: two for each of few threads, since some come late."""
     most = min(MOST_PARTS, 2 * n_threads) if n_threads > 1 else 1
     return 1 << (most.bit_length() - 1)
 

@@ -2,7 +2,7 @@
 
 from numba import njit
 
-__all__ = ["add_rows", "join_ids", "put_rows", "take_rows", "topic_change"]
+__all__ = ["add_rows", "join_ids", "join_rows", "put_rows", "take_rows", "topic_change"]
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
@@ -41,6 +41,33 @@ def add_rows(a, b, places, start, stop, out):
         else:
             for k in range(n_columns):
                 target[k] = a[i, k] + b[j, k]
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+def join_rows(ids_a, ids_b, a, b, lookup):
+    """a[i] += b[j] where ids_a[i] == ids_b[j]; the other rows of b and their ids move to its beginning. Returns their
+    number.
+
+    `lookup` is as for `join_ids`: the rows of a, followed by those that are left of b, are what `add_rows` gives.
+    """
+    n_left = 0
+    for i in range(len(ids_a)):
+        lookup[ids_a[i]] = i
+    for j in range(len(ids_b)):
+        i, source = lookup[ids_b[j]], b[j]
+        target = a[i] if i >= 0 else b[n_left]
+        if i >= 0:
+            for k in range(len(target)):
+                target[k] += source[k]
+            continue
+        if n_left < j:
+            for k in range(len(target)):
+                target[k] = source[k]
+        ids_b[n_left] = ids_b[j]
+        n_left += 1
+    for i in range(len(ids_a)):
+        lookup[ids_a[i]] = -1
+    return n_left
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)

@@ -6,6 +6,8 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+import numpy as np
+
 from bigtopic.errors import ModelError
 from bigtopic.learning.rounds import Settings
 from bigtopic.learning.stopping import uninterrupted
@@ -60,6 +62,21 @@ class Unsettled:
         batch = self._additions.seal()
         self._next.append(self._still())
         return batch
+
+    def move(
+        self, name: str, added: np.ndarray, weights: np.ndarray, decays: np.ndarray
+    ) -> np.ndarray | None:
+        """`LazyArray.move_sums` of an array; what these updates put off is then for `append_sealed`."""
+        return self._arrays[name].move_sums(added, weights, decays, LEAST_SCALE)
+
+    def append_sealed(self, batch: Callable[[], list[Addition]]) -> None:
+        """Put off a batch that is closed; it is asked for when `settle` applies it."""
+        self._additions.append_sealed(batch)
+        self._next.append(self._still())
+
+    def present(self, name: str) -> LazyArray:
+        """An array after all steps so far, whose rows are not to be read."""
+        return self._arrays[name]
 
     @property
     def sealed(self) -> Mapping[str, LazyArray]:

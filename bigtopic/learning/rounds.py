@@ -20,7 +20,16 @@ from bigtopic.state.prior_access import PriorAccess
 from bigtopic.state.running_mean import RunningMean
 from bigtopic.types import RoundInfo, Scheme, Stats
 
-__all__ = ["MapReduce", "Settings", "iteration_of", "moved_arrays", "round_stats", "step"]
+__all__ = [
+    "MapReduce",
+    "Settings",
+    "factors_of",
+    "iteration_of",
+    "knows_factors",
+    "moved_arrays",
+    "round_stats",
+    "step",
+]
 
 MapReduce = Callable[[Round, Mapping[str, LazyArray | Overlay], Iteration], Stats]
 
@@ -82,6 +91,28 @@ def step(
     return RoundReport(cursor, stats.n_docs, stats.n_tokens, stats.info)
 
 
+def knows_factors(settings: Settings) -> bool:
+    """Whether a step is one `add` whose weight and decay follow from the numbers of a round, see `types.Scheme`."""
+    schemes = [*settings.schemes.values()]
+    alone = len(schemes) == 1 and not settings.prior_schemes and not settings.average
+    return alone and hasattr(schemes[0], "factors")
+
+
+def factors_of(
+    cursor: Cursor, n_docs: int, n_tokens: float, settings: Settings, largest_step: float, missed: int
+) -> tuple[float, float]:
+    """Weight and decay of the step of a round; `knows_factors` is true."""
+    ((name, scheme),) = settings.schemes.items()
+    figures = _figures(cursor.step + 1, n_docs, n_tokens, settings)
+    info = RoundInfo(*figures, largest_step=largest_step, missed=missed)
+    try:
+        found: tuple[float, float] = scheme.factors(info)  # type: ignore[attr-defined]
+        return found
+    except Exception as error:
+        _name(error, name, scheme, info)
+        raise
+
+
 def round_stats(
     params: Params, rnd: Round, cursor: Cursor, settings: Settings, map_reduce: MapReduce
 ) -> Stats:
@@ -117,10 +148,7 @@ def _step(
     missed: int = 0,
 ) -> None:
     """One step of every scheme; those of `means` in place of their arrays."""
-    figures = (
-        *(step, stats.n_docs, stats.n_tokens, settings.total_docs, settings.total_tokens),
-        *(settings.seed, settings.n_steps),
-    )
+    figures = _figures(step, stats.n_docs, stats.n_tokens, settings)
     seen, largest = {**arrays, **means}, settings.largest_step if largest_step is None else largest_step
     for name, scheme in settings.schemes.items():
         paths = companion_names(name, scheme)
@@ -133,6 +161,14 @@ def _step(
     for name, scheme in settings.prior_schemes.items():
         info = RoundInfo(*figures, priors, stats, largest_step=largest, missed=missed)
         _move(name, scheme, arrays, _Companions(), info)
+
+
+def _figures(
+    step: int, n_docs: int, n_tokens: float, settings: Settings
+) -> tuple[int, int, float, float, float, int, int | None]:
+    """The first numbers of a `RoundInfo`."""
+    totals = settings.total_docs, settings.total_tokens
+    return step, n_docs, n_tokens, *totals, settings.seed, settings.n_steps
 
 
 def _move(
@@ -148,11 +184,16 @@ def _move(
         scheme.step(info.arrays[name], info.stats.arrays[name], info)
         check_moved({name: arrays[name], **companions}, arrays.get(DOC_TOPIC_PRIOR))
     except Exception as error:
-        where = f"scheme {type(scheme).__name__} of array {name!r}, at update {info.step}"
-        if isinstance(error, ModelError):
-            raise ModelError(f"{where}: {error}") from error
-        note(error, where)
+        _name(error, name, scheme, info)
         raise
+
+
+def _name(error: Exception, name: str, scheme: Scheme, info: RoundInfo) -> None:
+    """Say in which step of which scheme this was raised."""
+    where = f"scheme {type(scheme).__name__} of array {name!r}, at update {info.step}"
+    if isinstance(error, ModelError):
+        raise ModelError(f"{where}: {error}") from error
+    note(error, where)
 
 
 class _Companions(dict[str, LazyArray | Overlay]):

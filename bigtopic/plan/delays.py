@@ -22,7 +22,7 @@ __all__ = [
     "Groups",
     "delay_of_run",
     "groups_of",
-    "is_prompt",
+    "is_divided",
     "largest_group",
     "one_by_one",
     "segment_of",
@@ -129,6 +129,11 @@ def is_prompt(number: int, before: int) -> bool:
     """Whether a round of a pass, with so many updates before the pass, misses none because it is one of the first of a
     run."""
     return before + number < PROMPT
+
+
+def is_divided(number: int, before: int, delay: int) -> bool:
+    """Whether a round is two slices, because fewer rounds may be at work than later in the run."""
+    return is_prompt(number, before) or (before + number) // GROWTH < delay > FIRST
 
 
 def segment_of(number: int, before: int, n_rounds: int, delay: int) -> tuple[int, bool]:

@@ -54,16 +54,21 @@ class Interpolate(LearningRate):
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
         """Costs the rows of `stats`. A minibatch of size 0 changes nothing."""
+        weight, decay = self.factors(info)
+        array.add(stats, weight=weight, decay=decay)
+
+    def factors(self, info: RoundInfo) -> tuple[float, float]:
+        """Weight and decay of `step`."""
         if self.scale == "documents":
             size, total = float(info.n_docs), info.total_docs
         else:
             size, total = info.n_tokens, info.total_tokens
         if size == 0:
-            return
+            return 0.0, 1.0
         usual = self.schedule()
         schedule = decaying_end(usual, self.end, size / total) if self.end else usual
         rate = min(made_up(schedule(info.step, info.n_steps), info.missed), info.largest_step)
-        array.add(stats, weight=rate * total / size, decay=1.0 - rate)
+        return rate * total / size, 1.0 - rate
 
 
 SCHEME = Interpolate

@@ -41,10 +41,15 @@ class InterpolateRaw(LearningRate):
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
         """Costs the rows of `stats`. A minibatch without documents changes nothing."""
+        weight, decay = self.factors(info)
+        array.add(stats, weight=weight, decay=decay)
+
+    def factors(self, info: RoundInfo) -> tuple[float, float]:
+        """Weight and decay of `step`."""
         if info.n_docs == 0:
-            return
+            return 0.0, 1.0
         rate = self.rate(info)
-        array.add(stats, weight=rate / info.n_docs, decay=1.0 - rate)
+        return rate / info.n_docs, 1.0 - rate
 
 
 SCHEME = InterpolateRaw

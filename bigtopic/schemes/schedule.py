@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -128,16 +129,19 @@ class LearningRate:
         """The step size as a function of the update."""
         if self.learning_decay is None:
             return constant(min(1.0, self.learning_scale))
-        decay, offset, scale = self.learning_decay, self.learning_offset, self.learning_scale
-
-        def falling(step: int, n_steps: int | None) -> float:
-            return robbins_monro(step, decay, offset, scale)
-
-        return joined(constant(falling(max(1, self.hold), None)), self.hold, falling)
+        return _falling(self.learning_decay, self.learning_offset, self.learning_scale, self.hold)
 
     def rate(self, info: RoundInfo) -> float:
         """The step size of this update."""
         return min(made_up(self.schedule()(info.step, info.n_steps), info.missed), info.largest_step)
+
+
+@lru_cache(maxsize=16)
+def _falling(decay: float, offset: float, scale: float, hold: int) -> Schedule:
+    def falling(step: int, n_steps: int | None) -> float:
+        return robbins_monro(step, decay, offset, scale)
+
+    return joined(constant(falling(max(1, hold), None)), hold, falling)
 
 
 def check(

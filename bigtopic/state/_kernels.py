@@ -19,6 +19,7 @@ __all__ = [
     "fold_scale",
     "gather_linear",
     "gather_with_priors",
+    "move_sums",
     "scatter_add",
     "scatter_share",
     "scatter_some",
@@ -145,6 +146,23 @@ def scatter_share(raw, ids, values, factor, share, n_shares, places):
             target, source = raw[ids[places[j]]], values[places[j]]
             for k in range(n_columns):
                 target[k] += source[k] * factor[k]
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=False)
+def move_sums(scale, sums, added, weights, decays, factors, least_scale, least, most):
+    """scale *= decays[i] and sums = sums * decays[i] + added[i] * weights[i] for each i in order; factors[i] is that of
+    the rows which are then to be added.
+
+    Returns whether all scales are at least `least_scale`, and all sums from `least` to `most`; it stops at others.
+    """
+    for i in range(len(added)):
+        for k in range(len(scale)):
+            sums[k] = decays[i] * sums[k] + weights[i] * added[i, k]
+            scale[k] = decays[i] * scale[k]
+            factors[i, k] = weights[i] / scale[k]
+            if not (scale[k] >= least_scale and least <= sums[k] <= most):
+                return False
+    return True
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=False)

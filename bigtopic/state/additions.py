@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -29,6 +29,9 @@ class Addition(NamedTuple):
     factor: np.ndarray
 
 
+Batch = list[Addition] | Callable[[], list[Addition]]
+
+
 class Additions:
     """Additions in the order in which a row gets them, so that its bits do not depend on who does them, or when.
 
@@ -39,17 +42,25 @@ class Additions:
 
     def __init__(self, n_threads: int = 1) -> None:
         self._n_threads = n_threads
-        self._left: deque[list[Addition]] = deque([[]])  # the last list is not sealed
+        self._left: deque[Batch] = deque([[]])  # the last one is not sealed
         self._parts: list[Part] = []  # at work, or left by a failure
 
     def append(self, raw: np.ndarray, ids: np.ndarray, values: np.ndarray, factor: np.ndarray) -> None:
         """Put off an addition."""
-        self._left[-1].append(Addition(raw, ids, values, factor))
+        last = self._left[-1]
+        assert isinstance(last, list)
+        last.append(Addition(raw, ids, values, factor))
 
     def seal(self) -> Sequence[Addition]:
         """What is put off from now on is not for the same call of `do_sealed` as what was before, which is returned."""
+        sealed = self._left[-1]
+        assert isinstance(sealed, list)
         self._left.append([])
-        return self._left[-2]
+        return sealed
+
+    def append_sealed(self, batch: Callable[[], list[Addition]]) -> None:
+        """Put off additions that are sealed together, and asked for when they are done."""
+        self._left.insert(len(self._left) - 1, batch)
 
     def forget_sealed(self) -> None:
         """The first additions that were sealed together have been done by the caller."""
@@ -61,6 +72,7 @@ class Additions:
         parts."""
         in_parts(self._parts)  # by themselves: they may divide the rows differently
         left = self._left[0]
+        left = left if isinstance(left, list) else left()
         if left:
             calls = [call for same in _alike(left) for call in _calls(same)]
             most = min(MOST_PARTS, 2 * self._n_threads) if self._n_threads > 1 else 1

@@ -9,6 +9,7 @@ the prior is constant (Hoffman et al. 2010, eq. 3 with lambda = eta + statistics
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -31,6 +32,7 @@ _SUMMED = 16  # rows that `_kernels.scatter_add` sums up at once
 _STEP, _WEIGHTED = 1 << 14, 1 << 12
 SMALLEST_SCALE = 1e-18
 USUAL_WEIGHT = 1e30  # of statistics; NaN is not below
+LARGEST_SUM = 1e37  # of usual statistics: finite in single precision
 
 
 def padded(n_components: int) -> int:
@@ -223,7 +225,9 @@ class LazyArray:
         if self.put_off is not None:
             if row_weight is not None or row_decay is not None:
                 self._refuse_if_put_off()
-            self.put_off.append(self.raw, ids, values, self._factor(weight))
+            with np.errstate(over="ignore"):  # as in `_put_off`
+                factor = self._factor(weight)
+            self.put_off.append(self.raw, ids, values, factor)
             self.sums = self.sums + weight * (_column_sums(values) if known is None else known)
             return
         if row_decay is not None:
@@ -259,6 +263,34 @@ class LazyArray:
         with np.errstate(over="ignore"):  # a scale that is too small is refused when the batch is closed
             factor = (weight / self.scale).astype(self.raw.dtype)
         additions.append(self.raw, stats.ids, stats.values, factor)
+
+    def move_sums(
+        self, added: np.ndarray, weights: np.ndarray, decays: np.ndarray, least_scale: float
+    ) -> np.ndarray | None:
+        """What `add` does to scale and sums, with the statistics of several updates one after the other.
+
+        Parameters
+        ----------
+        added : float64 (n_updates, n_columns), sums of the statistics
+        weights, decays : float64 (n_updates,)
+        least_scale : that a row can bear
+
+        Returns
+        -------
+        factors : (n_updates, n_columns), by which the statistics are to be added to `raw`. None, and nothing has moved,
+            where a scale would be smaller, or a factor or a sum is not what most steps lead to: `add` says why, if it
+            is wrong
+        """
+        if not (np.abs(weights).max() < USUAL_WEIGHT and decays.min() > 0.0 and decays.max() <= 1.0):
+            return None
+        scale, sums = self.scale.copy(), self.sums.copy()
+        factors = np.empty(added.shape, self.raw.dtype)
+        least = -np.inf if self.normalised_over is None else 0.0
+        limits = least_scale, max(least, -LARGEST_SUM), LARGEST_SUM
+        if not _kernels.move_sums(scale, sums, added, weights, decays, factors, *limits):
+            return None
+        self.scale, self.sums = scale, sums
+        return factors
 
     def _scatter(self, ids: np.ndarray, values: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Add weighted statistics to rows; returns sums of sixteen rows that were added, of floats before weights."""
@@ -307,7 +339,9 @@ class LazyArray:
 
     def still(self) -> LazyArray:
         """The array as it is now, with the same rows: an update that puts off what it adds to rows does not move it."""
-        return replace(self, put_off=None, keeps_scale=False)
+        still = copy(self)
+        still.put_off, still.keeps_scale = None, False
+        return still
 
     def fold_if_small(self) -> None:
         """Fold the scale before it is too small."""

@@ -2,8 +2,8 @@
 by sleeps.
 
 What is left of an update is Python, which one thread does at a time. A sleep takes the seconds that were measured for
-as many rows; what such a loop computes is not there, so only seconds count. Of the words of a slice, only the number of
-distinct ones is right.
+as many rows or documents; what such a loop computes is not there, so only seconds count. Of the words of a slice, only
+the number of distinct ones is right. The first minibatches of a run are two slices each, whose statistics are joined.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 from unittest import mock
 
 import numpy as np
@@ -24,6 +24,8 @@ from bigtopic.estimators.lda import LDA
 from bigtopic.kernels.collapsed import cvb0
 from bigtopic.kernels.support.entry import padded_prior
 from bigtopic.kernels.support.slice_loop import address_of
+from bigtopic.kernels.support.sums import add_up_two
+from bigtopic.learning import _kernels as learning_kernels
 from bigtopic.learning import estep, reduce
 from bigtopic.learning.crew import _kernels as crew_kernels
 from bigtopic.learning.new_run import make_run
@@ -39,13 +41,20 @@ __all__ = ["LOOPS", "Update", "gains", "measured"]
 
 BATCH_SIZE = 500
 LOOPS = "look up", "gather", "infer", "add"
-BEFORE = 256  # updates that are not timed, because a run begins with shorter delays, see `plan.delays`
+BEFORE = 512  # updates that are not timed, because a run begins with shorter delays, see `plan.delays`
 N_UPDATES = 256  # that are, at least
 N_PARTS = 1, 2, 4, 8, 16  # as `crew.threads` divides additions
 SAMPLE = 24  # minibatches whose loops are timed
 RUNS = 3  # of which the median counts: in some, Python collects garbage, for a fifth of the time
 
 sleep = types.ExternalFunction("usleep", types.intc(types.uintc))
+
+
+class Half(NamedTuple):
+    """Distinct words of half a minibatch, and seconds to join the statistics of two."""
+
+    n_rows: int
+    join: float
 
 
 class Update:
@@ -57,14 +66,21 @@ class Update:
     python : what one thread does at a time
     loops : {name: seconds of a loop}, which are the rest
     n_rows : of the params, that an update needs
+    half : the same of half a minibatch, and seconds to join the statistics of two
     parts : {into how many parts threads divide additions: seconds of a part, relative to all of it on one thread}
     """
 
     def __init__(
-        self, whole: float, python: float, loops: dict[str, float], n_rows: int, parts: dict[int, float]
+        self,
+        whole: float,
+        python: float,
+        loops: dict[str, float],
+        n_rows: int,
+        half: Half,
+        parts: dict[int, float],
     ) -> None:
         rest = (whole - python) / sum(loops.values())
-        self.whole, self.python, self.n_rows, self.parts = whole, python, n_rows, parts
+        self.whole, self.python, self.n_rows, self.half, self.parts = whole, python, n_rows, half, parts
         self.loops = {name: rest * seconds for name, seconds in loops.items()}
 
     @property
@@ -95,9 +111,9 @@ def measured(corpus: Any, n_components: int) -> Update:
     return Update(seconds / n_updates, (seconds - sum(compiled)) / n_updates, *_sample(corpus, n_components))
 
 
-def _sample(corpus: Any, n_components: int) -> tuple[dict[str, float], int, dict[int, float]]:
-    """Seconds of each loop, for a minibatch, its distinct words, and `Update.parts`: means of a few after one that is
-    not timed."""
+def _sample(corpus: Any, n_components: int) -> tuple[dict[str, float], int, Half, dict[int, float]]:
+    """Seconds of each loop, for a minibatch, its distinct words, `Update.half` and `Update.parts`: means of a few after
+    one that is not timed."""
     model = new_model(get("online-cvb0"), n_components, corpus.vocabulary, n_tokens=corpus.n_tokens)
     run = make_run(model, corpus, batch_size=BATCH_SIZE, slice_size=None, order="shuffled")
     array, part, loop = model.params["topic_words"], corpus.parts[0], cvb0.KERNEL.loop
@@ -107,7 +123,7 @@ def _sample(corpus: Any, n_components: int) -> tuple[dict[str, float], int, dict
         loop.options(run.work.hyper),
     )
     address_of(loop.infer)
-    seconds, n_rows, parts = [], [], []
+    seconds, n_rows, halves, parts = [], [], [], []
     for begin in range(0, (SAMPLE + 1) * BATCH_SIZE, BATCH_SIZE):
         block = part.read(begin, begin + BATCH_SIZE)
         n_entries, longest = len(block.words), int(np.diff(block.indptr).max())
@@ -134,9 +150,23 @@ def _sample(corpus: Any, n_components: int) -> tuple[dict[str, float], int, dict
         n_rows.append(n_ids)
         addition = array.raw, ids[:n_ids], values, prior
         parts.append([_seconds_of_a_part(addition, n, places) for n in N_PARTS])
+        halves.append(_half(block, lookup, values))
     loops = dict(zip(LOOPS, np.mean(seconds[1:], axis=0).tolist(), strict=True))
     relative = np.mean(parts[1:], axis=0) / np.mean(parts[1:], axis=0)[0]
-    return loops, int(np.mean(n_rows)), dict(zip(N_PARTS, relative.tolist(), strict=True))
+    half = Half(*np.mean(halves[1:], axis=0).tolist())
+    return loops, int(np.mean(n_rows)), half, dict(zip(N_PARTS, relative.tolist(), strict=True))
+
+
+def _half(block: Any, lookup: np.ndarray, values: np.ndarray) -> Half:
+    """The halves of a minibatch; `values` are any statistics of it."""
+    middle = block.n_docs // 2
+    entries = np.split(block.words, block.indptr[[middle]])
+    ids_a, ids_b = (np.unique(some).astype(np.int32) for some in entries)
+    a, b = (values[: len(ids)].copy() for ids in (ids_a, ids_b))
+    begun = time.thread_time()
+    n_left = learning_kernels.join_rows(ids_a, ids_b, a, b, lookup)
+    add_up_two(a, b[:n_left], np.zeros(a.shape[1]))
+    return Half(len(ids_a), time.thread_time() - begun)
 
 
 def _seconds_of_a_part(addition: Any, n_parts: int, places: np.ndarray) -> float:
@@ -193,7 +223,7 @@ def _replaced(update: Update) -> Iterator[None]:
     """Sleeps in place of loops: of a crew, and of the first updates, which have none."""
 
     def infer(indptr: Any, *others: Any) -> tuple[int, float]:
-        time.sleep((update.loops["infer"] + update.loops["gather"]) * (len(indptr) - 1) / BATCH_SIZE)
+        time.sleep(update.loops["infer"] * (len(indptr) - 1) / BATCH_SIZE)
         return BATCH_SIZE, 0.0
 
     def scatter_add(raw: Any, ids: Any, values: Any, factor: Any, sums: Any) -> None:
@@ -218,26 +248,29 @@ def _replaced(update: Update) -> Iterator[None]:
 
 def _serve_asleep(update: Update) -> Any:
     """The loop of a crew with sleeps for what it calls."""
-    n_rows, infer_us = update.n_rows, round(1e6 * update.loops["infer"])
-    gather_us = round(1e6 * (update.loops["look up"] + update.loops["gather"]))
+    n_rows, n_half, n_docs = update.n_rows, int(update.half.n_rows), BATCH_SIZE
+    look_up_us, gather_us, infer_us = (1e6 * update.loops[name] for name in ("look up", "gather", "infer"))
+    join_us = round(1e6 * update.half.join)
     part_us = np.zeros(1 + max(N_PARTS))
     part_us[list(update.parts)] = [1e6 * update.loops["add"] * share for share in update.parts.values()]
 
     @njit
     def look_up(tables, number, lookup, indptr, words, counts):
         row = tables.slices[number]
-        row[crew_kernels.N_IDS] = min(n_rows, row[crew_kernels.ENTRIES])
+        share = (row[crew_kernels.STOP] - row[crew_kernels.START]) / n_docs
+        sleep(int(look_up_us * share))
+        distinct = n_rows if share > 0.75 else n_half
+        row[crew_kernels.N_IDS] = min(distinct, row[crew_kernels.ENTRIES])
         tables.figures[number, 0] = 1.0
         indptr[:] = 0
-        return row[crew_kernels.STOP] - row[crew_kernels.START], row[crew_kernels.N_IDS]
 
     @njit
     def gather(tables, number, rows):
-        sleep(gather_us)  # and to look up before that
+        sleep(int(gather_us * tables.slices[number, crew_kernels.N_IDS] / n_rows))
 
     @njit
     def sleep_instead(address, arguments):
-        sleep(infer_us)
+        sleep(int(infer_us * (len(arguments[0]) - 1) / n_docs))
         arguments[-1][:] = 0
 
     @njit
@@ -246,14 +279,23 @@ def _serve_asleep(update: Update) -> Any:
 
     @njit
     def add_part(tables, part, places):
-        n_added = tables.groups[tables.counters[crew_kernels.SETTLED], crew_kernels.N_ADDITIONS]
-        sleep(int(part_us[tables.n_parts] * n_added))
+        group = tables.groups[tables.counters[crew_kernels.SETTLED]]
+        n_added = tables.slices[group[crew_kernels.FIRST_SLICE] : group[crew_kernels.STOP_SLICE]]
+        sleep(int(part_us[tables.n_parts] * n_added[:, crew_kernels.N_IDS].sum() / n_rows))
+
+    @njit
+    def join(tables, number, lookup):
+        other = tables.slices[number, crew_kernels.OTHER]
+        if other != crew_kernels.NONE:
+            sleep(join_us)
+            tables.slices[max(number, other), crew_kernels.N_IDS] = max(0, n_rows - n_half)
 
     functions = {
         "_look_up": look_up,
         "_gather": gather,
         "call": sleep_instead,
         "add_up": add_up,
+        "_join": join,
         "_add_part": add_part,
     }
     code = crew_kernels.serve.py_func.__code__

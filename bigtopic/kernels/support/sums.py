@@ -7,18 +7,24 @@ from numba import njit
 
 from bigtopic.kernels.support.entry import OUTER
 
-__all__ = ["add_up"]
+__all__ = ["add_up", "add_up_two"]
 
 
 @njit(**OUTER)
 def add_up(values, sums):
     """sums[k] += sum_i values[i, k]; sums of sixteen rows are in the precision of `values`."""
-    n_columns = values.shape[1]
-    part = np.empty(n_columns, values.dtype)
-    for first in range(0, len(values), 16):
+    add_up_two(values, values[:0], sums)
+
+
+@njit(**OUTER)
+def add_up_two(first, then, sums):
+    """The same of the rows of two arrays, as if they were one: the sixteen rows of a sum may be of both."""
+    n_columns, n = first.shape[1], len(first)
+    part = np.empty(n_columns, first.dtype)
+    for begin in range(0, n + len(then), 16):
         part[:] = 0
-        for i in range(first, min(first + 16, len(values))):
-            source = values[i]
+        for i in range(begin, min(begin + 16, n + len(then))):
+            source = first[i] if i < n else then[i - n]
             for k in range(n_columns):
                 part[k] += source[k]
         for k in range(n_columns):

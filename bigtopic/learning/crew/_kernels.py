@@ -15,21 +15,22 @@ from numba import carray, njit, types
 from bigtopic.kernels.support.entry import INNER, OUTER
 from bigtopic.kernels.support.pointer import pointer
 from bigtopic.kernels.support.slice_loop import call
-from bigtopic.kernels.support.sums import add_up
+from bigtopic.kernels.support.sums import add_up, add_up_two
+from bigtopic.learning._kernels import join_rows
 from bigtopic.plan._kernels import compact, n_tokens
 from bigtopic.state._kernels import gather_linear, scatter_share
 
-__all__ = ["begin", "finish", "lead", "serve", "stop"]
+__all__ = ["begin", "finish", "lead", "place", "serve", "stop"]
 
 OVER, LEADS, GROWS = range(3)  # why a thread leaves the loop
-_WAIT, _PART, _SLICE = range(3, 6)  # what it does inside
+_WAIT, _PART, _LOOK_UP, _SLICE = range(3, 7)  # what it does inside
 NEAR = 2  # groups after the one at work whose documents are to be there
 
 # Places in `counters`
 POSTED = 0  # slices whose documents are in the tables
-TAKEN = 1  # slices that a thread has begun
+TAKEN = 1  # slices that a thread has taken
 GATHERED = 2  # slices that have gathered their rows, as have all before them
-INFERRED = 3  # slices that are inferred, as are all before them
+INFERRED = 3  # slices that are inferred and joined, as are all before them
 STEPPED = 4  # slices whose rounds have stepped
 SEALED = 5  # groups whose rounds have all stepped
 SETTLED = 6  # groups whose additions are in the rows
@@ -53,13 +54,17 @@ STOP = 4  # the document after its last one
 ENTRIES = 5
 SCRATCH = 6  # floats of scratch memory that it needs
 GROUP = 7
-ROUND_STOP = 8  # the slice after those of its round
+STEP_STOP = 8  # the slice after those of its round, or of its group, if that steps at once
 FIRST_ID = 9  # place of its ids in those of the group
 FIRST_ROW = 10  # place of its statistics in those of the group
 N_IDS = 11
 HAS_GATHERED = 12
 IS_INFERRED = 13
-N_SLICE = 14
+IS_JOINED = 14  # and so is the other slice of its round, and their statistics are joined
+OTHER = 15  # slice of a round of two, or NONE
+N_SLICE = 16
+
+NONE = -1  # a slice that a thread does not have
 
 # Columns of `groups`
 FIRST_SLICE = 0
@@ -101,8 +106,10 @@ def serve(infer, tables, thread, lookup, indptr, words, counts, rows, scratch):
         if kind == _PART:
             _add_part(tables, number, tables.places[thread])
             _finish_part(tables)
+        elif kind == _LOOK_UP:
+            _look_up(tables, number, lookup, indptr, words, counts)
         elif kind == _SLICE:
-            n_docs, n_ids = _look_up(tables, number, lookup, indptr, words, counts)
+            n_docs, n_ids = _size(tables, number)
             _gather(tables, number, rows)
             _note_gathered(tables, number)
             values = _statistics(tables, number)
@@ -113,7 +120,9 @@ def serve(infer, tables, thread, lookup, indptr, words, counts, rows, scratch):
             call(infer, arguments)
             tables.sums[number] = 0
             add_up(values, tables.sums[number])
-            _note_inferred(tables, number)
+            if _note_inferred(tables, number):
+                _join(tables, number, lookup)
+                _note_joined(tables, number)
         else:
             return kind
 
@@ -121,10 +130,10 @@ def serve(infer, tables, thread, lookup, indptr, words, counts, rows, scratch):
 @njit(**INNER)
 def _next_job(tables, thread, n_docs, n_entries, n_scratch):
     """Claim the most urgent job, once there is one, and wake threads for what is left."""
-    counters, gates = tables.counters, tables.gates
+    counters, gates, taken = tables.counters, tables.gates, tables.taken
     _acquire(gates[0], 1)
     while True:
-        kind, number = _job(tables, counters)
+        kind, number = _job(tables, counters, taken[thread])
         if kind == OVER and thread > 0 and not counters[STOPPING]:
             kind = _WAIT  # for the next segment
         if kind != _WAIT:
@@ -135,12 +144,15 @@ def _next_job(tables, thread, n_docs, n_entries, n_scratch):
         _acquire(gates[1 + thread], 1)
         _acquire(gates[0], 1)
         counters[WOKEN] -= 1
-    if kind == _SLICE:
+    if kind == _LOOK_UP:
         row = tables.slices[number]
         if row[ENTRIES] > n_entries or row[STOP] - row[START] >= n_docs or row[SCRATCH] > n_scratch:
             kind = GROWS
         else:
             counters[TAKEN] += 1
+            taken[thread] = number
+    elif kind == _SLICE:
+        taken[thread] = NONE
     elif kind == _PART:
         counters[PARTS] += 1
     elif kind == LEADS:
@@ -151,9 +163,10 @@ def _next_job(tables, thread, n_docs, n_entries, n_scratch):
 
 
 @njit(**INNER)
-def _job(tables, counters):
-    """The most urgent job. Additions come first, because others wait for them; then steps, if there are many, because
-    Python is slow to start; then slices. A few steps wait until nothing else is left."""
+def _job(tables, counters, own):
+    """The most urgent job of a thread that has taken the slice `own`, or none. Additions come first, because others
+    wait for them; then steps, if there are many, because Python is slow to start; then slices. A few steps wait until
+    nothing else is left, and so do slices that may not gather yet."""
     if counters[STOPPING]:
         return OVER, 0
     if counters[SETTLED] == counters[GROUPS]:
@@ -166,10 +179,15 @@ def _job(tables, counters):
             return LEADS, 0
     if not counters[LEADING] and _must_lead(tables, counters):
         return LEADS, 0
-    if _may_take(tables, counters, counters[TAKEN]):
-        return _SLICE, counters[TAKEN]
+    if own != NONE:
+        if _may_gather(tables, counters, own):
+            return _SLICE, own
+    elif _may_take(tables, counters, counters[TAKEN], 0):
+        return _LOOK_UP, counters[TAKEN]
     if not counters[LEADING] and _may_lead(tables, counters):
         return LEADS, 0
+    if own == NONE and _may_take(tables, counters, counters[TAKEN], 1):
+        return _LOOK_UP, counters[TAKEN]
     return _WAIT, 0
 
 
@@ -195,7 +213,7 @@ def _must_lead(tables, counters):
 def _may_lead(tables, counters):
     """Whether a round may step, or documents are to be read: those of the groups after the one at work."""
     n_slices, stepped, posted, taken = counters[SLICES], counters[STEPPED], counters[POSTED], counters[TAKEN]
-    if stepped < n_slices and tables.slices[stepped, ROUND_STOP] <= counters[INFERRED]:
+    if stepped < n_slices and tables.slices[stepped, STEP_STOP] <= counters[INFERRED]:
         return True
     return posted < n_slices and (
         taken == posted or tables.slices[posted, GROUP] <= tables.slices[taken, GROUP] + NEAR
@@ -203,45 +221,58 @@ def _may_lead(tables, counters):
 
 
 @njit(**INNER)
-def _may_take(tables, counters, number):
-    return number < counters[POSTED] and tables.slices[number, GROUP] < counters[SETTLED] + counters[AT_WORK]
+def _may_take(tables, counters, number, n_ahead):
+    """Whether documents of a slice may be looked up: those of the groups that may gather, and of so many after them."""
+    return number < counters[POSTED] and _may_gather(tables, counters, number, n_ahead)
+
+
+@njit(**INNER)
+def _may_gather(tables, counters, number, n_ahead=0):
+    return tables.slices[number, GROUP] < counters[SETTLED] + counters[AT_WORK] + n_ahead
 
 
 @njit(**INNER)
 def _wake(tables):
     """Wake as many of those that wait as have something to do."""
-    counters = tables.counters
+    counters, taken = tables.counters, tables.taken
     if counters[IDLE] == 0:
         return
+    n = n_free = 0  # that any thread can do, and one that has no slice
+    over = counters[SETTLED] == counters[GROUPS]
     if counters[STOPPING]:
         n = counters[IDLE]
-    elif counters[SETTLED] == counters[GROUPS]:
+    elif over:
         # The segment is over: only thread 0 returns, to end it.
         n = tables.asleep[0] if not counters[LEADING] else 0
     else:
-        n = -counters[WOKEN]
         if _may_settle(tables, counters) and tables.groups[counters[SETTLED], N_ADDITIONS] >= 0:
             n += tables.n_parts - counters[PARTS]
-        n += not counters[LEADING] and _job(tables, counters)[0] == LEADS
+        n += not counters[LEADING] and _job(tables, counters, NONE)[0] == LEADS
         number = counters[TAKEN]
-        while n < counters[IDLE] and _may_take(tables, counters, number):
-            n, number = n + 1, number + 1
+        while n_free < counters[IDLE] and _may_take(tables, counters, number, 1):
+            n_free, number = n_free + 1, number + 1
+        n -= counters[WOKEN]
+        n_free, n = n_free + min(n, 0), max(n, 0)
     for thread in range(len(tables.asleep)):
-        if n <= 0:
-            return
-        if tables.asleep[thread]:
-            tables.asleep[thread] = 0
-            counters[IDLE] -= 1
-            counters[WOKEN] += 1
+        if not tables.asleep[thread]:
+            continue
+        own = taken[thread]
+        if n > 0:
             n -= 1
-            _release(tables.gates[1 + thread])
+        elif own == NONE and n_free > 0:
+            n_free -= 1
+        elif own == NONE or over or not _may_gather(tables, counters, own):
+            continue
+        tables.asleep[thread] = 0
+        counters[IDLE] -= 1
+        counters[WOKEN] += 1
+        _release(tables.gates[1 + thread])
 
 
 @njit(**INNER)
 def _look_up(tables, number, lookup, indptr, words, counts):
-    """The documents of a slice with local ids; gives its statistics a place. Returns how many documents, and ids."""
+    """The documents of a slice with local ids; gives its statistics a place."""
     row = tables.slices[number]
-    n_docs = row[STOP] - row[START]
     begins = carray(pointer(row[INDPTR]), row[STOP] + 1, np.int64)
     n_entries = begins[row[STOP]]
     all_words = carray(pointer(row[WORDS]), n_entries, np.int32)
@@ -254,7 +285,13 @@ def _look_up(tables, number, lookup, indptr, words, counts):
     row[N_IDS], row[FIRST_ROW] = n_ids, tables.groups[row[GROUP], ROWS_TAKEN]
     tables.groups[row[GROUP], ROWS_TAKEN] += n_ids
     _release(tables.gates[0])
-    return n_docs, n_ids
+
+
+@njit(**INNER)
+def _size(tables, number):
+    """Documents and ids of a slice that was looked up."""
+    row = tables.slices[number]
+    return row[STOP] - row[START], row[N_IDS]
 
 
 @njit(**INNER)
@@ -294,10 +331,41 @@ def _note_gathered(tables, number):
 
 @njit(**INNER)
 def _note_inferred(tables, number):
-    counters, slices = tables.counters, tables.slices
+    """Whether all slices of the round are now inferred, so that the caller is to join them."""
+    slices, other = tables.slices, tables.slices[number, OTHER]
     _acquire(tables.gates[0], 1)
     slices[number, IS_INFERRED] = 1
-    while counters[INFERRED] < counters[TAKEN] and slices[counters[INFERRED], IS_INFERRED]:
+    joins = other == NONE or slices[other, IS_INFERRED] == 1
+    _release(tables.gates[0])
+    return joins
+
+
+@njit(**INNER)
+def _join(tables, number, lookup):
+    """Of a round of two slices: words that both have go to the first one, and so do all sums."""
+    other = tables.slices[number, OTHER]
+    if other == NONE:
+        return
+    first, second = min(number, other), max(number, other)
+    row_a, row_b = tables.slices[first], tables.slices[second]
+    ids_a, ids_b = _ids(tables, row_a)[: row_a[N_IDS]], _ids(tables, row_b)[: row_b[N_IDS]]
+    a, b = _statistics(tables, first), _statistics(tables, second)
+    n_left = join_rows(ids_a, ids_b, a, b, lookup)
+    row_b[N_IDS] = n_left
+    tables.sums[first], tables.sums[second] = 0, 0
+    add_up_two(a, b[:n_left], tables.sums[first])
+    tables.figures[first] += tables.figures[second]
+    tables.figures[second] = 0
+
+
+@njit(**INNER)
+def _note_joined(tables, number):
+    counters, slices, other = tables.counters, tables.slices, tables.slices[number, OTHER]
+    _acquire(tables.gates[0], 1)
+    slices[number, IS_JOINED] = 1
+    if other != NONE:
+        slices[other, IS_JOINED] = 1
+    while counters[INFERRED] < counters[TAKEN] and slices[counters[INFERRED], IS_JOINED]:
         counters[INFERRED] += 1
     _release(tables.gates[0])
 
@@ -338,9 +406,41 @@ def begin(tables, n_slices, n_groups, n_at_work):
     counters = tables.counters
     _acquire(tables.gates[0], 1)
     counters[:LEADING] = 0
+    tables.taken[:] = NONE
     counters[LEADING], counters[STOPPING] = 1, 0
     counters[SLICES], counters[GROUPS], counters[AT_WORK] = n_slices, n_groups, n_at_work
     _release(tables.gates[0])
+
+
+@njit(**OUTER)
+def place(slices, ranges, indptr, addresses, n_ids, n_rows):
+    """Note the documents of some slices of a group, and where their ids are to be.
+
+    Parameters
+    ----------
+    slices : rows of the table
+    ranges : (n_slices, 2), first document in a read block, and the one after the last
+    indptr, addresses : of the read block: its arrays in the order of columns
+    n_ids : room for ids of the slices of the group before these
+    n_rows : of the array: no slice has more ids
+
+    Returns
+    -------
+    n_ids : with these slices
+    n_docs, n_entries : the most of a slice
+    longest : the most entries of a document
+    """
+    n_docs = n_entries = longest = 0
+    for i in range(len(slices)):
+        row, start, stop = slices[i], ranges[i, 0], ranges[i, 1]
+        row[INDPTR], row[WORDS], row[COUNTS] = addresses[0], addresses[1], addresses[2]
+        row[START], row[STOP], row[ENTRIES] = start, stop, indptr[stop] - indptr[start]
+        row[FIRST_ID] = n_ids
+        n_ids += min(row[ENTRIES], n_rows)
+        n_docs, n_entries = max(n_docs, stop - start), max(n_entries, row[ENTRIES])
+        for d in range(start, stop):
+            longest = max(longest, indptr[d + 1] - indptr[d])
+    return n_ids, n_docs, n_entries, longest
 
 
 @njit(**OUTER)
@@ -355,7 +455,7 @@ def lead(tables, posted, stepped, sealed, settled_one, gives_up):
 
     Returns
     -------
-    inferred, taken, settled : slices and groups so far
+    inferred, gathered, taken, settled : slices and groups so far
     by_hand : whether it is to apply the additions of a group
     leads : whether it still leads
     """
@@ -368,7 +468,10 @@ def lead(tables, posted, stepped, sealed, settled_one, gives_up):
     if gives_up and not by_hand and not _may_lead(tables, counters):
         counters[LEADING] = 0
     _wake(tables)
-    state = counters[INFERRED], counters[TAKEN], counters[SETTLED], by_hand, counters[LEADING] == 1
+    state = (
+        *(counters[INFERRED], counters[GATHERED], counters[TAKEN], counters[SETTLED]),
+        *(by_hand, counters[LEADING] == 1),
+    )
     _release(tables.gates[0])
     return state
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from bigtopic import buffers
-from bigtopic.learning.crew import _kernels
 from bigtopic.state.lazy_array import LazyArray
 
-__all__ = ["FLOAT", "ROOM", "GroupMemory", "Largest", "address"]
+__all__ = ["FLOAT", "ROOM", "Addressed", "GroupMemory", "Largest", "address"]
 
 FLOAT = np.dtype(np.float32)
 ROOM = 1.25  # times what a slice needs: the next one may be a little larger
@@ -31,11 +31,23 @@ class Largest:
     n_entries: int = 1
     scratch: int = 1
 
+    def widen(self, n_docs: int, n_entries: int, scratch: int) -> None:
+        """There is a slice that has these sizes, or there are several."""
+        self.n_docs, self.n_entries = max(self.n_docs, n_docs), max(self.n_entries, n_entries)
+        self.scratch = max(self.scratch, scratch)
+
+
+class Addressed(NamedTuple):
+    """An array and its address."""
+
+    array: np.ndarray
+    address: int
+
 
 class GroupMemory:
-    """Ids and statistics of groups. Arrays for as many groups as may be at work serve all groups of a run by turns.
-    They have room for as many words as there are entries; only as many rows are written, and so are in memory, as words
-    are distinct.
+    """Ids and statistics of groups. Arrays for as many groups as may be at work serve all groups of a run by turns;
+    there are ids of one group more, whose documents may be looked up before. They have room for as many words as there
+    are entries; only as many rows are written, and so are in memory, as words are distinct.
 
     Parameters
     ----------
@@ -45,19 +57,28 @@ class GroupMemory:
 
     def __init__(self, n_slices: int, largest: Largest) -> None:
         self._n_slices, self._largest = n_slices, largest
-        self._by_turns: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        self._ids: dict[int, Addressed] = {}
+        self._stats: dict[int, Addressed] = {}
 
-    def begin(
-        self, turn: int, slices: np.ndarray, group: np.ndarray, array: LazyArray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Note where a group and its slices, rows of the tables, have their ids and statistics; and return these."""
-        rows = np.minimum(slices[:, _kernels.ENTRIES], array.n_rows)
-        memory = self._by_turns.get(turn)
-        if memory is None or len(memory[0]) < rows.sum() or memory[1].shape[1] != array.n_columns:
-            most = min(self._largest.n_entries, array.n_rows)
-            n_ids = int(most * ROOM) * max(len(slices), self._n_slices)
-            memory = buffers.empty(n_ids, np.int32), buffers.empty((n_ids, array.n_columns), FLOAT)
-            self._by_turns[turn] = memory
-        slices[:, _kernels.FIRST_ID] = np.cumsum(rows) - rows
-        group[[_kernels.IDS, _kernels.STATS]] = tuple(map(address, memory))
-        return memory
+    def begin(self, number: int, at_work: int, n_ids: int, array: LazyArray) -> tuple[Addressed, Addressed]:
+        """Room for ids and statistics of the `number`-th group of a segment.
+
+        Parameters
+        ----------
+        at_work : groups that may be at work at once
+        n_ids : that it has, at most
+        array : whose rows these are
+        """
+        room = int(min(self._largest.n_entries, array.n_rows) * ROOM) * self._n_slices
+        room = max(room, int(n_ids * ROOM))
+        ids, stats = self._ids.get(number % (at_work + 1)), self._stats.get(number % at_work)
+        if ids is None or len(ids.array) < n_ids:
+            ids = self._ids[number % (at_work + 1)] = _addressed(buffers.empty(room, np.int32))
+        if stats is None or len(stats.array) < n_ids or stats.array.shape[1] != array.n_columns:
+            stats = _addressed(buffers.empty((room, array.n_columns), FLOAT))
+            self._stats[number % at_work] = stats
+        return ids, stats
+
+
+def _addressed(array: np.ndarray) -> Addressed:
+    return Addressed(array, address(array))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from itertools import groupby
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from bigtopic.kernels.support.entry import frozen
 from bigtopic.learning.crew import _kernels
+from bigtopic.learning.crew.additions import PLACES, AdditionTable
+from bigtopic.learning.crew.at_once import Factors, StepsAtOnce
 from bigtopic.learning.crew.memory import FLOAT, GroupMemory, Largest, address
 from bigtopic.learning.crew.tables import Tables
 from bigtopic.learning.estep import check_finite
@@ -24,7 +27,20 @@ from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.views import linear_mean
 from bigtopic.types import AxisStats, Block, Kernel, Stats
 
-__all__ = ["CrewSegment"]
+__all__ = ["CrewSegment", "Steps"]
+
+
+class Steps(NamedTuple):
+    """The steps of the rounds of a segment, which are numbered.
+
+    one : (number, statistics) updates the params
+    factors : see `StepsAtOnce`
+    report : (number, documents, tokens, the kernel's figures) notes a round that has stepped with others
+    """
+
+    one: Callable[[int, Stats], None]
+    factors: Factors | None
+    report: Callable[[int, int, float, Mapping[str, float]], None]
 
 
 class CrewSegment:
@@ -37,7 +53,7 @@ class CrewSegment:
     reader, kernel : of the run
     unsettled : the params, which steps move
     iteration : of a round, given its number
-    step : updates the params by the statistics of a round, given its number
+    steps : of the rounds
     """
 
     def __init__(
@@ -48,7 +64,7 @@ class CrewSegment:
         kernel: Kernel,
         unsettled: Unsettled,
         iteration: Callable[[int], Iteration],
-        step: Callable[[int, Stats], None],
+        steps: Steps,
     ) -> None:
         self._rounds = rounds
         self._refs = [ref for rnd in rounds for ref in rnd]
@@ -62,14 +78,19 @@ class CrewSegment:
         (self._name,) = kernel.views
         self._array = unsettled.seen[self._name]
         self._iteration = iteration
-        self._move = step
+        self._steps = steps
+        self._at_once = StepsAtOnce(rounds, groups.sizes, steps.factors)
+        n_slices = [len(slices) for slices in rounds]
+        self._round_of = np.repeat(np.arange(len(rounds)), n_slices)  # each slice
+        self._firsts = np.cumsum(n_slices) - n_slices  # slices of rounds
         self._seen = np.empty((self.n_groups, 3, self._array.n_columns), FLOAT)
         self._begun = False
         self._posted = self._posted_groups = 0
         self._round = self._stepped = self._sealed = self._settled = 0
         # Ids, statistics and documents of groups that are posted, and additions of those that are sealed
         self._kept: dict[int, tuple[np.ndarray, np.ndarray, Any]] = {}
-        self._additions: dict[int, _Additions] = {}
+        self._additions: dict[int, AdditionTable] = {}
+        self._unnoted: np.ndarray | None = None  # factors of the last group, if it has stepped at once
 
     def begin(self, tables: Tables, memory: GroupMemory, largest: Largest) -> None:
         """Lead threads that are between two segments, until they have all that they need.
@@ -84,9 +105,9 @@ class CrewSegment:
         self._begun = True
         self._tables, self._memory, self._largest = tables, memory, largest
         self._slices, self._groups = tables.slices[: self.n_slices], tables.groups[: self.n_groups]
-        _fill(self._slices, self._groups, self._rounds, self._sizes)
+        _fill(self._slices, self._groups, self._rounds, self._sizes, self._at_once.groups)
         for group in range(self._at_work):
-            self._see(group, self._unsettled.seen)
+            self._see(group, self._array)
         for _ in range(min(self._at_work, self.n_groups)):
             self._post()
             _kernels.lead(tables, self._posted, stepped=0, sealed=0, settled_one=False, gives_up=False)
@@ -100,32 +121,78 @@ class CrewSegment:
         """No thread works on the segment any more. What is left of additions that they have begun is done."""
         self._unsettled.before_end = None
         if self._begun:
+            self._note_group()
             self._forget(_kernels.finish(self._tables))
 
     def lead(self) -> None:
         """Step and read as long as there is something to step or to read."""
         settled_one = gives_up = False
         while True:
-            inferred, taken, settled, by_hand, leads = _kernels.lead(
+            inferred, gathered, taken, settled, by_hand, leads = _kernels.lead(
                 self._tables, self._posted, self._stepped, self._sealed, settled_one, gives_up
             )
             settled_one = gives_up = False
             if not leads:
                 return  # another thread may lead already
+            self._note_group()
             self._forget(settled)
             if by_hand:
                 self._unsettled.settle()
                 self._release_group()
                 settled_one = True
-            elif not self._step_rounds(inferred) and not self._post_near(taken):
+            elif not (self._step(inferred) or self._post_near(taken) or self._prepare_next(gathered)):
                 gives_up = True
 
-    def _step_rounds(self, inferred: int) -> bool:
-        """Step rounds of one group whose slices are inferred; whether there were any."""
-        if inferred == self._stepped:
+    def _step(self, inferred: int) -> bool:
+        """Step rounds of one group; whether there were any whose slices are inferred."""
+        if self._stepped == self.n_slices or self._slices[self._stepped, _kernels.STEP_STOP] > inferred:
             return False
-        begun, stop = self._round, int(self._groups[self._sealed, _kernels.STOP_SLICE])
-        found = self._stats(min(inferred, stop))
+        if not (self._at_once.groups[self._sealed] and self._step_group()):
+            self._step_rounds(inferred)
+        return True
+
+    def _step_group(self) -> bool:
+        """Step all rounds of a group; False, and nothing has moved, where that is for `_step_rounds`."""
+        number, (first, stop) = self._sealed, self._slices_of(self._sealed)
+        self._prepare(number)
+        sums = self._tables.sums[self._firsts_of(number)]
+        factors = self._at_once.step(number, self._unsettled, self._name, sums)
+        if factors is None:
+            return False
+        rounds = self._round_of[first:stop] - self._round
+        additions = AdditionTable.of_slices(
+            self._slices[first:stop], self._groups[number], self._array.raw, factors, rounds
+        )
+        self._seal(additions, self._unsettled.present(self._name))
+        self._stepped, self._round = stop, self._round + len(factors)
+        self._unnoted = factors
+        return True
+
+    def _note_group(self) -> None:
+        """Note what threads do not wait for: additions and reports of a group that has just stepped at once."""
+        if self._unnoted is None:
+            return
+        factors, self._unnoted = self._unnoted, None
+        group, begin = self._sealed - 1, self._round - len(factors)
+        self._unsettled.append_sealed(partial(self._batch, group, begin, factors))
+        figures = self._tables.figures[self._firsts_of(group)].tolist()
+        for number, (n_tokens, *own) in enumerate(figures, begin):
+            info = dict(zip(self._loop.figures, own, strict=True))
+            self._steps.report(number, self._at_once.n_docs[number], n_tokens, info)
+
+    def _batch(self, group: int, begin: int, factors: np.ndarray) -> list[Addition]:
+        """The additions of a group that has stepped at once, of the rounds from `begin` on."""
+        first, stop = self._slices_of(group)
+        of_slices = factors[self._round_of[first:stop] - begin]
+        return [
+            Addition(self._array.raw, ids, values, factor)
+            for (ids, values), factor in zip(self._rows(group, first, stop), of_slices, strict=True)
+        ]
+
+    def _step_rounds(self, inferred: int) -> None:
+        """Step rounds of a group one by one, as far as their slices are inferred."""
+        _, stop = self._slices_of(self._sealed)
+        found = self._stats(self._sealed, self._stepped, min(inferred, stop))
         finite = np.isfinite(self._tables.sums[self._stepped : self._stepped + len(found)]).all()
         while (n_slices := len(self._rounds[self._round])) <= len(found):
             tree = Tree(n_slices)
@@ -133,51 +200,82 @@ class CrewSegment:
                 if not finite:
                     self._check_finite(found[0])
                 tree.push(found.popleft())
-            self._move(self._round, tree.result())
+            self._steps.one(self._round, tree.result())
             self._stepped += n_slices
             self._round += 1
             if self._stepped == stop:
-                self._seal()
+                additions = AdditionTable.of_batch(self._unsettled.seal())
+                self._seal(additions, self._unsettled.sealed[self._name])
                 break
-        return self._round > begun
 
     def _check_finite(self, stats: Stats) -> None:
         rows = stats.arrays[self._name]
         assert rows.sums is not None
         check_finite(self._kernel, self._name, rows.values, rows.sums, self._iteration(self._round))
 
-    def _stats(self, stop: int) -> deque[Stats]:
-        """The statistics of the slices after those that have stepped."""
-        wanted = slice(self._stepped, stop)
-        places = self._slices[wanted, [_kernels.FIRST_ID, _kernels.FIRST_ROW, _kernels.N_IDS]].tolist()
-        sums, figures = self._tables.sums[wanted], self._tables.figures[wanted].tolist()
+    def _stats(self, group: int, first: int, stop: int) -> deque[Stats]:
+        """The statistics of slices of a group."""
+        sums, figures = self._tables.sums[first:stop], self._tables.figures[first:stop].tolist()
         found: deque[Stats] = deque()
-        for ref, place, own_sums, (n_tokens, *own) in zip(
-            self._refs[wanted], places, sums, figures, strict=True
+        for ref, given, own_sums, (n_tokens, *own) in zip(
+            self._refs[first:stop], self._rows(group, first, stop), sums, figures, strict=True
         ):
             info = dict(zip(self._loop.figures, own, strict=True))
-            rows = self._rows(*place).summed(own_sums)
-            found.append(Stats({self._name: rows}, ref.stop - ref.start, n_tokens, info))
+            found.append(
+                Stats({self._name: AxisStats(*given).summed(own_sums)}, ref.stop - ref.start, n_tokens, info)
+            )
         return found
 
-    def _rows(self, first_id: int, first_row: int, n_ids: int) -> AxisStats:
-        """Statistics of a slice of the group that steps."""
-        ids, values, _ = self._kept[self._sealed]
-        return AxisStats(ids[first_id : first_id + n_ids], values[first_row : first_row + n_ids])
+    def _rows(self, group: int, first: int, stop: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Ids and values of these."""
+        ids, values, _ = self._kept[group]
+        return [
+            (ids[first_id : first_id + n_ids], values[first_row : first_row + n_ids])
+            for first_id, first_row, n_ids in self._slices[first:stop, PLACES].tolist()
+        ]
 
-    def _seal(self) -> None:
+    def _slices_of(self, group: int) -> tuple[int, int]:
+        """The first slice of a group, and the one after its last."""
+        first, stop = self._groups[group, [_kernels.FIRST_SLICE, _kernels.STOP_SLICE]].tolist()
+        return first, stop
+
+    def _prepare_next(self, gathered: int) -> bool:
+        """Prepare the step of a group whose documents threads have gathered; whether there was one."""
+        for group in range(self._sealed, min(self._sealed + self._at_work, self.n_groups)):
+            if self._slices_of(group)[1] > gathered:
+                return False
+            if self._prepare(group):
+                return True
+        return False
+
+    def _prepare(self, group: int) -> bool:
+        """Prepare the step of a group; whether that was to be done."""
+        if not self._at_once.prepares(group):
+            return False
+        tokens = self._tables.figures[:, 0]
+        first, stop = self._slices_of(group)
+        self._at_once.prepare(group, np.add.reduceat(tokens[first:stop], self._firsts_of(group) - first))
+        return True
+
+    def _firsts_of(self, group: int) -> np.ndarray:
+        """The first slices of the rounds of a group."""
+        first, stop = self._slices_of(group)
+        found: np.ndarray = self._firsts[self._round_of[first] : self._round_of[stop - 1] + 1]
+        return found
+
+    def _seal(self, additions: AdditionTable, after: LazyArray) -> None:
         """All rounds of a group have stepped: what they put off may be applied, and the first group that sees it knows
-        what it sees."""
-        additions, group = _Additions(self._unsettled.seal()), self._groups[self._sealed]
+        what it sees: the array `after` it."""
+        group = self._groups[self._sealed]
         group[_kernels.ADDITIONS], group[_kernels.N_ADDITIONS] = additions.address, additions.number
         self._additions[self._sealed] = additions
-        self._see(self._sealed + self._at_work, self._unsettled.sealed)
+        self._see(self._sealed + self._at_work, after)
         self._sealed += 1
 
-    def _see(self, group: int, arrays: Mapping[str, LazyArray]) -> None:
-        """The group sees the params as they are in these arrays."""
+    def _see(self, group: int, array: LazyArray) -> None:
+        """The group sees the params as they are in this array."""
         if group < self.n_groups:
-            linear = linear_mean(arrays[self._name])
+            linear = linear_mean(array)
             assert linear is not None
             self._seen[group] = linear[1:]
             self._groups[group, _kernels.LINEAR] = address(self._seen[group])
@@ -208,22 +306,23 @@ class CrewSegment:
     def _post(self) -> None:
         """Read the documents of the next group, and make room for its statistics."""
         number, n_columns = self._posted_groups, self._array.n_columns
-        first, stop = self._groups[number, [_kernels.FIRST_SLICE, _kernels.STOP_SLICE]].tolist()
-        blocks: dict[Any, _Documents] = {}
-        rows, largest = [], self._largest
-        for ref in self._refs[first:stop]:
-            if ref.read_block not in blocks:
-                blocks[ref.read_block] = _Documents(self._reader.read_block(ref))
-            block, begin = blocks[ref.read_block], ref.start - ref.read_block_start
-            place, n_entries, longest = block.documents(begin, begin + ref.stop - ref.start)
-            rows.append((*place, n_entries, self._loop.scratch(longest, n_columns)))
-            largest.n_docs = max(largest.n_docs, ref.stop - ref.start)
-        slices = self._slices[first:stop]
-        slices[:, : _kernels.GROUP] = rows
-        largest.n_entries = max(largest.n_entries, int(slices[:, _kernels.ENTRIES].max()))
-        largest.scratch = max(largest.scratch, int(slices[:, _kernels.SCRATCH].max()))
-        memory = self._memory.begin(number % self._at_work, slices, self._groups[number], self._array)
-        self._kept[number] = *memory, list(blocks.values())
+        first, stop = self._slices_of(number)
+        begin, n_ids, blocks = first, 0, []
+        for _, refs in groupby(self._refs[first:stop], lambda ref: ref.read_block):
+            same = list(refs)
+            blocks.append(_Documents(self._reader.read_block(same[0])))
+            ranges = [(ref.start - ref.read_block_start, ref.stop - ref.read_block_start) for ref in same]
+            slices = self._slices[begin : begin + len(same)]
+            n_ids, n_docs, n_entries, longest = blocks[-1].place(
+                slices, np.array(ranges), n_ids, self._array.n_rows
+            )
+            slices[:, _kernels.SCRATCH] = scratch = self._loop.scratch(longest, n_columns)
+            self._largest.widen(n_docs, n_entries, scratch)
+            begin += len(same)
+        group = self._groups[number]
+        ids, stats = self._memory.begin(number, self._at_work, n_ids, self._array)
+        group[_kernels.IDS], group[_kernels.STATS] = ids.address, stats.address
+        self._kept[number] = ids.array, stats.array, blocks
         self._posted, self._posted_groups = stop, number + 1
         if stop < len(self._refs):
             self._reader.prefetch(self._refs[stop].read_block)
@@ -236,45 +335,36 @@ class _Documents:
         self._indptr = np.ascontiguousarray(block.indptr, np.int64)
         words, counts = np.ascontiguousarray(block.words, np.int32), np.ascontiguousarray(block.counts, FLOAT)
         self._arrays = self._indptr, words, counts
-        self._addresses = [address(array) for array in self._arrays]
+        self._addresses = np.array([address(array) for array in self._arrays])
 
-    def documents(self, start: int, stop: int) -> tuple[tuple[int, ...], int, int]:
-        """Where its documents start:stop are, their entries, and the most entries of one."""
-        ends = self._indptr[start : stop + 1]
-        longest = int((ends[1:] - ends[:-1]).max(initial=0))
-        return (*self._addresses, start, stop), int(ends[-1] - ends[0]), longest
-
-
-class _Additions:
-    """What the steps of a group add to rows, as a table for compiled code.
-
-    Attributes
-    ----------
-    number : of additions; -1 if compiled code cannot do them, because some are not of float32
-    """
-
-    def __init__(self, batch: Sequence[Addition]) -> None:
-        self._arrays = [
-            (one.raw, frozen(one.ids, np.int32), frozen(one.values, one.values.dtype), one.factor)
-            for one in batch
-        ]
-        table = np.zeros((len(batch), _kernels.N_ADDITION), np.int64)
-        for row, arrays in zip(table, self._arrays, strict=True):
-            row[:] = (*arrays[0].shape, len(arrays[1]), *map(address, arrays))
-        floats = all(
-            a.dtype == FLOAT for raw, _, values, factor in self._arrays for a in (raw, values, factor)
+    def place(
+        self, slices: np.ndarray, ranges: np.ndarray, n_ids: int, n_rows: int
+    ) -> tuple[int, int, int, int]:
+        """See `_kernels.place`."""
+        found: tuple[int, int, int, int] = _kernels.place(
+            slices, ranges, self._indptr, self._addresses, n_ids, n_rows
         )
-        self._table, self.address, self.number = table, address(table), len(batch) if floats else -1
+        return found
 
 
 def _fill(
-    slices: np.ndarray, groups: np.ndarray, rounds: Sequence[Sequence[SliceRef]], sizes: Sequence[int]
+    slices: np.ndarray,
+    groups: np.ndarray,
+    rounds: Sequence[Sequence[SliceRef]],
+    sizes: Sequence[int],
+    at_once: Sequence[bool],
 ) -> None:
-    """Fill in what the tables have of rounds before documents are there."""
+    """Fill in what the tables have of rounds before documents are there; which groups step at once."""
     slices[:], groups[:] = 0, 0
     n_slices = [len(rnd) for rnd in rounds]
     stops = np.cumsum(n_slices)
     slices[:, _kernels.GROUP] = np.repeat(np.repeat(np.arange(len(sizes)), sizes), n_slices)
-    slices[:, _kernels.ROUND_STOP] = np.repeat(stops, n_slices)
     groups[:, _kernels.STOP_SLICE] = stops[np.cumsum(sizes) - 1]
     groups[1:, _kernels.FIRST_SLICE] = groups[:-1, _kernels.STOP_SLICE]
+    slices[:, _kernels.OTHER] = _kernels.NONE
+    pairs = np.repeat(n_slices, n_slices) == 2
+    slices[pairs, _kernels.OTHER] = np.flatnonzero(pairs).reshape(-1, 2)[:, ::-1].ravel()
+    of_rounds, of_groups = np.repeat(stops, n_slices), groups[slices[:, _kernels.GROUP], _kernels.STOP_SLICE]
+    slices[:, _kernels.STEP_STOP] = np.where(
+        np.array(at_once)[slices[:, _kernels.GROUP]], of_groups, of_rounds
+    )

@@ -81,6 +81,7 @@ class Crew:
             np.zeros((0, n_columns)),
             gates,
             np.zeros(n_threads, np.int64),
+            np.full(n_threads, _kernels.NONE),
             np.empty((n_threads, PLACES), np.int64),
             self._array.raw,
             frozen(NO_MAP if known is None else known, np.int32),
@@ -154,6 +155,7 @@ class Crew:
                 figures=np.zeros((int(ROOM * n_slices), tables.figures.shape[1])),
                 sums=np.zeros((int(ROOM * n_slices), tables.sums.shape[1])),
                 asleep=np.zeros_like(tables.asleep),
+                taken=np.full_like(tables.taken, _kernels.NONE),
             )
 
     def _serve(self, number: int) -> None:

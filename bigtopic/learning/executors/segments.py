@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bigtopic.learning.executors.pipeline import Pipeline
@@ -11,7 +11,7 @@ from bigtopic.learning.executors.protocol import Run, Updates
 from bigtopic.learning.putting_off import keeping_scales
 from bigtopic.learning.reduce import Tree, in_order
 from bigtopic.learning.replicas import Changes, Share, add_changes, joined, share_changes
-from bigtopic.learning.rounds import MapReduce, Settings, round_stats, step
+from bigtopic.learning.rounds import MapReduce, Settings, factors_of, round_stats, step
 from bigtopic.learning.stopping import uninterrupted
 from bigtopic.plan.cursor import Cursor, RoundReport
 from bigtopic.plan.delays import Groups
@@ -55,8 +55,17 @@ class Segment:
         """Update the params by the statistics of the `number`-th round of the segment."""
         if self.long_rounds:  # workers that make them have the rows in this order, see `rows.whole`
             stats = replace(stats, arrays={name: in_order(rows) for name, rows in stats.arrays.items()})
-        cursor, late = self.cursors[number], (self.largest_steps[number], self.missed[number])
-        self.reports.append(step(self.params, cursor, stats, self.settings, *late))
+        late = self.largest_steps[number], self.missed[number]
+        self.reports.append(step(self.params, self.cursors[number], stats, self.settings, *late))
+
+    def factors(self, number: int, n_docs: int, n_tokens: float) -> tuple[float, float]:
+        """Weight and decay of the step of a round, where `rounds.knows_factors`."""
+        late = self.largest_steps[number], self.missed[number]
+        return factors_of(self.cursors[number], n_docs, n_tokens, self.settings, *late)
+
+    def report(self, number: int, n_docs: int, n_tokens: float, info: Mapping[str, float]) -> None:
+        """The caller has updated the params by the statistics of a round itself."""
+        self.reports.append(RoundReport(self.cursors[number], n_docs, n_tokens, info))
 
     def exchange(self, changes: Changes) -> None:
         """Update the params by what all replicas changed."""

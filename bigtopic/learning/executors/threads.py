@@ -8,10 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
+from typing import Any
 
 from bigtopic import buffers
 from bigtopic.learning.crew.memory import Largest
-from bigtopic.learning.crew.segment import CrewSegment
+from bigtopic.learning.crew.segment import CrewSegment, Steps
 from bigtopic.learning.crew.threads import Crew, works_on
 from bigtopic.learning.estep import Gathered, evaluate
 from bigtopic.learning.executors.documents import Documents, keeps_all
@@ -22,7 +23,7 @@ from bigtopic.learning.executors.until_end import UntilEnd, may_wait
 from bigtopic.learning.putting_off import Unsettled, putting_off
 from bigtopic.learning.remembering import Remembering, keeps_state, remembering
 from bigtopic.learning.replicas import Changes, Share, joined, share_changes
-from bigtopic.learning.rounds import iteration_of
+from bigtopic.learning.rounds import iteration_of, knows_factors
 from bigtopic.learning.work import Iteration, Work
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.delays import largest_group
@@ -84,7 +85,7 @@ class ThreadExecutor(Executor):
             do_rounds(segment, self.map_reduce)
             return
         cursors, arrays = segment.cursors, segment.params.without_means().arrays
-        rounds, step = [rnd.slices for rnd in segment.rounds], partial(self._step, segment)
+        rounds, steps = [rnd.slices for rnd in segment.rounds], self._steps(segment)
 
         def iteration(number: int) -> Iteration:
             return iteration_of(cursors[number], 1, settings)
@@ -92,12 +93,12 @@ class ThreadExecutor(Executor):
         groups = segment.groups
         with putting_off(arrays, settings, groups.most, self._n_threads) as unsettled:
             if unsettled is not None and works_on(arrays, self._run.work):
-                given = rounds, groups, self._reader, self._run.work.kernel, unsettled, iteration, step
+                given = rounds, groups, self._reader, self._run.work.kernel, unsettled, iteration, steps
                 self._crew_of(arrays).do(CrewSegment(*given), self._look_ahead)
             else:
                 self._look_ahead()
                 sees = groups.seen() if groups.most else None
-                self._map(rounds, arrays, iteration, step, sees, unsettled)
+                self._map(rounds, arrays, iteration, steps.one, sees, unsettled)
 
     def _crew_of(self, arrays: Mapping[str, LazyArray]) -> Crew:
         """The threads for these params; others end."""
@@ -111,9 +112,13 @@ class ThreadExecutor(Executor):
             self._crew = Crew(work, arrays, largest_group(plan.delay), largest, self._n_threads)
         return self._crew
 
-    def _step(self, segment: Segment, number: int, stats: Stats) -> None:
-        segment.step(number, stats)
-        self._remembering.moved(segment.cursors[number].pass_number)
+    def _steps(self, segment: Segment) -> Steps:
+        def then(do: Callable[..., None], number: int, *given: Any) -> None:
+            do(number, *given)
+            self._remembering.moved(segment.cursors[number].pass_number)
+
+        factors = segment.factors if knows_factors(segment.settings) else None
+        return Steps(partial(then, segment.step), factors, partial(then, segment.report))
 
     def _replicate(self, segment: Segment) -> Changes:
         self._look_ahead()

@@ -53,7 +53,7 @@ def crew_sizes(run: Run, array: LazyArray, size: CallSize, variation: float, gro
     own = [entries, entries, 8.0 * PLACES, *2 * [scratch]]
     rows = ROOM * largest * places * row, largest * n_ids * row
     return CrewSizes(
-        [*_tables(run, array, groups), *groups.at_work * [ids, statistics]],
+        [*_tables(run, array, groups), *(groups.at_work + 1) * [ids], *groups.at_work * [statistics]],
         [rows, *((ROOM * one, one) for one in own)],
         (groups.at_work + NEAR) * group * n_docs,
     )

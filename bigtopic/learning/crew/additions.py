@@ -1,0 +1,61 @@
+"""Tables of what the steps of a group add to rows, for compiled code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bigtopic.kernels.support.entry import frozen
+from bigtopic.learning.crew import _kernels
+from bigtopic.learning.crew.memory import FLOAT, address
+from bigtopic.state.additions import Addition
+
+__all__ = ["AdditionTable"]
+
+PLACES = [_kernels.FIRST_ID, _kernels.FIRST_ROW, _kernels.N_IDS]
+
+
+class AdditionTable:
+    """Additions, a row for each, and whatever the addresses in it are those of.
+
+    Attributes
+    ----------
+    address : of the table
+    number : of additions; -1 if compiled code cannot do them, because some are not of float32
+    """
+
+    def __init__(self, table: np.ndarray, arrays: Any, number: int) -> None:
+        self._table, self._arrays = table, arrays
+        self.address, self.number = address(table), number
+
+    @classmethod
+    def of_batch(cls, batch: Sequence[Addition]) -> AdditionTable:
+        """What steps have put off."""
+        arrays = [
+            (one.raw, frozen(one.ids, np.int32), frozen(one.values, one.values.dtype), one.factor)
+            for one in batch
+        ]
+        table = np.zeros((len(batch), _kernels.N_ADDITION), np.int64)
+        for row, own in zip(table, arrays, strict=True):
+            row[:] = (*own[0].shape, len(own[1]), *map(address, own))
+        floats = all(a.dtype == FLOAT for raw, _, values, factor in arrays for a in (raw, values, factor))
+        return cls(table, arrays, len(batch) if floats else -1)
+
+    @classmethod
+    def of_slices(
+        cls, slices: np.ndarray, group: np.ndarray, raw: np.ndarray, factors: np.ndarray, rounds: np.ndarray
+    ) -> AdditionTable:
+        """The statistics of slices, rows of the tables, which are in `rounds`, (n_slices,), by the factors of these,
+        float32 (n_rounds, n_columns). The memory of the group has to outlast it."""
+        first_ids, first_rows, n_ids = slices[:, PLACES].T
+        row = raw.shape[1] * FLOAT.itemsize
+        table = np.empty((len(slices), _kernels.N_ADDITION), np.int64)
+        table[:, [_kernels.N_ROWS, _kernels.N_COLUMNS]] = raw.shape
+        table[:, _kernels.N_ADDED] = n_ids
+        table[:, _kernels.RAW] = address(raw)
+        table[:, _kernels.ADDED_IDS] = group[_kernels.IDS] + np.dtype(np.int32).itemsize * first_ids
+        table[:, _kernels.VALUES] = group[_kernels.STATS] + row * first_rows
+        table[:, _kernels.FACTOR] = address(factors) + row * rounds
+        return cls(table, (raw, factors), len(slices))

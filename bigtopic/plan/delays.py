@@ -24,6 +24,7 @@ __all__ = [
     "groups_of",
     "is_divided",
     "largest_group",
+    "longest_segment",
     "one_by_one",
     "segment_of",
 ]
@@ -152,10 +153,15 @@ def segment_of(number: int, before: int, n_rounds: int, delay: int) -> tuple[int
     return segments[bisect_right(segments, number) - 1], True
 
 
+def longest_segment(delay: int) -> int:
+    """Rounds of a segment, at most."""
+    return max(SEGMENT, TURNS * (delay + 1))
+
+
 @lru_cache(maxsize=4)
 def _segments(first: int, n_rounds: int, delay: int) -> list[int]:
     """The first round of each segment of a pass, from a round on."""
-    number, segments, length = first, [], max(SEGMENT, TURNS * (delay + 1))
+    number, segments, length = first, [], longest_segment(delay)
     while number < n_rounds:
         segments.append(number)
         number += length - number % length

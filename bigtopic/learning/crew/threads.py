@@ -97,6 +97,12 @@ class Crew:
         """Whether these are the params that the threads read."""
         return array.raw is self._tables.raw
 
+    def start(self, n_rounds: int) -> None:
+        """Start the threads, which then wait for segments of so many rounds."""
+        with uninterrupted():
+            self._make_room(2 * n_rounds, n_rounds)
+            self._start_threads()
+
     def do(self, segment: CrewSegment, meanwhile: Callable[[], None]) -> None:
         """Do a segment. Re-raises what one of the threads raised; then they have ended.
 

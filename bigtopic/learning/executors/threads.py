@@ -20,13 +20,13 @@ from bigtopic.learning.executors.pipeline import Pipeline
 from bigtopic.learning.executors.protocol import Executor, ExecutorSpec, Run, Updates
 from bigtopic.learning.executors.segments import Segment, by_segments, do_rounds
 from bigtopic.learning.executors.until_end import UntilEnd, may_wait
-from bigtopic.learning.putting_off import Unsettled, putting_off
+from bigtopic.learning.putting_off import Unsettled, puts_off, putting_off
 from bigtopic.learning.remembering import Remembering, keeps_state, remembering
 from bigtopic.learning.replicas import Changes, Share, joined, share_changes
 from bigtopic.learning.rounds import iteration_of, knows_factors
 from bigtopic.learning.work import Iteration, Work
 from bigtopic.plan.cursor import Cursor
-from bigtopic.plan.delays import largest_group
+from bigtopic.plan.delays import largest_group, longest_segment
 from bigtopic.plan.reading import BlockReader
 from bigtopic.plan.slices import Round, SliceRef
 from bigtopic.state.lazy_array import LazyArray
@@ -91,6 +91,8 @@ class ThreadExecutor(Executor):
             return iteration_of(cursors[number], 1, settings)
 
         groups = segment.groups
+        if not groups.most:
+            self._start_crew(arrays)
         with putting_off(arrays, settings, groups.most, self._n_threads) as unsettled:
             if unsettled is not None and works_on(arrays, self._run.work):
                 given = rounds, groups, self._reader, self._run.work.kernel, unsettled, iteration, steps
@@ -99,6 +101,14 @@ class ThreadExecutor(Executor):
                 self._look_ahead()
                 sees = groups.seen() if groups.most else None
                 self._map(rounds, arrays, iteration, steps.one, sees, unsettled)
+
+    def _start_crew(self, arrays: Mapping[str, LazyArray]) -> None:
+        """Start threads for the first segment whose rounds miss updates, while those before it are at work: until all
+        have begun, many rounds would be done."""
+        run = self._run
+        later = run.plan.delay if self._crew is None and self._n_threads > 1 else 0
+        if puts_off(arrays, run.settings, later) and works_on(arrays, run.work):
+            self._crew_of(arrays).start(longest_segment(later))
 
     def _crew_of(self, arrays: Mapping[str, LazyArray]) -> Crew:
         """The threads for these params; others end."""

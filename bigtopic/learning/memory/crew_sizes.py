@@ -13,7 +13,7 @@ from bigtopic.learning.crew._kernels import N_GROUP, N_SLICE, NEAR
 from bigtopic.learning.crew.memory import FLOAT, ROOM
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.memory.replay import CrewSizes
-from bigtopic.plan.delays import SEGMENT, TURNS, Groups, largest_group
+from bigtopic.plan.delays import Groups, largest_group, longest_segment
 from bigtopic.state._kernels import PLACES
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.types import CallSize
@@ -63,7 +63,7 @@ def _tables(run: Run, array: LazyArray, groups: Groups) -> list[tuple[float, flo
     """Tables of a segment, what its groups see, and Python's objects."""
     loop = run.work.kernel.own_loop
     assert loop is not None
-    n_rounds = min(sum(groups.sizes), max(SEGMENT, TURNS * (run.plan.delay + 1)))
+    n_rounds = min(sum(groups.sizes), longest_segment(run.plan.delay))
     slices = n_rounds * 8.0 * (N_SLICE + 1 + len(loop.figures) + array.n_columns)
     of_groups = n_rounds / max(groups.sizes) * (8 * N_GROUP + 3 * array.n_columns * FLOAT.itemsize)
     objects = n_rounds * _ROUND_BYTES + _PYTHON_BYTES

@@ -140,9 +140,11 @@ def scatter_share(raw, ids, values, factor, share, n_shares, places):
             places[n] = i
             n += ids[i] & (n_shares - 1) == share
         for j in range(n):
-            ahead = ids[places[min(j + AHEAD, n - 1)]]
+            ahead = places[min(j + AHEAD, n - 1)]
             for k in range(0, n_columns, LINE // raw.itemsize):
-                prefetch(raw, ahead, k)
+                prefetch(raw, ids[ahead], k)
+                if n_shares > 1:  # the next row of `values` is found without being asked for
+                    prefetch(values, ahead, k)
             target, source = raw[ids[places[j]]], values[places[j]]
             for k in range(n_columns):
                 target[k] += source[k] * factor[k]

@@ -22,8 +22,6 @@ from bigtopic.types import Stats
 
 __all__ = ["Segment", "by_segments", "do_rounds"]
 
-Prefetching = Callable[[Iterator[list[Round]], int], Iterator[list[Round]]]
-
 
 @dataclass(frozen=True)
 class Segment:
@@ -81,7 +79,7 @@ def by_segments(
     max_rounds: int | None,
     max_seconds: float | None,
     do: Callable[[Segment], None],
-    prefetching: Prefetching | None = None,
+    prefetching: Callable[[Iterator[Segment], int], Iterator[Segment]] | None = None,
     replicate: Callable[[Segment], Changes] | None = None,
 ) -> Updates:
     """What `Executor.advance` yields: `params` itself after each segment, updated in place.
@@ -95,23 +93,13 @@ def by_segments(
     """
     begun = time.perf_counter()
     n_rounds = 0
-    segments = run.plan.segments(cursor.pass_number, cursor.round, cursor.ahead)
-    for rounds in prefetching(segments, cursor.pass_number) if prefetching else segments:
+    segments = _segments(run, params, cursor)
+    for segment in prefetching(segments, cursor.pass_number) if prefetching else segments:
         late = max_seconds is not None and time.perf_counter() - begun >= max_seconds
         if late or (max_rounds is not None and n_rounds >= max_rounds):
             return
-        cursors = [
-            Cursor(cursor.pass_number, rnd.number, cursor.step + number)
-            for number, rnd in enumerate(rounds, n_rounds)
-        ]
-        shares = _shares(run, cursor.pass_number, rounds, cursors)
-        groups = run.plan.groups(cursor.pass_number, rounds)
-        limits = groups.largest_steps(), groups.missed()
-        segment = Segment(
-            params, rounds, cursors, run.settings, shares, groups, *limits, run.plan.long_rounds
-        )
         try:
-            if shares:
+            if segment.shares:
                 segment.exchange(replicate(segment) if replicate else _in_turn(run, segment))
             else:
                 do(segment)
@@ -123,7 +111,19 @@ def by_segments(
                     raise failure from None
             raise
         yield params, segment.reports
-        n_rounds += len(rounds)
+        n_rounds += len(segment.rounds)
+
+
+def _segments(run: Run, params: Params, cursor: Cursor) -> Iterator[Segment]:
+    """The segments of a pass from a cursor on."""
+    step = cursor.step
+    for rounds in run.plan.segments(cursor.pass_number, cursor.round, cursor.ahead):
+        cursors = [Cursor(cursor.pass_number, rnd.number, number) for number, rnd in enumerate(rounds, step)]
+        step += len(rounds)
+        shares = _shares(run, cursor.pass_number, rounds, cursors)
+        groups = run.plan.groups(cursor.pass_number, rounds)
+        limits = groups.largest_steps(), groups.missed()
+        yield Segment(params, rounds, cursors, run.settings, shares, groups, *limits, run.plan.long_rounds)
 
 
 def _shares(run: Run, pass_number: int, rounds: Sequence[Round], cursors: Sequence[Cursor]) -> list[Share]:

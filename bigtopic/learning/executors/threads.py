@@ -37,6 +37,7 @@ from bigtopic.types import Stats
 __all__ = ["EXECUTOR", "ThreadExecutor"]
 
 READ_BLOCKS_AHEAD = 2  # of the next segment
+LONGEST = 4  # entries of the longest documents, next to the mean, until threads of a crew know them
 SLICES_AHEAD = 2  # of the next segment, besides one for each thread: the pipeline reads the later ones ahead
 
 
@@ -118,7 +119,10 @@ class ThreadExecutor(Executor):
             self._crew.close()
             self._crew = None
         if self._crew is None:
-            largest = Largest(plan.batch_size, int(plan.batch_size * plan.entries_per_doc) + 1)
+            assert work.kernel.own_loop is not None
+            longest = int(LONGEST * plan.entries_per_doc) + 1
+            scratch = work.kernel.own_loop.scratch(longest, arrays[name].n_columns)
+            largest = Largest(plan.batch_size, int(plan.batch_size * plan.entries_per_doc) + 1, scratch)
             self._crew = Crew(work, arrays, largest_group(plan.delay), largest, self._n_threads)
         return self._crew
 
@@ -170,15 +174,15 @@ class ThreadExecutor(Executor):
             self._remembering.close()
             buffers.rest()
 
-    def _prefetching(self, segments: Iterator[list[Round]], pass_number: int) -> Iterator[list[Round]]:
+    def _prefetching(self, segments: Iterator[Segment], pass_number: int) -> Iterator[Segment]:
         """The same segments; while one is at work, the next one's first read blocks and state are read."""
-        queue: deque[list[Round]] = deque()
+        queue: deque[Segment] = deque()
 
         def look_ahead(later: bool = True) -> None:
             self._look_ahead = _nothing
             for segment in islice(segments, 1):
                 queue.append(segment)
-                read_blocks = dict.fromkeys(rnd.slices[0].read_block for rnd in segment)
+                read_blocks = dict.fromkeys(rnd.slices[0].read_block for rnd in segment.rounds)
                 for read_block in islice(read_blocks, READ_BLOCKS_AHEAD):
                     self._reader.prefetch(read_block)
                 self._read_state_ahead(segment, pass_number, later)
@@ -191,9 +195,9 @@ class ThreadExecutor(Executor):
             for following in queue:
                 self._read_state_ahead(following, pass_number)
 
-    def _read_state_ahead(self, segment: list[Round], pass_number: int, later: bool = False) -> None:
+    def _read_state_ahead(self, segment: Segment, pass_number: int, later: bool = False) -> None:
         """Of its first slices; the pipeline asks for the others. Replicas read their own."""
-        own = [] if self._run.plan.shares(pass_number, segment) else segment
+        own = [] if segment.shares else segment.rounds
         for ref in islice((ref for rnd in own for ref in rnd.slices), self._n_threads + SLICES_AHEAD):
             self._remembering.prefetch(ref, pass_number, later)
 

@@ -1,10 +1,9 @@
 """How many of the latest updates a round may miss, which it sees, and the segments at whose ends it has missed none.
 
     delay of a run      = that of the method, but at most one for 64 rounds of a pass; 1 of a short pass
-    groups at work      = 2, or 4 with a delay of 15 or more; no round of a group sees another of them. A delay is
-                          rounded down, so that delay + 1 is a multiple of them
+    groups at work      = 2; no round of a group sees another of them. A delay is odd
     rounds of a group   = so many that a round misses min(delay, max(11, updates done / 12)) at most: in the end
-                          (delay + 1) / groups at work
+                          (delay + 1) / 2
     rounds of a segment = 8 (delay + 1), but at least 32
 
 At the beginning of a run the topics change much: its first 8 rounds miss no update and are segments of their own.
@@ -35,7 +34,7 @@ GROWTH = 12  # updates for each that later ones may miss
 ROUNDS = 64  # of a pass, for each update that a round may miss
 BYTES = 1 << 32  # of the minibatches that one may miss, if each of their entries were a row of the params
 SEGMENT, TURNS = 32, 8  # rounds of a segment, at least; and for each thread that its delay keeps busy
-LONG = 15  # a delay from which on more groups are at work: while one ends, threads have those of others
+AT_WORK = 2  # groups: while one ends, threads have the rounds of the other
 
 
 class Groups(NamedTuple):
@@ -93,8 +92,7 @@ def delay_of_run(most: int, n_rounds: int, minibatch_bytes: float) -> int:
     """
     fits = int(BYTES / max(minibatch_bytes, 1.0))
     delay = min(most, max(1, min(n_rounds // ROUNDS, fits)))
-    at_work = _at_work(delay)
-    return max(min(most, 1), (delay + 1) // at_work * at_work - 1)
+    return max(min(most, 1), (delay + 1) // AT_WORK * AT_WORK - 1)
 
 
 def groups_of(n_rounds: int, done: int, delay: int) -> Groups:
@@ -105,25 +103,19 @@ def groups_of(n_rounds: int, done: int, delay: int) -> Groups:
     done : updates before it
     delay : of the run, at least 1
     """
-    at_work = _at_work(delay)
     sizes: list[int] = []
     left = n_rounds
     while left > 0:
         most = 1 + min(delay, max(FIRST, (done + n_rounds - left) // GROWTH))
-        before = sizes[1 - at_work :]
-        others = sum(before) + at_work - 1 - len(before)  # at least a round each
-        sizes.append(min(left, max(1, min(-(-most // at_work), most - others))))
+        other = sizes[-1] if sizes else 1  # at least a round
+        sizes.append(min(left, max(1, min(-(-most // AT_WORK), most - other))))
         left -= sizes[-1]
-    return Groups(tuple(sizes), at_work)
+    return Groups(tuple(sizes), AT_WORK)
 
 
 def largest_group(delay: int) -> int:
     """Rounds of the largest group of a run."""
-    return max(1, (delay + 1) // _at_work(delay))
-
-
-def _at_work(delay: int) -> int:
-    return 4 if delay >= LONG else 2
+    return max(1, (delay + 1) // AT_WORK)
 
 
 def is_prompt(number: int, before: int) -> bool:

@@ -17,7 +17,7 @@ from bigtopic.state import _kernels
 __all__ = ["AT_ONCE", "MOST_PARTS", "Addition", "Additions"]
 
 AT_ONCE = 16  # additions of a call: the loop is compiled for tuples of this length
-MOST_PARTS = 8  # of additions: as many threads as the largest group of the default has are then free
+MOST_PARTS = 8  # of additions: more take longer together
 
 
 class Addition(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from threading import Thread
 
@@ -90,6 +91,7 @@ class Crew:
             _n_parts(n_threads),
         )
         self._threads: list[Thread] = []
+        self._starter: Thread | None = None
         self._segment: CrewSegment | None = None
         self._failure: BaseException | None = None
 
@@ -98,10 +100,20 @@ class Crew:
         return array.raw is self._tables.raw
 
     def start(self, n_rounds: int) -> None:
-        """Start the threads, which then wait for segments of so many rounds."""
-        with uninterrupted():
-            self._make_room(2 * n_rounds, n_rounds)
-            self._start_threads()
+        """Begin to start the threads, which then wait for segments of so many rounds."""
+
+        def start() -> None:
+            with suppress(RuntimeError, MemoryError):  # `do` tries again
+                self._make_room(2 * n_rounds, n_rounds)
+                self._start_threads()
+
+        self._starter = Thread(target=start, name="bigtopic-crew-starter", daemon=True)
+        self._starter.start()
+
+    def _await_start(self) -> None:
+        if self._starter is not None:
+            self._starter.join()
+            self._starter = None
 
     def do(self, segment: CrewSegment, meanwhile: Callable[[], None]) -> None:
         """Do a segment. Re-raises what one of the threads raised; then they have ended.
@@ -113,6 +125,7 @@ class Crew:
         self._segment, self._failure = segment, None
         segment.before_end(partial(self._end, segment, early=True))  # whatever interrupts this
         try:
+            self._await_start()
             with uninterrupted():
                 self._make_room(segment.n_slices, segment.n_groups)
                 segment.begin(self._tables, self._memory, self._largest)
@@ -137,6 +150,10 @@ class Crew:
 
     def close(self) -> None:
         """End the threads."""
+        self._await_start()
+        self._end_threads()
+
+    def _end_threads(self) -> None:
         _kernels.stop(self._tables)
         while self._threads:
             self._threads.pop().join()
@@ -153,7 +170,7 @@ class Crew:
         given, so they must end, and new ones start."""
         tables = self._tables
         if n_slices > len(tables.slices) or n_groups > len(tables.groups):
-            self.close()
+            self._end_threads()
             self._tables = tables._replace(
                 counters=np.zeros_like(tables.counters),
                 slices=np.zeros((int(ROOM * n_slices), _kernels.N_SLICE), np.int64),
@@ -200,8 +217,9 @@ class Crew:
 
 
 def _n_parts(n_threads: int) -> int:
-    """How many parts a batch of additions is divided into: two for each of few threads, since some come late."""
-    most = min(MOST_PARTS, 2 * n_threads) if n_threads > 1 else 1
+    """How many parts a batch of additions is divided into: two for each of few threads, since some come late; of many,
+    half have slices of another group."""
+    most = min(2 * n_threads, max(MOST_PARTS, n_threads // 2)) if n_threads > 1 else 1
     return 1 << (most.bit_length() - 1)
 
 

@@ -20,7 +20,7 @@ from bigtopic.learning._kernels import join_rows
 from bigtopic.plan._kernels import compact, n_tokens
 from bigtopic.state._kernels import gather_linear, scatter_share
 
-__all__ = ["begin", "finish", "lead", "place", "serve", "stop"]
+__all__ = ["begin", "finish", "lead", "place", "serve", "stop", "tabulate"]
 
 OVER, LEADS, GROWS = range(3)  # why a thread leaves the loop
 _WAIT, _PART, _LOOK_UP, _SLICE = range(3, 7)  # what it does inside
@@ -64,6 +64,7 @@ IS_JOINED = 14  # and so is the other slice of its round, and their statistics a
 OTHER = 15  # slice of a round of two, or NONE
 N_SLICE = 16
 
+ID_BYTES = 4
 NONE = -1  # a slice that a thread does not have
 
 # Columns of `groups`
@@ -105,13 +106,13 @@ def serve(infer, tables, thread, lookup, indptr, words, counts, rows, scratch):
         kind, number = _next_job(tables, thread, len(indptr), len(words), len(scratch))
         if kind == _PART:
             _add_part(tables, number, tables.places[thread])
-            _finish_part(tables)
+            _finish_part(tables, thread)
         elif kind == _LOOK_UP:
             _look_up(tables, number, lookup, indptr, words, counts)
         elif kind == _SLICE:
             n_docs, n_ids = _size(tables, number)
             _gather(tables, number, rows)
-            _note_gathered(tables, number)
+            _note_gathered(tables, number, thread)
             values = _statistics(tables, number)
             arguments = (
                 indptr[: n_docs + 1], words[: indptr[n_docs]], counts[: indptr[n_docs]], rows[:n_ids], tables.prior,
@@ -157,8 +158,7 @@ def _next_job(tables, thread, n_docs, n_entries, n_scratch):
         counters[PARTS] += 1
     elif kind == LEADS:
         counters[LEADING] = 1
-    _wake(tables)
-    _release(gates[0])
+    _leave(tables, thread)
     return kind, number
 
 
@@ -232,12 +232,23 @@ def _may_gather(tables, counters, number, n_ahead=0):
 
 
 @njit(**INNER)
-def _wake(tables):
-    """Wake as many of those that wait as have something to do."""
+def _leave(tables, thread):
+    """Let go of the tables, and wake as many of those that wait as have something to do: they need the tables at once.
+    The last row of `wakes` is for who is no thread of the crew."""
+    chosen = tables.wakes[thread]
+    n = _choose(tables, chosen)
+    _release(tables.gates[0])
+    for i in range(n):
+        _release(tables.gates[1 + chosen[i]])
+
+
+@njit(**INNER)
+def _choose(tables, chosen):
+    """The threads to wake, which no longer wait. Returns their number."""
     counters, taken = tables.counters, tables.taken
     if counters[IDLE] == 0:
-        return
-    n = n_free = 0  # that any thread can do, and one that has no slice
+        return 0
+    n = n_free = 0  # jobs that any thread can do, and one that has no slice
     over = counters[SETTLED] == counters[GROUPS]
     if counters[STOPPING]:
         n = counters[IDLE]
@@ -253,6 +264,7 @@ def _wake(tables):
             n_free, number = n_free + 1, number + 1
         n -= counters[WOKEN]
         n_free, n = n_free + min(n, 0), max(n, 0)
+    n_chosen = 0
     for thread in range(len(tables.asleep)):
         if not tables.asleep[thread]:
             continue
@@ -264,9 +276,11 @@ def _wake(tables):
         elif own == NONE or over or not _may_gather(tables, counters, own):
             continue
         tables.asleep[thread] = 0
-        counters[IDLE] -= 1
-        counters[WOKEN] += 1
-        _release(tables.gates[1 + thread])
+        chosen[n_chosen] = thread
+        n_chosen += 1
+    counters[IDLE] -= n_chosen
+    counters[WOKEN] += n_chosen
+    return n_chosen
 
 
 @njit(**INNER)
@@ -319,14 +333,13 @@ def _statistics(tables, number):
 
 
 @njit(**INNER)
-def _note_gathered(tables, number):
+def _note_gathered(tables, number, thread):
     _acquire(tables.gates[0], 1)
     counters, slices = tables.counters, tables.slices
     slices[number, HAS_GATHERED] = 1
     while counters[GATHERED] < counters[TAKEN] and slices[counters[GATHERED], HAS_GATHERED]:
         counters[GATHERED] += 1
-    _wake(tables)
-    _release(tables.gates[0])
+    _leave(tables, thread)
 
 
 @njit(**INNER)
@@ -385,13 +398,12 @@ def _add_part(tables, part, places):
 
 
 @njit(**INNER)
-def _finish_part(tables):
+def _finish_part(tables, thread):
     _acquire(tables.gates[0], 1)
     tables.counters[PARTS_DONE] += 1
     if tables.counters[PARTS_DONE] == tables.n_parts:
         _settle_group(tables.counters)
-        _wake(tables)
-    _release(tables.gates[0])
+    _leave(tables, thread)
 
 
 @njit(**INNER)
@@ -444,11 +456,33 @@ def place(slices, ranges, indptr, addresses, n_ids, n_rows):
 
 
 @njit(**OUTER)
-def lead(tables, posted, stepped, sealed, settled_one, gives_up):
+def tabulate(table, slices, group, rounds, factors, n_rows, addresses):
+    """Fill a table of additions with the statistics of slices, which are in these rounds of the group.
+
+    Parameters
+    ----------
+    rounds : int64 (n_slices,)
+    factors : (n_rounds, n_columns) float32
+    n_rows : of the array that they are added to
+    addresses : of this array, and of the factors
+    """
+    n_columns = factors.shape[1]
+    row_bytes = n_columns * factors.itemsize
+    for i in range(len(slices)):
+        row = table[i]
+        row[N_ROWS], row[N_COLUMNS], row[N_ADDED] = n_rows, n_columns, slices[i, N_IDS]
+        row[RAW], row[FACTOR] = addresses[0], addresses[1] + row_bytes * rounds[i]
+        row[ADDED_IDS] = group[IDS] + ID_BYTES * slices[i, FIRST_ID]
+        row[VALUES] = group[STATS] + row_bytes * slices[i, FIRST_ROW]
+
+
+@njit(**OUTER)
+def lead(tables, thread, posted, stepped, sealed, settled_one, gives_up):
     """Publish what the leading thread has done, and tell it what others have.
 
     Parameters
     ----------
+    thread : its number
     posted, stepped, sealed : slices and groups so far
     settled_one : whether it has just applied the additions of a group
     gives_up : whether it is no longer to lead, unless there is more to do
@@ -467,12 +501,11 @@ def lead(tables, posted, stepped, sealed, settled_one, gives_up):
     by_hand = _may_settle(tables, counters) and tables.groups[counters[SETTLED], N_ADDITIONS] < 0
     if gives_up and not by_hand and not _may_lead(tables, counters):
         counters[LEADING] = 0
-    _wake(tables)
     state = (
         *(counters[INFERRED], counters[GATHERED], counters[TAKEN], counters[SETTLED]),
         *(by_hand, counters[LEADING] == 1),
     )
-    _release(tables.gates[0])
+    _leave(tables, thread)
     return state
 
 
@@ -481,8 +514,7 @@ def stop(tables):
     """All threads return as soon as they have done what they are doing."""
     _acquire(tables.gates[0], 1)
     tables.counters[STOPPING] = 1
-    _wake(tables)
-    _release(tables.gates[0])
+    _leave(tables, len(tables.asleep))
 
 
 @njit(**OUTER)

@@ -49,13 +49,7 @@ class AdditionTable:
     ) -> AdditionTable:
         """The statistics of slices, rows of the tables, which are in `rounds`, (n_slices,), by the factors of these,
         float32 (n_rounds, n_columns). The memory of the group has to outlast it."""
-        first_ids, first_rows, n_ids = slices[:, PLACES].T
-        row = raw.shape[1] * FLOAT.itemsize
         table = np.empty((len(slices), _kernels.N_ADDITION), np.int64)
-        table[:, [_kernels.N_ROWS, _kernels.N_COLUMNS]] = raw.shape
-        table[:, _kernels.N_ADDED] = n_ids
-        table[:, _kernels.RAW] = address(raw)
-        table[:, _kernels.ADDED_IDS] = group[_kernels.IDS] + np.dtype(np.int32).itemsize * first_ids
-        table[:, _kernels.VALUES] = group[_kernels.STATS] + row * first_rows
-        table[:, _kernels.FACTOR] = address(factors) + row * rounds
+        addresses = address(raw), address(factors)
+        _kernels.tabulate(table, slices, group, rounds, factors, len(raw), addresses)
         return cls(table, (raw, factors), len(slices))

@@ -110,8 +110,8 @@ class CrewSegment:
             self._see(group, self._array)
         for _ in range(min(self._at_work, self.n_groups)):
             self._post()
-            _kernels.lead(tables, self._posted, stepped=0, sealed=0, settled_one=False, gives_up=False)
-        self.lead()
+            _kernels.lead(tables, 0, self._posted, stepped=0, sealed=0, settled_one=False, gives_up=False)
+        self.lead(0)
 
     def before_end(self, call: Callable[[], None]) -> None:
         """Call this before what steps have put off is done without the crew."""
@@ -124,12 +124,12 @@ class CrewSegment:
             self._note_group()
             self._forget(_kernels.finish(self._tables))
 
-    def lead(self) -> None:
-        """Step and read as long as there is something to step or to read."""
+    def lead(self, thread: int) -> None:
+        """Step and read as long as there is something to step or to read, on this thread."""
         settled_one = gives_up = False
         while True:
             inferred, gathered, taken, settled, by_hand, leads = _kernels.lead(
-                self._tables, self._posted, self._stepped, self._sealed, settled_one, gives_up
+                self._tables, thread, self._posted, self._stepped, self._sealed, settled_one, gives_up
             )
             settled_one = gives_up = False
             if not leads:

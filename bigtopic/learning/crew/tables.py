@@ -19,6 +19,7 @@ class Tables(NamedTuple):
     sums : float64 (n_slices, n_columns), of statistics
     gates : int64 (1 + n_threads,), addresses of locks: of the tables, and of each thread
     asleep : int64 (n_threads,), whether a thread waits
+    wakes : int64 (1 + n_threads, n_threads), scratch memory of each thread, and of others
     taken : int64 (n_threads,), the slice that a thread has looked up and not begun to gather, or `NONE`
     places : int64 (n_threads, PLACES), scratch memory of each thread for additions
     raw : float32 (n_rows, n_columns), the params that the kernel reads
@@ -34,6 +35,7 @@ class Tables(NamedTuple):
     sums: np.ndarray
     gates: np.ndarray
     asleep: np.ndarray
+    wakes: np.ndarray
     taken: np.ndarray
     places: np.ndarray
     raw: np.ndarray

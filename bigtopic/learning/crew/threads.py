@@ -82,6 +82,7 @@ class Crew:
             np.zeros((0, n_columns)),
             gates,
             np.zeros(n_threads, np.int64),
+            np.zeros((1 + n_threads, n_threads), np.int64),
             np.full(n_threads, _kernels.NONE),
             np.empty((n_threads, PLACES), np.int64),
             self._array.raw,
@@ -192,7 +193,7 @@ class Crew:
                 else:
                     assert self._segment is not None
                     with uninterrupted():
-                        self._segment.lead()
+                        self._segment.lead(number)
         except BaseException as failure:
             self._fail(failure)
 

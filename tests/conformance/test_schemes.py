@@ -94,6 +94,20 @@ def test_steps_make_up_for_updates_that_are_missed(name):
     np.testing.assert_allclose(kept, [0.99, 0.99, 0.98], rtol=1e-6)
 
 
+@pytest.mark.parametrize("name", [n for n in schemes.names() if hasattr(schemes.load(n), "factors")])
+def test_factors_are_those_of_the_step(name):
+    """From numbers alone, and also of a minibatch of nothing."""
+    scheme = schemes.load(name)()
+    for sizes in ({}, {"n_docs": 0, "n_tokens": 0.0}):
+        weight, decay = scheme.factors(info(2, **sizes)._replace(arrays={}, stats=None))
+        assert type(weight) is type(decay) is float
+        stepped, added = random_array(), random_array()
+        update(scheme, stepped, random_stats(), info(2, **sizes))
+        added.add(random_stats(), weight=weight, decay=decay)
+        np.testing.assert_array_equal(stepped.statistics, added.statistics)
+    assert scheme.adds_up
+
+
 def test_order_of_rows_does_not_matter(scheme):
     first, second, stats = random_array(), random_array(), random_stats()
     update(scheme, first, stats, info())

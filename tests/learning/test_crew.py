@@ -22,6 +22,7 @@ from bigtopic.corpus.memory import MemoryPart, from_matrix
 from bigtopic.corpus.store import Corpus
 from bigtopic.errors import ModelError
 from bigtopic.kernels.support.slice_loop import SLICE_LOOP
+from bigtopic.learning.crew.at_once import StepsAtOnce
 from bigtopic.learning.crew.segment import CrewSegment
 from bigtopic.learning.crew.threads import Crew, works_on
 from bigtopic.learning.executors.graphs import GraphExecutor
@@ -120,6 +121,35 @@ def assert_same_bits(found: LazyArray, expected: LazyArray) -> None:
 
 class Broken(Exception):
     """What a test raises."""
+
+
+USUAL = get("online-cvb0").schemes["topic_words"]
+CONSTANT = Interpolate(learning_decay=None, scale="tokens")
+
+
+@dataclass(frozen=True)
+class OneByOne:
+    """Steps like another scheme, but not at once: its factors are not known before."""
+
+    constant: bool = False
+    adds_up = True
+
+    def step(self, array: Any, stats: Any, info: Any) -> None:
+        (CONSTANT if self.constant else USUAL).step(array, stats, info)
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("delay", [3, 7, 31])
+def test_steps_of_a_group_at_once_are_those_one_by_one(delay, n_threads, monkeypatch):
+    calls = []
+    usual = StepsAtOnce.step
+    monkeypatch.setattr(StepsAtOnce, "step", lambda *given: calls.append(given) or usual(*given))
+    run, model = setting(900, delay=delay, max_iter=1)
+    found = learn_pass(ThreadExecutor(run, n_threads), model.params.copy())
+    assert (n_groups := len(calls)) > 10
+    run, _ = setting(900, delay=delay, max_iter=1, schemes={"topic_words": OneByOne()})
+    assert_same_bits(learn_pass(ThreadExecutor(run, n_threads), model.params.copy()), found)
+    assert len(calls) == n_groups
 
 
 @pytest.mark.parametrize("fractional", [False, True])
@@ -235,12 +265,13 @@ def test_methods_of_all_kinds_may_be_delayed(name):
 
 @pytest.mark.parametrize("n_threads", [1, 3])
 @pytest.mark.parametrize(
-    ("what", "at"), [("read", 17), ("read", 50), ("read", 130), ("step", 9), ("step", 50), ("step", 130)]
+    ("what", "at"), [(what, at) for what in ("read", "step", "factors") for at in (17, 50, 130)]
 )
 def test_a_failure_leaves_the_params_of_an_update(what, at, n_threads, monkeypatch):
     """The thread that leads reads and steps; what it raises ends the others, and what they have begun is done."""
     monkeypatch.setattr("bigtopic.plan.slices.READ_BLOCK_ENTRIES", 100)  # a few minibatches each
-    run, model = setting(600, delay=7, max_iter=1)
+    schemes = {"topic_words": OneByOne()} if what == "step" else get("online-cvb0").schemes
+    run, model = setting(600, delay=7, max_iter=1, schemes=schemes)
     versions = [one["topic_words"] for one, _ in serial.learn(run, model.params, 1)]
     calls = []
 
@@ -258,7 +289,7 @@ def test_a_failure_leaves_the_params_of_an_update(what, at, n_threads, monkeypat
         if what == "read":
             monkeypatch.setattr(BlockReader, "read_block", breaks(BlockReader.read_block))
         else:
-            monkeypatch.setattr(Segment, "step", breaks(Segment.step))
+            monkeypatch.setattr(Segment, what, breaks(getattr(Segment, what)))
         with pytest.raises(Broken, match=what):
             for _, some in executor.advance(params, Cursor()):
                 reports += some
@@ -272,16 +303,16 @@ def test_a_failure_leaves_the_params_of_an_update(what, at, n_threads, monkeypat
 def test_an_executor_goes_on_after_a_failure(monkeypatch):
     run, model = setting(600, delay=7, max_iter=1)
     *_, (expected, _) = serial.learn(run, model.params, 1)
-    usual, calls = Segment.step, []
+    usual, calls = Segment.factors, []
 
-    def breaks(self: Segment, number: int, stats: Any) -> None:
+    def breaks(self: Segment, *given: Any) -> tuple[float, float]:
         calls.append(None)
         if len(calls) == 100:
             raise Broken
-        usual(self, number, stats)
+        return usual(self, *given)
 
     made = record_crews(monkeypatch)
-    monkeypatch.setattr(Segment, "step", breaks)
+    monkeypatch.setattr(Segment, "factors", breaks)
     with ThreadExecutor(run, 3) as executor:
         params, cursor = model.params.copy(), Cursor()
         with pytest.raises(Broken):
@@ -292,19 +323,20 @@ def test_an_executor_goes_on_after_a_failure(monkeypatch):
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
-@pytest.mark.parametrize("at", ["a fold at the end", "a step"])
+@pytest.mark.parametrize("at", ["a fold at the end", "a step", "a report"])
 def test_a_second_ctrl_c_leaves_params_that_are_those_of_an_update(at, n_threads, monkeypatch):
-    schemes = {"topic_words": Interpolate(learning_decay=None, scale="tokens")}
-    run, model = setting(delay=7, schemes=schemes)
-    calls = []
+    scheme = OneByOne(constant=True) if at == "a step" else CONSTANT
+    run, model = setting(delay=7, schemes={"topic_words": scheme})
+    calls, sent = [], []
 
     def twice(usual: Any) -> Any:
         def interrupted(*given: Any) -> Any:
             found = usual(*given)
             calls.append(None)
             in_main = threading.current_thread() is threading.main_thread()
-            if (at == "a step" and len(calls) < 30) or not in_main:
+            if (at != "a fold at the end" and len(calls) < 30) or not in_main or sent:
                 return found
+            sent.append(None)
             monkeypatch.undo()
             signal.raise_signal(signal.SIGINT)
             signal.raise_signal(signal.SIGINT)
@@ -314,6 +346,8 @@ def test_a_second_ctrl_c_leaves_params_that_are_those_of_an_update(at, n_threads
 
     if at == "a step":
         monkeypatch.setattr(Segment, "step", twice(Segment.step))
+    elif at == "a report":
+        monkeypatch.setattr(Segment, "report", twice(Segment.report))
     else:
         monkeypatch.setattr(_kernels, "fold_scale", twice(_kernels.fold_scale))
     params, n_updates, made = model.params.copy(), 0, record_crews(monkeypatch)
@@ -453,9 +487,9 @@ from bigtopic.learning.crew.segment import CrewSegment
 from bigtopic.plan import delays
 
 delays.ROUNDS, begun, usual = 1, threading.Event(), CrewSegment.lead
-def lead(self):
+def lead(self, thread):
     begun.set()
-    usual(self)
+    usual(self, thread)
 CrewSegment.lead = lead
 corpus = bt.from_matrix(np.random.default_rng(0).poisson(0.4, (1500, 60)))
 def fits():

@@ -11,13 +11,15 @@ import numpy as np
 from bigtopic.errors import ModelError
 from bigtopic.learning.rounds import Settings
 from bigtopic.learning.stopping import uninterrupted
+from bigtopic.state import _kernels
 from bigtopic.state.additions import Addition, Additions
-from bigtopic.state.lazy_array import LazyArray
+from bigtopic.state.lazy_array import USUAL_WEIGHT, LazyArray
 
 __all__ = ["Unsettled", "keeping_scales", "puts_off", "putting_off"]
 
 LEAST_SCALE = 1e-30  # of which a factor in float32 is finite
-# Two groups of two updates, or four of one; with two of one, threads wait longer than they add
+LARGEST_SUM = 1e37  # of usual statistics: finite in float32
+# Two groups of two updates; with two of one, threads wait longer than they add
 LEAST_DELAY = 3
 
 
@@ -63,11 +65,33 @@ class Unsettled:
         self._next.append(self._still())
         return batch
 
-    def move(
+    def step(
         self, name: str, added: np.ndarray, weights: np.ndarray, decays: np.ndarray
     ) -> np.ndarray | None:
-        """`LazyArray.move_sums` of an array; what these updates put off is then for `append_sealed`."""
-        return self._arrays[name].move_sums(added, weights, decays, LEAST_SCALE)
+        """Do several steps of an array one after the other, but for what they add to rows: that is then for
+        `append_sealed`.
+
+        Parameters
+        ----------
+        added : float64 (n_updates, n_columns), sums of the statistics
+        weights, decays : float64 (n_updates,), for `LazyArray.add`
+
+        Returns
+        -------
+        factors : (n_updates, n_columns), by which the statistics are to be added to rows. None, and nothing has moved,
+            where a number is not what most steps lead to: `add` says why, if it is wrong
+        """
+        array = self._arrays[name]
+        if not (np.abs(weights).max() < USUAL_WEIGHT and decays.min() > 0.0 and decays.max() <= 1.0):
+            return None
+        scale, sums, factors = array.scale.copy(), array.sums.copy(), np.empty(added.shape, array.dtype)
+        least = -LARGEST_SUM if array.normalised_over is None else 0.0
+        if not _kernels.move_sums(
+            scale, sums, added, weights, decays, factors, LEAST_SCALE, least, LARGEST_SUM
+        ):
+            return None
+        array.scale, array.sums = scale, sums
+        return factors
 
     def append_sealed(self, batch: Callable[[], list[Addition]]) -> None:
         """Put off a batch that is closed; it is asked for when `settle` applies it."""

@@ -24,7 +24,7 @@ from bigtopic.state.additions import Additions
 from bigtopic.state.contract.scheme_steps import check_rows, checked, checked_prior
 from bigtopic.types import AxisStats
 
-__all__ = ["FOLD_ROWS", "SMALLEST_SCALE", "LazyArray", "Linear", "padded", "prior_table"]
+__all__ = ["FOLD_ROWS", "SMALLEST_SCALE", "USUAL_WEIGHT", "LazyArray", "Linear", "padded", "prior_table"]
 
 FOLD_ROWS = 1 << 16
 _SUMMED = 16  # rows that `_kernels.scatter_add` sums up at once
@@ -32,7 +32,6 @@ _SUMMED = 16  # rows that `_kernels.scatter_add` sums up at once
 _STEP, _WEIGHTED = 1 << 14, 1 << 12
 SMALLEST_SCALE = 1e-18
 USUAL_WEIGHT = 1e30  # of statistics; NaN is not below
-LARGEST_SUM = 1e37  # of usual statistics: finite in single precision
 
 
 def padded(n_components: int) -> int:
@@ -263,34 +262,6 @@ class LazyArray:
         with np.errstate(over="ignore"):  # a scale that is too small is refused when the batch is closed
             factor = (weight / self.scale).astype(self.raw.dtype)
         additions.append(self.raw, stats.ids, stats.values, factor)
-
-    def move_sums(
-        self, added: np.ndarray, weights: np.ndarray, decays: np.ndarray, least_scale: float
-    ) -> np.ndarray | None:
-        """What `add` does to scale and sums, with the statistics of several updates one after the other.
-
-        Parameters
-        ----------
-        added : float64 (n_updates, n_columns), sums of the statistics
-        weights, decays : float64 (n_updates,)
-        least_scale : that a row can bear
-
-        Returns
-        -------
-        factors : (n_updates, n_columns), by which the statistics are to be added to `raw`. None, and nothing has moved,
-            where a scale would be smaller, or a factor or a sum is not what most steps lead to: `add` says why, if it
-            is wrong
-        """
-        if not (np.abs(weights).max() < USUAL_WEIGHT and decays.min() > 0.0 and decays.max() <= 1.0):
-            return None
-        scale, sums = self.scale.copy(), self.sums.copy()
-        factors = np.empty(added.shape, self.raw.dtype)
-        least = -np.inf if self.normalised_over is None else 0.0
-        limits = least_scale, max(least, -LARGEST_SUM), LARGEST_SUM
-        if not _kernels.move_sums(scale, sums, added, weights, decays, factors, *limits):
-            return None
-        self.scale, self.sums = scale, sums
-        return factors
 
     def _scatter(self, ids: np.ndarray, values: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Add weighted statistics to rows; returns sums of sixteen rows that were added, of floats before weights."""

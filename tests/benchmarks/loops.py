@@ -28,6 +28,7 @@ from bigtopic.kernels.support.sums import add_up_two
 from bigtopic.learning import _kernels as learning_kernels
 from bigtopic.learning import estep, reduce
 from bigtopic.learning.crew import _kernels as crew_kernels
+from bigtopic.learning.crew import columns
 from bigtopic.learning.new_run import make_run
 from bigtopic.methods import get
 from bigtopic.plan._kernels import compact
@@ -257,16 +258,16 @@ def _serve_asleep(update: Update) -> Any:
     @njit
     def look_up(tables, number, lookup, indptr, words, counts):
         row = tables.slices[number]
-        share = (row[crew_kernels.STOP] - row[crew_kernels.START]) / n_docs
+        share = (row[columns.STOP] - row[columns.START]) / n_docs
         sleep(int(look_up_us * share))
         distinct = n_rows if share > 0.75 else n_half
-        row[crew_kernels.N_IDS] = min(distinct, row[crew_kernels.ENTRIES])
+        row[columns.N_IDS] = min(distinct, row[columns.ENTRIES])
         tables.figures[number, 0] = 1.0
         indptr[:] = 0
 
     @njit
     def gather(tables, number, rows):
-        sleep(int(gather_us * tables.slices[number, crew_kernels.N_IDS] / n_rows))
+        sleep(int(gather_us * tables.slices[number, columns.N_IDS] / n_rows))
 
     @njit
     def sleep_instead(address, arguments):
@@ -279,16 +280,16 @@ def _serve_asleep(update: Update) -> Any:
 
     @njit
     def add_part(tables, part, places):
-        group = tables.groups[tables.counters[crew_kernels.SETTLED]]
-        n_added = tables.slices[group[crew_kernels.FIRST_SLICE] : group[crew_kernels.STOP_SLICE]]
-        sleep(int(part_us[tables.n_parts] * n_added[:, crew_kernels.N_IDS].sum() / n_rows))
+        group = tables.groups[tables.counters[columns.SETTLED]]
+        n_added = tables.slices[group[columns.FIRST_SLICE] : group[columns.STOP_SLICE]]
+        sleep(int(part_us[tables.n_parts] * n_added[:, columns.N_IDS].sum() / n_rows))
 
     @njit
     def join(tables, number, lookup):
-        other = tables.slices[number, crew_kernels.OTHER]
-        if other != crew_kernels.NONE:
+        other = tables.slices[number, columns.OTHER]
+        if other != columns.NONE:
             sleep(join_us)
-            tables.slices[max(number, other), crew_kernels.N_IDS] = max(0, n_rows - n_half)
+            tables.slices[max(number, other), columns.N_IDS] = max(0, n_rows - n_half)
 
     functions = {
         "_look_up": look_up,

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from reference.serial import total
 
-from bigtopic.learning import reduce
+from bigtopic.kernels.support.sums import add_up, add_up_two
+from bigtopic.learning import _kernels, reduce
 from bigtopic.learning.reduce import NodesInAnyOrder, Tree, add, cover, cut, depth
 from bigtopic.types import AxisStats, Stats
 
@@ -69,6 +70,29 @@ def test_sums_of_whole_numbers_of_four_bytes_may_be_larger():
         assert by_word == {0: [most] * 16, 1: [2 * most + few] * 16}
         assert found.arrays["joint"].values.tolist() == [[2 * most + few] * 16]
     assert add(stats(few, 0), stats(few, 1)).arrays["words"].values.dtype == np.int32
+
+
+@pytest.mark.parametrize(("n_a", "n_b"), [(0, 0), (0, 5), (5, 0), (300, 200), (200, 300), (600, 600)])
+def test_rows_that_are_joined_in_place_are_those_of_a_sum(n_a, n_b):
+    """With the order that column sums depend on; they add up rows of both by sixteen."""
+    rng = np.random.default_rng(n_a)
+    a, b = (
+        AxisStats(
+            rng.choice(600, n, replace=False).astype(np.int32),
+            (rng.random((n, 32)) * 10.0 ** rng.integers(-4, 5, (n, 32))).astype(np.float32),
+        )
+        for n in (n_a, n_b)
+    )
+    expected, lookup = reduce.add_axis(a, b), np.full(600, -1, np.int32)
+    ids_b = b.ids.copy()
+    n_left = _kernels.join_rows(a.ids, ids_b, a.values, b.values, lookup)
+    assert (lookup == -1).all()
+    np.testing.assert_array_equal(np.concatenate([a.ids, ids_b[:n_left]]), expected.ids)
+    np.testing.assert_array_equal(np.concatenate([a.values, b.values[:n_left]]), expected.values)
+    sums, found = np.zeros(32), np.zeros(32)
+    add_up(expected.values, sums)
+    add_up_two(a.values, b.values[:n_left], found)
+    np.testing.assert_array_equal(found, sums)
 
 
 def test_large_sums_have_the_same_bits(monkeypatch):

@@ -7,7 +7,7 @@ from itertools import accumulate, pairwise
 
 import pytest
 
-from bigtopic.plan.delays import delay_of_run, groups_of, one_by_one
+from bigtopic.plan.delays import GROWTH, PROMPT, delay_of_run, groups_of, one_by_one
 from bigtopic.plan.slices import Plan
 
 
@@ -56,6 +56,14 @@ def test_the_first_eight_updates_of_a_run_miss_none_in_passes_of_fewer():
     ]
     halves = [[len(rnd.slices) for rnd in plan.rounds(number)] for number in range(3)]
     assert halves == [[2] * 5, [2] * 3 + [1] * 2, [1] * 5]
+
+
+@pytest.mark.parametrize(("delay", "divided"), [(11, PROMPT), (13, 13 * GROWTH), (31, 31 * GROWTH)])
+def test_minibatches_have_two_slices_until_as_many_are_at_work_as_later(delay, divided):
+    plan = Plan([1000], 5.0, 2, None, delay=delay)
+    sizes = [len(rnd.slices) for rnd in plan.rounds(0)]
+    assert sizes == [2] * divided + [1] * (500 - divided)
+    assert {len(rnd.slices) for rnd in plan.rounds(1)} == {1}
 
 
 def test_with_a_delay_of_one_segments_have_32_rounds():

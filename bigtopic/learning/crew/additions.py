@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 
 from bigtopic.kernels.support.entry import frozen
-from bigtopic.learning.crew import _kernels
+from bigtopic.learning.crew import _kernels, columns
 from bigtopic.learning.crew.memory import FLOAT, address
 from bigtopic.state.additions import Addition
 
 __all__ = ["AdditionTable"]
-
-PLACES = [_kernels.FIRST_ID, _kernels.FIRST_ROW, _kernels.N_IDS]
 
 
 class AdditionTable:
@@ -37,7 +35,7 @@ class AdditionTable:
             (one.raw, frozen(one.ids, np.int32), frozen(one.values, one.values.dtype), one.factor)
             for one in batch
         ]
-        table = np.zeros((len(batch), _kernels.N_ADDITION), np.int64)
+        table = np.zeros((len(batch), columns.N_ADDITION), np.int64)
         for row, own in zip(table, arrays, strict=True):
             row[:] = (*own[0].shape, len(own[1]), *map(address, own))
         floats = all(a.dtype == FLOAT for raw, _, values, factor in arrays for a in (raw, values, factor))
@@ -49,7 +47,7 @@ class AdditionTable:
     ) -> AdditionTable:
         """The statistics of slices, rows of the tables, which are in `rounds`, (n_slices,), by the factors of these,
         float32 (n_rounds, n_columns). The memory of the group has to outlast it."""
-        table = np.empty((len(slices), _kernels.N_ADDITION), np.int64)
+        table = np.empty((len(slices), columns.N_ADDITION), np.int64)
         addresses = address(raw), address(factors)
         _kernels.tabulate(table, slices, group, rounds, factors, len(raw), addresses)
         return cls(table, (raw, factors), len(slices))

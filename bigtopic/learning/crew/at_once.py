@@ -57,6 +57,6 @@ class StepsAtOnce:
         self._known[group] = weights, decays
 
     def step(self, group: int, unsettled: Unsettled, name: str, sums: np.ndarray) -> np.ndarray | None:
-        """Step a group that is prepared: what `Unsettled.move` does with an array, given sums of statistics, and
+        """Step a group that is prepared: what `Unsettled.step` does with an array, given sums of statistics, and
         returns."""
-        return unsettled.move(name, sums, *self._known.pop(group))
+        return unsettled.step(name, sums, *self._known.pop(group))

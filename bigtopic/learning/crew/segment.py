@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bigtopic.learning.crew import _kernels
-from bigtopic.learning.crew.additions import PLACES, AdditionTable
+from bigtopic.learning.crew import _kernels, columns
+from bigtopic.learning.crew.additions import AdditionTable
 from bigtopic.learning.crew.at_once import Factors, StepsAtOnce
 from bigtopic.learning.crew.memory import FLOAT, GroupMemory, Largest, address
 from bigtopic.learning.crew.tables import Tables
@@ -28,6 +28,8 @@ from bigtopic.state.views import linear_mean
 from bigtopic.types import AxisStats, Block, Kernel, Stats
 
 __all__ = ["CrewSegment", "Steps"]
+
+PLACES = [columns.FIRST_ID, columns.FIRST_ROW, columns.N_IDS]
 
 
 class Steps(NamedTuple):
@@ -145,7 +147,7 @@ class CrewSegment:
 
     def _step(self, inferred: int) -> bool:
         """Step rounds of one group; whether there were any whose slices are inferred."""
-        if self._stepped == self.n_slices or self._slices[self._stepped, _kernels.STEP_STOP] > inferred:
+        if self._stepped == self.n_slices or self._slices[self._stepped, columns.STEP_STOP] > inferred:
             return False
         if not (self._at_once.groups[self._sealed] and self._step_group()):
             self._step_rounds(inferred)
@@ -236,7 +238,7 @@ class CrewSegment:
 
     def _slices_of(self, group: int) -> tuple[int, int]:
         """The first slice of a group, and the one after its last."""
-        first, stop = self._groups[group, [_kernels.FIRST_SLICE, _kernels.STOP_SLICE]].tolist()
+        first, stop = self._groups[group, [columns.FIRST_SLICE, columns.STOP_SLICE]].tolist()
         return first, stop
 
     def _prepare_next(self, gathered: int) -> bool:
@@ -267,7 +269,7 @@ class CrewSegment:
         """All rounds of a group have stepped: what they put off may be applied, and the first group that sees it knows
         what it sees: the array `after` it."""
         group = self._groups[self._sealed]
-        group[_kernels.ADDITIONS], group[_kernels.N_ADDITIONS] = additions.address, additions.number
+        group[columns.ADDITIONS], group[columns.N_ADDITIONS] = additions.address, additions.number
         self._additions[self._sealed] = additions
         self._see(self._sealed + self._at_work, after)
         self._sealed += 1
@@ -278,7 +280,7 @@ class CrewSegment:
             linear = linear_mean(array)
             assert linear is not None
             self._seen[group] = linear[1:]
-            self._groups[group, _kernels.LINEAR] = address(self._seen[group])
+            self._groups[group, columns.LINEAR] = address(self._seen[group])
 
     def _forget(self, settled: int) -> None:
         """So many groups have settled."""
@@ -297,8 +299,8 @@ class CrewSegment:
         if self._posted == self.n_slices:
             return False
         if taken < self._posted:
-            first, at_work = slices[[self._posted, taken], _kernels.GROUP].tolist()
-            if first > at_work + _kernels.NEAR:
+            first, at_work = slices[[self._posted, taken], columns.GROUP].tolist()
+            if first > at_work + columns.NEAR:
                 return False
         self._post()
         return True
@@ -316,12 +318,12 @@ class CrewSegment:
             n_ids, n_docs, n_entries, longest = blocks[-1].place(
                 slices, np.array(ranges), n_ids, self._array.n_rows
             )
-            slices[:, _kernels.SCRATCH] = scratch = self._loop.scratch(longest, n_columns)
+            slices[:, columns.SCRATCH] = scratch = self._loop.scratch(longest, n_columns)
             self._largest.widen(n_docs, n_entries, scratch)
             begin += len(same)
         group = self._groups[number]
         ids, stats = self._memory.begin(number, self._at_work, n_ids, self._array)
-        group[_kernels.IDS], group[_kernels.STATS] = ids.address, stats.address
+        group[columns.IDS], group[columns.STATS] = ids.address, stats.address
         self._kept[number] = ids.array, stats.array, blocks
         self._posted, self._posted_groups = stop, number + 1
         if stop < len(self._refs):
@@ -358,13 +360,11 @@ def _fill(
     slices[:], groups[:] = 0, 0
     n_slices = [len(rnd) for rnd in rounds]
     stops = np.cumsum(n_slices)
-    slices[:, _kernels.GROUP] = np.repeat(np.repeat(np.arange(len(sizes)), sizes), n_slices)
-    groups[:, _kernels.STOP_SLICE] = stops[np.cumsum(sizes) - 1]
-    groups[1:, _kernels.FIRST_SLICE] = groups[:-1, _kernels.STOP_SLICE]
-    slices[:, _kernels.OTHER] = _kernels.NONE
+    slices[:, columns.GROUP] = np.repeat(np.repeat(np.arange(len(sizes)), sizes), n_slices)
+    groups[:, columns.STOP_SLICE] = stops[np.cumsum(sizes) - 1]
+    groups[1:, columns.FIRST_SLICE] = groups[:-1, columns.STOP_SLICE]
+    slices[:, columns.OTHER] = columns.NONE
     pairs = np.repeat(n_slices, n_slices) == 2
-    slices[pairs, _kernels.OTHER] = np.flatnonzero(pairs).reshape(-1, 2)[:, ::-1].ravel()
-    of_rounds, of_groups = np.repeat(stops, n_slices), groups[slices[:, _kernels.GROUP], _kernels.STOP_SLICE]
-    slices[:, _kernels.STEP_STOP] = np.where(
-        np.array(at_once)[slices[:, _kernels.GROUP]], of_groups, of_rounds
-    )
+    slices[pairs, columns.OTHER] = np.flatnonzero(pairs).reshape(-1, 2)[:, ::-1].ravel()
+    of_rounds, of_groups = np.repeat(stops, n_slices), groups[slices[:, columns.GROUP], columns.STOP_SLICE]
+    slices[:, columns.STEP_STOP] = np.where(np.array(at_once)[slices[:, columns.GROUP]], of_groups, of_rounds)

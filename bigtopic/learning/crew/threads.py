@@ -14,7 +14,7 @@ import numpy as np
 from bigtopic import buffers
 from bigtopic.kernels.support.entry import frozen, padded_prior
 from bigtopic.kernels.support.slice_loop import address_of
-from bigtopic.learning.crew import _kernels
+from bigtopic.learning.crew import _kernels, columns
 from bigtopic.learning.crew.memory import FLOAT, ROOM, GroupMemory, Largest
 from bigtopic.learning.crew.segment import CrewSegment
 from bigtopic.learning.crew.tables import Tables
@@ -75,15 +75,15 @@ class Crew:
         for gate in gates[1:].tolist():
             _acquire_lock(gate, 1)
         self._tables = Tables(
-            np.zeros(_kernels.N_COUNTERS, np.int64),
-            np.zeros((0, _kernels.N_SLICE), np.int64),
-            np.zeros((0, _kernels.N_GROUP), np.int64),
+            np.zeros(columns.N_COUNTERS, np.int64),
+            np.zeros((0, columns.N_SLICE), np.int64),
+            np.zeros((0, columns.N_GROUP), np.int64),
             np.zeros((0, 1 + len(loop.figures))),
             np.zeros((0, n_columns)),
             gates,
             np.zeros(n_threads, np.int64),
             np.zeros((1 + n_threads, n_threads), np.int64),
-            np.full(n_threads, _kernels.NONE),
+            np.full(n_threads, columns.NONE),
             np.empty((n_threads, PLACES), np.int64),
             self._array.raw,
             frozen(NO_MAP if known is None else known, np.int32),
@@ -174,20 +174,20 @@ class Crew:
             self._end_threads()
             self._tables = tables._replace(
                 counters=np.zeros_like(tables.counters),
-                slices=np.zeros((int(ROOM * n_slices), _kernels.N_SLICE), np.int64),
-                groups=np.zeros((int(ROOM * n_groups), _kernels.N_GROUP), np.int64),
+                slices=np.zeros((int(ROOM * n_slices), columns.N_SLICE), np.int64),
+                groups=np.zeros((int(ROOM * n_groups), columns.N_GROUP), np.int64),
                 figures=np.zeros((int(ROOM * n_slices), tables.figures.shape[1])),
                 sums=np.zeros((int(ROOM * n_slices), tables.sums.shape[1])),
                 asleep=np.zeros_like(tables.asleep),
-                taken=np.full_like(tables.taken, _kernels.NONE),
+                taken=np.full_like(tables.taken, columns.NONE),
             )
 
     def _serve(self, number: int) -> None:
         """What each thread does until it is told to stop, or, the first one, until the segment is done."""
         try:
             enter = self._entrance(number)
-            while (why := enter()) != _kernels.OVER:
-                if why == _kernels.GROWS:
+            while (why := enter()) != columns.OVER:
+                if why == columns.GROWS:
                     del enter  # its memory may serve again
                     enter = self._entrance(number)
                 else:

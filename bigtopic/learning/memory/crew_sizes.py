@@ -9,7 +9,7 @@ coefficient of variation c, the most entries are taken to be three standard devi
 
 from __future__ import annotations
 
-from bigtopic.learning.crew._kernels import N_GROUP, N_SLICE, NEAR
+from bigtopic.learning.crew.columns import N_GROUP, N_SLICE, NEAR
 from bigtopic.learning.crew.memory import FLOAT, ROOM
 from bigtopic.learning.executors.protocol import Run
 from bigtopic.learning.memory.replay import CrewSizes

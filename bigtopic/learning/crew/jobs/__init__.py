@@ -1,0 +1,1 @@
+"""Which job a thread does next, and which threads to wake."""

@@ -326,10 +326,6 @@ class Scheme(Protocol):
     distributions over the columns; `adds_up`, that the changes that replicas make to copies of the array may be added,
     and those of delayed updates put off: a step is `add` with a weight and a decay for all rows alike, and 1 - decay is
     at most `RoundInfo.largest_step`.
-
-    A method `factors(info)`, if there, returns the weight and the decay, floats, of a `step` that is nothing but
-    `array.add(stats, weight, decay)`. Its `info` has neither arrays nor statistics, so that many steps may be known
-    before statistics are there, and done in one call.
     """
 
     def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:

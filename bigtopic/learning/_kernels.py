@@ -55,16 +55,17 @@ def join_rows(ids_a, ids_b, a, b, lookup):
         lookup[ids_a[i]] = i
     for j in range(len(ids_b)):
         i, source = lookup[ids_b[j]], b[j]
-        target = a[i] if i >= 0 else b[n_left]
         if i >= 0:
+            target = a[i]
             for k in range(len(target)):
                 target[k] += source[k]
-            continue
-        if n_left < j:
-            for k in range(len(target)):
-                target[k] = source[k]
-        ids_b[n_left] = ids_b[j]
-        n_left += 1
+        else:
+            target = b[n_left]
+            if n_left < j:
+                for k in range(len(target)):
+                    target[k] = source[k]
+            ids_b[n_left] = ids_b[j]
+            n_left += 1
     for i in range(len(ids_a)):
         lookup[ids_a[i]] = -1
     return n_left

@@ -102,11 +102,6 @@ class Unsettled:
         """An array after all steps so far, whose rows are not to be read."""
         return self._arrays[name]
 
-    @property
-    def sealed(self) -> Mapping[str, LazyArray]:
-        """The arrays as they are when the last closed batch has been applied."""
-        return self._next[-1]
-
     def note_settled(self) -> None:
         """The caller has applied the oldest closed batch itself."""
         self._additions.forget_sealed()

@@ -12,6 +12,7 @@ from bigtopic.models.base import DOC_TOPIC_PRIOR
 from bigtopic.plan.cursor import Cursor, RoundReport
 from bigtopic.plan.slices import Round
 from bigtopic.schemes import companion_names
+from bigtopic.schemes.schedule import PlainStep
 from bigtopic.state.contract.scheme_steps import check_moved
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.overlay import Overlay
@@ -92,10 +93,10 @@ def step(
 
 
 def knows_factors(settings: Settings) -> bool:
-    """Whether a step is one `add` whose weight and decay follow from the numbers of a round, see `types.Scheme`."""
-    schemes = [*settings.schemes.values()]
-    alone = len(schemes) == 1 and not settings.prior_schemes and not settings.average
-    return alone and hasattr(schemes[0], "factors")
+    """Whether all that a step does is one `add` whose weight and decay follow from the numbers of a round."""
+    alone = len(settings.schemes) == 1 and not settings.prior_schemes and not settings.average
+    steps = [type(scheme).step for scheme in settings.schemes.values()]
+    return alone and steps == [PlainStep.step]
 
 
 def factors_of(
@@ -103,13 +104,13 @@ def factors_of(
 ) -> tuple[float, float]:
     """Weight and decay of the step of a round; `knows_factors` is true."""
     ((name, scheme),) = settings.schemes.items()
-    figures = _figures(cursor.step + 1, n_docs, n_tokens, settings)
-    info = RoundInfo(*figures, largest_step=largest_step, missed=missed)
+    assert isinstance(scheme, PlainStep)
+    numbers = _numbers(cursor.step + 1, n_docs, n_tokens, settings)
+    info = RoundInfo(*numbers, largest_step=largest_step, missed=missed)
     try:
-        found: tuple[float, float] = scheme.factors(info)  # type: ignore[attr-defined]
-        return found
+        return scheme.factors(info)
     except Exception as error:
-        _name(error, name, scheme, info)
+        _say_where(error, name, scheme, info)
         raise
 
 
@@ -148,22 +149,22 @@ def _step(
     missed: int = 0,
 ) -> None:
     """One step of every scheme; those of `means` in place of their arrays."""
-    figures = _figures(step, stats.n_docs, stats.n_tokens, settings)
+    numbers = _numbers(step, stats.n_docs, stats.n_tokens, settings)
     seen, largest = {**arrays, **means}, settings.largest_step if largest_step is None else largest_step
     for name, scheme in settings.schemes.items():
         paths = companion_names(name, scheme)
         companions = _Companions({key: arrays[path] for key, path in paths.items()})
-        info = RoundInfo(*figures, seen, stats, companions, largest, missed)
+        info = RoundInfo(*numbers, seen, stats, companions, largest, missed)
         _move(name, scheme, arrays, companions, info)
     if not settings.prior_schemes:
         return
     priors = {name: PriorAccess(array) for name, array in arrays.items()}
     for name, scheme in settings.prior_schemes.items():
-        info = RoundInfo(*figures, priors, stats, largest_step=largest, missed=missed)
+        info = RoundInfo(*numbers, priors, stats, largest_step=largest, missed=missed)
         _move(name, scheme, arrays, _Companions(), info)
 
 
-def _figures(
+def _numbers(
     step: int, n_docs: int, n_tokens: float, settings: Settings
 ) -> tuple[int, int, float, float, float, int, int | None]:
     """The first numbers of a `RoundInfo`."""
@@ -184,11 +185,11 @@ def _move(
         scheme.step(info.arrays[name], info.stats.arrays[name], info)
         check_moved({name: arrays[name], **companions}, arrays.get(DOC_TOPIC_PRIOR))
     except Exception as error:
-        _name(error, name, scheme, info)
+        _say_where(error, name, scheme, info)
         raise
 
 
-def _name(error: Exception, name: str, scheme: Scheme, info: RoundInfo) -> None:
+def _say_where(error: Exception, name: str, scheme: Scheme, info: RoundInfo) -> None:
     """Say in which step of which scheme this was raised."""
     where = f"scheme {type(scheme).__name__} of array {name!r}, at update {info.step}"
     if isinstance(error, ModelError):

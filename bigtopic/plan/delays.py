@@ -21,7 +21,7 @@ __all__ = [
     "Groups",
     "delay_of_run",
     "groups_of",
-    "is_divided",
+    "is_halved",
     "largest_group",
     "longest_segment",
     "one_by_one",
@@ -107,7 +107,7 @@ def groups_of(n_rounds: int, done: int, delay: int) -> Groups:
     left = n_rounds
     while left > 0:
         most = 1 + min(delay, max(FIRST, (done + n_rounds - left) // GROWTH))
-        other = sizes[-1] if sizes else 1  # at least a round
+        other = sizes[-1] if sizes else 1  # rounds of the other group at work, at least one
         sizes.append(min(left, max(1, min(-(-most // AT_WORK), most - other))))
         left -= sizes[-1]
     return Groups(tuple(sizes), AT_WORK)
@@ -118,15 +118,15 @@ def largest_group(delay: int) -> int:
     return max(1, (delay + 1) // AT_WORK)
 
 
-def is_prompt(number: int, before: int) -> bool:
+def _is_prompt(number: int, before: int) -> bool:
     """Whether a round of a pass, with so many updates before the pass, misses none because it is one of the first of a
     run."""
     return before + number < PROMPT
 
 
-def is_divided(number: int, before: int, delay: int) -> bool:
-    """Whether a round is two slices, because fewer rounds may be at work than later in the run."""
-    return is_prompt(number, before) or (before + number) // GROWTH < delay > FIRST
+def is_halved(number: int, before: int, delay: int) -> bool:
+    """Whether a round is two slices: fewer rounds may be at work than later in the run, so threads share them."""
+    return _is_prompt(number, before) or (delay > FIRST and (before + number) // GROWTH < delay)
 
 
 def segment_of(number: int, before: int, n_rounds: int, delay: int) -> tuple[int, bool]:
@@ -139,7 +139,7 @@ def segment_of(number: int, before: int, n_rounds: int, delay: int) -> tuple[int
     n_rounds : of a pass
     delay : of the run
     """
-    if delay == 0 or is_prompt(number, before):
+    if delay == 0 or _is_prompt(number, before):
         return number, False
     segments = _segments(max(0, PROMPT - before), n_rounds, delay)
     return segments[bisect_right(segments, number) - 1], True

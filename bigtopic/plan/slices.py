@@ -24,7 +24,7 @@ from bigtopic import buffers
 from bigtopic.corpus.order import mix
 from bigtopic.plan import _kernels
 from bigtopic.plan.cursor import START, Cursor
-from bigtopic.plan.delays import Groups, groups_of, is_divided, one_by_one, segment_of
+from bigtopic.plan.delays import Groups, groups_of, is_halved, one_by_one, segment_of
 from bigtopic.plan.exchanges import REPLICA_UPDATES, divided, exchange_of, exchange_rounds
 from bigtopic.types import Block, Docs
 
@@ -159,7 +159,7 @@ class Plan:
         for number, minibatch in enumerate(self._order(pass_number)[start:].tolist(), start):
             if number in done:
                 continue
-            size = self._half if self.delay and is_divided(number, before, self.delay) else self.slice_size
+            size = self._half if self.delay and is_halved(number, before, self.delay) else self.slice_size
             yield Round(number, tuple(self._slices(minibatch, size)), self._size(minibatch))
 
     def segments(self, pass_number: int, start: int = 0, done: Collection[int] = ()) -> Iterator[list[Round]]:

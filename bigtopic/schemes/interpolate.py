@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from bigtopic.errors import SettingError
-from bigtopic.schemes.schedule import LearningRate, decaying_end, is_number, made_up
-from bigtopic.types import AxisStats, MutableArray, RoundInfo
+from bigtopic.schemes.schedule import PlainStep, decaying_end, is_number, made_up
+from bigtopic.types import RoundInfo
 
 __all__ = ["SCHEME", "Interpolate"]
 
@@ -24,7 +24,7 @@ SCALES = ("documents", "tokens")
 
 
 @dataclass(frozen=True)
-class Interpolate(LearningRate):
+class Interpolate(PlainStep):
     """Stochastic natural-gradient step.
 
     Parameters
@@ -52,13 +52,8 @@ class Interpolate(LearningRate):
         if not is_number(self.end) or not 0.0 <= self.end <= 1.0:
             raise SettingError(f"end={self.end!r}: must be a share of the updates, from 0 to 1")
 
-    def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
-        """Costs the rows of `stats`. A minibatch of size 0 changes nothing."""
-        weight, decay = self.factors(info)
-        array.add(stats, weight=weight, decay=decay)
-
     def factors(self, info: RoundInfo) -> tuple[float, float]:
-        """Weight and decay of `step`."""
+        """A minibatch of size 0 changes nothing."""
         if self.scale == "documents":
             size, total = float(info.n_docs), info.total_docs
         else:

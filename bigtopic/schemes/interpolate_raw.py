@@ -14,14 +14,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from bigtopic.schemes.schedule import LearningRate
-from bigtopic.types import AxisStats, MutableArray, RoundInfo
+from bigtopic.schemes.schedule import PlainStep
+from bigtopic.types import RoundInfo
 
 __all__ = ["SCHEME", "InterpolateRaw"]
 
 
 @dataclass(frozen=True)
-class InterpolateRaw(LearningRate):
+class InterpolateRaw(PlainStep):
     """Every document counts alike, however large minibatch and corpus are.
 
     Parameters
@@ -39,13 +39,8 @@ class InterpolateRaw(LearningRate):
     dtype: ClassVar[str] = "float64"
     adds_up: ClassVar[bool] = True
 
-    def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
-        """Costs the rows of `stats`. A minibatch without documents changes nothing."""
-        weight, decay = self.factors(info)
-        array.add(stats, weight=weight, decay=decay)
-
     def factors(self, info: RoundInfo) -> tuple[float, float]:
-        """Weight and decay of `step`."""
+        """A minibatch without documents changes nothing."""
         if info.n_docs == 0:
             return 0.0, 1.0
         rate = self.rate(info)

@@ -13,10 +13,11 @@ from functools import lru_cache
 import numpy as np
 
 from bigtopic.errors import SettingError
-from bigtopic.types import RoundInfo
+from bigtopic.types import AxisStats, MutableArray, RoundInfo
 
 __all__ = [
     "LearningRate",
+    "PlainStep",
     "Schedule",
     "check",
     "constant",
@@ -136,7 +137,21 @@ class LearningRate:
         return min(made_up(self.schedule()(info.step, info.n_steps), info.missed), info.largest_step)
 
 
-@lru_cache(maxsize=16)
+class PlainStep(LearningRate):
+    """A scheme whose step is one `add`, with numbers that follow from those of the round: many steps may be done at
+    once, and are known before statistics are there."""
+
+    def factors(self, info: RoundInfo) -> tuple[float, float]:
+        """Weight and decay of `step`; `info` has neither arrays nor statistics."""
+        raise NotImplementedError
+
+    def step(self, array: MutableArray, stats: AxisStats, info: RoundInfo) -> None:
+        """Costs the rows of `stats`."""
+        weight, decay = self.factors(info)
+        array.add(stats, weight=weight, decay=decay)
+
+
+@lru_cache(maxsize=16)  # every step asks for it
 def _falling(decay: float, offset: float, scale: float, hold: int) -> Schedule:
     def falling(step: int, n_steps: int | None) -> float:
         return robbins_monro(step, decay, offset, scale)

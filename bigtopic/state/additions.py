@@ -14,10 +14,10 @@ from bigtopic.kernels.support.entry import frozen
 from bigtopic.side_by_side import Part, in_parts
 from bigtopic.state import _kernels
 
-__all__ = ["AT_ONCE", "MOST_PARTS", "Addition", "Additions"]
+__all__ = ["AT_ONCE", "MOST_PARTS", "Addition", "Additions", "n_parts"]
 
 AT_ONCE = 16  # additions of a call: the loop is compiled for tuples of this length
-MOST_PARTS = 8  # of additions: more take longer together
+MOST_PARTS = 8  # more cost more than they gain: each looks through all ids
 
 
 class Addition(NamedTuple):
@@ -27,9 +27,6 @@ class Addition(NamedTuple):
     ids: np.ndarray
     values: np.ndarray
     factor: np.ndarray
-
-
-Batch = list[Addition] | Callable[[], list[Addition]]
 
 
 class Additions:
@@ -42,52 +39,53 @@ class Additions:
 
     def __init__(self, n_threads: int = 1) -> None:
         self._n_threads = n_threads
-        self._left: deque[Batch] = deque([[]])  # the last one is not sealed
+        self._open: list[Addition] = []
+        self._sealed: deque[Callable[[], list[Addition]]] = deque()
         self._parts: list[Part] = []  # at work, or left by a failure
 
     def append(self, raw: np.ndarray, ids: np.ndarray, values: np.ndarray, factor: np.ndarray) -> None:
         """Put off an addition."""
-        last = self._left[-1]
-        assert isinstance(last, list)
-        last.append(Addition(raw, ids, values, factor))
+        self._open.append(Addition(raw, ids, values, factor))
 
     def seal(self) -> Sequence[Addition]:
         """What is put off from now on is not for the same call of `do_sealed` as what was before, which is returned."""
-        sealed = self._left[-1]
-        assert isinstance(sealed, list)
-        self._left.append([])
+        sealed, self._open = self._open, []
+        self._sealed.append(lambda: sealed)
         return sealed
 
     def append_sealed(self, batch: Callable[[], list[Addition]]) -> None:
         """Put off additions that are sealed together, and asked for when they are done."""
-        self._left.insert(len(self._left) - 1, batch)
+        self._sealed.append(batch)
 
     def forget_sealed(self) -> None:
         """The first additions that were sealed together have been done by the caller."""
-        self._left.popleft()
+        self._sealed.popleft()
 
     def do_sealed(self) -> None:
-        """Do the first additions that were sealed together, in parts that have rows of their own: two for each thread,
-        since some come late, where there are as many additions. After Ctrl-C, another call does what is left of the
-        parts."""
+        """Do the first additions that were sealed together, in parts that have rows of their own, where there are as
+        many additions. After Ctrl-C, another call does what is left of the parts."""
         in_parts(self._parts)  # by themselves: they may divide the rows differently
-        left = self._left[0]
-        left = left if isinstance(left, list) else left()
+        left = self._sealed[0]()
         if left:
             calls = [call for same in _alike(left) for call in _calls(same)]
-            most = min(MOST_PARTS, 2 * self._n_threads) if self._n_threads > 1 else 1
-            n_parts = 1 << (min(len(left), most).bit_length() - 1)
-            places = np.empty((n_parts, _kernels.PLACES), np.int64)
-            self._parts = [partial(_do, deque(calls), part, n_parts, places[part]) for part in range(n_parts)]
-        self._left.popleft()
+            n = n_parts(self._n_threads, min(len(left), MOST_PARTS))
+            places = np.empty((n, _kernels.PLACES), np.int64)
+            self._parts = [partial(_do, deque(calls), part, n, places[part]) for part in range(n)]
+        self._sealed.popleft()
         in_parts(self._parts)
         self._parts = []
 
     def do(self) -> None:
         """Do all that is left."""
         self.seal()
-        while len(self._left) > 1:
+        while self._sealed:
             self.do_sealed()
+
+
+def n_parts(n_threads: int, most: int = MOST_PARTS) -> int:
+    """How many parts some threads divide additions into: a power of two, two for each thread, since some come late, but
+    at most `most`."""
+    return 1 << (min(most, 2 * n_threads).bit_length() - 1) if n_threads > 1 else 1
 
 
 def _alike(additions: Sequence[Addition]) -> Iterator[list[Addition]]:

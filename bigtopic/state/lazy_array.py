@@ -310,7 +310,7 @@ class LazyArray:
 
     def still(self) -> LazyArray:
         """The array as it is now, with the same rows: an update that puts off what it adds to rows does not move it."""
-        still = copy(self)
+        still = copy(self)  # `replace` takes longer than a step
         still.put_off, still.keeps_scale = None, False
         return still
 

@@ -44,7 +44,7 @@ BATCH_SIZE = 500
 LOOPS = "look up", "gather", "infer", "add"
 BEFORE = 512  # updates that are not timed, because a run begins with shorter delays, see `plan.delays`
 N_UPDATES = 256  # that are, at least
-N_PARTS = 1, 2, 4, 8, 16  # as `crew.threads` divides additions
+N_PARTS = 1, 2, 4, 8, 16, 32  # as `crew.threads` divides additions
 SAMPLE = 24  # minibatches whose loops are timed
 RUNS = 3  # of which the median counts: in some, Python collects garbage, for a fifth of the time
 
@@ -185,7 +185,7 @@ def gains(
 
     What an update takes on one thread does not depend on their number, so few are timed.
     """
-    with _replaced(update), _at_once():
+    with _replaced(update), _waking_immediately():
         alone, n_alone = fit(corpus, n_components, 1, before=BEFORE, n_updates=N_UPDATES)
         together = [sorted(fit(corpus, n_components, n, passes=passes) for _ in range(RUNS)) for n in threads]
     return [alone / n_alone * n_updates / elapsed for _, (elapsed, n_updates), _ in together]
@@ -305,7 +305,7 @@ def _serve_asleep(update: Update) -> Any:
 
 
 @contextmanager
-def _at_once() -> Iterator[None]:
+def _waking_immediately() -> Iterator[None]:
     """Threads that wake go to a free processor at once, where the system lets us say so: as a rule, they may wait for
     the one on which they fell asleep."""
     usual = os.sched_getscheduler(0)

@@ -142,8 +142,8 @@ class OneByOne:
 @pytest.mark.parametrize("delay", [3, 7, 31])
 def test_steps_of_a_group_at_once_are_those_one_by_one(delay, n_threads, monkeypatch):
     calls = []
-    usual = StepsAtOnce.step
-    monkeypatch.setattr(StepsAtOnce, "step", lambda *given: calls.append(given) or usual(*given))
+    usual = StepsAtOnce.take
+    monkeypatch.setattr(StepsAtOnce, "take", lambda *given: calls.append(given) or usual(*given))
     run, model = setting(900, delay=delay, max_iter=1)
     found = learn_pass(ThreadExecutor(run, n_threads), model.params.copy())
     assert (n_groups := len(calls)) > 10

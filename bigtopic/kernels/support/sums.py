@@ -18,7 +18,7 @@ def add_up(values, sums):
 
 @njit(**OUTER)
 def add_up_two(first, then, sums):
-    """The same of the rows of two arrays, as if they were one: the sixteen rows of a sum may be of both."""
+    """Equivalent to `add_up(np.concatenate([first, then]), sums)`."""
     n_columns, n = first.shape[1], len(first)
     part = np.empty(n_columns, first.dtype)
     for begin in range(0, n + len(then), 16):

@@ -33,6 +33,7 @@ from bigtopic.learning.crew.columns import (
     IDLE,
     IDS,
     INDPTR,
+    INFER,
     INFERRED,
     IS_INFERRED,
     IS_JOINED,
@@ -58,7 +59,6 @@ from bigtopic.learning.crew.columns import (
     SCRATCH,
     SEALED,
     SETTLED,
-    SLICE,
     SLICES,
     START,
     STATS,
@@ -75,7 +75,7 @@ from bigtopic.learning.crew.jobs._kernels import acquire, job, leave, may_lead, 
 from bigtopic.plan._kernels import compact, n_tokens
 from bigtopic.state._kernels import gather_linear, scatter_share
 
-__all__ = ["begin", "finish", "lead", "place", "serve", "stop", "tabulate"]
+__all__ = ["begin", "finish", "lead", "post", "serve", "stop", "tabulate"]
 
 
 @njit(**OUTER)
@@ -95,8 +95,9 @@ def serve(infer, tables, thread, lookup, indptr, words, counts, rows, scratch):
             _finish_part(tables, thread)
         elif kind == LOOK_UP:
             _look_up(tables, number, lookup, indptr, words, counts)
-        elif kind == SLICE:
-            n_docs, n_ids = _size(tables, number)
+        elif kind == INFER:
+            row = tables.slices[number]
+            n_docs, n_ids = row[STOP] - row[START], row[N_IDS]
             _gather(tables, number, rows)
             _note_gathered(tables, number, thread)
             values = _statistics(tables, number)
@@ -105,8 +106,6 @@ def serve(infer, tables, thread, lookup, indptr, words, counts, rows, scratch):
                 tables.options, scratch, values, tables.figures[number, 1:],
             )  # fmt: skip
             call(infer, arguments)
-            tables.sums[number] = 0
-            add_up(values, tables.sums[number])
             if _note_inferred(tables, number):
                 _join(tables, number, lookup)
                 _note_joined(tables, number)
@@ -117,10 +116,10 @@ def serve(infer, tables, thread, lookup, indptr, words, counts, rows, scratch):
 @njit(**INNER)
 def _next_job(tables, thread, n_docs, n_entries, n_scratch):
     """Claim the most urgent job, once there is one, and wake threads for what is left."""
-    counters, gates, taken = tables.counters, tables.gates, tables.taken
+    counters, gates, own = tables.counters, tables.gates, tables.own
     acquire(gates[0], 1)
     while True:
-        kind, number = job(tables, counters, taken[thread])
+        kind, number = job(tables, counters, own[thread])
         if kind == OVER and thread > 0 and not counters[STOPPING]:
             kind = WAIT  # for the next segment
         if kind != WAIT:
@@ -137,9 +136,9 @@ def _next_job(tables, thread, n_docs, n_entries, n_scratch):
             kind = GROWS
         else:
             counters[TAKEN] += 1
-            taken[thread] = number
-    elif kind == SLICE:
-        taken[thread] = NONE
+            own[thread] = number
+    elif kind == INFER:
+        own[thread] = NONE
     elif kind == PART:
         counters[PARTS] += 1
     elif kind == LEADS:
@@ -150,7 +149,7 @@ def _next_job(tables, thread, n_docs, n_entries, n_scratch):
 
 @njit(**INNER)
 def _look_up(tables, number, lookup, indptr, words, counts):
-    """The documents of a slice with local ids; gives its statistics a place."""
+    """Give the documents of a slice local ids, and its statistics a place."""
     row = tables.slices[number]
     begins = carray(pointer(row[INDPTR]), row[STOP] + 1, np.int64)
     n_entries = begins[row[STOP]]
@@ -164,13 +163,6 @@ def _look_up(tables, number, lookup, indptr, words, counts):
     row[N_IDS], row[FIRST_ROW] = n_ids, tables.groups[row[GROUP], ROWS_TAKEN]
     tables.groups[row[GROUP], ROWS_TAKEN] += n_ids
     release(tables.gates[0])
-
-
-@njit(**INNER)
-def _size(tables, number):
-    """Documents and ids of a slice that was looked up."""
-    row = tables.slices[number]
-    return row[STOP] - row[START], row[N_IDS]
 
 
 @njit(**INNER)
@@ -209,7 +201,7 @@ def _note_gathered(tables, number, thread):
 
 @njit(**INNER)
 def _note_inferred(tables, number):
-    """Whether all slices of the round are now inferred, so that the caller is to join them."""
+    """Note that a slice is inferred; whether all of its round now are, so that the caller joins them."""
     slices, other = tables.slices, tables.slices[number, OTHER]
     acquire(tables.gates[0], 1)
     slices[number, IS_INFERRED] = 1
@@ -220,20 +212,24 @@ def _note_inferred(tables, number):
 
 @njit(**INNER)
 def _join(tables, number, lookup):
-    """Of a round of two slices: words that both have go to the first one, and so do all sums."""
+    """Sum up the statistics of a round. If it is two slices, rows that both have go to the first one, and so do sums
+    and the kernel's figures."""
     other = tables.slices[number, OTHER]
-    if other == NONE:
-        return
     first, second = min(number, other), max(number, other)
+    if other == NONE:
+        tables.sums[number] = 0
+        add_up(_statistics(tables, number), tables.sums[number])
+        return
+    tables.sums[first] = 0
     row_a, row_b = tables.slices[first], tables.slices[second]
     ids_a, ids_b = _ids(tables, row_a)[: row_a[N_IDS]], _ids(tables, row_b)[: row_b[N_IDS]]
     a, b = _statistics(tables, first), _statistics(tables, second)
     n_left = join_rows(ids_a, ids_b, a, b, lookup)
     row_b[N_IDS] = n_left
-    tables.sums[first], tables.sums[second] = 0, 0
+    tables.sums[second] = 0
     add_up_two(a, b[:n_left], tables.sums[first])
-    tables.figures[first] += tables.figures[second]
-    tables.figures[second] = 0
+    tables.figures[first, 1:] += tables.figures[second, 1:]  # tokens stay: who leads may be reading them
+    tables.figures[second, 1:] = 0
 
 
 @njit(**INNER)
@@ -283,14 +279,14 @@ def begin(tables, n_slices, n_groups, n_at_work):
     counters = tables.counters
     acquire(tables.gates[0], 1)
     counters[:LEADING] = 0
-    tables.taken[:] = NONE
+    tables.own[:] = NONE
     counters[LEADING], counters[STOPPING] = 1, 0
     counters[SLICES], counters[GROUPS], counters[AT_WORK] = n_slices, n_groups, n_at_work
     release(tables.gates[0])
 
 
 @njit(**OUTER)
-def place(slices, ranges, indptr, addresses, n_ids, n_rows):
+def post(slices, ranges, indptr, addresses, n_ids, n_rows):
     """Note the documents of some slices of a group, and where their ids are to be.
 
     Parameters
@@ -321,13 +317,12 @@ def place(slices, ranges, indptr, addresses, n_ids, n_rows):
 
 
 @njit(**OUTER)
-def tabulate(table, slices, group, rounds, factors, n_rows, addresses):
-    """Fill a table of additions with the statistics of slices, which are in these rounds of the group.
+def tabulate(table, slices, group, factors, n_rows, addresses):
+    """Fill a table of additions with the statistics of slices of a group.
 
     Parameters
     ----------
-    rounds : int64 (n_slices,)
-    factors : (n_rounds, n_columns) float32
+    factors : (n_slices, n_columns) float32
     n_rows : of the array that they are added to
     addresses : of this array, and of the factors
     """
@@ -336,7 +331,7 @@ def tabulate(table, slices, group, rounds, factors, n_rows, addresses):
     for i in range(len(slices)):
         row = table[i]
         row[N_ROWS], row[N_COLUMNS], row[N_ADDED] = n_rows, n_columns, slices[i, N_IDS]
-        row[RAW], row[FACTOR] = addresses[0], addresses[1] + row_bytes * rounds[i]
+        row[RAW], row[FACTOR] = addresses[0], addresses[1] + row_bytes * i
         row[ADDED_IDS] = group[IDS] + ID_BYTES * slices[i, FIRST_ID]
         row[VALUES] = group[STATS] + row_bytes * slices[i, FIRST_ROW]
 

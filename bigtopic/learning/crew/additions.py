@@ -16,7 +16,7 @@ __all__ = ["AdditionTable"]
 
 
 class AdditionTable:
-    """Additions, a row for each, and whatever the addresses in it are those of.
+    """A table of additions, a row each, and the arrays whose addresses are in it.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class AdditionTable:
 
     @classmethod
     def of_batch(cls, batch: Sequence[Addition]) -> AdditionTable:
-        """What steps have put off."""
+        """Additions that steps have put off."""
         arrays = [
             (one.raw, frozen(one.ids, np.int32), frozen(one.values, one.values.dtype), one.factor)
             for one in batch
@@ -43,11 +43,11 @@ class AdditionTable:
 
     @classmethod
     def of_slices(
-        cls, slices: np.ndarray, group: np.ndarray, raw: np.ndarray, factors: np.ndarray, rounds: np.ndarray
+        cls, slices: np.ndarray, group: np.ndarray, raw: np.ndarray, factors: np.ndarray
     ) -> AdditionTable:
-        """The statistics of slices, rows of the tables, which are in `rounds`, (n_slices,), by the factors of these,
-        float32 (n_rounds, n_columns). The memory of the group has to outlast it."""
+        """The statistics of these slices, rows of the tables, times factors, float32 (n_slices, n_columns). The memory
+        of the group must outlast the table."""
         table = np.empty((len(slices), columns.N_ADDITION), np.int64)
         addresses = address(raw), address(factors)
-        _kernels.tabulate(table, slices, group, rounds, factors, len(raw), addresses)
+        _kernels.tabulate(table, slices, group, factors, len(raw), addresses)
         return cls(table, (raw, factors), len(slices))

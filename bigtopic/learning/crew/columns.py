@@ -19,6 +19,7 @@ __all__ = [
     "IDS",
     "ID_BYTES",
     "INDPTR",
+    "INFER",
     "INFERRED",
     "IS_INFERRED",
     "IS_JOINED",
@@ -48,7 +49,6 @@ __all__ = [
     "SCRATCH",
     "SEALED",
     "SETTLED",
-    "SLICE",
     "SLICES",
     "START",
     "STATS",
@@ -65,14 +65,14 @@ __all__ = [
 ]
 
 OVER, LEADS, GROWS = range(3)  # why a thread leaves compiled code
-WAIT, PART, LOOK_UP, SLICE = range(3, 7)  # what it does inside
+WAIT, PART, LOOK_UP, INFER = range(3, 7)  # what it does inside
 NEAR = 2  # groups after the one at work whose documents are to be there
 
 # Places in `counters`
 POSTED = 0  # slices whose documents are in the tables
-TAKEN = 1  # slices that a thread has taken
+TAKEN = 1  # slices whose documents a thread looks up, or has looked up
 GATHERED = 2  # slices that have gathered their rows, as have all before them
-INFERRED = 3  # slices that are inferred and joined, as are all before them
+INFERRED = 3  # slices whose rounds are inferred and joined, as are all before them
 STEPPED = 4  # slices whose rounds have stepped
 SEALED = 5  # groups whose rounds have all stepped
 SETTLED = 6  # groups whose additions are in the rows
@@ -102,12 +102,12 @@ FIRST_ROW = 10  # place of its statistics in those of the group
 N_IDS = 11
 HAS_GATHERED = 12
 IS_INFERRED = 13
-IS_JOINED = 14  # and so is the other slice of its round, and their statistics are joined
+IS_JOINED = 14  # all slices of its round are inferred, and their statistics are joined
 OTHER = 15  # slice of a round of two, or NONE
 N_SLICE = 16
 
 ID_BYTES = 4
-NONE = -1  # a slice that a thread does not have
+NONE = -1  # no slice
 
 # Columns of `groups`
 FIRST_SLICE = 0

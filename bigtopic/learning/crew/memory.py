@@ -32,7 +32,7 @@ class Largest:
     scratch: int = 1
 
     def widen(self, n_docs: int, n_entries: int, scratch: int) -> None:
-        """There is a slice that has these sizes, or there are several."""
+        """Take account of slices of these sizes."""
         self.n_docs, self.n_entries = max(self.n_docs, n_docs), max(self.n_entries, n_entries)
         self.scratch = max(self.scratch, scratch)
 
@@ -45,9 +45,10 @@ class Addressed(NamedTuple):
 
 
 class GroupMemory:
-    """Ids and statistics of groups. Arrays for as many groups as may be at work serve all groups of a run by turns;
-    there are ids of one group more, whose documents may be looked up before. They have room for as many words as there
-    are entries; only as many rows are written, and so are in memory, as words are distinct.
+    """Ids and statistics of groups, in arrays that serve all groups of a run by turns: of statistics, one for each
+    group that may be at work; of ids, one more, since documents of the next group may be looked up before. They have
+    room for as many words as there are entries; only as many rows are written, and so are in memory, as words are
+    distinct.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ class GroupMemory:
         self._ids: dict[int, Addressed] = {}
         self._stats: dict[int, Addressed] = {}
 
-    def begin(self, number: int, at_work: int, n_ids: int, array: LazyArray) -> tuple[Addressed, Addressed]:
+    def room(self, number: int, at_work: int, n_ids: int, array: LazyArray) -> tuple[Addressed, Addressed]:
         """Room for ids and statistics of the `number`-th group of a segment.
 
         Parameters
@@ -69,13 +70,13 @@ class GroupMemory:
         n_ids : that it has, at most
         array : whose rows these are
         """
-        room = int(min(self._largest.n_entries, array.n_rows) * ROOM) * self._n_slices
-        room = max(room, int(n_ids * ROOM))
+        most = int(min(self._largest.n_entries, array.n_rows) * ROOM) * self._n_slices
+        most = max(most, int(n_ids * ROOM))
         ids, stats = self._ids.get(number % (at_work + 1)), self._stats.get(number % at_work)
         if ids is None or len(ids.array) < n_ids:
-            ids = self._ids[number % (at_work + 1)] = _addressed(buffers.empty(room, np.int32))
+            ids = self._ids[number % (at_work + 1)] = _addressed(buffers.empty(most, np.int32))
         if stats is None or len(stats.array) < n_ids or stats.array.shape[1] != array.n_columns:
-            stats = _addressed(buffers.empty((room, array.n_columns), FLOAT))
+            stats = _addressed(buffers.empty((most, array.n_columns), FLOAT))
             self._stats[number % at_work] = stats
         return ids, stats
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import groupby
+from itertools import accumulate, groupby, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,12 +37,12 @@ class Steps(NamedTuple):
 
     one : (number, statistics) updates the params
     factors : see `StepsAtOnce`
-    report : (number, documents, tokens, the kernel's figures) notes a round that has stepped with others
+    report : (number, tokens, the kernel's figures) notes that a round has stepped, as one of a group
     """
 
     one: Callable[[int, Stats], None]
     factors: Factors | None
-    report: Callable[[int, int, float, Mapping[str, float]], None]
+    report: Callable[[int, float, Mapping[str, float]], None]
 
 
 class CrewSegment:
@@ -81,10 +81,13 @@ class CrewSegment:
         self._array = unsettled.seen[self._name]
         self._iteration = iteration
         self._steps = steps
-        self._at_once = StepsAtOnce(rounds, groups.sizes, steps.factors)
+        self._rounds_of = [
+            range(*ends) for ends in pairwise(accumulate(groups.sizes, initial=0))
+        ]  # each group
+        self._at_once = StepsAtOnce(rounds, self._rounds_of, steps.factors)
         n_slices = [len(slices) for slices in rounds]
         self._round_of = np.repeat(np.arange(len(rounds)), n_slices)  # each slice
-        self._firsts = np.cumsum(n_slices) - n_slices  # slices of rounds
+        self._firsts = np.cumsum(n_slices) - n_slices  # the first slice of each round
         self._seen = np.empty((self.n_groups, 3, self._array.n_columns), FLOAT)
         self._begun = False
         self._posted = self._posted_groups = 0
@@ -107,7 +110,7 @@ class CrewSegment:
         self._begun = True
         self._tables, self._memory, self._largest = tables, memory, largest
         self._slices, self._groups = tables.slices[: self.n_slices], tables.groups[: self.n_groups]
-        _fill(self._slices, self._groups, self._rounds, self._sizes, self._at_once.groups)
+        _fill(self._slices, self._groups, self._rounds, self._sizes, self._at_once.possible)
         for group in range(self._at_work):
             self._see(group, self._array)
         for _ in range(min(self._at_work, self.n_groups)):
@@ -127,7 +130,7 @@ class CrewSegment:
             self._forget(_kernels.finish(self._tables))
 
     def lead(self, thread: int) -> None:
-        """Step and read as long as there is something to step or to read, on this thread."""
+        """Step and read as long as there is something to do; the caller is this thread of the crew."""
         settled_one = gives_up = False
         while True:
             inferred, gathered, taken, settled, by_hand, leads = _kernels.lead(
@@ -149,7 +152,7 @@ class CrewSegment:
         """Step rounds of one group; whether there were any whose slices are inferred."""
         if self._stepped == self.n_slices or self._slices[self._stepped, columns.STEP_STOP] > inferred:
             return False
-        if not (self._at_once.groups[self._sealed] and self._step_group()):
+        if not (self._at_once.possible[self._sealed] and self._step_group()):
             self._step_rounds(inferred)
         return True
 
@@ -157,38 +160,36 @@ class CrewSegment:
         """Step all rounds of a group; False, and nothing has moved, where that is for `_step_rounds`."""
         number, (first, stop) = self._sealed, self._slices_of(self._sealed)
         self._prepare(number)
-        sums = self._tables.sums[self._firsts_of(number)]
-        factors = self._at_once.step(number, self._unsettled, self._name, sums)
+        sums, known = self._tables.sums[self._firsts_of(number)], self._at_once.take(number)
+        factors = self._unsettled.step(self._name, sums, *known)
         if factors is None:
             return False
-        rounds = self._round_of[first:stop] - self._round
-        additions = AdditionTable.of_slices(
-            self._slices[first:stop], self._groups[number], self._array.raw, factors, rounds
-        )
-        self._seal(additions, self._unsettled.present(self._name))
-        self._stepped, self._round = stop, self._round + len(factors)
+        factors = factors[self._round_of[first:stop] - self._round]  # of slices
+        slices, group = self._slices[first:stop], self._groups[number]
+        self._seal(AdditionTable.of_slices(slices, group, self._array.raw, factors))
+        self._stepped, self._round = stop, self._rounds_of[number].stop
         self._unnoted = factors
         return True
 
     def _note_group(self) -> None:
-        """Note what threads do not wait for: additions and reports of a group that has just stepped at once."""
+        """Note the additions and reports of the group that has just stepped at once: other threads are at work
+        already."""
         if self._unnoted is None:
             return
         factors, self._unnoted = self._unnoted, None
-        group, begin = self._sealed - 1, self._round - len(factors)
-        self._unsettled.append_sealed(partial(self._batch, group, begin, factors))
-        figures = self._tables.figures[self._firsts_of(group)].tolist()
-        for number, (n_tokens, *own) in enumerate(figures, begin):
-            info = dict(zip(self._loop.figures, own, strict=True))
-            self._steps.report(number, self._at_once.n_docs[number], n_tokens, info)
+        group = self._sealed - 1
+        self._unsettled.append_sealed(partial(self._batch, group, factors))
+        figures = self._tables.figures[self._firsts_of(group), 1:].tolist()
+        tokens = self._tokens_of(group).tolist()
+        for number, n_tokens, own in zip(self._rounds_of[group], tokens, figures, strict=True):
+            self._steps.report(number, n_tokens, dict(zip(self._loop.figures, own, strict=True)))
 
-    def _batch(self, group: int, begin: int, factors: np.ndarray) -> list[Addition]:
-        """The additions of a group that has stepped at once, of the rounds from `begin` on."""
-        first, stop = self._slices_of(group)
-        of_slices = factors[self._round_of[first:stop] - begin]
+    def _batch(self, group: int, factors: np.ndarray) -> list[Addition]:
+        """The additions of a group that has stepped at once, with the factors of its slices."""
+        rows = self._rows(group, *self._slices_of(group))
         return [
             Addition(self._array.raw, ids, values, factor)
-            for (ids, values), factor in zip(self._rows(group, first, stop), of_slices, strict=True)
+            for (ids, values), factor in zip(rows, factors, strict=True)
         ]
 
     def _step_rounds(self, inferred: int) -> None:
@@ -206,8 +207,7 @@ class CrewSegment:
             self._stepped += n_slices
             self._round += 1
             if self._stepped == stop:
-                additions = AdditionTable.of_batch(self._unsettled.seal())
-                self._seal(additions, self._unsettled.sealed[self._name])
+                self._seal(AdditionTable.of_batch(self._unsettled.seal()))
                 break
 
     def _check_finite(self, stats: Stats) -> None:
@@ -229,7 +229,7 @@ class CrewSegment:
         return found
 
     def _rows(self, group: int, first: int, stop: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Ids and values of these."""
+        """Ids and values of each of these slices."""
         ids, values, _ = self._kept[group]
         return [
             (ids[first_id : first_id + n_ids], values[first_row : first_row + n_ids])
@@ -252,26 +252,32 @@ class CrewSegment:
 
     def _prepare(self, group: int) -> bool:
         """Prepare the step of a group; whether that was to be done."""
-        if not self._at_once.prepares(group):
+        if not self._at_once.possible[group] or self._at_once.is_known(group):
             return False
-        tokens = self._tables.figures[:, 0]
-        first, stop = self._slices_of(group)
-        self._at_once.prepare(group, np.add.reduceat(tokens[first:stop], self._firsts_of(group) - first))
+        self._at_once.prepare(group, self._tokens_of(group))
         return True
+
+    def _tokens_of(self, group: int) -> np.ndarray:
+        """The tokens of the rounds of a group."""
+        first, stop = self._slices_of(group)
+        tokens: np.ndarray = np.add.reduceat(
+            self._tables.figures[first:stop, 0], self._firsts_of(group) - first
+        )
+        return tokens
 
     def _firsts_of(self, group: int) -> np.ndarray:
         """The first slices of the rounds of a group."""
-        first, stop = self._slices_of(group)
-        found: np.ndarray = self._firsts[self._round_of[first] : self._round_of[stop - 1] + 1]
+        rounds = self._rounds_of[group]
+        found: np.ndarray = self._firsts[rounds.start : rounds.stop]
         return found
 
-    def _seal(self, additions: AdditionTable, after: LazyArray) -> None:
+    def _seal(self, additions: AdditionTable) -> None:
         """All rounds of a group have stepped: what they put off may be applied, and the first group that sees it knows
-        what it sees: the array `after` it."""
+        what it sees."""
         group = self._groups[self._sealed]
         group[columns.ADDITIONS], group[columns.N_ADDITIONS] = additions.address, additions.number
         self._additions[self._sealed] = additions
-        self._see(self._sealed + self._at_work, after)
+        self._see(self._sealed + self._at_work, self._unsettled.present(self._name))
         self._sealed += 1
 
     def _see(self, group: int, array: LazyArray) -> None:
@@ -322,7 +328,7 @@ class CrewSegment:
             self._largest.widen(n_docs, n_entries, scratch)
             begin += len(same)
         group = self._groups[number]
-        ids, stats = self._memory.begin(number, self._at_work, n_ids, self._array)
+        ids, stats = self._memory.room(number, self._at_work, n_ids, self._array)
         group[columns.IDS], group[columns.STATS] = ids.address, stats.address
         self._kept[number] = ids.array, stats.array, blocks
         self._posted, self._posted_groups = stop, number + 1
@@ -342,8 +348,8 @@ class _Documents:
     def place(
         self, slices: np.ndarray, ranges: np.ndarray, n_ids: int, n_rows: int
     ) -> tuple[int, int, int, int]:
-        """See `_kernels.place`."""
-        found: tuple[int, int, int, int] = _kernels.place(
+        """See `_kernels.post`."""
+        found: tuple[int, int, int, int] = _kernels.post(
             slices, ranges, self._indptr, self._addresses, n_ids, n_rows
         )
         return found
@@ -356,7 +362,7 @@ def _fill(
     sizes: Sequence[int],
     at_once: Sequence[bool],
 ) -> None:
-    """Fill in what the tables have of rounds before documents are there; which groups step at once."""
+    """Fill in what the tables have before documents are there. `at_once` : whether each group steps at once."""
     slices[:], groups[:] = 0, 0
     n_slices = [len(rnd) for rnd in rounds]
     stops = np.cumsum(n_slices)

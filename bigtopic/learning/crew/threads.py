@@ -23,7 +23,7 @@ from bigtopic.learning.stopping import uninterrupted
 from bigtopic.learning.work import Work
 from bigtopic.plan.slices import NO_MAP, lookup_table
 from bigtopic.state._kernels import PLACES
-from bigtopic.state.additions import MOST_PARTS
+from bigtopic.state.additions import MOST_PARTS, n_parts
 from bigtopic.state.lazy_array import LazyArray
 from bigtopic.state.views import linear_mean
 
@@ -89,7 +89,9 @@ class Crew:
             frozen(NO_MAP if known is None else known, np.int32),
             padded_prior(hyper.doc_topic_prior, n_columns, FLOAT),
             frozen(loop.options(hyper), np.float64),
-            _n_parts(n_threads),
+            n_parts(
+                n_threads, max(MOST_PARTS, n_threads // 2)
+            ),  # half of many threads have slices of the other group
         )
         self._threads: list[Thread] = []
         self._starter: Thread | None = None
@@ -103,12 +105,12 @@ class Crew:
     def start(self, n_rounds: int) -> None:
         """Begin to start the threads, which then wait for segments of so many rounds."""
 
-        def start() -> None:
+        def make_ready() -> None:
             with suppress(RuntimeError, MemoryError):  # `do` tries again
-                self._make_room(2 * n_rounds, n_rounds)
+                self._make_room(2 * n_rounds, n_rounds)  # threads join two slices of a round at most
                 self._start_threads()
 
-        self._starter = Thread(target=start, name="bigtopic-crew-starter", daemon=True)
+        self._starter = Thread(target=make_ready, name="bigtopic-crew-starter", daemon=True)
         self._starter.start()
 
     def _await_start(self) -> None:
@@ -179,7 +181,7 @@ class Crew:
                 figures=np.zeros((int(ROOM * n_slices), tables.figures.shape[1])),
                 sums=np.zeros((int(ROOM * n_slices), tables.sums.shape[1])),
                 asleep=np.zeros_like(tables.asleep),
-                taken=np.full_like(tables.taken, columns.NONE),
+                own=np.full_like(tables.own, columns.NONE),
             )
 
     def _serve(self, number: int) -> None:
@@ -215,13 +217,6 @@ class Crew:
     def _fail(self, failure: BaseException) -> None:
         self._failure = self._failure or failure
         _kernels.stop(self._tables)
-
-
-def _n_parts(n_threads: int) -> int:
-    """How many parts a batch of additions is divided into: two for each of few threads, since some come late; of many,
-    half have slices of another group."""
-    most = min(2 * n_threads, max(MOST_PARTS, n_threads // 2)) if n_threads > 1 else 1
-    return 1 << (most.bit_length() - 1)
 
 
 _allocate_lock = ctypes.pythonapi.PyThread_allocate_lock

@@ -56,13 +56,14 @@ class Segment:
         late = self.largest_steps[number], self.missed[number]
         self.reports.append(step(self.params, self.cursors[number], stats, self.settings, *late))
 
-    def factors(self, number: int, n_docs: int, n_tokens: float) -> tuple[float, float]:
+    def factors(self, number: int, n_tokens: float) -> tuple[float, float]:
         """Weight and decay of the step of a round, where `rounds.knows_factors`."""
         late = self.largest_steps[number], self.missed[number]
-        return factors_of(self.cursors[number], n_docs, n_tokens, self.settings, *late)
+        return factors_of(self.cursors[number], self.rounds[number].n_docs, n_tokens, self.settings, *late)
 
-    def report(self, number: int, n_docs: int, n_tokens: float, info: Mapping[str, float]) -> None:
+    def report(self, number: int, n_tokens: float, info: Mapping[str, float]) -> None:
         """The caller has updated the params by the statistics of a round itself."""
+        n_docs = self.rounds[number].n_docs
         self.reports.append(RoundReport(self.cursors[number], n_docs, n_tokens, info))
 
     def exchange(self, changes: Changes) -> None:
@@ -116,10 +117,12 @@ def by_segments(
 
 def _segments(run: Run, params: Params, cursor: Cursor) -> Iterator[Segment]:
     """The segments of a pass from a cursor on."""
-    step = cursor.step
+    n_done = cursor.step
     for rounds in run.plan.segments(cursor.pass_number, cursor.round, cursor.ahead):
-        cursors = [Cursor(cursor.pass_number, rnd.number, number) for number, rnd in enumerate(rounds, step)]
-        step += len(rounds)
+        cursors = [
+            Cursor(cursor.pass_number, rnd.number, number) for number, rnd in enumerate(rounds, n_done)
+        ]
+        n_done += len(rounds)
         shares = _shares(run, cursor.pass_number, rounds, cursors)
         groups = run.plan.groups(cursor.pass_number, rounds)
         limits = groups.largest_steps(), groups.missed()

@@ -6,9 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import islice
-from typing import Any
 
 from bigtopic import buffers
 from bigtopic.learning.crew.memory import Largest
@@ -36,8 +34,8 @@ from bigtopic.types import Stats
 
 __all__ = ["EXECUTOR", "ThreadExecutor"]
 
+LONGEST = 4  # entries of the longest document, in means, for which a crew makes room before it has read any
 READ_BLOCKS_AHEAD = 2  # of the next segment
-LONGEST = 4  # entries of the longest documents, next to the mean, until threads of a crew know them
 SLICES_AHEAD = 2  # of the next segment, besides one for each thread: the pipeline reads the later ones ahead
 
 
@@ -104,12 +102,12 @@ class ThreadExecutor(Executor):
                 self._map(rounds, arrays, iteration, steps.one, sees, unsettled)
 
     def _start_crew(self, arrays: Mapping[str, LazyArray]) -> None:
-        """Start threads for the first segment whose rounds miss updates, while those before it are at work: until all
-        have begun, many rounds would be done."""
+        """Start the threads of a crew while the first rounds of a run, which miss no update, are at work: to start them
+        takes as long as many rounds."""
         run = self._run
-        later = run.plan.delay if self._crew is None and self._n_threads > 1 else 0
-        if puts_off(arrays, run.settings, later) and works_on(arrays, run.work):
-            self._crew_of(arrays).start(longest_segment(later))
+        delay = run.plan.delay if self._crew is None and self._n_threads > 1 else 0
+        if puts_off(arrays, run.settings, delay) and works_on(arrays, run.work):
+            self._crew_of(arrays).start(longest_segment(delay))
 
     def _crew_of(self, arrays: Mapping[str, LazyArray]) -> Crew:
         """The threads for these params; others end."""
@@ -127,12 +125,12 @@ class ThreadExecutor(Executor):
         return self._crew
 
     def _steps(self, segment: Segment) -> Steps:
-        def then(do: Callable[..., None], number: int, *given: Any) -> None:
-            do(number, *given)
+        def one(number: int, stats: Stats) -> None:
+            segment.step(number, stats)
             self._remembering.moved(segment.cursors[number].pass_number)
 
-        factors = segment.factors if knows_factors(segment.settings) else None
-        return Steps(partial(then, segment.step), factors, partial(then, segment.report))
+        # Kernels of a crew remember nothing of documents
+        return Steps(one, segment.factors if knows_factors(segment.settings) else None, segment.report)
 
     def _replicate(self, segment: Segment) -> Changes:
         self._look_ahead()

@@ -11,6 +11,7 @@ from bigtopic.learning.crew.columns import (
     GROUP,
     GROUPS,
     IDLE,
+    INFER,
     INFERRED,
     LEADING,
     LEADS,
@@ -24,7 +25,6 @@ from bigtopic.learning.crew.columns import (
     POSTED,
     SEALED,
     SETTLED,
-    SLICE,
     SLICES,
     STEP_STOP,
     STEPPED,
@@ -50,9 +50,9 @@ release: Any = types.ExternalFunction("PyThread_release_lock", types.void(types.
 
 @njit(**INNER)
 def job(tables, counters, own):
-    """The most urgent job of a thread that has taken the slice `own`, or none. Additions come first, because others
-    wait for them; then steps, if there are many, because Python is slow to start; then slices. A few steps wait until
-    nothing else is left, and so do slices that may not gather yet."""
+    """The most urgent job of a thread whose slice is `own`, or `NONE`: parts of additions, for which others wait; the
+    steps of a whole group, since Python is slow to start; a slice that may gather, or the documents of one; other
+    steps, and reading; at last, the documents of a slice that may not gather yet."""
     if counters[STOPPING]:
         return OVER, 0
     if counters[SETTLED] == counters[GROUPS]:
@@ -65,14 +65,15 @@ def job(tables, counters, own):
             return LEADS, 0
     if not counters[LEADING] and _must_lead(tables, counters):
         return LEADS, 0
+    looks_up = own == NONE and _may_look_up(tables, counters, counters[TAKEN])
     if own != NONE:
         if _may_gather(tables, counters, own):
-            return SLICE, own
-    elif _may_take(tables, counters, counters[TAKEN], 0):
+            return INFER, own
+    elif looks_up and _may_gather(tables, counters, counters[TAKEN]):
         return LOOK_UP, counters[TAKEN]
     if not counters[LEADING] and may_lead(tables, counters):
         return LEADS, 0
-    if own == NONE and _may_take(tables, counters, counters[TAKEN], 1):
+    if looks_up:
         return LOOK_UP, counters[TAKEN]
     return WAIT, 0
 
@@ -89,10 +90,9 @@ def may_settle(tables, counters):
 
 @njit(**INNER)
 def _must_lead(tables, counters):
-    """Whether all slices are inferred of half the groups that may be at work: others have slices of the other half."""
+    """Whether all slices of the next group to step are inferred: threads have slices of the other one."""
     sealed = counters[SEALED]
-    last = min(sealed + counters[AT_WORK] // 2, counters[GROUPS]) - 1
-    return sealed <= last and tables.groups[last, STOP_SLICE] <= counters[INFERRED]
+    return sealed < counters[GROUPS] and tables.groups[sealed, STOP_SLICE] <= counters[INFERRED]
 
 
 @njit(**INNER)
@@ -107,21 +107,22 @@ def may_lead(tables, counters):
 
 
 @njit(**INNER)
-def _may_take(tables, counters, number, n_ahead):
-    """Whether documents of a slice may be looked up: those of the groups that may gather, and of so many after them."""
-    return number < counters[POSTED] and _may_gather(tables, counters, number, n_ahead)
+def _may_look_up(tables, counters, number):
+    """Whether the documents of a slice are in the tables, and its group may be at work, or is the next that will."""
+    return number < counters[POSTED] and tables.slices[number, GROUP] <= counters[SETTLED] + counters[AT_WORK]
 
 
 @njit(**INNER)
-def _may_gather(tables, counters, number, n_ahead=0):
-    return tables.slices[number, GROUP] < counters[SETTLED] + counters[AT_WORK] + n_ahead
+def _may_gather(tables, counters, number):
+    """Whether the group of a slice may be at work."""
+    return tables.slices[number, GROUP] < counters[SETTLED] + counters[AT_WORK]
 
 
 @njit(**INNER)
 def leave(tables, thread):
-    """Let go of the tables, and wake as many of those that wait as have something to do: they need the tables at once.
-    The last row of `wakes` is for who is no thread of the crew."""
-    chosen = tables.wakes[thread]
+    """Release the tables, then wake as many waiting threads as have something to do: woken before, they would wait for
+    the tables."""
+    chosen = tables.to_wake[thread]
     n = _choose(tables, chosen)
     release(tables.gates[0])
     for i in range(n):
@@ -130,33 +131,34 @@ def leave(tables, thread):
 
 @njit(**INNER)
 def _choose(tables, chosen):
-    """The threads to wake, which no longer wait. Returns their number."""
-    counters, taken = tables.counters, tables.taken
+    """Choose the threads to wake, and count them as woken. Returns their number."""
+    counters = tables.counters
     if counters[IDLE] == 0:
         return 0
-    n = n_free = 0  # jobs that any thread can do, and one that has no slice
+    n_any = n_free = 0  # jobs for any thread; for one that has no slice of its own
     over = counters[SETTLED] == counters[GROUPS]
     if counters[STOPPING]:
-        n = counters[IDLE]
+        n_any = counters[IDLE]
     elif over:
         # The segment is over: only thread 0 returns, to end it.
-        n = tables.asleep[0] if not counters[LEADING] else 0
+        n_any = tables.asleep[0] if not counters[LEADING] else 0
     else:
         if may_settle(tables, counters) and tables.groups[counters[SETTLED], N_ADDITIONS] >= 0:
-            n += tables.n_parts - counters[PARTS]
-        n += not counters[LEADING] and job(tables, counters, NONE)[0] == LEADS
+            n_any += tables.n_parts - counters[PARTS]
+        n_any += job(tables, counters, NONE)[0] == LEADS
         number = counters[TAKEN]
-        while n_free < counters[IDLE] and _may_take(tables, counters, number, 1):
+        while n_free < counters[IDLE] and _may_look_up(tables, counters, number):
             n_free, number = n_free + 1, number + 1
-        n -= counters[WOKEN]
-        n_free, n = n_free + min(n, 0), max(n, 0)
+        # Threads that are woken already have some of these
+        n_free -= max(counters[WOKEN] - n_any, 0)
+        n_any = max(n_any - counters[WOKEN], 0)
     n_chosen = 0
     for thread in range(len(tables.asleep)):
         if not tables.asleep[thread]:
             continue
-        own = taken[thread]
-        if n > 0:
-            n -= 1
+        own = tables.own[thread]
+        if n_any > 0:
+            n_any -= 1
         elif own == NONE and n_free > 0:
             n_free -= 1
         elif own == NONE or over or not _may_gather(tables, counters, own):

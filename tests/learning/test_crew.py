@@ -188,6 +188,47 @@ def test_words_that_the_params_do_not_know(known, monkeypatch):
     assert made
 
 
+@pytest.mark.parametrize("n_words", [200, 20_000])
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_words_that_the_corpus_does_not_have(n_words, n_threads):
+    """The params' ids are then beyond those of the corpus. Minibatches are two slices, which are joined."""
+    run, model = setting(900, delay=31, max_iter=1)
+    array = LazyArray.zeros(n_words, 4, axis="word", prior=0.25)
+    array.raw[-60:] = model.params["topic_words"].raw
+    array.fold()
+    params = Params({**model.params.arrays, "topic_words": array})
+    ids = np.arange(n_words - 60, n_words, dtype=np.int32)
+    run = replace(run, work=replace(run.work, id_maps={"word": ids}))
+    *_, (expected, _) = serial.learn(run, params, 1)
+    found = learn_pass(ThreadExecutor(run, n_threads), params.copy())
+    np.testing.assert_array_equal(found.raw, expected["topic_words"].raw)
+    assert (
+        max(len(rnd.slices) for segment in run.plan.segments(0) for rnd in segment if len(segment) > 1) == 2
+    )
+
+
+@pytest.mark.parametrize("n_threads", [2, 5])
+def test_tokens_are_those_of_both_slices_while_these_are_joined(n_threads, monkeypatch):
+    """Who leads reads the tokens of a group once its documents are looked up."""
+    run, model = setting(900, delay=31, max_iter=1)
+    tokens: dict[int, set[float]] = {}
+    usual, reported = Segment.factors, Segment.report
+
+    def noted(self: Segment, number: int, n_tokens: float) -> tuple[float, float]:
+        tokens.setdefault(self.rounds[number].number, set()).add(n_tokens)
+        return usual(self, number, n_tokens)
+
+    def report(self: Segment, number: int, n_tokens: float, info: Any) -> None:
+        tokens[self.rounds[number].number].add(n_tokens)
+        reported(self, number, n_tokens, info)
+
+    monkeypatch.setattr(Segment, "factors", noted)
+    monkeypatch.setattr(Segment, "report", report)
+    for _ in range(10):
+        learn_pass(ThreadExecutor(run, n_threads), model.params.copy())
+    assert len(tokens) > 200 and all(len(own) == 1 for own in tokens.values())
+
+
 def test_documents_that_converge_by_themselves(monkeypatch):
     run, model = setting(
         500, delay=7, options={"mean_change_tol": 1e-3, "max_doc_update_iter": 30}, max_iter=1
@@ -474,6 +515,34 @@ def test_threads_that_cannot_begin(monkeypatch):
             reports += some
     assert reports and not crew_threads()
     assert_same_bits(params["topic_words"], versions[len(reports) - 1])
+
+
+def test_what_fails_before_the_first_segment_is_done_again(monkeypatch):
+    """Neither the thread that starts the others, nor one of these, is there when the first segment begins."""
+    run, model = setting(600, delay=7, max_iter=1)
+    *_, (expected, _) = serial.learn(run, model.params, 1)
+    usual, entrance, failed = threading.Thread.start, Crew._entrance, []
+
+    def start(self: threading.Thread) -> None:
+        if self.name == "bigtopic-crew-starter":
+            failed.append(self)
+            raise RuntimeError("can't start new thread")
+        usual(self)
+
+    def enter(self: Crew, number: int) -> Any:
+        if not failed:
+            failed.append(number)
+            raise MemoryError
+        return entrance(self, number)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", start)
+        assert_same_bits(learn_pass(ThreadExecutor(run, 3), model.params.copy()), expected["topic_words"])
+    assert failed
+    failed.clear()
+    monkeypatch.setattr(Crew, "_entrance", enter)
+    assert_same_bits(learn_pass(ThreadExecutor(run, 3), model.params.copy()), expected["topic_words"])
+    assert failed and not crew_threads()
 
 
 @pytest.mark.parametrize("seconds", [0.05, 0.2, 0.4])

@@ -110,8 +110,10 @@ class Crew:
                 self._make_room(2 * n_rounds, n_rounds)  # threads join two slices of a round at most
                 self._start_threads()
 
-        self._starter = Thread(target=make_ready, name="bigtopic-crew-starter", daemon=True)
-        self._starter.start()
+        starter = Thread(target=make_ready, name="bigtopic-crew-starter", daemon=True)
+        with uninterrupted(), suppress(RuntimeError, MemoryError):
+            starter.start()
+            self._starter = starter
 
     def _await_start(self) -> None:
         if self._starter is not None:
@@ -125,10 +127,13 @@ class Crew:
         ----------
         meanwhile : called once the other threads are at work
         """
-        self._segment, self._failure = segment, None
+        self._segment = segment
         segment.before_end(partial(self._end, segment, early=True))  # whatever interrupts this
         try:
             self._await_start()
+            if self._failure is not None:  # of an earlier segment, or of a thread before it had one
+                self._end_threads()
+                self._failure = None
             with uninterrupted():
                 self._make_room(segment.n_slices, segment.n_groups)
                 segment.begin(self._tables, self._memory, self._largest)
@@ -165,8 +170,13 @@ class Crew:
         """Start those that are missing."""
         for number in range(1 + len(self._threads), self._n_threads):
             thread = Thread(target=self._serve, args=(number,), name=f"bigtopic-crew_{number}", daemon=True)
-            thread.start()
             self._threads.append(thread)
+            try:
+                thread.start()
+            except BaseException:
+                if thread.ident is None:
+                    self._threads.remove(thread)
+                raise
 
     def _make_room(self, n_slices: int, n_groups: int) -> None:
         """Make the tables at least as long as this segment needs. Threads in compiled code keep the tables they were
@@ -206,7 +216,7 @@ class Crew:
         serve: Callable[..., int] = _kernels.serve
         return partial(
             serve,
-            *(self._entry, self._tables, number, lookup_table(self._n_words)),
+            *(self._entry, self._tables, number, lookup_table(max(self._n_words, self._array.n_rows))),
             np.empty(int(largest.n_docs * ROOM) + 1, np.int64),
             buffers.empty(n_entries, np.int32),
             buffers.empty(n_entries, FLOAT),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -162,15 +163,14 @@ class ThreadExecutor(Executor):
 
     def close(self) -> None:
         # Slices first: one may be waiting for a read block that only the reader can deliver.
-        if self._crew is not None:
-            self._crew.close()
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-        try:
-            self._reader.close()
-        finally:
-            self._remembering.close()
-            buffers.rest()
+        with ExitStack() as stack:
+            stack.callback(buffers.rest)
+            stack.callback(self._remembering.close)
+            stack.callback(self._reader.close)
+            if self._pool is not None:
+                stack.callback(self._pool.shutdown, wait=True, cancel_futures=True)
+            if self._crew is not None:
+                stack.callback(self._crew.close)
 
     def _prefetching(self, segments: Iterator[Segment], pass_number: int) -> Iterator[Segment]:
         """The same segments; while one is at work, the next one's first read blocks and state are read."""

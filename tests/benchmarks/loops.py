@@ -275,10 +275,6 @@ def _serve_asleep(update: Update) -> Any:
         arguments[-1][:] = 0
 
     @njit
-    def add_up(values, sums):
-        pass
-
-    @njit
     def add_part(tables, part, places):
         group = tables.groups[tables.counters[columns.SETTLED]]
         n_added = tables.slices[group[columns.FIRST_SLICE] : group[columns.STOP_SLICE]]
@@ -295,7 +291,6 @@ def _serve_asleep(update: Update) -> Any:
         "_look_up": look_up,
         "_gather": gather,
         "call": sleep_instead,
-        "add_up": add_up,
         "_join": join,
         "_add_part": add_part,
     }

@@ -81,13 +81,12 @@ class CrewSegment:
         self._array = unsettled.seen[self._name]
         self._iteration = iteration
         self._steps = steps
-        self._rounds_of = [
-            range(*ends) for ends in pairwise(accumulate(groups.sizes, initial=0))
-        ]  # each group
-        self._at_once = StepsAtOnce(rounds, self._rounds_of, steps.factors)
+        # The rounds of each group, the round of each slice, and the first slice of each round
+        self._rounds_of = [range(*ends) for ends in pairwise(accumulate(groups.sizes, initial=0))]
         n_slices = [len(slices) for slices in rounds]
-        self._round_of = np.repeat(np.arange(len(rounds)), n_slices)  # each slice
-        self._firsts = np.cumsum(n_slices) - n_slices  # the first slice of each round
+        self._round_of = np.repeat(np.arange(len(rounds)), n_slices)
+        self._firsts = np.cumsum(n_slices) - n_slices
+        self._at_once = StepsAtOnce(rounds, self._rounds_of, steps.factors)
         self._seen = np.empty((self.n_groups, 3, self._array.n_columns), FLOAT)
         self._begun = False
         self._posted = self._posted_groups = 0

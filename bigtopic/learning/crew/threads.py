@@ -89,9 +89,8 @@ class Crew:
             frozen(NO_MAP if known is None else known, np.int32),
             padded_prior(hyper.doc_topic_prior, n_columns, FLOAT),
             frozen(loop.options(hyper), np.float64),
-            n_parts(
-                n_threads, max(MOST_PARTS, n_threads // 2)
-            ),  # half of many threads have slices of the other group
+            # Half of many threads have slices of the other group
+            n_parts(n_threads, max(MOST_PARTS, n_threads // 2)),
         )
         self._threads: list[Thread] = []
         self._starter: Thread | None = None

@@ -214,22 +214,27 @@ def _note_inferred(tables, number):
 def _join(tables, number, lookup):
     """Sum up the statistics of a round. If it is two slices, rows that both have go to the first one, and so do sums
     and the kernel's figures."""
+    # Loops: whole rows would take seconds to compile
     other = tables.slices[number, OTHER]
-    first, second = min(number, other), max(number, other)
+    first = number if other == NONE else min(number, other)
+    sums = tables.sums[first]
+    for k in range(len(sums)):
+        sums[k] = 0.0
+    a = _statistics(tables, first)
     if other == NONE:
-        tables.sums[number] = 0
-        add_up(_statistics(tables, number), tables.sums[number])
+        add_up(a, sums)
         return
-    tables.sums[first] = 0
+    second = max(number, other)
     row_a, row_b = tables.slices[first], tables.slices[second]
     ids_a, ids_b = _ids(tables, row_a)[: row_a[N_IDS]], _ids(tables, row_b)[: row_b[N_IDS]]
-    a, b = _statistics(tables, first), _statistics(tables, second)
-    n_left = join_rows(ids_a, ids_b, a, b, lookup)
-    row_b[N_IDS] = n_left
-    tables.sums[second] = 0
-    add_up_two(a, b[:n_left], tables.sums[first])
-    tables.figures[first, 1:] += tables.figures[second, 1:]  # tokens stay: who leads may be reading them
-    tables.figures[second, 1:] = 0
+    b = _statistics(tables, second)
+    row_b[N_IDS] = join_rows(ids_a, ids_b, a, b, lookup)
+    add_up_two(a, b[: row_b[N_IDS]], sums)
+    for k in range(len(sums)):
+        tables.sums[second, k] = 0.0
+    for i in range(1, tables.figures.shape[1]):  # tokens, the first, stay: who leads may be reading them
+        tables.figures[first, i] += tables.figures[second, i]
+        tables.figures[second, i] = 0.0
 
 
 @njit(**INNER)

@@ -24,6 +24,7 @@ from numba.core.dispatcher import Dispatcher
 from bigtopic.corpus.memory import from_matrix
 from bigtopic.corpus.store import Corpus
 from bigtopic.datasets.synthetic import SyntheticCorpus, lda_corpus
+from bigtopic.plan import exchanges
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -111,6 +112,14 @@ def toy() -> Callable[[Path], ModuleType]:
         return module
 
     return load
+
+
+@pytest.fixture(scope="module")
+def replicas_of_large_corpora() -> Iterator[None]:
+    """Replicas begin after 20 updates, though exchanges of small corpora are not worth their time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exchanges, "ENTRIES_PER_WORD", 0)
+        yield
 
 
 @pytest.fixture(scope="session")

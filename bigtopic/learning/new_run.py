@@ -15,7 +15,7 @@ from bigtopic.methods import Method
 from bigtopic.parallel.shared_files import require_shared
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.delays import delay_of_run
-from bigtopic.plan.exchanges import FIRST, REPLICA_UPDATES
+from bigtopic.plan.exchanges import REPLICA_UPDATES, first_exchange
 from bigtopic.plan.slices import Plan
 from bigtopic.state.documents.document_state import DocumentState
 from bigtopic.state.documents.state_files import REMEDY, resolved, state_sizes
@@ -55,6 +55,8 @@ def make_run(
         _check_replicas(model.method, replicas)
     parts = corpus.parts
     entries = corpus.nnz / max(1, corpus.n_docs)
+    n_replicas, n_updates = replicas or 1, replica_updates or REPLICA_UPDATES
+    minibatch_entries = entries * min(batch_size or corpus.n_docs, corpus.n_docs)
     plan = Plan(
         [part.n_docs for part in parts],
         entries,
@@ -63,13 +65,14 @@ def make_run(
         delay=_delay(model, corpus, batch_size),
         shuffled=order != "stored",
         seed=model.seed,
-        replicas=replicas or 1,
-        replica_updates=replica_updates or REPLICA_UPDATES,
+        replicas=n_replicas,
+        replica_updates=n_updates,
+        first_exchange=first_exchange(len(corpus.vocabulary), minibatch_entries, n_replicas * n_updates),
         begin=model.cursor,
     )
     n_steps = None if max_iter is None else _n_steps(model.cursor, plan.n_rounds, max_iter)
     if replicas is not None and replicas > 1:
-        _warn_of_idle_replicas(replicas, plan.n_rounds, n_steps)
+        _warn_of_idle_replicas(plan, replicas, n_steps)
     work = Work(kernel, model.hyper(), len(corpus.vocabulary), corpus.n_authors, model.id_maps(corpus))
     share = (total_docs or corpus.n_docs) / max(1, corpus.n_docs)
     settings = Settings(
@@ -126,11 +129,14 @@ def _check_replicas(method: Method, replicas: int) -> None:
             )
 
 
-def _warn_of_idle_replicas(replicas: int, n_rounds: int, n_steps: int | None) -> None:
-    if n_rounds == 1:
+def _warn_of_idle_replicas(plan: Plan, replicas: int, n_steps: int | None) -> None:
+    if plan.n_rounds == 1:
         why = "each pass is one update; choose a smaller batch_size"
-    elif n_steps is not None and n_steps <= FIRST:
-        why = f"the first {FIRST} updates of a run are not divided, and this one has {n_steps}"
+    elif n_steps is not None and n_steps <= plan.first_exchange:
+        why = (
+            f"they would begin after {plan.first_exchange} updates, and this run has {n_steps}; choose a smaller "
+            "batch_size or more passes"
+        )
     else:
         return
     warn(f"replicas={replicas}: none of them has any work, because {why}")

@@ -25,7 +25,7 @@ from bigtopic.corpus.order import mix
 from bigtopic.plan import _kernels
 from bigtopic.plan.cursor import START, Cursor
 from bigtopic.plan.delays import Groups, groups_of, is_halved, one_by_one, segment_of
-from bigtopic.plan.exchanges import REPLICA_UPDATES, divided, exchange_of, exchange_rounds
+from bigtopic.plan.exchanges import FIRST, REPLICA_UPDATES, divided, exchange_of, exchange_rounds
 from bigtopic.types import Block, Docs
 
 __all__ = [
@@ -95,6 +95,7 @@ class Plan:
     seed : seed of the permutation
     replicas : copies of the params that learn side by side
     replica_updates : rounds of each between two exchanges, at most; those of all of them are a segment, see `exchanges`
+    first_exchange : rounds of a run before replicas begin
     begin : where the run begins; earlier passes may have had other numbers of rounds
 
     Attributes
@@ -117,6 +118,7 @@ class Plan:
         seed: int = 0,
         replicas: int = 1,
         replica_updates: int = REPLICA_UPDATES,
+        first_exchange: int = FIRST,
         begin: Cursor = START,
     ) -> None:
         self.settings: dict[str, Any] = {
@@ -129,7 +131,11 @@ class Plan:
             "seed": seed,
         }
         if replicas > 1:
-            self.settings |= {"replicas": replicas, "replica_updates": replica_updates}
+            self.settings |= {
+                "replicas": replicas,
+                "replica_updates": replica_updates,
+                "first_exchange": first_exchange,
+            }
         self.offsets = np.concatenate([[0], np.cumsum(np.asarray(part_docs, np.int64))])
         self.n_docs = int(self.offsets[-1])
         self.entries_per_doc = entries_per_doc
@@ -148,6 +154,7 @@ class Plan:
         self.seed = seed
         self.replicas = replicas if self.n_rounds > 1 else 1  # a single round is not divided
         self.replica_updates = replica_updates
+        self.first_exchange = first_exchange
         self._begin = begin
         # A read block holds whole minibatches, or, of a minibatch larger than a read block, some of its slices.
         self.read_block_docs = max(1, int(READ_BLOCK_ENTRIES / max(entries_per_doc, 1.0)))
@@ -177,15 +184,18 @@ class Plan:
         """The exchange that a round belongs to, see `exchanges`; 0 for none."""
         if self.replicas == 1:
             return 0
+        return exchange_of(number, *self._exchanges(pass_number))
+
+    def _exchanges(self, pass_number: int) -> tuple[int, int, int, int]:
+        """What the exchanges of a pass follow from, for `exchanges`."""
         before = self._begin.updates_before(pass_number, self.n_rounds)
-        return exchange_of(number, before, self.n_rounds, self.replicas * self.replica_updates)
+        return before, self.n_rounds, self.first_exchange, self.replicas * self.replica_updates
 
     def exchanged(self, pass_number: int, number: int) -> range:
         """The rounds of the exchange that a round belongs to; none if it belongs to none, or is not of the pass."""
         if number >= self.n_rounds or not (exchange := self._exchange(pass_number, number)):
             return range(number, number)
-        before = self._begin.updates_before(pass_number, self.n_rounds)
-        return exchange_rounds(exchange, before, self.n_rounds, self.replicas * self.replica_updates)
+        return exchange_rounds(exchange, *self._exchanges(pass_number))
 
     def groups(self, pass_number: int, segment: Sequence[Round]) -> Groups:
         """Which updates of a segment its rounds miss; none where they are for replicas."""

@@ -41,6 +41,8 @@ import toys
 from reference import serial
 from reference.follower import Follower, Truth, bits
 
+pytestmark = pytest.mark.usefixtures("replicas_of_large_corpora")
+
 
 def get(name: str) -> Method:
     """A method of the table, with at most 3 inner iterations unless a rule ends them."""

@@ -49,7 +49,7 @@ def estimator(kind, max_iter=4, **more):
         return bt.LDA(3, method=method, max_iter=max_iter, **HERE, **more)
     method = "streaming-vb" if kind == "adding" else "online-cvb0"
     if kind == "replicas":
-        more = {"replicas": 2, "replica_updates": 3, **more}
+        more = {"replicas": 3, "replica_updates": 1, **more}
     return bt.LDA(4, method=method, batch_size=20, max_iter=max_iter, **HERE, **more)
 
 

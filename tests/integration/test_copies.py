@@ -33,7 +33,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import hosts
 from reference.follower import bits
 
-pytestmark = pytest.mark.distributed
+pytestmark = [pytest.mark.distributed, pytest.mark.usefixtures("replicas_of_large_corpora")]
 
 
 @pytest.fixture(autouse=True)

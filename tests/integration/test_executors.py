@@ -39,6 +39,8 @@ from bigtopic.plan.slices import Round, SliceRef
 from bigtopic.state.new_model import new_model
 from bigtopic.state.params import Params
 
+pytestmark = pytest.mark.usefixtures("replicas_of_large_corpora")
+
 
 def learn(
     method: str | Method, corpus: Corpus, executor: Any = None, n_passes: int = 2, **limits: Any

@@ -19,7 +19,7 @@ from bigtopic.learning.train import train
 from bigtopic.parallel import cluster
 from bigtopic.state.new_model import new_model
 
-pytestmark = pytest.mark.distributed
+pytestmark = [pytest.mark.distributed, pytest.mark.usefixtures("replicas_of_large_corpora")]
 
 
 @pytest.fixture(autouse=True)

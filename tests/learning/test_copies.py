@@ -35,6 +35,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from reference.follower import bits
 
+pytestmark = pytest.mark.usefixtures("replicas_of_large_corpora")
+
 START = Version("some params", 0)
 aside = threading.Event()
 

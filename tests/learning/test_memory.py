@@ -35,6 +35,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))
 
 import toys
 
+pytestmark = pytest.mark.usefixtures("replicas_of_large_corpora")
+
 COUNTS = np.ones((200, 40))
 OF_AUTHORS = [name for name in methods.names() if "author_topics" in methods.get(name).model.arrays]
 OF_PAIRS = [name for name in methods.names() if len(methods.get(name).model.components) > 1]

@@ -30,6 +30,8 @@ from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
 from bigtopic.state.new_model import new_model
 
+pytestmark = pytest.mark.usefixtures("replicas_of_large_corpora")
+
 QUIET = {"client": False, "n_threads": 1, "progress": False, "random_state": 0}
 ADDING_UP = r"add, add_to_prior, interpolate, interpolate_normalised, interpolate_raw, keep"
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from bigtopic.plan.exchanges import FIRST, LARGEST_SHARE, divided
+from bigtopic.plan.exchanges import FIRST, LARGEST_SHARE, divided, first_exchange
 from bigtopic.plan.slices import Plan
 
 
@@ -36,6 +36,33 @@ def test_exchanges_hold_every_round_once_and_grow_with_the_run(n_docs):
 def test_later_exchanges_are_as_large_as_they_may_be():
     sizes = [len(segment) for segment in replicated(3000).segments(1)]
     assert sizes == [12] * 25
+
+
+@pytest.mark.parametrize(
+    ("n_words", "minibatch_entries", "most", "first"),
+    [
+        (20_000, 32_000.0, 256, 8 * 20),  # 640 000 entries in 20 rounds
+        (20_000, 31_999.0, 256, 8 * 21),
+        (20_000, 32_000.0, 16, 8 * 16),  # all rounds of an exchange, which are fewer
+        (100, 32_000.0, 256, 20),
+        (100, 0.0, 2, 20),  # documents without words
+        (100_000, 1.0, 2048, 8 * 2048),
+    ],
+)
+def test_replicas_begin_when_their_rounds_are_worth_an_exchange(n_words, minibatch_entries, most, first):
+    assert first_exchange(n_words, minibatch_entries, most) == first
+
+
+@pytest.mark.parametrize(("n_docs", "first_size"), [(70, []), (420, [7]), (3000, [7])])
+def test_rounds_before_the_first_exchange_are_not_divided(n_docs, first_size):
+    plan, done, sizes = replicated(n_docs, first_exchange=60), 0, []
+    for pass_number in range(3):
+        for segment in plan.segments(pass_number):
+            shares = plan.shares(pass_number, segment)
+            assert bool(shares) == (done >= 60 and len(segment) > 1)
+            sizes += [len(segment)] * bool(shares)
+            done += len(segment)
+    assert sizes[:1] == first_size
 
 
 def test_with_one_replica_the_plan_is_that_without_any():

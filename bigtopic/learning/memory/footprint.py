@@ -251,7 +251,7 @@ class Footprint:
         plan, n_steps = self._run.plan, self._run.settings.n_steps
         n_rounds = min(plan.replicas * plan.replica_updates, plan.n_rounds)
         if n_steps is not None:
-            n_rounds = min(n_rounds, n_steps // LARGEST_SHARE)
+            n_rounds = min(n_rounds, n_steps // LARGEST_SHARE) if n_steps > plan.first_exchange else 0
         if plan.replicas == 1 or n_rounds < 2:
             return []
         return [len(share) * plan.batch_size for share in divided(range(n_rounds), plan.replicas)]

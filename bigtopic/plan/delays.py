@@ -129,8 +129,8 @@ def is_halved(number: int, before: int, delay: int) -> bool:
     return _is_prompt(number, before) or (delay > FIRST and (before + number) // GROWTH < delay)
 
 
-def segment_of(number: int, before: int, n_rounds: int, delay: int) -> tuple[int, bool]:
-    """The first round of the segment that a round of a pass belongs to, and whether its rounds miss updates.
+def segment_of(number: int, before: int, n_rounds: int, delay: int) -> tuple[range, bool]:
+    """The rounds of the segment that a round of a pass belongs to, and whether they miss updates.
 
     Parameters
     ----------
@@ -140,9 +140,10 @@ def segment_of(number: int, before: int, n_rounds: int, delay: int) -> tuple[int
     delay : of the run
     """
     if delay == 0 or _is_prompt(number, before):
-        return number, False
+        return range(number, number + 1), False
     segments = _segments(max(0, PROMPT - before), n_rounds, delay)
-    return segments[bisect_right(segments, number) - 1], True
+    segment = bisect_right(segments, number)
+    return range(*[*segments[segment - 1 : segment + 1], n_rounds][:2]), True
 
 
 def longest_segment(delay: int) -> int:

@@ -15,7 +15,6 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -167,13 +166,21 @@ class Plan:
             if number in done:
                 continue
             size = self._half if self.delay and is_halved(number, before, self.delay) else self.slice_size
-            yield Round(number, tuple(self._slices(minibatch, size)), self._size(minibatch))
+            first, last = self._start(minibatch), self._start(minibatch + 1)
+            yield Round(number, tuple(self._slices(minibatch, first, last, size)), last - first)
 
     def segments(self, pass_number: int, start: int = 0, done: Collection[int] = ()) -> Iterator[list[Round]]:
         """The same rounds, in segments."""
-        rounds = self.rounds(pass_number, start, done)
-        for _, segment in groupby(rounds, lambda rnd: self._segment(pass_number, rnd.number)):
-            yield list(segment)
+        segment: list[Round] = []
+        end = 0
+        for rnd in self.rounds(pass_number, start, done):
+            if rnd.number >= end:
+                if segment:
+                    yield segment
+                segment, end = [], self._segment(pass_number, rnd.number).stop
+            segment.append(rnd)
+        if segment:
+            yield segment
 
     def shares(self, pass_number: int, segment: Sequence[Round]) -> list[Sequence[Round]]:
         """What each replica does of a segment; nothing where its rounds are not for replicas."""
@@ -208,16 +215,20 @@ class Plan:
     def may_cut(self, pass_number: int, number: int) -> bool:
         """Whether all updates of earlier rounds are done when this round starts; the number may be `n_rounds`."""
         inside = 0 < number < self.n_rounds
-        return not inside or self._segment(pass_number, number - 1) != self._segment(pass_number, number)
+        return not inside or self._segment(pass_number, number).start == number
 
-    def _segment(self, pass_number: int, number: int) -> tuple[int, int]:
-        """A name for the segment that a round belongs to: its exchange, or its first round."""
-        if exchange := self._exchange(pass_number, number):
-            return exchange, -1
-        return 0, self._delayed(pass_number, number)[0]
+    def _segment(self, pass_number: int, number: int) -> range:
+        """The rounds of the segment that a round belongs to."""
+        if exchanged := self.exchanged(pass_number, number):
+            return exchanged
+        segment, _ = self._delayed(pass_number, number)
+        if self.replicas == 1:
+            return segment
+        first = self.first_exchange - self._begin.updates_before(pass_number, self.n_rounds)
+        return range(segment.start, min(segment.stop, first))
 
-    def _delayed(self, pass_number: int, number: int) -> tuple[int, bool]:
-        """The first round of a segment without replicas, and whether its rounds miss updates."""
+    def _delayed(self, pass_number: int, number: int) -> tuple[range, bool]:
+        """The rounds of a segment without replicas, and whether they miss updates."""
         before = self._begin.updates_before(pass_number, self.n_rounds)
         return segment_of(number, before, self.n_rounds, self.delay)
 
@@ -226,24 +237,23 @@ class Plan:
         starts = [self._start(minibatch) for minibatch in range(self.n_rounds + 1)]
         ends = np.setdiff1d(self.offsets, starts)
         return [
-            [ref.stop - ref.start for ref in self._slices(minibatch, self.slice_size)]
+            [
+                ref.stop - ref.start
+                for ref in self._slices(minibatch, *starts[minibatch : minibatch + 2], self.slice_size)
+            ]
             for minibatch in np.unique(np.searchsorted(starts, ends) - 1).tolist()
         ]
 
     def _start(self, minibatch: int) -> int:
-        """The first position of a minibatch; sizes differ by one document at most."""
-        return min(minibatch, self.n_rounds) * self.n_docs // max(1, self.n_rounds)
-
-    def _size(self, minibatch: int) -> int:
-        return self._start(minibatch + 1) - self._start(minibatch)
+        """The first position of a minibatch, or the end of the last one; sizes differ by one document at most."""
+        return minibatch * self.n_docs // max(1, self.n_rounds)
 
     def _order(self, pass_number: int) -> np.ndarray:
         if not self.shuffled or self.n_rounds < 2:
             return np.arange(self.n_rounds)
         return _shuffled(self.n_rounds, self.batches_per_read_block, self.seed, pass_number)
 
-    def _slices(self, minibatch: int, slice_size: int) -> Iterator[SliceRef]:
-        first, last = self._start(minibatch), self._start(minibatch + 1)
+    def _slices(self, minibatch: int, first: int, last: int, slice_size: int) -> Iterator[SliceRef]:
         several = self.slice_size * READ_BLOCK_SLICES
         large = self.batch_size > several
         read_block = minibatch // self.batches_per_read_block
@@ -256,7 +266,8 @@ class Plan:
                 read_block_last = min(read_block_first + several, last, end)
             else:
                 read_block_first = self._start(read_block * self.batches_per_read_block)
-                read_block_last = min(self._start((read_block + 1) * self.batches_per_read_block), end)
+                following = min((read_block + 1) * self.batches_per_read_block, self.n_rounds)
+                read_block_last = min(self._start(following), end)
             next_cut = first + ((position - first) // slice_size + 1) * slice_size
             stop = min(next_cut, read_block_last, last)
             yield SliceRef(

@@ -1,20 +1,24 @@
 """What two Dask workers with replicas gain, next to what two independent processes gain on this machine.
 
-Workers are processes of one thread, at addresses of another host, so that they share no files with the driver. One
-worker, two workers, one process and two processes at once take turns, and all train the same number of passes with the
-same replicas on documents drawn from a known LDA (`replicas`). Two processes do twice the work; two workers divide it,
-and also pay for scheduler and driver, which share the two processors.
+Workers are processes of one thread, at addresses of other hosts, with memory and temporary files of their own, so that
+they share no files with the driver but the corpus (which needs root and unshare). One worker, two workers, one process
+and two processes at once take turns, and all train the same number of passes with the same replicas on documents drawn
+from a known LDA (`replicas`). Two processes do twice the work; two workers divide it, and also pay for scheduler and
+driver, which share the two processors.
 
     python -m tests.benchmarks workers [--docs 1000000] [--replicas 2x128] [--passes 2] [--topics 100] [--turns 5]
+        [--shared-files]
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +26,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import replicas
 import results
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import hosts
 
 HEAD = (
     "K", "replicas", "one worker, s", "two workers, s", "gain", "one process, s", "two processes, s", "gain of these",
@@ -56,6 +64,9 @@ def main() -> None:
     parser.add_argument("--replicas", default="2x128", help="replicas x updates")
     parser.add_argument("--passes", type=int, default=2)
     parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument(
+        "--shared-files", action="store_true", help="workers see all files of the driver, as on one machine"
+    )
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "bigtopic-benchmark")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     results.add_option(parser)
@@ -77,22 +88,28 @@ def main() -> None:
         f"{np.median([turn.bound for turn in turns]):.2f}",
         f"{share:.0%}",
     )
-    caption = f"{given.docs:,} documents, {given.passes} passes; medians of {given.turns} turns"
+    files = "the driver's files" if given.shared_files else "files of their own"
+    caption = f"{given.docs:,} documents, {given.passes} passes, workers with {files}; medians of {given.turns} turns"
     figures = [turn._asdict() for turn in turns]
     results.report(given, f"workers-{given.topics}", caption, [HEAD, row], figures)
 
 
-def in_turns(given: argparse.Namespace) -> Any:
+def in_turns(given: argparse.Namespace) -> Iterator[Turn]:
     """The turns, after one that does not count."""
-    from dask.distributed import Client, LocalCluster
-
+    files: dict[str, Any] = {}
+    if not given.shared_files:
+        kept = [
+            given.folder,
+            *[Path(os.environ[name]) for name in ("NUMBA_CACHE_DIR",) if name in os.environ],
+        ]
+        files = {"private_files": True, "kept": kept}
     with ExitStack() as stack:
-        clients = [
-            stack.enter_context(Client(stack.enter_context(LocalCluster(
-                n_workers=n, threads_per_worker=1, host=host, dashboard_address=None
-            ))))
-            for n, host in ((1, "127.0.0.2"), (2, "127.0.0.3"))
-        ]  # fmt: skip
+        clients = []
+        for n in (1, 2):
+            clients.append(stack.enter_context(hosts.scheduler()))
+            for number in range(n):
+                address = f"127.0.0.{2 * n + number}"
+                stack.enter_context(hosts.worker(clients[-1], host=address, **files))
         for turn in range(1 + given.turns):
             one, two = (seconds(given, client) for client in clients)
             found = Turn(one, two, processes(given, 1), processes(given, 2))

@@ -2,8 +2,8 @@
 
     delay of a run      = that of the method, but at most one for 64 rounds of a pass; 1 of a short pass
     groups at work      = 2; no round of a group sees another of them. A delay is odd
-    rounds of a group   = so many that a round misses min(delay, max(11, updates done / 12)) at most: in the end
-                          (delay + 1) / 2
+    rounds of a group   = so many that a round misses min(delay, max(11, 3/4 delay, updates done / 12)) at most: in the
+                          end (delay + 1) / 2
     rounds of a segment = 8 (delay + 1), but at least 32
 
 At the beginning of a run the topics change much: its first 8 rounds miss no update and are segments of their own.
@@ -20,6 +20,7 @@ __all__ = [
     "PROMPT",
     "Groups",
     "delay_of_run",
+    "first_delay",
     "groups_of",
     "is_halved",
     "largest_group",
@@ -29,7 +30,7 @@ __all__ = [
 ]
 
 PROMPT = 8  # the first rounds of a run, without delay
-FIRST = 11  # updates that the rounds after these may miss
+FIRST = 11  # updates that the rounds after these may miss, or three quarters of the delay
 GROWTH = 12  # updates for each that later ones may miss
 ROUNDS = 64  # of a pass, for each update that a round may miss
 BYTES = 1 << 32  # of the minibatches that one may miss, if each of their entries were a row of the params
@@ -95,6 +96,11 @@ def delay_of_run(most: int, n_rounds: int, minibatch_bytes: float) -> int:
     return max(min(most, 1), (delay + 1) // AT_WORK * AT_WORK - 1)
 
 
+def first_delay(delay: int) -> int:
+    """How many updates the rounds after the first ones of a run may miss, if that is less than `delay`."""
+    return max(FIRST, 3 * delay // 4)
+
+
 def groups_of(n_rounds: int, done: int, delay: int) -> Groups:
     """The groups of a segment.
 
@@ -106,7 +112,7 @@ def groups_of(n_rounds: int, done: int, delay: int) -> Groups:
     sizes: list[int] = []
     left = n_rounds
     while left > 0:
-        most = 1 + min(delay, max(FIRST, (done + n_rounds - left) // GROWTH))
+        most = 1 + min(delay, max(first_delay(delay), (done + n_rounds - left) // GROWTH))
         other = sizes[-1] if sizes else 1  # rounds of the other group at work, at least one
         sizes.append(min(left, max(1, min(-(-most // AT_WORK), most - other))))
         left -= sizes[-1]
@@ -126,7 +132,8 @@ def _is_prompt(number: int, before: int) -> bool:
 
 def is_halved(number: int, before: int, delay: int) -> bool:
     """Whether a round is two slices: fewer rounds may be at work than later in the run, so threads share them."""
-    return _is_prompt(number, before) or (delay > FIRST and (before + number) // GROWTH < delay)
+    grows = delay > first_delay(delay)
+    return _is_prompt(number, before) or (grows and (before + number) // GROWTH < delay)
 
 
 def segment_of(number: int, before: int, n_rounds: int, delay: int) -> tuple[range, bool]:

@@ -239,7 +239,7 @@ class Plan:
         return [
             [
                 ref.stop - ref.start
-                for ref in self._slices(minibatch, *starts[minibatch : minibatch + 2], self.slice_size)
+                for ref in self._slices(minibatch, starts[minibatch], starts[minibatch + 1], self.slice_size)
             ]
             for minibatch in np.unique(np.searchsorted(starts, ends) - 1).tolist()
         ]

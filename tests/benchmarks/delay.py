@@ -40,7 +40,7 @@ def main() -> None:
     parser.add_argument("--corpora", default="ap,bbc,demo")
     parser.add_argument("--docs", help="numbers of drawn documents, instead of corpora")
     parser.add_argument("--delays", default="0,1,rule")
-    parser.add_argument("--first", type=int, default=delays.FIRST, help="updates missed from the ninth on")
+    parser.add_argument("--first", type=int, help="updates missed from the ninth on, instead of the rule")
     parser.add_argument("--growth", type=int, default=delays.GROWTH, help="updates for each more")
     parser.add_argument("--made-up", type=float, default=schedule.MADE_UP)
     parser.add_argument(
@@ -53,7 +53,9 @@ def main() -> None:
     results.add_option(parser)
     given = parser.parse_args()
     given.folder.mkdir(exist_ok=True)
-    delays.FIRST, delays.GROWTH, schedule.MADE_UP = given.first, given.growth, given.made_up
+    delays.GROWTH, schedule.MADE_UP = given.growth, given.made_up
+    if given.first is not None:
+        delays.first_delay = lambda delay: given.first
     columns = given.delays.split(",")
     rows = [("corpus", "passes", *[f"delay {column}" for column in columns])]
     figures = {}

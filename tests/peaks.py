@@ -140,10 +140,13 @@ def _in_memory(counts: csr_array, n_authors: int, n_parts: int = 1) -> Corpus:
     corpus = from_matrix(counts)
     rng = np.random.default_rng(1)
     block = corpus.parts[0].block
-    writers = [np.unique(rng.integers(0, n_authors, n)) for n in rng.integers(1, 4, block.n_docs)]
-    indptr = np.concatenate([[0], np.cumsum([len(own) for own in writers])])
+    writers = rng.integers(0, n_authors, (block.n_docs, 3))
+    writers[:, 1:][rng.integers(1, 4, block.n_docs)[:, None] <= [1, 2]] = -1
+    writers.sort(axis=1)
+    kept = (writers >= 0) & (np.diff(writers, axis=1, prepend=-1) > 0)
+    indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
     block = type(block)(
-        block.indptr, block.words, block.counts, block.rows, indptr, np.concatenate(writers).astype(np.int32)
+        block.indptr, block.words, block.counts, block.rows, indptr, writers[kept].astype(np.int32)
     )
     names = Vocabulary([f"author {i}" for i in range(n_authors)])
     cuts = np.linspace(0, block.n_docs, n_parts + 1).astype(int).tolist()

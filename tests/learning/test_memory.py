@@ -239,14 +239,21 @@ def test_short_documents_in_delayed_minibatches_on_two_threads():
     check(method="online-cvb0", n_components=200, n_threads=2, corpus=SHORT, batch_size=2000)
 
 
-@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("n_threads", [2, pytest.param(1, marks=pytest.mark.slow)])
 def test_minibatches_that_may_miss_twelve_updates(n_threads):
     corpus = {"n_words": 20_000, "n_docs": 76_800, "length": 60}
     check(method="online-cvb0", n_components=200, n_threads=n_threads, corpus=corpus, batch_size=100)
 
 
-@pytest.mark.parametrize("n_threads", [1, 2])
-@pytest.mark.parametrize(("n_components", "batch_size", "n_docs"), [(20, 300, 60_000), (200, 20, 20_000)])
+@pytest.mark.parametrize(
+    ("n_components", "batch_size", "n_docs", "n_threads"),
+    [
+        (20, 300, 60_000, 2),
+        (200, 20, 20_000, 1),
+        pytest.param(20, 300, 60_000, 1, marks=pytest.mark.slow),
+        pytest.param(200, 20, 20_000, 2, marks=pytest.mark.slow),
+    ],
+)
 def test_few_documents_that_may_miss_many_updates(n_components, batch_size, n_docs, n_threads):
     """The estimate is not below the peak, which differs from run to run by some huge pages: the largest of a few. Of a
     run of less than 20 MB these would be most."""
@@ -283,8 +290,15 @@ def test_documents_on_disk():
     check(method="streaming-ope", n_components=100, n_threads=1, corpus=SHORT, batch_size=5000, stored=True)
 
 
-@pytest.mark.parametrize("max_iter", [1, 2])
-@pytest.mark.parametrize("method", ["online-cvb0", "scvb0"])
+@pytest.mark.parametrize(
+    ("method", "max_iter"),
+    [
+        ("online-cvb0", 2),
+        ("scvb0", 1),
+        pytest.param("online-cvb0", 1, marks=pytest.mark.slow),
+        pytest.param("scvb0", 2, marks=pytest.mark.slow),
+    ],
+)
 def test_topics_of_documents_from_which_the_prior_is_learned(method, max_iter):
     """In the second pass minibatches may be delayed, and slices larger."""
     corpus = {"n_words": 2000, "n_docs": 20_000, "length": 3}

@@ -10,7 +10,6 @@ import random
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import time
 import warnings
@@ -34,23 +33,11 @@ from bigtopic.errors import (
 from bigtopic.state.checkpoints.versions import newest_intact
 from bigtopic.storage.place import Place
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
-import toys
-
-HERE = {"client": False, "n_threads": 1, "progress": False}
-KINDS = ("interpolating", "adding", "stateful", "replicas")
-
-
-def estimator(kind, max_iter=4, **more):
-    """An interpolating, an adding, and a stateful method, of 30 or more rounds; and replicas."""
-    if kind == "stateful":
-        method = replace(toys.METHODS["labels"], batch_size=40, slice_size=20)
-        return bt.LDA(3, method=method, max_iter=max_iter, **HERE, **more)
-    method = "streaming-vb" if kind == "adding" else "online-cvb0"
-    if kind == "replicas":
-        more = {"replicas": 3, "replica_updates": 1, **more}
-    return bt.LDA(4, method=method, batch_size=20, max_iter=max_iter, **HERE, **more)
+import hosts
+from interrupted import HERE, KINDS, estimator, fit_saving_often
 
 
 def bits(model):
@@ -121,20 +108,6 @@ def test_a_run_that_is_cut_before_its_last_score_takes_it(corpus, tmp_path):
     assert resumed.run_["score"] == scores[-1]
 
 
-VICTIM = """
-import sys
-import numpy as np
-sys.path[:0] = {path!r}
-import bigtopic as bt
-from test_checkpoints import estimator
-corpus = bt.open_corpus({corpus!r})
-checkpoint = bt.Checkpoint({checkpoint!r}, seconds=0, keep=2)
-print("begins", flush=True)
-estimator({kind!r}, {passes}).fit(corpus, checkpoint=checkpoint, resume=True)
-print("ends", flush=True)
-"""
-
-
 @pytest.mark.parametrize("n_kills", [2, pytest.param(20, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_killed_driver_is_resumed_to_the_same_bits(kind, n_kills, corpus, tmp_path):
@@ -143,23 +116,19 @@ def test_a_killed_driver_is_resumed_to_the_same_bits(kind, n_kills, corpus, tmp_
     stored = bt.ingest(corpus, tmp_path / "corpus.zarr", shuffle=False, **HERE)
     undisturbed = bits(estimator(kind, passes).fit(stored))
     path, draw, n_running = tmp_path / "run.ckpt", random.Random(n_kills), 0
-    paths = [str(Path(__file__).parent), *sys.path]
-    settings = {
-        "path": paths,
-        "corpus": str(stored.url),
-        "checkpoint": str(path),
-        "kind": kind,
-        "passes": passes,
-    }
-    code, method = VICTIM.format(**settings), estimator(kind).method
+    method = estimator(kind).method
     for kill in range(n_kills):
-        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as victim:
-            assert victim.stdout.readline() == "begins\n"
-            while kill == 0 and victim.poll() is None and not list(path.glob("step-*/zarr.json")):
-                time.sleep(0.01)
-            time.sleep(draw.uniform(0, 0.4))
-            n_running += victim.poll() is None
-            victim.kill()
+        begun = hosts.forks().Event()
+        given = kind, passes, str(stored.url), str(path), begun
+        victim = hosts.forks().Process(target=fit_saving_often, args=given, daemon=True)
+        victim.start()
+        assert begun.wait(hosts.SECONDS)
+        while kill == 0 and victim.is_alive() and not list(path.glob("step-*/zarr.json")):
+            time.sleep(0.01)
+        time.sleep(draw.uniform(0, 0.4))
+        n_running += victim.is_alive()
+        victim.kill()
+        victim.join()
         loaded = bt.load_model(path, method=None if isinstance(method, str) else method)
         assert np.isfinite(loaded.components_).all()
     resumed = estimator(kind, passes).fit(stored, checkpoint=path, resume=True)

@@ -198,7 +198,7 @@ def _live(function: Any, kill_at: int, fail_at: int, number: int, before: Any, w
             path, _, flags = arguments
             if not isinstance(path, str | bytes) or not flags & _WRITING or "__pycache__" in str(path):
                 return
-        elif event not in _CHANGES:
+        elif event not in _CHANGES or "__pycache__" in str(arguments):
             return
         count += 1
         if count - 1 == kill_at:

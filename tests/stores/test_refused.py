@@ -31,13 +31,13 @@ FULL, DENIED = errno.ENOSPC, errno.EACCES
 @pytest.mark.parametrize(
     ("step", "numbers"),
     [
-        pytest.param(41, (FULL, DENIED), id="41-by turns"),
+        pytest.param(67, (FULL, DENIED), id="67-by turns"),
         pytest.param(1, (FULL,), id="1-disk full", marks=pytest.mark.slow),
         pytest.param(1, (DENIED,), id="1-permission denied", marks=pytest.mark.slow),
     ],
 )
 def test_refused_at_any_operation(name, numbers, step, fresh, actions, in_child, leaves_nothing):
-    """Each operation, or each 41st, that makes, writes, renames or removes something is refused once."""
+    """Each operation, or each 67th, that makes, writes, renames or removes something is refused once."""
     action, path = actions[name], fresh(name)
     before = action.look(path)
     n_operations = in_child(lambda: action.run(path)).n_operations
@@ -60,11 +60,11 @@ def test_refused_at_any_operation(name, numbers, step, fresh, actions, in_child,
     assert n_refused or before == after
 
 
-@pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [17, pytest.param(1, marks=pytest.mark.slow)])
 def test_disk_full_in_the_middle_of_a_write(
     name, step, fresh, actions, in_child, leaves_nothing, monkeypatch
 ):
-    """Half of the bytes of the n-th file are written, for every n, or every eleventh."""
+    """Half of the bytes of the n-th file are written, for every n, or every 17th."""
     action, path, real = actions[name], fresh(name), local._fill
     before, n = action.look(path), 0
     while True:
@@ -92,7 +92,7 @@ def test_disk_full_in_the_middle_of_a_write(
     assert n > 10
 
 
-@pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [17, pytest.param(1, marks=pytest.mark.slow)])
 def test_what_was_written_cannot_be_made_durable(name, step, fresh, actions, in_child, leaves_nothing):
     """The n-th fsync, counted from the last one, fails: an error and the state before, or a warning and the new one."""
     action, path, real = actions[name], fresh(name), os.fsync

@@ -239,6 +239,6 @@ def test_the_scheduler_keeps_one_note_of_a_graph(method, corpus, other_address, 
 
     monkeypatch.setattr(type(other_address), "_graph_to_futures", spy)
     before = other_address.run_on_scheduler(notes)
-    learn(corpus, 4, other_address, method=method)
+    learn(corpus, 4, other_address, 2, method=method)
     after = other_address.run_on_scheduler(notes)
     assert 0 < max(after[name] - before.get(name, 0) for name in after) <= len(graphs_sent)

@@ -106,7 +106,7 @@ def test_a_prior_of_known_labels_is_the_likeliest_one(name, told):
     """Topics that share no word are known from the start: then only the prior is left to learn."""
     corpus, counts = told
     start = np.kron(np.eye(4), np.full(10, 0.1)) + 1e-12
-    settings = {"init": start, "topic_word_prior": 1e-6, "max_iter": 80, "tol": 0}
+    settings = {"init": start, "topic_word_prior": 1e-6, "max_iter": 40, "tol": 0}
     model = learner(name, method=WHOLE.get(name, METHODS[name]), **settings).fit(corpus)
     np.testing.assert_allclose(model.doc_topic_prior_, likeliest(counts), rtol=1e-3)
 

@@ -227,13 +227,14 @@ def test_records_name_nothing_else(bucket, tmp_path):
     (victim / "file").write_text("x")
     import socket
 
-    for scratch in (str(victim), str(link), "relative", 7):
+    records = {"0123456789ab": str(link), "1" * 12: str(victim), "2" * 12: "relative", "3" * 12: 7}
+    bucket.put("store/notes", b"1")
+    for token, scratch in records.items():
         content = {"host": socket.gethostname(), "scratch": scratch, "replaced": ["../x", "notes", 5]}
-        (place / ".bigtopic.writer-0123456789ab").write(json.dumps(content).encode())
-        bucket.put("store/notes", b"1")
-        append(place.url, ["a bird"], **settings)
-        assert (victim / "file").exists() and bucket.get("store/notes") == b"1"
-        assert not any("writer-" in key for key in bucket.list_keys())
+        (place / f".bigtopic.writer-{token}").write(json.dumps(content).encode())
+    append(place.url, ["a bird"], **settings)
+    assert (victim / "file").exists() and bucket.get("store/notes") == b"1"
+    assert not any("writer-" in key for key in bucket.list_keys())
 
 
 def test_chains_cannot_be_locked():

@@ -156,14 +156,14 @@ def test_changes_are_of_whole_tokens_where_each_has_one_label(docs, n_components
 
 @pytest.mark.parametrize("n_draws", [6_000, pytest.param(20_000, marks=pytest.mark.slow)])
 def test_label_vectors_have_their_exact_probabilities(n_draws):
-    """Five tokens of three words in two documents: 32 vectors of labels, one of every 8 sweeps."""
+    """Five tokens of three words in two documents: 32 vectors of labels, one of every 4 sweeps."""
     docs = Docs(np.array([0, 2, 4]), np.array([0, 1, 1, 2]), np.array([2, 1, 1, 1.0]), np.array([3, 9]), 3)
     alpha = np.array([0.6, 0.3])
     exact = REFERENCE["posterior"](docs, 2, alpha, ETA, 3)
     chain, found = Chain(docs, alpha), dict.fromkeys(exact, 0)
-    for sweep in range(8 * n_draws):
+    for sweep in range(4 * n_draws):
         chain.sweep()
-        if sweep % 8 == 0:
+        if sweep % 4 == 0:
             found[tuple(chain.state["labels"][:, 0].tolist())] += 1
     expected = np.array([n_draws * exact[labels] for labels in exact])
     assert expected.min() > 5

@@ -88,9 +88,9 @@ def test_label_vectors_have_their_exact_probabilities(n_draws):
     exact = REFERENCE["posterior"](docs, (2, 2), 2, 2, priors)
     chain = Chain(KERNEL, docs, (2, 2), priors=priors)
     found = dict.fromkeys(exact, 0)
-    for sweep in range(8 * n_draws):
+    for sweep in range(4 * n_draws):
         chain.sweep()
-        if sweep % 8 == 0:
+        if sweep % 4 == 0:
             found[tuple(chain.state["labels"][:, 0].tolist())] += 1
     expected = np.array([n_draws * exact[labels] for labels in exact])
     assert expected.min() > 5

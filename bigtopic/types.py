@@ -7,8 +7,10 @@ never sees a topic.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from sys import getsizeof
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -107,6 +109,19 @@ class SliceLoop:
     options: Callable[[Hyper], np.ndarray]
     scratch: Callable[[int, int], int]
     figures: Sequence[str] = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The function by its name, where another process finds it: numba would send the code, which each process
+        would have to compile again."""
+        infer, others = self.infer, (self.options, self.scratch, self.figures)
+        module, name = _module(infer), getattr(infer, "__qualname__", "")
+        if module != "__main__" and getattr(sys.modules.get(module), name, None) is infer:
+            return _named_loop, (module, name, *others)
+        return SliceLoop, (infer, *others)
+
+
+def _named_loop(module: str, name: str, *others: Any) -> SliceLoop:
+    return SliceLoop(getattr(import_module(module), name), *others)
 
 
 @dataclass(frozen=True)

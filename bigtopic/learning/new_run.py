@@ -15,7 +15,7 @@ from bigtopic.methods import Method
 from bigtopic.parallel.shared_files import require_shared
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.delays import delay_of_run
-from bigtopic.plan.exchanges import REPLICA_UPDATES, first_exchange
+from bigtopic.plan.exchanges import REPLICA_UPDATES, undivided_rounds
 from bigtopic.plan.slices import Plan
 from bigtopic.state.documents.document_state import DocumentState
 from bigtopic.state.documents.state_files import REMEDY, resolved, state_sizes
@@ -47,7 +47,7 @@ def make_run(
     Warns
     -----
     BigtopicWarning
-        When replicas have nothing to do, because no exchange has more than one round.
+        When replicas have nothing to do: each pass is one update, or the run ends before they begin.
     """
     kernel = model.method.load_kernel()
     _check_delay(model.method, kernel)
@@ -56,7 +56,8 @@ def make_run(
     parts = corpus.parts
     entries = corpus.nnz / max(1, corpus.n_docs)
     n_replicas, n_updates = replicas or 1, replica_updates or REPLICA_UPDATES
-    minibatch_entries = entries * min(batch_size or corpus.n_docs, corpus.n_docs)
+    n_rounds = -(-corpus.n_docs // max(1, batch_size or corpus.n_docs))
+    minibatch_entries = corpus.nnz / max(1, n_rounds)
     plan = Plan(
         [part.n_docs for part in parts],
         entries,
@@ -67,7 +68,9 @@ def make_run(
         seed=model.seed,
         replicas=n_replicas,
         replica_updates=n_updates,
-        first_exchange=first_exchange(len(corpus.vocabulary), minibatch_entries, n_replicas * n_updates),
+        undivided_rounds=undivided_rounds(
+            len(corpus.vocabulary), minibatch_entries, n_rounds, n_replicas * n_updates
+        ),
         begin=model.cursor,
     )
     n_steps = None if max_iter is None else _n_steps(model.cursor, plan.n_rounds, max_iter)
@@ -132,10 +135,10 @@ def _check_replicas(method: Method, replicas: int) -> None:
 def _warn_of_idle_replicas(plan: Plan, replicas: int, n_steps: int | None) -> None:
     if plan.n_rounds == 1:
         why = "each pass is one update; choose a smaller batch_size"
-    elif n_steps is not None and n_steps <= plan.first_exchange:
+    elif n_steps is not None and n_steps <= (before := plan.undivided_rounds + 1):
         why = (
-            f"they would begin after {plan.first_exchange} updates, and this run has {n_steps}; choose a smaller "
-            "batch_size or more passes"
+            f"they need a run of more than {before} updates, and this one has {n_steps}; choose more passes, or fewer "
+            "replicas or replica_updates"
         )
     else:
         return

@@ -3,10 +3,10 @@
     rounds of an exchange = min(replicas x updates of each, an eighth of the rounds done before it)
 
 At the beginning of a run the topics change much, and replicas that have not seen each other's updates would pull them
-apart: the first rounds are not divided, and the exchanges grow until each replica does all of its updates. An exchange
-of few rounds is not worth its time either: most words occur in any few minibatches, so their rows travel, however
-short it is. Replicas begin when an exchange has `ENTRIES_PER_WORD` entries for each word of the vocabulary, or else all
-of its rounds.
+apart: the first rounds are not divided, and the exchanges grow until each replica does all of its updates. A short
+exchange is not worth its time either: any few minibatches contain most of the frequent words, so most rows travel,
+however short it is. Replicas begin when an exchange has `ENTRIES_PER_WORD` entries for each word of the vocabulary, or
+as many rounds as exchanges ever have.
 """
 
 from __future__ import annotations
@@ -24,31 +24,32 @@ __all__ = [
     "divided",
     "exchange_of",
     "exchange_rounds",
-    "first_exchange",
+    "undivided_rounds",
 ]
 
 REPLICA_UPDATES = 8  # of each replica, unless a run says otherwise
-FIRST = 20  # rounds of a run, which no replicas do, however few an exchange has
+FIRST = 20  # rounds at the beginning of a run that are never divided
 LARGEST_SHARE = 8  # an exchange has at most one in so many of the rounds before it
-ENTRIES_PER_WORD = 32  # of the first exchange
+ENTRIES_PER_WORD = 32  # words of documents in the first exchange, for each word of the vocabulary
 
 Item = TypeVar("Item")
 
 
-def first_exchange(n_words: int, minibatch_entries: float, most: int) -> int:
-    """Rounds of a run before its first exchange.
+def undivided_rounds(n_words: int, minibatch_entries: float, n_rounds: int, most: int) -> int:
+    """Rounds of a run before replicas begin.
 
     Parameters
     ----------
     n_words : of the vocabulary
     minibatch_entries : of a round
+    n_rounds : of a pass, at whose end an exchange ends
     most : rounds of an exchange
     """
-    least = min(most, math.ceil(ENTRIES_PER_WORD * n_words / max(1.0, minibatch_entries)))
+    least = min(most, n_rounds, math.ceil(ENTRIES_PER_WORD * n_words / max(1.0, minibatch_entries)))
     return max(FIRST, LARGEST_SHARE * least)
 
 
-def exchange_of(number: int, before: int, n_rounds: int, first: int, most: int) -> int:
+def exchange_of(number: int, before: int, n_rounds: int, undivided: int, most: int) -> int:
     """The exchange that a round of a pass belongs to, counted from 1 in the pass; 0 for none.
 
     Parameters
@@ -56,22 +57,22 @@ def exchange_of(number: int, before: int, n_rounds: int, first: int, most: int) 
     number : of the round, from 0
     before : updates before the pass
     n_rounds : of a pass
-    first : rounds of a run before its first exchange
+    undivided : rounds of a run before replicas begin
     most : rounds of an exchange
     """
-    return bisect_right(_starts(before, n_rounds, first, most), number)
+    return bisect_right(_starts(before, n_rounds, undivided, most), number)
 
 
-def exchange_rounds(exchange: int, before: int, n_rounds: int, first: int, most: int) -> range:
+def exchange_rounds(exchange: int, before: int, n_rounds: int, undivided: int, most: int) -> range:
     """The rounds of an exchange of a pass, which has a number from 1 on; for the others see `exchange_of`."""
-    starts = [*_starts(before, n_rounds, first, most)[exchange - 1 : exchange + 1], n_rounds]
+    starts = [*_starts(before, n_rounds, undivided, most)[exchange - 1 : exchange + 1], n_rounds]
     return range(*starts[:2])
 
 
 @lru_cache(maxsize=4)
-def _starts(before: int, n_rounds: int, first: int, most: int) -> list[int]:
+def _starts(before: int, n_rounds: int, undivided: int, most: int) -> list[int]:
     """The first round of each exchange of a pass."""
-    number, starts = max(0, first - before), []
+    number, starts = max(0, undivided - before), []
     while number < n_rounds:
         starts.append(number)
         number += max(1, min(most, (before + number) // LARGEST_SHARE))

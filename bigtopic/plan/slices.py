@@ -94,7 +94,7 @@ class Plan:
     seed : seed of the permutation
     replicas : copies of the params that learn side by side
     replica_updates : rounds of each between two exchanges, at most; those of all of them are a segment, see `exchanges`
-    first_exchange : rounds of a run before replicas begin
+    undivided_rounds : rounds of a run before replicas begin
     begin : where the run begins; earlier passes may have had other numbers of rounds
 
     Attributes
@@ -117,7 +117,7 @@ class Plan:
         seed: int = 0,
         replicas: int = 1,
         replica_updates: int = REPLICA_UPDATES,
-        first_exchange: int = FIRST,
+        undivided_rounds: int = FIRST,
         begin: Cursor = START,
     ) -> None:
         self.settings: dict[str, Any] = {
@@ -133,7 +133,7 @@ class Plan:
             self.settings |= {
                 "replicas": replicas,
                 "replica_updates": replica_updates,
-                "first_exchange": first_exchange,
+                "undivided_rounds": undivided_rounds,
             }
         self.offsets = np.concatenate([[0], np.cumsum(np.asarray(part_docs, np.int64))])
         self.n_docs = int(self.offsets[-1])
@@ -153,7 +153,7 @@ class Plan:
         self.seed = seed
         self.replicas = replicas if self.n_rounds > 1 else 1  # a single round is not divided
         self.replica_updates = replica_updates
-        self.first_exchange = first_exchange
+        self.undivided_rounds = undivided_rounds
         self._begin = begin
         # A read block holds whole minibatches, or, of a minibatch larger than a read block, some of its slices.
         self.read_block_docs = max(1, int(READ_BLOCK_ENTRIES / max(entries_per_doc, 1.0)))
@@ -196,7 +196,7 @@ class Plan:
     def _exchanges(self, pass_number: int) -> tuple[int, int, int, int]:
         """What the exchanges of a pass follow from, for `exchanges`."""
         before = self._begin.updates_before(pass_number, self.n_rounds)
-        return before, self.n_rounds, self.first_exchange, self.replicas * self.replica_updates
+        return before, self.n_rounds, self.undivided_rounds, self.replicas * self.replica_updates
 
     def exchanged(self, pass_number: int, number: int) -> range:
         """The rounds of the exchange that a round belongs to; none if it belongs to none, or is not of the pass."""
@@ -224,7 +224,7 @@ class Plan:
         segment, _ = self._delayed(pass_number, number)
         if self.replicas == 1:
             return segment
-        first = self.first_exchange - self._begin.updates_before(pass_number, self.n_rounds)
+        first = self.undivided_rounds - self._begin.updates_before(pass_number, self.n_rounds)
         return range(segment.start, min(segment.stop, first))
 
     def _delayed(self, pass_number: int, number: int) -> tuple[range, bool]:

@@ -475,3 +475,20 @@ def test_workers_that_stay_idle_for_long_are_worth_a_warning(corpus, one_worker,
     with pytest.warns(BigtopicWarning, match="batch_size"):
         LDA(4, max_iter=1, client=three_workers).fit(corpus)
     LDA(4, max_iter=1, client=one_worker).fit(corpus)  # no worker is idle: warnings are errors here
+
+
+@pytest.mark.distributed
+def test_short_rounds_before_replicas_begin_are_no_graphs(one_worker, corpus, monkeypatch):
+    """Of a pass of 60 rounds, graphs make at most the one that is left at its end."""
+    made: list[int] = []
+    map_reduce = GraphExecutor.map_reduce
+
+    def noted(self, rnd, *others):
+        made.append(rnd.number)
+        return map_reduce(self, rnd, *others)
+
+    monkeypatch.setattr(GraphExecutor, "map_reduce", noted)
+    settings = {"batch_size": 5, "max_iter": 1, "replicas": 3, "replica_updates": 2, "progress": False}
+    fitted = [LDA(4, client=client, n_threads=1, **settings).fit(corpus) for client in (one_worker, False)]
+    assert set(made) <= {59}
+    assert fitted[0].components_.tobytes() == fitted[1].components_.tobytes()

@@ -138,7 +138,12 @@ def test_rounds_have_keys_of_earlier_rounds(corpus, other_address, keys, monkeyp
         ("vb", 20, None, ()),
         ("vb", 9, None, among_workers.MEETING_PREFIXES),
         ("v-oem++", 9, None, graphs.REMEMBERING_PREFIXES),
-        ("streaming-vb", 9, 2, (*among_workers.MEETING_PREFIXES, *among_workers.REPLICA_PREFIXES)),
+        (
+            "streaming-vb",
+            9,
+            2,
+            (*among_workers.MEETING_PREFIXES, *among_workers.REPLICA_PREFIXES, whole.PREFIX),
+        ),
     ],
 )
 def test_a_run_holds_groups_of_its_own_tasks_only(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import numpy as np
 import pytest
 from numba import njit
@@ -125,6 +127,12 @@ class Broken(Exception):
 
 USUAL = get("online-cvb0").schemes["topic_words"]
 CONSTANT = Interpolate(learning_decay=None, scale="tokens")
+FOUND_BY_NAME = """
+import pickle, sys
+from bigtopic import kernels
+loop = pickle.load(sys.stdin.buffer).loop
+print(loop.infer is kernels.load(sys.argv[1]).loop.infer)
+"""
 
 
 @dataclass(frozen=True)
@@ -570,3 +578,27 @@ time.sleep({seconds})
 """
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
     assert ended.returncode == 0, ended.stderr
+
+
+@pytest.mark.parametrize("name", [name for name in kernels.names() if kernels.load(name).loop])
+def test_a_loop_travels_by_its_name(name):
+    """Its code would be compiled again by each worker, and not be kept."""
+    kernel = kernels.load(name)
+    found = subprocess.run(
+        [sys.executable, "-c", FOUND_BY_NAME, name],
+        input=pickle.dumps(kernel),
+        capture_output=True,
+        check=True,
+        timeout=120,
+    )
+    assert found.stdout == b"True\n"
+    assert pickle.loads(pickle.dumps(kernel)) == kernel
+
+
+def test_a_loop_that_no_module_has_travels_as_code():
+    @njit(**SLICE_LOOP)
+    def infer(*arguments):
+        return None
+
+    loop = replace(kernels.load("cvb0").loop, infer=infer)
+    assert pickle.loads(cloudpickle.dumps(loop)).figures == loop.figures

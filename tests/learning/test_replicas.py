@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -26,6 +27,7 @@ from bigtopic.learning.replicas import (
 from bigtopic.learning.share_documents import ShareDocuments
 from bigtopic.learning.stopping import Limits
 from bigtopic.learning.train import train
+from bigtopic.plan import exchanges
 from bigtopic.plan.cursor import Cursor
 from bigtopic.plan.reading import BlockReader
 from bigtopic.state.new_model import new_model
@@ -116,6 +118,24 @@ def test_replicas_that_nothing_is_divided_among_are_told(settings, corpus):
     with pytest.warns(BigtopicWarning, match=r"replicas=2: none of them has any work"):
         idle = LDA(4, replicas=2, **settings).fit(corpus)
     assert idle.components_.tobytes() == LDA(4, **settings).fit(corpus).components_.tobytes()
+
+
+def test_an_exchange_of_one_update_is_none(corpus):
+    with pytest.warns(
+        BigtopicWarning, match="a run of more than 21 updates, and this one has 21; choose more"
+    ):
+        LDA(4, replicas=2, batch_size=100, max_iter=7, **QUIET).fit(corpus)
+
+
+def test_replicas_begin_later_where_minibatches_have_few_entries_for_a_vocabulary(corpus, monkeypatch):
+    monkeypatch.setattr(exchanges, "ENTRIES_PER_WORD", 32)
+    entries = corpus.nnz / 100
+    expected = 8 * math.ceil(32 * len(corpus.vocabulary) / entries)
+    model = new_model(table.get("online-cvb0"), 4, corpus.vocabulary, n_tokens=corpus.n_tokens)
+    run = make_run(
+        model, corpus, batch_size=3, slice_size=None, order="stored", replicas=16, replica_updates=16
+    )
+    assert 20 < run.plan.undivided_rounds == expected < 8 * 100
 
 
 def test_one_replica_changes_no_bit(corpus):

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from bigtopic.plan.exchanges import FIRST, LARGEST_SHARE, divided, first_exchange
+from bigtopic.plan.exchanges import FIRST, LARGEST_SHARE, divided, undivided_rounds
 from bigtopic.plan.slices import Plan
 
 
@@ -39,23 +39,26 @@ def test_later_exchanges_are_as_large_as_they_may_be():
 
 
 @pytest.mark.parametrize(
-    ("n_words", "minibatch_entries", "most", "first"),
+    ("n_words", "minibatch_entries", "n_rounds", "most", "undivided"),
     [
-        (20_000, 32_000.0, 256, 8 * 20),  # 640 000 entries in 20 rounds
-        (20_000, 31_999.0, 256, 8 * 21),
-        (20_000, 32_000.0, 16, 8 * 16),  # all rounds of an exchange, which are fewer
-        (100, 32_000.0, 256, 20),
-        (100, 0.0, 2, 20),  # documents without words
-        (100_000, 1.0, 2048, 8 * 2048),
+        (20_000, 32_000.0, 1000, 256, 8 * 20),  # 640 000 entries in 20 rounds
+        (20_000, 31_999.0, 1000, 256, 8 * 21),
+        (20_000, 32_000.0, 1000, 16, 8 * 16),  # all rounds of an exchange, which are fewer
+        (20_000, 32_000.0, 15, 256, 8 * 15),  # or of a pass
+        (100, 32_000.0, 1000, 256, 20),
+        (100, 0.0, 1000, 2, 20),  # documents without words
+        (100_000, 1.0, 5000, 2048, 8 * 2048),
     ],
 )
-def test_replicas_begin_when_their_rounds_are_worth_an_exchange(n_words, minibatch_entries, most, first):
-    assert first_exchange(n_words, minibatch_entries, most) == first
+def test_replicas_begin_when_their_rounds_are_worth_an_exchange(
+    n_words, minibatch_entries, n_rounds, most, undivided
+):
+    assert undivided_rounds(n_words, minibatch_entries, n_rounds, most) == undivided
 
 
 @pytest.mark.parametrize(("n_docs", "first_size"), [(70, []), (420, [7]), (3000, [7])])
-def test_rounds_before_the_first_exchange_are_not_divided(n_docs, first_size):
-    plan, done, sizes = replicated(n_docs, first_exchange=60), 0, []
+def test_rounds_before_the_undivided_rounds_are_not_divided(n_docs, first_size):
+    plan, done, sizes = replicated(n_docs, undivided_rounds=60), 0, []
     for pass_number in range(3):
         for segment in plan.segments(pass_number):
             shares = plan.shares(pass_number, segment)

@@ -11,7 +11,7 @@ from bigtopic.learning.executors.protocol import Run
 from bigtopic.parallel import cluster
 from bigtopic.parallel.shared_files import shares_files
 
-__all__ = ["choose"]
+__all__ = ["are_spread", "choose"]
 
 LONG_ROUND_SECONDS = 0.3
 LONG_PASS_SECONDS = 30.0
@@ -22,10 +22,15 @@ def choose(run: Run, client: Any) -> str:
     slices, and whole for the others."""
     if client is None:
         return "threads"
-    if run.plan.replicas > 1 or (_is_divisible(run) and round_seconds(run) > LONG_ROUND_SECONDS):
+    if run.plan.replicas > 1 or are_spread(run):
         return "graphs"
     _warn_of_idle_workers(run, client)
     return "whole"
+
+
+def are_spread(run: Run) -> bool:
+    """Whether the slices of a round are worth to be spread over workers."""
+    return _is_divisible(run) and round_seconds(run) > LONG_ROUND_SECONDS
 
 
 def _is_divisible(run: Run) -> bool:

@@ -1,8 +1,10 @@
 """Rounds of several slices on Dask: made by the workers among themselves where they can (`among_workers`), or as graphs
-of E-step tasks and their reduction. The driver owns the params and does the step."""
+of E-step tasks and their reduction. The driver owns the params and does the step. Short rounds before replicas begin
+are done whole, on one worker."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -11,8 +13,9 @@ from itertools import count
 from typing import Any
 
 from bigtopic.learning import sharing
-from bigtopic.learning.executors import among_workers
+from bigtopic.learning.executors import among_workers, whole
 from bigtopic.learning.executors.among_workers import AmongWorkers
+from bigtopic.learning.executors.choice import are_spread
 from bigtopic.learning.executors.forecast import round_seconds
 from bigtopic.learning.executors.graph_tasks import Sealed, divided, n_tasks, node_stats, node_stats_alone
 from bigtopic.learning.executors.protocol import (
@@ -25,6 +28,7 @@ from bigtopic.learning.executors.protocol import (
 )
 from bigtopic.learning.executors.segments import Segment, by_segments, do_rounds
 from bigtopic.learning.executors.sending import Mistaken, Sender
+from bigtopic.learning.executors.whole import WholeExecutor
 from bigtopic.learning.reduce import Tree, add
 from bigtopic.learning.remembering import InMemory
 from bigtopic.learning.work import Iteration
@@ -68,6 +72,7 @@ class GraphExecutor(Executor):
         self._remembers_rounds = run.work.kernel.state == "round"
         self._sender = Sender(run, client, _prefixes(run))
         self._among_workers = AmongWorkers(run, self._sender, client, self._compute, self._result)
+        self._whole = None if client is None else WholeExecutor(run, client, self._sender)
         self._iterations: list[tuple[Arrays, Iteration]] = []  # of this round
         self._tasks: Sequence[Task] = ()
         self._workers: list[str] | None = None  # for each task
@@ -82,7 +87,17 @@ class GraphExecutor(Executor):
         n_passes: int = 1,
     ) -> Updates:
         """See `Executor.advance`."""
-        return by_segments(
+        begun = time.perf_counter()
+        if (n_whole := self._n_whole(cursor)) > 0:
+            assert self._whole is not None
+            wanted = n_whole if max_rounds is None else min(n_whole, max_rounds)
+            for moved, reports in self._whole.advance(params, cursor, wanted, max_seconds, n_passes):
+                yield moved, reports
+                params, cursor = moved, cursor.after(reports)
+                max_rounds = None if max_rounds is None else max_rounds - len(reports)
+            if max_seconds is not None:
+                max_seconds -= time.perf_counter() - begun
+        yield from by_segments(
             self._run,
             params,
             cursor,
@@ -91,6 +106,13 @@ class GraphExecutor(Executor):
             self._do,
             replicate=self._among_workers.changes,
         )
+
+    def _n_whole(self, cursor: Cursor) -> int:
+        """How many of the next rounds are done whole: those before replicas begin, if they are short."""
+        plan = self._run.plan
+        if plan.replicas == 1 or self._whole is None or are_spread(self._run):
+            return 0
+        return plan.undivided_rounds - cursor.step
 
     def _do(self, segment: Segment) -> None:
         do_rounds(segment, partial(self._round, segment))
@@ -175,13 +197,15 @@ class GraphExecutor(Executor):
     def close(self) -> None:
         self._iterations, self._states = [], []
         self._among_workers.close()
+        if self._whole is not None:
+            self._whole.close()
         self._sender.close()
 
 
 def _prefixes(run: Run) -> tuple[str, ...]:
     """The prefixes of a run's tasks, and no others: of each that is held, the scheduler keeps kilobytes for good."""
     remembering = REMEMBERING_PREFIXES if run.work.kernel.state == "round" else ()
-    replicas = among_workers.REPLICA_PREFIXES if run.plan.replicas > 1 else ()
+    replicas = (*among_workers.REPLICA_PREFIXES, whole.PREFIX) if run.plan.replicas > 1 else ()
     meetings = among_workers.MEETING_PREFIXES if replicas or among_workers.makes_rounds(run) else ()
     return (*PREFIXES, *remembering, *replicas, *meetings)
 
@@ -326,9 +350,11 @@ def _pick(both: tuple[Any, Any], which: int) -> Any:
 
 
 def _worker_bytes(memory: MemoryOfRun, client: Any, n_threads: int) -> int:
-    """Tasks on all threads, and the params: the rows they read of mapped files, or a copy."""
+    """Tasks on all threads, and the params: the rows they read of mapped files, or a copy. Before replicas begin, one
+    worker has whole rounds."""
     mapped = shares_files(client, sharing.places())
-    return memory.of_tasks(n_threads, mapped, threads_of(client))
+    tasks = memory.of_tasks(n_threads, mapped, threads_of(client))
+    return tasks if memory.n_replicas == 1 else max(tasks, whole.worker_bytes(memory, client, n_threads))
 
 
 EXECUTOR = ExecutorSpec(

@@ -113,8 +113,12 @@ class Executor(Protocol):
 class MemoryOfRun(Protocol):
     """The memory of a run, in bytes; `bigtopic.learning.memory.footprint.Footprint` estimates it."""
 
-    def on_threads(self, n_threads: int, compares: bool = False, rough: bool = False) -> int:
-        """Of the whole run, on threads of one process."""
+    @property
+    def n_replicas(self) -> int:
+        """Of the run; 1 where they do nothing."""
+
+    def on_threads(self, n_threads: int, compares: bool = False, whole: bool = False) -> int:
+        """Of the whole run, on threads of one process; or, if `whole`, of rounds that no replicas share."""
 
     def of_params(self) -> int:
         """Of the params."""

@@ -23,7 +23,7 @@ from bigtopic.parallel.shared_files import shares_files
 from bigtopic.plan.cursor import Cursor, RoundReport
 from bigtopic.state.params import Params
 
-__all__ = ["EXECUTOR", "WholeExecutor"]
+__all__ = ["EXECUTOR", "PREFIX", "WholeExecutor", "worker_bytes"]
 
 PREFIX = "bt-rounds"
 CHUNK_SECONDS = 2.0
@@ -38,13 +38,14 @@ class WholeExecutor(Executor):
     ----------
     run : see `protocol.Run`
     client : a `dask.distributed.Client`
+    sender : of another executor of the run, whose tasks may have the prefix `PREFIX`; its own unless given
     """
 
-    def __init__(self, run: Run, client: Any) -> None:
+    def __init__(self, run: Run, client: Any, sender: Sender | None = None) -> None:
         self._n_rounds = run.plan.n_rounds
         self._one_pass = run.work.kernel.state == "run"
         self._client = client
-        self._sender = Sender(run, client, [PREFIX])
+        self._sender = sender or Sender(run, client, [PREFIX])
         self._shared: tuple[Params, Any] | None = None  # the last params, and the same shared
 
     def advance(
@@ -180,16 +181,16 @@ def _at_next_round(cursor: Cursor, n_rounds: int) -> Cursor:
     return cursor.next_pass() if cursor.round == n_rounds else cursor
 
 
-def _worker_bytes(memory: MemoryOfRun, client: Any, n_threads: int) -> int:
+def worker_bytes(memory: MemoryOfRun, client: Any, n_threads: int) -> int:
     """The rounds, documents that are sent, and the params once more where a task's input must be copied."""
     if shares_files(client, sharing.places()):
-        return memory.on_threads(cluster.threads_of(client), rough=True) + memory.of_documents()
-    return memory.on_threads(n_threads, rough=True) + memory.of_documents() + memory.of_params()
+        return memory.on_threads(cluster.threads_of(client), whole=True) + memory.of_documents()
+    return memory.on_threads(n_threads, whole=True) + memory.of_documents() + memory.of_params()
 
 
 EXECUTOR = ExecutorSpec(
     lambda run, client, n_threads: WholeExecutor(run, client),
     on_client=True,
-    worker_bytes=_worker_bytes,
+    worker_bytes=worker_bytes,
     one_worker=True,
 )

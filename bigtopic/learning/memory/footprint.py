@@ -75,10 +75,16 @@ class Footprint:
         self._run = run
         self._sizes = Sizes(run, params, axes)
 
-    def on_threads(self, n_threads: int, compares: bool = False, rough: bool = False) -> int:
-        """Bytes of the whole run on threads of one process; `rough` tries only one order of the threads."""
-        n_orders = _ORDERS if n_threads > 1 and not rough else 1
-        rounds = max(self._peak(n_threads, compares, seed) for seed in range(n_orders))
+    @property
+    def n_replicas(self) -> int:
+        """Of the run; 1 where they do nothing."""
+        return self._run.plan.replicas if self._shares() else 1
+
+    def on_threads(self, n_threads: int, compares: bool = False, whole: bool = False) -> int:
+        """Bytes of the whole run on threads of one process; `whole` are rounds that one worker does, which no replicas
+        share, in one order of the threads only."""
+        n_orders = _ORDERS if n_threads > 1 and not whole else 1
+        rounds = max(self._peak(n_threads, compares, seed, whole) for seed in range(n_orders))
         return int(self._always(n_threads) + rounds)
 
     def at_most(self, n_threads: int, compares: bool = False) -> float:
@@ -107,7 +113,7 @@ class Footprint:
         """All that replicas can have in use at once."""
         if not (shares := self._shares()):
             return 0.0
-        share = self._sizes.of_share(shares[0])
+        share = self._sizes.of_share(max(shares))
         sums = n_threads + most_sums(len(shares))
         return n_threads * share.n_bytes() + sums * sum(self._sizes.all_changes())
 
@@ -131,12 +137,14 @@ class Footprint:
         documents = sizes.index() + sizes.prepared() + sizes.state(whole=True)
         return sizes.params() + n_threads * sizes.lookup() + documents
 
-    def _peak(self, n_threads: int, compares: bool, seed: int) -> int:
+    def _peak(self, n_threads: int, compares: bool, seed: int, whole: bool) -> int:
         """Largest number of bytes resident at once in a replay."""
         ledger = Ledger()
         before = [ledger.take(self._sizes.topics())] if compares else []
         if self._run.plan.n_docs:
             self._replay(self._rounds(ledger, n_threads, seed, self._reading()), n_threads)
+            if not whole:
+                self._replay_exchanges(ledger, n_threads)
         ledger.free(*before, *[ledger.take(self._sizes.topics()) for _ in before])
         return ledger.peak
 
@@ -174,7 +182,7 @@ class Footprint:
 
     def _task(self, n_slices: int) -> float:
         """Bytes of a task without what is remembered of documents."""
-        ledger, slices, shares = Ledger(), self._minibatch()[:n_slices], self._shares()[:2]
+        ledger, slices, shares = Ledger(), self._minibatch()[:n_slices], self._shares()[-2:]
         self._rounds(ledger, 1).round(slices)
         if shares:
             self._exchanges(ledger, 1).round(shares)
@@ -222,7 +230,6 @@ class Footprint:
         n_rounds = min(total - prompt, plan.n_rounds) if plan.delay else 0
         if n_rounds > 0:
             self._replay_delayed(rounds, n_rounds, most)
-        self._replay_exchanges(ledger, n_threads)
 
     def _replay_delayed(self, rounds: Rounds, n_rounds: int, most: int) -> None:
         plan, sizes = self._run.plan, self._sizes
@@ -251,7 +258,7 @@ class Footprint:
         plan, n_steps = self._run.plan, self._run.settings.n_steps
         n_rounds = min(plan.replicas * plan.replica_updates, plan.n_rounds)
         if n_steps is not None:
-            n_rounds = min(n_rounds, n_steps // LARGEST_SHARE) if n_steps > plan.first_exchange else 0
+            n_rounds = min(n_rounds, n_steps // LARGEST_SHARE) if n_steps > plan.undivided_rounds else 0
         if plan.replicas == 1 or n_rounds < 2:
             return []
         return [len(share) * plan.batch_size for share in divided(range(n_rounds), plan.replicas)]

@@ -85,7 +85,7 @@ _PLAN = record(
         "shuffled": flag,
         "seed": whole(most=1 << 64),
     },
-    {"replicas": whole(1), "replica_updates": whole(1), "first_exchange": whole()},
+    {"replicas": whole(1), "replica_updates": whole(1), "undivided_rounds": whole()},
 )
 _RULES = record(
     {

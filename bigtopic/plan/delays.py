@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 PROMPT = 8  # the first rounds of a run, without delay
-FIRST = 11  # updates that the rounds after these may miss, or three quarters of the delay
+FIRST = 11  # updates that the rounds after these may miss; or three quarters of the delay, if that is more
 GROWTH = 12  # updates for each that later ones may miss
 ROUNDS = 64  # of a pass, for each update that a round may miss
 BYTES = 1 << 32  # of the minibatches that one may miss, if each of their entries were a row of the params
@@ -97,7 +97,7 @@ def delay_of_run(most: int, n_rounds: int, minibatch_bytes: float) -> int:
 
 
 def first_delay(delay: int) -> int:
-    """How many updates the rounds after the first ones of a run may miss, if that is less than `delay`."""
+    """How many updates a round may miss after the first ones of a run, before that grows to `delay`."""
     return max(FIRST, 3 * delay // 4)
 
 

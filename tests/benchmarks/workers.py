@@ -1,10 +1,10 @@
 """What two Dask workers with replicas gain, next to what two independent processes gain on this machine.
 
 Workers are processes of one thread, at addresses of other hosts, with memory and temporary files of their own, so that
-they share no files with the driver except the corpus; this needs root and `unshare`. One worker, two workers, one process
-and two processes at once take turns, and all train the same number of passes with the same replicas on documents drawn
-from a known LDA (`replicas`). Two processes do twice the work; two workers divide it, and also pay for scheduler and
-driver, which share the two processors.
+they share no files with the driver except the corpus; this needs root and `unshare`. One worker, two workers, one
+process and two processes at once take turns, and all train the same number of passes with the same replicas on
+documents drawn from a known LDA (`replicas`). Two processes do twice the work; two workers divide it, and also pay for
+scheduler and driver, which share the two processors.
 
     python -m tests.benchmarks workers [--docs 1000000] [--replicas 2x128] [--passes 2] [--topics 100] [--turns 5]
         [--shared-files]

@@ -29,7 +29,7 @@ def choose(run: Run, client: Any) -> str:
 
 
 def are_spread(run: Run) -> bool:
-    """Whether the slices of a round are worth to be spread over workers."""
+    """Whether the slices of a round are worth spreading over workers."""
     return _is_divisible(run) and round_seconds(run) > LONG_ROUND_SECONDS
 
 

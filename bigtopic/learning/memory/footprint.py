@@ -182,7 +182,7 @@ class Footprint:
 
     def _task(self, n_slices: int) -> float:
         """Bytes of a task without what is remembered of documents."""
-        ledger, slices, shares = Ledger(), self._minibatch()[:n_slices], self._shares()[-2:]
+        ledger, slices, shares = Ledger(), self._minibatch()[:n_slices], sorted(self._shares())[-2:]
         self._rounds(ledger, 1).round(slices)
         if shares:
             self._exchanges(ledger, 1).round(shares)

@@ -56,8 +56,7 @@ def make_run(
     parts = corpus.parts
     entries = corpus.nnz / max(1, corpus.n_docs)
     n_replicas, n_updates = replicas or 1, replica_updates or REPLICA_UPDATES
-    n_rounds = -(-corpus.n_docs // max(1, batch_size or corpus.n_docs))
-    minibatch_entries = corpus.nnz / max(1, n_rounds)
+    n_rounds = _n_rounds(corpus, batch_size)
     plan = Plan(
         [part.n_docs for part in parts],
         entries,
@@ -69,7 +68,7 @@ def make_run(
         replicas=n_replicas,
         replica_updates=n_updates,
         undivided_rounds=undivided_rounds(
-            len(corpus.vocabulary), minibatch_entries, n_rounds, n_replicas * n_updates
+            len(corpus.vocabulary), corpus.nnz / max(1, n_rounds), n_rounds, n_replicas * n_updates
         ),
         begin=model.cursor,
     )
@@ -97,9 +96,14 @@ def _delay(model: TopicModel, corpus: Any, batch_size: int | None) -> int:
         return 0
     n_docs = max(1, min(batch_size or corpus.n_docs, corpus.n_docs))
     rows = min(n_docs * corpus.nnz / max(1, corpus.n_docs), len(corpus.vocabulary))
-    return delay_of_run(
-        model.method.delay, -(-corpus.n_docs // n_docs), 4 * rows * sum(model.components.values())
-    )
+    minibatch_bytes = 4 * rows * sum(model.components.values())
+    return delay_of_run(model.method.delay, _n_rounds(corpus, batch_size), minibatch_bytes)
+
+
+def _n_rounds(corpus: Any, batch_size: int | None) -> int:
+    """Rounds of a pass."""
+    n_docs: int = corpus.n_docs
+    return -(-n_docs // max(1, batch_size or n_docs))
 
 
 def _n_steps(cursor: Cursor, n_rounds: int, max_iter: int) -> int:

@@ -22,15 +22,14 @@ __all__ = [
     "delay_of_run",
     "first_delay",
     "groups_of",
+    "is_halved",
     "largest_group",
     "longest_segment",
-    "n_slices",
     "one_by_one",
     "segment_of",
 ]
 
 PROMPT = 8  # the first rounds of a run, without delay
-PROMPT_SLICES = 4  # of each, where later rounds keep many threads busy
 FIRST = 11  # updates that the rounds after these may miss; or three quarters of the delay, if that is more
 GROWTH = 12  # updates for each that later ones may miss
 ROUNDS = 64  # of a pass, for each update that a round may miss
@@ -131,13 +130,10 @@ def _is_prompt(number: int, before: int) -> bool:
     return before + number < PROMPT
 
 
-def n_slices(number: int, before: int, delay: int) -> int:
-    """Into how many slices a round is divided: several where fewer rounds may be at work than later in the run, so that
-    threads share them."""
+def is_halved(number: int, before: int, delay: int) -> bool:
+    """Whether a round is two slices: fewer rounds may be at work than later in the run, so threads share them."""
     grows = delay > first_delay(delay)
-    if _is_prompt(number, before):
-        return PROMPT_SLICES if grows else 2
-    return 2 if grows and (before + number) // GROWTH < delay else 1
+    return _is_prompt(number, before) or (grows and (before + number) // GROWTH < delay)
 
 
 def segment_of(number: int, before: int, n_rounds: int, delay: int) -> tuple[range, bool]:

@@ -23,7 +23,7 @@ from bigtopic import buffers
 from bigtopic.corpus.order import mix
 from bigtopic.plan import _kernels
 from bigtopic.plan.cursor import START, Cursor
-from bigtopic.plan.delays import Groups, groups_of, n_slices, one_by_one, segment_of
+from bigtopic.plan.delays import Groups, groups_of, is_halved, one_by_one, segment_of
 from bigtopic.plan.exchanges import FIRST, REPLICA_UPDATES, divided, exchange_of, exchange_rounds
 from bigtopic.types import Block, Docs
 
@@ -165,9 +165,7 @@ class Plan:
         for number, minibatch in enumerate(self._order(pass_number)[start:].tolist(), start):
             if number in done:
                 continue
-            size = (
-                -(-self.batch_size // n_slices(number, before, self.delay)) if self.delay else self.slice_size
-            )
+            size = self._half if self.delay and is_halved(number, before, self.delay) else self.slice_size
             first, last = self._start(minibatch), self._start(minibatch + 1)
             yield Round(number, tuple(self._slices(minibatch, first, last, size)), last - first)
 

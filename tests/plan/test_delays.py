@@ -58,13 +58,11 @@ def test_the_first_eight_updates_of_a_run_miss_none_in_passes_of_fewer():
     assert halves == [[2] * 5, [2] * 3 + [1] * 2, [1] * 5]
 
 
-@pytest.mark.parametrize(
-    ("delay", "first", "divided"), [(11, 2, PROMPT), (13, 4, 13 * GROWTH), (31, 4, 31 * GROWTH)]
-)
-def test_minibatches_have_several_slices_until_as_many_are_at_work_as_later(delay, first, divided):
-    plan = Plan([2000], 5.0, 4, None, delay=delay)
+@pytest.mark.parametrize(("delay", "divided"), [(11, PROMPT), (13, 13 * GROWTH), (31, 31 * GROWTH)])
+def test_minibatches_have_two_slices_until_as_many_are_at_work_as_later(delay, divided):
+    plan = Plan([1000], 5.0, 2, None, delay=delay)
     sizes = [len(rnd.slices) for rnd in plan.rounds(0)]
-    assert sizes == [first] * PROMPT + [2] * (divided - PROMPT) + [1] * (500 - divided)
+    assert sizes == [2] * divided + [1] * (500 - divided)
     assert {len(rnd.slices) for rnd in plan.rounds(1)} == {1}
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
+from statistics import median
 from types import FunctionType
 from typing import Any, NamedTuple
 from unittest import mock
@@ -29,7 +30,7 @@ from bigtopic.kernels.support.entry import padded_prior
 from bigtopic.kernels.support.slice_loop import address_of
 from bigtopic.kernels.support.sums import add_up_two
 from bigtopic.learning import _kernels as learning_kernels
-from bigtopic.learning import estep
+from bigtopic.learning import estep, train
 from bigtopic.learning.crew import _kernels as crew_kernels
 from bigtopic.learning.crew import columns, segment
 from bigtopic.learning.new_run import make_run
@@ -51,7 +52,7 @@ BEFORE = 512  # updates that are not timed, because a run begins with shorter de
 N_UPDATES = 256  # that are, at least
 N_PARTS = 1, 2, 4, 8, 16, 32  # as `crew.threads` divides additions
 SAMPLE = 24  # minibatches whose loops are timed
-RUNS = 3  # of which the median counts: in some, Python collects garbage, for a fifth of the time
+RUNS = 9  # of which the median counts: in some, Python collects garbage, for a fifth of the time
 
 sleep = types.ExternalFunction("usleep", types.intc(types.uintc))
 
@@ -192,8 +193,8 @@ def gains(
     """
     with _replaced(update), _waking_immediately():
         alone, n_alone = fit(corpus, n_components, 1, before=BEFORE, n_updates=N_UPDATES)
-        together = [sorted(fit(corpus, n_components, n, passes=passes) for _ in range(RUNS)) for n in threads]
-    return [alone / n_alone * n_updates / elapsed for _, (elapsed, n_updates), _ in together]
+        together = [[fit(corpus, n_components, n, n_passes=passes) for _ in range(RUNS)] for n in threads]
+    return [median(alone / n_alone * n_updates / elapsed for elapsed, n_updates in some) for some in together]
 
 
 def fit(
@@ -201,26 +202,38 @@ def fit(
     n_components: int,
     n_threads: int,
     clock: Callable[[], float] = time.perf_counter,
-    passes: int | None = 1,
+    n_passes: int | None = 1,
     before: int = 0,
     n_updates: int | None = None,
     begin: Callable[[], Any] = lambda: None,
 ) -> tuple[float, int]:
     """Fit, and time the updates after the first `before`: `n_updates` of them, or all. Calls `begin` when timing
-    starts. Returns seconds and the number of updates timed."""
+    starts. Returns seconds and the number of updates timed.
+
+    Callbacks, which would be called for every update, would count as its work.
+    """
     first, last = [], []
 
-    def note(event: Any) -> None:
-        last[:] = clock(), event.step
-        if not first and event.step >= before:
+    def note(step: int) -> None:
+        last[:] = clock(), step
+        if not first and step >= before:
             first[:] = last
             begin()
-        elif n_updates is not None and first and event.step >= first[1] + n_updates:
+        elif n_updates is not None and first and step >= first[1] + n_updates:
             raise _EnoughError
 
+    def run(loop: Any) -> str:
+        note(0)
+        return original["passes"](loop)
+
+    def take(loop: Any, reports: Any) -> None:
+        original["_take"](loop, reports)
+        note(loop.model.cursor.step)
+
+    original = {name: getattr(train._Loop, name) for name in ("passes", "_take")}
     where = {"n_threads": n_threads, "client": False, "progress": False}
-    with suppress(_EnoughError):
-        LDA(n_components, batch_size=BATCH_SIZE, max_iter=passes, callbacks=[note], **where).fit(corpus)
+    with mock.patch.multiple(train._Loop, passes=run, _take=take), suppress(_EnoughError):
+        LDA(n_components, batch_size=BATCH_SIZE, max_iter=n_passes, **where).fit(corpus)
     return last[0] - first[0], last[1] - first[1]
 
 

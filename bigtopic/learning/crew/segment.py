@@ -81,11 +81,13 @@ class CrewSegment:
         self._array = unsettled.seen[self._name]
         self._iteration = iteration
         self._steps = steps
-        # The rounds of each group, the round of each slice, and the first slice of each round
+        # The rounds of each group, the first slice of each round and the one after its last, those of each group, and
+        # the round of each slice
         self._rounds_of = [range(*ends) for ends in pairwise(accumulate(groups.sizes, initial=0))]
-        n_slices = [len(slices) for slices in rounds]
-        self._round_of = np.repeat(np.arange(len(rounds)), n_slices)
-        self._firsts = np.cumsum(n_slices) - n_slices
+        ends = [0, *accumulate(len(slices) for slices in rounds)]
+        self._slices_of = [(ends[own.start], ends[own.stop]) for own in self._rounds_of]
+        self._firsts = np.array(ends[:-1])
+        self._round_of = np.repeat(np.arange(len(rounds)), np.diff(ends))
         self._at_once = StepsAtOnce(rounds, self._rounds_of, steps.factors)
         self._seen = np.empty((self.n_groups, 3, self._array.n_columns), FLOAT)
         self._begun = False
@@ -157,7 +159,7 @@ class CrewSegment:
 
     def _step_group(self) -> bool:
         """Step all rounds of a group; False, and nothing has moved, where that is for `_step_rounds`."""
-        number, (first, stop) = self._sealed, self._slices_of(self._sealed)
+        number, (first, stop) = self._sealed, self._slices_of[self._sealed]
         self._prepare(number)
         sums, known = self._tables.sums[self._firsts_of(number)], self._at_once.take(number)
         factors = self._unsettled.step(self._name, sums, *known)
@@ -185,7 +187,7 @@ class CrewSegment:
 
     def _batch(self, group: int, factors: np.ndarray) -> list[Addition]:
         """The additions of a group that has stepped at once, with the factors of its slices."""
-        rows = self._rows(group, *self._slices_of(group))
+        rows = self._rows(group, *self._slices_of[group])
         return [
             Addition(self._array.raw, ids, values, factor)
             for (ids, values), factor in zip(rows, factors, strict=True)
@@ -193,7 +195,7 @@ class CrewSegment:
 
     def _step_rounds(self, inferred: int) -> None:
         """Step rounds of a group one by one, as far as their slices are inferred."""
-        _, stop = self._slices_of(self._sealed)
+        _, stop = self._slices_of[self._sealed]
         found = self._stats(self._sealed, self._stepped, min(inferred, stop))
         finite = np.isfinite(self._tables.sums[self._stepped : self._stepped + len(found)]).all()
         while (n_slices := len(self._rounds[self._round])) <= len(found):
@@ -235,15 +237,10 @@ class CrewSegment:
             for first_id, first_row, n_ids in self._slices[first:stop, PLACES].tolist()
         ]
 
-    def _slices_of(self, group: int) -> tuple[int, int]:
-        """The first slice of a group, and the one after its last."""
-        first, stop = self._groups[group, [columns.FIRST_SLICE, columns.STOP_SLICE]].tolist()
-        return first, stop
-
     def _prepare_next(self, gathered: int) -> bool:
         """Prepare the step of a group whose documents threads have gathered; whether there was one."""
         for group in range(self._sealed, min(self._sealed + self._at_work, self.n_groups)):
-            if self._slices_of(group)[1] > gathered:
+            if self._slices_of[group][1] > gathered:
                 return False
             if self._prepare(group):
                 return True
@@ -258,7 +255,7 @@ class CrewSegment:
 
     def _tokens_of(self, group: int) -> np.ndarray:
         """The tokens of the rounds of a group."""
-        first, stop = self._slices_of(group)
+        first, stop = self._slices_of[group]
         tokens: np.ndarray = np.add.reduceat(
             self._tables.figures[first:stop, 0], self._firsts_of(group) - first
         )
@@ -313,7 +310,7 @@ class CrewSegment:
     def _post(self) -> None:
         """Read the documents of the next group, and make room for its statistics."""
         number, n_columns = self._posted_groups, self._array.n_columns
-        first, stop = self._slices_of(number)
+        first, stop = self._slices_of[number]
         begin, n_ids, blocks = first, 0, []
         for _, refs in groupby(self._refs[first:stop], lambda ref: ref.read_block):
             same = list(refs)

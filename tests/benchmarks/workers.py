@@ -4,10 +4,11 @@ Workers are processes of one thread, at addresses of other hosts, with memory an
 they share no files with the driver except the corpus; this needs root and `unshare`. One worker, two workers, one
 process and two processes at once take turns, and all train the same number of passes with the same replicas on
 documents drawn from a known LDA (`replicas`). Two processes do twice the work; two workers divide it, and also pay for
-scheduler and driver, which share the two processors.
+scheduler and driver, which share the two processors. Dask watches itself no more than docs/learning.md recommends,
+unless `--watched` is given.
 
     python -m tests.benchmarks workers [--docs 1000000] [--replicas 2x128] [--passes 2] [--topics 100] [--turns 5]
-        [--shared-files]
+        [--shared-files] [--watched]
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import dask
 import numpy as np
 import replicas
 import results
@@ -30,6 +32,13 @@ import results
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import hosts
+
+# What Dask watches less often, or not at all
+QUIET = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "5s",
+}
 
 HEAD = (
     "K", "replicas", "one worker, s", "two workers, s", "gain", "one process, s", "two processes, s", "gain of these",
@@ -67,6 +76,7 @@ def main() -> None:
     parser.add_argument(
         "--shared-files", action="store_true", help="workers see all files of the driver, as on one machine"
     )
+    parser.add_argument("--watched", action="store_true", help="Dask watches itself as usual")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "bigtopic-benchmark")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     results.add_option(parser)
@@ -77,7 +87,9 @@ def main() -> None:
         print(seconds(given, client=False), flush=True)
         return
     replicas.stored(given.folder, given.docs)
-    turns = list(in_turns(given))
+    quiet = {} if given.watched else QUIET
+    with dask.config.set(quiet):
+        turns = list(in_turns(given, {_variable(name): str(value) for name, value in quiet.items()}))
     middle = Turn(*np.median(turns, axis=0).tolist())
     share = float(np.median([turn.gain / turn.bound for turn in turns]))
     row = (
@@ -89,13 +101,21 @@ def main() -> None:
         f"{share:.0%}",
     )
     files = "the driver's files" if given.shared_files else "files of their own"
-    caption = f"{given.docs:,} documents, {given.passes} passes, workers with {files}; medians of {given.turns} turns"
+    caption = (
+        f"{given.docs:,} documents, {given.passes} passes, workers with {files}, Dask "
+        f"{'as usual' if given.watched else 'quiet'}; medians of {given.turns} turns"
+    )
     figures = [turn._asdict() for turn in turns]
     results.report(given, f"workers-{given.topics}", caption, [HEAD, row], figures)
 
 
-def in_turns(given: argparse.Namespace) -> Iterator[Turn]:
-    """The turns, after one that does not count."""
+def _variable(name: str) -> str:
+    """That sets a setting of Dask."""
+    return "DASK_" + name.upper().replace(".", "__").replace("-", "_")
+
+
+def in_turns(given: argparse.Namespace, environment: dict[str, str]) -> Iterator[Turn]:
+    """The turns, after one that does not count. `environment` : of the workers."""
     files: dict[str, Any] = {}
     if not given.shared_files:
         kept = [
@@ -109,7 +129,7 @@ def in_turns(given: argparse.Namespace) -> Iterator[Turn]:
             clients.append(stack.enter_context(hosts.scheduler()))
             for number in range(n):
                 address = f"127.0.0.{2 * n + number}"
-                stack.enter_context(hosts.worker(clients[-1], host=address, **files))
+                stack.enter_context(hosts.worker(clients[-1], host=address, **files, **environment))
         for turn in range(1 + given.turns):
             one, two = (seconds(given, client) for client in clients)
             found = Turn(one, two, processes(given, 1), processes(given, 2))

@@ -1,4 +1,5 @@
-"""What replicas cost in score: the default method with some numbers of replicas, and of updates between exchanges.
+"""What replicas cost in score, and on threads of one process in time: the default method with some numbers of replicas,
+and of updates between exchanges.
 
 Documents are drawn from a known LDA of 100 topics, and scored are others. `--share` and `--cap` change the rules: an
 exchange has at most one in `share` of the updates before it, and no step is larger than `cap` / (its updates).
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import tempfile
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -44,6 +46,7 @@ def main() -> None:
     parser.add_argument("--docs", type=int, default=1_000_000)
     parser.add_argument("--replicas", default="1x1,4x1,4x8,16x1,16x8,64x1,64x8", help="replicas x updates")
     parser.add_argument("--passes", type=int, help="the method's default unless given")
+    parser.add_argument("--threads", type=int, help="all processors unless given")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--share", default=f"{exchanges.LARGEST_SHARE}")
     parser.add_argument("--cap", default="1")
@@ -56,9 +59,13 @@ def main() -> None:
         set_rules(int(share), float(cap))
         n_replicas, n_updates = map(int, sizes.split("x"))
         settings = {"max_iter": given.passes, "replicas": n_replicas, "replica_updates": n_updates}
-        scores = [score(corpus, held_out, random_state=seed, **settings) for seed in range(given.seeds)]
+        settings["n_threads"] = given.threads
+        scores, seconds = np.array(
+            [learned(corpus, held_out, random_state=seed, **settings) for seed in range(given.seeds)]
+        ).T
         print(
-            f"share {share}, cap {cap}: {n_replicas:3d} replicas, {n_updates:2d} updates: {np.mean(scores):.4f}",
+            f"share {share}, cap {cap}: {n_replicas:3d} replicas, {n_updates:2d} updates: {scores.mean():.4f}, "
+            f"{np.median(seconds):.1f} s",
             flush=True,
         )
 
@@ -84,13 +91,15 @@ def set_rules(share: int, cap: float) -> None:
     )
 
 
-def score(corpus: Corpus, held_out: Corpus, **settings: Any) -> float:
-    """Held-out nats per token after a fit."""
+def learned(corpus: Corpus, held_out: Corpus, **settings: Any) -> tuple[float, float]:
+    """Held-out nats per token after a fit, and its seconds."""
     from bigtopic.estimators.lda import LDA
     from bigtopic.evaluation import log_predictive
 
+    begun = time.perf_counter()
     model = LDA(TRUTH.n_components, client=False, progress=False, **settings).fit(corpus)
-    return log_predictive(model, held_out, client=False).value
+    seconds = time.perf_counter() - begun
+    return log_predictive(model, held_out, client=False).value, seconds
 
 
 if __name__ == "__main__":

@@ -323,9 +323,8 @@ def threads_of(client: Any) -> int:
 
 def memory_limits(client: Any) -> dict[str, tuple[int, int]]:
     """{address: (threads, bytes)} of the workers whose memory is limited."""
-    known = client.scheduler_info(n_workers=-1)["workers"]
     return {
         address: (worker["nthreads"], worker["memory_limit"])
-        for address, worker in known.items()
+        for address, worker in workers.described(client).items()
         if worker["memory_limit"]
     }

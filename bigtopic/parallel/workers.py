@@ -17,6 +17,7 @@ __all__ = [
     "NO_WORKERS_SECONDS",
     "addresses",
     "ask",
+    "described",
     "no_workers",
     "result_of",
     "results_of",
@@ -113,10 +114,24 @@ async def _result(gathering: asyncio.Future[Any]) -> Any:
 
 def _lack(client: Any) -> tuple[str, str] | None:
     """What the cluster lacks to do any work, and what to do about it."""
-    known = client.scheduler_info(n_workers=-1)["workers"]
-    if not known:
+    found = described(client)
+    if not found:
         return _NO_WORKER
-    return _PAUSED if all(worker["status"] == "paused" for worker in known.values()) else None
+    return _PAUSED if all(worker["status"] == "paused" for worker in found.values()) else None
+
+
+def described(client: Any) -> Mapping[str, Mapping[str, Any]]:
+    """What the scheduler tells of each worker, by address; what it told last, if it cannot be asked.
+
+    Instead of `client.scheduler_info`, in whose answer there may be no workers: now and then the client itself asks
+    without them, and the last answer counts.
+    """
+    try:
+        found = client.sync(client.scheduler.identity, n_workers=-1)
+    except (AttributeError, OSError):  # the client is closed, or the scheduler is gone
+        found = client.scheduler_info(n_workers=-1)
+    by_address: Mapping[str, Mapping[str, Any]] = found["workers"]
+    return by_address
 
 
 def ask(

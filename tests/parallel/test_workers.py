@@ -25,6 +25,17 @@ import hosts
 pytestmark = pytest.mark.distributed
 
 
+def test_workers_are_known_while_the_client_asks_for_other_things(one_worker, monkeypatch):
+    asks = one_worker._update_scheduler_info
+
+    async def asks_twice(n_workers=0):
+        await asks(n_workers)
+        await asks()  # as the client does every two seconds, in between
+
+    monkeypatch.setattr(one_worker, "_update_scheduler_info", asks_twice)
+    assert workers.described(one_worker).keys() == one_worker.nthreads().keys()
+
+
 @pytest.fixture
 def stopped(monkeypatch):
     """Client of two workers of which one is stopped, with a connection to it that is open."""
